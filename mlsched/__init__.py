@@ -1,0 +1,84 @@
+"""mlsched: scheduling questions of machine-learning clusters, answered exactly, by published heuristic, by trained policy.
+
+    import mlsched
+
+    inst = mlsched.generate("preemption", preset="small", seed=0)
+    best = mlsched.solve(inst, "cp-sat")        # proven optimal
+    rule = mlsched.solve(inst, "fitgpp")        # the published rule
+    print(rule.value, best.value, best.gap)
+
+Importing mlsched loads no solver: they are imported when first needed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mlsched import solvers
+    from mlsched.api import generate, load, save, simulate, solve, workload
+    from mlsched.core.contract import Instance, Objective, Plan
+    from mlsched.core.errors import AnswererError, InvalidFile, InvalidInput, MlschedError, SolverError, UnknownName
+    from mlsched.core.registry import answerer
+    from mlsched.core.result import Result
+    from mlsched.simulation import Run
+
+__version__ = "0.1.0"
+
+#: Public name -> module that defines it; imported at first use (PEP 562), so that `import mlsched` is quick.
+_HOME = {
+    "generate": "mlsched.api",
+    "load": "mlsched.api",
+    "save": "mlsched.api",
+    "simulate": "mlsched.api",
+    "solve": "mlsched.api",
+    "workload": "mlsched.api",
+    "Instance": "mlsched.core.contract",
+    "Objective": "mlsched.core.contract",
+    "Plan": "mlsched.core.contract",
+    "AnswererError": "mlsched.core.errors",
+    "InvalidFile": "mlsched.core.errors",
+    "InvalidInput": "mlsched.core.errors",
+    "MlschedError": "mlsched.core.errors",
+    "SolverError": "mlsched.core.errors",
+    "UnknownName": "mlsched.core.errors",
+    "answerer": "mlsched.core.registry",
+    "Result": "mlsched.core.result",
+    "Run": "mlsched.simulation",
+}
+
+__all__ = [
+    "AnswererError",
+    "Instance",
+    "InvalidFile",
+    "InvalidInput",
+    "MlschedError",
+    "Objective",
+    "Plan",
+    "Result",
+    "Run",
+    "SolverError",
+    "UnknownName",
+    "__version__",
+    "answerer",
+    "generate",
+    "load",
+    "save",
+    "simulate",
+    "solve",
+    "solvers",
+    "workload",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "solvers":
+        return importlib.import_module("mlsched.solvers")
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'mlsched' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""Suites that measure answerers against proven optima, and the papers' experiments."""

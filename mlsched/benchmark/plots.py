@@ -1,0 +1,72 @@
+"""Pictures, by matplotlib (the `plot` extra). Every function returns a figure; `svg` and `save` turn it into output."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.files import atomic_write
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def figure(width: float = 7.0, height: float = 4.0, columns: int = 1) -> tuple[Figure, list[Any]]:
+    """A figure with `columns` axes side by side, drawn without any display."""
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise InvalidInput("pictures need matplotlib; pip install 'mlsched[plot]'") from None
+    matplotlib.rcParams["svg.hashsalt"] = "mlsched"  # the same picture is the same file
+    made = Figure(figsize=(width, height), layout="constrained")
+    axes = made.subplots(1, columns, squeeze=False)[0]
+    for ax in axes:
+        ax.grid(alpha=0.3)
+        ax.spines[["top", "right"]].set_visible(False)
+    return made, list(axes)
+
+
+def cdf(samples: Mapping[str, Mapping[str, Any]]) -> Figure:
+    """Empirical distributions: one panel a series, one line a policy; `samples[series][policy]` are its values."""
+    made, axes = figure(width=5.5 * max(1, len(samples)), columns=max(1, len(samples)))
+    for ax, (series, lines) in zip(axes, samples.items(), strict=False):
+        for policy, values in lines.items():
+            ordered = np.sort(np.asarray(values, dtype=float))
+            if ordered.size:
+                ax.step(ordered, np.arange(1, ordered.size + 1) / ordered.size, where="post", label=policy)
+        ax.set(xlabel=series, ylabel="share of jobs", xscale="log", ylim=(0, 1.01))
+        ax.legend(loc="lower right")
+    return made
+
+
+def lines(panels: Mapping[str, Mapping[str, tuple[Sequence[float], Sequence[float]]]], x: str, y: str) -> Figure:
+    """One panel a key, one line a name: (x values, y values)."""
+    made, axes = figure(width=5.0 * max(1, len(panels)), columns=max(1, len(panels)))
+    for ax, (title, series) in zip(axes, panels.items(), strict=False):
+        for name, (xs, ys) in series.items():
+            ax.plot(xs, ys, marker="o", markersize=4, label=name)
+        ax.set(title=title, xlabel=x, ylabel=y)
+        ax.legend()
+    return made
+
+
+def svg(made: Figure) -> str:
+    """The figure as SVG text."""
+    buffer = io.StringIO()
+    made.savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue()
+
+
+def save(made: Figure, path: str | os.PathLike[str]) -> None:
+    """Write the figure, its format by the file's suffix, atomically."""
+    suffix = os.fspath(path).rpartition(".")[2].lower()
+    if suffix not in ("png", "svg", "pdf"):
+        raise InvalidInput(f"{os.fspath(path)}: a picture's name must end in .png, .svg or .pdf")
+    with atomic_write(path, "wb") as stream:
+        made.savefig(stream, format=suffix, dpi=150)

@@ -1,0 +1,86 @@
+"""What every problem promises: instances that ask, plans that answer, a judge that decides.
+
+A problem is a sub-package of `mlsched.instances` that exports one `Problem`. Nothing outside the problem's own folders
+names it: the registry (`core/registry.py`) finds it by scanning.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from mlsched.core.record import Record
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+Sense = Literal["min", "max"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Objective:
+    """An objective of a problem: integer valued, larger or smaller is better by `sense`."""
+
+    name: str
+    sense: Sense
+    unit: str
+    doc: str = ""
+
+    def better(self, a: int, b: int) -> bool:
+        """Whether value `a` is strictly better than `b`."""
+        return a < b if self.sense == "min" else a > b
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Plan(Record):
+    """Base of every plan: plain numbers, the whole answer."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Instance(Record):
+    """Base of every instance: one decision, asked in full."""
+
+    problem: ClassVar[str] = ""
+    objectives: ClassVar[tuple[Objective, ...]] = ()
+    plan_type: ClassVar[type[Plan]] = Plan
+
+    def violations(self, plan: Any) -> list[str]:
+        """Sentences that say what is wrong with `plan`; empty when it is feasible."""
+        raise NotImplementedError  # pragma: no cover - every problem defines it
+
+    def evaluate(self, plan: Any) -> dict[str, int]:
+        """Objective name -> value of a feasible `plan`, recomputed from the problem statement."""
+        raise NotImplementedError  # pragma: no cover - every problem defines it
+
+
+@dataclasses.dataclass(frozen=True)
+class Preset:
+    """A named, frozen set of generator sizes."""
+
+    name: str
+    doc: str
+    sizes: Mapping[str, int | float | str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """Everything the rest of the library needs to know about one problem.
+
+    `generate(rng, **sizes)` draws a random instance; its keyword arguments, with their defaults, are the sizes a user
+    may set. `strategy(**limits)` returns a Hypothesis strategy of small instances (imports Hypothesis when called).
+    `cases(instance, plan)` names special cases, true where they occur; `relaxations(instance)` names constraints with
+    the instance that lacks them. Agreement tests and reports print how often each occurs or binds, so that agreement
+    on trivial instances cannot pass for evidence.
+    """
+
+    name: str
+    title: str
+    paper: str
+    instance_type: type[Instance]
+    plan_type: type[Plan]
+    generate: Callable[..., Instance]
+    presets: Mapping[str, Preset]
+    strategy: Callable[..., SearchStrategy[Instance]]
+    cases: Callable[[Any, Any], dict[str, bool]]
+    relaxations: Callable[[Any], dict[str, Any]]

@@ -1,0 +1,175 @@
+"""Field specifications: what a field of an instance or a plan may hold, said once, checked everywhere.
+
+A record (`core/record.py`) declares its fields with the functions below. The same declaration validates a value that
+research code passes in, a value read from a JSON file, and documents shape, range and unit. What is wrong is said in
+one sentence that names field, value and rule.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.errors import InvalidInput
+
+IntArray = npt.NDArray[np.int64]
+
+#: Largest magnitude of any integer in a record: every int up to here is exact as a float64 (the MIP solvers' number).
+EXACT = 2**53
+#: Stands for "no limit" wherever a limit is an integer.
+UNLIMITED = 2**31 - 1
+
+
+def fail(field: str, value: object, rule: str) -> InvalidInput:
+    """The one sentence for a wrong value: field, value (shortened) and rule."""
+    shown = repr(value)
+    return InvalidInput(f"{field} = {shown if len(shown) <= 60 else shown[:57] + '...'}: {rule}")
+
+
+def as_int(field: str, value: object) -> int:
+    """`value` as a Python int; bools, floats and strings are refused rather than rounded."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise fail(field, value, "must be an integer")
+    return int(value)
+
+
+@dataclasses.dataclass(frozen=True)
+class Spec:
+    """Base of the field specifications. `doc` says what the field means and in which unit."""
+
+    doc: str = ""
+
+    def check(self, name: str, value: Any, dims: dict[str, int]) -> Any:
+        """The value in its canonical form, or InvalidInput. `dims` collects the sizes of named dimensions."""
+        raise NotImplementedError  # pragma: no cover - every subclass defines it
+
+    def to_json(self, value: Any) -> Any:
+        """The value as plain JSON data."""
+        return value
+
+
+def _range_rule(low: int, high: int) -> str:
+    if high >= EXACT:
+        return f"must be >= {low}" if low > -EXACT else f"must be below 2^53 in magnitude ({EXACT})"
+    return f"must be between {low} and {high}"
+
+
+@dataclasses.dataclass(frozen=True)
+class ArraySpec(Spec):
+    """A read-only int64 array whose dimensions are named; equal names must have equal sizes within one record."""
+
+    shape: tuple[str, ...] = ()
+    low: int = 0
+    high: int = EXACT
+
+    def check(self, name: str, value: Any, dims: dict[str, int]) -> IntArray:
+        array = self._as_array(name, value, dims)
+        for axis, (dim, size) in enumerate(zip(self.shape, array.shape, strict=True)):
+            if dims.setdefault(dim, size) != size:
+                where = "length" if array.ndim == 1 else f"length of dimension {axis}"
+                raise InvalidInput(f"{name}: {where} is {size}: must be {dims[dim]} (the number of {dim})")
+        if array.size:
+            bad = (array < self.low) | (array > self.high)
+            if bad.any():
+                index = tuple(int(i) for i in np.argwhere(bad)[0])
+                place = name + "".join(f"[{i}]" for i in index)
+                raise fail(place, int(array[index]), _range_rule(self.low, self.high))
+        array.flags.writeable = False
+        return array
+
+    def _as_array(self, name: str, value: Any, dims: dict[str, int]) -> IntArray:
+        """A private copy as int64. Integers only: a float array would be truncated silently."""
+        ndim = len(self.shape)
+        if not isinstance(value, (np.ndarray, list, tuple)):
+            raise fail(name, value, f"must be a list of integers ({ndim}-dimensional: {' x '.join(self.shape)})")
+        try:
+            array = np.array(value)
+        except ValueError:
+            raise InvalidInput(f"{name}: rows have different lengths; must be {' x '.join(self.shape)}") from None
+        if array.size == 0:
+            # [] says nothing of its dimensions: take what other fields said, and 0 where they said nothing.
+            shape = array.shape if array.ndim == ndim else tuple(dims.get(d, 0) for d in self.shape)
+            if int(np.prod(shape)) != 0:
+                raise InvalidInput(f"{name}: is empty; must be {' x '.join(self.shape)} = {shape}")
+            return np.zeros(shape, dtype=np.int64)
+        if array.ndim != ndim:
+            raise InvalidInput(f"{name}: has {array.ndim} dimension(s); must have {ndim}: {' x '.join(self.shape)}")
+        if array.dtype.kind not in "iu" or array.dtype == np.uint64:
+            for index, item in np.ndenumerate(np.array(value, dtype=object)):
+                as_int(name + "".join(f"[{i}]" for i in index), item)
+                if not -EXACT <= item <= EXACT:
+                    raise fail(name + "".join(f"[{i}]" for i in index), item, _range_rule(self.low, self.high))
+        return array.astype(np.int64)
+
+    def to_json(self, value: Any) -> Any:
+        return value.tolist()
+
+
+@dataclasses.dataclass(frozen=True)
+class IntSpec(Spec):
+    """One integer within a closed range."""
+
+    low: int = 0
+    high: int = EXACT
+
+    def check(self, name: str, value: Any, dims: dict[str, int]) -> int:
+        number = as_int(name, value)
+        if not self.low <= number <= self.high:
+            raise fail(name, number, _range_rule(self.low, self.high))
+        return number
+
+
+@dataclasses.dataclass(frozen=True)
+class TextSpec(Spec):
+    """A string, one of `choices` if there are any."""
+
+    choices: tuple[str, ...] = ()
+
+    def check(self, name: str, value: Any, dims: dict[str, int]) -> str:
+        if not isinstance(value, str):
+            raise fail(name, value, "must be a string")
+        if self.choices and value not in self.choices:
+            raise fail(name, value, f"must be one of {', '.join(self.choices)}")
+        return value
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelsSpec(Spec):
+    """A tuple of distinct names along one named dimension."""
+
+    dim: str = ""
+
+    def check(self, name: str, value: Any, dims: dict[str, int]) -> tuple[str, ...]:
+        if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):
+            raise fail(name, value, "must be a list of strings")
+        if len(set(value)) != len(value):
+            raise fail(name, list(value), "must not name anything twice")
+        if dims.setdefault(self.dim, len(value)) != len(value):
+            raise fail(name, list(value), f"must have {dims[self.dim]} entries (the number of {self.dim})")
+        return tuple(value)
+
+    def to_json(self, value: Any) -> Any:
+        return list(value)
+
+
+def array(*shape: str, low: int = 0, high: int = EXACT, doc: str = "") -> Any:
+    """Declare an int64 array field of the named dimensions, all entries within [low, high]."""
+    return dataclasses.field(metadata={"spec": ArraySpec(doc, shape, low, high)})
+
+
+def integer(*, low: int = 0, high: int = EXACT, default: Any = dataclasses.MISSING, doc: str = "") -> Any:
+    """Declare an integer field within [low, high]."""
+    return dataclasses.field(default=default, metadata={"spec": IntSpec(doc, low, high)})
+
+
+def text(*, choices: tuple[str, ...] = (), default: Any = dataclasses.MISSING, doc: str = "") -> Any:
+    """Declare a string field, one of `choices` if given."""
+    return dataclasses.field(default=default, metadata={"spec": TextSpec(doc, choices)})
+
+
+def labels(dim: str, *, default: Any = dataclasses.MISSING, doc: str = "") -> Any:
+    """Declare a tuple of distinct names, one an entry of the named dimension."""
+    return dataclasses.field(default=default, metadata={"spec": LabelsSpec(doc, dim)})

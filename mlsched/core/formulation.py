@@ -1,0 +1,87 @@
+"""A question as mathematics, and what a solver says about it.
+
+`formulations/<problem>/` builds a `Formulation` (or a `OneOf`, a disjunction of them); `solvers/` runs it within
+`Limits` and returns an `Outcome`. Neither side knows the other's file: a formulation never starts a solver, a solver
+never knows what the variables mean.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from mlsched.core.contract import Plan
+
+Status = Literal["optimal", "feasible", "infeasible", "unknown"]
+#: Why the search ended: a proof, the wall clock, the deterministic work limit, or neither (the backend gave up).
+StoppedBy = Literal["proof", "time limit", "work limit", "backend"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Term:
+    """`weight * expression`; an objective is the sum of its terms, the most important first.
+
+    The weights are such that the weighted sum orders plans exactly as the lexicographic order of the expressions does.
+    A backend in exact arithmetic minimises the sum; one in floats minimises term after term, so that a big weight
+    cannot drown a small expression in rounding.
+    """
+
+    weight: int
+    expression: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Formulation:
+    """One model with its objectives as expressions, none of them set on the model yet.
+
+    `decode(value_of)` turns variable values into a plan; `encode(plan)` turns a plan into (variable, value) pairs for
+    a warm start, every variable at most once. `constant[name]` is added to the objective's terms.
+    """
+
+    model: Any
+    objectives: dict[str, tuple[Term, ...]]
+    decode: Callable[[Callable[[Any], int]], Plan]
+    encode: Callable[[Plan], list[tuple[Any, int]]]
+    constant: dict[str, int] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """One branch of a disjunction: a bound no plan of this branch can beat, proved cheaply, and its model on demand."""
+
+    bound: int
+    build: Callable[[], Formulation]
+
+
+@dataclasses.dataclass(frozen=True)
+class OneOf:
+    """The best plan overall is the best plan of one of the parts; `fallback` is a plan that needs no model, if any."""
+
+    parts: Sequence[Part]
+    fallback: Plan | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """How long and on what a solver may work. `work` is the backend's deterministic measure, None for no limit."""
+
+    seconds: float | None = None
+    work: float | None = None
+    threads: int = 1
+    seed: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What a solver found: a plan or none, a bound on the optimum or none, and why it stopped.
+
+    `work` is deterministic (CP-SAT: deterministic time; HiGHS: simplex iterations and nodes; brute force: plans
+    examined), by unit.
+    """
+
+    status: Status
+    plan: Plan | None
+    bound: int | float | None
+    stopped_by: StoppedBy = "proof"
+    work: dict[str, float] = dataclasses.field(default_factory=dict)

@@ -1,0 +1,97 @@
+"""Parameters of answerers: declared by a function's keyword-only arguments, written as text as `name:key=value,...`.
+
+The signature is the declaration: `def answer(instance, *, rng, s: float = 4.0)` has one parameter, `s`. `inf` is
+accepted for integers and means no limit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mlsched.core.errors import InvalidInput, UnknownName
+from mlsched.core.fields import UNLIMITED
+
+#: Keyword arguments that the library passes and that are therefore not parameters.
+RESERVED = frozenset({"rng", "memory", "objective", "objectives", "limits", "hint"})
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """One keyword of an answerer, a generator or a world: name, type and default."""
+
+    name: str
+    type: type
+    default: Any
+
+    def parse(self, owner: str, text: str) -> Any:
+        """The typed value of `text`."""
+        return self.check(owner, _parse(self.type, text))
+
+    def check(self, owner: str, value: Any) -> Any:
+        """`value` as this parameter's type (an int is a float too), or InvalidInput."""
+        if self.type is float and type(value) is int:
+            return float(value)
+        if type(value) is not self.type or (isinstance(value, float) and math.isnan(value)):
+            raise InvalidInput(f"{owner}: {self.name} = {value!r}: must be of type {self.type.__name__}")
+        return value
+
+
+def _parse(kind: type, text: str) -> Any:
+    """`text` as `kind` where it reads as one; else the text itself, which `check` then refuses by name."""
+    try:
+        if kind is bool:
+            return {"true": True, "false": False}[text.lower()]
+        if kind is int:
+            return UNLIMITED if text == "inf" else int(text)
+        return kind(text)
+    except (ValueError, KeyError):
+        return text
+
+
+def parameters_of(function: Callable[..., Any]) -> dict[str, Parameter]:
+    """The parameters a function declares: its keyword-only arguments with defaults, less the reserved ones."""
+    # A functools.partial has a signature of its own, but its annotations are those of what it wraps.
+    hints = typing.get_type_hints(getattr(function, "func", function))
+    found = {}
+    for name, p in inspect.signature(function).parameters.items():
+        if p.kind is not inspect.Parameter.KEYWORD_ONLY or name in RESERVED:
+            continue
+        kind = hints.get(name)
+        if p.default is inspect.Parameter.empty or kind not in (int, float, bool, str):
+            raise TypeError(f"{function.__module__}: parameter {name} needs a default and a type int, float, bool or str")
+        found[name] = Parameter(name, kind, p.default)
+    return found
+
+
+def split(text: str) -> tuple[str, dict[str, str]]:
+    """`"fitgpp:s=8,P=2"` -> `("fitgpp", {"s": "8", "P": "2"})`."""
+    name, _, rest = text.partition(":")
+    settings: dict[str, str] = {}
+    for item in filter(None, rest.split(",")):
+        key, equals, value = item.partition("=")
+        if not equals or not key or key in settings:
+            raise InvalidInput(f"{text}: '{item}' is not KEY=VALUE, or names a key twice; write name:key=value,key=value")
+        settings[key] = value
+    return name, settings
+
+
+def resolve(owner: str, declared: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Every declared parameter with its given or default value. Text values are parsed, unknown names refused."""
+    for name in given:
+        if name not in declared:
+            known = ", ".join(declared) or "none"
+            raise UnknownName(f"{owner}: has no parameter '{name}'; it has {known}")
+    values = {}
+    for name, parameter in declared.items():
+        if name not in given:
+            values[name] = parameter.default
+        elif isinstance(given[name], str):
+            values[name] = parameter.parse(owner, given[name])
+        else:
+            values[name] = parameter.check(owner, given[name])
+    return values

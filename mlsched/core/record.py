@@ -1,0 +1,108 @@
+"""Records: the frozen structs that instances, plans and workloads are.
+
+A record is a frozen dataclass whose fields carry a specification (`core/fields.py`). Construction validates; equality
+and hash are by content; `to_json`/`from_json` go through the same specifications. `trusted` skips validation for the
+simulator's hot path, unless `MLSCHED_VALIDATE=1` (all of mlsched's tests set it).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import os
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import Spec
+
+#: True makes `Record.trusted` validate like the constructor does. Set by MLSCHED_VALIDATE=1.
+validate_trusted = os.environ.get("MLSCHED_VALIDATE", "") == "1"
+
+
+@functools.cache
+def specs(cls: type[Record]) -> dict[str, Spec]:
+    """Field name -> specification of a record class, in declaration order."""
+    found = {f.name: f.metadata.get("spec") for f in dataclasses.fields(cls)}
+    lacking = [name for name, spec in found.items() if not isinstance(spec, Spec)]
+    if lacking:
+        raise TypeError(f"{cls.__name__}: fields without a specification: {', '.join(lacking)}")
+    return {name: spec for name, spec in found.items() if isinstance(spec, Spec)}
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Record:
+    """Base of every instance, plan and workload. Subclasses are `@dataclass(frozen=True, eq=False, repr=False)`."""
+
+    #: What the record is, in files: "<problem>.instance", "<problem>.plan", "<problem>.workload".
+    kind: ClassVar[str] = ""
+    #: Version of the file layout; a file of another version is refused.
+    version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        dims: dict[str, int] = {}
+        for name, spec in specs(type(self)).items():
+            object.__setattr__(self, name, spec.check(name, getattr(self, name), dims))
+        self.check()
+
+    def check(self) -> None:
+        """Rules across fields; raise InvalidInput with one sentence. The default has none."""
+
+    @classmethod
+    def trusted(cls, **fields: Any) -> Self:
+        """Build without validation from arrays the caller made and will not touch again (about a microsecond)."""
+        if validate_trusted:
+            return cls(**fields)
+        self = object.__new__(cls)
+        self.__dict__.update(fields)
+        return self
+
+    def to_json(self) -> dict[str, Any]:
+        """The record as plain JSON data, with its kind and version."""
+        body = {name: spec.to_json(getattr(self, name)) for name, spec in specs(type(self)).items()}
+        return {"kind": self.kind, "version": self.version, **body}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        """The inverse of `to_json`. Unknown and missing fields are errors: a typo must not become a default."""
+        body = {k: v for k, v in data.items() if k not in ("kind", "version")}
+        known = specs(cls)
+        for name in body:
+            if name not in known:
+                raise InvalidInput(f"{name}: unknown field of a {cls.kind}; it has {', '.join(known)}")
+        for field in dataclasses.fields(cls):
+            if field.name not in body and field.default is dataclasses.MISSING:
+                raise InvalidInput(f"{field.name}: is missing; a {cls.kind} needs it")
+        return cls(**body)
+
+    @functools.cached_property
+    def hash(self) -> str:
+        """SHA-256 over the canonical JSON of the content: equal records have equal hashes on every machine."""
+        canonical = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in specs(type(self)))
+
+    def __hash__(self) -> int:
+        return hash(self.hash)
+
+    def __repr__(self) -> str:
+        parts = []
+        for name in specs(type(self)):
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray):
+                shown = str(value.tolist()) if value.size <= 12 else f"<{'x'.join(map(str, value.shape))} integers>"
+            else:
+                shown = repr(value)
+            parts.append(f"{name}={shown}")
+        return f"{self.kind}({', '.join(parts)})"
+
+    def replace(self, **changes: Any) -> Self:
+        """A validated copy with some fields changed."""
+        return dataclasses.replace(self, **changes)

@@ -1,0 +1,173 @@
+"""The registry: problems and answerers declare themselves in their own files; here they are found.
+
+Scanning `instances/` finds problems, scanning `formulations|heuristics|learned/<problem>/` finds answerers, then the
+entry-point group `mlsched.answerers` adds those of other packages. This is the only dynamic import in mlsched, and it
+happens at the first look-up, never at `import mlsched`. Adding an answerer touches its own file and its own test.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import importlib.metadata
+import importlib.util
+import inspect
+import pkgutil
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, TypeVar
+
+from mlsched.core.contract import Problem
+from mlsched.core.errors import UnknownName
+from mlsched.core.params import Parameter, parameters_of, resolve, split
+
+T = TypeVar("T")
+Kind = Literal["exact", "heuristic", "trained"]
+Information = Literal["observed", "oracle"]
+#: Which layer's folder holds which kind of answerer.
+LAYERS: dict[str, Kind] = {"formulations": "exact", "heuristics": "heuristic", "learned": "trained"}
+
+
+def _no_options(params: dict[str, Any]) -> dict[str, Any]:
+    return {}
+
+
+@dataclasses.dataclass(frozen=True)
+class Answerer:
+    """A registered way to answer a problem.
+
+    `function` is, by `backend`: None - a rule `(instance, *, rng, **params) -> plan` (stateful ones also take and
+    return `memory`); "direct" - an exact algorithm `(instance, *, objective, limits, **params) -> Outcome`;
+    "cp-sat" or "highs" - a builder `(instance, *, objectives, **params) -> Formulation | OneOf` for that solver.
+
+    `objectives`: those it can optimise (exact) or aims at (others; empty: none in particular). `warm_start`: exact
+    answerers of the problem may start from its plan. `world(params)`: options of the clock's world that the rule
+    implies, unless the user sets them (a rule without priorities runs in a world without priorities).
+    """
+
+    name: str
+    problem: str
+    kind: Kind
+    function: Callable[..., Any]
+    objectives: tuple[str, ...] = ()
+    information: Information = "observed"
+    stateful: bool = False
+    backend: str | None = None
+    warm_start: bool = False
+    world: Callable[[dict[str, Any]], dict[str, Any]] = _no_options
+    paper: str = ""
+    parameters: dict[str, Parameter] = dataclasses.field(default_factory=dict)
+
+    @property
+    def summary(self) -> str:
+        """The first line of the function's docstring, or of its module's."""
+        doc = inspect.getdoc(self.function) or ""
+        return doc.partition("\n")[0]
+
+
+class Registry:
+    """Problems and answerers by name. `mlsched.core.registry.registry()` is the library's one."""
+
+    def __init__(self) -> None:
+        self.problems: dict[str, Problem] = {}
+        self.answerers: dict[tuple[str, str], Answerer] = {}
+
+    def add(self, answerer: Answerer) -> None:
+        """Add one answerer; a second of the same problem and name is an error, never a silent replacement."""
+        key = (answerer.problem, answerer.name)
+        if key in self.answerers:
+            first = self.answerers[key].function.__module__
+            raise ValueError(f"answerer {key} registered twice: in {first} and in {answerer.function.__module__}")
+        self.answerers[key] = answerer
+
+    def problem(self, name: str) -> Problem:
+        """The problem of that name, or UnknownName."""
+        if name not in self.problems:
+            raise UnknownName(f"no problem '{name}'; there are {', '.join(sorted(self.problems))}")
+        return self.problems[name]
+
+    def available(self, problem: str | None = None, kind: Kind | None = None) -> list[Answerer]:
+        """Answerers, exact first, then heuristics, then trained policies, by name."""
+        if problem is not None:
+            self.problem(problem)
+        order = list(LAYERS.values())
+        chosen = [a for a in self.answerers.values() if problem in (None, a.problem) and kind in (None, a.kind)]
+        return sorted(chosen, key=lambda a: (a.problem, order.index(a.kind), a.name))
+
+    def answerer(self, problem: str, text: str) -> tuple[Answerer, dict[str, Any]]:
+        """The answerer that `text` ("fitgpp:s=8") names for `problem`, and all its parameters."""
+        name, settings = split(text)
+        found = self.answerers.get((problem, name))
+        if found is None:
+            known = ", ".join(a.name for a in self.available(problem))
+            raise UnknownName(f"no answerer '{name}' for {problem}; there are {known}")
+        return found, resolve(name, found.parameters, settings)
+
+
+def answerer(name: str, *, problem: str, **details: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare the decorated function an answerer: `@answerer("fitgpp", problem="preemption", objectives=(...))`.
+
+    The kind follows from the layer the file lies in; outside mlsched it must be given (`kind="heuristic"`). Details
+    are the fields of `Answerer`.
+    """
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        layer = function.__module__.split(".")[1] if function.__module__.startswith("mlsched.") else ""
+        kind = details.pop("kind", None) or LAYERS.get(layer)
+        if kind is None:
+            raise ValueError(f"answerer '{name}': kind must be given, one of {', '.join(LAYERS.values())}")
+        declared = Answerer(name, problem, kind, function, parameters=parameters_of(function), **details)
+        function.__dict__.setdefault("__mlsched__", []).append(declared)
+        return function
+
+    return declare
+
+
+def _modules(package: str, *, packages: bool = False) -> Iterator[str]:
+    """Names of the public modules (or sub-packages) directly inside a package; none when it does not exist."""
+    spec = importlib.util.find_spec(package)
+    for info in pkgutil.iter_modules(spec.submodule_search_locations if spec else ()):
+        if info.ispkg == packages and not info.name.startswith("_"):
+            yield f"{package}.{info.name}"
+
+
+def scan(package: str, attribute: str, kind: type[T]) -> list[T]:
+    """What the sub-packages of `package` export under the name `attribute`, if it is a `kind`."""
+    exported = (vars(importlib.import_module(name)).get(attribute) for name in _modules(package, packages=True))
+    return [found for found in exported if isinstance(found, kind)]
+
+
+def declared_in(module: Any) -> list[Answerer]:
+    """The answerers declared by functions of a module (those it imports from elsewhere excluded)."""
+    functions = [f for _, f in inspect.getmembers(module, inspect.isfunction) if f.__module__ == module.__name__]
+    return [a for f in functions for a in f.__dict__.get("__mlsched__", ())]
+
+
+@functools.cache
+def registry() -> Registry:
+    """The library's registry, filled by scanning at the first call."""
+    found = Registry()
+    found.problems = {p.name: p for p in scan("mlsched.instances", "PROBLEM", Problem)}
+    for layer in LAYERS:
+        for problem_name in found.problems:
+            for name in _modules(f"mlsched.{layer}.{problem_name}"):
+                for declared in declared_in(importlib.import_module(name)):
+                    found.add(declared)
+    _add_entry_points(found)
+    return found
+
+
+def _add_entry_points(found: Registry) -> None:
+    """Answerers of other packages: entry points that load to a decorated function or to a module holding some."""
+    for point in importlib.metadata.entry_points(group="mlsched.answerers"):
+        try:
+            loaded = point.load()
+        except Exception as error:  # a broken plug-in must not take the library down; it is named instead
+            warnings.warn(f"entry point '{point.name}' of mlsched.answerers is broken: {error}", stacklevel=2)
+            continue
+        declared = declared_in(loaded) if inspect.ismodule(loaded) else getattr(loaded, "__mlsched__", [])
+        if not declared:
+            warnings.warn(f"entry point '{point.name}' of mlsched.answerers declares no answerer", stacklevel=2)
+        for one in declared:
+            found.add(one)

@@ -1,0 +1,1 @@
+"""Victim selection as CP-SAT and MIP, and by enumeration."""

@@ -1,0 +1,138 @@
+"""What the CP-SAT and the MIP formulation of victim selection share: the reduced problem, not the modelling language.
+
+Joint model. y[t,n]: TE job t goes to node n; x[j]: BE job j is a victim; w_t = 1 - sum_n y[t,n]: t waits.
+
+    sum_t demand[t,r] y[t,n] <= room[n,r] + sum_{j on n} demand[j,r] x[j]      for every node n and resource r
+    base = sum score[j] x[j]  |  sum x[j]  |  max grace[j] x[j];   minimise base + D sum_t w_t
+
+Reductions, none of which loses an optimal plan: a y[t,n] that cannot hold even with every candidate of n suspended is
+dropped; so is an x[j] on a node without any y; capacity is asked only where demand could exceed the room that is there.
+
+One TE job. Victims away from its node only cost, so the problem falls apart into one covering problem a node. Each
+branch carries a bound: the continuous covering knapsack of a single resource (an integer optimum can be no smaller,
+and leaving out the other resources only enlarges the feasible set), rounded up since the objectives are integers. The
+solver takes the branches by increasing bound and stops when the next cannot beat the incumbent.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.core.formulation import Formulation, OneOf, Part
+from mlsched.instances.preemption import Instance, Plan
+
+OBJECTIVES = ("total_score", "victim_count", "max_grace_period")
+
+
+@dataclasses.dataclass(frozen=True)
+class Reduced:
+    """The variables and rows that are left of the joint model; `waiting_cost[objective]` is D."""
+
+    instance: Instance
+    candidates: list[int]
+    places: list[tuple[int, int]]
+    rows: list[tuple[int, int, int]]
+    waiting_cost: dict[str, int]
+
+    def plan(self, placed: list[tuple[int, int]], victims: list[int]) -> Plan:
+        """The plan of a solution, without victims that nobody needs (dropping them never worsens an objective)."""
+        te_node = [-1] * len(self.instance.te_demand)
+        for t, n in placed:
+            te_node[t] = n
+        return Plan(te_node=te_node, victims=needed_victims(self.instance, te_node, victims))
+
+
+def reduce(instance: Instance, nodes: list[int] | None = None) -> Reduced:
+    """The joint model restricted to `nodes` (all of them by default)."""
+    allowed = range(len(instance.node_capacity)) if nodes is None else nodes
+    room = instance.node_free + instance.node_draining
+    most = room.copy()
+    able = np.flatnonzero(instance.preemptible)
+    np.add.at(most, instance.job_node[able], instance.job_demand[able])
+    places = [(t, n) for t, need in enumerate(instance.te_demand) for n in allowed if (need <= most[n]).all()]
+    used = sorted({n for _, n in places})
+    rows = []
+    for n in used:
+        need = instance.te_demand[[t for t, m in places if m == n]].sum(axis=0)
+        rows += [(n, r, int(room[n, r])) for r in range(room.shape[1]) if need[r] > room[n, r]]
+    candidates = [int(j) for j in able if instance.job_node[j] in used]
+    cost = {
+        "total_score": 1 + int(instance.score[able].sum()),
+        "victim_count": 1 + len(able),
+        "max_grace_period": 1 + int(instance.job_grace[able].max(initial=0)),
+    }
+    return Reduced(instance, candidates, places, rows, cost)
+
+
+def needed_victims(instance: Instance, te_node: list[int], victims: list[int]) -> list[int]:
+    """`victims` less those that can be spared, the dearest by Eq. 3 spared first."""
+    spare = instance.node_free + instance.node_draining
+    for j in victims:
+        spare[instance.job_node[j]] += instance.job_demand[j]
+    for t, n in enumerate(te_node):
+        if n >= 0:
+            spare[n] -= instance.te_demand[t]
+    hosts = {n for n in te_node if n >= 0}
+    kept = []
+    for j in sorted(victims, key=lambda j: (-int(instance.score[j]), j)):
+        n = int(instance.job_node[j])
+        if n in hosts and not (instance.job_demand[j] <= spare[n]).all():
+            kept.append(j)
+        else:
+            spare[n] -= instance.job_demand[j]
+    return sorted(kept)
+
+
+def by_node(instance: Instance, objective: str, build: Callable[[Reduced], Formulation]) -> OneOf:
+    """The disjunction over nodes of an instance with a single TE job."""
+    parts = []
+    able = np.flatnonzero(instance.preemptible)
+    for n in range(len(instance.node_capacity)):
+        here = able[instance.job_node[able] == n]
+        bound = _cover_bound(instance, objective, n, here)
+        if bound is not None:
+            parts.append(Part(bound, lambda n=n: build(reduce(instance, [n]))))  # type: ignore[misc]
+    return OneOf(parts, fallback=Plan(te_node=[-1], victims=[]))
+
+
+def _cover_bound(instance: Instance, objective: str, node: int, here: IntArray) -> int | None:
+    """A lower bound on the base value of hosting the TE job on `node`; None when all of `here` cannot make room."""
+    deficit = instance.te_demand[0] - instance.node_free[node] - instance.node_draining[node]
+    short = np.flatnonzero(deficit > 0)
+    if short.size == 0:
+        return 0
+    bound = 0
+    for r in short:
+        release = instance.job_demand[here, r]
+        if release.sum() < deficit[r]:
+            return None
+        if objective == "max_grace_period":
+            # Suspending all jobs up to a grace period covers most: the smallest one that covers is a bound.
+            order = np.argsort(instance.job_grace[here], kind="stable")
+            last = int(np.searchsorted(np.cumsum(release[order]), deficit[r]))
+            bound = max(bound, int(instance.job_grace[here[order[last]]]))
+        else:
+            cost = instance.score[here] if objective == "total_score" else np.ones(len(here), dtype=np.int64)
+            bound = max(bound, fractional_cover(cost, release, int(deficit[r])))
+    return bound
+
+
+def fractional_cover(cost: IntArray, release: IntArray, deficit: int) -> int:
+    """Least cost of covering `deficit` when jobs may be split, rounded up. Exact in integers.
+
+    The greedy by cost per unit is optimal for the continuous problem; its last, partial job costs
+    ceil(cost * missing / release) at least.
+    """
+    useful = np.flatnonzero(release > 0)
+    order = useful[np.argsort(cost[useful] / release[useful], kind="stable")]
+    total = 0
+    for j in order.tolist():
+        if release[j] >= deficit:
+            return total - (-int(cost[j]) * deficit // int(release[j]))
+        deficit -= int(release[j])
+        total += int(cost[j])
+    raise ValueError("the jobs together do not cover the deficit")

@@ -1,0 +1,65 @@
+"""Preemption by enumeration: every assignment of TE jobs to nodes, every set of victims."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.formulation import Limits, Outcome
+from mlsched.core.registry import answerer
+from mlsched.instances.preemption import Instance, Plan
+
+#: Plans a run may examine: about 5 s.
+MOST_PLANS = 2**26
+
+
+@answerer("brute-force", problem="preemption", backend="direct",
+          objectives=("total_score", "victim_count", "max_grace_period"))  # fmt: skip
+def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
+    """Examine every plan; instances of up to 2^26 plans (about 5 s)."""
+    candidates = np.flatnonzero(instance.preemptible)
+    nodes, tes = len(instance.node_capacity), len(instance.te_demand)
+    plans = 2 ** len(candidates) * (nodes + 1) ** tes
+    if plans > MOST_PLANS:
+        raise InvalidInput(f"brute-force: {plans} plans are more than {MOST_PLANS}: use cp-sat or highs")
+    chosen = (np.arange(2 ** len(candidates))[:, None] >> np.arange(len(candidates))) & 1
+    base = _base_values(instance, candidates, chosen, objective)
+    cost_of_waiting = 1 + int(base.max(initial=0))
+    room = _room(instance, candidates, chosen)
+    best: tuple[int, tuple[int, ...], int] | None = None
+    for te_node in itertools.product(range(-1, nodes), repeat=tes):
+        need = np.zeros_like(instance.node_free)
+        for t, node in enumerate(te_node):
+            if node >= 0:
+                need[node] += instance.te_demand[t]
+        busy = np.flatnonzero(need.any(axis=1))
+        feasible = (room[:, busy] >= need[busy]).all(axis=(1, 2))
+        if not feasible.any():
+            continue
+        subset = int(np.argmin(np.where(feasible, base, np.iinfo(np.int64).max)))
+        value = int(base[subset]) + cost_of_waiting * te_node.count(-1)
+        if best is None or value < best[0]:
+            best = value, te_node, subset
+    assert best is not None  # all TE jobs waiting, without victims, is always feasible
+    plan = Plan(te_node=list(best[1]), victims=candidates[chosen[best[2]] == 1])
+    return Outcome("optimal", plan, best[0], work={"plans": plans})
+
+
+def _base_values(instance: Instance, candidates: Any, chosen: Any, objective: str) -> Any:
+    """The objective without deferred jobs, for each row of `chosen` (0/1 per candidate)."""
+    if objective == "total_score":
+        return chosen @ instance.score[candidates]
+    if objective == "victim_count":
+        return chosen.sum(axis=1)
+    return (chosen * instance.job_grace[candidates]).max(axis=1, initial=0)
+
+
+def _room(instance: Instance, candidates: Any, chosen: Any) -> Any:
+    """What TE jobs may use on each node, subsets x nodes x resources."""
+    released = np.zeros((len(candidates), *instance.node_free.shape), dtype=np.int64)
+    released[np.arange(len(candidates)), instance.job_node[candidates]] = instance.job_demand[candidates]
+    flat = chosen @ released.reshape(len(candidates), instance.node_free.size)
+    return flat.reshape(len(chosen), *instance.node_free.shape) + instance.node_free + instance.node_draining

@@ -1,0 +1,1 @@
+"""Published rules, one file a rule: `heuristics/<problem>/<rule>.py`."""

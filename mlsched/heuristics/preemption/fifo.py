@@ -1,0 +1,27 @@
+"""FIFO: never suspend anything (FitGpp paper, Section 4.1). On the clock, TE jobs then have no priority either."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import UNLIMITED
+from mlsched.core.registry import answerer
+from mlsched.heuristics.preemption._room import Room
+from mlsched.instances.preemption import Instance, Plan
+
+
+def vanilla_queue(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The paper's FIFO is one queue for both kinds of job."""
+    return {"te_first": False}
+
+
+@answerer("fifo", problem="preemption", world=vanilla_queue, paper="FitGpp Section 4.1")
+def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
+    """Each TE job goes to the first node with room, or waits."""
+    room = Room(instance, UNLIMITED)
+    for demand in instance.te_demand:
+        room.place(demand, room.first_fit(demand))
+    return room.plan()

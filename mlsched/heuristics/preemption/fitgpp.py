@@ -1,0 +1,53 @@
+"""FitGpp: suspend the one BE job of least score that makes room on its own (Yabuuchi et al. 2019, Eqs. 1-4).
+
+For each TE job in queue order: the first node with room needs no victim. Else, among the BE jobs below the preemption
+limit whose node would have room without them (Eq. 4), the one of least Eq. 3 score; ties go to the lowest index. When
+no single job suffices, random jobs below the limit are suspended, anywhere in the cluster, until some node has room
+(Section 3.2); when that cannot succeed either, the TE job waits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.core.registry import answerer
+from mlsched.heuristics.preemption._room import Room
+from mlsched.instances.preemption import Instance, Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def own_limit(params: Mapping[str, Any]) -> dict[str, Any]:
+    """On the clock, a rule's own P is the limit that the world keeps."""
+    return {"preemption_limit": params["P"]} if params["P"] else {}
+
+
+@answerer("fitgpp", problem="preemption", objectives=("total_score",), warm_start=True, world=own_limit,
+          paper="FitGpp, Eqs. 1-4")  # fmt: skip
+def answer(instance: Instance, *, rng: np.random.Generator, s: float = 4.0, P: int = 0) -> Plan:
+    """One victim of least score that makes room by itself; random victims when none does."""
+    room = Room(instance, P)
+    scores = instance.score if instance.grace_weight == round(1000 * s) else instance.scores(s)
+    for demand in instance.te_demand:
+        node = room.first_fit(demand)
+        if node < 0:
+            victim = best_single(room, demand, scores)
+            if victim >= 0:
+                node = room.suspend(victim)
+            else:
+                order = rng.permutation(np.flatnonzero(room.preemptible))
+                node = room.suspend_until_fit(demand, order)
+        room.place(demand, node)
+    return room.plan()
+
+
+def best_single(room: Room, demand: IntArray, scores: IntArray) -> int:
+    """Eq. 4: the job of least score that makes room on its own, -1 if there is none."""
+    instance = room.instance
+    enough = (instance.job_demand + room.free[instance.job_node] >= demand).all(axis=1) & room.preemptible
+    able = np.flatnonzero(enough)
+    return int(able[np.argmin(scores[able])]) if able.size else -1

@@ -1,0 +1,23 @@
+"""LRTP: suspend the jobs with the longest remaining execution time (Big-C; FitGpp paper, Section 4.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.registry import answerer
+from mlsched.heuristics.preemption._room import Room
+from mlsched.heuristics.preemption.fitgpp import own_limit
+from mlsched.instances.preemption import Instance, Plan
+
+
+@answerer("lrtp", problem="preemption", information="oracle", world=own_limit, paper="Big-C, in FitGpp Section 4.1")
+def answer(instance: Instance, *, rng: np.random.Generator, P: int = 0) -> Plan:
+    """Suspend jobs by longest true remaining time, cluster-wide, until some node has room."""
+    room = Room(instance, P)
+    longest_first = np.argsort(-instance.job_remaining, kind="stable")
+    for demand in instance.te_demand:
+        node = room.first_fit(demand)
+        if node < 0:
+            node = room.suspend_until_fit(demand, longest_first[room.preemptible[longest_first]])
+        room.place(demand, node)
+    return room.plan()

@@ -1,0 +1,22 @@
+"""RAND: suspend random jobs (FitGpp paper, Section 4.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.registry import answerer
+from mlsched.heuristics.preemption._room import Room
+from mlsched.heuristics.preemption.fitgpp import own_limit
+from mlsched.instances.preemption import Instance, Plan
+
+
+@answerer("rand", problem="preemption", world=own_limit, paper="FitGpp Section 4.1")
+def answer(instance: Instance, *, rng: np.random.Generator, P: int = 0) -> Plan:
+    """Suspend random jobs, cluster-wide, until some node has room."""
+    room = Room(instance, P)
+    for demand in instance.te_demand:
+        node = room.first_fit(demand)
+        if node < 0:
+            node = room.suspend_until_fit(demand, rng.permutation(np.flatnonzero(room.preemptible)))
+        room.place(demand, node)
+    return room.plan()

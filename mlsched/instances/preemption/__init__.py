@@ -1,0 +1,26 @@
+"""Preemption (FitGpp): which best-effort jobs to suspend so that waiting trial-and-error jobs can start.
+
+Paper: Yabuuchi, Taniwaki, Omura, "Low-latency job scheduling with preemption for the development of deep learning",
+OpML 2019, Sections 2 and 3.
+"""
+
+from mlsched.core.contract import Problem
+from mlsched.instances.preemption.cases import cases, relaxations
+from mlsched.instances.preemption.generate import PRESETS, generate
+from mlsched.instances.preemption.instance import Instance, Plan
+from mlsched.instances.preemption.strategies import instances
+
+PROBLEM = Problem(
+    name="preemption",
+    title="which best-effort jobs to suspend for waiting trial-and-error jobs",
+    paper="FitGpp (Yabuuchi et al., 2019)",
+    instance_type=Instance,
+    plan_type=Plan,
+    generate=generate,
+    presets=PRESETS,
+    strategy=instances,
+    cases=cases,
+    relaxations=relaxations,
+)
+
+__all__ = ["PROBLEM", "Instance", "Plan", "generate", "instances"]

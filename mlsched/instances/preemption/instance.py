@@ -1,0 +1,147 @@
+"""The preemption question as data, and the shape of its answer.
+
+A cluster runs best-effort (BE) jobs; trial-and-error (TE) jobs wait. Decide for each TE job the node that will host it
+(or that it keeps waiting), and which BE jobs to suspend. A suspended job keeps its resources for its grace period.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mlsched.core import contract
+from mlsched.core.contract import Objective
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, labels
+from mlsched.instances.preemption import judge
+
+#: Unit of `score` and `total_score`: millionths of Eq. 3.
+SCORE_UNIT = 10**6
+#: Unit of `max_size`: 1e-9 of Eq. 1's dimensionless size.
+SIZE_UNIT = 10**9
+
+
+def sizes(demand: IntArray, capacity: IntArray) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Eq. 1: the Euclidean norm of demand / capacity over the resources; rows are jobs, capacities their nodes'.
+
+    A resource that a node does not have (capacity 0) contributes nothing.
+    """
+    share = demand / np.maximum(capacity, 1)
+    return np.asarray(np.sqrt((share * share).sum(axis=1)))
+
+
+def largest_size(demand: IntArray, capacity: IntArray) -> int:
+    """The largest Eq. 1 size among the rows in units of 1e-9, rounded up (0 without rows): an instance's `max_size`."""
+    return int(np.ceil(sizes(demand, capacity).max(initial=0.0) * SIZE_UNIT))
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Plan(contract.Plan):
+    """Where each TE job goes (-1: it keeps waiting) and which BE jobs are suspended (indices, ascending)."""
+
+    kind: ClassVar[str] = "preemption.plan"
+
+    te_node: IntArray = array("tes", low=-1, doc="node that will host each TE job, -1 when it keeps waiting")
+    victims: IntArray = array("victims", doc="BE jobs to suspend, anywhere in the cluster")
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Instance(contract.Instance):
+    """One preemption decision.
+
+    A TE job fits on a node when the TE jobs placed there need no more than what is free, what is draining and what
+    the victims there release. A BE job may be a victim while it has been preempted fewer than `preemption_limit`
+    times. Jobs that already drain are no candidates and are not listed; what they will release, net of the
+    reservations of TE jobs placed earlier, is `node_draining`.
+
+    `max_size` and `max_grace` are Eq. 3's two maxima over ALL running BE jobs, which may be more than those listed;
+    0 (the default) means: over the listed ones.
+    """
+
+    kind: ClassVar[str] = "preemption.instance"
+    problem: ClassVar[str] = "preemption"
+    plan_type: ClassVar[type[contract.Plan]] = Plan
+    objectives: ClassVar[tuple[Objective, ...]] = (
+        Objective("total_score", "min", "1e-6", "sum of Eq. 3 over the victims, after the number of deferred TE jobs"),
+        Objective("victim_count", "min", "jobs", "number of victims, after the number of deferred TE jobs"),
+        Objective("max_grace_period", "min", "s", "longest grace period among victims, after the deferred TE jobs"),
+    )
+
+    resources: tuple[str, ...] = labels("resources", doc="names of the resources")
+    node_capacity: IntArray = array("nodes", "resources", doc="capacity of each node")
+    node_free: IntArray = array("nodes", "resources", doc="free now, net of reservations")
+    node_draining: IntArray = array("nodes", "resources", doc="released soon by earlier victims, net of reservations")
+    job_node: IntArray = array("jobs", doc="node that runs each BE job")
+    job_demand: IntArray = array("jobs", "resources", doc="demand of each BE job")
+    job_grace: IntArray = array("jobs", doc="grace period, s")
+    job_preemptions: IntArray = array("jobs", doc="how often each BE job has been preempted")
+    job_remaining: IntArray = array("jobs", doc="true remaining execution time, s: for answerers that declare oracle")
+    te_demand: IntArray = array("tes", "resources", doc="demand of each waiting TE job, in queue order")
+    preemption_limit: int = integer(high=UNLIMITED, default=1, doc="P: a job is preempted at most this often")
+    grace_weight: int = integer(high=10**9, default=4000, doc="s of Eq. 3 in thousandths")
+    max_size: int = integer(default=0, doc="largest Eq. 1 size among all running BE jobs, 1e-9 (0: of the listed)")
+    max_grace: int = integer(default=0, doc="longest grace period among all running BE jobs, s (0: of the listed)")
+
+    def check(self) -> None:
+        nodes = len(self.node_capacity)
+        _first(self.job_node >= nodes, "job_node", self.job_node, f"must be below {nodes} (the number of nodes)")
+        host = self.node_capacity[self.job_node]
+        _first(self.job_demand > host, "job_demand", self.job_demand, "must not exceed the capacity of its node")
+        used = self.node_free + self.node_draining
+        np.add.at(used, self.job_node, self.job_demand)
+        _first(used > self.node_capacity, "node_free", self.node_free,
+               "free + draining + running demand must not exceed node_capacity")  # fmt: skip
+        self._check_maxima()
+        largest = (int(self.score[self.preemptible].sum()) + 1) * (len(self.te_demand) + 1)
+        if largest > EXACT:
+            raise InvalidInput(f"total_score can reach {largest}: must stay below 2^53; lower grace_weight or the jobs")
+
+    def _check_maxima(self) -> None:
+        """Fill in maxima that were not given; refuse maxima below a listed job's."""
+        size = largest_size(self.job_demand, self.node_capacity[self.job_node])
+        grace = int(self.job_grace.max(initial=0))
+        for name, given, least in (("max_size", self.max_size, size), ("max_grace", self.max_grace, grace)):
+            if given == 0:
+                object.__setattr__(self, name, least)
+            elif given < least:
+                raise InvalidInput(f"{name} = {given}: must be at least {least}, the largest among the listed jobs")
+
+    @functools.cached_property
+    def _size(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        return sizes(self.job_demand, self.node_capacity[self.job_node])
+
+    @functools.cached_property
+    def score(self) -> IntArray:
+        """Eq. 3 of each BE job in millionths, rounded half to even. The table that judge and models share.
+
+        score = 10^6 (Size / max_size + s GP / max_grace); the second term is 0 when no running job has a grace period.
+        """
+        return self.scores(self.grace_weight / 1000)
+
+    def scores(self, s: float) -> IntArray:
+        """Eq. 3 in millionths for another weight `s` of the grace period."""
+        relative = self._size * SIZE_UNIT / max(self.max_size, 1) + s * self.job_grace / max(self.max_grace, 1)
+        return np.rint(SCORE_UNIT * relative).astype(np.int64)
+
+    @functools.cached_property
+    def preemptible(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Whether each BE job may still be preempted."""
+        return self.job_preemptions < self.preemption_limit
+
+    def violations(self, plan: object) -> list[str]:
+        """What is wrong with `plan`, a sentence each; empty when it is feasible."""
+        return judge.violations(self, plan)
+
+    def evaluate(self, plan: Plan) -> dict[str, int]:
+        """All three objectives of a feasible `plan`."""
+        return judge.evaluate(self, plan)
+
+
+def _first(wrong: np.ndarray[Any, np.dtype[np.bool_]], name: str, values: IntArray, rule: str) -> None:
+    """Raise InvalidInput for the first entry of `values` marked `wrong`, if there is one."""
+    if wrong.any():
+        index = tuple(int(i) for i in np.argwhere(wrong)[0])
+        raise InvalidInput(f"{name}{''.join(f'[{i}]' for i in index)} = {int(values[index])}: {rule}")

@@ -1,0 +1,83 @@
+"""The judge of the preemption problem, written from the statement alone.
+
+1. Every TE job has a node or waits (-1).
+2. A victim is a listed BE job, named once, that has been preempted fewer than `preemption_limit` times.
+3. On every node and for every resource: demand of the TE jobs placed there <= free + draining + demand of the victims
+   there.
+4. Objectives: base + D * (number of waiting TE jobs), D = 1 + the largest base value any plan can have, so that a plan
+   that defers fewer TE jobs is always better.
+
+Plain loops over Python integers: shares no code with the models and rules it judges.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mlsched.core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from mlsched.instances.preemption.instance import Instance, Plan
+
+
+def violations(instance: Instance, plan: Any) -> list[str]:
+    """Sentences that say what is wrong with `plan`; empty when it is feasible."""
+    if not isinstance(plan, instance.plan_type):
+        return [f"the answer is a {type(plan).__name__}: must be a {instance.plan_type.kind}"]
+    te_node, victims = plan.te_node.tolist(), plan.victims.tolist()
+    found = _malformed(instance, te_node, victims)
+    return found or _overfull(instance, te_node, victims) + _over_limit(instance, victims)
+
+
+def _malformed(instance: Instance, te_node: list[int], victims: list[int]) -> list[str]:
+    tes, nodes, jobs = len(instance.te_demand), len(instance.node_capacity), len(instance.job_node)
+    if len(te_node) != tes:
+        return [f"te_node has {len(te_node)} entries: must have {tes}, one for each TE job"]
+    found = [f"TE job {t} is placed on node {n}: there are {nodes}" for t, n in enumerate(te_node) if n >= nodes]
+    found += [f"victim {j} does not exist: there are {jobs} BE jobs" for j in victims if j >= jobs]
+    found += [f"BE job {j} is listed as a victim twice" for j in sorted(set(victims)) if victims.count(j) > 1]
+    return found
+
+
+def _overfull(instance: Instance, te_node: list[int], victims: list[int]) -> list[str]:
+    found = []
+    for node in sorted({n for n in te_node if n >= 0}):
+        for r, resource in enumerate(instance.resources):
+            needed = sum(int(instance.te_demand[t, r]) for t, n in enumerate(te_node) if n == node)
+            there = int(instance.node_free[node, r]) + int(instance.node_draining[node, r])
+            there += sum(int(instance.job_demand[j, r]) for j in victims if int(instance.job_node[j]) == node)
+            if needed > there:
+                found.append(f"node {node}: its TE jobs need {needed} {resource}, free and released are {there}")
+    return found
+
+
+def _over_limit(instance: Instance, victims: list[int]) -> list[str]:
+    limit = instance.preemption_limit
+    return [
+        f"victim {j} has been preempted {int(instance.job_preemptions[j])} times: the limit is {limit}"
+        for j in victims
+        if int(instance.job_preemptions[j]) >= limit
+    ]
+
+
+def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
+    """Objective name -> value. `plan` must be well-formed; whether it is feasible is `violations`' to say."""
+    te_node, victims = plan.te_node.tolist(), plan.victims.tolist()
+    if malformed := _malformed(instance, te_node, victims):
+        raise InvalidInput(f"the plan cannot be evaluated: {malformed[0]}")
+    deferred = te_node.count(-1)
+    limit = instance.preemption_limit
+    candidates = [j for j in range(len(instance.job_node)) if int(instance.job_preemptions[j]) < limit]
+    score = {j: int(instance.score[j]) for j in {*candidates, *victims}}
+    grace = {j: int(instance.job_grace[j]) for j in {*candidates, *victims}}
+    base = {
+        "total_score": sum(score[j] for j in victims),
+        "victim_count": len(victims),
+        "max_grace_period": max((grace[j] for j in victims), default=0),
+    }
+    largest = {
+        "total_score": sum(score[j] for j in candidates),
+        "victim_count": len(candidates),
+        "max_grace_period": max((grace[j] for j in candidates), default=0),
+    }
+    return {name: base[name] + (1 + largest[name]) * deferred for name in base}

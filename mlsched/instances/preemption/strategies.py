@@ -1,0 +1,59 @@
+"""A Hypothesis strategy of small preemption instances: adversarial where the generator is realistic.
+
+Few distinct numbers, so that ties, exact fits, empty nodes, zero demands and equal scores are common.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlsched.core.fields import UNLIMITED
+from mlsched.instances.preemption.instance import Instance
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+
+def instances(*, nodes: int = 3, jobs: int = 6, tes: int = 2) -> SearchStrategy[Instance]:
+    """Instances with at most so many nodes, BE jobs and TE jobs (defaults: brute force takes milliseconds)."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def draw_instance(draw: DrawFn) -> Instance:
+        n = draw(st.integers(1, nodes), label="nodes")
+        resources = ("cpu", "ram", "gpu")[: draw(st.integers(1, 3))]
+        k = len(resources)
+        small = st.integers(0, 4)
+
+        def matrix(rows: int, entries: SearchStrategy[int]) -> np.ndarray[Any, np.dtype[np.int64]]:
+            flat = draw(st.lists(entries, min_size=rows * k, max_size=rows * k))
+            return np.array(flat, dtype=np.int64).reshape(rows, k)
+
+        def column(length: int, entries: SearchStrategy[int]) -> list[int]:
+            return draw(st.lists(entries, min_size=length, max_size=length))
+
+        count = draw(st.integers(0, jobs), label="jobs")
+        job_node = np.array(column(count, st.integers(0, n - 1)), dtype=np.int64)
+        job_demand = matrix(count, small)
+        free, draining = matrix(n, st.integers(0, 3)), matrix(n, st.sampled_from([0, 0, 0, 1, 3]))
+        capacity = free + draining + matrix(n, st.sampled_from([0, 0, 2]))
+        np.add.at(capacity, job_node, job_demand)
+        waiting = draw(st.integers(1, tes), label="TE jobs")
+        return Instance(
+            resources=resources,
+            node_capacity=capacity,
+            node_free=free,
+            node_draining=draining,
+            job_node=job_node,
+            job_demand=job_demand,
+            job_grace=column(count, st.sampled_from([0, 60, 120, 600])),
+            job_preemptions=column(count, st.integers(0, 2)),
+            job_remaining=column(count, st.integers(0, 3600)),
+            te_demand=matrix(waiting, st.integers(0, 7)),
+            preemption_limit=draw(st.sampled_from([0, 1, 2, UNLIMITED])),
+            grace_weight=draw(st.sampled_from([0, 1000, 4000])),
+        )
+
+    return draw_instance()

@@ -1,0 +1,128 @@
+"""Alibaba cluster-trace-gpu-v2023 ("openb"): pods with fractional GPUs, and the nodes they run on.
+
+Source: github.com/alibaba/clusterdata, cluster-trace-gpu-v2023, and its copy (Apache-2.0) in
+hkust-adsl/kubernetes-scheduler-simulator; Weng et al., "Beware of Fragmentation: Scheduling GPU-Sharing Workloads with
+Fragmentation Gradient Descent", USENIX ATC 2023. Times are seconds from the start of the trace.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.instances.traces.format import TraceFormat
+from mlsched.instances.traces.source import Text, csv_rows
+from mlsched.instances.traces.trace import Nodes, TraceBuilder
+
+POD_COLUMNS = (
+    "name",
+    "cpu_milli",
+    "memory_mib",
+    "num_gpu",
+    "gpu_milli",
+    "gpu_spec",
+    "qos",
+    "pod_phase",
+    "creation_time",
+    "deletion_time",
+    "scheduled_time",
+)
+NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
+
+_NO_TIMES = "this variant of the pod list has no times and cannot be replayed; give one that has them"
+
+
+def read_pods(text: Text, jobs: TraceBuilder) -> None:
+    """Add the pods: submit = creation, run time = deletion - scheduling, GPUs = num_gpu x gpu_milli."""
+    tied = 0
+    for row in csv_rows(text, POD_COLUMNS, POD_FORMAT.lacks):
+        name, cpu, memory, num_gpu, gpu_milli, spec, qos, phase, created, deleted, scheduled = row
+        job = text.label("name", name)
+        cpu_milli, memory_mib = text.whole("cpu_milli", cpu), text.whole("memory_mib", memory)
+        gpus, share = _gpu_demand(text, num_gpu, gpu_milli)
+        qos, phase = text.label("qos", qos, empty=True), text.label("pod_phase", phase, empty=True)
+        submit, run = _times(text, created, deleted, scheduled)
+        if run is None:
+            jobs.drop("never scheduled" if not scheduled else "no deletion time")
+            continue
+        tied += bool(spec)
+        jobs.add(
+            job,
+            submit // 1000,
+            run,
+            gpus,
+            gpus_milli=gpus * share,
+            cpu_milli=cpu_milli,
+            memory_mib=memory_mib,
+            qos=qos,
+            status=phase,
+        )
+        if jobs.full:
+            break
+    if tied:
+        jobs.notes.append(f"{tied} pods may run on some GPU models only (gpu_spec), which is not read.")
+
+
+def _gpu_demand(text: Text, num_gpu: str, gpu_milli: str) -> tuple[int, int]:
+    """The number of GPUs and the share of each in 1/1000; only a single GPU may be shared."""
+    gpus, share = text.whole("num_gpu", num_gpu), text.whole("gpu_milli", gpu_milli)
+    if gpus == 0 and share:
+        text.bad("gpu_milli", gpu_milli, "must be 0 when num_gpu = 0")
+    if gpus == 1 and not 1 <= share <= 1000:
+        text.bad("gpu_milli", gpu_milli, "must be from 1 to 1000 when num_gpu = 1")
+    if gpus > 1 and share != 1000:
+        text.bad("gpu_milli", gpu_milli, f"must be 1000 when num_gpu = {gpus}")
+    return gpus, share
+
+
+def _times(text: Text, created: str, deleted: str, scheduled: str) -> tuple[int, int | None]:
+    """Submit time and run time in ms; the run time is None of a pod that was never scheduled or never deleted."""
+    submit = text.milliseconds("creation_time", created)
+    start = text.milliseconds("scheduled_time", scheduled) if scheduled else None
+    end = text.milliseconds("deletion_time", deleted) if deleted else None
+    if start is not None and start < submit:
+        text.bad("scheduled_time", scheduled, f"must be >= creation_time = {created}")
+    if end is not None and end < submit:
+        text.bad("deletion_time", deleted, f"must be >= creation_time = {created}")
+    if start is None or end is None:
+        return submit, None
+    if end < start:
+        text.bad("deletion_time", deleted, f"must be >= scheduled_time = {scheduled}")
+    return submit, end - start
+
+
+def read_node_list(text: Text) -> Nodes:
+    """The nodes of a node list; a GPU node must name its model."""
+    ids: dict[str, int] = {}
+    cpus, memories, gpus, models = [], [], [], []
+    for name, cpu, memory, gpu, model in csv_rows(text, NODE_COLUMNS, {}):
+        node = text.label("sn", name)
+        if node in ids:
+            text.bad("sn", name, f"must be unique, and line {ids[node]} has it too")
+        ids[node] = text.line
+        cpus.append(text.whole("cpu_milli", cpu))
+        memories.append(text.whole("memory_mib", memory))
+        gpus.append(text.whole("gpu", gpu))
+        models.append(text.label("model", model, empty=not gpus[-1]))
+    if not ids:
+        text.fail("there are no rows below the header", "give a file with nodes")
+    return Nodes(
+        ids=tuple(ids),
+        cpu_milli=np.array(cpus, dtype=np.int64),
+        memory_mib=np.array(memories, dtype=np.int64),
+        gpus=np.array(gpus, dtype=np.int64),
+        model=tuple(models),
+        source=f"{text.name} (alibaba-v2023 nodes)",
+    )
+
+
+POD_FORMAT = TraceFormat(
+    name="alibaba-v2023",
+    columns=POD_COLUMNS,
+    read=read_pods,
+    notes=(
+        "The trace has no user, group, iterations or loss.",
+        "Replayed in real time it loads about 17 of its 6,212 GPUs: shrink the cluster to see queueing.",
+        "The run time of a pod that was still running is cut at the end of the trace.",
+    ),
+    lacks=dict.fromkeys(("creation_time", "deletion_time", "scheduled_time"), _NO_TIMES),
+)

@@ -1,0 +1,112 @@
+"""Microsoft Philly: the original job log (JSON), and a filtered CSV of its jobs.
+
+Source: github.com/msr-fiddle/philly-traces (CC-BY-4.0); Jeon et al., "Analysis of Large-Scale Multi-Tenant GPU Clusters
+for DNN Training Workloads", USENIX ATC 2019. The CSV: petuum/adaptdl, branch osdi21-artifact, simulator/traces.
+Times are local wall-clock times without zone, run times of the CSV seconds.
+"""
+
+from __future__ import annotations
+
+from mlsched.instances.traces.format import TraceFormat
+from mlsched.instances.traces.json_stream import json_entries
+from mlsched.instances.traces.source import MAX_NUMBER, Text, csv_rows
+from mlsched.instances.traces.trace import TraceBuilder
+
+CSV_COLUMNS = ("timestamp", "duration", "num_gpus", "cluster")
+
+CLOCK_CHANGE = 3600
+"""Seconds by which the clock was set back on 2017-11-05: an attempt may seem to end that much too early."""
+
+
+def read_csv(text: Text, jobs: TraceBuilder) -> None:
+    """Add the jobs of the CSV; they have no id, so each is named by its row."""
+    for submitted, duration, gpus, cluster in csv_rows(text, CSV_COLUMNS, {}):
+        jobs.add(
+            f"job-{jobs.rows + 1}",
+            text.timestamp("timestamp", submitted),
+            text.milliseconds("duration", duration),
+            text.whole("num_gpus", gpus),
+            group=text.label("cluster", cluster, empty=True),
+        )
+        if jobs.full:
+            break
+
+
+def read_json(text: Text, jobs: TraceBuilder) -> None:
+    """Add the jobs of the original log: run time = sum over the attempts, GPUs = the most that any attempt had."""
+    text.remedy = "fix or remove the job"
+    for number, entry in enumerate(json_entries(text), 1):
+        place = f"job {number}, "
+        name = text.label(f"{place}jobid", entry.get("jobid"))
+        group = text.label(f"{place}vc", entry.get("vc", ""), empty=True)
+        status = text.label(f"{place}status", entry.get("status", ""), empty=True)
+        attempts = _objects(text, f"{place}attempts", entry.get("attempts"))
+        submit = _time(text, f"{place}submitted_time", entry.get("submitted_time"))
+        if submit is None or not attempts:
+            jobs.drop("no attempts" if not attempts else "no submit time")
+            continue
+        runs = [_run(text, f"{place}attempts[{i}].", attempt) for i, attempt in enumerate(attempts)]
+        gpus = max(_gpus(text, f"{place}attempts[{i}].detail", attempt) for i, attempt in enumerate(attempts))
+        known = [run for run in runs if run is not None and run >= 0]
+        if len(known) < len(runs):
+            jobs.drop("an attempt without times" if None in runs else "an attempt over the clock change")
+            continue
+        if sum(known) >= MAX_NUMBER:
+            text.bad(f"{place}run time", sum(known), f"must be below {MAX_NUMBER} s")
+        jobs.add(name, submit, 1000 * sum(known), gpus, group=group, status=status)
+        if jobs.full:
+            break
+
+
+def _objects(text: Text, column: str, value: object) -> list[dict[str, object]]:
+    """A list of objects."""
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        text.bad(column, value, "must be a list of objects")
+    return value
+
+
+def _time(text: Text, column: str, value: object) -> int | None:
+    """Seconds, or None of a time that was not recorded (the log writes 'None' or null)."""
+    return None if value is None or value == "None" else text.timestamp(column, value)
+
+
+def _run(text: Text, place: str, attempt: dict[str, object]) -> int | None:
+    """Run time of an attempt in s: None if a time is missing, negative if the clock was set back in between."""
+    start = _time(text, f"{place}start_time", attempt.get("start_time"))
+    end = _time(text, f"{place}end_time", attempt.get("end_time"))
+    if start is None or end is None:
+        return None
+    if end - start < -CLOCK_CHANGE:
+        text.bad(f"{place}end_time", attempt["end_time"], f"must not be before start_time = {attempt['start_time']}")
+    return end - start
+
+
+def _gpus(text: Text, column: str, attempt: dict[str, object]) -> int:
+    """GPUs of an attempt, over all its servers."""
+    total = 0
+    for i, server in enumerate(_objects(text, column, attempt.get("detail"))):
+        gpus = server.get("gpus")
+        if not isinstance(gpus, list):
+            text.bad(f"{column}[{i}].gpus", gpus, "must be a list")
+        total += len(gpus)
+    return total
+
+
+CSV_FORMAT = TraceFormat(
+    name="philly-csv",
+    columns=CSV_COLUMNS,
+    read=read_csv,
+    notes=(
+        "The file is a filtered part of the Philly trace, without status, user, retries, CPU or memory.",
+        "Times are local: the clock change of 2017-11-05 is in them.",
+    ),
+)
+JSON_FORMAT = TraceFormat(
+    name="philly-json",
+    columns=(),
+    read=read_json,
+    notes=(
+        "The trace has no CPU or memory demand; a run time is the sum of a job's attempts.",
+        "Times are local: a run over the clock change of 2017-11-05 is an hour out.",
+    ),
+)

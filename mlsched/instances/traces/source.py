@@ -1,0 +1,214 @@
+"""Trace files as streams of text, rows and checked values.
+
+Everything wrong with a file becomes one line of `InvalidFile` that names the file, the line, the column, the value and
+the rule. Nothing here holds more than one line (or one JSON chunk) of the file at a time.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from operator import itemgetter
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, NoReturn, Self, cast
+
+from mlsched.core.errors import InvalidFile
+
+MAX_LINE = 1 << 20
+"""Longest CSV line in characters; a longer one is a wrong or hostile file, and reading it whole would fill memory."""
+MAX_DIGITS = 12
+"""Most digits of a whole number: keeps milliseconds and 1/1000 units, and sums of them, far inside int64."""
+MAX_NUMBER = 10**MAX_DIGITS
+
+_DECIMAL = re.compile(r"[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
+_TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}")
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+def shown(value: object, most: int = 60) -> str:
+    """`value` as one short printable line for a message."""
+    text = repr(value)
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+class Text:
+    """The UTF-8 text of a file, plain or gzip (told by its first bytes), as a context manager.
+
+    Attributes:
+        name: the path as messages show it.
+        line: the number of the line that the row or entry at hand ends or begins in, from 1.
+        head: the first line that is not blank (at most `MAX_LINE` characters of it).
+        remedy: what messages advise unless they know better.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.name = str(path) if str(path).isprintable() else ascii(str(path))
+        self.line = 0
+        self.remedy = "fix or remove the row"
+        self._path = path
+        self._taken = 0  # lines taken from the stream, which a JSON reader takes ahead of `line`
+
+    def __enter__(self) -> Self:
+        self._file = self._open(self._path)
+        try:
+            zipped = self._file.read(2) == _GZIP_MAGIC
+            self._file.seek(0)
+        except OSError as error:
+            self._file.close()
+            raise InvalidFile(f"{self.name}: cannot be read ({error.strerror or error}); give a regular file") from None
+        plain = cast(BinaryIO, gzip.GzipFile(fileobj=self._file)) if zipped else self._file
+        # surrogateescape lets a bad byte through, so that it is reported with the line it stands in
+        self._stream = io.TextIOWrapper(plain, encoding="utf-8-sig", errors="surrogateescape", newline="")
+        try:
+            self.head = self._first_line()
+        except BaseException:
+            self._file.close()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._file.close()
+
+    def _open(self, path: str | os.PathLike[str]) -> BinaryIO:
+        try:
+            return Path(path).open("rb")
+        except FileNotFoundError:
+            raise InvalidFile(f"{self.name}: there is no such file; check the path") from None
+        except IsADirectoryError:
+            raise InvalidFile(f"{self.name}: is a directory; give one file in it") from None
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+            reason = getattr(error, "strerror", None) or error
+            raise InvalidFile(f"{self.name}: cannot be opened ({reason}); check the path and its permissions") from None
+
+    def _first_line(self) -> str:
+        while text := self._take(MAX_LINE, by_line=True):
+            if text.strip():
+                return text  # not counted yet: the reader that uses it does
+            self.line += 1
+        raise InvalidFile(f"{self.name}: is empty; give a file with a header and rows")
+
+    def _take(self, size: int, *, by_line: bool) -> str:
+        """The next line (its first `size` characters), or the next `size` characters; '' at the end."""
+        try:
+            text = self._stream.readline(size) if by_line else self._stream.read(size)
+        except EOFError:
+            self.line = self._taken + 1
+            self.fail("the gzip file ends too early", "fetch the file again")
+        except (OSError, zlib.error) as error:  # BadGzipFile is an OSError
+            self.line = self._taken + 1
+            self.fail(f"cannot be read ({error})", "fetch the file again")
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                self.line = self._taken + text.count("\n", 0, error.start) + 1
+                self.fail("is not UTF-8 text", "save the file as UTF-8")
+        self._taken += text.endswith(("\n", "\r")) if by_line else text.count("\n")
+        return text
+
+    def lines(self) -> Iterator[str]:
+        """The lines from `head` on, counted in `line`."""
+        text = self.head
+        while text:
+            self.line += 1
+            if len(text) >= MAX_LINE:
+                self.fail(f"is longer than {MAX_LINE} characters", "check that this is a CSV trace")
+            yield text
+            text = self._take(MAX_LINE, by_line=True)
+
+    def read(self, size: int) -> str:
+        """The next `size` characters, `head` first; does not count lines."""
+        if self.head:
+            text, self.head = self.head, ""
+            return text
+        return self._take(size, by_line=False)
+
+    def fail(self, problem: str, remedy: str = "") -> NoReturn:
+        """Raise `InvalidFile` at the current line."""
+        raise InvalidFile(f"{self.name}, line {self.line}: {problem}; {remedy or self.remedy}") from None
+
+    def bad(self, column: str, value: object, rule: str) -> NoReturn:
+        """Raise `InvalidFile` about one value."""
+        self.fail(f"{column} = {shown(value)}: {rule}")
+
+    def whole(self, column: str, value: str) -> int:
+        """A whole number >= 0 of at most `MAX_DIGITS` digits."""
+        if not (value.isdecimal() and value.isascii()):
+            self.bad(column, value, "must be an integer >= 0")
+        if len(value) > MAX_DIGITS:
+            self.bad(column, value, f"must be below 10^{MAX_DIGITS}")
+        return int(value)
+
+    def milliseconds(self, column: str, value: str) -> int:
+        """A decimal number of seconds >= 0, as the nearest whole millisecond."""
+        if not _DECIMAL.fullmatch(value):
+            self.bad(column, value, "must be a number of seconds >= 0")
+        seconds = float(value)
+        if seconds >= MAX_NUMBER:  # also what overflows to infinity
+            self.bad(column, value, f"must be below 10^{MAX_DIGITS}")
+        return round(seconds * 1000)
+
+    def timestamp(self, column: str, value: object) -> int:
+        """A wall-clock time 'YYYY-MM-DD HH:MM:SS' without zone, as seconds since 0001-01-01."""
+        rule = "must be a time 'YYYY-MM-DD HH:MM:SS'"
+        if not isinstance(value, str) or not _TIMESTAMP.fullmatch(value):
+            self.bad(column, value, rule)
+        try:
+            time = datetime.fromisoformat(value)
+        except ValueError:  # month 13, hour 25
+            self.bad(column, value, rule)
+        return time.toordinal() * 86400 + time.hour * 3600 + time.minute * 60 + time.second
+
+    def label(self, column: str, value: object, *, empty: bool = False) -> str:
+        """A printable text (it ends up in one-line reports); not '' unless `empty`."""
+        if not isinstance(value, str) or not value.isprintable():
+            self.bad(column, value, "must be printable text")
+        if not value and not empty:
+            self.bad(column, value, "must not be empty")
+        return value
+
+
+def csv_rows(text: Text, columns: Sequence[str], lacks: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """The values of `columns` (two or more) in each row of a CSV file with a header; blank lines are skipped.
+
+    The header may hold the columns in any order, and others besides. `lacks` says of a column what it means for a
+    file not to have it.
+    """
+    rows = csv.reader(text.lines(), strict=True)
+    try:
+        header = next(rows, [])
+        _check_header(text, header, columns, lacks)
+        pick = cast("itemgetter[tuple[str, ...]]", itemgetter(*map(header.index, columns)))
+        width = len(header)
+        for row in rows:
+            if len(row) == width:
+                yield pick(row)
+            elif row:
+                text.fail(f"has {len(row)} fields: must have {width}, as the header has")
+    except csv.Error as error:
+        text.fail(f"is not CSV ({error})", "fix its quotes")
+
+
+def csv_header(text: Text) -> tuple[str, ...]:
+    """The column names in the file's first line; () when that is no CSV."""
+    try:
+        return tuple(next(csv.reader([text.head], strict=True), ()))
+    except csv.Error:
+        return ()
+
+
+def _check_header(text: Text, header: Sequence[str], columns: Sequence[str], lacks: Mapping[str, str]) -> None:
+    missing = [name for name in columns if name not in header]
+    if missing:
+        why = next((lacks[name] for name in missing if name in lacks), "give a file with every column of its format")
+        text.fail(f"the header has no column {', '.join(map(repr, missing))}", why)
+    if len(set(header)) != len(header):
+        twice = next(name for name in header if header.count(name) > 1)
+        text.fail(f"the header has column {shown(twice)} twice", "remove or rename one")

@@ -1,0 +1,110 @@
+"""The clock: turns a workload into a sequence of instances, hands each to an answerer, applies the plan, advances.
+
+The clock knows no problem. A `World` owns the state and the physics of one problem; it asks only when there is a
+choice to make. The clock owns the cadence (`Wake`), the random stream (`default_rng([seed, decision_number])`, so that
+any decision can be replayed alone), the memory of stateful rules, and the sampling of decisions for exact gaps.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from mlsched.core.contract import Instance, Plan
+from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.simulation.wake import Wake
+
+#: Second word of the seed of the stream that samples decisions: apart from every decision's own stream [seed, number].
+SAMPLING = 2**62
+
+
+class World(Protocol):
+    """One problem's simulated cluster."""
+
+    def next_event(self) -> int | None:
+        """When something next happens by itself (arrival, completion, release), s; None when nothing will."""
+
+    def pending(self) -> bool:
+        """Whether a question was answered with "wait" and should be asked again at the next tick."""
+
+    def advance(self, time: int) -> None:
+        """Let everything up to and including `time` happen, and do what needs no choice."""
+
+    def ask(self) -> Instance | None:
+        """The next question at the current time, None when there is no choice left to make now."""
+
+    def apply(self, plan: Any) -> int | None:
+        """Carry out the answer to the last question; may return a time at which the answerer wants to be woken."""
+
+    def done(self) -> bool:
+        """Whether the workload is finished."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Decision:
+    """One recorded decision: enough to replay it alone."""
+
+    number: int
+    time: int
+    instance: Instance
+    plan: Plan
+    memory: Any = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """An answerer as the clock calls it: `call(instance, memory, rng) -> (plan, memory)`."""
+
+    name: str
+    call: Callable[[Instance, Any, np.random.Generator], tuple[Plan, Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Trip:
+    """What the clock itself saw of a run."""
+
+    decisions: int
+    recorded: list[Decision]
+    end: int
+
+
+def decision_rng(seed: int, number: int) -> np.random.Generator:
+    """The random stream of one decision of a run."""
+    return np.random.default_rng([seed, number])
+
+
+def run(
+    world: World, rule: Rule, *, wake: Wake, seed: int, record: float = 0.0, progress: Callable[[int], None] | None = None
+) -> Trip:
+    """Run `world` to its end, asking `rule`.
+
+    record: share of decisions to keep (a seeded sample; 1.0 keeps all). progress(time) is called at every wake.
+    Raises AnswererError for an infeasible plan, naming decision and time, and when the run can no longer proceed.
+    """
+    if not 0 <= record <= 1:
+        raise InvalidInput(f"record = {record}: must be between 0 and 1")
+    sampler = np.random.default_rng([seed, SAMPLING])
+    recorded: list[Decision] = []
+    now, number, memory, requested = -1, 0, None, None
+    while not world.done():
+        time = wake.next(now, world.next_event(), world.pending())
+        if requested is not None and requested > now:
+            time = requested if time is None else min(time, requested)
+        if time is None:
+            raise AnswererError(f"{rule.name}: at {now} s jobs wait, nothing runs and nothing will arrive; the run is stuck")
+        now, requested = time, None
+        world.advance(now)
+        while (instance := world.ask()) is not None:
+            plan, after = rule.call(instance, memory, decision_rng(seed, number))
+            if wrong := instance.violations(plan):
+                raise AnswererError(f"{rule.name}: decision {number} at {now} s: infeasible plan: {wrong[0]}")
+            if record and sampler.random() < record:
+                recorded.append(Decision(number, now, instance, plan, memory))
+            number, memory = number + 1, after
+            requested = world.apply(plan)
+        if progress is not None:
+            progress(now)
+    return Trip(number, recorded, now)

@@ -1,0 +1,40 @@
+"""Clusters in text: `84x(32cpu,256gb,8gpu)`, several shapes joined by `+`."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray
+
+#: Unit in the text -> (resource as traces name it, factor).
+UNITS = {"cpu": ("cpu_milli", 1000), "gb": ("memory_mib", 1024), "gpu": ("gpu_milli", 1000)}
+#: Resources in the order of a trace's workload.
+RESOURCES = ("cpu_milli", "memory_mib", "gpu_milli")
+EXAMPLE = "84x(32cpu,256gb,8gpu)"
+MOST_NODES = 10**5
+
+
+def parse_cluster(text: str) -> IntArray:
+    """Capacities, nodes x (1/1000 CPU, MiB, 1/1000 GPU); what a shape does not name it does not have."""
+    rows = []
+    for part in text.replace(" ", "").split("+"):
+        match = re.fullmatch(r"(\d+)x\(([^()]*)\)", part)
+        if not match or not 1 <= int(match[1]) <= MOST_NODES:
+            raise InvalidInput(f"cluster '{text}': '{part}' is not COUNTx(SHAPE); write for example {EXAMPLE}")
+        rows += [_shape(text, match[2])] * int(match[1])
+    return np.array(rows, dtype=np.int64)
+
+
+def _shape(text: str, shape: str) -> list[int]:
+    amounts = dict.fromkeys(RESOURCES, 0)
+    for item in shape.split(","):
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)(cpu|gb|gpu)", item)
+        if not match or amounts[UNITS[match[2]][0]]:
+            raise InvalidInput(f"cluster '{text}': '{item}' is not an amount of cpu, gb or gpu, each at most once; "
+                               f"write for example {EXAMPLE}")  # fmt: skip
+        resource, factor = UNITS[match[2]]
+        amounts[resource] = round(float(match[1]) * factor)
+    return list(amounts.values())

@@ -1,0 +1,26 @@
+"""The FitGpp world: its workloads, its physics, its readings, and the check of a finished run."""
+
+from mlsched.simulation.preemption import outcome, replay
+from mlsched.simulation.preemption.options import Options
+from mlsched.simulation.preemption.sources import SOURCES, from_trace
+from mlsched.simulation.preemption.workload import Workload, never_start, overload
+from mlsched.simulation.preemption.world import PreemptionWorld
+from mlsched.simulation.run import Simulation
+
+SIMULATION = Simulation(
+    problem="preemption",
+    workload_type=Workload,
+    options_type=Options,
+    world=PreemptionWorld,
+    wake="interval:60",
+    jobs=outcome.jobs,
+    summary=outcome.summary,
+    series=outcome.series,
+    violations=replay.violations,
+    never_start=never_start,
+    overload=overload,
+    sources=SOURCES,
+    from_trace=from_trace,
+)
+
+__all__ = ["SIMULATION", "Options", "PreemptionWorld", "Workload"]

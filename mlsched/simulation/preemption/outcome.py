@@ -1,0 +1,73 @@
+"""What a preemption run comes to: per-job columns, and the paper's tables of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.simulation.metrics import PERCENTILES, percentiles, slowdown
+from mlsched.simulation.preemption.log import Log
+from mlsched.simulation.preemption.workload import Workload
+
+INTERVAL_PERCENTILES = (50, 75, 95, 99)
+
+
+def jobs(workload: Workload, log: Log) -> dict[str, Any]:
+    """Column name -> one value a job: submit, te, execution, start (first), finish, wait, slowdown, preemptions."""
+    columns = log.columns()
+    count = len(workload.submit)
+    start, finish = np.full(count, -1), np.full(count, -1)
+    # Rows are ordered by start: writing them backwards leaves each job's first.
+    start[columns["job"][::-1]] = columns["start"][::-1]
+    done = columns["finished"] == 1
+    finish[columns["job"][done]] = columns["end"][done]
+    wait = finish - workload.submit - workload.execution
+    return {
+        "submit": workload.submit,
+        "te": workload.te,
+        "execution": workload.execution,
+        "start": start,
+        "finish": finish,
+        "wait": wait,
+        "slowdown": slowdown(wait, workload.execution),
+        "preemptions": np.bincount(columns["job"][columns["signal"] >= 0], minlength=count),
+    }
+
+
+def rescheduling_intervals(log: Log) -> IntArray:
+    """Seconds from each signal to the victim's next start (FitGpp, Table 2); victims that finish first have none."""
+    columns = log.columns()
+    order = np.lexsort((columns["start"], columns["job"]))
+    job, start, signal = columns["job"][order], columns["start"][order], columns["signal"][order]
+    resumed = (job[1:] == job[:-1]) & (signal[:-1] >= 0)
+    return np.asarray((start[1:] - signal[:-1])[resumed])
+
+
+def summary(workload: Workload, log: Log) -> dict[str, Any]:
+    """The paper's figures of merit: slowdown percentiles by kind, re-scheduling intervals (min), preempted shares."""
+    table = jobs(workload, log)
+    te = table["te"] == 1
+    preemptions = table["preemptions"]
+    intervals = rescheduling_intervals(log)
+    return {
+        "jobs": len(te),
+        "te_jobs": int(te.sum()),
+        "te_slowdown": percentiles(table["slowdown"][te], PERCENTILES),
+        "be_slowdown": percentiles(table["slowdown"][~te], PERCENTILES),
+        "rescheduling_interval_min": percentiles(intervals / 60, INTERVAL_PERCENTILES),
+        "preempted_share": float((preemptions > 0).mean()),
+        "preempted_share_of_be": float((preemptions[~te] > 0).mean()) if not te.all() else 0.0,
+        "preempted_share_by_count": {str(n): float((preemptions == n).mean()) for n in (1, 2)}
+        | {">=3": float((preemptions >= 3).mean())},
+        "preemptions": int(preemptions.sum()),
+        "makespan_s": int(table["finish"].max(initial=0)),
+    }
+
+
+def series(workload: Workload, log: Log) -> dict[str, Any]:
+    """Slowdown samples by kind, for plots of their distribution."""
+    table = jobs(workload, log)
+    te = table["te"] == 1
+    return {"TE slowdown": table["slowdown"][te], "BE slowdown": table["slowdown"][~te]}

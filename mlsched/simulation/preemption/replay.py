@@ -1,0 +1,126 @@
+"""An independent check of a finished preemption run, from the workload, the options and the log alone.
+
+1. Every job runs, finishes exactly once, never starts before its submission, never holds two places at once.
+2. At every instant the demand on a node is within its capacity, for every resource.
+3. Work is conserved: the work credited to a job's stretches equals its execution time. A stretch that ends by a
+   release credits its length; less the grace period when work pauses in it; cut to a snapshot for a job without one.
+4. A victim leaves exactly its grace period after its signal, unless it finishes within it; TE jobs are never victims.
+5. No job is preempted more often than the limit.
+6. Starts fall on wakes.
+
+Shares no code with the world.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from mlsched.simulation.preemption.log import Log
+from mlsched.simulation.preemption.options import Options
+from mlsched.simulation.preemption.workload import Workload
+from mlsched.simulation.wake import Wake
+
+#: Sentences kept per kind of violation; the rest is counted.
+SHOWN = 5
+
+
+class _Findings:
+    def __init__(self) -> None:
+        self.kinds: dict[str, list[str]] = defaultdict(list)
+
+    def add(self, kind: str, sentence: str) -> None:
+        self.kinds[kind].append(sentence)
+
+    def sentences(self) -> list[str]:
+        found = []
+        for kind, sentences in self.kinds.items():
+            found += [f"{kind}: {s}" for s in sentences[:SHOWN]]
+            if len(sentences) > SHOWN:
+                found.append(f"{kind}: {len(sentences) - SHOWN} more")
+        return found
+
+
+def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
+    """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
+    found = _Findings()
+    stretches: dict[int, list[tuple[int, ...]]] = defaultdict(list)
+    nodes, count = len(workload.node_capacity), len(workload.submit)
+    for row in sorted(log.rows, key=lambda row: (row[2], row[3])):
+        if 0 <= row[0] < count and 0 <= row[1] < nodes and row[2] <= row[3]:
+            stretches[row[0]].append(row)
+        else:
+            found.add("log", f"the row {row} names no job or node, or ends before it starts")
+    for job in range(count):
+        _check_job(workload, options, wake, job, stretches[job], found)
+    _check_capacity(workload, log, found)
+    return found.sentences()
+
+
+def _check_job(
+    workload: Workload, options: Options, wake: Wake, job: int, rows: list[tuple[int, ...]], found: _Findings
+) -> None:
+    finished = [row for row in rows if row[5]]
+    if len(finished) != 1:
+        found.add("lost job", f"job {job} finishes {len(finished)} times")
+        return
+    submit, execution = int(workload.submit[job]), int(workload.execution[job])
+    if rows[0][2] < submit:
+        found.add("early start", f"job {job} starts at {rows[0][2]} s, before its submission at {submit} s")
+    for before, after in zip(rows, rows[1:], strict=False):
+        if after[2] < before[3]:
+            found.add("two places", f"job {job} starts again at {after[2]} s, before it left at {before[3]} s")
+    credited = sum(_credit(workload, options, job, row) for row in rows)
+    if credited != execution:
+        found.add("work", f"job {job} did {credited} s of its {execution} s of work")
+    signals = [row for row in rows if row[4] >= 0]
+    if len(signals) > options.preemption_limit:
+        found.add("preemption limit", f"job {job} is preempted {len(signals)} times, the limit is {options.preemption_limit}")
+    for row in signals:
+        _check_signal(workload, job, row, found)
+    if wake.interval and not wake.events:
+        for row in rows:
+            if row[2] % wake.interval:
+                found.add("wake", f"job {job} starts at {row[2]} s, which is no multiple of {wake.interval} s")
+
+
+def _credit(workload: Workload, options: Options, job: int, row: tuple[int, ...]) -> int:
+    """Seconds of work that a stretch is worth."""
+    _, _, start, end, signal, finished = row
+    grace = int(workload.grace[job])
+    if finished or signal < 0:
+        return end - start
+    if grace == 0:
+        return (end - start) // options.snapshot * options.snapshot
+    return signal - start if options.during_grace == "paused" else end - start
+
+
+def _check_signal(workload: Workload, job: int, row: tuple[int, ...], found: _Findings) -> None:
+    _, _, start, end, signal, finished = row
+    due = signal + int(workload.grace[job])
+    if workload.te[job]:
+        found.add("victim", f"TE job {job} is preempted at {signal} s")
+    if not start <= signal <= end:
+        found.add("signal", f"job {job} gets a signal at {signal} s while it does not run")
+    if end > due or (end < due and not finished):
+        found.add("grace period", f"job {job}, signalled at {signal} s, leaves at {end} s, its grace period ends at {due} s")
+
+
+def _check_capacity(workload: Workload, log: Log, found: _Findings) -> None:
+    """Sweep every node's starts and ends in time order; an end frees before a start at the same instant takes."""
+    changes: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+    for job, node, start, end, _, _ in log.rows:
+        if end > start and 0 <= job < len(workload.submit):
+            changes[node].append((start, 1, job))
+            changes[node].append((end, -1, job))
+    for node, events in changes.items():
+        if not 0 <= node < len(workload.node_capacity):
+            continue
+        capacity = workload.node_capacity[node].tolist()
+        events.sort(key=lambda e: (e[0], e[1]))
+        sign = np.array([e[1] for e in events])[:, None]
+        used = np.cumsum(sign * workload.demand[[e[2] for e in events]], axis=0)
+        for index in np.flatnonzero((used > capacity).any(axis=1))[:SHOWN].tolist():
+            time, over = events[index][0], used[index].tolist()
+            found.add("capacity", f"node {node} holds {over} at {time} s, its capacity is {capacity}")

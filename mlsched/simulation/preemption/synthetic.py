@@ -1,0 +1,137 @@
+"""The FitGpp paper's synthetic workload: truncated normal jobs, arrivals from a closed loop under FIFO (Section 4.2).
+
+"The jobs were submitted at such a rate that the cluster load would be kept at 2.0 if they were scheduled by FIFO": at
+every minute, after releases and before scheduling, jobs are submitted while the mean over the resources of (running +
+queued demand) / capacity is below the load. The submission times found in that way are frozen and replayed for every
+policy. The paper prints its demand distributions only as an image; a calibration is a set of distributions that brings
+its tables, not a recovery of its data.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray
+from mlsched.instances.preemption.generate import NODE, RESOURCES, truncated_normal
+from mlsched.simulation.preemption.options import Options
+from mlsched.simulation.preemption.workload import Workload
+from mlsched.simulation.preemption.world import PreemptionWorld
+
+Moments = tuple[tuple[float, float], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Calibration:
+    """(mean, standard deviation) per resource of TE and BE demands, before truncation to a node and rounding."""
+
+    te: Moments
+    be: Moments
+    during_grace: str
+
+
+#: Z: work continues during the grace period. A: it pauses. Fitted to Table 1 (see docs/preemption.md).
+CALIBRATIONS: Mapping[str, Calibration] = {
+    "z": Calibration(((4.4, 14.9), (73.5, 21.4), (0.34, 1.36)), ((-1.0, 6.5), (-2.5, 26.6), (2.8, 1.0)), "work"),
+    "a": Calibration(((1.0, 2.0), (64.0, 50.0), (2.3, 4.8)), ((8.0, 9.0), (20.0, 38.0), (1.25, 0.4)), "paused"),
+}
+#: Smallest demand per resource; the largest is a node.
+LEAST = (1, 1, 0)
+#: (mean, sd, truncation) of execution times in minutes.
+TE_MINUTES, BE_MINUTES, GRACE_MINUTES = (5.0, 5.0, 1.0, 30.0), (30.0, 10.0, 1.0, 1440.0), (3.0, 1.25, 0.0, 20.0)
+TICK = 60
+
+
+def synthetic(
+    *,
+    calibration: str = "z",
+    jobs: int = 65536,
+    seed: int = 0,
+    nodes: int = 84,
+    te_share: float = 0.3,
+    load: float = 2.0,
+    grace_scale: float = 1.0,
+) -> Workload:
+    """The paper's synthetic workload. grace_scale multiplies mean, deviation and truncation of grace periods (Fig. 7)."""
+    if calibration not in CALIBRATIONS:
+        raise InvalidInput(f"calibration = {calibration!r}: must be one of {', '.join(CALIBRATIONS)}")
+    if jobs < 1 or nodes < 1:
+        raise InvalidInput(f"jobs = {jobs}, nodes = {nodes}: both must be at least 1")
+    if not 0 <= te_share <= 1 or not load > 0 or not grace_scale >= 0:
+        raise InvalidInput(
+            f"te_share = {te_share}, load = {load}, grace_scale = {grace_scale}: must be in [0, 1], above 0 and at least 0"
+        )
+    rng = np.random.default_rng([seed, jobs])
+    te = np.zeros(jobs, dtype=np.int64)
+    te[rng.permutation(jobs)[: round(jobs * te_share)]] = 1
+    execution = np.empty(jobs)
+    demand = np.empty((jobs, len(RESOURCES)), dtype=np.int64)
+    chosen = CALIBRATIONS[calibration]
+    for kind, minutes, moments in ((1, TE_MINUTES, chosen.te), (0, BE_MINUTES, chosen.be)):
+        rows = np.flatnonzero(te == kind)
+        execution[rows] = truncated_normal(rng, *minutes, len(rows)) * 60
+        demand[rows] = _demands(rng, moments, len(rows))
+    mean, sd, low, high = (grace_scale * x for x in GRACE_MINUTES)
+    grace = np.ceil(truncated_normal(rng, mean, sd, low, high, jobs)) * TICK
+    draft = Workload(
+        resources=RESOURCES,
+        node_capacity=np.tile(np.array(NODE), (nodes, 1)),
+        submit=np.zeros(jobs, dtype=np.int64),
+        te=te,
+        execution=np.maximum(np.rint(execution), 1).astype(np.int64),
+        demand=demand,
+        grace=grace.astype(np.int64),
+        source=f"synthetic:{calibration} jobs={jobs} seed={seed} te_share={te_share} load={load} grace_scale={grace_scale}",
+    )
+    return draft.replace(submit=closed_loop(draft, load))
+
+
+def _demands(rng: np.random.Generator, moments: Moments, count: int) -> IntArray:
+    """`count` x 3 demands: normal, rejected outside [least, node], rounded to nearest."""
+    columns = [
+        np.rint(truncated_normal(rng, mean, sd, low, high, count))
+        for (mean, sd), low, high in zip(moments, LEAST, NODE, strict=True)
+    ]
+    return np.stack(columns, axis=1).astype(np.int64)
+
+
+class _ClosedLoop(PreemptionWorld):
+    """The FIFO world whose next job arrives as soon as the load leaves room for it."""
+
+    def __init__(self, workload: Workload, load: float) -> None:
+        super().__init__(workload, Options(te_first=False))
+        self.submitted = np.zeros(len(workload.submit), dtype=np.int64)
+        total = workload.node_capacity.sum(axis=0)
+        self._share = (workload.demand / total).mean(axis=1).tolist()
+        self._target, self._load = load, 0.0
+
+    def next_event(self) -> int | None:
+        # Between completions the load cannot fall, so nothing but the very first wake comes from arrivals.
+        self._drop_stale_events()
+        return self._events[0][0] if self._events else 0
+
+    def _arrive(self) -> None:
+        while self._arrived < len(self.submitted) and self._load < self._target:
+            self.submitted[self._arrived] = self.now
+            self._load += self._share[self._arrived]
+            self._enqueue(self._arrived)
+            self._arrived += 1
+
+    def _finish(self, job: int, time: int) -> None:
+        super()._finish(job, time)
+        self._load -= self._share[job]
+
+
+def closed_loop(workload: Workload, load: float) -> IntArray:
+    """Submission times, s, at which FIFO would see the load kept at `load`. Nothing is ever asked: FIFO only waits."""
+    world = _ClosedLoop(workload, load)
+    now = 0
+    while world._arrived < len(world.submitted):
+        world.advance(now)
+        event = world.next_event()
+        assert event is not None  # jobs still queue or run while the load is at its target
+        now = -(-max(event, now + 1) // TICK) * TICK
+    return world.submitted

@@ -1,0 +1,84 @@
+"""A stream of TE and BE jobs for the preemption world, with the cluster it runs on."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray, array, labels, text
+from mlsched.core.record import Record
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Workload(Record):
+    """Jobs in submission order and the nodes they run on. All times in whole seconds."""
+
+    kind: ClassVar[str] = "preemption.workload"
+    problem: ClassVar[str] = "preemption"
+
+    resources: tuple[str, ...] = labels("resources", doc="names of the resources")
+    node_capacity: IntArray = array("nodes", "resources", doc="capacity of each node")
+    submit: IntArray = array("jobs", doc="submission time, s, never falling")
+    te: IntArray = array("jobs", high=1, doc="1 for a trial-and-error job, 0 for a best-effort job")
+    execution: IntArray = array("jobs", low=1, doc="execution time without interruption, s")
+    demand: IntArray = array("jobs", "resources", doc="demand while running")
+    grace: IntArray = array("jobs", doc="grace period, s")
+    source: str = text(default="", doc="where the jobs come from and under which readings")
+
+    def check(self) -> None:
+        falling = np.flatnonzero(np.diff(self.submit) < 0)
+        if falling.size:
+            j = int(falling[0]) + 1
+            raise InvalidInput(f"submit[{j}] = {self.submit[j]}: must not be before submit[{j - 1}] = {self.submit[j - 1]}")
+        if not len(self.node_capacity):
+            raise InvalidInput("node_capacity: has no rows; a cluster needs at least one node")
+
+    @property
+    def cluster(self) -> str:
+        """The cluster in words, e.g. "84x(32 cpu, 256 ram, 8 gpu)"; node shapes in order of first appearance."""
+        counts: dict[tuple[int, ...], int] = {}
+        for row in self.node_capacity.tolist():
+            counts[tuple(row)] = counts.get(tuple(row), 0) + 1
+        shapes = [
+            f"{n}x({', '.join(f'{c} {r}' for c, r in zip(shape, self.resources, strict=True))})"
+            for shape, n in counts.items()
+        ]
+        return " + ".join(shapes[:4]) + (f" + {len(shapes) - 4} more shapes" if len(shapes) > 4 else "")
+
+
+#: Offered loads up to here are not worth a warning: a closed loop keeps the load at 1 by construction.
+FULL_LOAD = 1.05
+
+
+def never_start(workload: Workload) -> list[str]:
+    """Why some jobs can never start, with the numbers; empty when all can. Everything behind such a job waits for ever."""
+    shapes = np.unique(workload.node_capacity, axis=0)
+    fits = (workload.demand[:, None, :] <= shapes[None, :, :]).all(axis=2).any(axis=1)
+    if fits.all():
+        return []
+    j = int(np.flatnonzero(~fits)[0])
+    need = ", ".join(f"{d} {r}" for d, r in zip(workload.demand[j].tolist(), workload.resources, strict=True))
+    return [f"{int((~fits).sum())} of {len(fits)} jobs fit no node of {workload.cluster}; the first is job {j} ({need})"]
+
+
+def overload(workload: Workload) -> list[str]:
+    """On which resources the offered load is above capacity, with the numbers: the queue grows while jobs arrive."""
+    return [
+        f"the offered load on {name} is {load:.2f} times the cluster's capacity: the queue grows while jobs arrive"
+        for name, load in offered_load(workload).items()
+        if load > FULL_LOAD
+    ]
+
+
+def offered_load(workload: Workload) -> dict[str, float]:
+    """Resource -> demand x execution time over capacity x span of the arrivals. Infinite for a burst at one instant."""
+    span = float(workload.submit[-1] - workload.submit[0]) if len(workload.submit) else 0.0
+    total = workload.node_capacity.sum(axis=0)
+    load = {}
+    for r, name in enumerate(workload.resources):
+        work = float((workload.demand[:, r].astype(float) * workload.execution).sum())
+        load[name] = work / (float(total[r]) * span) if span and total[r] else float("inf") if work else 0.0
+    return load

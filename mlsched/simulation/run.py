@@ -1,0 +1,108 @@
+"""A run of an answerer over a workload, and what a problem must provide to be run."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.record import Record
+from mlsched.simulation.clock import Decision, Rule, decision_rng
+from mlsched.simulation.wake import Wake
+
+
+@dataclasses.dataclass(frozen=True)
+class Simulation:
+    """Everything the clock's users need to know about one problem's world.
+
+    `world(workload, options)` makes a `clock.World` that has a `log`; `jobs`, `summary` and `series` read workload and
+    log; `violations(workload, options, wake, log)` is the independent replay check; `never_start(workload)` says which
+    jobs could never start, `overload(workload)` on which resources more is asked than there is. `sources[name](**options)` makes synthetic workloads, `from_trace(trace, nodes,
+    **options)` turns a trace into one.
+    """
+
+    problem: str
+    workload_type: type[Record]
+    options_type: type[Any]
+    world: Callable[[Any, Any], Any]
+    wake: str
+    jobs: Callable[[Any, Any], dict[str, Any]]
+    summary: Callable[[Any, Any], dict[str, Any]]
+    series: Callable[[Any, Any], dict[str, Any]]
+    violations: Callable[[Any, Any, Wake, Any], list[str]]
+    never_start: Callable[[Any], list[str]]
+    overload: Callable[[Any], list[str]]
+    sources: Mapping[str, Callable[..., Any]]
+    from_trace: Callable[..., Any]
+
+    def options(self, given: Mapping[str, Any]) -> Any:
+        """The world's options with `given` ones set; text is parsed by the field's type."""
+        from mlsched.core.params import Parameter, resolve
+
+        fields = dataclasses.fields(self.options_type)
+        kinds = {"bool": bool, "int": int, "float": float, "str": str}
+        declared = {f.name: Parameter(f.name, kinds[str(f.type)], f.default) for f in fields}
+        return self.options_type(**resolve(f"{self.problem} world", declared, given))
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """A finished run. `jobs` holds one array a column; times in seconds."""
+
+    simulation: Simulation
+    workload: Any
+    answerer: str
+    params: dict[str, Any]
+    options: Any
+    wake: Wake
+    seed: int
+    log: Any
+    decisions: int
+    recorded: list[Decision]
+    seconds: float
+    cpu_seconds: float
+    versions: dict[str, str]
+    rule: Rule
+
+    @property
+    def jobs(self) -> dict[str, Any]:
+        """Column name -> one value a job."""
+        return self.simulation.jobs(self.workload, self.log)
+
+    def summary(self) -> dict[str, Any]:
+        """Figures of merit by name."""
+        return self.simulation.summary(self.workload, self.log) | {"decisions": self.decisions}
+
+    def series(self) -> dict[str, Any]:
+        """Named samples for plots of distributions."""
+        return self.simulation.series(self.workload, self.log)
+
+    def violations(self) -> list[str]:
+        """What the independent replay finds wrong with the run; empty when it is sound."""
+        return self.simulation.violations(self.workload, self.options, self.wake, self.log)
+
+    def replay(self, decision: Decision) -> Any:
+        """Answer one recorded decision again, with the memory and the random stream it had: gives the same plan."""
+        if not any(decision is kept for kept in self.recorded):
+            raise InvalidInput("replay: the decision is not one that this run recorded")
+        return self.rule.call(decision.instance, decision.memory, decision_rng(self.seed, decision.number))[0]
+
+    def to_json(self) -> dict[str, Any]:
+        """The run as plain JSON data: what it was, what came out, every job, and the log to check it by."""
+        return {
+            "kind": f"{self.simulation.problem}.run",
+            "version": 1,
+            "answerer": self.answerer,
+            "params": self.params,
+            "options": dataclasses.asdict(self.options),
+            "wake": str(self.wake),
+            "seed": self.seed,
+            "workload_hash": self.workload.hash,
+            "source": self.workload.source,
+            "summary": self.summary(),
+            "versions": self.versions,
+            "seconds": self.seconds,
+            "jobs": {name: column.tolist() for name, column in self.jobs.items()},
+            "log": self.log.to_json(),
+        }

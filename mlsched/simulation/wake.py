@@ -1,0 +1,47 @@
+"""When the clock looks at a world: at every event, at the ticks of an interval, or both."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+from mlsched.core.errors import InvalidInput
+
+
+@dataclasses.dataclass(frozen=True)
+class Wake:
+    """Cadence of a run. `events`: wake at every event; `interval`: at multiples of so many seconds (0: none)."""
+
+    events: bool
+    interval: int
+
+    @classmethod
+    def parse(cls, text: str) -> Wake:
+        """`"events"`, `"interval:60"` or `"events+interval:600"`."""
+        match = re.fullmatch(r"(events)?(\+)?(?:interval:([1-9]\d*))?", text)
+        if not match or bool(match[2]) != bool(match[1] and match[3]) or not (match[1] or match[3]):
+            raise InvalidInput(f"wake = {text!r}: must be 'events', 'interval:SECONDS' or 'events+interval:SECONDS'")
+        return cls(bool(match[1]), int(match[3] or 0))
+
+    def __str__(self) -> str:
+        parts = ["events"] * self.events + [f"interval:{self.interval}"] * bool(self.interval)
+        return "+".join(parts)
+
+    def next(self, now: int, event: int | None, pending: bool) -> int | None:
+        """The next time to wake after `now` (s), or None when nothing is to come.
+
+        `event` is when something next happens by itself, `pending` whether a question is open. Ticks at which nothing
+        happened and nothing is open are skipped.
+        """
+        if self.events and event is not None:
+            times = [event]
+        elif event is not None:
+            times = [self._tick(max(event, now + 1))]
+        else:
+            times = []
+        if self.interval and pending and times:
+            times.append(self._tick(now + 1))
+        return min(times, default=None)
+
+    def _tick(self, time: int) -> int:
+        return -(-time // self.interval) * self.interval

@@ -1,0 +1,57 @@
+"""A linear Pyomo model as the matrices that HiGHS takes."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import SolverError
+
+
+@dataclasses.dataclass(frozen=True)
+class Matrix:
+    """Rows `row_lower <= A x <= row_upper` in compressed columns; `columns` are the Pyomo variables of x."""
+
+    columns: list[Any]
+    starts: Any
+    indices: Any
+    values: Any
+    row_lower: Any
+    row_upper: Any
+    position: dict[int, int]
+
+    def costs(self, expression: Any) -> tuple[Any, float]:
+        """Dense cost vector and constant of a linear expression."""
+        from pyomo.repn import generate_standard_repn
+
+        linear = generate_standard_repn(expression)
+        if not linear.is_linear():
+            raise SolverError("highs: an objective is not linear")
+        cost = np.zeros(len(self.columns))
+        for variable, weight in zip(linear.linear_vars, linear.linear_coefs, strict=True):
+            cost[self.position[id(variable)]] += weight
+        return cost, float(linear.constant)
+
+
+def compile_model(model: Any) -> Matrix:
+    """Every variable of the model is a column, whether or not a constraint mentions it."""
+    import pyomo.environ as pyo
+    from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
+
+    columns = list(model.component_data_objects(pyo.Var, active=True))
+    position = {id(v): i for i, v in enumerate(columns)}
+    form = LinearStandardFormCompiler().write(model, mixed_form=True)
+    order = np.array([position[id(v)] for v in form.columns], dtype=np.int64)
+    matrix = form.A.tocoo()
+    kind = np.array([row.bound_type for row in form.rows], dtype=np.int64)
+    rhs = np.asarray(form.rhs, dtype=np.float64)
+    shuffled = np.lexsort((matrix.row, order[matrix.col])) if matrix.nnz else np.zeros(0, dtype=np.int64)
+    column = order[matrix.col][shuffled] if matrix.nnz else shuffled
+    starts = np.searchsorted(column, np.arange(len(columns) + 1)).astype(np.int32)
+    # bound_type: 0 equality, 1 upper bound, -1 lower bound.
+    return Matrix(
+        columns, starts, matrix.row[shuffled].astype(np.int32), matrix.data[shuffled].astype(np.float64),
+        np.where(kind == 1, -np.inf, rhs), np.where(kind == -1, np.inf, rhs), position,
+    )  # fmt: skip
