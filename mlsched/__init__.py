@@ -1,4 +1,4 @@
-"""mlsched: scheduling questions of machine-learning clusters, answered exactly, by published heuristic, by trained policy.
+"""mlsched: scheduling questions of ML clusters, answered exactly, by published heuristic, by trained policy.
 
     import mlsched
 

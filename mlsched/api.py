@@ -98,7 +98,9 @@ def save(record: Any, path: str | os.PathLike[str], *, instance: Instance | None
             raise InvalidInput(f"{Path(path)}: the result is '{record.status}' and has no plan to save")
         record = record.plan
     if not isinstance(record, Record):
-        raise InvalidInput(f"{Path(path)}: a {type(record).__name__} cannot be saved; give an instance, plan or workload")
+        raise InvalidInput(
+            f"{Path(path)}: a {type(record).__name__} cannot be saved; give an instance, plan or workload"
+        )
     data = record.to_json()
     if isinstance(record, Plan) and answers is not None:
         data["instance_hash"] = answers
@@ -183,13 +185,15 @@ def _hint(instance: Instance, answerer: Answerer, objective: str, hint: Plan | s
         if wrong := instance.violations(hint):
             raise InvalidInput(f"hint: is infeasible: {wrong[0]}")
         return hint
+    if hint is not None and not isinstance(hint, str):
+        raise InvalidInput(f"hint = a {type(hint).__name__}: must be a plan, None (the problem's own rule) or 'none'")
     if hint == "none" or answerer.backend in (None, "direct"):
         return None
     plans = []
     for rule in registry().available(instance.problem):
         if rule.warm_start:
             values = resolve(rule.name, rule.parameters, {})
-            plans.append(rule.function(instance, rng=np.random.default_rng(seed), **values))
+            plans.append(answer_once(rule, instance, objective, Limits(seed=seed), None, values).plan)
     sense = next(o.sense for o in instance.objectives if o.name == objective)
     return (min if sense == "min" else max)(plans, key=lambda p: instance.evaluate(p)[objective], default=None)
 
@@ -200,7 +204,10 @@ def answer_once(
     """Call an answerer of any kind; what it raises that is not ours becomes an AnswererError."""
     try:
         if answerer.backend is not None:
-            return solvers.run(answerer, instance, objective, limits, hint, values)
+            outcome = solvers.run(answerer, instance, objective, limits, hint, values)
+            if not isinstance(outcome, Outcome):
+                raise AnswererError(f"{answerer.name} returned a {type(outcome).__name__}: must be an Outcome")
+            return outcome
         rng = np.random.default_rng(limits.seed)
         if answerer.stateful:
             plan, _ = answerer.function(instance, memory=None, rng=rng, **values)
@@ -221,6 +228,12 @@ def judged(
 ) -> Result:  # fmt: skip
     """The Result of an outcome, every value recomputed by the judge and the bound held against it."""
     values = value = gap = None
+    if (outcome.plan is None) != (outcome.status in ("infeasible", "unknown")):
+        raise AnswererError(
+            f"{answerer.name} returned {'no' if outcome.plan is None else 'a'} plan and '{outcome.status}'"
+        )
+    if outcome.status == "optimal" and outcome.bound is None:
+        raise AnswererError(f"{answerer.name} claims an optimum without a bound")
     if outcome.plan is not None:
         if wrong := instance.violations(outcome.plan):
             raise AnswererError(f"{answerer.name} returned an infeasible plan: {wrong[0]}")
@@ -229,8 +242,10 @@ def judged(
     if value is not None and outcome.bound is not None:
         sense = next(o.sense for o in instance.objectives if o.name == objective)
         too_good = outcome.bound - value if sense == "min" else value - outcome.bound
-        if too_good > 0 or (outcome.status == "optimal" and too_good != 0):
-            raise AnswererError(f"{answerer.name}: its bound {outcome.bound} contradicts the judge's {objective} = {value}")
+        if not too_good <= 0 or (outcome.status == "optimal" and too_good != 0):
+            raise AnswererError(
+                f"{answerer.name}: its bound {outcome.bound} contradicts the judge's {objective} = {value}"
+            )
         gap = relative_gap(value, outcome.bound)
     return Result(
         instance_hash=instance.hash, problem=instance.problem, answerer=answerer.name, objective=objective,
@@ -277,9 +292,7 @@ def only_simulation() -> str:
     return names[0]
 
 
-def _synthetic(
-    world: Simulation, text: str, cluster: str | None, limit: int | None, options: dict[str, Any]
-) -> Any:
+def _synthetic(world: Simulation, text: str, cluster: str | None, limit: int | None, options: dict[str, Any]) -> Any:
     name, settings = split(text)
     if name not in world.sources:
         raise UnknownName(f"no synthetic workload '{name}' for {world.problem}; there are {', '.join(world.sources)}")
@@ -334,7 +347,10 @@ def simulate(
     answerer, values = resolve_answerer(world.problem, solver, params)
     settings = world.options({**answerer.world(values), **(options or {})})
     if reasons := world.never_start(workload):
-        raise InvalidInput(f"the run could never end: {'; '.join(reasons)}; enlarge the cluster or drop such jobs")
+        raise InvalidInput(
+            f"the run could never end: {'; '.join(reasons)}; "
+            "enlarge the cluster, or drop such jobs (oversize=drop, for a trace)"
+        )
     for reason in world.overload(workload):
         warnings.warn(reason, stacklevel=2)
     rule = _rule(answerer, world.problem, values, objective, time_limit)

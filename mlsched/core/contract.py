@@ -71,7 +71,8 @@ class Problem:
     may set. `strategy(**limits)` returns a Hypothesis strategy of small instances (imports Hypothesis when called).
     `cases(instance, plan)` names special cases, true where they occur; `relaxations(instance)` names constraints with
     the instance that lacks them. Agreement tests and reports print how often each occurs or binds, so that agreement
-    on trivial instances cannot pass for evidence.
+    on trivial instances cannot pass for evidence. `default` names the exact answerer that is used when none is asked
+    for; `draw(instance, plan, axes)` paints a plan on matplotlib axes.
     """
 
     name: str
@@ -84,3 +85,5 @@ class Problem:
     strategy: Callable[..., SearchStrategy[Instance]]
     cases: Callable[[Any, Any], dict[str, bool]]
     relaxations: Callable[[Any], dict[str, Any]]
+    default: str
+    draw: Callable[[Any, Any, Any], None] | None = None

@@ -21,7 +21,7 @@ class InvalidFile(InvalidInput):
 
 
 class UnknownName(InvalidInput, LookupError):
-    """A problem, answerer, objective, preset, suite or experiment that does not exist: the message lists those that do."""
+    """A problem, answerer, preset or the like that does not exist: the message lists those that do."""
 
 
 class AnswererError(MlschedError):

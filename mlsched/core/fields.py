@@ -8,6 +8,7 @@ one sentence that names field, value and rule.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,11 @@ IntArray = npt.NDArray[np.int64]
 EXACT = 2**53
 #: Stands for "no limit" wherever a limit is an integer.
 UNLIMITED = 2**31 - 1
+
+
+def ints(values: Iterable[int]) -> IntArray:
+    """`values` as an int64 array, for handing to a record."""
+    return np.array(list(values), dtype=np.int64)
 
 
 def fail(field: str, value: object, rule: str) -> InvalidInput:
@@ -53,7 +59,7 @@ class Spec:
 
 def _range_rule(low: int, high: int) -> str:
     if high >= EXACT:
-        return f"must be >= {low}" if low > -EXACT else f"must be below 2^53 in magnitude ({EXACT})"
+        return f"must be >= {low} and at most 2^53" if low > -EXACT else f"must be below 2^53 in magnitude ({EXACT})"
     return f"must be between {low} and {high}"
 
 
@@ -97,7 +103,9 @@ class ArraySpec(Spec):
             return np.zeros(shape, dtype=np.int64)
         if array.ndim != ndim:
             raise InvalidInput(f"{name}: has {array.ndim} dimension(s); must have {ndim}: {' x '.join(self.shape)}")
-        if array.dtype.kind not in "iu" or array.dtype == np.uint64:
+        # NumPy turns [1, True] into integers without a word, hence the look at the items of what is not an array yet.
+        hides_bool = not isinstance(value, np.ndarray) and bool in set(map(type, np.array(value, dtype=object).flat))
+        if array.dtype.kind not in "iu" or array.dtype == np.uint64 or hides_bool:
             for index, item in np.ndenumerate(np.array(value, dtype=object)):
                 as_int(name + "".join(f"[{i}]" for i in index), item)
                 if not -EXACT <= item <= EXACT:

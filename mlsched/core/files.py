@@ -89,10 +89,12 @@ def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def check_header(path: str | os.PathLike[str], data: dict[str, Any], versions: dict[str, int]) -> str:
     """The document's kind, if it is one of `versions` and of that version."""
     kind = data.get("kind")
-    if kind not in versions:
+    if not isinstance(kind, str) or kind not in versions:
         raise InvalidFile(f"{path}: kind = {kind!r}: must be one of {', '.join(versions)}")
     version = data.get("version")
     if type(version) is not int or version != versions[kind]:
         hint = "upgrade mlsched" if type(version) is int and version > versions[kind] else "write the file anew"
-        raise InvalidFile(f"{path}: version = {version!r}: this mlsched reads version {versions[kind]} of {kind}; {hint}")
+        raise InvalidFile(
+            f"{path}: version = {version!r}: this mlsched reads version {versions[kind]} of {kind}; {hint}"
+        )
     return str(kind)

@@ -8,7 +8,7 @@ never knows what the variables mean.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from mlsched.core.contract import Plan
@@ -40,9 +40,9 @@ class Formulation:
     """
 
     model: Any
-    objectives: dict[str, tuple[Term, ...]]
+    objectives: Mapping[str, tuple[Term, ...]]
     decode: Callable[[Callable[[Any], int]], Plan]
-    encode: Callable[[Plan], list[tuple[Any, int]]]
+    encode: Callable[[Any], list[tuple[Any, int]]]
     constant: dict[str, int] = dataclasses.field(default_factory=dict)
 
 

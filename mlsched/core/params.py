@@ -10,7 +10,7 @@ import dataclasses
 import inspect
 import math
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from mlsched.core.errors import InvalidInput, UnknownName
@@ -63,7 +63,9 @@ def parameters_of(function: Callable[..., Any]) -> dict[str, Parameter]:
             continue
         kind = hints.get(name)
         if p.default is inspect.Parameter.empty or kind not in (int, float, bool, str):
-            raise TypeError(f"{function.__module__}: parameter {name} needs a default and a type int, float, bool or str")
+            raise TypeError(
+                f"{function.__module__}: parameter {name} needs a default and a type int, float, bool or str"
+            )
         found[name] = Parameter(name, kind, p.default)
     return found
 
@@ -75,7 +77,9 @@ def split(text: str) -> tuple[str, dict[str, str]]:
     for item in filter(None, rest.split(",")):
         key, equals, value = item.partition("=")
         if not equals or not key or key in settings:
-            raise InvalidInput(f"{text}: '{item}' is not KEY=VALUE, or names a key twice; write name:key=value,key=value")
+            raise InvalidInput(
+                f"{text}: '{item}' is not KEY=VALUE, or names a key twice; write name:key=value,key=value"
+            )
         settings[key] = value
     return name, settings
 
@@ -95,3 +99,18 @@ def resolve(owner: str, declared: Mapping[str, Parameter], given: Mapping[str, A
         else:
             values[name] = parameter.check(owner, given[name])
     return values
+
+
+def one_of(name: str, value: str, choices: Collection[str]) -> None:
+    """Refuse a value that is not among `choices`."""
+    if value not in choices:
+        raise InvalidInput(f"{name} = {value!r}: must be one of {', '.join(choices)}")
+
+
+def within(name: str, value: float, low: float, high: float = math.inf, *, open_low: bool = False) -> None:
+    """Refuse a number outside [low, high], or outside (low, high] with `open_low`; NaN is outside of everything."""
+    if not low <= value <= high or (open_low and value == low):
+        rule = f"above {low}" if open_low else f"at least {low}"
+        if high < math.inf:
+            rule = f"{rule} and at most {high}" if open_low else f"between {low} and {high}"
+        raise InvalidInput(f"{name} = {value}: must be {rule}")

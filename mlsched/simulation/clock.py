@@ -14,7 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.errors import AnswererError
+from mlsched.core.params import within
 from mlsched.simulation.wake import Wake
 
 #: Second word of the seed of the stream that samples decisions: apart from every decision's own stream [seed, number].
@@ -77,15 +78,20 @@ def decision_rng(seed: int, number: int) -> np.random.Generator:
 
 
 def run(
-    world: World, rule: Rule, *, wake: Wake, seed: int, record: float = 0.0, progress: Callable[[int], None] | None = None
+    world: World,
+    rule: Rule,
+    *,
+    wake: Wake,
+    seed: int,
+    record: float = 0.0,
+    progress: Callable[[int], None] | None = None,
 ) -> Trip:
     """Run `world` to its end, asking `rule`.
 
     record: share of decisions to keep (a seeded sample; 1.0 keeps all). progress(time) is called at every wake.
     Raises AnswererError for an infeasible plan, naming decision and time, and when the run can no longer proceed.
     """
-    if not 0 <= record <= 1:
-        raise InvalidInput(f"record = {record}: must be between 0 and 1")
+    within("record", record, 0, 1)
     sampler = np.random.default_rng([seed, SAMPLING])
     recorded: list[Decision] = []
     now, number, memory, requested = -1, 0, None, None
@@ -94,7 +100,9 @@ def run(
         if requested is not None and requested > now:
             time = requested if time is None else min(time, requested)
         if time is None:
-            raise AnswererError(f"{rule.name}: at {now} s jobs wait, nothing runs and nothing will arrive; the run is stuck")
+            raise AnswererError(
+                f"{rule.name}: at {now} s jobs wait, nothing runs and nothing will arrive; the run is stuck"
+            )
         now, requested = time, None
         world.advance(now)
         while (instance := world.ask()) is not None:

@@ -18,8 +18,8 @@ class Simulation:
 
     `world(workload, options)` makes a `clock.World` that has a `log`; `jobs`, `summary` and `series` read workload and
     log; `violations(workload, options, wake, log)` is the independent replay check; `never_start(workload)` says which
-    jobs could never start, `overload(workload)` on which resources more is asked than there is. `sources[name](**options)` makes synthetic workloads, `from_trace(trace, nodes,
-    **options)` turns a trace into one.
+    jobs could never start, `overload(workload)` on which resources more is asked than there is.
+    `sources[name](**options)` makes synthetic workloads, `from_trace(trace, nodes, **options)` turns a trace into one.
     """
 
     problem: str

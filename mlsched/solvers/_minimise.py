@@ -50,7 +50,7 @@ def solve_one_of(
         if outcome.status in ("feasible", "unknown"):
             stopped = outcome.stopped_by
             open_bounds.append(sign * (part.bound if outcome.bound is None else outcome.bound))
-    lowest = min([b for b in open_bounds] + ([] if best_value is None else [best_value]), default=None)
+    lowest = min(open_bounds + ([] if best_value is None else [best_value]), default=None)
     if best is None:
         status = "unknown" if open_bounds else "infeasible"
         return Outcome(status, None, None if lowest is None else sign * lowest, stopped, dict(work))  # type: ignore[arg-type]

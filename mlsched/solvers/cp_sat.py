@@ -35,7 +35,7 @@ def minimise(formulation: Formulation, objective: str, sense: Sense, limits: Lim
             model.add_hint(variable, value)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = limits.threads
-    solver.parameters.random_seed = limits.seed
+    solver.parameters.random_seed = limits.seed % 2**31
     if limits.seconds is not None:
         solver.parameters.max_time_in_seconds = limits.seconds
     if limits.work is not None:
@@ -54,7 +54,12 @@ def _set_objective(model: Any, expression: Any, sense: Sense) -> None:
 
 
 def _outcome(
-    solver: cp_model.CpSolver, status: Any, formulation: Formulation, constant: int, limits: Limits, work: dict[str, float]
+    solver: cp_model.CpSolver,
+    status: Any,
+    formulation: Formulation,
+    constant: int,
+    limits: Limits,
+    work: dict[str, float],
 ) -> Outcome:
     from ortools.sat.python import cp_model
 

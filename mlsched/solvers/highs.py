@@ -178,7 +178,7 @@ def _new_highs(limits: Limits) -> Any:
     options = {
         "output_flag": False,
         "threads": limits.threads,
-        "random_seed": limits.seed,
+        "random_seed": limits.seed % 2**31,
         "mip_rel_gap": 0.0,
         "mip_abs_gap": ABSOLUTE_GAP,
         "mip_feasibility_tolerance": 1e-9,

@@ -21,7 +21,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import IntArray, ints
 from mlsched.core.formulation import Formulation, OneOf, Part
 from mlsched.instances.preemption import Instance, Plan
 
@@ -43,7 +43,7 @@ class Reduced:
         te_node = [-1] * len(self.instance.te_demand)
         for t, n in placed:
             te_node[t] = n
-        return Plan(te_node=te_node, victims=needed_victims(self.instance, te_node, victims))
+        return Plan(te_node=ints(te_node), victims=ints(needed_victims(self.instance, te_node, victims)))
 
 
 def reduce(instance: Instance, nodes: list[int] | None = None) -> Reduced:
@@ -96,7 +96,7 @@ def by_node(instance: Instance, objective: str, build: Callable[[Reduced], Formu
         bound = _cover_bound(instance, objective, n, here)
         if bound is not None:
             parts.append(Part(bound, lambda n=n: build(reduce(instance, [n]))))  # type: ignore[misc]
-    return OneOf(parts, fallback=Plan(te_node=[-1], victims=[]))
+    return OneOf(parts, fallback=Plan(te_node=ints([-1]), victims=ints([])))
 
 
 def _cover_bound(instance: Instance, objective: str, node: int, here: IntArray) -> int | None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import ints
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import answerer
 from mlsched.instances.preemption import Instance, Plan
@@ -44,7 +45,7 @@ def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
         if best is None or value < best[0]:
             best = value, te_node, subset
     assert best is not None  # all TE jobs waiting, without victims, is always feasible
-    plan = Plan(te_node=list(best[1]), victims=candidates[chosen[best[2]] == 1])
+    plan = Plan(te_node=ints(best[1]), victims=candidates[chosen[best[2]] == 1])
     return Outcome("optimal", plan, best[0], work={"plans": plans})
 
 

@@ -1,4 +1,4 @@
-"""Bookkeeping that every preemption rule needs: what TE jobs may use on each node, as victims and TE jobs are chosen."""
+"""Bookkeeping that every preemption rule needs: what TE jobs may still use on each node."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import IntArray, ints
 from mlsched.instances.preemption import Instance, Plan
 
 
@@ -26,8 +26,7 @@ class Room:
     def first_fit(self, demand: IntArray) -> int:
         """The first node with room for `demand`, -1 if there is none."""
         fits = (self.free >= demand).all(axis=1)
-        node = int(fits.argmax())
-        return node if fits[node] else -1
+        return int(fits.argmax()) if fits.any() else -1
 
     def suspend(self, job: int) -> int:
         """Make `job` a victim; returns its node."""
@@ -65,4 +64,4 @@ class Room:
 
     def plan(self) -> Plan:
         """The finished plan."""
-        return Plan(te_node=self.te_node, victims=sorted(self.victims))
+        return Plan(te_node=ints(self.te_node), victims=ints(sorted(self.victims)))

@@ -3,7 +3,8 @@
 For each TE job in queue order: the first node with room needs no victim. Else, among the BE jobs below the preemption
 limit whose node would have room without them (Eq. 4), the one of least Eq. 3 score; ties go to the lowest index. When
 no single job suffices, random jobs below the limit are suspended, anywhere in the cluster, until some node has room
-(Section 3.2); when that cannot succeed either, the TE job waits.
+(Section 3.2); when that cannot succeed either, the TE job waits. fallback="again" is the other reading of "preempts a
+random BE job": one random victim, then Eq. 4 anew with what it releases.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.core.fields import IntArray
+from mlsched.core.params import one_of
 from mlsched.core.registry import answerer
 from mlsched.heuristics.preemption._room import Room
 from mlsched.instances.preemption import Instance, Plan
@@ -28,21 +30,33 @@ def own_limit(params: Mapping[str, Any]) -> dict[str, Any]:
 
 @answerer("fitgpp", problem="preemption", objectives=("total_score",), warm_start=True, world=own_limit,
           paper="FitGpp, Eqs. 1-4")  # fmt: skip
-def answer(instance: Instance, *, rng: np.random.Generator, s: float = 4.0, P: int = 0) -> Plan:
+def answer(
+    instance: Instance, *, rng: np.random.Generator, s: float = 4.0, P: int = 0, fallback: str = "random"
+) -> Plan:
     """One victim of least score that makes room by itself; random victims when none does."""
+    one_of("fallback", fallback, ("random", "again"))
     room = Room(instance, P)
     scores = instance.score if instance.grace_weight == round(1000 * s) else instance.scores(s)
     for demand in instance.te_demand:
         node = room.first_fit(demand)
-        if node < 0:
-            victim = best_single(room, demand, scores)
-            if victim >= 0:
-                node = room.suspend(victim)
-            else:
-                order = rng.permutation(np.flatnonzero(room.preemptible))
-                node = room.suspend_until_fit(demand, order)
+        if node < 0 and room.can_fit(demand):
+            node = _make_room(room, demand, scores, rng, again=fallback == "again")
         room.place(demand, node)
     return room.plan()
+
+
+def _make_room(room: Room, demand: IntArray, scores: IntArray, rng: np.random.Generator, *, again: bool) -> int:
+    """Suspend until some node has room for `demand`; returns that node. Enough jobs may be preempted."""
+    while True:
+        victim = best_single(room, demand, scores)
+        if victim >= 0:
+            return room.suspend(victim)
+        order = rng.permutation(np.flatnonzero(room.preemptible))
+        if not again:
+            return room.suspend_until_fit(demand, order)
+        node = room.suspend(int(order[0]))
+        if (room.free[node] >= demand).all():
+            return node
 
 
 def best_single(room: Room, demand: IntArray, scores: IntArray) -> int:

@@ -6,6 +6,7 @@ OpML 2019, Sections 2 and 3.
 
 from mlsched.core.contract import Problem
 from mlsched.instances.preemption.cases import cases, relaxations
+from mlsched.instances.preemption.draw import draw
 from mlsched.instances.preemption.generate import PRESETS, generate
 from mlsched.instances.preemption.instance import Instance, Plan
 from mlsched.instances.preemption.strategies import instances
@@ -21,6 +22,8 @@ PROBLEM = Problem(
     strategy=instances,
     cases=cases,
     relaxations=relaxations,
+    default="cp-sat",
+    draw=draw,
 )
 
 __all__ = ["PROBLEM", "Instance", "Plan", "generate", "instances"]

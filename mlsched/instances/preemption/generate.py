@@ -15,6 +15,7 @@ import numpy as np
 from mlsched.core.contract import Preset
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
+from mlsched.core.params import within
 from mlsched.instances.preemption.instance import Instance
 
 RESOURCES = ("cpu", "ram", "gpu")
@@ -31,8 +32,8 @@ PRESETS: Mapping[str, Preset] = {
         Preset("small", "brute force answers within 5 s", {"nodes": 3, "jobs": 9, "tes": 2}),
         Preset("single", "one TE job, as FitGpp asks", {"nodes": 6, "jobs": 24, "tes": 1}),
         Preset("surge", "several TE jobs compete for few nodes", {"nodes": 8, "jobs": 32, "tes": 6}),
-        Preset("paper", "the paper's cluster of 84 nodes, one TE job", {"nodes": 84, "jobs": 300, "tes": 1, "te_scale": 1.0}),
-        Preset("paper-surge", "the paper's cluster, 16 TE jobs at once", {"nodes": 84, "jobs": 300, "tes": 16, "te_scale": 1.0}),
+        Preset("paper", "the paper's cluster, one TE job", {"nodes": 84, "jobs": 300, "tes": 1, "te_scale": 1.0}),
+        Preset("paper-surge", "16 TE jobs at once", {"nodes": 84, "jobs": 300, "tes": 16, "te_scale": 1.0}),
         Preset("exhausted", "most jobs are at the preemption limit",
                {"nodes": 6, "jobs": 24, "tes": 4, "limit_share": 0.7}),
     )
@@ -75,15 +76,12 @@ def generate(
     free that reservations take, 0 (none) to 1 (nothing is free). limit_share: chance that a BE job is at the
     preemption limit `limit`. te_scale: factor on TE demands. longest_grace: truncation of grace periods, minutes.
     """
-    for name, value, low in (("nodes", nodes, 1), ("jobs", jobs, 0), ("tes", tes, 1), ("longest_grace", longest_grace, 1),
-                             ("limit", limit, 1)):  # fmt: skip
-        if value < low:
-            raise InvalidInput(f"{name} = {value}: must be at least {low}")
-    for name, share in (("saturation", saturation), ("limit_share", limit_share)):
-        if not 0 <= share <= 1:
-            raise InvalidInput(f"{name} = {share}: must be between 0 and 1")
-    if not 0 <= te_scale <= 1000:
-        raise InvalidInput(f"te_scale = {te_scale}: must be between 0 and 1000")
+    for name, value, least in (("nodes", nodes, 1), ("jobs", jobs, 0), ("tes", tes, 1), ("limit", limit, 1)):
+        within(name, value, least)
+    within("longest_grace", longest_grace, 1)
+    within("saturation", saturation, 0, 1)
+    within("limit_share", limit_share, 0, 1)
+    within("te_scale", te_scale, 0, 1000)
     capacity = np.tile(np.array(NODE, dtype=np.int64), (nodes, 1))
     job_node, job_demand, left = _place(rng, capacity, jobs)
     free = np.floor(left * rng.uniform(0, 1, left.shape) ** (saturation / (1.001 - saturation))).astype(np.int64)
@@ -113,7 +111,9 @@ def _place(rng: np.random.Generator, capacity: IntArray, jobs: int) -> tuple[Int
     for j in range(jobs):
         roomy = np.flatnonzero((left >= LEAST).all(axis=1))
         if roomy.size == 0:
-            raise InvalidInput(f"jobs = {jobs}: {len(capacity)} nodes are full after {j}; ask for fewer jobs or more nodes")
+            raise InvalidInput(
+                f"jobs = {jobs}: {len(capacity)} nodes are full after {j}; ask for fewer jobs or more nodes"
+            )
         if not (left[hosts[j]] >= LEAST).all():
             hosts[j] = rng.choice(roomy)
         wanted[j] = np.minimum(wanted[j], left[hosts[j]])

@@ -95,9 +95,13 @@ class Instance(contract.Instance):
         _first(used > self.node_capacity, "node_free", self.node_free,
                "free + draining + running demand must not exceed node_capacity")  # fmt: skip
         self._check_maxima()
-        largest = (int(self.score[self.preemptible].sum()) + 1) * (len(self.te_demand) + 1)
-        if largest > EXACT:
-            raise InvalidInput(f"total_score can reach {largest}: must stay below 2^53; lower grace_weight or the jobs")
+        able, times = self.preemptible, len(self.te_demand) + 1
+        for name, most, remedy in (
+            ("total_score", int(self.score[able].sum()), "lower grace_weight or the jobs"),
+            ("max_grace_period", int(self.job_grace[able].max(initial=0)), "lower job_grace"),
+        ):
+            if (most + 1) * times > EXACT:
+                raise InvalidInput(f"{name} can reach {(most + 1) * times}: must stay below 2^53; {remedy}")
 
     def _check_maxima(self) -> None:
         """Fill in maxima that were not given; refuse maxima below a listed job's."""

@@ -24,7 +24,8 @@ def violations(instance: Instance, plan: Any) -> list[str]:
     """Sentences that say what is wrong with `plan`; empty when it is feasible."""
     if not isinstance(plan, instance.plan_type):
         return [f"the answer is a {type(plan).__name__}: must be a {instance.plan_type.kind}"]
-    te_node, victims = plan.te_node.tolist(), plan.victims.tolist()
+    answer: Any = plan
+    te_node, victims = answer.te_node.tolist(), answer.victims.tolist()
     found = _malformed(instance, te_node, victims)
     return found or _overfull(instance, te_node, victims) + _over_limit(instance, victims)
 

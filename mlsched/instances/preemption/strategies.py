@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlsched.core.fields import UNLIMITED
+from mlsched.core.fields import UNLIMITED, IntArray, ints
 from mlsched.instances.preemption.instance import Instance
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ def instances(*, nodes: int = 3, jobs: int = 6, tes: int = 2) -> SearchStrategy[
             flat = draw(st.lists(entries, min_size=rows * k, max_size=rows * k))
             return np.array(flat, dtype=np.int64).reshape(rows, k)
 
-        def column(length: int, entries: SearchStrategy[int]) -> list[int]:
-            return draw(st.lists(entries, min_size=length, max_size=length))
+        def column(length: int, entries: SearchStrategy[int]) -> IntArray:
+            return ints(draw(st.lists(entries, min_size=length, max_size=length)))
 
         count = draw(st.integers(0, jobs), label="jobs")
-        job_node = np.array(column(count, st.integers(0, n - 1)), dtype=np.int64)
+        job_node = column(count, st.integers(0, n - 1))
         job_demand = matrix(count, small)
         free, draining = matrix(n, st.integers(0, 3)), matrix(n, st.sampled_from([0, 0, 0, 1, 3]))
         capacity = free + draining + matrix(n, st.sampled_from([0, 0, 2]))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED
+from mlsched.core.params import one_of, within
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,6 +22,8 @@ class Options:
     snapshot: a victim without grace period rewinds to its last multiple of so many seconds of work.
     grace_weight: s of Eq. 3 in the instances' `total_score`, thousandths.
     asked: "head" - one TE job a decision, as the paper; "all" - all waiting TE jobs jointly.
+    ask_again: a TE job that was told to wait is asked for again at the next wake after some job has left a node
+        ("change"; before that nothing new is possible), or at every wake ("tick").
     """
 
     te_first: bool = True
@@ -32,12 +34,13 @@ class Options:
     snapshot: int = 180
     grace_weight: int = 4000
     asked: str = "head"
+    ask_again: str = "change"
 
     def __post_init__(self) -> None:
-        for name, choices in (("blocking", ("all", "be", "none")), ("during_grace", ("work", "paused")),
-                              ("asked", ("head", "all"))):  # fmt: skip
-            if getattr(self, name) not in choices:
-                raise InvalidInput(f"{name} = {getattr(self, name)!r}: must be one of {', '.join(choices)}")
-        for name, low, high in (("preemption_limit", 0, UNLIMITED), ("snapshot", 1, 10**9), ("grace_weight", 0, 10**9)):
-            if not low <= getattr(self, name) <= high:
-                raise InvalidInput(f"{name} = {getattr(self, name)}: must be between {low} and {high}")
+        one_of("blocking", self.blocking, ("all", "be", "none"))
+        one_of("during_grace", self.during_grace, ("work", "paused"))
+        one_of("asked", self.asked, ("head", "all"))
+        one_of("ask_again", self.ask_again, ("change", "tick"))
+        within("preemption_limit", self.preemption_limit, 0, UNLIMITED)
+        within("snapshot", self.snapshot, 1, 10**9)
+        within("grace_weight", self.grace_weight, 0, 10**9)

@@ -76,7 +76,9 @@ def _check_job(
         found.add("work", f"job {job} did {credited} s of its {execution} s of work")
     signals = [row for row in rows if row[4] >= 0]
     if len(signals) > options.preemption_limit:
-        found.add("preemption limit", f"job {job} is preempted {len(signals)} times, the limit is {options.preemption_limit}")
+        found.add(
+            "preemption limit", f"job {job} is preempted {len(signals)} times, the limit is {options.preemption_limit}"
+        )
     for row in signals:
         _check_signal(workload, job, row, found)
     if wake.interval and not wake.events:
@@ -104,7 +106,9 @@ def _check_signal(workload: Workload, job: int, row: tuple[int, ...], found: _Fi
     if not start <= signal <= end:
         found.add("signal", f"job {job} gets a signal at {signal} s while it does not run")
     if end > due or (end < due and not finished):
-        found.add("grace period", f"job {job}, signalled at {signal} s, leaves at {end} s, its grace period ends at {due} s")
+        found.add(
+            "grace period", f"job {job}, signalled at {signal} s, leaves at {end} s, its grace period ends at {due} s"
+        )
 
 
 def _check_capacity(workload: Workload, log: Log, found: _Findings) -> None:

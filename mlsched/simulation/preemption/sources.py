@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import IntArray, ints
+from mlsched.core.params import one_of, within
 from mlsched.instances.preemption.generate import truncated_normal
 from mlsched.instances.traces import Trace
 from mlsched.simulation.nodes import RESOURCES
 from mlsched.simulation.preemption.synthetic import GRACE_MINUTES, synthetic
-from mlsched.simulation.preemption.workload import Workload, offered_load
+from mlsched.simulation.preemption.workload import Workload, fits_somewhere
 
 #: Name -> maker of a synthetic workload: the two calibrations of the paper's Section 4.2.
 SOURCES: Mapping[str, Callable[..., Workload]] = {
@@ -23,8 +24,8 @@ SOURCES: Mapping[str, Callable[..., Workload]] = {
 }
 #: Kubernetes quality of service -> kind of job, where the trace says it (Alibaba).
 KIND_OF_QOS = {"LS": "te", "BE": "be"}
-#: A cluster made for a trace keeps the busiest resource's offered load at this.
-AUTO_LOAD = 0.9
+#: A cluster made for a trace holds, without any queue, what this share of its arrivals would see running.
+AUTO_QUANTILE = 0.75
 #: The paper's node: 1/1000 CPU, MiB, 1/1000 GPU.
 PAPER_NODE = (32_000, 262_144, 8_000)
 
@@ -34,36 +35,37 @@ def from_trace(
     nodes: IntArray | None,
     *,
     seed: int = 0,
+    kinds: str = "auto",
     other_qos: str = "be",
     te_share: float = 0.3,
+    te_longest: int = 600,
     oversize: str = "keep",
     arrivals: float = 1.0,
     grace_scale: float = 1.0,
 ) -> Workload:
     """A workload of a trace's jobs on `nodes` (nodes x cpu_milli, memory_mib, gpu_milli).
 
-    Kinds: by quality of service where the trace has it (LS: TE, BE: BE; other_qos: what the others become, "te", "be"
-    or "drop"), else a seeded random share te_share is TE. Grace periods are in no trace: they are drawn as in the
-    paper's Section 4.1. Resources the trace does not give are left out. oversize: jobs that fit no node are kept (the
-    run then refuses to start), or "drop"ped. arrivals: factor on the arrival rate. nodes=None: as many of the paper's
-    nodes (enlarged to the largest job) as keep the offered load at 0.9.
+    kinds: which jobs are TE. "qos": by quality of service (LS: TE, BE: BE; other_qos: what the others become, "te",
+    "be" or "drop"); "random": a seeded share te_share; "short": those that run at most te_longest s, as if users
+    declared them; "auto": qos where the trace has it, else random. Grace periods are in no trace: they are drawn as in
+    the paper's Section 4.1. Resources the trace does not give are left out. oversize: jobs that fit no node are kept
+    (the run then refuses to start), or "drop"ped. arrivals: factor on the arrival rate. nodes=None: as many of the
+    paper's nodes (enlarged to the largest job) as hold what three quarters of the arrivals would see running if nobody
+    queued, so that the other quarter meets contention.
     """
-    for name, value, choices in (("other_qos", other_qos, ("te", "be", "drop")), ("oversize", oversize, ("keep", "drop"))):
-        if value not in choices:
-            raise InvalidInput(f"{name} = {value!r}: must be one of {', '.join(choices)}")
-    if not (arrivals > 0 and grace_scale >= 0 and 0 <= te_share <= 1):
-        raise InvalidInput(
-            f"arrivals = {arrivals}, grace_scale = {grace_scale}, te_share = {te_share}: "
-            "must be above 0, at least 0 and in [0, 1]"
-        )
+    one_of("kinds", kinds, ("auto", "qos", "random", "short"))
+    one_of("other_qos", other_qos, ("te", "be", "drop"))
+    one_of("oversize", oversize, ("keep", "drop"))
+    within("te_share", te_share, 0, 1)
+    within("arrivals", arrivals, 0, open_low=True)
+    within("grace_scale", grace_scale, 0)
     rng = np.random.default_rng([seed, len(trace.submit)])
-    kind, how = _kinds(trace, rng, other_qos, te_share)
+    kind, how = _kinds(trace, rng, kinds, other_qos, te_share, te_longest)
     demand, known = _demands(trace)
     capacity = nodes[:, known] if nodes is not None else _auto_shape(demand, known)[None, :]
-    keep = kind >= 0
+    keep = np.asarray(kind >= 0)
     if oversize == "drop":
-        shapes = np.unique(capacity, axis=0)
-        keep &= (demand[:, None, :] <= shapes[None, :, :]).all(axis=2).any(axis=1)
+        keep &= fits_somewhere(demand, capacity)
     if not keep.any():
         raise InvalidInput(f"{trace.source}: no job is left; check other_qos, oversize and the cluster")
     mean, sd, low, high = (grace_scale * x for x in GRACE_MINUTES)
@@ -84,12 +86,18 @@ def from_trace(
     return found if nodes is not None else found.replace(node_capacity=_auto_nodes(found))
 
 
-def _kinds(trace: Trace, rng: np.random.Generator, other_qos: str, te_share: float) -> tuple[IntArray, str]:
+def _kinds(
+    trace: Trace, rng: np.random.Generator, kinds: str, other_qos: str, te_share: float, te_longest: int
+) -> tuple[IntArray, str]:
     """1 TE, 0 BE, -1 dropped, for each job; and in words how."""
-    code = {"te": 1, "be": 0, "drop": -1}
-    if any(trace.qos):
-        kinds = [code[KIND_OF_QOS.get(q, other_qos)] for q in trace.qos]
-        return np.array(kinds, dtype=np.int64), f"QoS LS (BE: BE; others: {other_qos})"
+    if kinds == "short":
+        return (trace.duration_ms <= 1000 * te_longest).astype(np.int64), f"those of at most {te_longest} s"
+    if kinds == "qos" or (kinds == "auto" and any(trace.qos)):
+        if not any(trace.qos):
+            raise InvalidInput(f"{trace.source}: says nothing of quality of service; use kinds=random or kinds=short")
+        code = {"te": 1, "be": 0, "drop": -1}
+        found = [code[KIND_OF_QOS.get(q, other_qos)] for q in trace.qos]
+        return np.array(found, dtype=np.int64), f"QoS LS (BE: BE; others: {other_qos})"
     return (rng.uniform(size=len(trace.submit)) < te_share).astype(np.int64), f"a random share of {te_share:g}"
 
 
@@ -101,13 +109,17 @@ def _demands(trace: Trace) -> tuple[IntArray, list[int]]:
 
 
 def _auto_shape(demand: IntArray, known: list[int]) -> IntArray:
-    return np.maximum(np.array(PAPER_NODE, dtype=np.int64)[known], demand.max(axis=0))
+    return np.asarray(np.maximum(ints(PAPER_NODE)[known], demand.max(axis=0)))
 
 
 def _auto_nodes(workload: Workload) -> IntArray:
-    """As many nodes of the workload's one shape as keep the busiest resource at AUTO_LOAD."""
-    busiest = max(offered_load(workload).values())
-    if busiest == float("inf"):
-        raise InvalidInput("all jobs arrive at once, so no cluster follows from the load; give one with --cluster")
-    return np.repeat(workload.node_capacity, max(1, int(np.ceil(busiest / AUTO_LOAD))), axis=0)
-
+    """As many nodes of the workload's one shape as AUTO_QUANTILE asks for, by its scarcest resource."""
+    count = len(workload.submit)
+    times = np.concatenate([workload.submit, workload.submit + workload.execution])
+    change = np.concatenate([workload.demand, -workload.demand])
+    # Ends before starts at the same instant; among starts, in order of submission.
+    order = np.lexsort((np.arange(2 * count) < count, times))
+    running = np.cumsum(change[order], axis=0)[order < count]
+    wanted = np.quantile(running, AUTO_QUANTILE, axis=0)
+    shape = np.maximum(workload.node_capacity[0], 1)
+    return np.repeat(workload.node_capacity, max(1, int(np.ceil((wanted / shape).max()))), axis=0)

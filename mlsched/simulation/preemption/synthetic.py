@@ -14,8 +14,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
+from mlsched.core.params import one_of, within
 from mlsched.instances.preemption.generate import NODE, RESOURCES, truncated_normal
 from mlsched.simulation.preemption.options import Options
 from mlsched.simulation.preemption.workload import Workload
@@ -54,16 +54,21 @@ def synthetic(
     te_share: float = 0.3,
     load: float = 2.0,
     grace_scale: float = 1.0,
+    rounding: str = "last",
 ) -> Workload:
-    """The paper's synthetic workload. grace_scale multiplies mean, deviation and truncation of grace periods (Fig. 7)."""
-    if calibration not in CALIBRATIONS:
-        raise InvalidInput(f"calibration = {calibration!r}: must be one of {', '.join(CALIBRATIONS)}")
-    if jobs < 1 or nodes < 1:
-        raise InvalidInput(f"jobs = {jobs}, nodes = {nodes}: both must be at least 1")
-    if not 0 <= te_share <= 1 or not load > 0 or not grace_scale >= 0:
-        raise InvalidInput(
-            f"te_share = {te_share}, load = {load}, grace_scale = {grace_scale}: must be in [0, 1], above 0 and at least 0"
-        )
+    """The paper's synthetic workload.
+
+    grace_scale multiplies mean, deviation and truncation of grace periods (Fig. 7). rounding: a demand is rejected
+    outside a node's range and then rounded ("last"), or rounded before it is tested ("first"), which lets demands down
+    to half a unit below the smallest pass: the paper does not say.
+    """
+    one_of("rounding", rounding, ("last", "first"))
+    one_of("calibration", calibration, CALIBRATIONS)
+    within("jobs", jobs, 1)
+    within("nodes", nodes, 1)
+    within("te_share", te_share, 0, 1)
+    within("load", load, 0, open_low=True)
+    within("grace_scale", grace_scale, 0)
     rng = np.random.default_rng([seed, jobs])
     te = np.zeros(jobs, dtype=np.int64)
     te[rng.permutation(jobs)[: round(jobs * te_share)]] = 1
@@ -73,7 +78,7 @@ def synthetic(
     for kind, minutes, moments in ((1, TE_MINUTES, chosen.te), (0, BE_MINUTES, chosen.be)):
         rows = np.flatnonzero(te == kind)
         execution[rows] = truncated_normal(rng, *minutes, len(rows)) * 60
-        demand[rows] = _demands(rng, moments, len(rows))
+        demand[rows] = _demands(rng, moments, len(rows), 0.5 if rounding == "first" else 0.0)
     mean, sd, low, high = (grace_scale * x for x in GRACE_MINUTES)
     grace = np.ceil(truncated_normal(rng, mean, sd, low, high, jobs)) * TICK
     draft = Workload(
@@ -84,15 +89,16 @@ def synthetic(
         execution=np.maximum(np.rint(execution), 1).astype(np.int64),
         demand=demand,
         grace=grace.astype(np.int64),
-        source=f"synthetic:{calibration} jobs={jobs} seed={seed} te_share={te_share} load={load} grace_scale={grace_scale}",
+        source=f"synthetic:{calibration} jobs={jobs} seed={seed} te_share={te_share} load={load} "
+        f"grace_scale={grace_scale} rounding={rounding}",
     )
     return draft.replace(submit=closed_loop(draft, load))
 
 
-def _demands(rng: np.random.Generator, moments: Moments, count: int) -> IntArray:
-    """`count` x 3 demands: normal, rejected outside [least, node], rounded to nearest."""
+def _demands(rng: np.random.Generator, moments: Moments, count: int, margin: float) -> IntArray:
+    """`count` x 3 demands: normal, rejected outside [least - margin, node + margin], rounded to nearest."""
     columns = [
-        np.rint(truncated_normal(rng, mean, sd, low, high, count))
+        np.clip(np.rint(truncated_normal(rng, mean, sd, low - margin, high + margin, count)), low, high)
         for (mean, sd), low, high in zip(moments, LEAST, NODE, strict=True)
     ]
     return np.stack(columns, axis=1).astype(np.int64)

@@ -6,6 +6,7 @@ import dataclasses
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray, array, labels, text
@@ -32,7 +33,9 @@ class Workload(Record):
         falling = np.flatnonzero(np.diff(self.submit) < 0)
         if falling.size:
             j = int(falling[0]) + 1
-            raise InvalidInput(f"submit[{j}] = {self.submit[j]}: must not be before submit[{j - 1}] = {self.submit[j - 1]}")
+            raise InvalidInput(
+                f"submit[{j}] = {self.submit[j]}: must not be before submit[{j - 1}] = {self.submit[j - 1]}"
+            )
         if not len(self.node_capacity):
             raise InvalidInput("node_capacity: has no rows; a cluster needs at least one node")
 
@@ -53,15 +56,23 @@ class Workload(Record):
 FULL_LOAD = 1.05
 
 
+def fits_somewhere(demand: IntArray, capacity: IntArray) -> npt.NDArray[np.bool_]:
+    """Whether each row of `demand` fits an empty node."""
+    shapes = np.unique(capacity, axis=0)
+    fits = np.less_equal(demand[:, None, :], shapes[None, :, :]).all(axis=2)
+    return np.asarray(fits.any(axis=1), dtype=np.bool_)
+
+
 def never_start(workload: Workload) -> list[str]:
-    """Why some jobs can never start, with the numbers; empty when all can. Everything behind such a job waits for ever."""
-    shapes = np.unique(workload.node_capacity, axis=0)
-    fits = (workload.demand[:, None, :] <= shapes[None, :, :]).all(axis=2).any(axis=1)
+    """Why some jobs can never start, and everything behind them neither, with the numbers; empty when all can."""
+    fits = fits_somewhere(workload.demand, workload.node_capacity)
     if fits.all():
         return []
     j = int(np.flatnonzero(~fits)[0])
     need = ", ".join(f"{d} {r}" for d, r in zip(workload.demand[j].tolist(), workload.resources, strict=True))
-    return [f"{int((~fits).sum())} of {len(fits)} jobs fit no node of {workload.cluster}; the first is job {j} ({need})"]
+    return [
+        f"{int((~fits).sum())} of {len(fits)} jobs fit no node of {workload.cluster}; the first is job {j} ({need})"
+    ]
 
 
 def overload(workload: Workload) -> list[str]:

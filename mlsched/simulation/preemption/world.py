@@ -56,7 +56,7 @@ class PreemptionWorld:
         self._serial = [0] * jobs
         self._arrived, self._left = 0, jobs
         self._asking: list[int] = []
-        self._refused: set[int] = set()  # TE jobs told to wait at this wake
+        self._refused: set[int] = set()  # TE jobs told to wait since a job last left a node
 
     # -- the clock's side ---------------------------------------------------------------------------------------------
 
@@ -68,8 +68,8 @@ class PreemptionWorld:
         return min(times + ([arrival] if arrival is not None else []), default=None)
 
     def pending(self) -> bool:
-        """Whether a TE job was told to wait."""
-        return bool(self._refused)
+        """Whether a TE job that was told to wait is to be asked for at the next tick, come what may."""
+        return bool(self._refused) and self.options.ask_again == "tick"
 
     def done(self) -> bool:
         """Whether every job has finished."""
@@ -78,7 +78,8 @@ class PreemptionWorld:
     def advance(self, time: int) -> None:
         """Let everything up to `time` happen and start what fits."""
         self.now = time
-        self._refused.clear()
+        if self.options.ask_again == "tick":
+            self._refused.clear()
         while self._events and self._events[0][0] <= time:
             moment, kind, job, serial = heapq.heappop(self._events)
             if serial == self._serial[job]:
@@ -230,6 +231,7 @@ class PreemptionWorld:
         node, signal = int(self._node[job]), self._signal.pop(job, -1)
         self.cluster.give(node, self._demand[job], drained=signal >= 0)
         self._serial[job] += 1
+        self._refused.clear()
         self.log.add(job, node, int(self._start[job]), time, signal, finished)
 
     def _drop_stale_events(self) -> None:

@@ -1,0 +1,29 @@
+"""`mlsched generate PROBLEM`: a random instance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlsched import api
+from mlsched.cli.output import Json, Seed, emit, settings
+
+
+def generate(
+    problem: Annotated[str, typer.Argument(help="The problem: see `mlsched list problems`.")],
+    preset: Annotated[str | None, typer.Option(help="Named sizes: see `mlsched list problems`.")] = None,
+    size: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="One size of the generator.")] = None,
+    seed: Seed = 0,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="File to write (default: print it).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Draw a random instance of a problem."""
+    instance = api.generate(problem, preset, seed, **settings(size or [], "--size"))
+    if output is None:
+        emit(True, instance.to_json, list)
+        return
+    api.save(instance, output)
+    document = {"file": str(output), "problem": problem, "instance_hash": instance.hash}
+    emit(as_json, lambda: document, lambda: [f"{output}: a {instance.kind}, hash {instance.hash[:12]}"])

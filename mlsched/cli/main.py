@@ -1,0 +1,94 @@
+"""The application, its commands, and the exit statuses."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import Annotated, Any
+
+import typer
+
+from mlsched.cli import output
+from mlsched.cli.bench import bench
+from mlsched.cli.check import check
+from mlsched.cli.generate import generate
+from mlsched.cli.listing import list_
+from mlsched.cli.reproduce import reproduce
+from mlsched.cli.simulate import simulate
+from mlsched.cli.solve import solve
+from mlsched.core.errors import InvalidInput, MlschedError
+
+#: Base of every wrong call that typer reports. Newer typers carry a click of their own, so it is found by ancestry.
+USAGE_ERROR: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+
+app = typer.Typer(
+    name="mlsched",
+    help="Scheduling questions of machine-learning clusters, answered exactly, by heuristic and by trained policy.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from mlsched import __version__
+
+        typer.echo(f"mlsched {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Scheduling questions of machine-learning clusters, answered exactly, by heuristic and by trained policy."""
+
+
+app.command()(generate)
+app.command()(solve)
+app.command()(check)
+app.command("list")(list_)
+app.command()(simulate)
+app.command()(bench)
+app.command()(reproduce)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit."""
+    warnings.showwarning = _say_warning
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    output.say(f"note: {message}")
+
+
+def run(arguments: list[str]) -> int:
+    """The exit status of a command line."""
+    try:
+        result = app(arguments, standalone_mode=False, prog_name="mlsched")
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except output.ChecksFailed as failed:
+        output.say(str(failed))
+        return 1
+    except InvalidInput as wrong:
+        output.say(str(wrong))
+        return 2
+    except MlschedError as failed:
+        output.say(str(failed))
+        return 1
+    except USAGE_ERROR as wrong:
+        output.say(f"{wrong.format_message().rstrip('.')}; see `mlsched {' '.join(arguments[:1])} --help`")
+        return 2
+    except (KeyboardInterrupt, typer.Abort):
+        output.say("interrupted")
+        return 130
+    except BrokenPipeError:
+        # The reader has gone (`mlsched ... | head`): nothing is wrong, and nothing more can be said.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0

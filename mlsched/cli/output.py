@@ -1,0 +1,88 @@
+"""What every command prints with: tables for people, one JSON document for programs, progress on a terminal only."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any
+
+import typer
+
+from mlsched.core.errors import InvalidInput
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else.")]
+Seed = Annotated[int, typer.Option(help="Random seed: the same seed gives the same answer.", min=0)]
+
+
+class ChecksFailed(Exception):
+    """The work ran and its output was written, but something it checks failed: exit status 1."""
+
+
+def emit(as_json: bool, document: Callable[[], dict[str, Any]], renderables: Callable[[], list[Any]]) -> None:
+    """Print the document as JSON, or the renderables for people."""
+    if as_json:
+        print(json.dumps(document(), allow_nan=False))  # noqa: T201 - standard output is this command's result
+        return
+    from rich.console import Console
+
+    console = Console(soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 200)
+    for item in renderables():
+        console.print(item, highlight=False)
+
+
+def say(message: str) -> None:
+    """One line on standard error."""
+    print(f"mlsched: {message}", file=sys.stderr)  # noqa: T201 - standard error is for people
+
+
+def table(title: str, header: list[str], rows: list[list[str]]) -> Any:
+    """A rich table: first column left, the others right."""
+    from rich import box
+    from rich.table import Table
+
+    made = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    for index, name in enumerate(header):
+        made.add_column(name, justify="left" if index == 0 else "right", overflow="fold")
+    for row in rows:
+        made.add_row(*row)
+    return made
+
+
+def number(value: float | int | None) -> str:
+    """A figure for a table: integers whole, others to four significant digits, None as a dash."""
+    if value is None:
+        return "-"
+    return str(value) if isinstance(value, int) else f"{value:.4g}"
+
+
+def settings(items: list[str], option: str) -> dict[str, str]:
+    """`["a=1", "b=2"]` -> `{"a": "1", "b": "2"}`."""
+    found: dict[str, str] = {}
+    for item in items:
+        key, equals, value = item.partition("=")
+        if not equals or not key:
+            raise InvalidInput(f"{option} {item}: must be KEY=VALUE")
+        if key in found:
+            raise InvalidInput(f"{option} {item}: {key} is given twice")
+        found[key] = value
+    return found
+
+
+@contextlib.contextmanager
+def progress(label: str, total: float | None) -> Iterator[Callable[[float], None]]:
+    """A progress bar on standard error; yields `update(completed)`. Silent when standard error is no terminal."""
+    if not sys.stderr.isatty():
+        yield lambda completed: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"), TimeRemainingColumn(),
+        console=Console(stderr=True), transient=True,
+    )  # fmt: skip
+    with bar:
+        task = bar.add_task(label, total=total)
+        yield lambda completed: bar.update(task, completed=completed)

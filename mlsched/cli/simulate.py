@@ -1,0 +1,164 @@
+"""`mlsched simulate POLICY...`: run policies over a trace or a synthetic workload."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mlsched import api
+from mlsched.cli.output import ChecksFailed, Json, Seed, emit, number, progress, say, settings, table
+from mlsched.core.errors import InvalidInput, UnknownName
+from mlsched.core.files import write_json
+from mlsched.core.params import parameters_of, split
+from mlsched.core.registry import registry
+from mlsched.simulation import Run, Simulation, simulation, simulations
+
+
+def simulate(
+    policies: Annotated[list[str], typer.Argument(help="Answerers, e.g. fifo fitgpp:s=8 cp-sat.", metavar="POLICY...")],
+    trace: Annotated[str, typer.Option(help="Trace or workload file, or synthetic:NAME.")],
+    problem: Annotated[str | None, typer.Option(help="The problem, where the policies' names leave it open.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="84x(32cpu,256gb,8gpu) or NODES.csv; for traces.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many jobs of a trace.", min=1)] = None,
+    wake: Annotated[str | None, typer.Option(help="events, interval:SECONDS or both joined by +.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the source or the world.")
+    ] = None,
+    objective: Annotated[str | None, typer.Option(help="What exact policies optimise at each decision.")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Wall seconds an exact policy may take for a decision.")
+    ] = None,
+    record: Annotated[float, typer.Option(help="Share of decisions to replay and to compare with the optimum.")] = 0.0,
+    seed: Seed = 0,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the runs, every job and log.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Distributions of the runs (.png, .svg or .pdf).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Run policies over a workload; every run is checked by an independent replay."""
+    world = simulation(problem or _problem_of(policies))
+    for policy in policies:
+        registry().answerer(world.problem, policy)
+    source, options = _split_options(world, trace, settings(option or [], "--set"))
+    workload = api.workload(trace, world.problem, cluster=cluster, limit=limit, seed=seed, **source)
+    runs, failures = [], []
+    for policy in policies:
+        run = _run(workload, policy, seed=seed, wake=wake, record=record, options=options, objective=objective,
+                   time_limit=time_limit)  # fmt: skip
+        failures += [f"{policy}: {sentence}" for sentence in run.violations()]
+        failures += [f"{policy}: decision {d.number} does not replay" for d in run.recorded if run.replay(d) != d.plan]
+        runs.append(run)
+    document = {"source": workload.source, "workload_hash": workload.hash, "cluster": workload.cluster}
+    details = [_describe(policy, run) for policy, run in zip(policies, runs, strict=True)]
+    if output is not None:
+        write_json(
+            output, {"kind": f"{world.problem}.runs", "version": 1, **document, "runs": [r.to_json() for r in runs]}
+        )
+    if plot is not None:
+        _plot(dict(zip(policies, runs, strict=True)), plot)
+    emit(as_json, lambda: {**document, "runs": details, "violations": failures}, lambda: _render(workload, details))
+    if failures:
+        for sentence in failures[1:]:
+            say(sentence)
+        raise ChecksFailed(failures[0])
+
+
+def _problem_of(policies: list[str]) -> str:
+    """The one simulated problem that knows every policy."""
+    names = [split(policy)[0] for policy in policies]
+    known = [p for p in simulations() if all((p, name) in registry().answerers for name in names)]
+    if len(known) != 1:
+        found = f"{', '.join(known)} all know them" if known else "no simulated problem knows them all"
+        raise UnknownName(f"{' '.join(policies)}: {found}; give --problem, see `mlsched list solvers`")
+    return known[0]
+
+
+def _split_options(world: Simulation, trace: str, given: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """What belongs to the workload's source, and what to the world."""
+    name = split(trace.removeprefix("synthetic:"))[0]
+    maker = world.sources.get(name) if trace.startswith("synthetic:") else world.from_trace
+    of_source = set(parameters_of(maker)) if maker else set()
+    of_world = {f.name for f in dataclasses.fields(world.options_type)}
+    for key in given:
+        if key not in of_source | of_world:
+            raise InvalidInput(f"--set {key}: there are {', '.join(sorted(of_source | of_world))}")
+    return (
+        {k: v for k, v in given.items() if k in of_source},
+        {k: v for k, v in given.items() if k in of_world},
+    )
+
+
+def _run(workload: Any, policy: str, **arguments: Any) -> Run:
+    end = float(workload.submit[-1]) if len(workload.submit) else None
+    with progress(policy, end) as update:
+        return api.simulate(workload, policy, progress=update, **arguments)
+
+
+def _describe(policy: str, run: Run) -> dict[str, Any]:
+    return {
+        "policy": policy,
+        "params": run.params,
+        "options": dataclasses.asdict(run.options),
+        "wake": str(run.wake),
+        "seed": run.seed,
+        "cpu_seconds": run.cpu_seconds,
+        "summary": run.summary(),
+        "recorded_decisions": len(run.recorded),
+        "optimality": _optimality(run),
+        "versions": run.versions,
+    }
+
+
+def _optimality(run: Run) -> dict[str, Any] | None:
+    """How the recorded decisions compare with the proven optimum of the problem's first objective."""
+    if not run.recorded:
+        return None
+    exact = registry().problem(run.simulation.problem).default
+    gaps = []
+    for decision in run.recorded:
+        best = api.solve(decision.instance, exact)
+        value = decision.instance.evaluate(decision.plan)[best.objective]
+        if best.value is not None and best.status == "optimal":
+            gaps.append(abs(value - best.value) / max(1, abs(value), abs(best.value)))
+    return {
+        "decisions": len(gaps),
+        "optimal_share": sum(g == 0 for g in gaps) / len(gaps) if gaps else None,
+        "mean_gap": sum(gaps) / len(gaps) if gaps else None,
+    }
+
+
+def _plot(runs: dict[str, Run], path: Path) -> None:
+    from mlsched.benchmark import plots
+
+    by_policy = {policy: run.series() for policy, run in runs.items()}
+    names = next(iter(by_policy.values()))
+    plots.save(plots.cdf({name: {p: s[name] for p, s in by_policy.items()} for name in names}), path)
+
+
+def _render(workload: Any, details: list[dict[str, Any]]) -> list[Any]:
+    """One table: a row a policy, a column a scalar or percentile of its summary."""
+    header, rows = ["policy"], []
+    for entry in details:
+        flat = _flatten(entry["summary"])
+        if entry["optimality"] is not None:
+            flat |= {f"decisions: {k}": v for k, v in entry["optimality"].items()}
+        header += [key for key in flat if key not in header]
+        rows.append({"policy": entry["policy"], **flat})
+    found: list[Any] = [f"{workload.source}", f"{len(workload.submit)} jobs on {workload.cluster}"]
+    names = [row["policy"] for row in rows]
+    body = [[key, *(number(row.get(key)) for row in rows)] for key in header[1:]]
+    found.append(table("", ["", *names], body))
+    found.append("every run passed the independent replay check")
+    return found
+
+
+def _flatten(summary: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in summary.items():
+        if isinstance(value, dict):
+            flat |= _flatten(value, f"{prefix}{key} ")
+        elif value is not None:
+            flat[f"{prefix}{key}"] = value
+    return flat

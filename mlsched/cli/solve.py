@@ -1,0 +1,75 @@
+"""`mlsched solve FILE`: answer an instance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mlsched import api
+from mlsched.cli.output import ChecksFailed, Json, Seed, emit, number, table
+from mlsched.core.contract import Instance
+from mlsched.core.errors import InvalidFile, InvalidInput
+from mlsched.core.registry import registry
+from mlsched.core.result import Result
+
+
+def read_instance(path: Path) -> Instance:
+    """The instance in a file; any other record is refused."""
+    found = api.load(path)
+    if not isinstance(found, Instance):
+        raise InvalidFile(f"{path}: kind = '{found.kind}': must be an instance; `mlsched generate` writes one")
+    return found
+
+
+def solve(
+    file: Annotated[Path, typer.Argument(help="Instance file.")],
+    solver: Annotated[str | None, typer.Option(help="Answerer, e.g. cp-sat or fitgpp:s=8 (default: exact).")] = None,
+    objective: Annotated[str | None, typer.Option(help="Objective (default: the problem's first).")] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Wall seconds for an exact answer.")] = None,
+    threads: Annotated[int, typer.Option(help="Threads; with 1 the answer depends on the seed alone.")] = 1,
+    seed: Seed = 0,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Plan file to write.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Picture of the plan (.png, .svg or .pdf).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Answer an instance exactly, by heuristic or by trained policy; the judge recomputes every value."""
+    instance = read_instance(file)
+    chosen = solver or registry().problem(instance.problem).default
+    result = api.solve(instance, chosen, objective=objective, time_limit=time_limit, threads=threads, seed=seed)
+    if output is not None and result.plan is not None:
+        api.save(result, output)
+    if plot is not None and result.plan is not None:
+        _plot(instance, result.plan, plot)
+    emit(as_json, result.to_json, lambda: _render(instance, result))
+    if result.plan is None and result.status == "unknown":
+        raise ChecksFailed(f"{file}: {result.answerer} found no plan within its limits; give it more time")
+
+
+def _plot(instance: Instance, plan: Any, path: Path) -> None:
+    from mlsched.benchmark import plots
+
+    draw = registry().problem(instance.problem).draw
+    if draw is None:
+        raise InvalidInput(f"--plot: there is no picture of a {instance.problem} plan")
+    made, axes = plots.figure(width=9, height=4.5)
+    draw(instance, plan, axes[0])
+    plots.save(made, path)
+
+
+def _render(instance: Instance, result: Result) -> list[Any]:
+    rows = []
+    for goal in instance.objectives:
+        asked = goal.name == result.objective
+        value = None if result.values is None else result.values[goal.name]
+        bound, gap = (result.bound, result.gap) if asked else (None, None)
+        shown = "-" if gap is None else f"{100 * gap:.4g} %"
+        rows.append([("* " if asked else "  ") + goal.name, goal.sense, number(value), number(bound), shown])
+    line = f"{result.answerer}: {result.status} in {result.seconds:.3f} s"
+    if result.stopped_by in ("time limit", "work limit"):
+        line += f" (stopped by the {result.stopped_by})"
+    found: list[Any] = [line, table("", ["objective", "sense", "value", "bound", "gap"], rows)]
+    if result.plan is not None:
+        found.append(repr(result.plan))
+    return found
