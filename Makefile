@@ -1,0 +1,36 @@
+# Two commands do all the set-up on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: demo test lint types check coverage clean
+
+demo: $(STAMP)  ## the main job: exact, heuristic and learned answers with their gaps, and an HTML report
+	$(BIN)/mlsched bench quick --workers 2 --html report/quick.html
+	@echo "report: report/quick.html"
+
+test: $(STAMP)  ## all tests
+	$(BIN)/python -m pytest
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+check: test lint types
+
+coverage: $(STAMP)
+	$(BIN)/python -m pytest --cov --cov-report=term-missing
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) report .pytest_cache .mypy_cache .ruff_cache .hypothesis

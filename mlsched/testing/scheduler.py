@@ -1,0 +1,131 @@
+"""The properties that every scheduling rule must have, checked over random and adversarial instances."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from mlsched import api
+from mlsched.core.contract import Instance, Objective
+from mlsched.core.errors import InvalidInput, MlschedError
+from mlsched.core.registry import registry
+from mlsched.core.result import relative_gap
+
+
+@dataclasses.dataclass(frozen=True)
+class Checked:
+    """What a passed check saw: how many instances, and how the scheduler compares with the proven optimum."""
+
+    instances: int
+    optimal: int
+    mean_gap: float
+    worst_gap: float
+
+    def __str__(self) -> str:
+        share = 100 * self.optimal / max(1, self.instances)
+        return (
+            f"{self.instances} instances: optimal on {share:.0f} %, "
+            f"mean gap {100 * self.mean_gap:.1f} %, worst {100 * self.worst_gap:.1f} %"
+        )
+
+
+def check_scheduler(
+    scheduler: str | Callable[..., Any],
+    problem: str,
+    *,
+    objective: str | None = None,
+    examples: int = 200,
+    reference: str | None = "brute-force",
+    stateful: bool = False,
+) -> Checked:
+    """Check a rule `scheduler(instance, *, rng) -> plan` on `examples` small instances of `problem`.
+
+    Half of them are the problem's Hypothesis strategy (adversarial, shrunk to a minimal failing case), half its
+    generator (realistic). On each: it returns a plan of the problem's type, the judge finds it feasible, the same rng
+    gives the same plan, the instance is left as it was, and no plan is better than the exact `reference` (None: not
+    compared). A stateful rule is called as `scheduler(instance, *, memory, rng) -> (plan, memory)`, memory None first.
+
+    Raises AssertionError with the property, the sentence and the instance; passes silently otherwise and returns what
+    it saw.
+    """
+    from hypothesis import HealthCheck, Phase, given, settings
+
+    if examples < 2:
+        raise InvalidInput(f"examples = {examples}: must be at least 2")
+    found = registry().problem(problem)
+    goals = {o.name: o for o in found.instance_type.objectives}
+    goal = goals[objective] if objective in goals else next(iter(goals.values()))
+    if objective is not None and objective not in goals:
+        raise InvalidInput(f"objective = {objective!r}: {problem} has {', '.join(goals)}")
+    answer = _caller(scheduler, problem, stateful)
+    gaps: list[float] = []
+
+    @settings(
+        max_examples=examples // 2, deadline=None, derandomize=True, database=None,
+        suppress_health_check=list(HealthCheck), phases=[Phase.generate, Phase.shrink],
+    )  # fmt: skip
+    @given(found.strategy())
+    def adversarial(instance: Instance) -> None:
+        gaps.append(check_once(answer, instance, goal, reference))
+
+    adversarial()
+    for seed in range(examples - examples // 2):
+        gaps.append(check_once(answer, found.generate(np.random.default_rng(seed)), goal, reference))
+    return Checked(len(gaps), sum(g == 0 for g in gaps), float(np.mean(gaps)), max(gaps))
+
+
+def _caller(scheduler: str | Callable[..., Any], problem: str, stateful: bool) -> Callable[[Instance], Any]:
+    """The scheduler as a function of the instance, with a fresh rng at every call."""
+    if isinstance(scheduler, str):
+        entry, params = api.resolve_answerer(problem, scheduler, {})
+        if entry.backend is not None:
+            raise InvalidInput(f"{entry.name}: is exact; check_scheduler is for rules and policies")
+        function, stateful = entry.function, entry.stateful
+    else:
+        function, params = scheduler, {}
+
+    def call(instance: Instance) -> Any:
+        rng = np.random.default_rng(0)
+        if stateful:
+            return function(instance, memory=None, rng=rng, **params)[0]
+        return function(instance, rng=rng, **params)
+
+    return call
+
+
+def check_once(answer: Callable[[Instance], Any], instance: Instance, goal: Objective, reference: str | None) -> float:
+    """Check one instance; returns the gap to the reference (0 without one)."""
+    before = copy.deepcopy(instance.to_json())
+    try:
+        plan, again = answer(instance), answer(instance)
+    except MlschedError:
+        raise
+    except Exception as error:
+        raise AssertionError(f"the scheduler raised {type(error).__name__}: {error}\non {instance!r}") from error
+    for sentence in _wrong(instance, before, plan, again):
+        raise AssertionError(f"{sentence}\non {instance!r}\nplan {plan!r}")
+    if reference is None:
+        return 0.0
+    best = api.solve(instance, reference, objective=goal.name)
+    value = instance.evaluate(plan)[goal.name]
+    if best.status != "optimal" or best.value is None:
+        raise AssertionError(f"{reference} did not prove an optimum on {instance!r}")
+    if goal.better(value, best.value):
+        raise AssertionError(f"{goal.name} = {value} beats the proven optimum {best.value} on {instance!r}\nplan {plan!r}")
+    return relative_gap(value, best.value)
+
+
+def _wrong(instance: Instance, before: Any, plan: Any, again: Any) -> Iterator[str]:
+    if not isinstance(plan, instance.plan_type):
+        yield f"the scheduler returned a {type(plan).__name__}: must be a {instance.plan_type.kind}"
+        return
+    for sentence in instance.violations(plan):
+        yield f"the plan is infeasible: {sentence}"
+    if plan != again:
+        yield f"the same instance and rng gave two plans, the second {again!r}"
+    if instance.to_json() != before:
+        yield "the scheduler changed the instance"
