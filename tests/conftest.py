@@ -1,11 +1,73 @@
-"""Fixtures that every test may use."""
+"""Options, Hypothesis profiles and fixtures that every test may use.
+
+    pytest --hypothesis-profile thorough      # default: `ci` when $CI is set, else `fast`
+    pytest --solvers cp-sat,highs             # the solvers that tests with the argument `solver` run on; default: all
+"""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
+# Read once, when mlsched.core.record is imported: records built by the trusted path are validated in every test.
+os.environ["MLSCHED_VALIDATE"] = "1"
+
 import pytest
+from hypothesis import HealthCheck, settings
+
+QUIET = (HealthCheck.too_slow, HealthCheck.data_too_large)
+settings.register_profile("fast", max_examples=25, deadline=None, suppress_health_check=QUIET)
+settings.register_profile(
+    "ci", max_examples=60, deadline=None, suppress_health_check=QUIET, derandomize=True, print_blob=True
+)
+settings.register_profile("thorough", max_examples=1000, deadline=None, suppress_health_check=QUIET)
+settings.load_profile("ci" if os.environ.get("CI") else "fast")
+
+#: Lines that tests want printed at the end of the run, whatever pytest captures, by title.
+SECTIONS = pytest.StashKey[dict[str, list[str]]]()
+
+
+def pytest_addoption(parser):
+    parser.addoption("--solvers", default=None, help="comma list of exact solvers to test (default: all registered)")
+
+
+def pytest_configure(config):
+    config.stash[SECTIONS] = {}
+
+
+def model_solvers() -> list[str]:
+    """Names of the registered answerers that hand a model to a solver."""
+    from mlsched.core.registry import registry
+
+    return sorted({a.name for a in registry().available(kind="exact") if a.backend not in (None, "direct")})
+
+
+def pytest_generate_tests(metafunc):
+    if "solver" in metafunc.fixturenames:
+        known, text = model_solvers(), metafunc.config.getoption("--solvers")
+        chosen = known if text is None else [name.strip() for name in text.split(",")]
+        if unknown := sorted(set(chosen) - set(known)):
+            raise pytest.UsageError(f"--solvers: no solver {', '.join(unknown)}; there are {', '.join(known)}")
+        metafunc.parametrize("solver", chosen)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    for title, lines in config.stash[SECTIONS].items():
+        terminalreporter.section(title)
+        for line in lines:
+            terminalreporter.line(line)
+
+
+@pytest.fixture(scope="session")
+def report(pytestconfig):
+    """`report(title, lines)`: lines to print under `title` at the end of the run."""
+    return pytestconfig.stash[SECTIONS].__setitem__
+
+
+@pytest.fixture(scope="session")
+def scale() -> int:
+    """Number of instances for tests that count them: 2000 in the thorough profile, 150 otherwise."""
+    return 2000 if settings().max_examples >= 1000 else 150
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 from mlsched.core.contract import Plan
+from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Status, StoppedBy
 
 
@@ -41,6 +42,19 @@ class Result:
     seconds: float
     work: dict[str, float]
     versions: dict[str, str]
+
+    def gap_to(self, reference: Result) -> float:
+        """The relative gap of this answer to what `reference` proved: to its bound, which for an optimum is its value.
+
+        Both must answer the same instance for the same objective.
+        """
+        if (self.instance_hash, self.objective) != (reference.instance_hash, reference.objective):
+            raise InvalidInput("gap_to: the reference answers another instance or another objective")
+        if reference.bound is None:
+            raise InvalidInput(f"gap_to: {reference.answerer} proved no bound; give an exact answer as reference")
+        if self.value is None:
+            raise InvalidInput(f"gap_to: {self.answerer} found no plan ({self.status})")
+        return relative_gap(self.value, reference.bound)
 
     def to_json(self) -> dict[str, Any]:
         """The result as plain JSON data."""

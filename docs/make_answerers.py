@@ -1,0 +1,29 @@
+"""Write docs/answerers.md from the registry: `python docs/make_answerers.py`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mlsched.core.registry import registry
+
+TARGET = Path(__file__).with_name("answerers.md")
+
+
+def table() -> str:
+    """The Markdown of the page."""
+    lines = [
+        "# Answerers",
+        "",
+        "Generated from the registry by `docs/make_answerers.py`. Parameters ride on the name: `fitgpp:s=8,P=2`.",
+    ]
+    for problem in sorted(registry().problems.values(), key=lambda p: p.name):
+        lines += ["", f"## {problem.name}", "", f"{problem.title.capitalize()}. Paper: {problem.paper}.", ""]
+        lines += ["| name | kind | information | parameters | what it does | source |", "|---|---|---|---|---|---|"]
+        for a in registry().available(problem.name):
+            parameters = ", ".join(f"`{p.name}={p.default}`" for p in a.parameters.values())
+            lines.append(f"| `{a.name}` | {a.kind} | {a.information} | {parameters} | {a.summary} | {a.paper} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    TARGET.write_text(table(), encoding="utf-8")

@@ -1,0 +1,81 @@
+"""Parameters: declared by the signature, written as text, checked by name and type."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from mlsched.core.errors import InvalidInput, UnknownName
+from mlsched.core.fields import UNLIMITED
+from mlsched.core.params import parameters_of, resolve, split
+
+
+def rule(instance, *, rng, s: float = 4.0, P: int = 0, name: str = "x", strict: bool = False):
+    """A rule with one parameter of each type."""
+
+
+DECLARED = parameters_of(rule)
+
+
+def test_keyword_arguments_are_parameters_and_reserved_ones_are_not():
+    assert {p.name: (p.type, p.default) for p in DECLARED.values()} == {
+        "s": (float, 4.0), "P": (int, 0), "name": (str, "x"), "strict": (bool, False),
+    }  # fmt: skip
+
+
+def test_a_parameter_without_default_or_with_an_unknown_type_is_a_programming_error():
+    def no_default(instance, *, s: float): ...
+    def odd_type(instance, *, s: list = ()): ...
+
+    for wrong in (no_default, odd_type):
+        with pytest.raises(TypeError, match="parameter s needs a default and a type"):
+            parameters_of(wrong)
+
+
+def test_split():
+    assert split("fitgpp") == ("fitgpp", {})
+    assert split("fitgpp:s=8,P=2") == ("fitgpp", {"s": "8", "P": "2"})
+
+
+@pytest.mark.parametrize("text", ["a:s", "a:=3", "a:s=1,s=2", "a:s=1,P"])
+def test_text_that_is_not_key_value_is_refused(text):
+    with pytest.raises(InvalidInput, match="write name:key=value"):
+        split(text)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, {"s": 4.0, "P": 0, "name": "x", "strict": False}),
+        ({"s": "8"}, {"s": 8.0}),
+        ({"s": 8}, {"s": 8.0}),
+        ({"P": "inf"}, {"P": UNLIMITED}),
+        ({"P": 3}, {"P": 3}),
+        ({"strict": "True"}, {"strict": True}),
+        ({"name": "5"}, {"name": "5"}),
+    ],
+)
+def test_values_are_parsed_and_filled_in(given, expected):
+    values = resolve("rule", DECLARED, given)
+    assert list(values) == list(DECLARED)
+    assert {k: values[k] for k in expected} == expected
+    assert all(type(values[k]) is DECLARED[k].type for k in values)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"s": "fast"}, {"s": math.nan}, {"s": "nan"}, {"s": True}, {"s": None}, {"P": "2.5"}, {"P": 2.0}, {"P": True},
+     {"strict": "maybe"}, {"strict": 1}, {"name": 3}],
+)  # fmt: skip
+def test_wrong_values_name_owner_parameter_value_and_type(given):
+    (name,) = given
+    with pytest.raises(InvalidInput, match=f"rule: {name} = .*: must be of type"):
+        resolve("rule", DECLARED, given)
+
+
+def test_an_unknown_parameter_lists_the_known_ones():
+    with pytest.raises(UnknownName, match="rule: has no parameter 'p'; it has s, P, name, strict"):
+        resolve("rule", DECLARED, {"p": 1})
+    with pytest.raises(UnknownName, match="it has none"):
+        resolve("rule", {}, {"p": 1})

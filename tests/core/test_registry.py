@@ -1,0 +1,187 @@
+"""The registry: scanning, look-up by text, plug-ins of other packages, duplicates."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+import numpy as np
+import pytest
+from preemption_examples import small
+
+from mlsched import api
+from mlsched.core import registry as module
+from mlsched.core.errors import UnknownName
+from mlsched.core.registry import Answerer, Registry, answerer, declared_in, registry
+
+PREEMPTION = {
+    "brute-force": ("exact", "observed"), "cp-sat": ("exact", "observed"), "highs": ("exact", "observed"),
+    "fifo": ("heuristic", "observed"), "fitgpp": ("heuristic", "observed"), "lrtp": ("heuristic", "oracle"),
+    "rand": ("heuristic", "observed"),
+}  # fmt: skip
+
+
+def fresh() -> Registry:
+    """A registry filled anew, so that entry points put on the path by a test are seen (the cached one is untouched)."""
+    return registry.__wrapped__()
+
+
+def test_the_scan_finds_problem_and_answerers():
+    assert "preemption" in registry().problems
+    found = {a.name: (a.kind, a.information) for a in registry().available("preemption")}
+    assert found == PREEMPTION
+
+
+def test_available_lists_exact_first_and_filters():
+    kinds = [a.kind for a in registry().available("preemption")]
+    assert kinds == sorted(kinds, key=["exact", "heuristic", "trained"].index)
+    assert {a.name for a in registry().available("preemption", "heuristic")} == {"fifo", "fitgpp", "lrtp", "rand"}
+    assert registry().available("preemption", "trained") == []
+
+
+def test_every_answerer_says_what_it_does_and_where_it_is_from():
+    for found in registry().available():
+        assert found.summary.endswith(".") or found.summary, found.name
+        assert found.kind == "exact" or found.paper, f"{found.name} names no paper"
+
+
+def test_look_up_by_text_gives_all_parameters():
+    found, values = registry().answerer("preemption", "fitgpp:s=8")
+    assert found.name == "fitgpp"
+    assert values.items() >= {"s": 8.0, "P": 0}.items()
+
+
+def test_unknown_names_list_the_known_ones():
+    with pytest.raises(UnknownName, match="no problem 'tetris'; there are .*preemption"):
+        registry().problem("tetris")
+    with pytest.raises(UnknownName, match="no problem 'tetris'"):
+        registry().answerer("tetris", "fitgpp")
+    with pytest.raises(UnknownName, match="no answerer 'fitgp' for preemption; there are brute-force, cp-sat, highs, fifo"):
+        registry().answerer("preemption", "fitgp")
+    with pytest.raises(UnknownName, match="no problem"):
+        registry().available("tetris")
+
+
+PLUGIN = '''
+"""A rule of another package."""
+from mlsched.core.registry import answerer
+from mlsched.instances.preemption import Plan
+
+@answerer("wait", problem="preemption", kind="heuristic", paper="none")
+def answer(instance, *, rng, patience: int = 3):
+    """Everybody waits."""
+    return Plan(te_node=[-1] * len(instance.te_demand), victims=[])
+'''
+
+
+@pytest.fixture()
+def install(tmp_path, monkeypatch):
+    """`install(entry_points, **modules)`: a distribution on the path, as pip would have left it."""
+
+    def put(points: str, **modules: str) -> None:
+        for name, source in modules.items():
+            (tmp_path / f"{name}.py").write_text(source)
+        info = tmp_path / "plug_in-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plug-in\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[mlsched.answerers]\n{points}\n")
+        monkeypatch.syspath_prepend(str(tmp_path))
+
+    before = set(sys.modules)
+    yield put
+    for name in set(sys.modules) - before:
+        if getattr(sys.modules[name], "__file__", None) and str(tmp_path) in sys.modules[name].__file__:
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize("point", ["wait = plugin_a", "wait = plugin_a:answer"])
+def test_an_entry_point_adds_an_answerer(install, point):
+    install(point, plugin_a=PLUGIN)
+    found, values = fresh().answerer("preemption", "wait:patience=5")
+    assert values == {"patience": 5}
+    assert found.kind == "heuristic"
+    plan = found.function(small(), rng=np.random.default_rng(0), **values)
+    assert small().violations(plan) == []
+    assert ("preemption", "wait") not in registry().answerers, "the shared registry is untouched"
+
+
+def test_a_broken_entry_point_is_named_and_the_rest_works(install):
+    install("bad = plugin_b\nwait = plugin_a", plugin_b="raise RuntimeError('no driver')", plugin_a=PLUGIN)
+    with pytest.warns(UserWarning, match="entry point 'bad' of mlsched.answerers is broken: no driver"):
+        found = fresh()
+    assert {a.name for a in found.available("preemption")} == {*PREEMPTION, "wait"}
+
+
+def test_an_entry_point_to_a_module_that_does_not_exist_is_named(install):
+    install("gone = plugin_gone")
+    with pytest.warns(UserWarning, match="entry point 'gone' .* is broken: No module named"):
+        fresh()
+
+
+def test_an_entry_point_that_declares_nothing_is_named(install):
+    install("empty = plugin_c", plugin_c="x = 1")
+    with pytest.warns(UserWarning, match="entry point 'empty' of mlsched.answerers declares no answerer"):
+        fresh()
+
+
+def test_a_duplicate_is_an_error(install):
+    install("mine = plugin_d", plugin_d=PLUGIN.replace('"wait"', '"fitgpp"'))
+    with pytest.raises(ValueError, match=r"\('preemption', 'fitgpp'\) registered twice: in mlsched\..*fitgpp and in plugin_d"):
+        fresh()
+
+
+def test_a_function_imported_from_elsewhere_is_not_declared_again():
+    borrower = types.ModuleType("borrower")
+    borrower.answer = registry().answerers["preemption", "fitgpp"].function
+    assert declared_in(borrower) == []
+
+
+def test_adding_a_file_adds_an_answerer(tmp_path, monkeypatch):
+    import mlsched.heuristics.preemption as folder
+
+    (tmp_path / "wait.py").write_text(PLUGIN.replace(', kind="heuristic"', ""))
+    (tmp_path / "_private.py").write_text("raise RuntimeError('private modules are not scanned')")
+    monkeypatch.setattr(folder, "__path__", [*folder.__path__, str(tmp_path)])
+    folder.__spec__.submodule_search_locations.append(str(tmp_path))
+    try:
+        found, _ = fresh().answerer("preemption", "wait")
+    finally:
+        folder.__spec__.submodule_search_locations.remove(str(tmp_path))
+        sys.modules.pop("mlsched.heuristics.preemption.wait", None)
+        vars(folder).pop("wait", None)
+    assert found.kind == "heuristic", "the kind follows from the layer"
+
+
+def test_the_kind_must_be_given_outside_mlsched():
+    with pytest.raises(ValueError, match="answerer 'x': kind must be given, one of exact, heuristic, trained"):
+
+        @answerer("x", problem="preemption")
+        def answer(instance, *, rng): ...
+
+
+def test_a_decorated_function_of_ones_own_can_be_solved_with():
+    from mlsched.instances.preemption import Plan
+
+    @answerer("mine", problem="preemption", kind="heuristic")
+    def answer(instance, *, rng, on: int = -1):
+        return Plan(te_node=[on], victims=[2])
+
+    assert api.solve(small(), answer).answerer == "mine"
+    assert api.solve(small(), answer, on=1).values == {"total_score": 1_000_000, "victim_count": 1, "max_grace_period": 0}
+
+
+def test_world_options_of_the_rules():
+    def world(text: str) -> dict:
+        found, values = registry().answerer("preemption", text)
+        return found.world(values)
+
+    assert world("fifo") == {"te_first": False}
+    assert world("fitgpp") == {}
+    assert world("fitgpp:P=2") == {"preemption_limit": 2}
+    assert world("cp-sat") == {}
+
+
+def test_only_fitgpp_warms_up_the_exact_solvers():
+    assert [a.name for a in registry().available("preemption") if a.warm_start] == ["fitgpp"]
+    assert isinstance(registry().answerers["preemption", "fitgpp"], Answerer)
+    assert module.LAYERS == {"formulations": "exact", "heuristics": "heuristic", "learned": "trained"}

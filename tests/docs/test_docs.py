@@ -1,0 +1,45 @@
+"""The documentation agrees with the library."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+import mlsched
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_table_of_answerers_is_up_to_date() -> None:
+    spec = importlib.util.spec_from_file_location("make_answerers", ROOT / "docs" / "make_answerers.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    written = (ROOT / "docs" / "answerers.md").read_text(encoding="utf-8")
+    assert written == module.table(), "run python docs/make_answerers.py"
+
+
+def test_the_readme_example_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    code = re.search(r"```python\n(.*?)```", readme, re.DOTALL)
+    assert code is not None
+    promised = re.findall(r"print\(.*\)\s+# (.*)", code[1])
+    assert promised
+    exec(compile(code[1], "README.md", "exec"), {})
+    assert capsys.readouterr().out.splitlines() == promised
+
+
+def test_links_in_the_documentation_exist() -> None:
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+            if not target.startswith("http"):
+                assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_public_names_exist() -> None:
+    for name in mlsched.__all__:
+        assert getattr(mlsched, name) is not None

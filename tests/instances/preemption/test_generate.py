@@ -1,0 +1,111 @@
+"""The generator: reproducible, within its stated distributions, strict about its sizes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from mlsched import api
+from mlsched.core.errors import InvalidInput, UnknownName
+from mlsched.instances.preemption.generate import NODE, PRESETS, draw_demand, truncated_normal
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_presets_generate_what_they_say(preset):
+    inst = api.generate("preemption", preset)
+    assert len(inst.node_capacity) == PRESETS[preset].sizes["nodes"]
+    assert len(inst.job_node) == PRESETS[preset].sizes["jobs"]
+    assert len(inst.te_demand) == PRESETS[preset].sizes["tes"]
+    assert (inst.te_demand <= NODE).all()
+    assert (inst.job_grace % 60 == 0).all()
+
+
+def test_the_same_seed_gives_the_same_instance_and_another_another():
+    assert api.generate("preemption", "surge", 7) == api.generate("preemption", "surge", 7)
+    assert api.generate("preemption", "surge", 7) != api.generate("preemption", "surge", 8)
+
+
+def test_presets_are_frozen():
+    # Benchmarks quote instances by preset and seed: a change here is a change of every published number.
+    hashes = {name: api.generate("preemption", name).hash[:16] for name in sorted(PRESETS)}
+    assert hashes == FROZEN
+
+
+FROZEN = {
+    "exhausted": "29062c66e68344e6",
+    "paper": "18a57d1a1d484e9b",
+    "paper-surge": "ae5868474c9f51a3",
+    "single": "06e0adec9221eb1d",
+    "small": "63663a9f45109e0e",
+    "surge": "ec0df5e90130ce45",
+}
+
+
+def test_sizes_change_a_preset():
+    assert len(api.generate("preemption", "small", jobs=4).job_node) == 4
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"nodes": 0}, "nodes = 0: must be at least 1"),
+        ({"jobs": -1}, "jobs = -1: must be at least 0"),
+        ({"tes": 0}, "tes = 0: must be at least 1"),
+        ({"limit": 0}, "limit = 0: must be at least 1"),
+        ({"longest_grace": 0}, "longest_grace = 0: must be at least 1"),
+        ({"saturation": 1.1}, "saturation = 1.1: must be between 0 and 1"),
+        ({"limit_share": -0.1}, "limit_share = -0.1: must be between 0 and 1"),
+        ({"te_scale": -1.0}, "te_scale = -1.0: must be between 0 and 1000"),
+        ({"te_scale": math.nan}, "te_scale = nan"),
+        ({"te_scale": math.inf}, "te_scale = inf: must be between 0 and 1000"),
+        ({"nodes": 1, "jobs": 500}, "1 nodes are full after .*; ask for fewer jobs or more nodes"),
+        ({"nodes": 2.5}, "generate preemption: nodes = 2.5: must be of type int"),
+        ({"nodes": "many"}, "generate preemption: nodes = 'many': must be of type int"),
+    ],
+)
+def test_wrong_sizes_are_refused(sizes, message):
+    with pytest.raises(InvalidInput, match=message):
+        api.generate("preemption", **sizes)
+
+
+def test_wrong_names_are_refused():
+    with pytest.raises(UnknownName, match="generate preemption: has no parameter 'node'; it has nodes, jobs"):
+        api.generate("preemption", node=3)
+    with pytest.raises(UnknownName, match="preemption has no preset 'huge'; there are small, single"):
+        api.generate("preemption", "huge")
+    with pytest.raises(UnknownName, match="no problem 'chess'"):
+        api.generate("chess")
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, True, "0", None])
+def test_a_seed_is_an_integer_from_0_on(seed):
+    with pytest.raises(InvalidInput, match="seed = .*: must be an integer >= 0"):
+        api.generate("preemption", seed=seed)
+
+
+@pytest.mark.parametrize("sizes", [{"saturation": 0.0}, {"saturation": 1.0}, {"jobs": 0}, {"limit_share": 1.0}, {"te_scale": 0.0}])
+def test_the_ends_of_the_knobs_work(sizes):
+    inst = api.generate("preemption", seed=3, **sizes)
+    if sizes.get("limit_share") == 1.0:
+        assert not inst.preemptible.any()
+    if sizes.get("saturation") == 1.0:
+        assert inst.node_free.sum() == 0
+    if "te_scale" in sizes:
+        assert inst.te_demand.sum() == 0
+
+
+def test_text_sizes_are_parsed():
+    assert len(api.generate("preemption", nodes="4").node_capacity) == 4
+
+
+def test_demands_stay_on_a_node_and_truncation_holds():
+    rng = np.random.default_rng(0)
+    demand = draw_demand(rng, ((4.4, 14.9), (73.5, 21.4), (0.34, 1.36)), 500)
+    assert (demand >= [1, 1, 0]).all()
+    assert (demand <= NODE).all()
+    drawn = truncated_normal(rng, 3, 1.25, 0, 5, 500)
+    assert drawn.min() >= 0
+    assert drawn.max() <= 5
+    assert abs(drawn.mean() - 2.9) < 0.2
