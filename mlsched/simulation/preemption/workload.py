@@ -52,8 +52,8 @@ class Workload(Record):
         return " + ".join(shapes[:4]) + (f" + {len(shapes) - 4} more shapes" if len(shapes) > 4 else "")
 
 
-#: Offered loads up to here are not worth a warning: a closed loop keeps the load at 1 by construction.
-FULL_LOAD = 1.05
+#: A queue of so many mean execution times at the last arrival is worth a warning; a burst or a closed loop stays below.
+LONG_QUEUE = 5
 
 
 def fits_somewhere(demand: IntArray, capacity: IntArray) -> npt.NDArray[np.bool_]:
@@ -76,12 +76,17 @@ def never_start(workload: Workload) -> list[str]:
 
 
 def overload(workload: Workload) -> list[str]:
-    """On which resources the offered load is above capacity, with the numbers: the queue grows while jobs arrive."""
-    return [
-        f"the offered load on {name} is {load:.2f} times the cluster's capacity: the queue grows while jobs arrive"
-        for name, load in offered_load(workload).items()
-        if load > FULL_LOAD
-    ]
+    """On which resources the offered load outgrows the cluster while jobs arrive, with the numbers."""
+    span = float(workload.submit[-1] - workload.submit[0]) if len(workload.submit) else 0.0
+    found = []
+    for name, load in offered_load(workload).items():
+        backlog = (load - 1) * span
+        if span and backlog > LONG_QUEUE * float(workload.execution.mean()):
+            found.append(
+                f"the offered load on {name} is {load:.2f} times the cluster's capacity: "
+                f"at the last arrival some {backlog / 3600:.1f} hours of work wait"
+            )
+    return found
 
 
 def offered_load(workload: Workload) -> dict[str, float]:
