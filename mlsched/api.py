@@ -353,7 +353,7 @@ def simulate(
         )
     for reason in world.overload(workload):
         warnings.warn(reason, stacklevel=2)
-    rule = _rule(answerer, world.problem, values, objective, time_limit)
+    rule = _rule(answerer, world.problem, values, objective, _limits(time_limit, None, seed, 1).seconds)
     state, cadence = world.world(workload, settings), Wake.parse(wake or world.wake)
     wall, cpu = time.perf_counter(), time.process_time()
     trip = run_clock(state, rule, wake=cadence, seed=_seed(seed), record=record, progress=progress)

@@ -1,7 +1,7 @@
 """Options, Hypothesis profiles and fixtures that every test may use.
 
-    pytest --hypothesis-profile thorough      # default: `ci` when $CI is set, else `fast`
-    pytest --solvers cp-sat,highs             # the solvers that tests with the argument `solver` run on; default: all
+pytest --hypothesis-profile thorough      # default: `ci` when $CI is set, else `fast`
+pytest --solvers cp-sat,highs             # the solvers that tests with the argument `solver` run on; default: all
 """
 
 from __future__ import annotations

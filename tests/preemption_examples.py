@@ -35,7 +35,7 @@ def small(**changes) -> Instance:
 
 
 def row(loads: list[int], demands: list[int], grace: list[int] | None = None, **changes) -> Instance:
-    """One resource; one job of each load on each of two full nodes (jobs 0, 1, ... on node 0, then as many on node 1)."""
+    """One resource, two full nodes: jobs 0, 1, ... of the given loads on node 0, then as many of the same on node 1."""
     k = len(loads)
     fields = {
         "resources": ["gpu"],

@@ -115,7 +115,10 @@ def test_a_good_header_gives_the_kind():
         ({"kind": "other", "version": 1}, "kind = 'other': must be one of"),
         ({"kind": ["preemption.plan"], "version": 1}, "must be one of"),
         ({"kind": {}, "version": 1}, "must be one of"),
-        ({"kind": "preemption.plan"}, "version = None: this mlsched reads version 2 of preemption.plan; write the file"),
+        (
+            {"kind": "preemption.plan"},
+            "version = None: this mlsched reads version 2 of preemption.plan; write the file",
+        ),
         ({"kind": "preemption.plan", "version": 1}, "version = 1: .*write the file anew"),
         ({"kind": "preemption.plan", "version": 3}, "version = 3: .*upgrade mlsched"),
         ({"kind": "preemption.instance", "version": True}, "version = True"),

@@ -60,7 +60,10 @@ def test_every_field_enters_equality_and_hash(field):
         "preemption_limit": 2, "grace_weight": 1, "max_size": 2 * 10**9, "max_grace": 500,
     }  # fmt: skip
     if field == "node_draining":
-        base, other = small(node_free=[[0, 0], [2, 1]]), small(node_free=[[0, 0], [2, 1]], node_draining=[[1, 0], [0, 0]])
+        base, other = (
+            small(node_free=[[0, 0], [2, 1]]),
+            small(node_free=[[0, 0], [2, 1]], node_draining=[[1, 0], [0, 0]]),
+        )
     elif field == "job_node":
         roomy = {"node_capacity": [[99, 99], [99, 99]]}
         base, other = small(**roomy), small(**roomy, job_node=[0, 0, 0])
@@ -90,7 +93,7 @@ def test_fields_with_a_default_may_be_missing():
 
 
 def test_an_unknown_field_is_named():
-    with pytest.raises(InvalidInput, match="job_gracee: unknown field of a preemption.instance; it has resources, "):
+    with pytest.raises(InvalidInput, match=r"job_gracee: unknown field of a preemption.instance; it has resources, "):
         Instance.from_json({**small().to_json(), "job_gracee": []})
 
 

@@ -52,11 +52,13 @@ def test_look_up_by_text_gives_all_parameters():
 
 
 def test_unknown_names_list_the_known_ones():
-    with pytest.raises(UnknownName, match="no problem 'tetris'; there are .*preemption"):
+    with pytest.raises(UnknownName, match=r"no problem 'tetris'; there are .*preemption"):
         registry().problem("tetris")
     with pytest.raises(UnknownName, match="no problem 'tetris'"):
         registry().answerer("tetris", "fitgpp")
-    with pytest.raises(UnknownName, match="no answerer 'fitgp' for preemption; there are brute-force, cp-sat, highs, fifo"):
+    with pytest.raises(
+        UnknownName, match="no answerer 'fitgp' for preemption; there are brute-force, cp-sat, highs, fifo"
+    ):
         registry().answerer("preemption", "fitgp")
     with pytest.raises(UnknownName, match="no problem"):
         registry().available("tetris")
@@ -74,7 +76,7 @@ def answer(instance, *, rng, patience: int = 3):
 '''
 
 
-@pytest.fixture()
+@pytest.fixture
 def install(tmp_path, monkeypatch):
     """`install(entry_points, **modules)`: a distribution on the path, as pip would have left it."""
 
@@ -126,7 +128,9 @@ def test_an_entry_point_that_declares_nothing_is_named(install):
 
 def test_a_duplicate_is_an_error(install):
     install("mine = plugin_d", plugin_d=PLUGIN.replace('"wait"', '"fitgpp"'))
-    with pytest.raises(ValueError, match=r"\('preemption', 'fitgpp'\) registered twice: in mlsched\..*fitgpp and in plugin_d"):
+    with pytest.raises(
+        ValueError, match=r"\('preemption', 'fitgpp'\) registered twice: in mlsched\..*fitgpp and in plugin_d"
+    ):
         fresh()
 
 
@@ -167,7 +171,11 @@ def test_a_decorated_function_of_ones_own_can_be_solved_with():
         return Plan(te_node=[on], victims=[2])
 
     assert api.solve(small(), answer).answerer == "mine"
-    assert api.solve(small(), answer, on=1).values == {"total_score": 1_000_000, "victim_count": 1, "max_grace_period": 0}
+    assert api.solve(small(), answer, on=1).values == {
+        "total_score": 1_000_000,
+        "victim_count": 1,
+        "max_grace_period": 0,
+    }
 
 
 def test_world_options_of_the_rules():

@@ -113,6 +113,17 @@ def test_a_formulation_that_hints_twice_is_refused(solver):
         BACKENDS[solver](twice, "total_score", "min", Limits(), plan)
 
 
+def test_one_formulation_can_be_solved_again_from_another_hint(solver):
+    question = formulation(solver)
+    for victims in ([2], [0, 2], []):
+        hint = Plan(te_node=[1 if victims else -1], victims=victims)
+        found = BACKENDS[solver](question, "total_score", "min", Limits(), hint)
+        assert (found.status, found.bound) == ("optimal", 1_000_000)
+    if solver == "cp-sat":  # a variable hinted twice makes CP-SAT answer wrongly at once
+        hinted = list(question.model.proto.solution_hint.vars)
+        assert len(set(hinted)) == len(hinted) > 0
+
+
 def test_an_infeasible_hint_is_refused(solver):
     with pytest.raises(InvalidInput, match="hint: is infeasible: node 0: its TE jobs need 5 cpu"):
         api.solve(small(), solver, hint=Plan(te_node=[0], victims=[]))

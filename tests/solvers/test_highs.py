@@ -17,12 +17,15 @@ from mlsched.solvers import highs
 def formulation(model, *terms: Term, variables=()) -> Formulation:
     """A formulation whose plan holds the values of `variables` as its victims."""
     return Formulation(
-        model, {"o": terms}, lambda value_of: Plan(te_node=[], victims=[value_of(v) for v in variables]), lambda plan: []
+        model,
+        {"o": terms},
+        lambda value_of: Plan(te_node=[], victims=[value_of(v) for v in variables]),
+        lambda plan: [],
     )
 
 
 def knapsack():
-    """max 5a + 4b + 3c, 2a + 3b + c <= 5, 4a + b + 2c <= 11, 3a + 4b + 2c <= 8: 13 at (2, 0, 1) (Chvatal, chapter 2)."""
+    """max 5a + 4b + 3c, 2a + 3b + c <= 5, 4a + b + 2c <= 11, 3a + 4b + 2c <= 8: 13 at (2, 0, 1)."""
     model = pyo.ConcreteModel()
     model.v = pyo.Var(range(3), domain=pyo.NonNegativeIntegers, bounds=(0, 10))
     model.rows = pyo.ConstraintList()
@@ -33,7 +36,9 @@ def knapsack():
 
 def test_a_textbook_optimum():
     model, profit = knapsack()
-    found = highs.minimise(formulation(model, Term(1, profit), variables=list(model.v.values())), "o", "max", Limits(), None)
+    found = highs.minimise(
+        formulation(model, Term(1, profit), variables=list(model.v.values())), "o", "max", Limits(), None
+    )
     assert (found.status, found.bound, found.plan.victims.tolist()) == ("optimal", 13, [2, 0, 1])
 
 
@@ -65,7 +70,7 @@ def test_a_small_term_is_not_drowned_by_a_big_one():
 def test_a_continuous_unbounded_model_is_an_error_never_infeasible():
     model = pyo.ConcreteModel()
     model.x = pyo.Var(domain=pyo.Reals)
-    with pytest.raises(SolverError, match="highs ended with k.*: neither a proof nor a limit"):
+    with pytest.raises(SolverError, match=r"highs ended with k.*: neither a proof nor a limit"):
         highs.minimise(formulation(model, Term(1, model.x)), "o", "min", Limits(), None)
 
 
@@ -81,7 +86,9 @@ def test_a_model_without_variables_and_terms_that_are_numbers():
     assert (found.status, found.bound) == ("optimal", 6)
 
 
-@pytest.mark.parametrize(("bound", "safe"), [(2.0, 2), (1.9999999, 2), (2.0000001, 2), (2.1, 3), (-0.5, 0), (float("-inf"), None)])
+@pytest.mark.parametrize(
+    ("bound", "safe"), [(2.0, 2), (1.9999999, 2), (2.0000001, 2), (2.1, 3), (-0.5, 0), (float("-inf"), None)]
+)
 def test_float_bounds_are_rounded_the_safe_way(bound, safe):
     assert highs._safe(bound) == safe
 

@@ -83,7 +83,11 @@ def test_reductions_drop_what_cannot_matter():
     assert reduced.places == [(1, 1)], "TE 0 fits nowhere, TE 1 not on node 0 without job 0"
     assert reduced.candidates == [2]
     assert reduced.rows == [(1, 0, 2), (1, 1, 1)]
-    assert reduced.waiting_cost == {"total_score": 1 + SCORES[1] + SCORES[2], "victim_count": 3, "max_grace_period": 121}
+    assert reduced.waiting_cost == {
+        "total_score": 1 + SCORES[1] + SCORES[2],
+        "victim_count": 3,
+        "max_grace_period": 121,
+    }
     assert [p.bound for p in by_node(small(), "victim_count", lambda r: r).parts] == [1, 1]
 
 
@@ -94,7 +98,7 @@ def test_a_node_that_cannot_host_is_no_branch():
 
 def test_brute_force_refuses_what_it_cannot_enumerate():
     inst = api.generate("preemption", "surge")
-    with pytest.raises(InvalidInput, match="brute-force: .* plans are more than 67108864: use cp-sat or highs"):
+    with pytest.raises(InvalidInput, match=r"brute-force: .* plans are more than 67108864: use cp-sat or highs"):
         api.solve(inst, "brute-force")
 
 

@@ -12,7 +12,13 @@ from mlsched.instances import strategies
 
 @pytest.mark.parametrize(
     ("demands", "hosts"),
-    [([[5, 2]], [-1]), ([[1, 0]], [0]), ([[2, 1]], [1]), ([[1, 0], [1, 0], [1, 1]], [0, 1, 1]), ([[5, 2], [1, 0]], [-1, 0])],
+    [
+        ([[5, 2]], [-1]),
+        ([[1, 0]], [0]),
+        ([[2, 1]], [1]),
+        ([[1, 0], [1, 0], [1, 1]], [0, 1, 1]),
+        ([[5, 2], [1, 0]], [-1, 0]),
+    ],
 )
 def test_each_te_job_takes_the_first_node_with_room_or_waits(demands, hosts):
     plan = api.solve(small(te_demand=demands), "fifo").plan

@@ -103,7 +103,7 @@ def test_a_job_that_can_never_fit_wastes_no_victim():
 @given(instance=strategies.preemption(tes=1))
 def test_the_single_victim_is_the_cheapest_that_suffices(instance):
     """Eq. 4 by exhaustion: where one victim is enough, FitGpp's is of least score."""
-    te_node, victims = answer(instance)
+    te_node, victims = answer(instance, s=instance.grace_weight / 1000)
     room = instance.node_free + instance.node_draining
     if (room >= instance.te_demand[0]).all(axis=1).any():
         return
@@ -121,7 +121,7 @@ def test_the_single_victim_is_the_cheapest_that_suffices(instance):
 
 @given(instance=strategies.preemption(tes=1))
 def test_with_one_te_job_and_one_victim_enough_it_is_optimal_among_single_victims(instance):
-    value = api.solve(instance, "fitgpp").value
+    value = api.solve(instance, "fitgpp", s=instance.grace_weight / 1000).value
     singles = [
         instance.evaluate(plan)["total_score"]
         for node, job in itertools.product(range(len(instance.node_capacity)), range(len(instance.job_node)))

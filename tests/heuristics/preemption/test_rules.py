@@ -1,4 +1,4 @@
-"""What holds for every registered rule: feasible, pure, reproducible, blind to what it may not see, never above the optimum."""
+"""Every registered rule is feasible, pure, reproducible, blind to what it may not see and never beats the optimum."""
 
 from __future__ import annotations
 

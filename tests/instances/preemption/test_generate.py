@@ -81,11 +81,13 @@ def test_wrong_names_are_refused():
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, "0", None])
 def test_a_seed_is_an_integer_from_0_on(seed):
-    with pytest.raises(InvalidInput, match="seed = .*: must be an integer >= 0"):
+    with pytest.raises(InvalidInput, match=r"seed = .*: must be an integer >= 0"):
         api.generate("preemption", seed=seed)
 
 
-@pytest.mark.parametrize("sizes", [{"saturation": 0.0}, {"saturation": 1.0}, {"jobs": 0}, {"limit_share": 1.0}, {"te_scale": 0.0}])
+@pytest.mark.parametrize(
+    "sizes", [{"saturation": 0.0}, {"saturation": 1.0}, {"jobs": 0}, {"limit_share": 1.0}, {"te_scale": 0.0}]
+)
 def test_the_ends_of_the_knobs_work(sizes):
     inst = api.generate("preemption", seed=3, **sizes)
     if sizes.get("limit_share") == 1.0:

@@ -42,7 +42,10 @@ REFUSED = [
     ({"grace_weight": 10**9 + 1}, "grace_weight = 1000000001: must be between 0 and 1000000000"),
     ({"max_size": 10**9}, "max_size = 1000000000: must be at least 1060660172, the largest among the listed jobs"),
     ({"max_grace": 119}, "max_grace = 119: must be at least 120, the largest among the listed jobs"),
-    ({"job_grace": [EXACT // 2, 120, 0]}, f"max_grace_period can reach {EXACT + 2}: must stay below 2^53; lower job_grace"),
+    (
+        {"job_grace": [EXACT // 2, 120, 0]},
+        f"max_grace_period can reach {EXACT + 2}: must stay below 2^53; lower job_grace",
+    ),
     (
         {"grace_weight": 10**9, "te_demand": [[1, 1]] * 10_000},
         "must stay below 2^53; lower grace_weight or the jobs",
@@ -120,7 +123,10 @@ def test_scores_of_realistic_instances_agree_with_the_paper(seed):
     # Against Eq. 3 itself, whose maximum is not rounded to 1e-9: at most half a millionth and what that rounding makes.
     with mpmath.workdps(50):
         exact = high_precision(instance)
-        largest = max(mpmath.mpf(int(np.ceil(1e9 * s))) for s in sizes(instance.job_demand, instance.node_capacity[instance.job_node]))
+        largest = max(
+            mpmath.mpf(int(np.ceil(1e9 * s)))
+            for s in sizes(instance.job_demand, instance.node_capacity[instance.job_node])
+        )
         assert largest == instance.max_size
         assert all(abs(a - b) <= 0.501 for a, b in zip(exact, instance.score.tolist(), strict=True))
 

@@ -57,8 +57,10 @@ VIOLATIONS = [
     ([0], [0, 0], ["BE job 0 is listed as a victim twice"]),
     ([0], [0, 1, 1], ["BE job 1 is listed as a victim twice"]),
     ([0], [1], ["node 0: its TE jobs need 5 cpu, free and released are 4"]),
-    ([0], [2], ["node 0: its TE jobs need 5 cpu, free and released are 1", "node 0: its TE jobs need 2 gpu, free and released are 0"]),
-    ([1], [], ["node 1: its TE jobs need 5 cpu, free and released are 2", "node 1: its TE jobs need 2 gpu, free and released are 1"]),
+    ([0], [2], ["node 0: its TE jobs need 5 cpu, free and released are 1",
+         "node 0: its TE jobs need 2 gpu, free and released are 0"]),
+    ([1], [], ["node 1: its TE jobs need 5 cpu, free and released are 2",
+         "node 1: its TE jobs need 2 gpu, free and released are 1"]),
 ]  # fmt: skip
 
 
@@ -75,7 +77,9 @@ def test_a_victim_at_the_limit_is_a_violation_even_where_nothing_else_is_wrong()
 
 def test_te_jobs_on_one_node_share_it():
     inst = small(te_demand=[[5, 2], [4, 2]])
-    assert inst.violations(Plan(te_node=[1, 1], victims=[2])) == ["node 1: its TE jobs need 9 cpu, free and released are 8"]
+    assert inst.violations(Plan(te_node=[1, 1], victims=[2])) == [
+        "node 1: its TE jobs need 9 cpu, free and released are 8"
+    ]
 
 
 def test_draining_resources_count():
@@ -106,7 +110,11 @@ def test_a_plan_that_is_not_well_formed_has_no_value():
 def test_waiting_costs_one_more_than_all_candidates_together():
     inst = small(job_preemptions=[0, 0, 1])
     nothing = Plan(te_node=[-1], victims=[])
-    assert inst.evaluate(nothing) == {"total_score": 1 + SCORES[0] + SCORES[1], "victim_count": 3, "max_grace_period": 121}
+    assert inst.evaluate(nothing) == {
+        "total_score": 1 + SCORES[0] + SCORES[1],
+        "victim_count": 3,
+        "max_grace_period": 121,
+    }
 
 
 @pytest.mark.parametrize("seed", range(20))

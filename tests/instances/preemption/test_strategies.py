@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, find, given, settings
+from hypothesis import HealthCheck, Phase, find, given, settings
 
 from mlsched import api
 from mlsched.instances import strategies
@@ -22,7 +22,9 @@ def optimum(instance):
 
 
 CASES = sorted(PROBLEM.cases(api.generate("preemption"), optimum(api.generate("preemption"))))
-SEARCH = settings(max_examples=2000, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+SEARCH = settings(
+    max_examples=2000, derandomize=True, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -46,5 +48,5 @@ def test_every_constraint_binds_somewhere(constraint):
 
 def test_strategies_are_found_by_the_name_of_the_problem():
     assert "preemption" in dir(strategies)
-    with pytest.raises(AttributeError, match="no problem 'chess'; there are .*preemption"):
+    with pytest.raises(AttributeError, match=r"no problem 'chess'; there are .*preemption"):
         strategies.chess  # noqa: B018

@@ -1,0 +1,302 @@
+"""The public calls: load and save, solve and what it refuses, answerers that lie."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from preemption_examples import SCORES, small
+
+from mlsched import api, solvers
+from mlsched.core.contract import Plan as AnyPlan
+from mlsched.core.errors import AnswererError, InvalidFile, InvalidInput, UnknownName
+from mlsched.core.formulation import Outcome
+from mlsched.core.registry import answerer, registry
+from mlsched.instances import strategies
+from mlsched.instances.preemption import Plan
+
+BEST = Plan(te_node=[1], victims=[2])
+
+
+def wait(instance, *, rng):
+    """Everybody waits."""
+    return Plan(te_node=[-1] * len(instance.te_demand), victims=[])
+
+
+# -- results ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_result_says_everything():
+    r = api.solve(small(), "fitgpp:s=8", seed=5)
+    assert r.plan == BEST
+    assert r.values == {"total_score": SCORES[2], "victim_count": 1, "max_grace_period": 0}
+    assert (r.value, r.bound, r.gap, r.status, r.stopped_by) == (SCORES[2], None, None, "feasible", None)
+    assert (r.answerer, r.problem, r.objective, r.seed) == ("fitgpp", "preemption", "total_score", 5)
+    assert r.params["s"] == 8.0
+    assert r.instance_hash == small().hash
+    assert r.seconds > 0
+    assert r.versions["mlsched"]
+
+
+@pytest.mark.parametrize("name", ["brute-force", "cp-sat", "highs"])
+def test_an_exact_result_proves_itself(name):
+    r = api.solve(small(), name)
+    assert (r.value, r.bound, r.gap, r.status, r.stopped_by) == (SCORES[2], SCORES[2], 0, "optimal", "proof")
+    assert r.work
+
+
+@pytest.mark.parametrize("name", [a.name for a in registry().available("preemption")])
+def test_results_are_json_and_hold_the_plan(name):
+    r = api.solve(small(), name)
+    data = json.loads(json.dumps(r.to_json(), allow_nan=False))
+    assert Plan.from_json(data["plan"]) == r.plan
+    assert data["value"] == r.value
+
+
+def test_the_objective_can_be_chosen_and_the_first_is_the_default():
+    assert api.solve(small(), "cp-sat").objective == "total_score"
+    assert api.solve(small(), "cp-sat", objective="victim_count").value == 1
+    assert api.solve(small(), wait, objective="max_grace_period").value == 121
+
+
+def test_anyones_function_with_its_own_parameters():
+    def mine(instance, *, rng, node):
+        return Plan(te_node=[node], victims=[2])
+
+    r = api.solve(small(), mine, node=1)
+    assert (r.answerer, r.plan) == ("mine", BEST)
+
+
+def test_a_function_gets_a_generator_of_the_seed():
+    drawn = []
+
+    def mine(instance, *, rng):
+        drawn.append(int(rng.integers(10**9)))
+        return BEST
+
+    for seed in (1, 1, 2):
+        api.solve(small(), mine, seed=seed)
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert drawn[0] == int(np.random.default_rng(1).integers(10**9))
+
+
+def test_available():
+    assert {a.name for a in solvers.available("preemption", "exact")} == {"brute-force", "cp-sat", "highs"}
+
+
+# -- wrong calls ------------------------------------------------------------------------------------------------------
+
+WRONG_CALLS = [
+    ({"objective": "cost"}, UnknownName, "preemption has no objective 'cost'; there are total_score, victim_count"),
+    ({"solver": "gurobi"}, UnknownName, "no answerer 'gurobi' for preemption; there are brute-force"),
+    ({"solver": "fitgpp:s"}, InvalidInput, "'s' is not KEY=VALUE"),
+    ({"solver": 3}, InvalidInput, "solver = 3: must be a name or a function"),
+    ({"time_limit": 0}, InvalidInput, "time_limit = 0: must be above 0"),
+    ({"time_limit": -1.0}, InvalidInput, "time_limit = -1.0: must be above 0"),
+    ({"time_limit": math.nan}, InvalidInput, "time_limit = nan: must be above 0"),
+    ({"work_limit": 0}, InvalidInput, "work_limit = 0: must be above 0"),
+    ({"threads": 0}, InvalidInput, "threads = 0: must be an integer >= 1"),
+    ({"threads": 1.5}, InvalidInput, "threads = 1.5: must be an integer >= 1"),
+    ({"threads": True}, InvalidInput, "threads = True: must be an integer >= 1"),
+    ({"seed": -1}, InvalidInput, "seed = -1: must be an integer >= 0"),
+    ({"seed": 0.5}, InvalidInput, "seed = 0.5: must be an integer >= 0"),
+    ({"hint": "warm"}, InvalidInput, "hint = 'warm': must be a plan, None"),
+    ({"hint": [1, 2]}, InvalidInput, "hint = a list: must be a plan"),
+    ({"hint": Plan(te_node=[0], victims=[])}, InvalidInput, "hint: is infeasible: node 0: its TE jobs need 5 cpu"),
+    (
+        {"hint": Plan(te_node=[1], victims=[2, 2])},
+        InvalidInput,
+        "hint: is infeasible: BE job 2 is listed as a victim twice",
+    ),
+    ({"hint": AnyPlan()}, InvalidInput, "hint: is infeasible: the answer is a Plan: must be a preemption.plan"),
+    ({"decompose": 1}, InvalidInput, "cp-sat: decompose = 1: must be of type bool"),
+    ({"speed": 1}, UnknownName, "cp-sat: has no parameter 'speed'; it has decompose"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "message"), WRONG_CALLS)
+def test_a_wrong_call_is_refused_in_one_line(call, error, message):
+    with pytest.raises(error) as caught:
+        api.solve(small(), **{"solver": "cp-sat", **call})
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("thing", [None, {}, BEST, "inst.json"])
+def test_only_instances_are_solved(thing):
+    with pytest.raises(InvalidInput, match=r"instance = .*: must be an instance; see mlsched.generate and load"):
+        api.solve(thing, "cp-sat")
+
+
+# -- answerers that lie -----------------------------------------------------------------------------------------------
+
+
+def raises(instance, *, rng):
+    raise ZeroDivisionError("oops")
+
+
+def mutates(instance, *, rng):
+    instance.te_demand[0] = 0
+    return wait(instance, rng=rng)
+
+
+LIARS = [
+    (lambda i, *, rng: None, "returned no plan; a rule must return a preemption.plan"),
+    (lambda i, *, rng: [1], "returned an infeasible plan: the answer is a list: must be a preemption.plan"),
+    (lambda i, *, rng: Plan(te_node=[0], victims=[]), "returned an infeasible plan: node 0: its TE jobs need 5 cpu"),
+    (lambda i, *, rng: Plan(te_node=[1], victims=[2, 2]), "returned an infeasible plan: BE job 2 is listed"),
+    (lambda i, *, rng: Plan(te_node=[], victims=[]), "returned an infeasible plan: te_node has 0 entries"),
+    (lambda i: BEST, "raised TypeError"),
+    (raises, "raises raised ZeroDivisionError: oops"),
+    (mutates, "mutates raised ValueError: assignment destination is read-only"),
+]
+
+
+@pytest.mark.parametrize(("liar", "message"), LIARS, ids=range(len(LIARS)))
+def test_a_rule_that_breaks_its_contract_is_named(liar, message):
+    with pytest.raises(AnswererError) as caught:
+        api.solve(small(), liar)
+    assert message in str(caught.value)
+
+
+def prover(outcome):
+    """An exact algorithm of somebody else's that returns `outcome`."""
+
+    @answerer("prover", problem="preemption", kind="exact", backend="direct", objectives=("total_score",))
+    def answer(instance, *, objective, limits):
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    return answer
+
+
+LIES = [
+    (
+        Outcome("optimal", BEST, SCORES[2] + 1),
+        f"its bound {SCORES[2] + 1} contradicts the judge's total_score = {SCORES[2]}",
+    ),
+    (Outcome("feasible", BEST, SCORES[2] + 1), "contradicts the judge's"),
+    (Outcome("optimal", BEST, SCORES[2] - 1), "contradicts the judge's"),
+    (Outcome("optimal", BEST, math.nan), "contradicts the judge's"),
+    (Outcome("feasible", BEST, math.nan), "contradicts the judge's"),
+    (Outcome("optimal", BEST, None), "claims an optimum without a bound"),
+    (Outcome("optimal", None, 3), "returned no plan and 'optimal'"),
+    (Outcome("feasible", None, 3), "returned no plan and 'feasible'"),
+    (Outcome("infeasible", BEST, None), "returned a plan and 'infeasible'"),
+    (Outcome("optimal", Plan(te_node=[0], victims=[]), 0), "returned an infeasible plan"),
+    (None, "returned a NoneType: must be an Outcome"),
+    (RuntimeError("segfault"), "prover raised RuntimeError: segfault"),
+]
+
+
+@pytest.mark.parametrize(("outcome", "message"), LIES, ids=range(len(LIES)))
+def test_an_exact_answerer_that_lies_is_named(outcome, message):
+    with pytest.raises(AnswererError) as caught:
+        api.solve(small(), prover(outcome))
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [Outcome("unknown", None, 5), Outcome("infeasible", None, None), Outcome("feasible", BEST, None),
+     Outcome("feasible", BEST, SCORES[2] - 10), Outcome("optimal", BEST, SCORES[2])],
+)  # fmt: skip
+def test_an_honest_outcome_passes(outcome):
+    r = api.solve(small(), prover(outcome))
+    assert (r.status, r.plan, r.bound) == (outcome.status, outcome.plan, outcome.bound)
+    assert (r.value is None) == (outcome.plan is None)
+
+
+def test_an_exact_answerer_cannot_be_asked_for_what_it_does_not_optimise():
+    with pytest.raises(InvalidInput, match="prover cannot optimise victim_count; it can total_score"):
+        api.solve(small(), prover(None), objective="victim_count")
+
+
+def test_a_rule_with_memory_starts_with_none():
+    seen = []
+
+    @answerer("remembers", problem="preemption", kind="heuristic", stateful=True)
+    def remembers(instance, *, memory, rng):
+        seen.append(memory)
+        return BEST, {"rounds": 1}
+
+    assert api.solve(small(), remembers).plan == BEST
+    assert seen == [None]
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(instance=strategies.preemption())
+def test_what_is_saved_is_loaded(tmp_path, instance):
+    api.save(instance, tmp_path / "inst.json")
+    assert api.load(tmp_path / "inst.json") == instance
+    result = api.solve(instance, "fitgpp")
+    api.save(result, tmp_path / "plan.json")
+    assert api.load_with_hash(tmp_path / "plan.json") == (result.plan, instance.hash)
+
+
+def test_a_plan_carries_the_hash_of_its_instance_where_it_is_known(tmp_path):
+    api.save(BEST, tmp_path / "plan.json")
+    assert api.load_with_hash(tmp_path / "plan.json") == (BEST, None)
+    api.save(BEST, tmp_path / "plan.json", instance=small())
+    assert api.load_with_hash(tmp_path / "plan.json") == (BEST, small().hash)
+
+
+def test_what_cannot_be_saved_is_refused(tmp_path):
+    empty = api.solve(small(), prover(Outcome("unknown", None, 5)))
+    with pytest.raises(InvalidInput, match="the result is 'unknown' and has no plan to save"):
+        api.save(empty, tmp_path / "x")
+    with pytest.raises(InvalidInput, match="a dict cannot be saved; give an instance, plan or workload"):
+        api.save({}, tmp_path / "x")
+    assert list(tmp_path.iterdir()) == []
+
+
+GOOD = small().to_json()
+BAD_FILES = [
+    ({**GOOD, "kind": "preemption.plan"}, "resources: unknown field of a preemption.plan"),
+    ({**GOOD, "kind": "chess.instance"}, "kind = 'chess.instance': must be one of"),
+    ({**GOOD, "kind": []}, "must be one of"),
+    ({k: v for k, v in GOOD.items() if k != "kind"}, "kind = None"),
+    ({**GOOD, "version": 2}, "version = 2: this mlsched reads version 1 of preemption.instance; upgrade mlsched"),
+    ({**GOOD, "version": None}, "version = None"),
+    ({**GOOD, "job_graze": []}, "job_graze: unknown field"),
+    ({k: v for k, v in GOOD.items() if k != "job_grace"}, "job_grace: is missing"),
+    ({**GOOD, "job_grace": [60, 120]}, "job_grace: length is 2: must be 3"),
+    ({**GOOD, "job_grace": "60"}, "job_grace = '60': must be a list"),
+    ({**GOOD, "job_grace": [60, 120, None]}, "job_grace[2] = None: must be an integer"),
+    ({**GOOD, "job_grace": [60, 120, 0.0]}, "job_grace[2] = 0.0: must be an integer"),
+    ({**GOOD, "job_grace": [60, 120, 10**30]}, f"job_grace[2] = {10**30}: must be"),
+    ({**GOOD, "job_grace": [60, 120, False]}, "job_grace[2] = False: must be an integer"),
+    ({**GOOD, "node_free": [[1, 0], [2]]}, "node_free: rows have different lengths"),
+    ({**GOOD, "te_demand": [[[5, 2]]]}, "te_demand: has 3 dimension(s)"),
+    ({**GOOD, "preemption_limit": "1"}, "preemption_limit = '1': must be an integer"),
+    ({**GOOD, "resources": [1, 2]}, "resources = [1, 2]: must be a list of strings"),
+    ({**GOOD, "job_node": [0, 0, 5]}, "job_node[2] = 5: must be below 2"),
+    ({**GOOD, "instance_hash": "x"}, "instance_hash: unknown field"),
+    ({**BEST.to_json(), "instance_hash": 5}, "instance_hash = 5: must be a string"),
+    ({**BEST.to_json(), "te_node": [-2]}, "te_node[0] = -2: must be >= -1"),
+]
+
+
+@pytest.mark.parametrize(("data", "message"), BAD_FILES, ids=range(len(BAD_FILES)))
+def test_a_bad_file_is_refused_in_a_line_that_names_it(tmp_path, data, message):
+    path = tmp_path / "bad.json"
+    path.write_text(json.dumps(data))
+    with pytest.raises(InvalidFile) as caught:
+        api.load(path)
+    assert str(caught.value).startswith(str(path))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_nan_in_a_file_is_refused(tmp_path):
+    path = tmp_path / "bad.json"
+    path.write_text(json.dumps({**GOOD, "job_grace": [60, 120, math.nan]}))
+    with pytest.raises(InvalidFile, match="NaN is not a JSON number"):
+        api.load(path)
