@@ -13,7 +13,8 @@ table { border-collapse: collapse; margin: .8rem 0; font-variant-numeric: tabula
 th, td { padding: .25rem .7rem; border-bottom: 1px solid #e6e9ef; text-align: right }
 th { background: #f4f6f9; font-weight: 600 } td:first-child, th:first-child { text-align: left }
 td.text, th.text { text-align: left } td.bad { color: #b00020; font-weight: 600 } td.good { color: #14734a }
-figure { margin: 1rem 0 } figure svg { max-width: 100%; height: auto } figcaption, .note { color: #5b6573; font-size: .9rem }
+figure { margin: 1rem 0 } figure svg { max-width: 100%; height: auto }
+figcaption, .note { color: #5b6573; font-size: .9rem }
 """
 
 
@@ -27,23 +28,30 @@ def heading(title: str) -> str:
     return f"<h2>{html.escape(title)}</h2>"
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[Any]], *, marks: dict[tuple[int, int], str] | None = None) -> str:
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[Any]], *, marks: dict[tuple[int, int], str] | None = None
+) -> str:
     """A table; `marks` gives (row, column) a class: "good" or "bad". Strings stand left, numbers right."""
     marks = marks or {}
-    head = "".join(f"<th>{html.escape(h)}</th>" for h in header)
+    words = {c for row in rows for c, cell in enumerate(row) if _is_text(cell)}
+    head = "".join(f"<th{' class=text' if c in words else ''}>{html.escape(h)}</th>" for c, h in enumerate(header))
     lines = []
     for r, row in enumerate(rows):
         cells = ""
         for c, cell in enumerate(row):
-            classes = [marks.get((r, c), ""), "text" if isinstance(cell, str) and not _numeric(cell) else ""]
+            classes = [marks.get((r, c), ""), "text" if _is_text(cell) else ""]
             label = " ".join(filter(None, classes))
-            cells += f'<td class="{label}">{html.escape(str(cell))}</td>' if label else f"<td>{html.escape(str(cell))}</td>"
+            opening = f'<td class="{label}">' if label else "<td>"
+            cells += f"{opening}{html.escape(str(cell))}</td>"
         lines.append(f"<tr>{cells}</tr>")
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 
-def _numeric(cell: str) -> bool:
-    return cell[:1].isdigit() or cell[:1] in "+-" and cell[1:2].isdigit()
+def _is_text(cell: Any) -> bool:
+    """Whether a cell stands left: a string that is no number, no sign for "nothing" and not empty."""
+    if not isinstance(cell, str) or cell in ("", "–"):
+        return False
+    return not (cell[0].isdigit() or (cell[0] in "+-" and cell[1:2].isdigit()))
 
 
 def picture(svg: str, caption: str) -> str:

@@ -2,15 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-from mlsched.cli.output import Json
+from mlsched.benchmark.render import gap_table
+from mlsched.benchmark.row import Row
+from mlsched.benchmark.runner import Interrupted, run_suite
+from mlsched.benchmark.table import summary_json, verified
+from mlsched.cli.output import ChecksFailed, Json, emit, progress, say
 
 
 def bench(
     suite: Annotated[str, typer.Argument(help="The suite: see `mlsched list suites`.")],
+    solver: Annotated[list[str] | None, typer.Option(help="Only these answerers, e.g. fitgpp:s=8.")] = None,
+    store: Annotated[Path | None, typer.Option(help="SQLite file that keeps every row as it is done.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Take finished rows from the store.")] = False,
+    workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
+    html: Annotated[Path | None, typer.Option(help="Self-contained HTML report to write.")] = None,
     as_json: Json = False,
 ) -> None:
     """Answer a suite of instances with every solver and compare them on the gap to the proven optimum."""
+    from mlsched.benchmark.reference import failures
+
+    try:
+        with progress(suite, 1.0) as update:
+            rows = run_suite(
+                suite, solvers=solver, store=store, resume=resume, workers=workers,
+                progress=lambda done, total: update(done / max(1, total)),
+            )  # fmt: skip
+    except Interrupted as stopped:
+        _show(stopped.rows, as_json, html)
+        raise
+    _show(rows, as_json, html)
+    if wrong := failures(rows):
+        for sentence in wrong[1:]:
+            say(sentence)
+        raise ChecksFailed(f"{suite}: {wrong[0]}")
+
+
+def _show(rows: list[Row], as_json: bool, html: Path | None) -> None:
+    if html is not None and rows:
+        from mlsched.benchmark.report import write_report
+
+        html.parent.mkdir(parents=True, exist_ok=True)
+        write_report(rows, html)
+    emit(as_json, lambda: summary_json(rows), lambda: _tables(rows))
+
+
+def _tables(rows: list[Row]) -> list[Any]:
+    return [*gap_table(rows), verified(rows).sentence] if rows else ["nothing was done"]

@@ -27,7 +27,9 @@ def emit(as_json: bool, document: Callable[[], dict[str, Any]], renderables: Cal
         return
     from rich.console import Console
 
-    console = Console(soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 200)
+    # Paths and messages are data: nothing in them is markup.
+    terminal = sys.stdout.isatty()
+    console = Console(soft_wrap=not terminal, width=None if terminal else 200, markup=False, emoji=False)
     for item in renderables():
         console.print(item, highlight=False)
 

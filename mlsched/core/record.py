@@ -23,9 +23,17 @@ from mlsched.core.fields import Spec
 validate_trusted = os.environ.get("MLSCHED_VALIDATE", "") == "1"
 
 
-@functools.cache
+_SPECS: dict[type[Any], dict[str, Spec]] = {}
+
+
 def specs(cls: type[Record]) -> dict[str, Spec]:
     """Field name -> specification of a record class, in declaration order."""
+    if cls not in _SPECS:
+        _SPECS[cls] = _read_specs(cls)
+    return _SPECS[cls]
+
+
+def _read_specs(cls: type[Record]) -> dict[str, Spec]:
     found = {f.name: f.metadata.get("spec") for f in dataclasses.fields(cls)}
     lacking = [name for name, spec in found.items() if not isinstance(spec, Spec)]
     if lacking:

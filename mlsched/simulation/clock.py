@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import AnswererError
+from mlsched.core.errors import AnswererError, MlschedError
 from mlsched.core.params import within
 from mlsched.simulation.wake import Wake
 
@@ -94,25 +94,41 @@ def run(
     within("record", record, 0, 1)
     sampler = np.random.default_rng([seed, SAMPLING])
     recorded: list[Decision] = []
-    now, number, memory, requested = -1, 0, None, None
+    now, number, memory = -1, 0, None
+    requested: set[int] = set()  # wakes that answers asked for and that are still to come
     while not world.done():
         time = wake.next(now, world.next_event(), world.pending())
-        if requested is not None and requested > now:
-            time = requested if time is None else min(time, requested)
+        time = min(requested | ({time} if time is not None else set()), default=None)
         if time is None:
             raise AnswererError(
                 f"{rule.name}: at {now} s jobs wait, nothing runs and nothing will arrive; the run is stuck"
             )
-        now, requested = time, None
+        now = time
+        requested = {t for t in requested if t > now}
         world.advance(now)
         while (instance := world.ask()) is not None:
-            plan, after = rule.call(instance, memory, decision_rng(seed, number))
+            plan, after = _answer(rule, instance, memory, seed, number, now)
             if wrong := instance.violations(plan):
                 raise AnswererError(f"{rule.name}: decision {number} at {now} s: infeasible plan: {wrong[0]}")
             if record and sampler.random() < record:
                 recorded.append(Decision(number, now, instance, plan, memory))
             number, memory = number + 1, after
-            requested = world.apply(plan)
+            wanted = world.apply(plan)
+            if wanted is not None and wanted > now:
+                requested.add(wanted)
         if progress is not None:
             progress(now)
     return Trip(number, recorded, now)
+
+
+def _answer(rule: Rule, instance: Instance, memory: Any, seed: int, number: int, now: int) -> tuple[Plan, Any]:
+    """One answer; what a rule raises that is not ours becomes an AnswererError."""
+    try:
+        plan, after = rule.call(instance, memory, decision_rng(seed, number))
+    except MlschedError:
+        raise
+    except Exception as error:
+        raise AnswererError(
+            f"{rule.name}: decision {number} at {now} s: raised {type(error).__name__}: {error}"
+        ) from error
+    return plan, after

@@ -21,7 +21,7 @@ def parse_cluster(text: str) -> IntArray:
     """Capacities, nodes x (1/1000 CPU, MiB, 1/1000 GPU); what a shape does not name it does not have."""
     rows = []
     for part in text.replace(" ", "").split("+"):
-        match = re.fullmatch(r"(\d+)x\(([^()]*)\)", part)
+        match = re.fullmatch(r"(\d{1,6})x\(([^()]*)\)", part)
         if not match or not 1 <= int(match[1]) <= MOST_NODES:
             raise InvalidInput(f"cluster '{text}': '{part}' is not COUNTx(SHAPE); write for example {EXAMPLE}")
         rows += [_shape(text, match[2])] * int(match[1])
@@ -29,12 +29,12 @@ def parse_cluster(text: str) -> IntArray:
 
 
 def _shape(text: str, shape: str) -> list[int]:
-    amounts = dict.fromkeys(RESOURCES, 0)
+    amounts: dict[str, int] = {}
     for item in shape.split(","):
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)(cpu|gb|gpu)", item)
-        if not match or amounts[UNITS[match[2]][0]]:
+        match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)(cpu|gb|gpu)", item)
+        if not match or UNITS[match[2]][0] in amounts:
             raise InvalidInput(f"cluster '{text}': '{item}' is not an amount of cpu, gb or gpu, each at most once; "
                                f"write for example {EXAMPLE}")  # fmt: skip
         resource, factor = UNITS[match[2]]
         amounts[resource] = round(float(match[1]) * factor)
-    return list(amounts.values())
+    return [amounts.get(resource, 0) for resource in RESOURCES]

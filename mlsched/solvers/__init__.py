@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.formulation import Limits, OneOf, Outcome
 from mlsched.core.registry import Answerer, Kind, registry
+
+#: Backend -> module with `minimise` and `WORK`, the unit of its deterministic work limit.
+BACKENDS = {"cp-sat": "mlsched.solvers.cp_sat", "highs": "mlsched.solvers.highs"}
 
 
 def available(problem: str | None = None, kind: Kind | None = None) -> list[Answerer]:
@@ -13,29 +19,24 @@ def available(problem: str | None = None, kind: Kind | None = None) -> list[Answ
 
 
 def run(
-    answerer: Answerer, instance: Instance, objective: str, limits: Limits, hint: Plan | None, params: dict[str, object]
+    answerer: Answerer, instance: Instance, objective: str, limits: Limits, hint: Plan | None, params: dict[str, Any]
 ) -> Outcome:
-    """Answer `instance` with a registered exact answerer."""
+    """Answer `instance` with a registered exact answerer. The time limit includes building the model."""
     if answerer.backend == "direct":
         outcome: Outcome = answerer.function(instance, objective=objective, limits=limits, **params)
         return outcome
-    from mlsched.solvers._minimise import Backend, solve_one_of
+    from mlsched.solvers._minimise import Budget, solve_one_of
 
-    if answerer.backend == "cp-sat":
-        from mlsched.solvers import cp_sat
-
-        backend: Backend = cp_sat.minimise
-    else:
-        from mlsched.solvers import highs
-
-        backend = highs.minimise
+    backend = importlib.import_module(BACKENDS[str(answerer.backend)])
+    budget = Budget(limits, backend.WORK)
     sense = next(o.sense for o in instance.objectives if o.name == objective)
     question = answerer.function(instance, objectives=(objective,), **params)
     if isinstance(question, OneOf):
         return solve_one_of(
-            question, objective, sense, limits, hint, backend, lambda plan: instance.evaluate(plan)[objective]
+            question, objective, sense, budget, hint, backend.minimise, lambda plan: instance.evaluate(plan)[objective]
         )
-    return backend(question, objective, sense, limits, hint)
+    found: Outcome = backend.minimise(question, objective, sense, budget.left(), hint)
+    return found
 
 
 __all__ = ["Limits", "Outcome", "available", "run"]

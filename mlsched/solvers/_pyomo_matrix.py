@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import InvalidInput, SolverError
+
+#: Largest coefficient of a row: beyond it, HiGHS' feasibility tolerance (1e-9) is no longer small against one unit.
+LARGEST = 1e8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +46,11 @@ def compile_model(model: Any) -> Matrix:
     columns = list(model.component_data_objects(pyo.Var, active=True))
     position = {id(v): i for i, v in enumerate(columns)}
     form = LinearStandardFormCompiler().write(model, mixed_form=True)
+    if form.A.nnz and abs(form.A.data).max() > LARGEST:
+        raise InvalidInput(
+            f"highs: a coefficient of {abs(form.A.data).max():.3g} is beyond {LARGEST:.0e}, where floats no longer "
+            "separate units; use coarser units (GiB for bytes) or cp-sat, which is exact"
+        )
     order = np.array([position[id(v)] for v in form.columns], dtype=np.int64)
     matrix = form.A.tocoo()
     kind = np.array([row.bound_type for row in form.rows], dtype=np.int64)

@@ -35,6 +35,8 @@ def minimise(formulation: Formulation, objective: str, sense: Sense, limits: Lim
             model.add_hint(variable, value)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = limits.threads
+    # Ctrl-C must interrupt the program, not end this solve early and pass for a result.
+    solver.parameters.catch_sigint_signal = False
     solver.parameters.random_seed = limits.seed % 2**31
     if limits.seconds is not None:
         solver.parameters.max_time_in_seconds = limits.seconds

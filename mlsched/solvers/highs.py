@@ -27,6 +27,8 @@ from mlsched.solvers._pyomo_matrix import Matrix, compile_model
 ABSOLUTE_GAP = 0.999
 #: Relative slack within which a float bound counts as the integer below it.
 TOLERANCE = 1e-6
+#: Name of the deterministic measure in `Outcome.work` that `Limits.work` limits.
+WORK = "nodes"
 
 
 @dataclasses.dataclass(frozen=True)

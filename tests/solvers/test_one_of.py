@@ -13,8 +13,10 @@ from mlsched.core.formulation import Limits, OneOf, Outcome, Part
 from mlsched.core.registry import registry
 from mlsched.instances.preemption import Instance, Plan
 from mlsched.solvers import cp_sat, highs
-from mlsched.solvers._minimise import check_hint, solve_one_of
+from mlsched.solvers._minimise import Budget, check_hint, solve_one_of
 
+#: What `limits.work` limits in these tests.
+UNIT = "deterministic_time"
 BACKENDS = {"cp-sat": cp_sat.minimise, "highs": highs.minimise}
 
 
@@ -57,7 +59,7 @@ class Flaky:
 
 def run(solver, instance, objective, backend, limits=Limits(), asked=None):  # noqa: B008
     asked = asked or question(solver, instance, objective)
-    return solve_one_of(asked, objective, "min", limits, None, backend, lambda p: instance.evaluate(p)[objective])
+    return solve_one_of(asked, objective, "min", Budget(limits, UNIT), None, backend, lambda p: instance.evaluate(p)[objective])
 
 
 @pytest.mark.parametrize("objective", ["total_score", "max_grace_period"])
@@ -121,7 +123,7 @@ def scripted(parts: dict[int, Outcome], fallback=None) -> tuple[OneOf, object]:
 
 
 def ask(asked, backend, sense="min", limits=Limits()):  # noqa: B008
-    return solve_one_of(asked, "o", sense, limits, None, backend, lambda p: int(p.te_node[0]))
+    return solve_one_of(asked, "o", sense, Budget(limits, UNIT), None, backend, lambda p: int(p.te_node[0]))
 
 
 INFEASIBLE = Outcome("infeasible", None, None)

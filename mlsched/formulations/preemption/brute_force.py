@@ -15,6 +15,8 @@ from mlsched.instances.preemption import Instance, Plan
 
 #: Plans a run may examine: about 5 s.
 MOST_PLANS = 2**26
+#: Candidates whose subsets are tabulated at once: a few hundred MB.
+MOST_CANDIDATES = 18
 
 
 @answerer("brute-force", problem="preemption", backend="direct",
@@ -26,6 +28,10 @@ def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     plans = 2 ** len(candidates) * (nodes + 1) ** tes
     if plans > MOST_PLANS:
         raise InvalidInput(f"brute-force: {plans} plans are more than {MOST_PLANS}: use cp-sat or highs")
+    if len(candidates) > MOST_CANDIDATES:
+        raise InvalidInput(
+            f"brute-force: {len(candidates)} preemptible jobs are more than {MOST_CANDIDATES}: use cp-sat"
+        )
     chosen = (np.arange(2 ** len(candidates))[:, None] >> np.arange(len(candidates))) & 1
     base = _base_values(instance, candidates, chosen, objective)
     cost_of_waiting = 1 + int(base.max(initial=0))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import one_of
+from mlsched.core.params import one_of, within
 from mlsched.core.registry import answerer
 from mlsched.heuristics.preemption._room import Room
 from mlsched.instances.preemption import Instance, Plan
@@ -34,6 +34,7 @@ def answer(
     instance: Instance, *, rng: np.random.Generator, s: float = 4.0, P: int = 0, fallback: str = "random"
 ) -> Plan:
     """One victim of least score that makes room by itself; random victims when none does."""
+    within("s", s, 0, 10**6)
     one_of("fallback", fallback, ("random", "again"))
     room = Room(instance, P)
     scores = instance.score if instance.grace_weight == round(1000 * s) else instance.scores(s)

@@ -57,13 +57,18 @@ def summary(workload: Workload, log: Log) -> dict[str, Any]:
         "te_slowdown": percentiles(table["slowdown"][te], PERCENTILES),
         "be_slowdown": percentiles(table["slowdown"][~te], PERCENTILES),
         "rescheduling_interval_min": percentiles(intervals / 60, INTERVAL_PERCENTILES),
-        "preempted_share": float((preemptions > 0).mean()),
-        "preempted_share_of_be": float((preemptions[~te] > 0).mean()) if not te.all() else 0.0,
-        "preempted_share_by_count": {str(n): float((preemptions == n).mean()) for n in (1, 2)}
-        | {">=3": float((preemptions >= 3).mean())},
+        "preempted_share": _share(preemptions > 0),
+        "preempted_share_of_be": _share(preemptions[~te] > 0),
+        "preempted_share_by_count": {str(n): _share(preemptions == n) for n in (1, 2)}
+        | {">=3": _share(preemptions >= 3)},
         "preemptions": int(preemptions.sum()),
         "makespan_s": int(table["finish"].max(initial=0)),
     }
+
+
+def _share(marked: Any) -> float:
+    """Share of the entries that are true, 0 without entries."""
+    return float(marked.mean()) if len(marked) else 0.0
 
 
 def series(workload: Workload, log: Log) -> dict[str, Any]:

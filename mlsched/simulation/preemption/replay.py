@@ -65,6 +65,8 @@ def _check_job(
     if len(finished) != 1:
         found.add("lost job", f"job {job} finishes {len(finished)} times")
         return
+    if not rows[-1][5]:
+        found.add("lost job", f"job {job} finishes at {finished[0][3]} s and runs again at {rows[-1][2]} s")
     submit, execution = int(workload.submit[job]), int(workload.execution[job])
     if rows[0][2] < submit:
         found.add("early start", f"job {job} starts at {rows[0][2]} s, before its submission at {submit} s")
@@ -81,6 +83,9 @@ def _check_job(
         )
     for row in signals:
         _check_signal(workload, job, row, found)
+    for row in rows:
+        if row[4] < 0 and not row[5]:
+            found.add("signal", f"job {job} leaves at {row[3]} s without having finished or got a signal")
     if wake.interval and not wake.events:
         for row in rows:
             if row[2] % wake.interval:
@@ -91,11 +96,11 @@ def _credit(workload: Workload, options: Options, job: int, row: tuple[int, ...]
     """Seconds of work that a stretch is worth."""
     _, _, start, end, signal, finished = row
     grace = int(workload.grace[job])
-    if finished or signal < 0:
-        return end - start
-    if grace == 0:
+    if signal >= 0 and grace and options.during_grace == "paused":
+        return signal - start  # such a victim cannot finish before it has released
+    if signal >= 0 and grace == 0 and not finished:
         return (end - start) // options.snapshot * options.snapshot
-    return signal - start if options.during_grace == "paused" else end - start
+    return end - start
 
 
 def _check_signal(workload: Workload, job: int, row: tuple[int, ...], found: _Findings) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +59,7 @@ LONG_QUEUE = 5
 def fits_somewhere(demand: IntArray, capacity: IntArray) -> npt.NDArray[np.bool_]:
     """Whether each row of `demand` fits an empty node."""
     shapes = np.unique(capacity, axis=0)
-    fits = np.less_equal(demand[:, None, :], shapes[None, :, :]).all(axis=2)
+    fits: Any = np.less_equal(demand[:, None, :], shapes[None, :, :]).all(axis=2)
     return np.asarray(fits.any(axis=1), dtype=np.bool_)
 
 

@@ -147,7 +147,7 @@ class PreemptionWorld:
 
     def _start_te_jobs(self) -> bool:
         """Start TE jobs, or ask for the first without room; True when the jobs behind may go on."""
-        waiting = False
+        waiting = blocked = False
         for job in list(self._te_queue):
             if job in self._reservation:
                 if self._start_reserved(job):
@@ -155,15 +155,17 @@ class PreemptionWorld:
                 waiting = True
                 if self.options.blocking == "all":
                     return False
-            else:
+            elif not blocked:
                 node = self.cluster.first_fit(self._fit[job])
                 if node < 0:
                     if not self._refused:
                         self._question(job)
-                    return False
+                    # Asked jointly, a job behind may have a node already: its room must not stay reserved for ever.
+                    blocked = True
+                    continue
                 self._te_queue.remove(job)
                 self._place(job, node)
-        return not waiting or self.options.blocking == "none"
+        return not blocked and (not waiting or self.options.blocking == "none")
 
     def _start_reserved(self, job: int) -> bool:
         """Start a TE job on its reserved node, or elsewhere where allowed; False when it still waits."""

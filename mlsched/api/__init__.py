@@ -1,0 +1,21 @@
+"""The public calls: thin paths from names to the layers below. No scheduling happens here."""
+
+from mlsched.api.answers import AnyAnswerer, answer_once, judged, resolve_answerer, solve
+from mlsched.api.records import generate, load, load_with_hash, record_types, save
+from mlsched.api.runs import only_simulation, simulate, workload
+
+__all__ = [
+    "AnyAnswerer",
+    "answer_once",
+    "generate",
+    "judged",
+    "load",
+    "load_with_hash",
+    "only_simulation",
+    "record_types",
+    "resolve_answerer",
+    "save",
+    "simulate",
+    "solve",
+    "workload",
+]

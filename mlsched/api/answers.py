@@ -1,0 +1,175 @@
+"""Answering one instance: the path from a name or a function to a judged Result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from mlsched import solvers
+from mlsched.api.records import check_seed
+from mlsched.core.contract import Instance, Plan
+from mlsched.core.errors import AnswererError, InvalidInput, MlschedError, UnknownName
+from mlsched.core.formulation import Limits, Outcome
+from mlsched.core.params import resolve
+from mlsched.core.registry import Answerer, registry
+from mlsched.core.result import Result, relative_gap
+from mlsched.core.versions import versions
+
+#: What `solve` and `simulate` accept as an answerer: a registered name with parameters, or anyone's function.
+AnyAnswerer = str | Callable[..., Any]
+
+
+def resolve_answerer(problem: str, solver: AnyAnswerer, params: Mapping[str, Any]) -> tuple[Answerer, dict[str, Any]]:
+    """A registered answerer by name, or anyone's function wrapped as one, with its parameters filled in."""
+    if isinstance(solver, str):
+        found, values = registry().answerer(problem, solver)
+        return found, resolve(found.name, found.parameters, {**values, **params})
+    if not callable(solver):
+        raise InvalidInput(f"solver = {solver!r}: must be a name or a function answer(instance, *, rng) -> plan")
+    declared = getattr(solver, "__mlsched__", None)
+    if declared:
+        return declared[0], resolve(declared[0].name, declared[0].parameters, params)
+    name = getattr(solver, "__name__", type(solver).__name__)
+    wrapped = Answerer(name, problem, "heuristic", _with_fixed(name, solver, dict(params)))
+    return wrapped, {}
+
+
+def _with_fixed(name: str, function: Callable[..., Any], params: dict[str, Any]) -> Callable[..., Any]:
+    """A user's function with its parameters; whatever it raises is its fault, not the caller's input."""
+
+    def call(instance: Instance, *, rng: np.random.Generator) -> Any:
+        try:
+            return function(instance, rng=rng, **params)
+        except MlschedError as error:
+            raise AnswererError(f"{name} raised {type(error).__name__}: {error}") from error
+
+    return call
+
+
+def solve(
+    instance: Instance,
+    solver: AnyAnswerer,
+    *,
+    objective: str | None = None,
+    time_limit: float | None = None,
+    work_limit: float | None = None,
+    seed: int = 0,
+    threads: int = 1,
+    hint: Plan | str | None = None,
+    **params: Any,
+) -> Result:
+    """Answer `instance` and let the judge recompute the answer.
+
+    solver: a registered name, with parameters if need be ("fitgpp:s=8"), or a function `answer(instance, *, rng)`.
+    objective: one of the instance's; the first by default. time_limit: wall seconds, for exact answerers; work_limit:
+    the backend's deterministic measure (reproducible, unlike seconds). hint: a plan to start from; by default the
+    problem's warm-start rule gives one, "none" starts cold. Further keywords are the answerer's parameters.
+
+    Raises InvalidInput for a wrong call, AnswererError when the answer breaks the contract (infeasible plan, refuted
+    bound), SolverError when a backend fails.
+    """
+    if not isinstance(instance, Instance):
+        raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
+    answerer, values = resolve_answerer(instance.problem, solver, params)
+    names = [o.name for o in instance.objectives]
+    objective = names[0] if objective is None else objective
+    if objective not in names:
+        raise UnknownName(f"{instance.problem} has no objective '{objective}'; there are {', '.join(names)}")
+    if answerer.kind == "exact" and answerer.backend and objective not in answerer.objectives:
+        raise InvalidInput(f"{answerer.name} cannot optimise {objective}; it can {', '.join(answerer.objectives)}")
+    limits = make_limits(time_limit, work_limit, seed, threads)
+    start = _hint(instance, answerer, objective, hint, limits.seed)
+    started = time.perf_counter()
+    outcome = answer_once(answerer, instance, objective, limits, start, values)
+    seconds = time.perf_counter() - started
+    return judged(instance, answerer, objective, values, limits.seed, outcome, seconds)
+
+
+def make_limits(time_limit: float | None, work_limit: float | None, seed: int, threads: int) -> Limits:
+    for name, value in (("time_limit", time_limit), ("work_limit", work_limit)):
+        if value is not None and not (isinstance(value, (int, float)) and value > 0):
+            raise InvalidInput(f"{name} = {value!r}: must be above 0")
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise InvalidInput(f"threads = {threads!r}: must be an integer >= 1")
+    return Limits(time_limit, work_limit, threads, check_seed(seed))
+
+
+def _hint(instance: Instance, answerer: Answerer, objective: str, hint: Plan | str | None, seed: int) -> Plan | None:
+    """The plan an exact backend starts from."""
+    if isinstance(hint, str) and hint != "none":
+        raise InvalidInput(f"hint = {hint!r}: must be a plan, None (the problem's own rule) or 'none'")
+    if isinstance(hint, Plan):
+        if wrong := instance.violations(hint):
+            raise InvalidInput(f"hint: is infeasible: {wrong[0]}")
+        return hint
+    if hint is not None and not isinstance(hint, str):
+        raise InvalidInput(f"hint = a {type(hint).__name__}: must be a plan, None (the problem's own rule) or 'none'")
+    if hint == "none" or answerer.backend in (None, "direct"):
+        return None
+    plans = []
+    for rule in registry().available(instance.problem):
+        if rule.warm_start:
+            values = resolve(rule.name, rule.parameters, {})
+            plans.append(answer_once(rule, instance, objective, Limits(seed=seed), None, values).plan)
+    sense = next(o.sense for o in instance.objectives if o.name == objective)
+    return (min if sense == "min" else max)(plans, key=lambda p: instance.evaluate(p)[objective], default=None)
+
+
+def answer_once(
+    answerer: Answerer, instance: Instance, objective: str, limits: Limits, hint: Plan | None, values: dict[str, Any]
+) -> Outcome:
+    """Call an answerer of any kind; what it raises that is not ours becomes an AnswererError."""
+    try:
+        if answerer.backend is not None:
+            outcome = solvers.run(answerer, instance, objective, limits, hint, values)
+            if not isinstance(outcome, Outcome):
+                raise AnswererError(f"{answerer.name} returned a {type(outcome).__name__}: must be an Outcome")
+            return outcome
+        rng = np.random.default_rng(limits.seed)
+        if answerer.stateful:
+            plan, _ = answerer.function(instance, memory=None, rng=rng, **values)
+        else:
+            plan = answerer.function(instance, rng=rng, **values)
+    except MlschedError:
+        raise
+    except Exception as error:
+        raise AnswererError(f"{answerer.name} raised {type(error).__name__}: {error}") from error
+    if plan is None:
+        raise AnswererError(f"{answerer.name} returned no plan; a rule must return a {instance.plan_type.kind}")
+    return Outcome("feasible", plan, None)
+
+
+def judged(
+    instance: Instance, answerer: Answerer, objective: str, params: dict[str, Any], seed: int, outcome: Outcome,
+    seconds: float,
+) -> Result:  # fmt: skip
+    """The Result of an outcome, every value recomputed by the judge and the bound held against it."""
+    values = value = gap = None
+    if (outcome.plan is None) != (outcome.status in ("infeasible", "unknown")):
+        raise AnswererError(
+            f"{answerer.name} returned {'no' if outcome.plan is None else 'a'} plan and '{outcome.status}'"
+        )
+    if outcome.status == "optimal" and outcome.bound is None:
+        raise AnswererError(f"{answerer.name} claims an optimum without a bound")
+    if outcome.plan is not None:
+        if wrong := instance.violations(outcome.plan):
+            raise AnswererError(f"{answerer.name} returned an infeasible plan: {wrong[0]}")
+        values = instance.evaluate(outcome.plan)
+        value = values[objective]
+    if value is not None and outcome.bound is not None:
+        sense = next(o.sense for o in instance.objectives if o.name == objective)
+        too_good = outcome.bound - value if sense == "min" else value - outcome.bound
+        if not too_good <= 0 or (outcome.status == "optimal" and too_good != 0):
+            raise AnswererError(
+                f"{answerer.name}: its bound {outcome.bound} contradicts the judge's {objective} = {value}"
+            )
+        gap = relative_gap(value, outcome.bound)
+    return Result(
+        instance_hash=instance.hash, problem=instance.problem, answerer=answerer.name, objective=objective,
+        params=params, seed=seed, plan=outcome.plan, values=values, value=value, bound=outcome.bound, gap=gap,
+        status=outcome.status, stopped_by=outcome.stopped_by if answerer.backend else None, seconds=seconds,
+        work=outcome.work, versions=versions(),
+    )  # fmt: skip

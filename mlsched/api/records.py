@@ -1,0 +1,91 @@
+"""Making, reading and writing instances, plans and workloads."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.contract import Instance, Plan, Problem
+from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName
+from mlsched.core.files import check_header, read_json, write_json
+from mlsched.core.params import parameters_of, resolve
+from mlsched.core.record import Record
+from mlsched.core.registry import registry
+from mlsched.core.result import Result
+from mlsched.simulation import simulations
+
+
+def generate(problem: str, preset: str | None = None, seed: int = 0, **sizes: Any) -> Instance:
+    """A random instance of `problem`: a preset's sizes (default: the generator's own), changed by `sizes`.
+
+    The same problem, preset, seed and sizes give the same instance on every machine.
+    """
+    found = registry().problem(problem)
+    settings: dict[str, Any] = dict(_preset(found, preset).sizes) if preset is not None else {}
+    settings.update(sizes)
+    values = resolve(f"generate {problem}", parameters_of(found.generate), settings)
+    return found.generate(np.random.default_rng(check_seed(seed)), **values)
+
+
+def _preset(problem: Problem, name: str) -> Any:
+    if name not in problem.presets:
+        raise UnknownName(f"{problem.name} has no preset '{name}'; there are {', '.join(problem.presets)}")
+    return problem.presets[name]
+
+
+def check_seed(seed: int) -> int:
+    """`seed` as an int >= 0, or InvalidInput."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InvalidInput(f"seed = {seed!r}: must be an integer >= 0")
+    return int(seed)
+
+
+def record_types() -> dict[str, type[Record]]:
+    """File kind -> class, of every record that can be saved."""
+    types: list[type[Record]] = [s.workload_type for s in simulations().values()]
+    for problem in registry().problems.values():
+        types += [problem.instance_type, problem.plan_type]
+    return {t.kind: t for t in types}
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The instance, plan or workload in a file that `save` or the command line wrote."""
+    return load_with_hash(path)[0]
+
+
+def load_with_hash(path: str | os.PathLike[str]) -> tuple[Any, str | None]:
+    """`load`, and the hash of the instance that a plan file says it answers (None elsewhere)."""
+    data = read_json(path)
+    types = record_types()
+    kind = check_header(path, data, {name: t.version for name, t in types.items()})
+    answers = data.pop("instance_hash", None) if issubclass(types[kind], Plan) else None
+    if answers is not None and not isinstance(answers, str):
+        raise InvalidFile(f"{path}: instance_hash = {answers!r}: must be a string")
+    try:
+        return types[kind].from_json(data), answers
+    except InvalidInput as error:
+        raise InvalidFile(f"{path}: {error}") from None
+
+
+def save(record: Any, path: str | os.PathLike[str], *, instance: Instance | None = None) -> None:
+    """Write an instance, plan, workload, or the plan of a Result, atomically.
+
+    A plan's file carries the hash of the instance it answers: taken from the Result, or from `instance`.
+    """
+    answers = instance.hash if instance is not None else None
+    if isinstance(record, Result):
+        answers = record.instance_hash
+        if record.plan is None:
+            raise InvalidInput(f"{Path(path)}: the result is '{record.status}' and has no plan to save")
+        record = record.plan
+    if not isinstance(record, Record):
+        raise InvalidInput(
+            f"{Path(path)}: a {type(record).__name__} cannot be saved; give an instance, plan or workload"
+        )
+    data = record.to_json()
+    if isinstance(record, Plan) and answers is not None:
+        data["instance_hash"] = answers
+    write_json(path, data)

@@ -1,0 +1,157 @@
+"""Running answerers over workloads."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mlsched import solvers
+from mlsched.api.answers import AnyAnswerer, make_limits, resolve_answerer
+from mlsched.api.records import check_seed, load
+from mlsched.core.contract import Instance
+from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName
+from mlsched.core.formulation import Limits
+from mlsched.core.params import parameters_of, resolve, split
+from mlsched.core.registry import Answerer, registry
+from mlsched.core.versions import versions
+from mlsched.instances.traces import read_nodes, read_trace
+from mlsched.simulation import Run, Simulation, simulation, simulations
+from mlsched.simulation.clock import Rule
+from mlsched.simulation.clock import run as run_clock
+from mlsched.simulation.nodes import parse_cluster
+from mlsched.simulation.wake import Wake
+
+
+def workload(
+    source: str | os.PathLike[str],
+    problem: str | None = None,
+    *,
+    cluster: str | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> Any:
+    """Arrivals over time, and the cluster they run on.
+
+    source: "synthetic:NAME" with parameters if need be ("synthetic:z:jobs=4096"), a workload file that `save` wrote, or
+    a public trace (Alibaba v2023, Philly, Helios; see `mlsched.instances.traces`). cluster: for a trace,
+    "84x(32cpu,256gb,8gpu)" or a node file; limit: its first so many jobs. Further keywords are the source's own.
+    """
+    world = simulation(problem or only_simulation())
+    text = str(source)
+    if text.startswith("synthetic:"):
+        return _synthetic(world, text.removeprefix("synthetic:"), cluster, limit, {"seed": check_seed(seed), **options})
+    if _is_record(Path(source)):
+        if cluster is not None or limit is not None or options:
+            raise InvalidInput(f"{source}: is a finished workload; cluster, limit and further options do not apply")
+        return load(source)
+    nodes = _nodes(cluster) if cluster is not None else None
+    declared = {k: v for k, v in parameters_of(world.from_trace).items() if k != "seed"}
+    settings = resolve("trace", declared, options)
+    return world.from_trace(read_trace(source, limit=limit), nodes, seed=check_seed(seed), **settings)
+
+
+def only_simulation() -> str:
+    """The one problem that has a world, or InvalidInput when there are several."""
+    names = sorted(simulations())
+    if len(names) != 1:
+        raise InvalidInput(f"problem: must be given, one of {', '.join(names)}")
+    return names[0]
+
+
+def _synthetic(world: Simulation, text: str, cluster: str | None, limit: int | None, options: dict[str, Any]) -> Any:
+    name, settings = split(text)
+    if name not in world.sources:
+        raise UnknownName(f"no synthetic workload '{name}' for {world.problem}; there are {', '.join(world.sources)}")
+    if cluster is not None or limit is not None:
+        raise InvalidInput(f"synthetic:{name}: cluster and limit are for traces; set nodes= and jobs= instead")
+    make = world.sources[name]
+    return make(**resolve(f"synthetic:{name}", parameters_of(make), {**options, **settings}))
+
+
+def _is_record(path: Path) -> bool:
+    """Whether a file starts like a JSON object of ours; traces are CSV, gzip or JSON lists."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(64).lstrip().startswith(b"{")
+    except OSError as error:
+        raise InvalidFile(f"{path}: cannot be read: {error.strerror}; check the path") from None
+
+
+def _nodes(text: str) -> Any:
+    """Capacities from cluster text or from a node file."""
+    if "(" in text:
+        return parse_cluster(text)
+    nodes = read_nodes(text)
+    return np.stack([nodes.cpu_milli, nodes.memory_mib, nodes.gpus * 1000], axis=1)
+
+
+def simulate(
+    workload: Any,
+    solver: AnyAnswerer,
+    *,
+    seed: int = 0,
+    wake: str | None = None,
+    record: float = 0.0,
+    options: Mapping[str, Any] | None = None,
+    objective: str | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[int], None] | None = None,
+    **params: Any,
+) -> Run:
+    """Run an answerer over a workload.
+
+    solver: as for `solve`; exact ones are asked for `objective` at every decision, within time_limit each. wake: the
+    cadence ("events", "interval:60", "events+interval:600"; default: the problem's). record: share of decisions to
+    keep for replay and exact gaps. options: the world's readings by name (see its Options); a rule's own implications
+    (FIFO: no priority) apply unless set here.
+    A workload with a job that fits no node is refused; one whose offered load is above capacity only warns.
+    """
+    names = {s.workload_type: s for s in simulations().values()}
+    if type(workload) not in names:
+        raise InvalidInput(f"workload = {type(workload).__name__}: must be a workload; see mlsched.workload")
+    world = names[type(workload)]
+    answerer, values = resolve_answerer(world.problem, solver, params)
+    settings = world.options({**answerer.world(values), **(options or {})})
+    if reasons := world.never_start(workload):
+        raise InvalidInput(
+            f"the run could never end: {'; '.join(reasons)}; "
+            "enlarge the cluster, or drop such jobs (oversize=drop, for a trace)"
+        )
+    for reason in world.overload(workload):
+        warnings.warn(reason, stacklevel=2)
+    rule = _rule(answerer, world.problem, values, objective, make_limits(time_limit, None, seed, 1).seconds)
+    state, cadence = world.world(workload, settings), Wake.parse(wake or world.wake)
+    wall, cpu = time.perf_counter(), time.process_time()
+    trip = run_clock(state, rule, wake=cadence, seed=check_seed(seed), record=record, progress=progress)
+    return Run(
+        simulation=world, workload=workload, answerer=answerer.name, params=values, options=settings, wake=cadence,
+        seed=seed, log=state.log, decisions=trip.decisions, recorded=trip.recorded,
+        seconds=time.perf_counter() - wall, cpu_seconds=time.process_time() - cpu, versions=versions(), rule=rule,
+    )  # fmt: skip
+
+
+def _rule(
+    answerer: Answerer, problem: str, params: dict[str, Any], objective: str | None, time_limit: float | None
+) -> Rule:
+    """An answerer of any kind as the clock calls it."""
+    names = [o.name for o in registry().problem(problem).instance_type.objectives]
+    if objective is not None and objective not in names:
+        raise UnknownName(f"{problem} has no objective '{objective}'; there are {', '.join(names)}")
+    if answerer.backend is not None:
+        chosen = objective or names[0]
+
+        def exact(instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+            limits = Limits(seconds=time_limit, seed=int(rng.integers(2**31)))
+            return solvers.run(answerer, instance, chosen, limits, None, params).plan, memory
+
+        return Rule(answerer.name, exact)
+    if answerer.stateful:
+        return Rule(answerer.name, lambda i, memory, rng: answerer.function(i, memory=memory, rng=rng, **params))
+    return Rule(answerer.name, lambda i, memory, rng: (answerer.function(i, rng=rng, **params), memory))

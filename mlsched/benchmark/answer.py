@@ -1,0 +1,106 @@
+"""One task done: the call, the judged rows, and what makes the instance hard. Runs in any process."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+from typing import Any
+
+from mlsched.api import generate, solve
+from mlsched.benchmark.row import Row
+from mlsched.benchmark.tasks import ANSWER_SEED, Task
+from mlsched.core.contract import Instance, Plan
+from mlsched.core.errors import InvalidInput, MlschedError, UnknownName
+from mlsched.core.registry import registry
+from mlsched.core.result import Result
+
+#: Seed of the throw-away instance of the first, untimed call; no suite uses it.
+WARM_UP_SEED = 10**6 - 1
+#: Relaxations are solved only where brute force is at home, because each is a solve of its own.
+RELAXED_PRESET, RELAXING_ANSWERER = "small", "brute-force"
+
+
+def answer(task: Task) -> list[Row]:
+    """The rows of one task. Whatever the answerer does wrong becomes a failed row, never an exception."""
+    try:
+        instance = task.instance()
+        if instance.hash != task.instance_hash:
+            return failed(task, f"the generator of {task.problem} drew another instance from the same seed")
+        # Direct algorithms load nothing, and may be slow.
+        if task.backend != "direct":
+            _warm_up(task.problem, task.answerer)
+        result = solve(
+            instance, task.answerer, objective=task.objectives[0], time_limit=task.time_limit,
+            work_limit=task.work_limit, seed=task.seed + ANSWER_SEED, threads=1, **dict(task.params),
+        )  # fmt: skip
+        return _rows(task, instance, result)
+    except UnknownName as error:  # an answerer registered in the parent process only
+        return failed(task, _line(error))
+    except InvalidInput as error:
+        # An exact algorithm may refuse what is too large for it. A rule must answer every instance, and a modelling
+        # backend takes every model: from them the same exception means a malformed plan.
+        if task.backend == "direct":
+            return task.rows(status="skipped", error=_line(error))
+        return failed(task, _line(error))
+    except MlschedError as error:
+        return failed(task, _line(error))
+    except Exception as error:  # the suite goes on, whatever a rule, a warm start or a backend raises
+        return failed(task, f"{task.answerer}: {type(error).__name__}: {_line(error)}")
+
+
+def failed(task: Task, reason: str) -> list[Row]:
+    """The rows of a task that broke."""
+    return task.rows(status="failed", error=reason)
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+@functools.cache
+def _warm_up(problem: str, name: str) -> None:
+    """Call an answerer once, untimed: the first call of a process imports its backend or loads its weights.
+
+    What goes wrong here goes wrong again in the timed call.
+    """
+    preset = "small" if "small" in registry().problem(problem).presets else None
+    with contextlib.suppress(Exception):
+        solve(generate(problem, preset=preset, seed=WARM_UP_SEED), name, time_limit=10.0)
+
+
+def _rows(task: Task, instance: Instance, result: Result) -> list[Row]:
+    """The result as rows, each objective's value taken from the judge."""
+    exact = len(task.objectives) == 1
+    made = task.rows(
+        status=result.status, values=result.values, bound=result.bound, gap=result.gap, stopped_by=result.stopped_by,
+        seconds=result.seconds, work=dict(result.work), **(_hardness(task, instance, result) if exact else {}),
+    )  # fmt: skip
+    return [dataclasses.replace(row, value=None if row.values is None else row.values[row.objective]) for row in made]
+
+
+def _hardness(task: Task, instance: Instance, result: Result) -> dict[str, Any]:
+    """Special cases of an optimal plan, and which constraints bind there."""
+    if result.status != "optimal" or result.plan is None:
+        return {}
+    found: dict[str, Any] = {"cases": registry().problem(task.problem).cases(instance, result.plan)}
+    default = instance.objectives[0].name
+    if (task.preset, task.answerer, task.objectives[0]) == (RELAXED_PRESET, RELAXING_ANSWERER, default):
+        found["binding"] = _binding(task, instance, result.plan)
+    return found
+
+
+def _binding(task: Task, instance: Instance, plan: Plan) -> dict[str, bool]:
+    """Constraint -> whether the default objective's optimum gets better without it.
+
+    The plan is valued by the relaxed instance too: a value's scale may depend on the instance (the price of a deferred
+    job does). A relaxed instance too large for the answerer is left out.
+    """
+    found = {}
+    objective = instance.objectives[0]
+    for name, relaxed in registry().problem(task.problem).relaxations(instance).items():
+        with contextlib.suppress(InvalidInput):
+            better = solve(relaxed, task.answerer, objective=objective.name, time_limit=task.time_limit)
+            if better.status == "optimal" and better.value is not None:
+                found[name] = objective.better(better.value, relaxed.evaluate(plan)[objective.name])
+    return found

@@ -1,0 +1,85 @@
+"""The report's pictures: how far answerers are from the optimum, and how solve time grows."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlsched.benchmark import plots
+from mlsched.benchmark.row import Row
+from mlsched.benchmark.table import group_by
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Okabe and Ito's colours, told apart by colour-blind readers too; with the dashes they make 28 styles.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444")
+DASHES = ("-", "--", ":", "-.")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+def _style(index: int) -> dict[str, Any]:
+    return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index // len(COLOURS) % len(DASHES)]}
+
+
+def gap_distribution(rows: Sequence[Row]) -> Figure | None:
+    """One panel an objective: the share of instances (y) on which an answerer is within a gap (x) of the optimum.
+
+    rows: of one problem. Exact answerers are drawn only where some gap is not 0. None when there is nothing to draw.
+    """
+    drawn = [row for row in rows if row.gap_to_optimum is not None]
+    drawn = [row for row in drawn if row.kind != "exact"] + [r for r in drawn if r.kind == "exact" and r.gap_to_optimum]
+    panels = group_by(drawn, lambda row: row.objective)
+    if not panels:
+        return None
+    labels = list(dict.fromkeys(row.answerer for row in drawn))
+    made, axes = plots.figure(width=1.6 + 3.6 * len(panels), height=3.4, columns=len(panels))
+    for ax, (objective, group) in zip(axes, panels.items(), strict=True):
+        for label, own in group_by(group, lambda row: row.answerer).items():
+            gaps = np.sort([100 * (row.gap_to_optimum or 0.0) for row in own])
+            shares = np.arange(1, len(gaps) + 1) / len(gaps)
+            # From (0, 0): the height of the first step at 0 is the share of optimal answers.
+            xs, ys = [0.0, *gaps, 100.0], [0.0, *shares, 1.0]
+            ax.step(xs, ys, where="post", label=label, linewidth=1.8, **_style(labels.index(label)))
+        ax.set(title=objective, xlabel="gap to the optimum, %", xlim=(-2, 102), ylim=(0, 1.03))
+    axes[0].set_ylabel("share of instances")
+    _legend(made, axes)
+    return made
+
+
+def solve_times(rows: Sequence[Row]) -> Figure | None:
+    """Wall seconds of one call over the size of the instance, a series an exact answerer, a line through medians.
+
+    rows: of one problem. Hollow marks are solves without a proof. None when there is nothing to draw.
+    """
+    drawn = [row for row in rows if row.kind == "exact" and row.seconds and row.status not in ("skipped", "failed")]
+    if not drawn:
+        return None
+    made, axes = plots.figure(width=7.0, height=3.8)
+    for index, (label, own) in enumerate(group_by(drawn, lambda row: row.answerer).items()):
+        style, marker = _style(index), MARKERS[index % len(MARKERS)]
+        for proved in (True, False):
+            part = [row for row in own if (row.status in ("optimal", "infeasible")) == proved]
+            face = style["color"] if proved else "none"
+            axes[0].scatter([r.size for r in part], [r.seconds for r in part], s=16, alpha=0.45, marker=marker,
+                            facecolors=face, edgecolors=style["color"], linewidths=0.8)  # fmt: skip
+        # Instances of one preset differ a little in size: the line goes through the presets.
+        presets = group_by(own, lambda row: row.case).values()
+        points = sorted((_median([r.size for r in p]), _median([r.seconds or 0 for r in p])) for p in presets)
+        axes[0].plot(*zip(*points, strict=True), label=label, marker=marker, markersize=5, linewidth=1.8, **style)
+    axes[0].set(xscale="log", yscale="log", xlabel="integers in the instance", ylabel="wall time, s")
+    _legend(made, axes)
+    return made
+
+
+def _median(values: Sequence[float]) -> float:
+    return float(statistics.median(values))
+
+
+def _legend(made: Figure, axes: Sequence[Any]) -> None:
+    """One legend for all panels, beside them, every answerer once."""
+    found = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    made.legend(list(found.values()), list(found), loc="outside right center", frameon=False)

@@ -1,0 +1,116 @@
+"""What is held against what: proven optima, the gaps to them, and every way in which rows can contradict each other."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+
+from mlsched.benchmark.row import Row
+from mlsched.core.result import relative_gap
+
+#: Values of LP answers are floats and agree up to this; integers agree exactly.
+TOLERANCE = 1e-6
+
+
+@dataclasses.dataclass(frozen=True)
+class Reference:
+    """The proven optimum of one instance and objective.
+
+    methods: names of the exact answerers that proved it. disputes: sentences, one a contradiction; an optimum in
+    dispute is no reference, so no gap is reported against it.
+    """
+
+    value: int | float
+    methods: tuple[str, ...]
+    disputes: tuple[str, ...]
+
+
+def references(rows: Sequence[Row]) -> dict[tuple[str, str], Reference]:
+    """(instance hash, objective) -> its reference, where an exact answerer has proved one."""
+    instances: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        instances[row.instance_hash].append(row)
+    found = {}
+    for digest, group in instances.items():
+        for objective in dict.fromkeys(row.objective for row in group):
+            proved = [r for r in group if r.objective == objective and r.status == "optimal" and r.value is not None]
+            if proved:
+                found[digest, objective] = _reference(proved, group)
+    return found
+
+
+def _reference(proved: list[Row], group: list[Row]) -> Reference:
+    first = proved[0]
+    assert first.value is not None
+    methods = tuple(dict.fromkeys(row.answerer.partition(":")[0] for row in proved))
+    return Reference(first.value, methods, tuple(_disputes(first, first.value, group)))
+
+
+def _disputes(first: Row, optimum: int | float, group: list[Row]) -> list[str]:
+    """How the rows of one instance contradict an optimum that `first` has proved."""
+    sign = 1 if first.sense == "min" else -1
+    claim = f"{first.place}: {first.answerer} proves {optimum}"
+    found = []
+    for row in group:  # one sentence a row: a wrong proof brings its wrong bound along
+        # Any plan of the instance counts, also one made for another objective.
+        value = None if row.values is None else row.values.get(first.objective)
+        same = row.objective == first.objective
+        if same and row.status == "optimal" and value is not None and not _close(value, optimum):
+            found.append(f"{claim} optimal, but {row.answerer} proves {value}")
+        elif value is not None and sign * value < sign * optimum and not _close(value, optimum):
+            found.append(f"{claim} optimal, but the plan of {row.answerer} has {value}")
+        elif same and row.status == "infeasible":
+            found.append(f"{claim} optimal, but {row.answerer} calls the instance infeasible")
+        elif same and row.bound is not None and sign * row.bound > sign * optimum and not _close(row.bound, optimum):
+            found.append(f"{claim} optimal, but {row.answerer} claims the bound {row.bound}")
+    return list(dict.fromkeys(found))
+
+
+def _close(a: int | float, b: int | float) -> bool:
+    if isinstance(a, int) and isinstance(b, int):
+        return a == b
+    return math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+
+
+def with_gaps(rows: Sequence[Row]) -> list[Row]:
+    """The rows with `gap_to_optimum` = |value - optimum| / max(1, |value|, |optimum|) where an optimum stands."""
+    known = references(rows)
+    return [dataclasses.replace(row, gap_to_optimum=_gap(row, known)) for row in rows]
+
+
+def _gap(row: Row, known: dict[tuple[str, str], Reference]) -> float | None:
+    reference = known.get((row.instance_hash, row.objective))
+    if reference is None or reference.disputes or row.value is None:
+        return None
+    return 0.0 if _close(row.value, reference.value) else relative_gap(row.value, reference.value)
+
+
+def disagreements(rows: Sequence[Row]) -> list[str]:
+    """Every contradiction among the rows, a sentence each: proofs against proofs, plans, bounds and infeasibility."""
+    found = [sentence for reference in references(rows).values() for sentence in reference.disputes]
+    return found + _infeasible_with_plan(rows)
+
+
+def _infeasible_with_plan(rows: Sequence[Row]) -> list[str]:
+    """Instances called infeasible although a plan passed the judge, where no optimum is proved."""
+    known = references(rows)
+    planned = {row.instance_hash: row.answerer for row in rows if row.values is not None}
+    return [
+        f"{row.place}: {row.answerer} calls the instance infeasible, but {planned[row.instance_hash]} has a plan"
+        for row in rows
+        if row.status == "infeasible"
+        and row.instance_hash in planned
+        and (row.instance_hash, row.objective) not in known
+    ]
+
+
+def failures(rows: Sequence[Row]) -> list[str]:
+    """Why the run is not clean, a sentence each: failed rows (one a call), then disagreements. Empty: exit status 0."""
+    broken: dict[tuple[str, str, str | None], str] = {}
+    for row in rows:
+        if row.status == "failed":
+            place = f"{row.problem} {row.case}, seed {row.seed}"
+            broken.setdefault((row.instance_hash, row.answerer, row.error), f"{place}: {row.answerer}: {row.error}")
+    return list(broken.values()) + disagreements(rows)

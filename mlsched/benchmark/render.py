@@ -1,0 +1,60 @@
+"""The gap table in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from mlsched.benchmark.formats import count, duration, percent
+from mlsched.benchmark.row import Row
+from mlsched.benchmark.table import GapLine, gap_lines
+
+_STYLE = {"exact": "", "heuristic": "cyan", "trained": "magenta"}
+
+
+def gap_table(rows: Sequence[Row]) -> list[Table]:
+    """One table a problem and objective; a section a preset; "gap" is the mean. Empty for no rows."""
+    lines = gap_lines(rows)
+    titles = dict.fromkeys((line.problem, line.objective, line.unit) for line in lines)
+    return [
+        _table(
+            f"{problem}: {objective} [{unit}]", [x for x in lines if (x.problem, x.objective) == (problem, objective)]
+        )
+        for problem, objective, unit in titles
+    ]
+
+
+def _table(title: str, lines: Sequence[GapLine]) -> Table:
+    # Columns that would be empty are left out: the table should fit 80 columns.
+    failed, skipped = any(x.failures for x in lines), any(x.skipped for x in lines)
+    made = Table(
+        title=escape(title),
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+    )
+    for name in ("preset", "answerer"):
+        made.add_column(name, overflow="fold")
+    for name in ("n", "optimal", "gap", "max gap", "proven", "time"):
+        made.add_column(name, justify="right", no_wrap=True)
+    for name, shown in (("fail", failed), ("skip", skipped)):
+        if shown:
+            made.add_column(name, justify="right", style="red" if name == "fail" else "dim")
+    for i, line in enumerate(lines):
+        starts = i == 0 or lines[i - 1].preset != line.preset
+        if starts and i:
+            made.add_section()
+        cells = [line.preset if starts else "", line.answerer]
+        made.add_row(*map(escape, cells), *_numbers(line, failed, skipped), style=_STYLE[line.kind])
+    return made
+
+
+def _numbers(line: GapLine, failed: bool, skipped: bool) -> list[str]:
+    cells = [str(line.instances), percent(line.optimal), percent(line.mean_gap), percent(line.max_gap)]
+    cells += [percent(line.proven) if line.kind == "exact" else "", duration(line.seconds)]
+    return cells + [count(line.failures)] * failed + [count(line.skipped)] * skipped

@@ -1,0 +1,80 @@
+"""One line of a benchmark: one answer to one instance for one objective, with everything needed to ask again."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from mlsched.core.contract import Sense
+from mlsched.core.registry import Kind
+
+#: Of a Result, or "skipped" (the answerer refuses the instance, e.g. too large) or "failed" (a broken contract).
+RowStatus = Literal["optimal", "feasible", "infeasible", "unknown", "skipped", "failed"]
+Key = tuple[str, str, str, str, str, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """What an answerer made of an instance.
+
+    `answerer` is the name with the parameters that differ from their defaults, `params` holds all of them. `seed` drew
+    the instance, `answer_seed` is the answerer's. `size` counts the integers in the instance. `value`, `values` and
+    `bound` are in the objectives' units, as the judge sees them; `gap` is the answerer's own, to its bound. `seconds`
+    is wall time of one call (a rule is called once for all objectives), `work` the backend's deterministic measure.
+    `cases` (exact optima only) names special cases of instance and plan, `binding` constraints whose removal improves
+    the optimum. `error` says why a row is skipped or failed. `gap_to_optimum` depends on the other rows:
+    `reference.with_gaps` fills it, stores do not keep it.
+    """
+
+    suite: str
+    problem: str
+    preset: str | None
+    sizes: dict[str, Any]
+    seed: int
+    instance_hash: str
+    size: int
+    objective: str
+    sense: Sense
+    unit: str
+    answerer: str
+    kind: Kind
+    params: dict[str, Any]
+    answer_seed: int
+    time_limit: float | None
+    work_limit: float | None
+    status: RowStatus
+    value: int | float | None = None
+    values: dict[str, int] | None = None
+    bound: int | float | None = None
+    gap: float | None = None
+    stopped_by: str | None = None
+    seconds: float | None = None
+    work: dict[str, float] = dataclasses.field(default_factory=dict)
+    cases: dict[str, bool] | None = None
+    binding: dict[str, bool] | None = None
+    versions: dict[str, str] = dataclasses.field(default_factory=dict)
+    error: str | None = None
+    gap_to_optimum: float | None = None
+
+    @property
+    def key(self) -> Key:
+        """What identifies the row within a store."""
+        return self.suite, self.instance_hash, self.objective, self.answerer, canonical(self.params), self.seed
+
+    @property
+    def case(self) -> str:
+        """Preset and changed sizes: "small", "small nodes=4"."""
+        changed = [f"{name}={value}" for name, value in sorted(self.sizes.items())]
+        return " ".join([self.preset or "defaults", *changed])
+
+    @property
+    def place(self) -> str:
+        """The question in words: "preemption small, seed 3, total_score"."""
+        return f"{self.problem} {self.case}, seed {self.seed}, {self.objective}"
+
+
+def canonical(params: Mapping[str, Any]) -> str:
+    """Parameters as one text, equal exactly when they are."""
+    return json.dumps(dict(params), sort_keys=True, separators=(",", ":"))

@@ -1,0 +1,177 @@
+"""Running a suite: every task once, in one process or several, kept in a store as it finishes."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+
+from mlsched.benchmark.answer import answer, failed
+from mlsched.benchmark.reference import with_gaps
+from mlsched.benchmark.row import Key, Row
+from mlsched.benchmark.store import Store
+from mlsched.benchmark.suites import Suite, find_suite
+from mlsched.benchmark.tasks import Task, tasks_of
+from mlsched.core.errors import InvalidInput
+
+#: Called with (rows there are, rows there will be), once at the start and after every task.
+Progress = Callable[[int, int], None]
+
+
+class Interrupted(KeyboardInterrupt):
+    """The run was interrupted; `rows` are those that were done (and stored, if there is a store)."""
+
+    def __init__(self, rows: list[Row]) -> None:
+        super().__init__("interrupted")
+        self.rows = rows
+
+
+def run_suite(
+    suite: Suite | str,
+    *,
+    solvers: Sequence[str] | None = None,
+    store: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> list[Row]:
+    """Answer every instance of the suite; the rows come in the suite's order, whoever finished first.
+
+    solvers: names with parameters, instead of those the suite names. store: an SQLite file that gets every row when it
+    is done. resume: take what the store has (failed rows too) and compute the rest; without it a store that holds rows
+    of the suite is refused. workers: processes; each solve has one thread, so the rows are the same for any number
+    (apart from seconds, and from solves that hit a wall limit). Answerers registered at run time are known to
+    this process only: they need workers=1.
+
+    A failing answerer makes failed rows and the suite goes on. Ctrl-C raises Interrupted with the rows so far.
+    """
+    if isinstance(suite, str):
+        suite = find_suite(suite)
+    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+        raise InvalidInput(f"workers = {workers!r}: must be an integer >= 1")
+    if resume and store is None:
+        raise InvalidInput("resume: needs a store to take the rows from; give its file")
+    tasks = tasks_of(suite, solvers)
+    with contextlib.ExitStack() as stack:
+        kept = stack.enter_context(Store(store)) if store is not None else None
+        run = _Run(tasks, kept, _stored(kept, suite, resume), progress)
+        try:
+            if workers == 1 or len(run.open) < 2:
+                for task in run.open:
+                    run.keep(task, answer(task))
+            else:
+                _parallel(run.open, min(workers, len(run.open)), run.keep)
+        except KeyboardInterrupt:
+            raise Interrupted(with_gaps(run.rows())) from None
+        return with_gaps(run.rows())
+
+
+def _stored(store: Store | None, suite: Suite, resume: bool) -> dict[Key, Row]:
+    """The rows that need not be computed."""
+    if store is None:
+        return {}
+    if resume:
+        return {row.key: row for row in store.rows(suite.name)}
+    if count := store.count(suite.name):
+        raise InvalidInput(
+            f"{store.path}: holds {count} rows of suite {suite.name}; use --resume to complete them, or another file"
+        )
+    return {}
+
+
+class _Run:
+    """The tasks of a run, the rows there are, and where they go."""
+
+    def __init__(
+        self, tasks: list[Task], store: Store | None, stored: dict[Key, Row], progress: Progress | None
+    ) -> None:
+        self._tasks, self._store, self._progress = tasks, store, progress
+        wanted = {key for task in tasks for key in task.keys}
+        self._done = {key: row for key, row in stored.items() if key in wanted}
+        self._total = len(wanted)
+        self.open = [task for task in tasks if not self._done.keys() >= set(task.keys)]
+        self._report()
+
+    def keep(self, task: Task, rows: list[Row]) -> None:
+        """Add what a task made, at once to the store."""
+        new = [row for row in rows if row.key not in self._done]
+        if self._store is not None:
+            self._store.add(new)
+        self._done.update({row.key: row for row in new})
+        self._report()
+
+    def rows(self) -> list[Row]:
+        """The rows so far, in the order of the tasks."""
+        keys = dict.fromkeys(key for task in self._tasks for key in task.keys)
+        return [self._done[key] for key in keys if key in self._done]
+
+    def _report(self) -> None:
+        if self._progress is not None:
+            self._progress(len(self._done), self._total)
+
+
+def _parallel(tasks: Sequence[Task], workers: int, keep: Callable[[Task, list[Row]], None]) -> None:
+    """The tasks in `workers` processes. A process that dies fails its own task only.
+
+    When one dies, the executor cannot tell which task killed it: those that were running are asked again one by one.
+    """
+    waiting = deque(tasks)
+    while waiting:
+        suspects: list[Task] = []
+        with _pool(workers) as pool:
+            running: dict[Future[list[Row]], Task] = {}
+            while (waiting or running) and not suspects:
+                while waiting and len(running) < workers:
+                    task = waiting.popleft()
+                    running[pool.submit(answer, task)] = task
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    task = running.pop(future)
+                    if isinstance(future.exception(), BrokenProcessPool):
+                        suspects.append(task)
+                    else:
+                        keep(task, _result(task, future))
+            suspects += running.values()
+        for task in suspects:
+            keep(task, _alone(task))
+
+
+def _alone(task: Task) -> list[Row]:
+    """A task in a process of its own."""
+    with _pool(1) as pool:
+        return _result(task, pool.submit(answer, task))
+
+
+def _result(task: Task, future: Future[list[Row]]) -> list[Row]:
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        return failed(task, f"{task.answerer}: its process died: a crash, or out of memory")
+    except Exception as error:
+        return failed(task, f"{task.answerer}: {type(error).__name__}: {error}")
+
+
+@contextlib.contextmanager
+def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Fresh processes (spawned: a fork would copy solver threads). On an error or Ctrl-C they are ended at once."""
+    before = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_ignore_interrupts)
+    try:
+        yield pool
+    except BaseException:
+        # Waiting would take as long as the solves that run; nothing of theirs is kept.
+        for process in set(multiprocessing.active_children()) - before:
+            process.terminate()
+            process.join()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _ignore_interrupts() -> None:
+    """Ctrl-C reaches the whole process group; the parent alone decides."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,151 @@
+"""The store: rows in one SQLite file, written as they finish, so that an interrupted run loses nothing.
+
+One table `rows`, a column a field of Row (dictionaries as JSON text), unique by Row.key. The rollback journal is kept
+(no WAL): the store is one file that can be copied.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from mlsched.benchmark.row import Row, canonical
+from mlsched.core.errors import InvalidFile
+
+#: `PRAGMA user_version`: the version of the table below.
+VERSION = 1
+#: `PRAGMA application_id`: "mlsb", so that another program's database is not mistaken for a store.
+APPLICATION = 0x6D6C7362
+#: gap_to_optimum depends on the other rows and is computed when they are read.
+FIELDS = tuple(field.name for field in dataclasses.fields(Row) if field.name != "gap_to_optimum")
+JSON_FIELDS = frozenset({"sizes", "params", "values", "work", "cases", "binding", "versions"})
+# Brackets, not quotes: SQLite takes a quoted name that is no column for a text.
+_COLUMNS = ", ".join(f"[{name}]" for name in FIELDS)
+_CREATE = (
+    f"CREATE TABLE rows (id INTEGER PRIMARY KEY, {_COLUMNS}, "
+    "UNIQUE (suite, instance_hash, objective, answerer, params, seed))"
+)
+_INSERT = f"INSERT INTO rows ({_COLUMNS}) VALUES ({', '.join('?' * len(FIELDS))})"
+
+
+class Store:
+    """An open store; a context manager. `path` is created if there is no such file."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        with _sentences(self.path):
+            self._connection = sqlite3.connect(self.path)
+        try:
+            with _sentences(self.path):
+                self._prepare()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _prepare(self) -> None:
+        """Make a new file a store; refuse what is none."""
+        version, application, tables = (
+            int(self._connection.execute(query).fetchone()[0])
+            for query in ("PRAGMA user_version", "PRAGMA application_id", "SELECT COUNT(*) FROM sqlite_master")
+        )
+        if (version, application, tables) == (0, 0, 0):
+            with self._connection:
+                self._connection.execute("BEGIN")
+                self._connection.execute(_CREATE)
+                self._connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                self._connection.execute(f"PRAGMA user_version = {VERSION}")
+            return
+        if application != APPLICATION:
+            raise InvalidFile(
+                f"{self.path}: is an SQLite file of something else; give a store that mlsched bench wrote"
+            )
+        if version != VERSION:
+            raise InvalidFile(
+                f"{self.path}: store version {version}: this mlsched reads version {VERSION}; start a new file"
+            )
+        damage = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if damage != "ok":
+            raise InvalidFile(f"{self.path}: is damaged ({' '.join(str(damage).split())}); start a new file")
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Append rows, all of them or none."""
+        with _sentences(self.path), self._connection:
+            self._connection.executemany(_INSERT, [_encode(row) for row in rows])
+
+    def count(self, suite: str) -> int:
+        """How many rows of `suite` there are."""
+        with _sentences(self.path):
+            found = self._connection.execute("SELECT COUNT(*) FROM rows WHERE suite = ?", (suite,)).fetchone()
+        return int(found[0])
+
+    def suites(self) -> list[str]:
+        """The names of the suites that have rows."""
+        with _sentences(self.path):
+            return [str(r[0]) for r in self._connection.execute("SELECT DISTINCT suite FROM rows ORDER BY suite")]
+
+    def rows(self, suite: str | None = None) -> list[Row]:
+        """The rows of `suite` (None: of all), in the order they were finished."""
+        query = f"SELECT id, {_COLUMNS} FROM rows"
+        with _sentences(self.path):
+            if suite is None:
+                found = self._connection.execute(f"{query} ORDER BY id").fetchall()
+            else:
+                found = self._connection.execute(f"{query} WHERE suite = ? ORDER BY id", (suite,)).fetchall()
+        return [self._decode(record) for record in found]
+
+    def _decode(self, record: tuple[Any, ...]) -> Row:
+        number, *cells = record
+        try:
+            values = {
+                name: json.loads(cell) if name in JSON_FIELDS and cell is not None else cell
+                for name, cell in zip(FIELDS, cells, strict=True)
+            }
+        except (ValueError, TypeError) as error:
+            raise InvalidFile(f"{self.path}: row {number} is damaged: {error}; start a new file") from None
+        return Row(**values)
+
+    def close(self) -> None:
+        """Close the file; every row added is on disk already."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def read_rows(path: str | os.PathLike[str], suite: str | None = None) -> list[Row]:
+    """The rows of an existing store."""
+    if not Path(path).is_file():
+        raise InvalidFile(f"{path}: no such file; check the path")
+    with Store(path) as store:
+        return store.rows(suite)
+
+
+def _encode(row: Row) -> list[Any]:
+    cells = []
+    for name in FIELDS:
+        value = getattr(row, name)
+        cells.append(canonical(value) if name in JSON_FIELDS and value is not None else value)
+    return cells
+
+
+@contextlib.contextmanager
+def _sentences(path: Path) -> Iterator[None]:
+    """SQLite's complaints as InvalidFile."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise InvalidFile(f"{path}: cannot be used as a store: {error}; choose another place") from None
+    except sqlite3.DatabaseError as error:
+        raise InvalidFile(f"{path}: is not a store that mlsched bench wrote: {error}; choose another file") from None

@@ -1,0 +1,182 @@
+"""Rows summed up: the gap table, the hardness table, and what a run has verified."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, TypeVar
+
+from mlsched.benchmark.reference import disagreements, failures, references
+from mlsched.benchmark.row import Row
+from mlsched.core.registry import Kind
+
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclasses.dataclass(frozen=True)
+class GapLine:
+    """One answerer on the instances of one preset, by one objective.
+
+    instances: how many it was asked; referenced: those with its plan and an undisputed proven optimum, over which
+    `optimal` (share at the optimum) and the gaps (0 to 1) are taken. proven: share of the answered instances on which
+    it proved its own optimum (exact answerers). seconds: mean wall time a call. wall_limited: solves cut by the clock,
+    which may differ on another machine. Shares and means are None where there is nothing to take them over.
+    """
+
+    problem: str
+    preset: str
+    objective: str
+    unit: str
+    answerer: str
+    kind: Kind
+    instances: int
+    referenced: int
+    optimal: float | None
+    mean_gap: float | None
+    median_gap: float | None
+    max_gap: float | None
+    proven: float | None
+    seconds: float | None
+    failures: int
+    skipped: int
+    wall_limited: int
+
+
+@dataclasses.dataclass(frozen=True)
+class HardnessLine:
+    """How often a property holds over the instances of one preset: a special case, or a constraint that binds."""
+
+    problem: str
+    preset: str
+    what: str
+    binding: bool
+    count: int
+    of: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Verified:
+    """What the judge and the exact methods have checked among the rows.
+
+    plans: plans judged (one a call). questions: pairs of instance and objective; optima: those with a proven optimum,
+    confirmed: by two or more exact methods. wall_limited: rows cut by the clock.
+    """
+
+    plans: int
+    instances: int
+    questions: int
+    optima: int
+    confirmed: int
+    disagreements: int
+    failed: int
+    skipped: int
+    wall_limited: int
+
+    @property
+    def sentence(self) -> str:
+        """The statement in words."""
+        wrong = self.disagreements
+        agree = "they all agree" if not wrong else f"answers contradict each other in {wrong} way(s), see below"
+        return (
+            f"{self.plans} plans for {self.instances} instances were checked and valued by the judge. "
+            f"Of {self.questions} questions (an instance with an objective) {self.optima} have a proven optimum, "
+            f"{self.confirmed} of them proved by two or more exact methods; {agree}."
+        )
+
+
+def group_by(items: Iterable[Row], key: Callable[[Row], K]) -> dict[K, list[Row]]:
+    """Rows by key, both in order of appearance."""
+    groups: dict[K, list[Row]] = defaultdict(list)
+    for item in items:
+        groups[key(item)].append(item)
+    return dict(groups)
+
+
+def gap_lines(rows: Sequence[Row]) -> list[GapLine]:
+    """The gap table; rows as `run_suite` returns them (or `reference.with_gaps` of stored ones)."""
+    groups = group_by(rows, lambda r: (r.problem, r.objective, r.case, r.answerer))
+    places = {key: i for i, key in enumerate(dict.fromkeys((p, o, c) for p, o, c, _ in groups))}
+    order = sorted(groups, key=lambda k: places[k[:3]])
+    return [_gap_line(groups[key]) for key in order]
+
+
+def _gap_line(group: list[Row]) -> GapLine:
+    first = group[0]
+    gaps = [row.gap_to_optimum for row in group if row.gap_to_optimum is not None]
+    answered = [row for row in group if row.status not in ("skipped", "failed")]
+    times = [row.seconds for row in answered if row.seconds is not None]
+    proven = [row.status == "optimal" or row.status == "infeasible" for row in answered]
+    return GapLine(
+        problem=first.problem, preset=first.case, objective=first.objective, unit=first.unit, answerer=first.answerer,
+        kind=first.kind, instances=len(group), referenced=len(gaps), optimal=_mean([g == 0 for g in gaps]),
+        mean_gap=_mean(gaps), median_gap=statistics.median(gaps) if gaps else None, max_gap=max(gaps, default=None),
+        proven=_mean(proven) if first.kind == "exact" else None, seconds=_mean(times),
+        failures=sum(row.status == "failed" for row in group), skipped=sum(row.status == "skipped" for row in group),
+        wall_limited=sum(row.stopped_by == "time limit" for row in group),
+    )  # fmt: skip
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return statistics.fmean(values) if values else None
+
+
+def hardness_lines(rows: Sequence[Row]) -> list[HardnessLine]:
+    """Special cases over one optimal plan an instance (its first objective's), then constraints that bind."""
+    lines = []
+    first = {problem: group[0].objective for problem, group in group_by(rows, lambda r: r.problem).items()}
+    asked = [row for row in rows if row.objective == first[row.problem]]
+    for (problem, preset), group in group_by(asked, lambda r: (r.problem, r.case)).items():
+        for binding in (False, True):
+            seen: dict[str, dict[str, bool]] = {}
+            for row in group:
+                found = row.binding if binding else row.cases
+                if found is not None:
+                    seen.setdefault(row.instance_hash, found)
+            for what in dict.fromkeys(name for found in seen.values() for name in found):
+                values = [found[what] for found in seen.values() if what in found]
+                lines.append(HardnessLine(problem, preset, what, binding, sum(values), len(values)))
+    return lines
+
+
+def verified(rows: Sequence[Row]) -> Verified:
+    """What the rows have verified."""
+    known = [r for r in references(rows).values() if not r.disputes]
+    # A rule's one plan appears in a row for every objective; an exact answerer makes a plan for each.
+    calls = {
+        (r.instance_hash, r.answerer, r.objective if r.kind == "exact" else "") for r in rows if r.values is not None
+    }
+    return Verified(
+        plans=len(calls),
+        instances=len({row.instance_hash for row in rows}),
+        questions=len({(row.instance_hash, row.objective) for row in rows}),
+        optima=len(known),
+        confirmed=sum(len(r.methods) >= 2 for r in known),
+        disagreements=len(disagreements(rows)),
+        failed=sum(row.status == "failed" for row in rows),
+        skipped=sum(row.status == "skipped" for row in rows),
+        wall_limited=sum(row.stopped_by == "time limit" for row in rows),
+    )
+
+
+def version_sets(rows: Sequence[Row]) -> dict[str, list[str]]:
+    """Distribution -> the versions that rows were made with; more than one after a resume with another version."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        for name, version in row.versions.items():
+            found[name].add(version)
+    return {name: sorted(found[name]) for name in sorted(found)}
+
+
+def summary_json(rows: Sequence[Row]) -> dict[str, Any]:
+    """Everything the report says, as plain JSON data: no row, every aggregate."""
+    return {
+        "suites": list(dict.fromkeys(row.suite for row in rows)),
+        "rows": len(rows),
+        "versions": version_sets(rows),
+        "verified": dataclasses.asdict(verified(rows)),
+        "gaps": [dataclasses.asdict(line) for line in gap_lines(rows)],
+        "hardness": [dataclasses.asdict(line) for line in hardness_lines(rows)],
+        "failures": failures(rows),
+    }

@@ -1,0 +1,150 @@
+"""A suite as a list of tasks: one call of one answerer each, ready to be sent to another process."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlsched.api import generate
+from mlsched.benchmark.row import Key, Row, canonical
+from mlsched.benchmark.suites import Case, Suite
+from mlsched.core.contract import Instance, Objective
+from mlsched.core.errors import UnknownName
+from mlsched.core.params import split
+from mlsched.core.registry import Answerer, Kind, registry
+from mlsched.core.versions import versions
+
+#: Added to an instance's seed for the answerer, so that a random rule does not draw the generator's own numbers.
+ANSWER_SEED = 10**6
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """One call: an instance by its recipe, an answerer by name and parameters, the objectives the answer is read for.
+
+    An exact answerer is asked for one objective; the one plan of a rule or policy is valued by all of them.
+    """
+
+    suite: str
+    problem: str
+    preset: str | None
+    sizes: tuple[tuple[str, Any], ...]
+    seed: int
+    instance_hash: str
+    size: int
+    answerer: str
+    label: str
+    kind: Kind
+    backend: str | None
+    params: tuple[tuple[str, Any], ...]
+    objectives: tuple[str, ...]
+    time_limit: float | None
+    work_limit: float | None
+
+    @property
+    def keys(self) -> list[Key]:
+        """The keys of the rows that the task makes."""
+        params = canonical(dict(self.params))
+        return [(self.suite, self.instance_hash, name, self.label, params, self.seed) for name in self.objectives]
+
+    def instance(self) -> Instance:
+        """The instance, drawn anew or remembered from the task before."""
+        return _instance(self.problem, self.preset, self.sizes, self.seed)
+
+    def rows(self, **details: Any) -> list[Row]:
+        """One row an objective, all with the same `details`."""
+        found = registry().problem(self.problem).instance_type.objectives
+        asked = [o for o in found if o.name in self.objectives]
+        return [self._row(o, details) for o in asked]
+
+    def _row(self, objective: Objective, details: dict[str, Any]) -> Row:
+        return Row(
+            suite=self.suite, problem=self.problem, preset=self.preset, sizes=dict(self.sizes), seed=self.seed,
+            instance_hash=self.instance_hash, size=self.size, objective=objective.name, sense=objective.sense,
+            unit=objective.unit, answerer=self.label, kind=self.kind,
+            params=dict(self.params), answer_seed=self.seed + ANSWER_SEED, time_limit=self.time_limit,
+            work_limit=self.work_limit, versions=versions(), **details,
+        )  # fmt: skip
+
+
+@functools.lru_cache(maxsize=4)
+def _instance(problem: str, preset: str | None, sizes: tuple[tuple[str, Any], ...], seed: int) -> Instance:
+    return generate(problem, preset=preset, seed=seed, **dict(sizes))
+
+
+def tasks_of(suite: Suite, solvers: Sequence[str] | None) -> list[Task]:
+    """Every call that the suite asks for, in a fixed order. `solvers` replaces whom the cases name.
+
+    Draws every instance, so that a wrong case is an error before any work is done.
+    """
+    if solvers is not None:
+        _refuse_unknown(suite, solvers)
+    seen: set[Key] = set()
+    found = []
+    for case in suite.cases:
+        chosen = _chosen(case, solvers)
+        for seed in case.seeds:
+            for task in _tasks(suite.name, case, seed, chosen):
+                # Two cases may describe the same instance; it is asked once.
+                if not seen.issuperset(task.keys):
+                    seen.update(task.keys)
+                    found.append(task)
+    return found
+
+
+def _refuse_unknown(suite: Suite, solvers: Sequence[str]) -> None:
+    """Every solver must be known to some problem of the suite, or a typo would pass as an empty table."""
+    problems = sorted({case.problem for case in suite.cases})
+    known = {a.name for problem in problems for a in registry().available(problem)}
+    for text in solvers:
+        if split(text)[0] not in known:
+            raise UnknownName(f"no answerer '{text}' for suite {suite.name}; there are {', '.join(sorted(known))}")
+
+
+def _chosen(case: Case, solvers: Sequence[str] | None) -> list[tuple[Answerer, dict[str, Any]]]:
+    """The answerers of a case with all their parameters."""
+    names = [a.name for a in registry().available(case.problem)]
+    if solvers is not None:
+        texts = [text for text in solvers if split(text)[0] in names]
+    else:
+        texts = names if case.answerers is None else list(case.answerers)
+    return [registry().answerer(case.problem, text) for text in texts]
+
+
+def _tasks(suite: str, case: Case, seed: int, chosen: list[tuple[Answerer, dict[str, Any]]]) -> Iterator[Task]:
+    sizes = tuple(sorted(case.sizes.items()))
+    instance = _instance(case.problem, case.preset, sizes, seed)
+    asked = _objectives(case, instance)
+    for answerer, params in chosen:
+        exact = answerer.kind == "exact"
+        groups = [(o,) for o in asked if o in answerer.objectives] if exact else [tuple(asked)]
+        for objectives in groups:
+            yield Task(
+                suite, case.problem, case.preset, sizes, seed, instance.hash, _size(instance), answerer.name,
+                label(answerer, params), answerer.kind, answerer.backend, tuple(sorted(params.items())), objectives,
+                case.time_limit if exact else None, case.work_limit.get(answerer.backend or "") if exact else None,
+            )  # fmt: skip
+
+
+def _objectives(case: Case, instance: Instance) -> list[str]:
+    names = [o.name for o in instance.objectives]
+    for name in case.objectives or ():
+        if name not in names:
+            raise UnknownName(f"{case.problem} has no objective '{name}'; there are {', '.join(names)}")
+    return [name for name in names if case.objectives is None or name in case.objectives]
+
+
+def label(answerer: Answerer, params: dict[str, Any]) -> str:
+    """The name, and the parameters that differ from their defaults: equal answerers have equal labels."""
+    changed = [f"{k}={v}" for k, v in sorted(params.items()) if v != answerer.parameters[k].default]
+    return f"{answerer.name}:{','.join(changed)}" if changed else answerer.name
+
+
+def _size(instance: Instance) -> int:
+    """How many integers the instance consists of: a measure of size that every problem has."""
+    values = [getattr(instance, field.name) for field in dataclasses.fields(instance)]
+    return sum(int(v.size) if isinstance(v, np.ndarray) else 1 for v in values if not isinstance(v, (str, tuple)))

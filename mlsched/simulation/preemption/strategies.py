@@ -1,0 +1,60 @@
+"""Hypothesis strategies of small preemption workloads and of the world's options.
+
+Few distinct numbers, so that full nodes, exact fits, ties in time, bursts and victims without grace period are common.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mlsched.core.fields import UNLIMITED
+from mlsched.simulation.preemption.workload import Workload
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+
+def workloads(*, nodes: int = 3, jobs: int = 14, resources: int = 2) -> SearchStrategy[Workload]:
+    """Saturated workloads of at most so many nodes, jobs and resources; every job fits some empty node."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def draw_workload(draw: DrawFn) -> Workload:
+        k = draw(st.integers(1, resources), label="resources")
+        capacity = draw(st.lists(st.lists(st.integers(2, 5), min_size=k, max_size=k), min_size=1, max_size=nodes))
+        count = draw(st.integers(1, jobs), label="jobs")
+
+        def column(entries: SearchStrategy[int]) -> list[int]:
+            return draw(st.lists(entries, min_size=count, max_size=count))
+
+        hosts = column(st.integers(0, len(capacity) - 1))
+        return Workload(
+            resources=("gpu", "cpu", "ram")[:k],
+            node_capacity=capacity,
+            submit=sorted(column(st.sampled_from([0, 0, 1, 30, 60, 61, 120, 240, 400, 900]))),
+            te=column(st.integers(0, 1)),
+            execution=column(st.sampled_from([1, 30, 60, 90, 180, 200, 600, 1000])),
+            demand=[[draw(st.integers(0, c)) for c in capacity[host]] for host in hosts],
+            grace=column(st.sampled_from([0, 0, 60, 90, 180])),
+        )
+
+    return draw_workload()
+
+
+def options() -> SearchStrategy[dict[str, Any]]:
+    """Readings of the world, every field drawn."""
+    from hypothesis import strategies as st
+
+    return st.fixed_dictionaries(
+        {
+            "te_first": st.booleans(),
+            "preemption_limit": st.sampled_from([0, 1, 2, UNLIMITED]),
+            "blocking": st.sampled_from(["all", "be", "none"]),
+            "elsewhere": st.booleans(),
+            "during_grace": st.sampled_from(["work", "paused"]),
+            "snapshot": st.sampled_from([1, 60, 180]),
+            "grace_weight": st.sampled_from([0, 4000]),
+            "asked": st.sampled_from(["head", "all"]),
+            "ask_again": st.sampled_from(["change", "tick"]),
+        }
+    )

@@ -1,0 +1,121 @@
+"""The report: one file that needs nothing else, and says what is wrong before any number."""
+
+from __future__ import annotations
+
+import re
+import sys
+from html.parser import HTMLParser
+
+import pytest
+from benchmark_examples import row, rule, suite
+
+from mlsched import InvalidFile
+from mlsched.benchmark.reference import with_gaps
+from mlsched.benchmark.report import report, write_report
+from mlsched.benchmark.runner import run_suite
+
+VOID = {"meta", "br", "hr", "img", "link", "path", "use", "rect"}
+
+
+class Balanced(HTMLParser):
+    """Fails on a tag that is closed but not open."""
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return [
+        *run_suite(suite("brute-force", "cp-sat", "fitgpp", "rand")),
+        *run_suite(suite("brute-force", "cp-sat", "rand", preset="surge", seeds=[0])),
+    ]
+
+
+@pytest.fixture(scope="module")
+def page(rows):
+    return report(rows)
+
+
+def test_it_is_one_well_formed_page(page):
+    parser = Balanced()
+    parser.feed(page)
+    assert parser.open == []
+    assert page.count("<svg") == 2
+
+
+def test_it_needs_no_network(page):
+    assert not re.search(r"""(src|href|url|@import)\s*[=(]?\s*["']?\s*(https?:)?//""", page)
+    assert "<script" not in page
+    assert "<link" not in page
+    assert "<img" not in page
+
+
+def test_it_says_what_was_run_and_verified(page):
+    assert "mlsched bench: tiny" in page
+    assert re.search(r"\d+ plans for 4 instances were checked", page)
+    assert "Of 12 questions (an instance with an objective) 12 have a proven optimum, 9 of them" in page
+    assert "ortools" in page
+    assert "Failed checks" not in page
+    assert "preemption: how hard the instances are" in page
+    assert "preemption limit binds" in page
+    assert "3 questions were skipped" in page
+    assert "are more than" in page
+
+
+def test_the_same_rows_are_the_same_page(rows, page):
+    assert report(rows) == page
+
+
+def test_failed_checks_stand_first():
+    page = report(with_gaps([row(), row(answerer="highs", value=11), rule(12)]))
+    assert "Failed checks: 1" in page
+    assert page.index("but highs proves 11") < page.index("gaps to the optimum")
+    assert "no undisputed proven optimum" in page
+
+
+def test_text_is_escaped():
+    evil = "<script>alert(1)</script>"
+    rows = with_gaps([
+        row(), rule(12, answerer=evil),
+        rule(None, answerer="bad", values=None, status="failed", error=evil),
+        row(answerer="b", preset=evil, status="skipped", value=None, values=None, bound=None, error=evil),
+    ])  # fmt: skip
+    page = report(rows, title=evil)
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_solves_cut_by_the_clock_are_told():
+    page = report(with_gaps([row(status="feasible", bound=8, gap=0.2, stopped_by="time limit"), rule(12)]))
+    assert "1 solves were cut by the wall clock" in page
+    assert "cut by the clock" in page
+
+
+def test_without_rows():
+    assert "no rows" in report([])
+
+
+def test_without_matplotlib_the_numbers_remain(rows, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    page = report(rows)
+    assert "No pictures: pictures need matplotlib" in page
+    assert "<svg" not in page
+    assert "fitgpp" in page
+
+
+def test_it_is_written_whole_or_not_at_all(tmp_path):
+    target = tmp_path / "report.html"
+    write_report(with_gaps([row(), rule(12)]), target, title="mine")
+    assert target.read_text(encoding="utf-8").startswith("<!doctype html>")
+    with pytest.raises(InvalidFile, match="cannot be written"):
+        write_report([], tmp_path / "missing" / "report.html")

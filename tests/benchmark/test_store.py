@@ -1,0 +1,184 @@
+"""The store: what goes in comes out, and whatever is no store is refused in one line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+
+import pytest
+from benchmark_examples import row, suite, timeless
+
+from mlsched import InvalidFile
+from mlsched.benchmark.runner import run_suite
+from mlsched.benchmark.store import VERSION, Store, read_rows
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "store.sqlite"
+
+
+def write(path, *statements):
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+
+
+def test_rows_come_back_as_they_were(path):
+    rows = [
+        row(),
+        row(instance_hash="h1", value=None, values=None, status="failed", error='l\'été <b>"x"', seconds=None),
+        row(answerer="x:s=2", params={"s": 2.0, "deep": True}, cases={"a": True}, binding={"b": False}, bound=9.5),
+    ]
+    with Store(path) as store:
+        store.add(rows[:2])
+        store.add(rows[2:])
+        assert store.count("made") == 3
+        assert store.count("other") == 0
+        assert store.suites() == ["made"]
+    assert read_rows(path) == rows
+    assert read_rows(path, "other") == []
+
+
+def test_the_gap_to_the_optimum_is_not_kept(path):
+    with Store(path) as store:
+        store.add([row(gap_to_optimum=0.5)])
+    assert read_rows(path)[0].gap_to_optimum is None
+
+
+def test_a_key_is_kept_once_and_a_batch_is_all_or_nothing(path):
+    with Store(path) as store:
+        store.add([row()])
+        with pytest.raises(InvalidFile, match="UNIQUE"):
+            store.add([row(seed=1), row(value=11)])
+    assert read_rows(path) == [row()]
+
+
+def test_the_journal_is_one_file(path):
+    with Store(path) as store:
+        store.add([row()])
+        assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"not a database, but long enough to be looked at" * 40, "is not a store"),
+        (b'{"kind": "preemption.instance"}', "is not a store"),
+    ],
+)
+def test_a_file_that_is_no_database(path, content, said):
+    path.write_bytes(content)
+    with pytest.raises(InvalidFile, match=said) as caught:
+        Store(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert path.read_bytes() == content
+
+
+def test_a_database_of_something_else(path):
+    write(path, "CREATE TABLE birds (name)")
+    with pytest.raises(InvalidFile, match="SQLite file of something else"):
+        Store(path)
+
+
+@pytest.mark.parametrize("version", [0, VERSION + 1])
+def test_another_version(path, version):
+    Store(path).close()
+    write(path, f"PRAGMA user_version = {version}")
+    with pytest.raises(InvalidFile, match=f"store version {version}: this mlsched reads version {VERSION}"):
+        Store(path)
+
+
+def test_a_damaged_page(path):
+    with Store(path) as store:
+        store.add([row(instance_hash=f"h{i}", error="x" * 500) for i in range(200)])
+    content = bytearray(path.read_bytes())
+    content[8192:12288] = b"\xff" * 4096
+    path.write_bytes(content)
+    with pytest.raises(InvalidFile) as caught:
+        read_rows(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_truncated_store(path):
+    with Store(path) as store:
+        store.add([row(instance_hash=f"h{i}", error="x" * 500) for i in range(200)])
+    path.write_bytes(path.read_bytes()[:20000])
+    with pytest.raises(InvalidFile):
+        read_rows(path)
+
+
+def test_a_damaged_cell(path):
+    with Store(path) as store:
+        store.add([row()])
+    write(path, "UPDATE rows SET params = '{'")
+    with pytest.raises(InvalidFile, match="row 1 is damaged"):
+        read_rows(path)
+
+
+def test_a_lost_column(path):
+    with Store(path) as store:
+        store.add([row()])
+    write(path, "ALTER TABLE rows DROP COLUMN bound")
+    with pytest.raises(InvalidFile, match="bound"):
+        read_rows(path)
+
+
+def test_places_that_cannot_be_written(tmp_path):
+    with pytest.raises(InvalidFile, match="cannot be used as a store"):
+        Store(tmp_path / "missing" / "s.sqlite")
+    with pytest.raises(InvalidFile, match="cannot be used as a store"):
+        Store(tmp_path)
+
+
+def test_reading_a_missing_store_creates_none(path):
+    with pytest.raises(InvalidFile, match="no such file"):
+        read_rows(path)
+    assert not path.exists()
+
+
+def test_a_killed_run_resumes(path, tmp_path):
+    """SIGKILL in the middle: the store is whole, and the rest completes to the rows of an undisturbed run."""
+    script = tmp_path / "long_run.py"
+    script.write_text(
+        "import sys\nfrom mlsched.benchmark.runner import run_suite\nfrom mlsched.benchmark.suites import Case, Suite\n"
+        "case = Case('preemption', 'small', seeds=tuple(range(400)), answerers=('cp-sat', 'fifo'))\n"
+        "run_suite(Suite('tiny', '', (case,)), store=sys.argv[1])\n"
+    )
+    process = subprocess.Popen([sys.executable, script, path])
+    deadline = time.monotonic() + 60
+    while (not path.exists() or _count(path) < 12) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert process.poll() is None, "killed while it runs"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = read_rows(path)
+    assert len(kept) >= 12
+    asked = suite("cp-sat", "fifo", seeds=range(8))
+    resumed = run_suite(asked, store=path, resume=True)
+    assert timeless(resumed) == timeless(run_suite(asked))
+    times = {r.key: r.seconds for r in resumed}
+    assert all(times[r.key] == r.seconds for r in kept if r.key in times)
+
+
+def _count(path):
+    try:
+        with Store(path) as store:
+            return store.count("tiny")
+    except InvalidFile:  # being created, or locked by the writer
+        return 0
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="permissions do not bind this user")
+def test_a_read_only_store(path):
+    Store(path).close()
+    path.chmod(0o444)
+    with Store(path) as store, pytest.raises(InvalidFile, match="readonly"):
+        store.add([row()])

@@ -1,0 +1,89 @@
+"""Suites are data: they name real presets, cover every problem, and always mean the same instances."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from benchmark_examples import suite
+
+from mlsched import InvalidInput, UnknownName
+from mlsched.benchmark.suites import MORE_PRESETS, SMALL_SEEDS, SUITES, find_suite
+from mlsched.benchmark.tasks import tasks_of
+from mlsched.core.registry import registry
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_every_case_names_what_exists(name):
+    made = SUITES[name]
+    assert made.name == name
+    for case in made.cases:
+        problem = registry().problem(case.problem)
+        assert case.preset is None or case.preset in problem.presets
+        assert set(case.objectives or ()) <= {o.name for o in problem.instance_type.objectives}
+        assert case.work_limit, "limits are deterministic work"
+
+
+def test_quick_covers_every_problem():
+    for problem in registry().problems.values():
+        cases = [c for c in SUITES["quick"].cases if c.problem == problem.name]
+        assert cases[0].seeds == SMALL_SEEDS
+        assert len(cases) == 1 + min(MORE_PRESETS, len(set(problem.presets) - {"small"}))
+
+
+def test_quick_grows_with_the_registry(monkeypatch):
+    second = dataclasses.replace(registry().problem("preemption"), name="second", presets={})
+    monkeypatch.setitem(registry().problems, "second", second)
+    assert [(c.problem, c.preset) for c in SUITES["quick"].cases if c.problem == "second"] == [("second", None)]
+    assert "second" in list(SUITES)
+    assert [c.preset for c in SUITES["second"].cases] == [None]
+
+
+def test_preemption_is_six_presets_with_20_seeds():
+    cases = SUITES["preemption"].cases
+    assert len(cases) == 6
+    assert all(len(set(c.seeds)) == 20 and c.time_limit is None for c in cases)
+
+
+def test_an_unknown_suite_lists_those_there_are():
+    with pytest.raises(UnknownName, match="no suite 'slow'; there are quick, preemption"):
+        find_suite("slow")
+    assert "slow" not in SUITES
+
+
+def test_the_same_suite_makes_the_same_tasks():
+    assert tasks_of(SUITES["quick"], None) == tasks_of(SUITES["quick"], None)
+
+
+def test_an_exact_answerer_is_asked_for_each_objective_a_rule_once():
+    tasks = tasks_of(suite("cp-sat", "fifo", seeds=[0]), None)
+    assert [(t.answerer, len(t.objectives)) for t in tasks] == [("cp-sat", 1)] * 3 + [("fifo", 3)]
+
+
+def test_solvers_replace_those_of_the_suite_and_have_one_label_however_written():
+    tasks = tasks_of(suite("cp-sat", seeds=[0]), ["fitgpp:s=8", "fitgpp:s=8.0", "fitgpp:s=4"])
+    assert [t.label for t in tasks] == ["fitgpp:s=8.0", "fitgpp"]
+
+
+@pytest.mark.parametrize(
+    ("solvers", "said"),
+    [
+        (["fitgp"], "no answerer 'fitgp' for suite tiny; there are brute-force"),
+        (["fitgpp:z=1"], "has no parameter 'z'"),
+        (["fitgpp:s=many"], "must be of type float"),
+    ],
+)
+def test_a_wrong_solver_is_refused_before_any_work(solvers, said):
+    with pytest.raises(InvalidInput, match=said):
+        tasks_of(suite(), solvers)
+
+
+def test_an_unknown_objective_is_refused():
+    with pytest.raises(UnknownName, match="no objective 'cost'"):
+        tasks_of(suite(objectives=("cost",)), None)
+
+
+def test_an_instance_described_twice_is_asked_once():
+    one = suite("fifo", seeds=[0]).cases[0]
+    same = dataclasses.replace(one, preset=None, sizes={"nodes": 3, "jobs": 9, "tes": 2})
+    assert len(tasks_of(dataclasses.replace(suite(), cases=(one, same)), None)) == 1

@@ -1,0 +1,169 @@
+"""References, contradictions, and the tables: against numbers computed by hand."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from benchmark_examples import row, rule, suite
+from rich.console import Console
+
+from mlsched.benchmark.formats import duration, percent
+from mlsched.benchmark.reference import disagreements, failures, references, with_gaps
+from mlsched.benchmark.render import gap_table
+from mlsched.benchmark.runner import run_suite
+from mlsched.benchmark.table import gap_lines, hardness_lines, summary_json, verified, version_sets
+
+
+def test_the_gap_table_by_hand():
+    rows = []
+    for i, (optimum, value) in enumerate([(10, 10), (10, 20), (3, 4), (0, 0)]):
+        rows += [row(instance_hash=f"h{i}", seed=i, value=optimum), rule(value, instance_hash=f"h{i}", seed=i)]
+    rows.append(rule(None, instance_hash="h9", seed=9, values=None, status="failed", error="broke"))
+    exact, heuristic = gap_lines(with_gaps(rows))
+    assert (exact.instances, exact.optimal, exact.proven, exact.seconds) == (4, 1, 1, 0.5)
+    assert (heuristic.instances, heuristic.referenced, heuristic.failures, heuristic.skipped) == (5, 4, 1, 0)
+    assert heuristic.optimal == 0.5
+    assert heuristic.mean_gap == pytest.approx((0 + 0.5 + 0.25 + 0) / 4)
+    assert (heuristic.median_gap, heuristic.max_gap, heuristic.proven) == (0.125, 0.5, None)
+
+
+def test_without_a_proof_there_is_no_gap():
+    rows = with_gaps([row(status="feasible", bound=8, stopped_by="time limit"), rule(12)])
+    assert [r.gap_to_optimum for r in rows] == [None, None]
+    exact, heuristic = gap_lines(rows)
+    assert (exact.optimal, exact.proven, exact.wall_limited) == (None, 0, 1)
+    assert heuristic.mean_gap is None
+    assert verified(rows).optima == 0
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (row(answerer="highs", value=11), "cp-sat proves 10 optimal, but highs proves 11"),
+        (rule(9), "cp-sat proves 10 optimal, but the plan of rule has 9"),
+        (row(answerer="highs", objective="other", values={"cost": 9, "other": 1}, value=1), "plan of highs has 9"),
+        (row(answerer="highs", status="infeasible", value=None, bound=None), "highs calls the instance infeasible"),
+        (row(answerer="highs", status="unknown", value=None, bound=11), "highs claims the bound 11"),
+        (row(answerer="lp", value=10.1), "lp proves 10.1"),
+    ],
+)
+def test_contradictions(other, said):
+    found = disagreements([row(), other])
+    assert len(found) == 1
+    assert said in found[0]
+    assert found[0].startswith("p small, seed 0, cost: ")
+    assert failures([row(), other]) == found
+    assert all(r.gap_to_optimum is None for r in with_gaps([row(), other]) if r.objective == "cost")
+    assert verified([row(), other]).disagreements == 1
+
+
+def test_contradictions_when_more_is_better():
+    best = row(sense="max")
+    assert "plan of rule has 11" in disagreements([best, rule(11, sense="max")])[0]
+    assert (
+        "h claims the bound 9" in disagreements([best, row(sense="max", answerer="h", status="feasible", bound=9)])[0]
+    )
+    assert disagreements([best, rule(9, sense="max")]) == []
+
+
+def test_an_lp_agrees_up_to_its_tolerance():
+    rows = with_gaps([row(), row(answerer="lp", value=10 + 1e-8, bound=10 - 1e-8)])
+    assert failures(rows) == []
+    assert [r.gap_to_optimum for r in rows] == [0, 0]
+
+
+def test_infeasible_with_a_plan_and_no_proof():
+    rows = [row(status="infeasible", value=None, values=None, bound=None), rule(12)]
+    assert disagreements(rows) == ["p small, seed 0, cost: cp-sat calls the instance infeasible, but rule has a plan"]
+
+
+def test_confirmation_needs_two_methods_not_two_settings():
+    same = [row(), row(answerer="cp-sat:decompose=False", params={"decompose": False})]
+    assert references(same)["h0", "cost"].methods == ("cp-sat",)
+    assert (verified(same).optima, verified(same).confirmed) == (1, 0)
+    assert verified([*same, row(answerer="highs")]).confirmed == 1
+
+
+def test_a_failed_call_is_one_sentence():
+    bad = {"status": "failed", "values": None, "error": "rule raised ValueError: no"}
+    rows = [rule(None, objective=name, **bad) for name in ("cost", "other")]
+    assert failures(rows) == ["p small, seed 0: rule: rule raised ValueError: no"]
+
+
+def test_a_rule_s_plan_counts_once():
+    values = {"cost": 12, "other": 3}
+    rows = [rule(12, values=values), rule(3, objective="other", values=values), row(values={"cost": 10, "other": 5})]
+    assert verified(rows).plans == 2
+
+
+def test_hardness_counts_one_plan_an_instance_of_the_first_objective():
+    rows = [
+        row(cases={"tight": True}), row(answerer="highs", cases={"tight": True}),
+        row(objective="other", cases={"tight": False}), row(instance_hash="h1", cases={"tight": False}),
+        row(answerer="brute-force", cases={"tight": True}, binding={"memory": True}),
+    ]  # fmt: skip
+    assert [(x.what, x.binding, x.count, x.of) for x in hardness_lines(rows)] == [
+        ("tight", False, 1, 2), ("memory", True, 1, 1),
+    ]  # fmt: skip
+
+
+def test_versions_of_several_runs_are_all_told():
+    assert version_sets([row(), row(versions={"mlsched": "2"})]) == {"mlsched": ["1", "2"]}
+
+
+def test_the_summary_is_json_and_complete():
+    rows = run_suite(suite("brute-force", "highs", "fitgpp", seeds=[0, 1]))
+    data = json.loads(json.dumps(summary_json(rows), allow_nan=False))
+    assert data["rows"] == 18
+    assert data["failures"] == []
+    assert data["verified"]["confirmed"] == 6
+    assert {g["answerer"] for g in data["gaps"]} == {"brute-force", "highs", "fitgpp"}
+    assert {h["what"] for h in data["hardness"] if h["binding"]} >= {"preemption limit", "capacity of gpu"}
+
+
+def test_empty():
+    assert gap_table([]) == []
+    assert summary_json([])["failures"] == []
+
+
+def test_the_terminal_table_fits_80_columns_and_shows_trouble():
+    rows = with_gaps([
+        row(), rule(20), rule(None, answerer="[bold]odd", values=None, status="failed", error="x"),
+        row(answerer="brute-force", status="skipped", value=None, values=None, bound=None, error="too large"),
+    ])  # fmt: skip
+    console = Console(width=80, record=True, file=io.StringIO())
+    for table in gap_table(rows):
+        console.print(table)
+    text = console.export_text()
+    assert "p: cost [s]" in text
+    assert "50.0 %" in text
+    assert "[bold]odd" in text
+    assert "brute-force" in text
+    assert "fail  skip" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [
+        (None, "–"),
+        (0, "0 %"),
+        (1, "100 %"),
+        (0.5, "50.0 %"),
+        (1e-9, "0.01 %"),
+        (0.99999, "99.99 %"),
+        (0.0005, "0.05 %"),
+    ],
+)
+def test_percent(share, shown):
+    assert percent(share) == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(None, "–"), (3.4e-4, "340 µs"), (0.012, "12.0 ms"), (0.9996, "1.00 s"), (3.4, "3.40 s"), (1234.5, "1234 s")],
+)
+def test_duration(seconds, shown):
+    assert duration(seconds) == shown

@@ -1,0 +1,51 @@
+"""What the benchmark's tests share: small suites, a temporary answerer, and rows made by hand."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from mlsched.benchmark.row import Row
+from mlsched.benchmark.suites import Case, Suite
+from mlsched.core.registry import Answerer, registry
+
+
+def suite(*answerers: str, seeds: Sequence[int] = (0, 1, 2), preset: str = "small", **details: Any) -> Suite:
+    """A preemption suite named "tiny"."""
+    case = Case("preemption", preset, seeds=tuple(seeds), answerers=answerers or None, **details)
+    return Suite("tiny", "for tests", (case,))
+
+
+@contextlib.contextmanager
+def registered(name: str, function: Callable[..., Any], **details: Any) -> Iterator[None]:
+    """A preemption answerer that the registry knows inside the block only."""
+    registry().add(Answerer(name, "preemption", details.pop("kind", "heuristic"), function, **details))
+    try:
+        yield
+    finally:
+        del registry().answerers["preemption", name]
+
+
+def row(**changes: Any) -> Row:
+    """A row: cp-sat proves the optimum 10 of objective `cost` (min) on instance "h0"."""
+    value = changes.get("value", 10)
+    base = Row(
+        suite="made", problem="p", preset="small", sizes={}, seed=0, instance_hash="h0", size=5, objective="cost",
+        sense="min", unit="s", answerer="cp-sat", kind="exact", params={}, answer_seed=7, time_limit=None,
+        work_limit=None, status="optimal", value=value, values=None if value is None else {"cost": value},
+        bound=value, gap=0.0, stopped_by="proof", seconds=0.5, versions={"mlsched": "1"},
+    )  # fmt: skip
+    return dataclasses.replace(base, **changes)
+
+
+def rule(value: int | None, **changes: Any) -> Row:
+    """A heuristic's row on the same instance."""
+    details: dict[str, Any] = {"answerer": "rule", "kind": "heuristic", "status": "feasible", "bound": None}
+    return row(value=value, **{**details, "gap": None, "stopped_by": None, **changes})
+
+
+def timeless(rows: Sequence[Row]) -> list[Row]:
+    """Rows without what may differ between two runs."""
+    return [dataclasses.replace(r, seconds=None) for r in rows]
