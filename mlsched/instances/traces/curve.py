@@ -1,0 +1,142 @@
+"""Learning curves as public logs record them, and what their readers share: archives, folders' worth of CSV members."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import re
+import tarfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import BinaryIO
+
+import numpy as np
+
+from mlsched.core.curves import FloatArray
+from mlsched.core.errors import InvalidFile
+from mlsched.instances.traces.source import Text, shown
+
+MAX_MEMBER = 1 << 26
+"""Largest member of an archive that is read, in bytes: curves are kilobytes, and a larger file is not one."""
+
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """One training run's loss over time; n >= 1 observations.
+
+    Attributes:
+        name: which run: unique within what one file holds.
+        workload: which model and data set was trained.
+        steps: (n,) iterations done when the loss was measured, strictly increasing.
+        losses: (n,) the loss, or an error that takes its place (the reader says which); smaller is better.
+        seconds: (n,) seconds of training up to then, non-decreasing; None where the log has no times.
+    """
+
+    name: str
+    workload: str
+    steps: FloatArray
+    losses: FloatArray
+    seconds: FloatArray | None = None
+
+    def __len__(self) -> int:
+        """n, the number of observations."""
+        return len(self.steps)
+
+
+class Member(Text):
+    """A member of an archive, held in memory, as `Text`."""
+
+    def __init__(self, name: str, data: bytes) -> None:
+        super().__init__(name)
+        self._data = data
+
+    def _open(self, path: str | os.PathLike[str]) -> BinaryIO:
+        return io.BytesIO(self._data)
+
+
+def members(path: str | os.PathLike[str], pattern: re.Pattern[str]) -> Iterator[tuple[str, Text]]:
+    """(path inside, text) of what `path` holds: itself if it is a CSV, its matching members if it is a tar archive.
+
+    Archives may be compressed. One member is in memory at a time, and none is written to disk.
+
+    Raises:
+        InvalidFile: the file is missing or cannot be read, or no member matches.
+    """
+    if not _is_tar(path):
+        yield str(path), Text(path)
+        return
+    name = str(path) if str(path).isprintable() else ascii(str(path))
+    count = 0
+    try:
+        with tarfile.open(path, "r|*") as archive:
+            for info in archive:
+                if not info.isfile() or not pattern.fullmatch(info.name):
+                    continue
+                inside = f"{name} :: {info.name if info.name.isprintable() else ascii(info.name)}"
+                if info.size > MAX_MEMBER:
+                    raise InvalidFile(f"{inside}: has {info.size} bytes, more than {MAX_MEMBER}; give a log of losses")
+                stream = archive.extractfile(info)
+                if stream is not None:
+                    count += 1
+                    yield info.name, Member(inside, stream.read())
+    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+        raise InvalidFile(f"{name}: the archive cannot be read ({error}); fetch the file again") from None
+    if not count:
+        raise InvalidFile(f"{name}: the archive has no member like {pattern.pattern}; give one that has")
+
+
+def _is_tar(path: str | os.PathLike[str]) -> bool:
+    try:
+        return tarfile.is_tarfile(path)
+    except (OSError, EOFError, zlib.error, ValueError, gzip.BadGzipFile):
+        return False  # missing, a directory, a broken gzip: `Text` says what is wrong with it
+
+
+class Points:
+    """Collects the observations of one curve and refuses what no curve can hold, at the text's current line."""
+
+    def __init__(self, text: Text) -> None:
+        self._text = text
+        self._rows: list[tuple[float, ...]] = []
+
+    def number(self, column: str, value: str) -> float:
+        """A finite decimal number below 1e300 in magnitude."""
+        if not _NUMBER.fullmatch(value) or not abs(number := float(value)) < 1e300:
+            self._text.bad(column, value, "must be a finite number; cut a diverged run before this row")
+        return number
+
+    def add(self, *row: tuple[str, str]) -> None:
+        """One row: (column, text) of steps, losses and, where there are any, seconds."""
+        values = tuple(self.number(*item) for item in row)
+        if self._rows:
+            (step, text), before = row[0], self._rows[-1]
+            if values[0] <= before[0]:
+                self._text.bad(step, text, f"must be above {before[0]:g}, the row before")
+            if len(values) > 2 and values[2] < before[2]:
+                self._text.bad(*row[2], f"must not be below {before[2]:g}, the row before")
+        elif values[0] < 0:
+            self._text.bad(*row[0], "must be >= 0")
+        self._rows.append(values)
+
+    def build(self, name: str, workload: str) -> Curve:
+        """The curve; a file without rows is refused."""
+        if not self._rows:
+            self._text.fail("the file holds no observations", "give a file with rows")
+        columns = np.array(self._rows, dtype=np.float64).T
+        columns.flags.writeable = False
+        return Curve(name, workload, columns[0], columns[1], columns[2] if len(columns) > 2 else None)
+
+
+def parts(path: str) -> tuple[str, ...]:
+    """The folders and the file name of a path, last first."""
+    return tuple(reversed(PurePosixPath(path).parts))
+
+
+def unknown_columns(text: Text, header: tuple[str, ...], wanted: str) -> InvalidFile:
+    """What to raise about a header that has none of the columns a format needs."""
+    return InvalidFile(f"{text.name}, line 1: the header {shown(','.join(header))} has no column {wanted}; give one")
