@@ -1,0 +1,120 @@
+"""How far predicted losses are from the ones that came: weighted curve fitting against the strawman.
+
+Paper: SLAQ (Zhang et al., SoCC 2017), Figures 6 and 10(a): the error relative to the true value, ten iterations ahead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from mlsched.core.curves import Family, FloatArray
+from mlsched.core.errors import InvalidInput
+from mlsched.core.predict import Predictor, strawman
+from mlsched.core.window import Window
+
+
+class Run(Protocol):
+    """Anything with a workload and its losses: `traces.curve.Curve`, `quality.histories.History`."""
+
+    @property
+    def workload(self) -> str:
+        """What is trained."""
+
+    @property
+    def steps(self) -> FloatArray:
+        """(n,) iterations."""
+
+    @property
+    def losses(self) -> FloatArray:
+        """(n,) losses at those iterations."""
+
+
+@dataclass(frozen=True)
+class ErrorRow:
+    """Prediction errors of one workload, each |predicted - true| / |true|; 0.05 is 5 %.
+
+    Attributes:
+        workload: its name, or "all": every prediction counts once.
+        curves: runs that were long enough.
+        predictions: how many (run, moment) pairs the errors are over.
+        fit, strawman: the mean error of the weighted fit, and of the last reduction repeated.
+        fit_median, strawman_median: the median error.
+    """
+
+    workload: str
+    curves: int
+    predictions: int
+    fit: float
+    strawman: float
+    fit_median: float
+    strawman_median: float
+
+
+def prediction_errors(
+    runs: Iterable[Run],
+    *,
+    predictor: Predictor | None = None,
+    family: Family = "unknown",
+    families: dict[str, Family] | None = None,
+    ahead: int = 10,
+    history: int = 5,
+) -> list[ErrorRow]:
+    """The error `ahead` observations ahead, a row a workload in order of name and a last row "all".
+
+    From every moment of every run that has at least `history` observations before it and `ahead` after it, the loss
+    `ahead` observations later is predicted from the past alone. A run too short for one prediction is left out, as is
+    a true value of 0, of which nothing is a fraction. The strawman, too, is told that losses are not negative.
+
+    Args:
+        runs: learning curves.
+        predictor: None: the default one.
+        family: the runs' family, unless `families` (by workload) knows it.
+        families: workload -> family.
+        ahead, history: see above.
+
+    Raises:
+        InvalidInput: no run is long enough.
+    """
+    usable = [run for run in runs if len(run.losses) >= history + ahead]
+    moments = [(run, n) for run in usable for n in range(history, len(run.losses) - ahead + 1)]
+    moments = [(run, n) for run, n in moments if run.losses[n + ahead - 1] != 0]
+    if not moments:
+        raise InvalidInput(f"no run has {history} + {ahead} observations: give longer runs, or a smaller ahead")
+    declared = [(families or {}).get(run.workload, family) for run, _ in moments]
+    chosen = predictor or Predictor()
+    window = Window.pack([run.steps[:n] for run, n in moments], [run.losses[:n] for run, n in moments], chosen.window)
+    when = np.array([run.steps[n + ahead - 1] for run, n in moments])
+    true = np.array([run.losses[n + ahead - 1] for run, n in moments])
+    predicted = (
+        chosen.fit_window(window, declared).loss_at(when),
+        strawman(window, when, nonnegative=chosen.nonnegative),
+    )
+    error = np.abs(np.array(predicted) - true) / np.abs(true)
+    names = np.array([run.workload for run, _ in moments])
+    rows = [
+        _row(name, {id(run) for run, _ in moments if run.workload == name}, error[:, names == name])
+        for name in sorted(set(names.tolist()))
+    ]
+    return [*rows, _row("all", {id(run) for run, _ in moments}, error)]
+
+
+def _row(name: str, curves: set[int], error: FloatArray) -> ErrorRow:
+    mean, middle = error.mean(axis=1), np.median(error, axis=1)
+    return ErrorRow(
+        name, len(curves), error.shape[1], float(mean[0]), float(mean[1]), float(middle[0]), float(middle[1])
+    )
+
+
+def error_table(rows: Sequence[ErrorRow]) -> str:
+    """The rows as aligned text, errors in per cent."""
+    head = f"{'workload':28} {'curves':>6} {'n':>6} {'fit %':>8} {'straw %':>9} {'median':>8} {'straw':>8}"
+    lines = [
+        f"{r.workload:28} {r.curves:6} {r.predictions:6} {100 * r.fit:8.2f} {100 * r.strawman:9.2f} "
+        f"{100 * r.fit_median:8.2f} {100 * r.strawman_median:8.2f}"
+        for r in rows
+    ]
+    return "\n".join([head, *lines])
