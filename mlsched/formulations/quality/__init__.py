@@ -1,0 +1,1 @@
+"""Allocation of cores as dynamic programming and MIP, and by enumeration."""

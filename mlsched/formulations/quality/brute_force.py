@@ -1,0 +1,44 @@
+"""Quality by enumeration: every number of cores for every job."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import ints
+from mlsched.core.formulation import Limits, Outcome
+from mlsched.core.registry import answerer
+from mlsched.instances.quality import Instance
+
+#: Plans a run may examine: about 2 s and 400 MB.
+MOST_PLANS = 2**23
+
+
+@answerer("brute-force", problem="quality", backend="direct", objectives=("total_loss_reduction", "worst_loss"))
+def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
+    """Examine every plan; instances of up to 2^23 plans (about 2 s)."""
+    running = instance.running.tolist()
+    choices = [range(instance.least, int(instance.most[j]) + 1) for j in running]
+    plans = math.prod(len(c) for c in choices)
+    if plans > MOST_PLANS:
+        raise InvalidInput(f"brute-force: {plans} plans are more than {MOST_PLANS}: use dp or highs")
+    # Plan number p gives job i the (p // radix[i]) % len(choices[i])-th of its choices.
+    used = np.zeros(1, dtype=np.int64)
+    value = np.zeros(1, dtype=np.int64)
+    for j, choice in zip(running, choices, strict=True):
+        used = np.add.outer(used, np.array(choice)).ravel()
+        if objective == "total_loss_reduction":
+            value = np.add.outer(value, instance.weight[j] * instance.gain[j, choice.start : choice.stop]).ravel()
+        else:
+            losses = instance.weight[j] * instance.loss[j, choice.start : choice.stop]
+            value = np.maximum.outer(value, losses).ravel()
+    feasible = np.flatnonzero(used <= instance.available)
+    pick = np.argmax if objective == "total_loss_reduction" else np.argmin
+    best = int(feasible[pick(value[feasible])])
+    number, cores = best, []
+    for choice in reversed(choices):
+        number, position = divmod(number, len(choice))
+        cores.append(choice[position])
+    return Outcome("optimal", instance.plan(ints(reversed(cores))), int(value[best]), work={"plans": plans})

@@ -1,0 +1,160 @@
+"""Quality exactly: dynamic programming over cores for the total, a threshold search for the worst loss.
+
+Total loss reduction. V_i[c] = the most that the first i jobs can gain with c cores beyond everybody's `least`:
+
+    V_i[c] = max over b of V_{i-1}[c - b] + value[i, b]                       (vectorised over c)
+
+which is O(jobs * cores * options) as it stands. The Lagrangian relaxation (`relaxation.py`) makes it small without
+losing exactness: with bound B = p R + sum_j m_j at price p and a plan of value L, a strictly better plan can only use
+
+- options b with B - (m_j - (value[j, b] - p b)) > L, and
+- states c of V_i with V_i[c] + sum of m_j over the later jobs + p (R - c) > L.
+
+Options that bring no more than a smaller one are dropped as well. If no state is left, L was optimal; on concave tables
+B - L is often 0 and no state is ever built. `reduce=false` runs the plain recursion, for tests.
+
+Worst loss. need_j(t) = the fewest cores with weight * loss <= t. The optimum is the least t with need_j(t) <= most_j
+for all j and sum_j need_j(t) <= available: monotone in t, found by bisection.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.fields import IntArray
+from mlsched.core.formulation import Limits, Outcome
+from mlsched.core.registry import answerer
+from mlsched.formulations.quality.relaxation import Choices, bound, choices, clearing_price, fill
+from mlsched.instances.quality import Instance
+
+_NEVER = np.iinfo(np.int64).min // 2
+
+
+@answerer("dp", problem="quality", backend="direct", objectives=("total_loss_reduction", "worst_loss"))
+def answer(instance: Instance, *, objective: str, limits: Limits, reduce: bool = True) -> Outcome:
+    """Dynamic programming over cores (total), threshold search (worst loss): exact at any size."""
+    if objective == "worst_loss":
+        return least_worst(instance)
+    return most_gain(instance, limits, reduce=reduce)
+
+
+def least_worst(instance: Instance) -> Outcome:
+    """The smallest worst loss, with the fewest cores that reach it."""
+    running, least = instance.running, instance.least
+    table = instance.loss[running, least:] * instance.weight[running, None]
+    last = instance.most[running] - least
+    room = instance.available - least * len(running)
+    # Nobody can get below its loss at the cap, and nobody need be above its loss at `least`.
+    if not len(running):
+        return Outcome("optimal", instance.plan(running), 0, work={"steps": 0})
+    at_cap = np.take_along_axis(table, last[:, None], axis=1)
+    low, high = int(at_cap.max()) - 1, int(table[:, 0].max())
+    need, steps = np.zeros(len(running), dtype=np.int64), 0
+    while high - low > 1:
+        middle, steps = (low + high) // 2, steps + 1
+        wanted = (table > middle).sum(axis=1)
+        if int(wanted.sum()) <= room:
+            high, need = middle, wanted
+        else:
+            low = middle
+    return Outcome("optimal", instance.plan(need + least), high, work={"steps": steps})
+
+
+@dataclasses.dataclass
+class _Stage:
+    """V_i on the cores `first`, `first` + 1, ...; `option[c]` is the index of the i-th job's option in V_i[c]."""
+
+    first: int
+    value: IntArray
+    option: npt.NDArray[np.int32]
+
+
+def most_gain(instance: Instance, limits: Limits, *, reduce: bool = True) -> Outcome:
+    """The largest total loss reduction."""
+    started = time.perf_counter()
+    problem = choices(instance)
+    base = problem.base
+    price, bought = clearing_price(problem)
+    plan = fill(problem, bought)
+    known = int(np.take_along_axis(problem.value, plan[:, None], axis=1).sum()) if len(plan) else 0
+    limit, net = bound(problem, price)
+    work: dict[str, float] = {"states": 0}
+    if reduce and limit <= known:
+        return Outcome("optimal", instance.plan(plan + instance.least), base + known, work=work)
+    if not reduce:
+        known, price, net = -1, 0, problem.value.max(axis=1, initial=0)
+        limit = int(net.sum())
+    options = [_options(problem, i, price, int(net[i]), limit - known) for i in range(len(plan))]
+    stages: list[_Stage] = []
+    stage = _Stage(0, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int32))
+    later = int(net.sum())
+    for i, choice in enumerate(options):
+        if limits.seconds is not None and time.perf_counter() - started > limits.seconds:
+            return Outcome("feasible", instance.plan(plan + instance.least), base + limit, "time limit", work)
+        later -= int(net[i])
+        stage = _step(stage, choice, problem.value[i, choice], problem.room)
+        stage = _trim(stage, later + price * problem.room, price, known)
+        work["states"] += len(stage.value)
+        if not len(stage.value):
+            break
+        stages.append(stage)
+    if len(stages) == len(options) and int(stage.value.max()) > known:
+        plan = _trace(stages, options)
+        known = int(stage.value.max())
+    return Outcome("optimal", instance.plan(plan + instance.least), base + known, work=work)
+
+
+def _options(problem: Choices, i: int, price: int, net: int, slack: int) -> IntArray:
+    """The options of job i that a plan better than the known one may use: B - L = `slack`."""
+    value = problem.value[i, : int(problem.last[i]) + 1]
+    cheaper = np.concatenate([[True], value[1:] > value[:-1]])
+    reachable = slack - (net - (value - price * np.arange(len(value)))) > 0
+    return np.flatnonzero(cheaper & reachable)
+
+
+def _step(stage: _Stage, choice: IntArray, values: IntArray, room: int) -> _Stage:
+    """V_i from V_{i-1}: the best of the job's options for every number of cores up to `room`."""
+    if not choice.size:
+        return _Stage(0, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32))
+    first = stage.first + int(choice[0])
+    last = min(stage.first + len(stage.value) - 1 + int(choice[-1]), room)
+    count = max(0, last - first + 1)
+    best = np.full(count, _NEVER, dtype=np.int64)
+    option = np.zeros(count, dtype=np.int32)
+    for k, (b, value) in enumerate(zip(choice.tolist(), values.tolist(), strict=True)):
+        at = stage.first + b - first
+        reach = min(len(stage.value), count - at)
+        if reach <= 0:
+            break
+        here = best[at : at + reach]
+        offered = stage.value[:reach] + value
+        better = offered > here
+        here[better] = offered[better]
+        option[at : at + reach][better] = k
+    return _Stage(first, best, option)
+
+
+def _trim(stage: _Stage, later: int, price: int, known: int) -> _Stage:
+    """Without the states at either end from which no plan better than `known` can be reached."""
+    cores = stage.first + np.arange(len(stage.value), dtype=np.int64)
+    alive = np.flatnonzero(stage.value + (later - price * cores) > known)
+    if not alive.size:
+        return _Stage(0, stage.value[:0], stage.option[:0])
+    low, high = int(alive[0]), int(alive[-1]) + 1
+    return _Stage(stage.first + low, stage.value[low:high], stage.option[low:high])
+
+
+def _trace(stages: list[_Stage], options: list[IntArray]) -> IntArray:
+    """The allocation behind the best state of the last stage (the fewest cores among equals)."""
+    cores = np.zeros(len(stages), dtype=np.int64)
+    if not stages:
+        return cores
+    state = stages[-1].first + int(np.argmax(stages[-1].value))
+    for i in range(len(stages) - 1, -1, -1):
+        cores[i] = options[i][stages[i].option[state - stages[i].first]]
+        state -= int(cores[i])
+    return cores

@@ -1,0 +1,102 @@
+"""Quality as a Pyomo MIP, solved by HiGHS (or by any Pyomo solver a user has).
+
+A job's table only matters where it changes. Its steps are the numbers of cores b_1 < b_2 < ... beyond `least` at which
+its gain (for the total) or its loss (for the worst loss) improves; y[i, s] = 1 when job i gets at least b_s:
+
+    y[i, s] <= y[i, s - 1],    sum over i, s of (b_s - b_{s-1}) y[i, s] <= available - least * jobs
+    total_loss_reduction = sum weight (gain after step s - gain before it) y[i, s]  +  what `least` brings
+
+The worst loss by levels instead of a big M: with v_0 < v_1 < ... the distinct weighted losses, z[k] = 1 when the worst
+loss is at least v_k. Job i without step s keeps the loss before it, so y[i, s] + z[rank of that loss] >= 1; losses that
+no core can improve fix their z at 1. The objective v_0 + sum (v_k - v_{k-1}) z[k] is exact in integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.core.formulation import Formulation, Term
+from mlsched.core.registry import answerer
+from mlsched.instances.quality import Instance, Plan
+
+OBJECTIVES = ("total_loss_reduction", "worst_loss")
+
+
+@answerer("highs", problem="quality", backend="highs", objectives=OBJECTIVES)
+def build(instance: Instance, *, objectives: tuple[str, ...]) -> Formulation:
+    """A binary a step of each job's table; the worst loss by levels, without a big M."""
+    import pyomo.environ as pyo
+
+    mip = pyo.ConcreteModel()
+    running, least = instance.running.tolist(), instance.least
+    steps = {i: _steps(instance, i, objectives) for i in running}
+    mip.y = pyo.Var([(i, s) for i in running for s in range(1, len(steps[i]))], domain=pyo.Binary)
+    mip.order = pyo.ConstraintList()
+    for i, s in mip.y:
+        if s > 1:
+            mip.order.add(mip.y[i, s] <= mip.y[i, s - 1])
+    used = sum(int(steps[i][s] - steps[i][s - 1]) * mip.y[i, s] for i, s in mip.y)
+    if len(mip.y):
+        mip.capacity = pyo.Constraint(expr=used <= instance.available - least * len(running))
+    terms: dict[str, tuple[Term, ...]] = {}
+    constant: dict[str, int] = {}
+    levels: dict[int, int] = {}
+    if "total_loss_reduction" in objectives:
+        value = {i: instance.weight[i] * instance.gain[i, least + steps[i]] for i in running}
+        constant["total_loss_reduction"] = sum(int(v[0]) for v in value.values())
+        gained = sum(int(value[i][s] - value[i][s - 1]) * mip.y[i, s] for i, s in mip.y)
+        terms["total_loss_reduction"] = (Term(1, gained),)
+    if "worst_loss" in objectives:
+        loss = {i: (instance.weight[i] * instance.loss[i, least + steps[i]]).tolist() for i in running}
+        constant["worst_loss"], expression, levels = _worst(mip, loss)
+        terms["worst_loss"] = (Term(1, expression),)
+
+    def decode(value_of: Callable[[Any], int]) -> Plan:
+        taken = dict.fromkeys(running, 0)
+        for i, s in mip.y:
+            if value_of(mip.y[i, s]):
+                taken[i] = max(taken[i], int(steps[i][s]))
+        return instance.plan(np.array([least + taken[i] for i in running], dtype=np.int64))
+
+    def encode(plan: Plan) -> list[tuple[Any, int]]:
+        values = [(mip.y[i, s], int(plan.cores[i] >= least + steps[i][s])) for i, s in mip.y]
+        worst = instance.evaluate(plan)["worst_loss"] if levels else 0
+        return values + [(mip.z[k], int(worst >= level)) for k, level in levels.items()]
+
+    return Formulation(mip, terms, decode, encode, constant)
+
+
+def _steps(instance: Instance, job: int, objectives: tuple[str, ...]) -> IntArray:
+    """0 and the numbers of cores beyond `least`, up to cap and room, at which what is asked for improves."""
+    room = instance.available - instance.least * len(instance.running)
+    stop = min(int(instance.most[job]), instance.least + room) + 1
+    improves = np.zeros(stop - instance.least - 1, dtype=bool)
+    if "total_loss_reduction" in objectives:
+        improves |= np.diff(instance.gain[job, instance.least : stop]) > 0
+    if "worst_loss" in objectives:
+        improves |= np.diff(instance.loss[job, instance.least : stop]) < 0
+    return np.concatenate([[0], np.flatnonzero(improves) + 1])
+
+
+def _worst(mip: Any, loss: dict[int, list[int]]) -> tuple[int, Any, dict[int, int]]:
+    """Constant, expression and levels v_k (by k >= 1) of the worst loss; `loss[i]` are job i's losses by steps."""
+    import pyomo.environ as pyo
+
+    least = max((values[-1] for values in loss.values()), default=0)
+    # Below the largest of the losses that no core can improve there is nothing to decide.
+    levels = sorted({least, *(v for values in loss.values() for v in values if v > least)})
+    rank = {level: k for k, level in enumerate(levels)}
+    mip.z = pyo.Var(range(1, len(levels)), domain=pyo.Binary)
+    mip.level = pyo.ConstraintList()
+    for k in range(2, len(levels)):
+        mip.level.add(mip.z[k] <= mip.z[k - 1])
+    for i, values in loss.items():
+        for s in range(1, len(values)):
+            if values[s - 1] > least and values[s] < values[s - 1]:
+                mip.level.add(mip.y[i, s] + mip.z[rank[values[s - 1]]] >= 1)
+    rise = sum((levels[k] - levels[k - 1]) * mip.z[k] for k in range(1, len(levels)))
+    return least, rise, {k: levels[k] for k in range(1, len(levels))}

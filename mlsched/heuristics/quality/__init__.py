@@ -1,0 +1,1 @@
+"""SLAQ's rules and those it is compared with."""

@@ -1,0 +1,30 @@
+"""Fair: equal shares of the cores, the baseline of the paper's evaluation (Section 6.1).
+
+Work-conserving: what a job cannot use (its cap) is shared out among the others. The cores that are left when nobody
+can get one more go to the jobs that arrived first. Weights are not looked at: the paper's baseline has none.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.registry import answerer
+from mlsched.instances.quality import Instance, Plan
+
+
+@answerer("fair", problem="quality", paper="SLAQ Section 6.1")
+def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
+    """Equal shares under the caps, nothing left idle."""
+    caps = instance.most[instance.running]
+    # The highest level that fits: every job gets it, or its cap.
+    low, high = instance.least, int(caps.max(initial=instance.least))
+    while low < high:
+        level = (low + high + 1) // 2
+        if int(np.minimum(caps, level).sum()) <= instance.available:
+            low = level
+        else:
+            high = level - 1
+    shares = np.minimum(caps, low)
+    more = np.flatnonzero(caps > low)[: max(0, instance.available - int(shares.sum()))]
+    shares[more] += 1
+    return instance.plan(shares)

@@ -1,0 +1,29 @@
+"""Quality (SLAQ): how many cores each training job gets in the coming epoch, by what its loss will gain from them.
+
+Paper: Zhang, Stafman, Or, Freedman, "SLAQ: Quality-Driven Scheduling for Distributed Machine Learning", SoCC 2017,
+Section 4.
+"""
+
+from mlsched.core.contract import Problem
+from mlsched.instances.quality.cases import cases, relaxations
+from mlsched.instances.quality.draw import draw
+from mlsched.instances.quality.generate import PRESETS, generate
+from mlsched.instances.quality.instance import Instance, Plan
+from mlsched.instances.quality.strategies import instances
+
+PROBLEM = Problem(
+    name="quality",
+    title="how many cores each training job gets in the coming epoch",
+    paper="SLAQ (Zhang et al., 2017)",
+    instance_type=Instance,
+    plan_type=Plan,
+    generate=generate,
+    presets=PRESETS,
+    strategy=instances,
+    cases=cases,
+    relaxations=relaxations,
+    default="dp",
+    draw=draw,
+)
+
+__all__ = ["PROBLEM", "Instance", "Plan", "generate", "instances"]

@@ -1,0 +1,35 @@
+"""What makes a quality instance hard: named special cases, and relaxations that tell which constraint binds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.instances.quality.instance import Instance, Plan
+
+
+def cases(instance: Instance, plan: Plan) -> dict[str, bool]:
+    """Named special cases of an instance and its optimal plan: true where they occur."""
+    running = instance.running
+    given, caps = plan.cores[running], instance.most[running]
+    steps = np.diff(instance.gain[running], axis=1)
+    return {
+        "a job is at its cap": bool((given == caps).any()),
+        "a job keeps its least": bool((given == instance.least).any()),
+        "a job waits": len(running) < len(instance.most),
+        "a gain is not concave": bool((np.diff(steps, axis=1) > 0).any()),
+        "a core brings nothing": bool((steps == 0).any()),
+        "no core to spare": instance.least * len(running) == instance.available,
+        "weights differ": bool((instance.weight != instance.weight[:1]).any()),
+        "all caps fit": bool(caps.sum() <= instance.available),
+    }
+
+
+def relaxations(instance: Instance) -> dict[str, Instance]:
+    """Constraint name -> the instance without it. The constraint binds where the optimum gets better without it."""
+    widest = instance.gain.shape[1] - 1
+    return {
+        "core caps": instance.replace(most=np.full_like(instance.most, widest)),
+        "reservation": instance.replace(reserved=0),
+        "least": instance.replace(least=0),
+        "capacity": instance.replace(cores=instance.cores + int(instance.most.sum())),
+    }

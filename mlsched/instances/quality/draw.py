@@ -1,0 +1,34 @@
+"""A picture of a quality plan: the cores of each job, and the loss that is predicted for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.instances.quality.instance import PPM, Instance, Plan
+
+#: How many jobs fit into one picture; those with the most cores come first.
+MOST_JOBS = 60
+
+
+def draw(instance: Instance, plan: Plan, axes: Any) -> None:
+    """Bars: cores a job, by decreasing predicted loss. Dots on the right-hand axis: that loss, 1 at a job's start."""
+    running = instance.running
+    loss = instance.loss[running, plan.cores[running]] / PPM
+    shown = running[np.argsort(-plan.cores[running], kind="stable")[:MOST_JOBS]]
+    order = shown[np.argsort(-instance.loss[shown, plan.cores[shown]], kind="stable")]
+    place = np.arange(len(order))
+    axes.bar(place, plan.cores[order], color="#00798c", label="cores")
+    axes.plot(place, instance.most[order], "_", color="#8fa3b8", label="cap")
+    axes.set(xlabel="job, by predicted loss", ylabel="cores", ylim=(0, 1.3 * max(1, int(plan.cores.max(initial=0)))),
+             title=f"{int(plan.cores.sum())} of {instance.available} cores, "
+                   f"mean predicted loss {loss.mean() if loss.size else 0.0:.2f}")  # fmt: skip
+    axes.set_xticks(place, [str(j) for j in order], rotation=90 if len(order) > 20 else 0)
+    right = axes.twinx()
+    right.plot(place, instance.loss[order, plan.cores[order]] / PPM, "o", color="#d1495b", label="predicted loss")
+    right.set(ylabel="predicted loss", ylim=(0, None))
+    handles, labels = (
+        a + b for a, b in zip(axes.get_legend_handles_labels(), right.get_legend_handles_labels(), strict=True)
+    )
+    axes.legend(handles, labels, loc="upper right", fontsize="small")

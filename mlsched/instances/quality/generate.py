@@ -1,0 +1,112 @@
+"""Random quality instances from known loss curves, with knobs for families, load, caps and what the floor loses.
+
+Amplitudes, speeds of convergence and costs of an iteration span what the paper's workload spans (Table 1: iterations
+of 10s of milliseconds to seconds on a share of 640 cores); the paper prints none of them, so they are documented
+assumptions. Presets are frozen: benchmarks and tests quote them by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from mlsched.core.contract import Preset
+from mlsched.core.curves import Family
+from mlsched.core.errors import InvalidInput
+from mlsched.core.params import one_of, within
+from mlsched.instances.quality.instance import Instance
+from mlsched.instances.quality.tables import Curves, Epoch, from_curves
+
+#: Core-seconds of one iteration: median and sigma of a lognormal distribution, cut to [SHORTEST, LONGEST].
+WORK, WORK_SIGMA, SHORTEST, LONGEST = 6.0, 1.0, 0.05, 120.0
+#: Iterations until the excess loss has halved: median and sigma of a lognormal distribution.
+HALVING, HALVING_SIGMA = 4.0, 0.7
+
+PRESETS: Mapping[str, Preset] = {
+    preset.name: preset
+    for preset in (
+        Preset("small", "brute force answers within 5 s", {"jobs": 4, "cores": 16, "cap": 12, "reserved_share": 0.1}),
+        Preset("floored", "only whole iterations count: unit greedy goes wrong", {"jobs": 40, "cores": 160}),
+        Preset("fluid", "parts of iterations count: nearly concave", {"jobs": 40, "cores": 160, "rounding": "fluid"}),
+        Preset("contended", "few cores to share out beyond one a job; caps, weights and a reservation",
+               {"jobs": 48, "cores": 80, "cap": 10, "reserved_share": 0.2, "important": 0.3, "speed": 2.0}),
+        Preset("paper", "the paper's testbed: 160 jobs, 640 cores, epochs of 3 s", {"jobs": 160, "cores": 640}),
+        Preset("large", "Fig. 10(c): 4,000 jobs, 16,000 cores, at most 64 cores a job",
+               {"jobs": 4000, "cores": 16000, "width": 64}),
+    )
+}  # fmt: skip
+
+
+def generate(
+    rng: np.random.Generator,
+    *,
+    jobs: int = 4,
+    cores: int = 16,
+    epoch: float = 3.0,
+    rounding: str = "floor",
+    sublinear: float = 0.6,
+    age: float = 1.5,
+    speed: float = 1.0,
+    cap: int = 0,
+    reserved_share: float = 0.0,
+    least: int = 1,
+    important: float = 0.0,
+    width: int = 0,
+) -> Instance:
+    """Draw an instance.
+
+    jobs, cores: how many. epoch: seconds. rounding: "floor" or "fluid" iterations. sublinear: share of jobs with a
+    1/(ak^2+bk+c)+d curve, the others mu^(k-b)+c. age: mean progress of the jobs in halvings of their excess loss.
+    speed: factor on the work of an iteration (2: iterations take half as long). cap: job caps are uniform in
+    least..cap, 0: none. reserved_share: share of the cores that non-ML jobs hold, rounded. least: fewest cores of a
+    job that runs. important: share of jobs of weight 2..5. width: most cores in the tables, 0: as many as a job can
+    get.
+    """
+    for name, value, low in (("jobs", jobs, 1), ("cores", cores, 1), ("cap", cap, 0), ("least", least, 0),
+                             ("width", width, 0)):  # fmt: skip
+        within(name, value, low)
+    for name, share in (("sublinear", sublinear), ("reserved_share", reserved_share), ("important", important)):
+        within(name, share, 0, 1)
+    within("epoch", epoch, 0.001, 86400)
+    within("age", age, 0, 1000)
+    within("speed", speed, 0, 1000, open_low=True)
+    one_of("rounding", rounding, ("floor", "fluid"))
+    for name, value in (("cap", cap), ("width", width)):
+        if value and value < least:
+            raise InvalidInput(f"{name} = {value}: must be 0 or at least {least} (least)")
+    curves, halving = draw_curves(rng, jobs, sublinear)
+    iteration = np.floor(halving * rng.exponential(age, jobs))
+    seconds = np.clip(rng.lognormal(np.log(WORK), WORK_SIGMA, jobs), SHORTEST, LONGEST) / speed
+    weight = np.where(rng.uniform(size=jobs) < important, rng.integers(2, 6, jobs), 1)
+    caps = rng.integers(least, cap + 1, jobs) if cap else None
+    return from_curves(
+        curves,
+        Epoch(
+            cores=cores, milliseconds=max(1, round(1000 * epoch)), rounding="floor" if rounding == "floor" else "fluid",
+            reserved=round(cores * reserved_share), least=least, width=width,
+        ),
+        iteration=iteration,
+        work=np.maximum(np.rint(1000 * seconds), 1).astype(np.int64),
+        weight=weight,
+        most=caps,
+    )  # fmt: skip
+
+
+def draw_curves(
+    rng: np.random.Generator, jobs: int, share: float
+) -> tuple[Curves, np.ndarray[tuple[int], np.dtype[np.float64]]]:
+    """`jobs` random curves, a `share` of them sublinear, and the iterations in which their excess loss first halves.
+
+    Excess loss at iteration 0: uniform in 0.2..3, above a final loss uniform in 0..0.5. Sublinear curves mix O(1/k)
+    and O(1/k^2) evenly; those with more than about 38 % of the latter (b^2 < ac) start concave: their gains are not.
+    """
+    excess, final, mix = rng.uniform(0.2, 3, jobs), rng.uniform(0, 0.5, jobs), rng.uniform(0, 1, jobs)
+    halving = np.maximum(rng.lognormal(np.log(HALVING), HALVING_SIGMA, jobs), 0.25)
+    first_order = rng.uniform(size=jobs) < share
+    mu = 0.5 ** (1 / halving)
+    # 1 / excess = c and a halving^2 + b halving = c; mu^(-b) = excess.
+    quadratic = np.stack([mix / excess / halving**2, (1 - mix) / excess / halving, 1 / excess, final], axis=1)
+    geometric = np.stack([mu, -np.log(excess) / np.log(mu), final, np.zeros(jobs)], axis=1)
+    families: list[Family] = ["sublinear" if slow else "superlinear" for slow in first_order.tolist()]
+    return Curves(families, np.where(first_order[:, None], quadratic, geometric)), halving

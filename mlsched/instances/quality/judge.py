@@ -1,0 +1,60 @@
+"""The judge of the quality problem, written from the statement alone.
+
+1. Every job gets a whole number of cores. A waiting job gets none.
+2. A job that runs gets at least `least` cores and at most its own cap `most`.
+3. All jobs together get no more than the cores that are not reserved: sum a_j <= cores - reserved.
+4. `total_loss_reduction` = sum over the jobs of weight * gain[j, a_j]; a waiting job gains gain[j, 0] = 0.
+5. `worst_loss` = the largest weight * loss[j, a_j] among the jobs that run; 0 when none runs.
+
+Plain loops over Python integers: shares no code with the models and rules it judges.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mlsched.core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from mlsched.instances.quality.instance import Instance, Plan
+
+
+def violations(instance: Instance, plan: Any) -> list[str]:
+    """Sentences that say what is wrong with `plan`; empty when it is feasible."""
+    if not isinstance(plan, instance.plan_type):
+        return [f"the answer is a {type(plan).__name__}: must be a {instance.plan_type.kind}"]
+    answer: Any = plan
+    given: list[int] = answer.cores.tolist()
+    jobs = len(instance.most)
+    if len(given) != jobs:
+        return [f"cores has {len(given)} entries: must have {jobs}, one for each job"]
+    found = []
+    for j, count in enumerate(given):
+        if int(instance.waiting[j]):
+            if count != 0:
+                found.append(f"job {j} waits and gets {count} cores: must get none")
+        elif count < instance.least:
+            found.append(f"job {j} gets {count} cores: the least is {instance.least}")
+        elif count > int(instance.most[j]):
+            found.append(f"job {j} gets {count} cores: its cap is {int(instance.most[j])}")
+    there = instance.cores - instance.reserved
+    if sum(given) > there:
+        found.append(f"the jobs get {sum(given)} cores: {there} are not reserved")
+    return found
+
+
+def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
+    """Objective name -> value. `plan` must be well-formed; whether it is feasible is `violations`' to say."""
+    given: list[int] = plan.cores.tolist()
+    jobs, widest = len(instance.most), instance.gain.shape[1] - 1
+    if len(given) != jobs:
+        raise InvalidInput(f"the plan cannot be evaluated: cores has {len(given)} entries, there are {jobs} jobs")
+    total = worst = 0
+    for j, count in enumerate(given):
+        if count > widest:
+            raise InvalidInput(f"the plan cannot be evaluated: job {j} gets {count} cores, tables end at {widest}")
+        weight = int(instance.weight[j])
+        total += weight * int(instance.gain[j, count])
+        if not int(instance.waiting[j]):
+            worst = max(worst, weight * int(instance.loss[j, count]))
+    return {"total_loss_reduction": total, "worst_loss": worst}

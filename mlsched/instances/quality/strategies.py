@@ -1,0 +1,59 @@
+"""A Hypothesis strategy of small quality instances: adversarial where the generator is realistic.
+
+Tables are drawn step by step from few numbers, so that ties, flat stretches, late jumps (nothing concave about them)
+and jobs with nothing to gain are common; gain and loss need not come from one curve.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mlsched.core.fields import IntArray, ints
+from mlsched.instances.quality.instance import Instance, waiting_in_arrival_order
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+
+def instances(*, jobs: int = 4, cores: int = 8) -> SearchStrategy[Instance]:
+    """Instances with at most so many jobs and cores (defaults: brute force takes milliseconds)."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def draw_instance(draw: DrawFn) -> Instance:
+        count = draw(st.integers(0, jobs), label="jobs")
+        total = draw(st.integers(0, cores), label="cores")
+        reserved = draw(st.integers(0, total)) if draw(st.booleans()) else 0
+        least = draw(st.sampled_from([0, 1, 1, 1, 2]))
+        width = draw(st.integers(least, max(least, total)), label="width")
+
+        def column(entries: SearchStrategy[int]) -> IntArray:
+            return ints(draw(st.lists(entries, min_size=count, max_size=count)))
+
+        def falls(entries: SearchStrategy[int]) -> IntArray:
+            drawn = draw(st.lists(entries, min_size=count * width, max_size=count * width))
+            return np.array(drawn, dtype=np.int64).reshape(count, width)
+
+        small = st.sampled_from([0, 0, 1, 2, 3, 5, 10])
+        start = np.zeros((count, 1), dtype=np.int64)
+        gain = np.hstack([start, np.cumsum(falls(small), axis=1)])
+        drop = np.hstack([start, np.cumsum(falls(small), axis=1)])
+        floor = column(st.sampled_from([0, 0, 3, 20]))
+        waiting = waiting_in_arrival_order(count, total - reserved, least)
+        if draw(st.sampled_from([False, False, True])):
+            waiting = np.maximum(waiting, column(st.integers(0, 1)))
+        return Instance(
+            cores=total,
+            gain=gain,
+            loss=(floor + drop[:, -1])[:, None] - drop,
+            weight=column(st.sampled_from([1, 1, 1, 0, 2, 3])),
+            most=column(st.integers(least, width)),
+            waiting=waiting,
+            reserved=reserved,
+            least=least,
+            predictor="adversarial",
+        )
+
+    return draw_instance()

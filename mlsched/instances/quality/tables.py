@@ -1,0 +1,237 @@
+"""From predicted losses to the integer tables of an instance: the one place where real quantities are rounded.
+
+Paper: SLAQ (Zhang et al., SoCC 2017). A job that has done k iterations does n(a) = a T / (c S) more in an epoch of T on
+a cores, when one iteration costs c S core-milliseconds (4.2.1); "floor" counts whole iterations only, "fluid" also the
+part of one. With f the job's loss:
+
+    gain[j, a] = floor(10^6 (f(k) - f(k + n(a))) / largest change of the loss in one iteration so far)         (4.1)
+    loss[j, a] = ceil(10^6 (f(k + n(a)) - final) / (first - final)), at least 0                                (6.2)
+
+Both are rounded against the job, so that no plan promises more than was predicted (what is within 1e-6 ppm of an
+integer is that integer: float64 noise must not cost a whole ppm); then `gain` is made non-decreasing
+in a and `loss` non-increasing (a running maximum and minimum), which for a decreasing f changes nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.curves import Family, FloatArray, sublinear, superlinear
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import EXACT, IntArray
+from mlsched.core.params import one_of
+from mlsched.instances.quality.instance import PPM, Instance, waiting_in_arrival_order
+
+Rounding = Literal["floor", "fluid"]
+#: Within so many ppm of an integer a number counts as that integer.
+NOISE = 1e-6
+#: (jobs x m) iterations -> (jobs x m) losses in the jobs' own units.
+LossAt = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Epoch:
+    """What is to be shared out for how long.
+
+    cores, reserved: C and what non-ML jobs hold of it. milliseconds: T. rounding: "floor" or "fluid" iterations.
+    least: fewest cores of a job that runs. width: largest number of cores in the tables; 0: what a single job could
+    get while every other one keeps `least`.
+    """
+
+    cores: int
+    milliseconds: int
+    rounding: Rounding = "floor"
+    reserved: int = 0
+    least: int = 1
+    width: int = 0
+
+    def __post_init__(self) -> None:
+        one_of("rounding", self.rounding, get_args(Rounding))
+        for name, value, low in (("cores", self.cores, 0), ("milliseconds", self.milliseconds, 1),
+                                 ("reserved", self.reserved, 0), ("least", self.least, 0),
+                                 ("width", self.width, 0)):  # fmt: skip
+            if value < low:
+                raise InvalidInput(f"{name} = {value}: must be at least {low}")
+        if self.reserved > self.cores:
+            raise InvalidInput(f"reserved = {self.reserved}: must be at most {self.cores} (cores)")
+
+    def iterations(self, work: IntArray, width: int) -> FloatArray:
+        """n(a), jobs x (width + 1): iterations done on a = 0..width cores when one costs `work` core-milliseconds."""
+        spent = np.arange(width + 1, dtype=np.int64) * self.milliseconds
+        if self.rounding == "floor":
+            return np.asarray(spent[None, :] // work[:, None], dtype=np.float64)
+        return np.asarray(spent[None, :] / work[:, None], dtype=np.float64)
+
+    def columns(self, running: int) -> int:
+        """The largest number of cores in the tables when so many jobs run."""
+        room = max(self.cores - self.reserved - self.least * max(running - 1, 0), self.least)
+        return min(self.width, room) if self.width else room
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Known loss curves, one a job.
+
+    families: "sublinear" or "superlinear". parameters: jobs x 4, a row a, b, c, d of a sublinear curve or mu, b, c and
+    anything of a superlinear one.
+    """
+
+    families: Sequence[Family]
+    parameters: FloatArray
+
+    def __post_init__(self) -> None:
+        if self.parameters.shape != (len(self.families), 4):
+            raise InvalidInput(f"parameters: has shape {self.parameters.shape}: must be ({len(self.families)}, 4)")
+        for j, family in enumerate(self.families):
+            if family == "unknown":
+                raise InvalidInput(f"families[{j}] = {family!r}: must be sublinear or superlinear for a known curve")
+
+    @functools.cached_property
+    def _sublinear(self) -> npt.NDArray[np.bool_]:
+        return np.array([family == "sublinear" for family in self.families], dtype=bool)
+
+    def loss_at(self, k: FloatArray) -> FloatArray:
+        """Losses at iterations `k`, (jobs,) or (jobs, m)."""
+        losses = np.empty(k.shape)
+        axes = (slice(None),) + (None,) * (k.ndim - 1)
+        for rows, curve in ((self._sublinear, sublinear), (~self._sublinear, superlinear)):
+            parts = self.parameters[rows].T[: 4 if curve is sublinear else 3]
+            losses[rows] = curve(k[rows], *(part[axes] for part in parts))
+        return losses
+
+    @functools.cached_property
+    def asymptote(self) -> FloatArray:
+        """The loss that each curve approaches: d, or c of a superlinear one."""
+        return np.where(self._sublinear, self.parameters[:, 3], self.parameters[:, 2])
+
+    def largest_change(self, iteration: FloatArray) -> FloatArray:
+        """The largest loss change in one iteration so far; of the first iteration for a job that has done none.
+
+        A decreasing curve falls fastest at its inflection, if it has one, else at 0: no other place need be looked at.
+        """
+        first = np.zeros(len(self.families))
+        a, b, c, _ = self.parameters.T
+        bent = self._sublinear & (a > 0) & (a * c > b * b)
+        # The root of the second derivative: 3 a^2 k^2 + 3 a b k + b^2 - a c = 0.
+        a, b, c = a[bent], b[bent], c[bent]
+        first[bent] = np.floor((np.sqrt(3 * (4 * a * c - b * b)) - 3 * b) / (6 * a))
+        last = np.maximum(np.floor(iteration) - 1, 0)
+        at = np.clip(first[:, None] + np.array([-1.0, 0.0, 1.0]), 0, last[:, None])
+        return np.asarray((self.loss_at(at) - self.loss_at(at + 1)).max(axis=1))
+
+
+def gain_table(losses: FloatArray, largest_change: FloatArray) -> IntArray:
+    """`gain` in ppm from losses with a = 0, 1, ... cores; 0 throughout where no change has been seen."""
+    seen = largest_change > 0
+    scale = np.where(seen, PPM, 0.0) / np.where(seen, largest_change, 1.0)
+    return np.maximum.accumulate(_integers("gain", np.floor((losses[:, :1] - losses) * scale[:, None] + NOISE)), axis=1)
+
+
+def loss_table(losses: FloatArray, first: FloatArray, final: FloatArray) -> IntArray:
+    """`loss` in ppm from losses with a = 0, 1, ... cores; 0 throughout for a job with nothing to gain."""
+    span = first - final
+    scale = np.where(span > 0, PPM, 0.0) / np.where(span > 0, span, 1.0)
+    return np.minimum.accumulate(_integers("loss", np.ceil((losses - final[:, None]) * scale[:, None] - NOISE)), axis=1)
+
+
+def _integers(name: str, values: FloatArray) -> IntArray:
+    wrong = ~(values <= EXACT)
+    if wrong.any():
+        j, a = (int(i) for i in np.argwhere(wrong)[0])
+        raise InvalidInput(f"{name}[{j}][{a}] = {values[j, a]}: must be at most 2^53; check the curve and its scale")
+    return np.maximum(values, 0).astype(np.int64)
+
+
+def from_predictions(
+    loss_at: LossAt,
+    epoch: Epoch,
+    *,
+    iteration: npt.ArrayLike,
+    work: npt.ArrayLike,
+    largest_change: npt.ArrayLike,
+    first: npt.ArrayLike,
+    final: npt.ArrayLike,
+    weight: npt.ArrayLike | None = None,
+    most: npt.ArrayLike | None = None,
+    waiting: npt.ArrayLike | None = None,
+    predictor: str = "given",
+) -> Instance:
+    """The instance of jobs whose losses `loss_at` predicts, in arrival order.
+
+    iteration: iterations each job has done. work: c S, core-milliseconds of one iteration, at least 1.
+    largest_change, first, final: scales of the two tables, in each job's unit of loss. weight: 1 by default.
+    most: core caps, none by default (cut to the width of the tables). waiting: by default, the jobs for which `least`
+    cores are no longer there.
+    """
+    costs = np.asarray(work)
+    jobs = len(costs)
+    if costs.dtype.kind not in "iu" or (costs < 1).any():
+        raise InvalidInput(f"work = {costs.tolist()!r:.60}: must be integers >= 1 (core-milliseconds an iteration)")
+    waits = waiting_in_arrival_order(jobs, epoch.cores - epoch.reserved, epoch.least)
+    if waiting is not None:
+        waits = np.asarray(waiting, dtype=np.int64)
+    width = epoch.columns(int((waits == 0).sum()))
+    start = np.asarray(iteration, dtype=np.float64)
+    losses = loss_at(start[:, None] + epoch.iterations(costs.astype(np.int64), width))
+    caps = np.full(jobs, width) if most is None else np.minimum(np.asarray(most, dtype=np.int64), width)
+    scales: list[Any] = [np.asarray(part, dtype=np.float64) for part in (largest_change, first, final)]
+    return Instance(
+        cores=epoch.cores, reserved=epoch.reserved, least=epoch.least,
+        gain=gain_table(losses, scales[0]), loss=loss_table(losses, scales[1], scales[2]),
+        weight=np.ones(jobs, dtype=np.int64) if weight is None else np.asarray(weight), most=caps, waiting=waits,
+        predictor=predictor,
+    )  # fmt: skip
+
+
+def from_curves(
+    curves: Curves, epoch: Epoch, *, iteration: npt.ArrayLike, work: npt.ArrayLike, **options: Any
+) -> Instance:
+    """The instance of jobs whose curves are known; `options` are those of `from_predictions`.
+
+    The scales follow from the curves: the largest change so far, the loss at iteration 0, the asymptote.
+    """
+    at = np.asarray(iteration, dtype=np.float64)
+    scales = {
+        "largest_change": curves.largest_change(at),
+        "first": curves.loss_at(np.zeros(len(at))),
+        "final": curves.asymptote,
+        "predictor": f"known curves, {epoch.rounding}",
+    }
+    return from_predictions(curves.loss_at, epoch, iteration=at, work=work, **{**scales, **options})
+
+
+def from_histories(
+    iterations: Sequence[npt.ArrayLike],
+    losses: Sequence[npt.ArrayLike],
+    families: Sequence[Family],
+    epoch: Epoch,
+    *,
+    work: npt.ArrayLike,
+    predict: Any = None,
+    **options: Any,
+) -> Instance:
+    """The instance of jobs of which only loss histories are known (4.2.2); `options` are those of `from_predictions`.
+
+    predict: a `core.predict.Predictor`; by default, one with its default settings. The final loss is predicted too. A
+    history of one loss has no change yet: its predicted first change stands in.
+    """
+    from mlsched.core.predict import Predictor
+
+    forecast = (Predictor() if predict is None else predict).fit(iterations, losses, families)
+    seen = np.array([np.abs(np.diff(np.asarray(h, dtype=np.float64))).max(initial=0.0) for h in losses])
+    next_change = forecast.reduction_at(forecast.last_iteration + 1)
+    scales = {
+        "largest_change": np.where(seen > 0, seen, next_change),
+        "first": np.array([np.asarray(h, dtype=np.float64)[0] for h in losses]),
+        "final": forecast.final_loss(),
+        "predictor": f"weighted fits, {epoch.rounding}",
+    }
+    return from_predictions(
+        forecast.loss_at, epoch, iteration=forecast.last_iteration, work=work, **{**scales, **options}
+    )
