@@ -1,0 +1,26 @@
+"""The SLAQ world: training jobs with loss curves on shared cores, its readings, and the check of a finished run."""
+
+from mlsched.simulation.quality import outcome, replay
+from mlsched.simulation.quality.options import Options
+from mlsched.simulation.quality.synthetic import SOURCES, from_trace
+from mlsched.simulation.quality.workload import Workload, never_start, overload
+from mlsched.simulation.quality.world import QualityWorld
+from mlsched.simulation.run import Simulation
+
+SIMULATION = Simulation(
+    problem="quality",
+    workload_type=Workload,
+    options_type=Options,
+    world=QualityWorld,
+    wake="interval:3",
+    jobs=outcome.jobs,
+    summary=outcome.summary,
+    series=outcome.series,
+    violations=replay.violations,
+    never_start=never_start,
+    overload=overload,
+    sources=SOURCES,
+    from_trace=from_trace,
+)
+
+__all__ = ["SIMULATION", "Options", "QualityWorld", "Workload"]

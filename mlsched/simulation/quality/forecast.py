@@ -1,0 +1,93 @@
+"""What the scheduler knows of the jobs: predicted losses from the reported ones, as the tables of an instance.
+
+The predictor sees the losses reported so far (at most its window of them) and never the curve behind them; only
+`information=oracle` reads the truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mlsched.core.curves import FAMILIES, FloatArray
+from mlsched.core.fields import IntArray
+from mlsched.core.fits import Fits, unfitted
+from mlsched.core.predict import Predictor, strawman
+from mlsched.core.window import Window
+from mlsched.instances.quality.instance import PPM
+from mlsched.instances.quality.tables import gain_table, loss_table
+from mlsched.simulation.quality.options import Options
+from mlsched.simulation.quality.workload import NANO, Workload
+
+#: What is still to come after the first iteration of a newcomer: as much as that brings (`Predictor` assumes the same
+#: of two losses).
+FIRST_SHARE = 0.5
+
+
+class Forecaster:
+    """Tables of any subset of a workload's jobs; keeps the last fits to start the next ones from."""
+
+    def __init__(self, workload: Workload, options: Options) -> None:
+        self.workload, self.options, self.predictor = workload, options, Predictor()
+        self._loss = workload.loss / NANO
+        changes = np.abs(np.diff(self._loss, axis=1, prepend=self._loss[:, :1]))
+        self._largest = np.maximum.accumulate(changes, axis=1)  # by iteration: the largest change up to it
+        self._fits: Fits = unfitted(len(workload.submit))
+
+    def tables(self, jobs: IntArray, served: IntArray, width: int) -> tuple[IntArray, IntArray]:
+        """`gain` and `loss` (ppm, jobs x (width + 1)) of `jobs` that have done `served` core-milliseconds each."""
+        work = self.workload.work[jobs]
+        seen = served // work
+        spent = served[:, None] + np.arange(width + 1) * (1000 * self.options.epoch)
+        if self.options.progress == "carry":
+            at = (spent // work[:, None]).astype(np.float64)
+        else:
+            at = spent / work[:, None]
+        first = self._loss[jobs, 0]
+        loss_at, final = self._predictions(jobs, seen)
+        oracle = self.options.information == "oracle"
+        losses, largest = loss_at(at), self._largest[jobs, np.maximum(seen, 1) if oracle else seen]
+        scale = first - final if self.options.normalise == "range" else largest
+        gain, loss = gain_table(losses, scale), loss_table(losses, first, final)
+        if self.options.newcomer == "unit" and not oracle:
+            new = np.flatnonzero(largest == 0)
+            begun = np.clip(at[new], 0, 1) - np.clip(at[new, :1], 0, 1)
+            unit = FIRST_SHARE if self.options.normalise == "range" else 1.0
+            gain[new] = np.floor(PPM * unit * begun)
+            loss[new] = np.ceil(PPM * (1 - FIRST_SHARE * np.clip(at[new], 0, 1)))
+        return gain, loss
+
+    def _predictions(self, jobs: IntArray, seen: IntArray) -> tuple[Callable[[FloatArray], FloatArray], FloatArray]:
+        """The predicted loss at any iterations, and the final one, in the jobs' units."""
+        if self.options.information == "oracle":
+            return lambda k: self._truth(jobs, k), self.workload.lowest[jobs] / NANO
+        window = self._window(jobs, seen)
+        names = [FAMILIES[f] for f in self.workload.family[jobs].tolist()]
+        forecast = self.predictor.fit_window(window, names, warm=self._fits.take(jobs))
+        self._keep(forecast.fits, jobs)
+        final = forecast.final_loss()
+        if self.options.predictor == "strawman":
+            return lambda k: strawman(window, k, nonnegative=True), final
+        return forecast.loss_at, final
+
+    def _window(self, jobs: IntArray, seen: IntArray) -> Window:
+        """The latest losses of each job, packed as `Window.pack` would."""
+        lengths = np.minimum(seen + 1, self.predictor.window)
+        height = int(lengths.max(initial=1))
+        row = np.arange(height)[:, None]
+        at = np.maximum(row + (seen - height + 1), seen - lengths + 1)
+        return Window(at.astype(np.float64), self._loss[jobs, at], lengths)
+
+    def _truth(self, jobs: IntArray, k: FloatArray) -> FloatArray:
+        last = self.workload.iterations[jobs][:, None]
+        low = np.minimum(k.astype(np.int64), last)
+        part = np.minimum(k, last) - low
+        rows = jobs[:, None]
+        return np.asarray((1 - part) * self._loss[rows, low] + part * self._loss[rows, np.minimum(low + 1, last)])
+
+    def _keep(self, fits: Fits, jobs: IntArray) -> None:
+        """Remember the fits of `jobs`; those of the others stay."""
+        place = np.full(len(self.workload.submit), -1)
+        place[jobs] = np.arange(len(jobs))
+        self._fits = fits.take(place)

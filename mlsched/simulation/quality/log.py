@@ -1,0 +1,30 @@
+"""What happened in a run, as the replay check and the metrics read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+
+COLUMNS = ("job", "start", "end", "cores", "served", "loss")
+
+
+class Log:
+    """One row for every stretch between two wakes in which a job held cores: [start, end) in s, how many cores, the
+    core-milliseconds of work done in all by the end, and the loss then (10^-9 of the job's unit).
+    """
+
+    def __init__(self, rows: list[tuple[int, ...]] | None = None) -> None:
+        self.rows: list[tuple[int, ...]] = rows or []
+
+    def columns(self) -> dict[str, IntArray]:
+        """Column name -> values, ordered by start, then job."""
+        table = np.array(self.rows, dtype=np.int64).reshape(len(self.rows), len(COLUMNS))
+        order = np.lexsort((table[:, 0], table[:, 1]))
+        return {name: table[order, c] for c, name in enumerate(COLUMNS)}
+
+    def to_json(self) -> dict[str, Any]:
+        """The columns as lists."""
+        return {name: values.tolist() for name, values in self.columns().items()}

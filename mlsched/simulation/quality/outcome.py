@@ -1,0 +1,169 @@
+"""What a quality run comes to: per-job columns, figures of merit (Section 6.2), and losses and cores over time."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.fields import IntArray
+from mlsched.simulation.metrics import percentiles
+from mlsched.simulation.quality.log import Log
+from mlsched.simulation.quality.workload import Workload
+
+Floats = npt.NDArray[np.float64]
+
+#: Loss reductions whose times the paper reports, percent.
+LEVELS = (90, 95)
+#: Groups of Fig. 8 and the largest rank (share of the active jobs, highest loss first) in each.
+GROUPS = {"high": 0.25, "medium": 0.5, "low": 1.0}
+
+
+def jobs(workload: Workload, log: Log) -> dict[str, Any]:
+    """Column name -> one value a job, times in s after its submission: start, time to 90 and 95 % of the loss
+    reduction, completion; loss_seconds (integral of its normalised loss over its stay); core_seconds held.
+    """
+    c, count = log.columns(), len(workload.submit)
+    start = np.full(count, np.nan)
+    start[c["job"][::-1]] = c["start"][::-1]
+    held = np.bincount(c["job"], weights=c["cores"] * (c["end"] - c["start"]), minlength=count)
+    completion = _when(workload, log, workload.total)
+    return {
+        "submit": workload.submit,
+        "start": start - workload.submit,
+        **{f"time_to_{level}_s": reached(workload, log, level / 100) for level in LEVELS},
+        "completion_s": completion,
+        "loss_seconds": _loss_seconds(workload, log, completion),
+        "core_seconds": held,
+    }
+
+
+def reached(workload: Workload, log: Log, share: float) -> Floats:
+    """Seconds from each job's submission to the first iteration that reports so much of its loss reduction."""
+    below = workload.normalised() <= 1 - share + 1e-12
+    needed = np.minimum(below.argmax(axis=1), workload.iterations)  # without a reduction to be had: 0 iterations
+    return _when(workload, log, needed * workload.work)
+
+
+def _when(workload: Workload, log: Log, served: IntArray) -> Floats:
+    """Seconds from submission until each job has done `served` core-milliseconds."""
+    c = log.columns()
+    order = np.argsort(c["job"], kind="stable")
+    job, start, after, cores = (c[name][order] for name in ("job", "start", "served", "cores"))
+    found = np.where(served == 0, 0.0, np.nan)
+    enough = np.flatnonzero((after >= served[job]) & (served[job] > 0))
+    first = enough[np.unique(job[enough], return_index=True)[1]]  # rows are in order of time
+    before = np.where((first > 0) & (job[first - 1] == job[first]), after[first - 1], 0)
+    done = start[first] + (served[job[first]] - before) / (1000.0 * cores[first])
+    found[job[first]] = done - workload.submit[job[first]]
+    return found
+
+
+@dataclasses.dataclass(frozen=True)
+class Course:
+    """A run between its wakes: m intervals, each of `seconds` from `time` on.
+
+    active: jobs x m, whether a job is there; loss: its normalised loss at the interval's start; cores: what it holds.
+    """
+
+    time: IntArray
+    seconds: IntArray
+    active: npt.NDArray[np.bool_]
+    loss: Floats
+    cores: IntArray
+
+    def average_loss(self) -> Floats:
+        """Mean normalised loss over the active jobs of each interval, NaN where there are none (Fig. 7(a))."""
+        count = self.active.sum(axis=0)
+        total = np.where(self.active, self.loss, 0.0).sum(axis=0)
+        mean: Any = np.divide(total, count, out=np.full(len(self.time), np.nan), where=count > 0)
+        return np.asarray(mean, dtype=np.float64)
+
+    def groups(self) -> dict[str, tuple[Floats, Floats]]:
+        """Fig. 8: group -> (share of the cores in use, share of the jobs) in each interval with at least 4 jobs.
+
+        Active jobs in order of falling loss: the first quarter, the second, the other half.
+        """
+        order = np.argsort(np.where(self.active, -self.loss, np.inf), axis=0, kind="stable")
+        rank = np.argsort(order, axis=0, kind="stable")
+        count, used = self.active.sum(axis=0), self.cores.sum(axis=0)
+        kept = (count >= 4) & (used > 0)
+        position = (rank + 0.5) / np.maximum(count, 1)
+        found, low = {}, 0.0
+        for name, high in GROUPS.items():
+            member = self.active & (position > low) & (position <= high)
+            cores = np.where(member, self.cores, 0).sum(axis=0)
+            found[name] = (cores[kept] / used[kept], member.sum(axis=0)[kept] / count[kept])
+            low = high
+        return found
+
+
+def course(workload: Workload, log: Log) -> Course:
+    """The run interval by interval; an interval begins where some job got cores, and where some job came or left."""
+    c = log.columns()
+    time = np.unique(np.concatenate([c["start"], c["end"], workload.submit]))
+    count = len(workload.submit)
+    seconds = np.diff(time)
+    time = time[:-1]
+    level = np.full((count, len(time) + 1), np.nan)
+    level[:, 0] = workload.normalised()[:, 0]
+    span = np.maximum(workload.loss[:, 0] - workload.lowest, 1)
+    level[c["job"], np.searchsorted(time, c["end"])] = (c["loss"] - workload.lowest[c["job"]]) / span[c["job"]]
+    held = np.where(np.isnan(level), 0, np.arange(len(time) + 1))
+    loss = np.take_along_axis(level, np.maximum.accumulate(held, axis=1), axis=1)[:, :-1]
+    leave = workload.submit + _when(workload, log, workload.total)
+    active = (time >= workload.submit[:, None]) & (time < leave[:, None])
+    cores = np.zeros((count, len(time) + 1), dtype=np.int64)
+    np.add.at(cores, (c["job"], np.searchsorted(time, c["start"])), c["cores"])
+    np.subtract.at(cores, (c["job"], np.searchsorted(time, c["end"])), c["cores"])
+    return Course(time, seconds, active, loss, np.cumsum(cores, axis=1)[:, :-1])
+
+
+def _loss_seconds(workload: Workload, log: Log, completion: Floats) -> Floats:
+    """Integral of each job's normalised loss from submission to completion, its loss taken at each interval's start."""
+    found = course(workload, log)
+    stay = np.clip((workload.submit + completion)[:, None] - found.time, 0, found.seconds)
+    return np.asarray(np.where(found.active, found.loss * stay, 0.0).sum(axis=1))
+
+
+def summary(workload: Workload, log: Log) -> dict[str, Any]:
+    """The paper's figures of merit, and those it leaves out.
+
+    average_loss: over the active jobs, averaged over the time in which there are any; summed_loss: their sum, averaged
+    likewise; loss_seconds: a job's integral. cores_by_loss: Fig. 8. Times in s, means over the jobs.
+    """
+    table, found = jobs(workload, log), course(workload, log)
+    busy = found.active.any(axis=0)
+    weights = found.seconds[busy]
+    totals = np.where(found.active, found.loss, 0.0).sum(axis=0)[busy]
+    held = float(table["core_seconds"].sum())
+    end = float((workload.submit + table["completion_s"]).max(initial=0))
+    averages = {name: float(np.nanmean(table[name])) if len(workload.submit) else 0.0
+                for name in ("time_to_90_s", "time_to_95_s", "completion_s", "loss_seconds")}  # fmt: skip
+    return {
+        "jobs": len(workload.submit),
+        "average_loss": float(np.average(found.average_loss()[busy], weights=weights)) if busy.any() else None,
+        "summed_loss": float(np.average(totals, weights=weights)) if busy.any() else None,
+        **averages,
+        "time_to_90_percentiles_s": percentiles(table["time_to_90_s"]),
+        "completion_percentiles_s": percentiles(table["completion_s"]),
+        "cores_by_loss": {name: _mean(shares) for name, (shares, _) in found.groups().items()},
+        "active_jobs": float(np.average(found.active.sum(axis=0)[busy], weights=weights)) if busy.any() else 0.0,
+        "core_seconds": held,
+        "utilisation": held / (workload.cores * end) if end else 0.0,
+        "makespan_s": end,
+    }
+
+
+def _mean(values: Floats) -> float | None:
+    return float(values.mean()) if values.size else None
+
+
+def series(workload: Workload, log: Log) -> dict[str, Any]:
+    """Samples for plots of distributions."""
+    table = jobs(workload, log)
+    return {f"time to {level} % loss reduction": table[f"time_to_{level}_s"] for level in LEVELS} | {
+        "completion time": table["completion_s"]
+    }

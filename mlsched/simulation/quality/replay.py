@@ -1,0 +1,141 @@
+"""An independent check of a finished quality run, from the workload, the options and the log alone.
+
+1. Every row names a job and a stretch of time; no job holds two stretches at once, none before its submission.
+2. At the start of every stretch, all cores held, those of non-ML jobs included, are within the cluster's.
+3. Every stretch keeps its job's cap. Jobs run in arrival order: those for which `least` cores are there hold at least
+   so many, the others none.
+4. Work is conserved: what a job has done grows by cores x time in each stretch, up to all of its iterations, which it
+   reaches in its last stretch and in no earlier one.
+5. The loss at the end of a stretch is the true curve's at the iterations done.
+6. Stretches start at wakes; where the clock ticks only, they end at the next tick.
+
+Shares no code with the world; plain Python integers and fractions.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from fractions import Fraction
+
+from mlsched.simulation.quality.log import Log
+from mlsched.simulation.quality.options import Options
+from mlsched.simulation.quality.workload import Workload
+from mlsched.simulation.wake import Wake
+
+#: Sentences kept per kind of violation; the rest is counted.
+SHOWN = 5
+#: The world computes the loss between two iterations in floats: so far may it be off, of the loss in question.
+ROUNDING = Fraction(1, 10**12)
+
+Row = tuple[int, ...]
+
+
+class _Findings:
+    def __init__(self) -> None:
+        self.kinds: dict[str, list[str]] = defaultdict(list)
+
+    def add(self, kind: str, sentence: str) -> None:
+        self.kinds[kind].append(sentence)
+
+    def sentences(self) -> list[str]:
+        found = []
+        for kind, sentences in self.kinds.items():
+            found += [f"{kind}: {s}" for s in sentences[:SHOWN]]
+            if len(sentences) > SHOWN:
+                found.append(f"{kind}: {len(sentences) - SHOWN} more")
+        return found
+
+
+def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
+    """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
+    found = _Findings()
+    rows: dict[int, list[Row]] = defaultdict(list)
+    for row in sorted(log.rows, key=lambda row: (row[1], row[0])):
+        if 0 <= row[0] < len(workload.submit) and row[1] < row[2] and row[3] > 0:
+            rows[row[0]].append(row)
+        else:
+            found.add("log", f"the row {tuple(row)} names no job, or no stretch of time, or no core")
+    for job in range(len(workload.submit)):
+        _check_job(workload, options, job, rows[job], found)
+    if wake.interval and not wake.events:
+        for row in (row for each in rows.values() for row in each):
+            if row[1] % wake.interval or row[2] != row[1] + wake.interval:
+                found.add("wake", f"job {row[0]} holds cores from {row[1]} to {row[2]} s: not from tick to tick")
+    _check_sharing(workload, options, rows, found)
+    return found.sentences()
+
+
+def _check_job(workload: Workload, options: Options, job: int, rows: list[Row], found: _Findings) -> None:
+    work, cap = int(workload.work[job]), int(workload.most[job])
+    total, before, until = work * int(workload.iterations[job]), 0, int(workload.submit[job])
+    for _, start, end, cores, served, loss in rows:
+        if start < int(workload.submit[job]):
+            found.add("arrival", f"job {job} holds cores at {start} s, before its submission at {until} s")
+        elif start < until:
+            found.add("two places", f"job {job} holds cores at {start} s twice")
+        if cores > cap:
+            found.add("cap", f"job {job} holds {cores} cores, its cap is {cap}")
+        if before >= total:
+            found.add("lost job", f"job {job} holds cores at {start} s, after its last iteration")
+        expected = min(before + cores * (end - start) * 1000, total)
+        if served != expected:
+            found.add("work", f"job {job} has done {served} core-ms at {end} s: {expected} follow from its cores")
+        if not _is_loss(workload, options, job, served, loss):
+            found.add("loss", f"job {job} reports {loss} at {end} s, which is not its curve after {served} core-ms")
+        before, until = served, end
+    if before != total:
+        found.add("lost job", f"job {job} has done {before} of its {total} core-ms")
+
+
+def _is_loss(workload: Workload, options: Options, job: int, served: int, loss: int) -> bool:
+    """Whether `loss` is the true one after `served` core-milliseconds."""
+    whole, rest = divmod(served, int(workload.work[job]))
+    if not 0 <= whole <= int(workload.iterations[job]):
+        return False
+    here = int(workload.loss[job, whole])
+    if options.progress == "carry" or rest == 0:
+        return loss == here
+    there = int(workload.loss[job, whole + 1])
+    exact = here + Fraction(rest, int(workload.work[job])) * (there - here)
+    return abs(exact - loss) <= Fraction(1, 2) + ROUNDING * (abs(here) + abs(there))
+
+
+def _check_sharing(workload: Workload, options: Options, rows: dict[int, list[Row]], found: _Findings) -> None:
+    """Capacity, least and arrival order at the start of every stretch."""
+    everything = [row for each in rows.values() for row in each]
+    gone = {
+        job: row[2]
+        for job, each in rows.items()
+        for row in each
+        if row[4] >= int(workload.work[job]) * int(workload.iterations[job])
+    }
+    times = sorted({row[1] for row in everything})
+    starts: list[dict[int, int]] = [{} for _ in times]
+    for job, start, end, cores, _, _ in everything:
+        for held in starts[bisect_left(times, start) : bisect_left(times, end)]:
+            held[job] = held.get(job, 0) + cores
+    submit = workload.submit.tolist()
+    for time, held in zip(times, starts, strict=True):
+        active = [j for j, s in enumerate(submit) if s <= time < gone.get(j, time + 1)]
+        available = workload.cores - _others(workload, options, time, len(active))
+        if sum(held.values()) > available:
+            found.add("capacity", f"{sum(held.values())} cores are held at {time} s: there are {available}")
+        if options.least:
+            allowed = available // options.least
+            for place, j in enumerate(active):
+                if place < allowed and held.get(j, 0) < options.least:
+                    found.add("least", f"job {j} holds {held.get(j, 0)} cores at {time} s: it may run")
+                elif place >= allowed and held.get(j, 0):
+                    found.add("order", f"job {j} holds cores at {time} s: earlier jobs leave none for it")
+
+
+def _others(workload: Workload, options: Options, time: int, active: int) -> int:
+    """Cores of the non-ML jobs that are there at `time`."""
+    jobs = zip(workload.other_submit.tolist(), workload.other_seconds.tolist(), workload.other_cores.tolist(),
+               strict=True)  # fmt: skip
+    asked: list[int] = [cores for submit, seconds, cores in jobs if submit <= time < submit + seconds]
+    if options.others == "fair" and asked:
+        share = workload.cores // (len(asked) + active)
+        asked = [min(cores, share) for cores in asked]
+    return min(sum(asked), workload.cores)

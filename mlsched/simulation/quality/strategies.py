@@ -1,0 +1,67 @@
+"""Hypothesis strategies of small quality workloads and of the world's options.
+
+Few distinct numbers, so that bursts, full clusters, jobs that wait, flat and rising losses and iterations that just
+fill an epoch are common.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlsched.core.fields import UNLIMITED, IntArray, ints
+from mlsched.simulation.quality.workload import NANO, Workload
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+
+def workloads(*, jobs: int = 6, cores: int = 8, iterations: int = 6) -> SearchStrategy[Workload]:
+    """Workloads of at most so many jobs, cores and iterations a job, every cap at least 2."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def draw_workload(draw: DrawFn) -> Workload:
+        count = draw(st.integers(1, jobs), label="jobs")
+        others = draw(st.sampled_from([0, 0, 1, 2]), label="others")
+
+        def column(entries: SearchStrategy[int], length: int = count) -> IntArray:
+            return ints(draw(st.lists(entries, min_size=length, max_size=length)))
+
+        falls = column(st.sampled_from([0, 0, 1, 2, 5, 50, -1]), count * iterations).reshape(count, iterations)
+        first = column(st.sampled_from([0, 10, 1000]))
+        return Workload(
+            cores=draw(st.integers(2, cores), label="cores"),
+            submit=np.sort(column(st.sampled_from([0, 0, 1, 3, 5, 20]))),
+            work=column(st.sampled_from([1, 700, 1000, 3000, 9000])),
+            iterations=column(st.integers(1, iterations)),
+            loss=(first[:, None] - np.hstack([np.zeros((count, 1), dtype=np.int64), np.cumsum(falls, axis=1)])) * NANO,
+            family=column(st.integers(0, 2)),
+            weight=column(st.sampled_from([1, 1, 0, 3])),
+            most=column(st.sampled_from([2, 3, UNLIMITED])),
+            other_submit=np.sort(column(st.sampled_from([0, 2, 9]), others)),
+            other_seconds=column(st.sampled_from([1, 6, 10]), others),
+            other_cores=column(st.sampled_from([0, 1, 3, 20]), others),
+        )
+
+    return draw_workload()
+
+
+def options() -> SearchStrategy[dict[str, Any]]:
+    """Readings of the world, every field drawn. Every job that may run gets a core, so that every run ends."""
+    from hypothesis import strategies as st
+
+    return st.fixed_dictionaries(
+        {
+            "epoch": st.sampled_from([1, 3, 10]),
+            "progress": st.sampled_from(["fluid", "carry"]),
+            "normalise": st.sampled_from(["change", "range"]),
+            "newcomer": st.sampled_from(["unit", "flat"]),
+            "information": st.sampled_from(["observed", "oracle"]),
+            "predictor": st.sampled_from(["fit", "strawman"]),
+            "least": st.sampled_from([1, 1, 2]),
+            "spare": st.sampled_from(["idle", "share"]),
+            "others": st.sampled_from(["reservation", "fair"]),
+        }
+    )

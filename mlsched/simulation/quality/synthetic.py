@@ -1,0 +1,195 @@
+"""Where quality workloads come from: Table 1's algorithms, recorded learning curves, or the jobs of a trace.
+
+Arrivals are Poisson (Section 6.2.1), rounded down to whole seconds, the first at 0. The paper prints neither what an
+iteration costs nor how loaded its cluster was: `load` sets both, as expected core-seconds of a job over those that the
+cluster has between two arrivals. All readings of one seed draw the same jobs; only their scale differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.curves import FAMILIES
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.core.params import one_of, within
+from mlsched.instances.quality.histories import History, synthetic_mix
+from mlsched.instances.quality.histories import recorded as recorded_history
+from mlsched.instances.quality.table1 import TABLE_1
+from mlsched.instances.traces import Trace, algoperf, pollux
+from mlsched.simulation.quality.workload import NANO, Workload
+
+#: The testbed of Section 6.1: 20 machines of 32 cores.
+PAPER_CORES = 640
+#: Core-seconds of an iteration, mean over Table 1 and the jobs' lognormal spread (sigma 0.3).
+MEAN_CORE_SECONDS = float(np.mean([row.core_seconds for row in TABLE_1]) * np.exp(0.3**2 / 2))
+
+
+def table1(
+    *,
+    jobs: int = 160,
+    seed: int = 0,
+    cores: int = PAPER_CORES,
+    mean_arrival: float = 15.0,
+    load: float = 0.8,
+    iterations: int = 100,
+    threshold: float = 0.0,
+    cap: int = 0,
+    noise: float = 0.01,
+    important: float = 0.0,
+    others: int = 0,
+) -> Workload:
+    """The paper's workload (Section 6.2.1): jobs of Table 1's algorithms, drawn evenly, with Poisson arrivals.
+
+    mean_arrival: seconds between two arrivals. load: offered load. iterations: where a job is converged; threshold:
+    it is converged earlier, after the first change of loss below so much of its largest one (Fig. 1: 0.0001), 0: never.
+    cap: most cores of a job, 0: none. noise: fluctuation of a loss over what is left of it. important: share of jobs
+    of weight 2..5. others: so many non-ML jobs, each asking for a tenth of the cores for ten arrivals' time.
+    """
+    for name, value in (("jobs", jobs), ("cores", cores), ("iterations", iterations)):
+        within(name, value, 1)
+    within("important", important, 0, 1)
+    within("others", others, 0)
+    rng = np.random.default_rng([seed, jobs])
+    histories = synthetic_mix(jobs, rng, iterations=iterations, noise=noise)
+    submit = _poisson(rng, jobs, mean_arrival)
+    weight = np.where(rng.uniform(size=jobs) < important, rng.integers(2, 6, jobs), 1)
+    expected = MEAN_CORE_SECONDS * iterations
+    come = np.sort(rng.uniform(0, max(1.0, jobs * mean_arrival), others)).astype(np.int64)
+    made = _workload(
+        histories, submit, cores=cores, factor=_factor(load, cores, mean_arrival, expected), threshold=threshold,
+        cap=cap, weight=weight,
+        source=f"synthetic:table1 jobs={jobs} seed={seed} cores={cores} mean_arrival={mean_arrival:g} load={load:g} "
+        f"iterations={iterations} threshold={threshold:g} cap={cap} noise={noise:g} important={important:g} "
+        f"others={others}",
+    )  # fmt: skip
+    return made.replace(
+        other_submit=come,
+        other_seconds=np.full(others, max(1, round(10 * mean_arrival))),
+        other_cores=np.full(others, -(-cores // 10)),
+    )
+
+
+def recorded(
+    *,
+    path: str = "",
+    layout: str = "algoperf",
+    jobs: int = 160,
+    seed: int = 0,
+    cores: int = PAPER_CORES,
+    mean_arrival: float = 15.0,
+    load: float = 0.8,
+    iterations: int = 100,
+    cap: int = 0,
+) -> Workload:
+    """Jobs that train as recorded curves did, drawn evenly from the file `path`, with Poisson arrivals.
+
+    layout: "algoperf" or "pollux" (`instances.traces`). Every curve is resampled to so many iterations of equal cost:
+    the records do not say what an iteration costs on a core. Curves whose loss never falls are left out.
+    """
+    one_of("layout", layout, ("algoperf", "pollux"))
+    for name, value in (("jobs", jobs), ("cores", cores), ("iterations", iterations)):
+        within(name, value, 1)
+    curves = algoperf.read_curves(path) if layout == "algoperf" else pollux.read_curves(path)
+    pool = [recorded_history(curve, iterations=iterations) for curve in curves if len(curve) > 1]
+    pool = [history for history in pool if history.losses.min() < history.losses[0]]
+    if not pool:
+        raise InvalidInput(f"path = {path!r}: holds no curve whose loss falls")
+    rng = np.random.default_rng([seed, jobs])
+    chosen = [pool[i] for i in rng.integers(len(pool), size=jobs)]
+    return _workload(
+        chosen, _poisson(rng, jobs, mean_arrival), cores=cores, cap=cap,
+        factor=_factor(load, cores, mean_arrival, iterations),
+        source=f"synthetic:recorded layout={layout} curves={len(pool)} jobs={jobs} seed={seed} cores={cores} "
+        f"mean_arrival={mean_arrival:g} load={load:g} iterations={iterations} cap={cap}",
+    )  # fmt: skip
+
+
+#: Name -> maker of a workload.
+SOURCES: Mapping[str, Callable[..., Workload]] = {"table1": table1, "recorded": recorded}
+
+
+def from_trace(
+    trace: Trace,
+    nodes: IntArray | None,
+    *,
+    seed: int = 0,
+    cores: int = 0,
+    arrivals: float = 1.0,
+    iterations: int = 100,
+    noise: float = 0.01,
+    capped: bool = True,
+) -> Workload:
+    """A trace's jobs as training jobs, a "core" being a GPU: no trace holds losses, so they are drawn from Table 1.
+
+    A job's GPUs (at least one) x duration become the work of its iterations. capped: it can use no more GPUs than it
+    had. cores: GPUs of the cluster; 0: those of `nodes`, or else what the jobs need at a load of 1. arrivals: factor on
+    the arrival rate.
+    """
+    within("cores", cores, 0)
+    within("arrivals", arrivals, 0, open_low=True)
+    rng = np.random.default_rng([seed, len(trace.submit)])
+    histories = synthetic_mix(len(trace.submit), rng, iterations=iterations, noise=noise)
+    gpus = np.maximum(-(-trace.gpus_milli // 1000), 1)
+    submit = np.floor((trace.submit - trace.submit[:1]) / arrivals).astype(np.int64)
+    if not cores:
+        total = int(nodes[:, -1].sum()) // 1000 if nodes is not None else 0
+        span = max(1, int(submit.max(initial=1)))
+        cores = total or max(int(gpus.max(initial=1)), round(float((gpus * trace.duration_ms).sum()) / 1000 / span))
+    made = _workload(
+        histories, submit, cores=cores, factor=1.0,
+        source=f"{trace.source}; a core is a GPU; loss curves drawn from Table 1 (seed {seed}); "
+        f"arrival rate x {arrivals:g}",
+    )  # fmt: skip
+    return made.replace(
+        work=np.maximum(np.rint(gpus * trace.duration_ms / iterations), 1).astype(np.int64),
+        most=gpus if capped else made.most,
+    )
+
+
+def _poisson(rng: np.random.Generator, jobs: int, mean: float) -> IntArray:
+    """Submission times, s, the first 0."""
+    within("mean_arrival", mean, 0)
+    gaps = rng.exponential(1.0, jobs) * mean
+    gaps[:1] = 0
+    return np.floor(np.cumsum(gaps)).astype(np.int64)
+
+
+def _factor(load: float, cores: int, mean_arrival: float, expected: float) -> float:
+    """On core-seconds: what makes `expected` core-seconds a job this load; without arrivals over time, no change."""
+    within("load", load, 0, open_low=True)
+    return load * cores * mean_arrival / expected if mean_arrival else 1.0
+
+
+def _workload(
+    histories: Sequence[History], submit: IntArray, *, cores: int, factor: float, source: str, threshold: float = 0.0,
+    cap: int = 0, weight: IntArray | None = None,
+) -> Workload:  # fmt: skip
+    """Histories with losses after iterations 0, 1, ... as jobs."""
+    within("threshold", threshold, 0, 1)
+    within("cap", cap, 0)
+    jobs, none = len(histories), np.zeros(0, dtype=np.int64)
+    losses = np.stack([h.losses for h in histories])
+    fields: dict[str, Any] = {"other_submit": none, "other_seconds": none, "other_cores": none}
+    return Workload(
+        cores=cores,
+        submit=submit,
+        work=np.maximum(np.rint([1000 * factor * h.core_seconds for h in histories]), 1).astype(np.int64),
+        iterations=_converged(losses, threshold),
+        loss=np.rint(losses * NANO).astype(np.int64),
+        family=np.array([FAMILIES.index(h.family) for h in histories]),
+        weight=np.ones(jobs, dtype=np.int64) if weight is None else weight,
+        most=np.full(jobs, cap or UNLIMITED),
+        source=source,
+        **fields,
+    )
+
+
+def _converged(losses: np.ndarray[Any, np.dtype[np.float64]], threshold: float) -> IntArray:
+    """The first iteration whose change of loss is below `threshold` of the largest so far; else the last."""
+    changes = np.abs(np.diff(losses, axis=1))
+    small = changes < threshold * np.maximum.accumulate(changes, axis=1)
+    return np.asarray(np.where(small.any(axis=1), small.argmax(axis=1) + 1, changes.shape[1]))

@@ -1,0 +1,104 @@
+"""Training jobs with their true loss curves, and the cores they share with other jobs."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, text
+from mlsched.core.record import Record
+
+#: Parts of a job's own unit of loss in `Workload.loss`.
+NANO = 10**9
+#: Offered loads up to here are not worth a warning.
+FULL_LOAD = 1.05
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Workload(Record):
+    """Jobs in arrival order on `cores` cores (SLAQ Section 6.1).
+
+    A job is done after so many `iterations`: the maker of the workload decides what "converged" is (Section 6.2.1: the
+    100th iteration). `loss[j, k]` is what the job reports after k iterations, whatever cores it ran on (footnote 4);
+    columns beyond its last iteration are not read. Non-ML jobs hold cores for a fixed time from their submission on.
+    """
+
+    kind: ClassVar[str] = "quality.workload"
+    problem: ClassVar[str] = "quality"
+
+    cores: int = integer(low=1, high=UNLIMITED, doc="C: cores of the cluster")
+    submit: IntArray = array("jobs", doc="submission time, s, never falling")
+    work: IntArray = array("jobs", low=1, doc="c S: core-milliseconds of one iteration")
+    iterations: IntArray = array("jobs", low=1, doc="iterations until the job is done")
+    loss: IntArray = array("jobs", "points", low=-EXACT, doc="loss after 0, 1, ... iterations, 10^-9 of the job's unit")
+    family: IntArray = array("jobs", high=2, doc="declared curve: 0 sublinear, 1 superlinear, 2 unknown")
+    weight: IntArray = array("jobs", high=10**6, doc="importance, 1: ordinary")
+    most: IntArray = array("jobs", low=1, high=UNLIMITED, doc="most cores the job can use")
+    other_submit: IntArray = array("others", doc="when each non-ML job comes, s")
+    other_seconds: IntArray = array("others", low=1, doc="how long it stays, s")
+    other_cores: IntArray = array("others", high=UNLIMITED, doc="cores it asks for")
+    source: str = text(default="", doc="where the jobs come from and under which readings")
+
+    def check(self) -> None:
+        falling = np.flatnonzero(np.diff(self.submit) < 0)
+        if falling.size:
+            j = int(falling[0]) + 1
+            raise InvalidInput(
+                f"submit[{j}] = {self.submit[j]}: must not be before submit[{j - 1}] = {self.submit[j - 1]}"
+            )
+        last = self.loss.shape[1] - 1
+        for j, (count, work) in enumerate(zip(self.iterations.tolist(), self.work.tolist(), strict=True)):
+            if count > last:
+                raise InvalidInput(f"iterations[{j}] = {count}: loss has entries for {last} iterations only")
+            if count * work > EXACT:
+                raise InvalidInput(f"work[{j}] = {work}: times {count} iterations must stay below 2^53")
+
+    @functools.cached_property
+    def total(self) -> IntArray:
+        """Core-milliseconds of each whole job."""
+        return self.work * self.iterations
+
+    @functools.cached_property
+    def lowest(self) -> IntArray:
+        """Lowest loss of each job up to its last iteration: the final loss of the normalisation (6.2)."""
+        beyond = np.arange(self.loss.shape[1]) > self.iterations[:, None]
+        return np.asarray(np.where(beyond, EXACT, self.loss).min(axis=1, initial=EXACT))
+
+    def normalised(self) -> npt.NDArray[np.float64]:
+        """True losses, jobs x points: 1 before the first iteration, 0 at the lowest; 0 where nothing can be gained."""
+        span = self.loss[:, 0] - self.lowest
+        above = self.loss - self.lowest[:, None]
+        scaled: Any = np.divide(above, span[:, None], out=np.zeros(above.shape), where=span[:, None] > 0)
+        return np.asarray(scaled, dtype=np.float64)
+
+    @property
+    def cluster(self) -> str:
+        """The cluster in words."""
+        return f"{self.cores} cores"
+
+
+def never_start(workload: Workload) -> list[str]:
+    """Why some jobs can never start: every job can use one core, and non-ML jobs end, so there is no reason."""
+    return []
+
+
+def overload(workload: Workload) -> list[str]:
+    """Whether more work arrives than the cores can do while jobs arrive, with the numbers."""
+    load = offered_load(workload)
+    if len(workload.submit) < 2 or load <= FULL_LOAD:
+        return []
+    return [f"the offered load is {load:.2f} times the cluster's capacity: the queue grows while jobs arrive"]
+
+
+def offered_load(workload: Workload) -> float:
+    """Core-seconds of all jobs but the last over those that there are until it arrives; infinite for a burst."""
+    if len(workload.submit) < 2:
+        return 0.0
+    span = int(workload.submit[-1] - workload.submit[0])
+    asked = float(workload.total[:-1].sum()) / 1000 + float((workload.other_cores * workload.other_seconds).sum())
+    return asked / (workload.cores * span) if span else float("inf")

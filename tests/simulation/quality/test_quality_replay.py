@@ -1,0 +1,172 @@
+"""The replay check: one injected fault a kind, and small random faults against a second-by-second recount."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mlsched import api
+from mlsched.core.fields import UNLIMITED
+from mlsched.simulation.quality import Options, Workload
+from mlsched.simulation.quality.log import Log
+from mlsched.simulation.quality.replay import SHOWN, violations
+from mlsched.simulation.quality.strategies import options, workloads
+from mlsched.simulation.wake import Wake
+
+N = 10**9
+TICKS, EVENTS = Wake(False, 3), Wake(True, 0)
+#: 4 cores; jobs of two iterations of 12 core-s; a non-ML job holds one core from 9 s on.
+LOAD = Workload(
+    cores=4, submit=[0, 3, 3], work=[12000] * 3, iterations=[2] * 3, loss=[[9 * N, 5 * N, 1 * N, 0]] * 3,
+    family=[0] * 3, weight=[1] * 3, most=[UNLIMITED, 3, UNLIMITED], other_submit=[9], other_seconds=[90],
+    other_cores=[1],
+)  # fmt: skip
+A1, A2, A3 = (0, 0, 3, 4, 12000, 5 * N), (0, 3, 6, 2, 18000, 3 * N), (0, 6, 9, 2, 24000, 1 * N)
+B1, B2, B3 = (1, 3, 6, 1, 3000, 8 * N), (1, 6, 9, 1, 6000, 7 * N), (1, 9, 12, 2, 12000, 5 * N)
+B4, B5 = (1, 12, 15, 2, 18000, 3 * N), (1, 15, 18, 2, 24000, 1 * N)
+C1, C2 = (2, 3, 6, 1, 3000, 8 * N), (2, 6, 9, 1, 6000, 7 * N)
+C3, C4, C5 = (2, 9, 12, 1, 9000, 6 * N), (2, 12, 15, 1, 12000, 5 * N), (2, 15, 18, 1, 15000, 4 * N)
+C6 = (2, 18, 21, 3, 24000, 1 * N)
+SOUND = (A1, A2, A3, B1, B2, B3, B4, B5, C1, C2, C3, C4, C5, C6)
+
+
+def check(remove=(), add=(), wake=TICKS, load=LOAD, **readings) -> list[str]:
+    rows = [row for row in SOUND if row not in remove]
+    assert len(rows) == len(SOUND) - len(remove)
+    return violations(load, Options(**readings), wake, Log(rows + list(add)))
+
+
+def kinds(sentences: list[str]) -> set[str]:
+    return {sentence.partition(":")[0] for sentence in sentences}
+
+
+def test_a_sound_log_passes():
+    assert check() == []
+    assert check(wake=EVENTS) == []
+    assert check(load=LOAD.replace(other_cores=[0])) == []
+
+
+def changed(row, **fields):
+    names = ("job", "start", "end", "cores", "served", "loss")
+    return tuple(fields.get(name, value) for name, value in zip(names, row, strict=True))
+
+
+FAULTS = {
+    "too many cores": ("capacity", [C3, C4, C5, C6], [
+        changed(C3, cores=2, served=12000, loss=5 * N), changed(C4, served=15000, loss=4 * N),
+        changed(C5, served=18000, loss=3 * N), changed(C6, cores=2),
+    ]),
+    "above its cap": ("cap", [A2, B1, B2, B3, B4, B5, C1], [
+        changed(B1, cores=4, served=12000, loss=5 * N), changed(B2, served=15000, loss=4 * N),
+        changed(B3, served=21000, loss=2 * N), changed(B4, served=24000, loss=1 * N),
+    ]),
+    "before its submission": ("arrival", [A1, B1, B2, B3, B4, B5], [
+        changed(A1, cores=3, served=9000, loss=6 * N), (1, 0, 3, 1, 3000, 8 * N), changed(B1, served=6000, loss=7 * N),
+        changed(B2, served=9000, loss=6 * N), changed(B3, served=15000, loss=4 * N),
+        changed(B4, served=21000, loss=2 * N), changed(B5, served=24000),
+    ]),
+    "twice at a time": ("two places", [C2], [C2, changed(C2, end=9)]),
+    "too little work": ("work", [A3], [changed(A3, served=23999)]),
+    "too much work": ("work", [A2], [changed(A2, served=19000)]),
+    "a loss not of its curve": ("loss", [B2], [changed(B2, loss=7 * N - 1)]),
+    "the loss of another iteration": ("loss", [A1], [changed(A1, loss=1 * N)]),
+    "lost": ("lost job", [C6], []),
+    "runs on after its end": ("lost job", [], [(0, 18, 21, 1, 24000, 1 * N)]),
+    "off the ticks": ("wake", [C6], [changed(C6, start=19, end=22)]),
+    "two ticks long": ("wake", [C6], [changed(C6, end=24)]),
+    "starved": ("least", [C1], []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", list(FAULTS))
+def test_a_fault_is_named_by_its_kind(fault):
+    kind, remove, add = FAULTS[fault]
+    assert kind in kinds(check(remove, add))
+
+
+#: Faults that leave everything else in order.
+PURE = ("too many cores", "a loss not of its curve", "the loss of another iteration", "lost", "off the ticks",
+        "two ticks long")  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", PURE)
+def test_and_by_no_other_kind(fault):
+    kind, remove, add = FAULTS[fault]
+    assert kinds(check(remove, add)) == {kind}
+
+
+def test_stretches_between_ticks_are_fine_where_the_clock_wakes_at_events():
+    _, remove, add = FAULTS["off the ticks"]
+    assert check(remove, add, wake=EVENTS) == []
+
+
+def test_a_job_that_should_wait():
+    """With two cores each there is room for two jobs of four cores, for one beside the non-ML job."""
+    wrong = kinds(check(least=2))
+    assert wrong == {"least", "order"}
+
+
+def test_whole_iterations_report_only_whole_losses():
+    assert kinds(check(progress="carry")) == {"loss"}
+
+
+@pytest.mark.parametrize("row", [(9, 0, 3, 1, 0, 0), (-1, 0, 3, 1, 0, 0), (0, 3, 3, 1, 0, 0), (0, 0, 3, 0, 0, 0)])
+def test_a_malformed_row_is_named(row):
+    sentences = check(add=[row])
+    assert kinds(sentences) == {"log"}
+    assert str(row) in sentences[0]
+
+
+def test_many_faults_of_a_kind_are_counted():
+    found = check(remove=SOUND, load=LOAD)
+    assert kinds(found) == {"lost job"}
+    many = violations(LOAD, Options(), TICKS, Log([(9, 0, 3, 1, 0, 0)] * (SHOWN + 3)))
+    assert sum(s.startswith("log") for s in many) == SHOWN + 1
+    assert "log: 3 more" in many
+
+
+# -- small random faults ----------------------------------------------------------------------------------------------
+
+
+def truly_sound(load: Workload, rows: list[tuple[int, ...]]) -> bool:
+    """Second by second: no more cores than there are, none before a submission, at most the cap, all work done."""
+    length = max((row[2] for row in rows), default=0) + 1
+    cores = np.zeros((len(load.submit), length), dtype=np.int64)
+    for job, start, end, held, _, _ in rows:
+        cores[job, start:end] += held
+    early = any(row[1] < load.submit[row[0]] for row in rows)
+    enough = (1000 * cores.sum(axis=1) >= load.total).all()
+    return bool(
+        enough and not early and (cores.sum(axis=0) <= load.cores).all() and (cores <= load.most[:, None]).all()
+    )
+
+
+@pytest.mark.filterwarnings("ignore:the offered load")
+@settings(max_examples=80)
+@given(load=workloads(), readings=options(), data=st.data())
+def test_a_small_fault_is_found_or_harmless(load, readings, data):
+    run = api.simulate(load, "slaq", options=readings)
+    rows = [tuple(map(int, row)) for row in run.log.rows]
+    assert truly_sound(load, rows)
+    index = data.draw(st.integers(0, len(rows) - 1))
+    job, start, end, cores, served, loss = rows[index]
+    shift = data.draw(st.sampled_from([-3, -1, 1, 3]))
+    kind = data.draw(st.sampled_from(["start", "end", "both", "cores", "served", "loss", "drop", "twice"]))
+    changes = {
+        "start": [(job, start + shift, end, cores, served, loss)],
+        "end": [(job, start, end + shift, cores, served, loss)],
+        "both": [(job, start + shift, end + shift, cores, served, loss)],
+        "cores": [(job, start, end, cores + shift, served, loss)],
+        "served": [(job, start, end, cores, served + shift, loss)],
+        "loss": [(job, start, end, cores, served, loss + 2 * shift)],
+        "drop": [],
+        "twice": [rows[index], rows[index]],
+    }
+    rows[index : index + 1] = changes[kind]
+    found = violations(load, run.options, run.wake, Log(rows))
+    if kind != "cores":  # more cores in the last stretch of a job may do no harm
+        assert found, (kind, rows)
+    if not found:
+        assert truly_sound(load, rows), (kind, rows)

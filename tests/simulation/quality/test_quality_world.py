@@ -1,0 +1,245 @@
+"""The quality world: scenarios worked out by hand, and any registered answerer under any reading.
+
+A job is (submit, work [core-ms an iteration], losses after 0, 1, ... iterations); a row of the log (job, start, end,
+cores, core-ms done, loss [10^-9]).
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mlsched import api
+from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.fields import UNLIMITED
+from mlsched.core.registry import registry
+from mlsched.instances.quality import Instance
+from mlsched.simulation.quality import Options, QualityWorld, Workload
+from mlsched.simulation.quality.strategies import options, workloads
+
+N = 10**9
+NAMES = [a.name for a in registry().available("quality")]
+
+
+def workload(cores: int, jobs: list[tuple[int, int, list[int]]], others=(), **changes) -> Workload:
+    submit, work, losses = map(list, zip(*jobs, strict=True))
+    longest = max(map(len, losses))
+    fields = {
+        "cores": cores, "submit": submit, "work": work, "iterations": [len(one) - 1 for one in losses],
+        "loss": [[v * N for v in one] + [0] * (longest - len(one)) for one in losses], "family": [0] * len(jobs),
+        "weight": [1] * len(jobs), "most": [UNLIMITED] * len(jobs), "other_submit": [o[0] for o in others],
+        "other_seconds": [o[1] for o in others], "other_cores": [o[2] for o in others],
+    }  # fmt: skip
+    return Workload(**{**fields, **changes})
+
+
+def simulate(load: Workload, rule="fair", wake=None, **readings):
+    run = api.simulate(load, rule, wake=wake, record=1.0, options=readings)
+    assert run.violations() == []
+    return run
+
+
+def rows(*args, **kwargs) -> list[tuple[int, ...]]:
+    return [tuple(map(int, row)) for row in simulate(*args, **kwargs).log.rows]
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:the offered load")
+
+# -- work and losses --------------------------------------------------------------------------------------------------
+
+#: Two iterations of 12 core-s: alone on 4 cores one takes 3 s.
+ONE = workload(4, [(0, 12000, [10, 4, 2])])
+
+
+def test_a_job_alone_gets_all_cores_without_a_question():
+    run = simulate(ONE)
+    assert [tuple(map(int, r)) for r in run.log.rows] == [(0, 0, 3, 4, 12000, 4 * N), (0, 3, 6, 4, 24000, 2 * N)]
+    assert run.decisions == 0
+
+
+def test_it_waits_for_the_tick_unless_the_clock_wakes_at_events():
+    late = ONE.replace(submit=[1])
+    assert [r[1:3] for r in rows(late)] == [(3, 6), (6, 9)]
+    assert [r[1:3] for r in rows(late, wake="events")] == [(1, 7)]
+    assert [r[1:3] for r in rows(late, wake="events+interval:3")] == [(1, 3), (3, 6), (6, 7)]
+
+
+def test_parts_of_iterations_by_reading():
+    load = ONE.replace(most=[2])
+    fluid, carry = rows(load), rows(load, progress="carry")
+    assert [r[4:] for r in fluid] == [(6000, 7 * N), (12000, 4 * N), (18000, 3 * N), (24000, 2 * N)]
+    assert [r[4:] for r in carry] == [(6000, 10 * N), (12000, 4 * N), (18000, 4 * N), (24000, 2 * N)]
+
+
+def test_a_job_that_ends_between_ticks_leaves_its_cores_idle_until_the_next():
+    load = workload(4, [(0, 6000, [1, 0]), (0, 24000, [1, 0])])
+    run = simulate(load, "fair")
+    assert [tuple(map(int, r)) for r in run.log.rows] == [
+        (0, 0, 3, 2, 6000, 0), (1, 0, 3, 2, 6000, 75 * N // 100),
+        (1, 3, 6, 4, 18000, 25 * N // 100), (1, 6, 9, 4, 24000, 0),
+    ]  # fmt: skip
+    assert run.jobs["completion_s"].tolist() == [3.0, 7.5]
+    assert run.summary()["makespan_s"] == 7.5
+
+
+def test_one_core_each_leaves_nothing_to_ask():
+    load = workload(2, [(0, 3000, [1, 0]), (0, 3000, [1, 0]), (0, 3000, [1, 0])])
+    run = simulate(load, "slaq")
+    assert run.decisions == 0
+    assert [tuple(map(int, r))[:4] for r in run.log.rows] == [(0, 0, 3, 1), (1, 0, 3, 1), (2, 3, 6, 2)]
+    assert run.jobs["start"].tolist() == [0, 0, 3]
+
+
+def test_jobs_beyond_the_cores_wait_in_arrival_order_and_are_asked_for_as_waiting():
+    load = workload(5, [(0, 3000, [1, 0])] * 3)
+    run = simulate(load, "fair", least=2)
+    first = run.recorded[0].instance
+    assert first.waiting.tolist() == [0, 0, 1]
+    assert [tuple(map(int, r))[:4] for r in run.log.rows] == [(0, 0, 3, 3), (1, 0, 3, 2), (2, 3, 6, 5)]
+
+
+# -- non-ML jobs ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("others", "held"), [("reservation", [2, 2, 8]), ("fair", [4, 4, 8])])
+def test_other_jobs_shrink_the_cluster(others, held):
+    """8 cores; a non-ML job asks for 6 of them from 0 to 6 s, an equal share would be 4."""
+    load = workload(8, [(0, 36000, [1, 0])], others=[(0, 6, 6)])
+    assert [r[3] for r in rows(load, others=others)] == held
+
+
+def test_a_full_reservation_stops_everything_until_it_ends():
+    load = workload(2, [(0, 6000, [1, 0])], others=[(0, 5, 9)])
+    assert rows(load) == [(0, 6, 9, 2, 6000, 0)]
+    assert rows(load, wake="events") == [(0, 5, 8, 2, 6000, 0)]
+
+
+# -- what the scheduler is told ---------------------------------------------------------------------------------------
+
+#: Job 0 has halved its loss once when job 1 comes at 3 s.
+TWO = workload(4, [(0, 12000, [8, 4, 2, 1, 0]), (3, 12000, [8, 4, 2, 1, 0])], family=[1, 1])
+
+
+def test_a_newcomers_first_iteration_is_worth_one_by_definition():
+    instance = simulate(TWO, "slaq").recorded[0].instance
+    assert instance.gain[1].tolist() == [0, 250_000, 500_000, 750_000]
+    assert instance.loss[1].tolist() == [1_000_000, 875_000, 750_000, 625_000]
+    flat = simulate(TWO, "slaq", newcomer="flat").recorded[0].instance
+    assert flat.gain[1].tolist() == [0, 0, 0, 0]
+
+
+def test_gains_are_predicted_from_what_was_reported_not_from_the_truth():
+    seen = simulate(TWO, "slaq").recorded[0].instance
+    changed = TWO.replace(loss=[[8 * N, 4 * N, 4 * N, 4 * N, 4 * N], TWO.loss[1].tolist()])
+    other = simulate(changed, "slaq").recorded[0].instance
+    assert seen == other
+    assert simulate(changed, "slaq", information="oracle").recorded[0].instance.gain[0].tolist() == [0, 0, 0, 0]
+
+
+def test_an_oracle_reads_the_curve():
+    """Job 0 at iteration 1: the next one takes it from 4 to 2, half of its largest change; 3 cores do 3/4 of it."""
+    instance = simulate(TWO, "slaq", information="oracle").recorded[0].instance
+    assert instance.gain[0].tolist() == [0, 125_000, 250_000, 375_000]
+    assert instance.loss[0].tolist() == [500_000, 437_500, 375_000, 312_500]
+    by_range = simulate(TWO, "slaq", information="oracle", normalise="range").recorded[0].instance
+    assert by_range.gain[0].tolist() == [0, 62_500, 125_000, 187_500]
+
+
+def test_whole_iterations_count_the_work_carried_over():
+    """Alone until 3 s, job 0 has done 18 of the 24 core-s of its first iteration: 2 of 6 cores complete it."""
+    load = workload(6, [(0, 24000, [8, 4, 2, 1]), (3, 9000, [8, 4, 2, 1])])
+    instance = simulate(load, "slaq", progress="carry").recorded[0].instance
+    assert instance.gain.tolist() == [[0, 0, *[1_000_000] * 4], [0, 0, 0, *[1_000_000] * 3]]
+    oracle = simulate(load, "slaq", progress="carry", information="oracle").recorded[0].instance
+    assert (oracle.gain == instance.gain).all()
+    fluid = simulate(load, "slaq").recorded[0].instance
+    assert fluid.gain[0].tolist() == [0, 125_000, *[250_000] * 4]  # the last quarter of the first iteration
+
+
+def test_spare_cores_are_shared_if_the_reading_says_so():
+    def least_each(instance, *, rng):
+        return instance.plan(np.full(len(instance.running), instance.least))
+
+    load = workload(7, [(0, 30000, [1, 0])] * 3, most=[2, 9, 9])
+    assert [r[3] for r in rows(load, least_each)[:3]] == [1, 1, 1]
+    assert [r[3] for r in rows(load, least_each, spare="share")[:3]] == [2, 3, 2]
+
+
+def test_a_plan_that_starves_everybody_ends_the_run_with_an_error():
+    def nobody(instance, *, rng):
+        return instance.plan(np.zeros(len(instance.running), dtype=np.int64))
+
+    with pytest.raises(AnswererError, match="stuck"):
+        api.simulate(workload(4, [(0, 3000, [1, 0])] * 2), nobody, options={"least": 0})
+
+
+def test_a_least_that_cannot_be_kept_is_refused():
+    with pytest.raises(InvalidInput, match="least = 3"):
+        QualityWorld(workload(8, [(0, 1, [1, 0])], most=[2]), Options(least=3))
+    with pytest.raises(InvalidInput, match="least = 9"):
+        QualityWorld(workload(8, [(0, 1, [1, 0])]), Options(least=9))
+
+
+def test_the_clock_refuses_readings_it_does_not_know():
+    with pytest.raises(InvalidInput, match="progress = 'lost'"):
+        api.simulate(ONE, "fair", options={"progress": "lost"})
+    with pytest.raises(InvalidInput, match="epoch = 0"):
+        Options(epoch=0)
+
+
+# -- any rule, any reading --------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(
+    load=workloads(),
+    readings=options(),
+    name=st.sampled_from(NAMES),
+    wake=st.sampled_from(["interval:3", "interval:1", "events", "events+interval:3"]),
+)
+def test_every_run_is_sound_repeatable_and_can_be_replayed(load, readings, name, wake):
+    run = api.simulate(load, name, options=readings, wake=wake, record=1.0, seed=3)
+    assert run.violations() == []
+    again = api.simulate(load, name, options=readings, wake=wake, seed=3)
+    assert again.log.rows == run.log.rows
+    assert again.summary() == run.summary()
+    assert len(run.recorded) == run.decisions
+    for decision in run.recorded[:5]:
+        assert run.replay(decision) == decision.plan
+        assert Instance.from_json(decision.instance.to_json()) == decision.instance
+        assert decision.instance.violations(decision.plan) == []
+    json.dumps(run.to_json(), allow_nan=False)
+
+
+@given(load=workloads())
+def test_a_workload_survives_its_file(load, tmp_path_factory):
+    path = tmp_path_factory.mktemp("quality") / "w.json"
+    api.save(load, path)
+    assert api.load(path) == load
+
+
+@given(load=workloads(), readings=options(), cut=st.integers(1, 4))
+def test_what_has_not_been_reported_is_not_asked_with(load, readings, cut):
+    """The future of the losses may be rewritten: up to a job's iteration `cut` every question stays the same."""
+    seen: list[Instance] = []
+
+    def spy(instance, *, rng):
+        seen.append(instance)
+        return instance.plan(np.full(len(instance.running), instance.least))
+
+    readings = {**readings, "information": "observed", "progress": "carry"}
+    run = api.simulate(load, spy, options=readings, record=1.0)
+    first, times = list(seen), [d.time for d in run.recorded]
+    seen.clear()
+    future = load.loss.copy()
+    future[:, cut + 1 :] -= 7 * N
+    api.simulate(load.replace(loss=future), spy, options=readings)
+    reached = run.log.columns()
+    beyond = reached["served"] > cut * load.work[reached["job"]]
+    safe = int(reached["end"][beyond].min(initial=10**9))
+    same = [a == b for a, b, time in zip(first, seen, times, strict=True) if time < safe]
+    assert all(same)
