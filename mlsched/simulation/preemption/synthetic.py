@@ -64,8 +64,8 @@ def synthetic(
     """
     one_of("rounding", rounding, ("last", "first"))
     one_of("calibration", calibration, CALIBRATIONS)
-    within("jobs", jobs, 1)
-    within("nodes", nodes, 1)
+    within("jobs", jobs, 1, 10**7)
+    within("nodes", nodes, 1, 10**5)
     within("te_share", te_share, 0, 1)
     within("load", load, 0, open_low=True)
     within("grace_scale", grace_scale, 0)
