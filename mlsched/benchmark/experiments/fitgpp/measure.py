@@ -7,11 +7,9 @@ not change arrivals, since FIFO never preempts: they are put on the same workloa
 from __future__ import annotations
 
 import dataclasses
-import multiprocessing
-import signal
 import warnings
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ import numpy as np
 from mlsched import api
 from mlsched.benchmark.experiments.experiment import Progress
 from mlsched.benchmark.experiments.fitgpp.grid import GRACE_SCALE, TRACE, Case
+from mlsched.benchmark.pool import processes
 from mlsched.core.errors import AnswererError
 from mlsched.simulation.preemption.synthetic import CALIBRATIONS
 from mlsched.simulation.run import Run
@@ -89,25 +88,9 @@ def _in_turn(batches: Sequence[Batch]) -> Iterator[tuple[Case, Metrics]]:
 
 
 def _parallel(batches: Sequence[Batch], workers: int) -> Iterator[tuple[Case, Metrics]]:
-    """In spawned processes (a fork would copy solver threads), which end at once on an error or Ctrl-C."""
-    before = set(multiprocessing.active_children())
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(workers, len(batches)), context, initializer=_ignore_interrupts)
-    try:
+    with processes(min(workers, len(batches))) as pool:
         for future in as_completed([pool.submit(_execute_all, batch) for batch in batches]):
             yield from future.result()
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in set(multiprocessing.active_children()) - before:
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _ignore_interrupts() -> None:
-    """Ctrl-C reaches the whole process group; the parent alone decides."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _execute_all(batch: Batch) -> list[tuple[Case, Metrics]]:
