@@ -63,10 +63,17 @@ def svg(made: Figure) -> str:
     return buffer.getvalue()
 
 
-def save(made: Figure, path: str | os.PathLike[str]) -> None:
-    """Write the figure, its format by the file's suffix, atomically."""
+def check_target(path: str | os.PathLike[str]) -> str:
+    """The format of a picture's file name, or InvalidInput: also when there is no matplotlib to draw it with."""
     suffix = os.fspath(path).rpartition(".")[2].lower()
     if suffix not in ("png", "svg", "pdf"):
         raise InvalidInput(f"{os.fspath(path)}: a picture's name must end in .png, .svg or .pdf")
+    figure()
+    return suffix
+
+
+def save(made: Figure, path: str | os.PathLike[str]) -> None:
+    """Write the figure, its format by the file's suffix, atomically."""
+    suffix = check_target(path)
     with atomic_write(path, "wb") as stream:
         made.savefig(stream, format=suffix, dpi=150)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich import box
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from mlsched.benchmark.formats import count, duration, percent
 from mlsched.benchmark.row import Row
@@ -31,7 +31,7 @@ def _table(title: str, lines: Sequence[GapLine]) -> Table:
     # Columns that would be empty are left out: the table should fit 80 columns.
     failed, skipped = any(x.failures for x in lines), any(x.skipped for x in lines)
     made = Table(
-        title=escape(title),
+        title=Text(title),
         title_justify="left",
         title_style="bold",
         box=box.SIMPLE_HEAD,
@@ -50,7 +50,7 @@ def _table(title: str, lines: Sequence[GapLine]) -> Table:
         if starts and i:
             made.add_section()
         cells = [line.preset if starts else "", line.answerer]
-        made.add_row(*map(escape, cells), *_numbers(line, failed, skipped), style=_STYLE[line.kind])
+        made.add_row(*map(Text, cells), *_numbers(line, failed, skipped), style=_STYLE[line.kind])
     return made
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
-import signal
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 
 from mlsched.benchmark.answer import answer, failed
+from mlsched.benchmark.pool import processes
 from mlsched.benchmark.reference import with_gaps
 from mlsched.benchmark.row import Key, Row
 from mlsched.benchmark.store import Store
@@ -123,7 +122,7 @@ def _parallel(tasks: Sequence[Task], workers: int, keep: Callable[[Task, list[Ro
     waiting = deque(tasks)
     while waiting:
         suspects: list[Task] = []
-        with _pool(workers) as pool:
+        with processes(workers) as pool:
             running: dict[Future[list[Row]], Task] = {}
             while (waiting or running) and not suspects:
                 while waiting and len(running) < workers:
@@ -142,7 +141,7 @@ def _parallel(tasks: Sequence[Task], workers: int, keep: Callable[[Task, list[Ro
 
 def _alone(task: Task) -> list[Row]:
     """A task in a process of its own."""
-    with _pool(1) as pool:
+    with processes(1) as pool:
         return _result(task, pool.submit(answer, task))
 
 
@@ -153,25 +152,3 @@ def _result(task: Task, future: Future[list[Row]]) -> list[Row]:
         return failed(task, f"{task.answerer}: its process died: a crash, or out of memory")
     except Exception as error:
         return failed(task, f"{task.answerer}: {type(error).__name__}: {error}")
-
-
-@contextlib.contextmanager
-def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Fresh processes (spawned: a fork would copy solver threads). On an error or Ctrl-C they are ended at once."""
-    before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_ignore_interrupts)
-    try:
-        yield pool
-    except BaseException:
-        # Waiting would take as long as the solves that run; nothing of theirs is kept.
-        for process in set(multiprocessing.active_children()) - before:
-            process.terminate()
-            process.join()
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _ignore_interrupts() -> None:
-    """Ctrl-C reaches the whole process group; the parent alone decides."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -21,11 +21,12 @@ from mlsched.core.errors import InvalidInput, MlschedError
 
 #: Base of every wrong call that typer reports. Newer typers carry a click of their own, so it is found by ancestry.
 USAGE_ERROR: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+#: Exit status after control-C.
+INTERRUPTED = 130
 
 app = typer.Typer(
     name="mlsched",
     help="Scheduling questions of machine-learning clusters, answered exactly, by heuristic and by trained policy.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
@@ -69,9 +70,12 @@ def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 def run(arguments: list[str]) -> int:
     """The exit status of a command line."""
+    arguments = arguments or ["--help"]
     try:
         result = app(arguments, standalone_mode=False, prog_name="mlsched")
         sys.stdout.flush()
+        if result == INTERRUPTED:  # some typers turn the interrupt into a status themselves
+            output.say("interrupted")
         return result if isinstance(result, int) else 0
     except output.ChecksFailed as failed:
         output.say(str(failed))
@@ -83,12 +87,16 @@ def run(arguments: list[str]) -> int:
         output.say(str(failed))
         return 1
     except USAGE_ERROR as wrong:
-        output.say(f"{wrong.format_message().rstrip('.')}; see `mlsched {' '.join(arguments[:1])} --help`")
+        message = " ".join(wrong.format_message().split()).rstrip(".")  # lists of choices come a line each
+        output.say(f"{message}; see `mlsched {' '.join(arguments[:1])} --help`")
         return 2
     except (KeyboardInterrupt, typer.Abort):
         output.say("interrupted")
-        return 130
-    except BrokenPipeError:
-        # The reader has gone (`mlsched ... | head`): nothing is wrong, and nothing more can be said.
+        return INTERRUPTED
+    except (BrokenPipeError, SystemExit) as gone:
+        # The reader has gone (`mlsched ... | head`): nothing is wrong, and nothing more can be said. Typer turns the
+        # error into an exit of its own when it meets it first.
+        if not isinstance(gone, BrokenPipeError) and not isinstance(gone.__context__, BrokenPipeError):
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

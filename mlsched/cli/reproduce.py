@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from mlsched.cli.output import Json
+from mlsched.benchmark import experiments, plots
+from mlsched.cli.output import Json, emit, progress
+from mlsched.core.files import atomic_write
 
 
 def reproduce(
     experiment: Annotated[str, typer.Argument(help="The experiment: see `mlsched list experiments`.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer jobs and seeds: seconds instead of minutes.")] = False,
+    workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
+    jobs: Annotated[int | None, typer.Option(help="Jobs a workload (default: the paper's).", min=1)] = None,
+    seeds: Annotated[int | None, typer.Option(help="Workloads a setting (default: the paper's).", min=1)] = None,
+    trace: Annotated[str | None, typer.Option(help="Public trace that stands in for a private one.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="Cluster of the trace: 84x(32cpu,256gb,8gpu) or a file.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Self-contained HTML report to write.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Repeat a paper's evaluation and say which of its claims hold."""
+    """Repeat a paper's evaluation and say which of its claims hold; every run passes the replay check first."""
+    if html is not None:
+        plots.figure()  # without matplotlib this says so now, not after the runs
+    with progress(experiment, 1.0) as update:
+        report = experiments.reproduce(
+            experiment, quick=quick, workers=workers, jobs=jobs, seeds=seeds, trace=trace, cluster=cluster,
+            progress=lambda done, total: update(done / max(1, total)),
+        )  # fmt: skip
+    if html is not None:
+        html.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(html) as stream:
+            stream.write(report.to_html())
+    emit(as_json, report.to_json, lambda: experiments.render(report))

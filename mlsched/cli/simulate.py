@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,32 +42,55 @@ def simulate(
     world = simulation(problem or _problem_of(policies))
     for policy in policies:
         registry().answerer(world.problem, policy)
+    _check_targets(output, plot)
     source, options = _split_options(world, trace, settings(option or [], "--set"))
     workload = api.workload(trace, world.problem, cluster=cluster, limit=limit, seed=seed, **source)
-    runs, failures = [], []
-    for policy in policies:
-        run = _run(workload, policy, seed=seed, wake=wake, record=record, options=options, objective=objective,
-                   time_limit=time_limit)  # fmt: skip
-        failures += [f"{policy}: {sentence}" for sentence in run.violations()]
-        failures += [f"{policy}: decision {d.number} does not replay" for d in run.recorded if run.replay(d) != d.plan]
-        runs.append(run)
-    document = {"source": workload.source, "workload_hash": workload.hash, "cluster": workload.cluster}
-    details = [_describe(policy, run) for policy, run in zip(policies, runs, strict=True)]
-    if output is not None:
-        write_json(
-            output, {"kind": f"{world.problem}.runs", "version": 1, **document, "runs": [r.to_json() for r in runs]}
-        )
+    runs: dict[str, Run] = {}
+    try:
+        for policy in policies:
+            runs[policy] = _run(workload, policy, seed=seed, wake=wake, record=record, options=options,
+                                objective=objective, time_limit=time_limit)  # fmt: skip
+    finally:
+        # An interrupt keeps the policies that are done.
+        if runs:
+            failures = _finish(world, workload, runs, output, plot, as_json)
+    if failures:
+        for sentence in failures[1:]:
+            say(sentence)
+        raise ChecksFailed(failures[0])
+
+
+def _check_targets(output: Path | None, plot: Path | None) -> None:
+    """Refuse files that cannot be written before hours of runs, not after."""
     if plot is not None:
-        _plot(dict(zip(policies, runs, strict=True)), plot)
+        from mlsched.benchmark import plots
+
+        plots.check_target(plot)
+    for path in (output, plot):
+        if path is not None and not os.access(path.parent, os.W_OK):
+            raise InvalidInput(f"{path}: its folder does not exist or cannot be written; choose another place")
+
+
+def _finish(
+    world: Simulation, workload: Any, runs: dict[str, Run], output: Path | None, plot: Path | None, as_json: bool
+) -> list[str]:
+    """Check the runs, write and show them; returns what the checks found."""
+    failures = [f"{policy}: {sentence}" for policy, run in runs.items() for sentence in run.violations()]
+    for policy, run in runs.items():
+        failures += [f"{policy}: decision {d.number} does not replay" for d in run.recorded if run.replay(d) != d.plan]
+    document = {"source": workload.source, "workload_hash": workload.hash, "cluster": workload.cluster}
+    details = [_describe(policy, run) for policy, run in runs.items()]
+    if output is not None:
+        every = [run.to_json() for run in runs.values()]
+        write_json(output, {"kind": f"{world.problem}.runs", "version": 1, **document, "runs": every})
+    if plot is not None:
+        _plot(runs, plot)
     emit(
         as_json,
         lambda: {**document, "runs": details, "violations": failures},
         lambda: _render(workload, details, failures),
     )
-    if failures:
-        for sentence in failures[1:]:
-            say(sentence)
-        raise ChecksFailed(failures[0])
+    return failures
 
 
 def _problem_of(policies: list[str]) -> str:

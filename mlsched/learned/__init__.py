@@ -1,0 +1,1 @@
+"""Trained policies, one file a policy: `learned/<problem>/<policy>.py`. None is registered yet."""

@@ -139,7 +139,7 @@ def test_sampling_keeps_about_its_share():
 
 @pytest.mark.parametrize("record", [-0.1, 1.1, float("nan")])
 def test_a_share_outside_0_to_1_is_refused(record):
-    with pytest.raises(InvalidInput, match="record = .*: must be between 0 and 1"):
+    with pytest.raises(InvalidInput, match=r"record = .*: must be between 0 and 1"):
         run(Toy([0]), rule(), wake=Wake.parse("events"), seed=0, record=record)
 
 
@@ -196,7 +196,7 @@ def test_what_mlsched_raises_and_interrupts_pass_unchanged():
     def interrupt(instance, memory, rng):
         raise KeyboardInterrupt
 
-    with pytest.raises(InvalidInput, match="^s = -1: must be at least 0$"):
+    with pytest.raises(InvalidInput, match=r"^s = -1: must be at least 0$"):
         run(Toy([3]), rule(refuse), wake=Wake.parse("events"), seed=0)
     with pytest.raises(KeyboardInterrupt):
         run(Toy([3]), rule(interrupt), wake=Wake.parse("events"), seed=0)

@@ -59,7 +59,9 @@ class Flaky:
 
 def run(solver, instance, objective, backend, limits=Limits(), asked=None):  # noqa: B008
     asked = asked or question(solver, instance, objective)
-    return solve_one_of(asked, objective, "min", Budget(limits, UNIT), None, backend, lambda p: instance.evaluate(p)[objective])
+    return solve_one_of(
+        asked, objective, "min", Budget(limits, UNIT), None, backend, lambda p: instance.evaluate(p)[objective]
+    )
 
 
 @pytest.mark.parametrize("objective", ["total_score", "max_grace_period"])

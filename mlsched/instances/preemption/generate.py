@@ -40,11 +40,17 @@ PRESETS: Mapping[str, Preset] = {
 }  # fmt: skip
 
 
-def draw_demand(rng: np.random.Generator, kind: tuple[tuple[float, float], ...], count: int) -> IntArray:
-    """`count` demand vectors (count x 3): normal, rejected outside [least, node], rounded to nearest."""
+def draw_demand(
+    rng: np.random.Generator, kind: tuple[tuple[float, float], ...], count: int, margin: float = 0.0
+) -> IntArray:
+    """`count` demand vectors (count x 3): normal, rejected outside [least - margin, node + margin], rounded to nearest.
+
+    A margin of half a unit is the same as rounding before the test.
+    """
     columns = []
     for (mean, sd), low, high in zip(kind, LEAST, NODE, strict=True):
-        columns.append(np.rint(truncated_normal(rng, mean, sd, low, high, count)))
+        drawn = truncated_normal(rng, mean, sd, low - margin, high + margin, count)
+        columns.append(np.clip(np.rint(drawn), low, high))
     return np.stack(columns, axis=1).astype(np.int64)
 
 

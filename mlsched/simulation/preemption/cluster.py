@@ -39,38 +39,38 @@ class Cluster:
     def take(self, node: int, demand: IntArray) -> None:
         """A job starts on `node`."""
         self.free[:, node] -= demand
-        self._refresh(node, -demand)
+        self._refresh(node)
 
     def give(self, node: int, demand: IntArray, *, drained: bool) -> None:
         """A job leaves `node`; `drained`: it was a victim in its grace period."""
         self.free[:, node] += demand
         if drained:
             self.draining[:, node] -= demand
-        self._refresh(node, demand)
+        self._refresh(node)
 
     def drain(self, node: int, demand: IntArray) -> None:
         """A job on `node` becomes a victim."""
         self.draining[:, node] += demand
-        self._refresh(node, 0)
+        self._refresh(node)
 
     def reserve(self, node: int, demand: IntArray) -> None:
         """Keep room on `node` for a TE job that waits there."""
         self.reserved[:, node] += demand
         self._holders[node] += 1
-        self._refresh(node, 0)
+        self._refresh(node)
 
     def cancel(self, node: int, demand: IntArray) -> None:
         """Give a reservation up, to start the job or to look elsewhere."""
         self.reserved[:, node] -= demand
         self._holders[node] -= 1
-        self._refresh(node, 0)
+        self._refresh(node)
 
     def promised(self) -> Any:
         """Free and draining resources that nobody reserved, resources x nodes."""
         return np.maximum(self.free + self.draining - self.reserved, 0)
 
-    def _refresh(self, node: int, change: Any) -> None:
-        """Bring `usable` up to date after `free` changed by `change` on `node`."""
+    def _refresh(self, node: int) -> None:
+        """Bring `usable` up to date after anything changed on `node`."""
         if self._holders[node]:
             missing = np.maximum(self.reserved[:, node] - self.draining[:, node], 0)
             self.usable[:, node] = np.maximum(self.free[:, node] - missing, 0)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mlsched.core.fields import UNLIMITED
+import numpy as np
+
+from mlsched.core.fields import UNLIMITED, IntArray, ints
 from mlsched.simulation.preemption.workload import Workload
 
 if TYPE_CHECKING:
@@ -24,17 +26,17 @@ def workloads(*, nodes: int = 3, jobs: int = 14, resources: int = 2) -> SearchSt
         capacity = draw(st.lists(st.lists(st.integers(2, 5), min_size=k, max_size=k), min_size=1, max_size=nodes))
         count = draw(st.integers(1, jobs), label="jobs")
 
-        def column(entries: SearchStrategy[int]) -> list[int]:
-            return draw(st.lists(entries, min_size=count, max_size=count))
+        def column(entries: SearchStrategy[int]) -> IntArray:
+            return ints(draw(st.lists(entries, min_size=count, max_size=count)))
 
         hosts = column(st.integers(0, len(capacity) - 1))
         return Workload(
             resources=("gpu", "cpu", "ram")[:k],
-            node_capacity=capacity,
-            submit=sorted(column(st.sampled_from([0, 0, 1, 30, 60, 61, 120, 240, 400, 900]))),
+            node_capacity=np.array(capacity, dtype=np.int64),
+            submit=np.sort(column(st.sampled_from([0, 0, 1, 30, 60, 61, 120, 240, 400, 900]))),
             te=column(st.integers(0, 1)),
             execution=column(st.sampled_from([1, 30, 60, 90, 180, 200, 600, 1000])),
-            demand=[[draw(st.integers(0, c)) for c in capacity[host]] for host in hosts],
+            demand=np.array([[draw(st.integers(0, c)) for c in capacity[host]] for host in hosts], dtype=np.int64),
             grace=column(st.sampled_from([0, 0, 60, 90, 180])),
         )
 

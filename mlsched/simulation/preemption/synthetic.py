@@ -16,7 +16,7 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.core.params import one_of, within
-from mlsched.instances.preemption.generate import NODE, RESOURCES, truncated_normal
+from mlsched.instances.preemption.generate import NODE, RESOURCES, draw_demand, truncated_normal
 from mlsched.simulation.preemption.options import Options
 from mlsched.simulation.preemption.workload import Workload
 from mlsched.simulation.preemption.world import PreemptionWorld
@@ -38,8 +38,6 @@ CALIBRATIONS: Mapping[str, Calibration] = {
     "z": Calibration(((4.4, 14.9), (73.5, 21.4), (0.34, 1.36)), ((-1.0, 6.5), (-2.5, 26.6), (2.8, 1.0)), "work"),
     "a": Calibration(((1.0, 2.0), (64.0, 50.0), (2.3, 4.8)), ((8.0, 9.0), (20.0, 38.0), (1.25, 0.4)), "paused"),
 }
-#: Smallest demand per resource; the largest is a node.
-LEAST = (1, 1, 0)
 #: (mean, sd, truncation) of execution times in minutes.
 TE_MINUTES, BE_MINUTES, GRACE_MINUTES = (5.0, 5.0, 1.0, 30.0), (30.0, 10.0, 1.0, 1440.0), (3.0, 1.25, 0.0, 20.0)
 TICK = 60
@@ -64,8 +62,8 @@ def synthetic(
     """
     one_of("rounding", rounding, ("last", "first"))
     one_of("calibration", calibration, CALIBRATIONS)
-    within("jobs", jobs, 1)
-    within("nodes", nodes, 1)
+    within("jobs", jobs, 1, 10**7)
+    within("nodes", nodes, 1, 10**5)
     within("te_share", te_share, 0, 1)
     within("load", load, 0, open_low=True)
     within("grace_scale", grace_scale, 0)
@@ -78,7 +76,7 @@ def synthetic(
     for kind, minutes, moments in ((1, TE_MINUTES, chosen.te), (0, BE_MINUTES, chosen.be)):
         rows = np.flatnonzero(te == kind)
         execution[rows] = truncated_normal(rng, *minutes, len(rows)) * 60
-        demand[rows] = _demands(rng, moments, len(rows), 0.5 if rounding == "first" else 0.0)
+        demand[rows] = draw_demand(rng, moments, len(rows), 0.5 if rounding == "first" else 0.0)
     mean, sd, low, high = (grace_scale * x for x in GRACE_MINUTES)
     grace = np.ceil(truncated_normal(rng, mean, sd, low, high, jobs)) * TICK
     draft = Workload(
@@ -93,15 +91,6 @@ def synthetic(
         f"grace_scale={grace_scale} rounding={rounding}",
     )
     return draft.replace(submit=closed_loop(draft, load))
-
-
-def _demands(rng: np.random.Generator, moments: Moments, count: int, margin: float) -> IntArray:
-    """`count` x 3 demands: normal, rejected outside [least - margin, node + margin], rounded to nearest."""
-    columns = [
-        np.clip(np.rint(truncated_normal(rng, mean, sd, low - margin, high + margin, count)), low, high)
-        for (mean, sd), low, high in zip(moments, LEAST, NODE, strict=True)
-    ]
-    return np.stack(columns, axis=1).astype(np.int64)
 
 
 class _ClosedLoop(PreemptionWorld):

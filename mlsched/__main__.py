@@ -1,0 +1,5 @@
+"""`python -m mlsched`: the command line."""
+
+from mlsched.cli import main
+
+main()

@@ -1,0 +1,144 @@
+"""What the FitGpp paper claims of its Figures 4 to 7, the sensitivity analysis (Section 4.3)."""
+
+from __future__ import annotations
+
+import itertools
+
+from mlsched.benchmark.experiments.fitgpp import grid as g
+from mlsched.benchmark.experiments.fitgpp.measured import HERE, At, Values, View, change
+from mlsched.benchmark.experiments.fitgpp.statement import (
+    ABOVE_0,
+    BELOW_0,
+    FLAT,
+    NOT_ABOVE,
+    Piece,
+    stated,
+)
+
+OTHERS = (g.LRTP, g.RAND)
+
+
+def _compare(view: View, new: g.Policy, old: g.Policy, metric: str, new_at: At = HERE, old_at: At = HERE) -> Values:
+    return change(view.values(new, metric, new_at), view.values(old, metric, old_at))
+
+
+@stated("fig4-te-decreases", text="TE slowdown decreases as s grows", where="Fig. 4",
+        tested="TE 95th lower at s = 4 than at s = 0; no step between rises by more than 2 %")  # fmt: skip
+def te_decreases(view: View, grid: g.Grid) -> list[Piece]:
+    weights = [s for s in grid.weights if s <= 4]
+    overall = _compare(view, g.fitgpp(weights[-1]), g.fitgpp(weights[0]), "te_p95")
+    pieces: list[Piece] = [(f"TE 95th, s {weights[0]:g} to {weights[-1]:g}", overall, BELOW_0, "%", None)]
+    for old, new in itertools.pairwise(weights):
+        step = _compare(view, g.fitgpp(new), g.fitgpp(old), "te_p95")
+        pieces.append((f"TE 95th, s {old:g} to {new:g}", step, NOT_ABOVE, "%", None))
+    return pieces
+
+
+@stated("fig4-te-saturates", text="TE slowdown saturates between s = 4 and s = 8", where="Fig. 4",
+        tested="TE 95th changes by at most 2 % from s = 8 to s = 16")  # fmt: skip
+def te_saturates(view: View, grid: g.Grid) -> list[Piece]:
+    return [("TE 95th, s 8 to 16", _compare(view, g.fitgpp(16.0), g.fitgpp(8.0), "te_p95"), FLAT, "%", None)]
+
+
+@stated("fig4-be-flat", text="BE slowdown seems independent of s", where="Fig. 4",
+        tested="BE 50th and 95th within 2 % of those at s = 4")  # fmt: skip
+def be_flat_in_s(view: View, grid: g.Grid) -> list[Piece]:
+    return [
+        (f"BE {p}th, s = {s:g} against 4", _compare(view, g.fitgpp(s), g.FITGPP, f"be_p{p}"), FLAT, "%", None)
+        for s in grid.weights
+        if s != 4
+        for p in (50, 95)
+    ]
+
+
+@stated("fig5-flat", text="TE and BE slowdown are independent of P", where="Fig. 5",
+        tested="TE 95th, BE 50th and 95th within 2 % of those at P = 1")  # fmt: skip
+def flat_in_limit(view: View, grid: g.Grid) -> list[Piece]:
+    return [
+        (f"{kind.upper()} {p}th, P = {limit} against 1",
+         _compare(view, g.fitgpp(limit=limit), g.FITGPP, f"{kind}_p{p}"), FLAT, "%", None)
+        for limit in grid.limits
+        if limit != "1"
+        for kind, p in (("te", 95), ("be", 50), ("be", 95))
+    ]  # fmt: skip
+
+
+def _at_shares(view: View, shares: tuple[float, ...], others: tuple[g.Policy, ...], metric: str) -> list[Piece]:
+    pieces: list[Piece] = []
+    for share in shares:
+        for other in others:
+            values = _compare(view, g.FITGPP, other, metric, At(te_share=share), At(te_share=share))
+            what = f"{metric[:2].upper()} 95th at {100 * share:.0f} % TE, FitGpp against {other.label}"
+            pieces.append((what, values, NOT_ABOVE, "%", None))
+    return pieces
+
+
+@stated("fig6-te-best", text="FitGpp outperforms the others for any proportion of TE jobs", where="Fig. 6",
+        tested="TE 95th at most 2 % above FIFO's, LRTP's and RAND's at every share")  # fmt: skip
+def te_best_at_every_share(view: View, grid: g.Grid) -> list[Piece]:
+    return _at_shares(view, grid.shares, (g.FIFO, *OTHERS), "te_p95")
+
+
+@stated("fig6-te-best-half", text="FitGpp outperforms the others up to 50 % TE jobs", where="Fig. 6, in part",
+        tested="TE 95th at most 2 % above FIFO's, LRTP's and RAND's at shares up to 50 %")  # fmt: skip
+def te_best_up_to_half(view: View, grid: g.Grid) -> list[Piece]:
+    return _at_shares(view, tuple(x for x in grid.shares if x <= 0.5), (g.FIFO, *OTHERS), "te_p95")
+
+
+@stated("fig6-be-low", text="FitGpp keeps BE slowdown relatively low for any proportion of TE jobs", where="Fig. 6",
+        tested="BE 95th at most 2 % above LRTP's and RAND's at every share")  # fmt: skip
+def be_low_at_every_share(view: View, grid: g.Grid) -> list[Piece]:
+    return _at_shares(view, grid.shares, OTHERS, "be_p95")
+
+
+@stated("fig7-te-grows", text="TE slowdown grows with the length of grace periods", where="Fig. 7",
+        tested="TE 95th rises at every step, for LRTP, RAND and FitGpp")  # fmt: skip
+def te_grows(view: View, grid: g.Grid) -> list[Piece]:
+    return [
+        (f"TE 95th, {policy.label}, grace periods x {old:g} to {new:g}",
+         _compare(view, policy, policy, "te_p95", At(grace_scale=new), At(grace_scale=old)), ABOVE_0, "%", None)
+        for policy in (*g.PREEMPTIVE, g.FITGPP_8)
+        for old, new in itertools.pairwise(grid.scales)
+    ]  # fmt: skip
+
+
+@stated("fig7-s8-beats-s4", text="With grace periods x 8, s = 8 gives lower TE slowdown than s = 4", where="Fig. 7",
+        tested="TE 95th below, paired by seed")  # fmt: skip
+def s8_beats_s4(view: View, grid: g.Grid) -> list[Piece]:
+    longest = At(grace_scale=grid.scales[-1])
+    values = _compare(view, g.FITGPP_8, g.FITGPP, "te_p95", longest, longest)
+    return [(f"TE 95th, grace periods x {grid.scales[-1]:g}, s = 8 against 4", values, BELOW_0, "%", None)]
+
+
+@stated("fig7-be-grows", text="Longer grace periods prolong BE slowdown under LRTP and RAND", where="Fig. 7",
+        tested="BE 95th higher at the longest grace periods than at x 1")  # fmt: skip
+def be_grows(view: View, grid: g.Grid) -> list[Piece]:
+    return [(f"BE 95th, {p.label}", _growth(view, grid, p), ABOVE_0, "%", None) for p in OTHERS]
+
+
+@stated("fig7-be-low", text="FitGpp keeps BE slowdown low whatever the grace periods, for s = 4 and s = 8",
+        where="Fig. 7",
+        tested="BE 95th grows less than LRTP's and RAND's, and is below theirs at every length")  # fmt: skip
+def be_low_at_every_length(view: View, grid: g.Grid) -> list[Piece]:
+    pieces: list[Piece] = []
+    for mine in (g.FITGPP, g.FITGPP_8):
+        for other in OTHERS:
+            less = _growth(view, grid, mine) - _growth(view, grid, other)
+            pieces.append((f"growth of BE 95th, {mine.label} less {other.label}", less, BELOW_0, "points", None))
+            for scale in grid.scales:
+                values = _compare(view, mine, other, "be_p95", At(grace_scale=scale), At(grace_scale=scale))
+                what = f"BE 95th, grace periods x {scale:g}, {mine.label} against {other.label}"
+                pieces.append((what, values, BELOW_0, "%", None))
+    return pieces
+
+
+def _growth(view: View, grid: g.Grid, policy: g.Policy) -> Values:
+    """BE 95th at the longest grace periods against the shortest, percent."""
+    longest, shortest = At(grace_scale=grid.scales[-1]), At(grace_scale=grid.scales[0])
+    return _compare(view, policy, policy, "be_p95", longest, shortest)
+
+
+STATEMENTS = (
+    te_decreases, te_saturates, be_flat_in_s, flat_in_limit, te_best_at_every_share, te_best_up_to_half,
+    be_low_at_every_share, te_grows, s8_beats_s4, be_grows, be_low_at_every_length,
+)  # fmt: skip

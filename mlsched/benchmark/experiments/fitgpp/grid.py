@@ -1,0 +1,103 @@
+"""Which runs the FitGpp experiment needs: readings x seeds x (the tables' policies and the figures' sweeps)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from mlsched.benchmark.experiments.fitgpp import paper
+
+#: The paper's share of TE jobs, and the grace periods of Section 4.1.
+TE_SHARE, GRACE_SCALE = 0.3, 1.0
+#: The reading that is no calibration: the user's trace.
+TRACE = "trace"
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """A row of the tables: its label, and the answerer as text, with what it optimises if it is exact."""
+
+    label: str
+    text: str
+    objective: str | None = None
+
+
+def fitgpp(s: float = 4.0, limit: str = "1", label: str | None = None) -> Policy:
+    """FitGpp with weight `s` and at most `limit` preemptions a job."""
+    return Policy(label or f"FitGpp (s = {s:.1f})", f"fitgpp:s={s:g},P={limit}")
+
+
+FIFO, LRTP, RAND = Policy(paper.FIFO, "fifo"), Policy(paper.LRTP, "lrtp:P=1"), Policy(paper.RAND, "rand:P=1")
+FITGPP, FITGPP_8 = fitgpp(), fitgpp(8.0)
+MINMAX = Policy("exact min-max grace period (ours)", "cp-sat", "max_grace_period")
+#: The paper's four, and those of them that preempt.
+PAPER, PREEMPTIVE = (FIFO, LRTP, RAND, FITGPP), (LRTP, RAND, FITGPP)
+LRTP_FREE, RAND_FREE = Policy(paper.LRTP, "lrtp:P=inf"), Policy(paper.RAND, "rand:P=inf")
+FITGPP_FREE = fitgpp(limit="inf")
+#: Table 4: P infinite.
+UNLIMITED = (LRTP_FREE, RAND_FREE, FITGPP_FREE)
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One simulated run. `reading`: a calibration's name or TRACE; `repeat` tells the runs of a random rule apart."""
+
+    reading: str
+    seed: int
+    policy: Policy
+    te_share: float = TE_SHARE
+    grace_scale: float = GRACE_SCALE
+    repeat: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Grid:
+    """The size of an experiment. weights: s of Fig. 4; limits: P of Fig. 5; shares: Fig. 6; scales: Fig. 7."""
+
+    readings: tuple[str, ...]
+    seeds: int
+    jobs: int
+    rand_repeats: int = 4
+    weights: tuple[float, ...] = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+    limits: tuple[str, ...] = ("1", "2", "4", "8", "inf")
+    shares: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+    scales: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0)
+    trace: bool = False
+
+
+FULL = Grid(readings=("z", "a"), seeds=8, jobs=2**16)
+QUICK = Grid(
+    readings=("z",), seeds=2, jobs=2**13, weights=(0.0, 1.0, 4.0, 8.0, 16.0), limits=("1", "2", "inf"),
+    shares=(0.1, 0.3, 0.5, 0.7, 0.9), scales=(1.0, 2.0, 8.0),
+)  # fmt: skip
+
+
+def cases(grid: Grid) -> list[Case]:
+    """Every run that the tables, figures and claims read, once each; the trace's first, since it may be refused."""
+    found: list[Case] = []
+    for seed in range(grid.seeds):
+        if grid.trace:
+            found += [c for policy in PAPER for c in _repeated(TRACE, seed, policy, grid)]
+        for reading in grid.readings:
+            found += _of_workload(reading, seed, grid)
+    ordered = sorted(dict.fromkeys(found), key=lambda c: c.reading != TRACE)
+    return ordered
+
+
+def _of_workload(reading: str, seed: int, grid: Grid) -> Iterator[Case]:
+    for policy in (*PAPER, MINMAX):
+        yield from _repeated(reading, seed, policy, grid)
+    swept = [fitgpp(s) for s in grid.weights] + [fitgpp(limit=p) for p in grid.limits]
+    for policy in (*UNLIMITED, *swept):
+        yield Case(reading, seed, policy)
+    for share in grid.shares:
+        for policy in PAPER:
+            yield Case(reading, seed, policy, te_share=share)
+    for scale in grid.scales:
+        for policy in (*PREEMPTIVE, FITGPP_8):
+            yield Case(reading, seed, policy, grace_scale=scale)
+
+
+def _repeated(reading: str, seed: int, policy: Policy, grid: Grid) -> Iterator[Case]:
+    for repeat in range(grid.rand_repeats if policy == RAND else 1):
+        yield Case(reading, seed, policy, repeat=repeat)

@@ -1,0 +1,201 @@
+"""Verdicts follow from measurements: bounds, intervals, readings, and every claim flips when its numbers do."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlsched.benchmark.experiments.claim import Bound, Claim, Estimate, Evidence, estimate
+from mlsched.benchmark.experiments.digits import significant
+from mlsched.benchmark.experiments.fitgpp import grid as g
+from mlsched.benchmark.experiments.fitgpp import paper, report
+from mlsched.benchmark.experiments.fitgpp.measure import Metrics
+from mlsched.benchmark.experiments.report import Number
+
+GRID = g.Grid(("z", "a"), seeds=3, jobs=1000, trace=True)
+NUMBERS = st.floats(-100, 100)
+SLOWDOWN = ("te_p50", "te_p95", "te_p99", "be_p50", "be_p95", "be_p99")
+INTERVAL = ("interval_p50", "interval_p75", "interval_p95", "interval_p99")
+
+
+def _label(policy):
+    return next((p.label for p in g.PAPER if p.text.split(":")[0] == policy.text.split(":")[0]), paper.FITGPP)
+
+
+def ideal(case: g.Case) -> dict[str, float | None]:
+    """What the paper says of a run, with smooth effects of s and of the grace periods."""
+    label = _label(case.policy)
+    slowdown = (paper.TABLE_5 if case.reading == g.TRACE else paper.TABLE_1)[label]
+    found: dict[str, float | None] = dict(zip(SLOWDOWN, slowdown, strict=True))
+    found |= dict(zip(INTERVAL, paper.TABLE_2.get(label, (None,) * 4), strict=True))
+    free = case.policy in g.UNLIMITED
+    found["preempted"] = sum(paper.TABLE_4[label]) if free else paper.TABLE_3.get(label, (0.0,))[0]
+    found |= dict(
+        zip(("preempted_1", "preempted_2", "preempted_>=3"), paper.TABLE_4.get(label, (0, 0, 0)), strict=True)
+    )
+    weight = float(case.policy.text.partition("s=")[2].partition(",")[0] or 4) if "s=" in case.policy.text else 4.0
+    found["te_p95"] *= 1 + 0.02 * math.log2(case.grace_scale) + 0.02 * max(0, 4 - weight) / 4
+    if case.grace_scale == 8 and weight == 8:
+        found["te_p95"] *= 0.99
+    if label in (paper.LRTP, paper.RAND):
+        found["be_p95"] *= 1 + 0.05 * math.log2(case.grace_scale)
+    if case.policy == g.MINMAX:
+        found["te_p95"] = 1.10
+    return found
+
+
+def judged(change=lambda case, values: values):
+    """The verdicts on the paper's own numbers, after `change`."""
+    metrics = {c: Metrics(change(c, ideal(c)), {}) for c in g.cases(GRID)}
+    return report(GRID, metrics).verdicts()
+
+
+def scaled(metric, factor, where):
+    """Change `metric` of the cases that `where` picks by `factor`."""
+    return lambda c, values: values | {metric: factor * values[metric]} if where(c) else values
+
+
+def of(policy):
+    return lambda c: c.policy == policy and c.reading != g.TRACE
+
+
+def on_trace(policy):
+    return lambda c: c.policy == policy and c.reading == g.TRACE
+
+
+def at(**point):
+    return lambda c: c.policy in (g.FITGPP, g.FITGPP_8) and all(getattr(c, k) == v for k, v in point.items())
+
+
+def test_the_papers_own_numbers_hold_throughout():
+    assert {name: verdict for name, verdict in judged().items() if verdict != "holds"} == {}
+
+
+#: Claim -> a change of the paper's numbers that must flip it.
+FLIPS = {
+    "te-p95-cut": scaled("te_p95", 3.0, of(g.FITGPP)),
+    "te-median": scaled("te_p50", 1.01, of(g.RAND)),
+    "fifo-row": scaled("be_p99", 1.06, of(g.FIFO)),
+    "be-median-rise": scaled("be_p50", 1.06, of(g.FITGPP)),
+    "be-p95-rise": scaled("be_p95", 0.94, of(g.FITGPP)),
+    "te-best": scaled("te_p95", 1.05, of(g.FITGPP)),
+    "te-near-best": scaled("te_p95", 1.15, of(g.FITGPP)),
+    "interval-median-below": scaled("interval_p50", 2.0, of(g.FITGPP)),
+    "interval-median-half": scaled("interval_p50", 1.5, of(g.FITGPP)),
+    "interval-p95-shorter": scaled("interval_p95", 1.25, of(g.FITGPP)),
+    "preempted-ratio": scaled("preempted", 1.2, of(g.FITGPP)),
+    "preempted-fewer": scaled("preempted", 4.0, of(g.FITGPP)),
+    "preempted-unlimited": scaled("preempted", 2.0, of(g.FITGPP_FREE)),
+    "be-lrtp-rand": scaled("be_p50", 0.9, of(g.RAND)),
+    "be-best": scaled("be_p99", 1.25, of(g.FITGPP)),
+    "ours-minmax": scaled("te_p95", 1.1, of(g.MINMAX)),
+    "fig4-te-decreases": scaled("te_p95", 0.9, of(g.fitgpp(0.0))),
+    "fig4-te-saturates": scaled("te_p95", 0.9, of(g.fitgpp(16.0))),
+    "fig4-be-flat": scaled("be_p50", 1.03, of(g.fitgpp(0.5))),
+    "fig5-flat": scaled("be_p95", 1.03, of(g.fitgpp(limit="8"))),
+    "fig6-te-best": scaled("te_p95", 1.1, at(te_share=0.9)),
+    "fig6-te-best-half": scaled("te_p95", 1.1, at(te_share=0.5)),
+    "fig6-be-low": scaled("be_p95", 1.4, at(te_share=0.1)),
+    "fig7-te-grows": scaled("te_p95", 0.9, at(grace_scale=4.0)),
+    "fig7-s8-beats-s4": scaled("te_p95", 1.1, of(g.FITGPP_8)),
+    "fig7-be-grows": scaled("be_p95", 0.5, lambda c: c.policy == g.RAND and c.grace_scale == 8),
+    "fig7-be-low": scaled("be_p95", 2.0, at(grace_scale=8.0)),
+    "trace-best": scaled("te_p95", 1.1, on_trace(g.FITGPP)),
+    "trace-be-cut": scaled("be_p50", 1.2, on_trace(g.FITGPP)),
+}
+
+
+def test_every_claim_has_a_flip():
+    assert list(FLIPS) == list(judged())
+
+
+@pytest.mark.parametrize("name", FLIPS)
+def test_a_claim_flips_with_its_numbers(name):
+    assert judged(FLIPS[name])[name] == "does not hold"
+
+
+@pytest.mark.parametrize("name", [name for name in FLIPS if not name.startswith("trace")])
+def test_a_claim_that_fails_under_one_reading_depends_on_it(name):
+    change = FLIPS[name]
+    one = judged(lambda c, values: change(c, values) if c.reading == "a" else values)
+    assert one[name] == "depends on reading"
+
+
+def test_the_weaker_claim_on_shares_ignores_the_upper_half():
+    verdicts = judged(FLIPS["fig6-te-best"])
+    assert verdicts["fig6-te-best-half"] == "holds"
+
+
+def test_what_did_not_happen_is_not_measured():
+    none = judged(lambda c, values: values | {"interval_p50": None})
+    assert none["interval-median-below"] == "not measured"
+    zero = judged(lambda c, values: values | {"preempted": 0.0})
+    assert zero["preempted-ratio"] == "not measured"
+
+
+@given(st.lists(NUMBERS, min_size=1, max_size=6), NUMBERS, st.booleans())
+def test_a_verdict_is_its_means_side_of_the_bound(values, end, strict):
+    mean = math.fsum(values) / len(values)
+    for bound, inside in ((Bound(low=end, strict=strict), mean - end), (Bound(high=end, strict=strict), end - mean)):
+        claim = Claim("c", "text", "here", "tested", (Evidence("Z", "what", estimate(values), bound),))
+        if abs(inside) > 1e-9:
+            assert claim.verdict == ("holds" if inside > 0 else "does not hold")
+    assert Bound(end, end).admits(end)
+    assert not Bound(high=end, strict=True).admits(end)
+
+
+@given(st.lists(st.tuples(st.sampled_from("ZA"), st.sampled_from([True, False, None])), max_size=6))
+def test_verdicts_combine_evidence_and_readings(pieces):
+    value = {True: Estimate(1.0, 0.5), False: Estimate(-1.0, None), None: None}
+    evidence = tuple(Evidence(reading, "what", value[ok], Bound(low=0.0)) for reading, ok in pieces)
+    claim = Claim("c", "text", "here", "tested", evidence)
+    each = {r: [ok for reading, ok in pieces if reading == r] for r in {reading for reading, _ in pieces}}
+    unknown = [r for r, oks in each.items() if None in oks and False not in oks]
+    good = [r for r, oks in each.items() if all(oks)]
+    if not each or unknown:
+        assert claim.verdict == "not measured"
+    elif len(good) == len(each):
+        assert claim.verdict == "holds"
+    else:
+        assert claim.verdict == ("depends on reading" if good else "does not hold")
+    for reading, oks in each.items():
+        if False in oks:
+            assert claim.decisive(reading).holds is False
+
+
+def test_an_interval_that_crosses_the_bound_is_said():
+    crossing = Evidence("Z", "what", Estimate(1.0, 2.0), Bound(low=0.0), "%", 3.0)
+    assert crossing.holds
+    assert crossing.sure is False
+    assert crossing.sentence == "what: 1.00 ± 2.00 % (needed: at least 0; paper 3.00) [the interval crosses the bound]"
+    assert Evidence("Z", "what", Estimate(1.0, 0.5), Bound(low=0.0)).sure
+    assert Evidence("Z", "what", Estimate(1.0, None), Bound(low=0.0)).sure is None
+    assert Evidence("Z", "what", Estimate(62.5, 159.0), Bound(40.0, 60.0)).sure is False
+    assert Evidence("Z", "what", Estimate(62.5, 2.0), Bound(40.0, 60.0)).sure
+
+
+def test_the_interval_is_students():
+    found = estimate([1.0, 2.0, 3.0])
+    assert found.mean == 2.0
+    assert found.half == pytest.approx(4.302652729911275 / math.sqrt(3))
+    assert estimate([2.0]) == Estimate(2.0, None)
+    assert estimate([]) is None
+    assert estimate([1.0, None]) is None
+
+
+def test_a_deviation_is_relative_to_the_papers():
+    assert Number(Estimate(11.0, 1.0), 10.0).deviation == pytest.approx(0.1)
+    assert Number(None, 10.0).deviation is None
+    assert Number(Estimate(11.0, 1.0)).deviation is None
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(9.376, "9.38"), (33.42, "33.4"), (1.0, "1.00"), (2081.4, "2081"), (235.2, "235"), (999.7, "1000"), (0, "0"),
+     (0.0098, "0.00980"), (None, "–"), (-1.5, "-1.50"), (0.00001234, "1.2e-05")],
+)  # fmt: skip
+def test_numbers_are_printed_to_three_digits(value, text):
+    assert significant(value) == text

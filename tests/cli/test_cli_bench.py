@@ -1,0 +1,83 @@
+"""`mlsched bench` and `mlsched reproduce`: exit statuses, JSON, reports, stores."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mlsched.benchmark.suites import SUITES
+from mlsched.cli.main import run
+from mlsched.core.registry import answerer, registry
+from mlsched.instances.preemption import Plan
+
+
+def test_bench_writes_a_report_and_says_what_is_verified(tmp_path, capsys):
+    html = tmp_path / "new" / "report.html"
+    assert run(["bench", "quick", "--html", str(html)]) == 0
+    shown = capsys.readouterr()
+    assert "they all agree" in shown.out
+    assert shown.err == ""
+    assert html.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_bench_json_is_one_document(capsys):
+    assert run(["bench", "quick", "--solver", "fitgpp", "--solver", "cp-sat", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)
+
+
+def test_a_store_is_completed_only_on_request(tmp_path, capsys):
+    call = ["bench", "quick", "--solver", "fifo", "--store", str(tmp_path / "rows.sqlite")]
+    assert run(call) == 0
+    capsys.readouterr()
+    assert run(call) == 2
+    assert "--resume" in capsys.readouterr().err
+    assert run([*call, "--resume"]) == 0
+
+
+def test_an_answerer_that_breaks_the_contract_exits_1(capsys, monkeypatch):
+    @answerer("liar", problem="preemption", kind="heuristic")
+    def liar(instance, *, rng):
+        return Plan(te_node=[0] * len(instance.te_demand), victims=[])
+
+    (entry,) = liar.__mlsched__
+    monkeypatch.setitem(registry().answerers, ("preemption", "liar"), entry)
+    assert run(["bench", "quick", "--solver", "liar"]) == 1
+    shown = capsys.readouterr()
+    assert "liar returned an infeasible plan" in shown.err
+    assert "preemption: total_score" in shown.out, "the table is shown all the same"
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (["bench", "nope"], "no suite 'nope'; there are quick"),
+        (["bench", "quick", "--solver", "nope"], "no answerer 'nope'"),
+        (["bench", "quick", "--resume"], "needs a store"),
+        (["bench", "quick", "--workers", "0"], "--workers"),
+        (["reproduce", "nope"], "nope"),
+        (["reproduce", "fitgpp", "--jobs", "0"], "--jobs"),
+        (["reproduce", "fitgpp", "--quick", "--trace", "missing.csv"], "missing.csv"),
+    ],
+)
+def test_a_wrong_call_is_one_line_and_status_2(call, said, capsys):
+    assert run(call) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("\n") == 1
+    assert said in shown.err
+
+
+def test_reproduce_reports_computed_verdicts(tmp_path, capsys):
+    html = tmp_path / "fitgpp.html"
+    assert run(["reproduce", "fitgpp", "--quick", "--jobs", "512", "--seeds", "2", "--html", str(html), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["claims"]
+    assert "<svg" in html.read_text(encoding="utf-8")
+
+
+def test_every_suite_and_experiment_is_listed(capsys):
+    assert run(["list", "suites", "--json"]) == 0
+    assert {s["name"] for s in json.loads(capsys.readouterr().out)["suites"]} == set(SUITES)
+    assert run(["list", "experiments", "--json"]) == 0
+    assert "fitgpp" in {e["name"] for e in json.loads(capsys.readouterr().out)["experiments"]}

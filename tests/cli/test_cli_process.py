@@ -1,0 +1,80 @@
+"""The command line as a process of its own: streams, exit statuses, notes and an early reader."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from mlsched import api
+from mlsched.simulation.preemption import Workload
+
+COMMAND = [sys.executable, "-c", "from mlsched.cli import main; main()"]
+
+
+def process(*arguments) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_whole_way(tmp_path):
+    instance, plan = tmp_path / "i.json", tmp_path / "p.json"
+    assert process("generate", "preemption", "--preset", "small", "-o", instance).returncode == 0
+    solved = process("solve", instance, "--json", "-o", plan)
+    assert (solved.returncode, solved.stderr) == (0, "")
+    checked = process("check", instance, plan, "--json")
+    assert checked.returncode == 0
+    assert json.loads(checked.stdout)["values"] == json.loads(solved.stdout)["values"]
+    refused = process("solve", tmp_path / "none.json")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("mlsched: ")
+    assert refused.stderr.count("\n") == 1
+
+
+def test_overload_is_a_note_beside_the_document(tmp_path):
+    path, count = tmp_path / "load.json", 60
+    load = Workload(
+        resources=["gpu"], node_capacity=[[1]], submit=np.arange(count) * 10, te=[0] * count, execution=[100] * count,
+        demand=[[1]] * count, grace=[0] * count,
+    )  # fmt: skip
+    api.save(load, path)
+    found = process("simulate", "fifo", "--trace", path, "--json")
+    assert found.returncode == 0
+    assert json.loads(found.stdout)["runs"][0]["summary"]["jobs"] == count
+    assert found.stderr.startswith("mlsched: note: the offered load on gpu is")
+    assert found.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_control_c_exits_130_and_leaves_nothing(tmp_path):
+    """A million jobs take minutes: a second after its imports the process is at work."""
+    ready, folder = tmp_path / "ready", tmp_path / "output"
+    folder.mkdir()
+    code = f"from mlsched.cli import main; open({str(ready)!r}, 'w').close(); main()"
+    arguments = ["simulate", "fifo", "--trace", "synthetic:z:jobs=1000000", "-o", str(folder / "r.json")]
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        while not ready.exists():
+            assert running.poll() is None
+            time.sleep(0.05)
+        time.sleep(1)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=30)
+    assert (running.returncode, out, err.strip()) == (130, "", "mlsched: interrupted")
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
+@pytest.mark.parametrize("preset", ["small", "paper-surge"])  # within the buffer, and more than a pipe holds
+def test_a_reader_that_goes_early_is_no_error(preset):
+    with subprocess.Popen(
+        [*COMMAND, "generate", "preemption", "--preset", preset], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        running.stdout.close()
+        err = running.stderr.read()
+    assert (running.returncode, err) == (0, b"")

@@ -1,0 +1,296 @@
+"""`simulate`: synthetic workloads, workload files and traces; and what it refuses."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from mlsched import api
+from mlsched.core.registry import Answerer, registry
+from mlsched.instances.preemption import Plan
+
+SMALL = "synthetic:z:jobs=80,nodes=2"
+HEADER = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time"
+
+
+@pytest.fixture
+def pods(tmp_path):
+    """A pod list: 12 jobs a minute apart on one GPU each, every third TE."""
+    path = tmp_path / "pods.csv"
+    rows = [f"p{i},2000,1024,1,1000,,{'LS' if i % 3 == 2 else 'BE'},Succeeded,{60 * i},{60 * i + 400},{60 * i}"
+            for i in range(12)]  # fmt: skip
+    path.write_text("\n".join([HEADER, *rows]) + "\n")
+    return path
+
+
+CLUSTER = ["--cluster", "1x(32cpu,64gb,4gpu)"]
+
+
+@pytest.fixture
+def replaced(monkeypatch):
+    """`replaced(name, function)`: that rule answers with another function."""
+
+    def change(name, function):
+        found = registry().answerers["preemption", name]
+        changed: Answerer = dataclasses.replace(found, function=function)
+        monkeypatch.setitem(registry().answerers, ("preemption", name), changed)
+
+    return change
+
+
+# -- what it does -----------------------------------------------------------------------------------------------------
+
+
+def test_several_policies_and_the_problem_is_inferred(cli):
+    found = cli("simulate", "fifo", "fitgpp:s=8", "lrtp", "rand", "--trace", SMALL, "--seed", 2)
+    assert (found.status, found.err) == (0, "")
+    for text in ("fifo", "fitgpp:s=8", "te_slowdown p95", "80 jobs on 2x(32 cpu, 256 ram, 8 gpu)",
+                 "every run passed the independent replay check"):  # fmt: skip
+        assert text in found.out
+
+
+def test_the_document_is_that_of_the_api(cli):
+    document = cli("simulate", "fitgpp", "--trace", SMALL, "--seed", 2, "--json").document
+    run = api.simulate(api.workload(SMALL, seed=2), "fitgpp", seed=2)
+    assert document["violations"] == []
+    assert document["workload_hash"] == run.workload.hash
+    (entry,) = document["runs"]
+    assert entry["summary"] == json.loads(json.dumps(run.summary()))
+    assert (entry["policy"], entry["seed"], entry["wake"], entry["optimality"]) == ("fitgpp", 2, "interval:60", None)
+
+
+def test_set_reaches_the_source_and_the_world(cli):
+    settings = {"te_share": "0.5", "blocking": "none", "preemption_limit": "inf", "te_first": "false"}
+    given = itertools.chain.from_iterable(("--set", f"{k}={v}") for k, v in settings.items())
+    document = cli("simulate", "lrtp", "--trace", SMALL, "--wake", "events", *given, "--json").document
+    (entry,) = document["runs"]
+    assert "te_share=0.5" in document["source"]
+    assert entry["summary"]["te_jobs"] == 40
+    assert (entry["options"]["blocking"], entry["options"]["te_first"]) == ("none", False)
+    assert entry["options"]["preemption_limit"] == 2**31 - 1
+    assert entry["wake"] == "events"
+
+
+def test_record_compares_with_the_optimum(cli):
+    document = cli("simulate", "fitgpp", "cp-sat", "--trace", SMALL, "--record", 1, "--json").document
+    rule, exact = document["runs"]
+    for entry in (rule, exact):
+        assert entry["recorded_decisions"] == entry["summary"]["decisions"] == entry["optimality"]["decisions"] > 0
+    assert exact["optimality"]["optimal_share"] == 1
+    assert exact["optimality"]["mean_gap"] == 0
+    assert 0 <= rule["optimality"]["optimal_share"] <= 1
+    assert "decisions: optimal_share" in cli("simulate", "fitgpp", "--trace", SMALL, "--record", 1).out
+
+
+def test_the_output_file_holds_every_run(cli, tmp_path):
+    path = tmp_path / "runs.json"
+    assert cli("simulate", "fifo", "lrtp", "--trace", SMALL, "-o", path).status == 0
+    data = json.loads(path.read_text())
+    assert (data["kind"], data["version"]) == ("preemption.runs", 1)
+    assert [run["answerer"] for run in data["runs"]] == ["fifo", "lrtp"]
+    assert len(data["runs"][0]["jobs"]["finish"]) == 80
+    assert [p.name for p in tmp_path.iterdir()] == ["runs.json"]
+
+
+@pytest.mark.parametrize(("suffix", "magic"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
+def test_the_plot_is_a_picture(cli, tmp_path, suffix, magic):
+    path = tmp_path / f"cdf.{suffix}"
+    assert cli("simulate", "fifo", "--trace", SMALL, "--plot", path).status == 0
+    assert path.read_bytes().startswith(magic)
+
+
+def test_a_workload_file_with_a_colon_in_its_name(cli, tmp_path):
+    path = tmp_path / "a:b.json"
+    load = api.workload(SMALL)
+    api.save(load, path)
+    assert cli("simulate", "fifo", "--trace", path, "--json").document["workload_hash"] == load.hash
+
+
+def test_an_empty_workload(cli, tmp_path):
+    path = tmp_path / "empty.json"
+    empty = {"submit": [], "te": [], "execution": [], "demand": [], "grace": []}
+    api.save(api.workload(SMALL).replace(**empty), path)
+    assert cli("simulate", "fifo", "--trace", path, "--json").document["runs"][0]["summary"]["jobs"] == 0
+
+
+def test_a_trace(cli, pods):
+    document = cli("simulate", "fitgpp", "fifo", "--trace", pods, *CLUSTER, "--json").document
+    assert document["cluster"] == "1x(32000 cpu_milli, 65536 memory_mib, 4000 gpu_milli)"
+    assert [run["summary"]["te_jobs"] for run in document["runs"]] == [4, 4]
+    assert document["runs"][0]["summary"]["preemptions"] > 0
+    options = ["--limit", 5, "--set", "kinds=random", "--set", "te_share=1"]
+    cut = cli("simulate", "fifo", "--trace", pods, *CLUSTER, *options, "--json").document["runs"][0]["summary"]
+    assert (cut["jobs"], cut["te_jobs"]) == (5, 5)
+
+
+def test_a_trace_on_a_node_file(cli, pods, tmp_path):
+    nodes = tmp_path / "nodes.csv"
+    nodes.write_text("sn,cpu_milli,memory_mib,gpu,model\nn0,32000,65536,4,T4\n")
+    document = cli("simulate", "fifo", "--trace", pods, "--cluster", nodes, "--json").document
+    assert document["cluster"] == "1x(32000 cpu_milli, 65536 memory_mib, 4000 gpu_milli)"
+
+
+@pytest.mark.filterwarnings("ignore:the offered load")
+def test_the_alibaba_trace(cli, shared_data):
+    path = shared_data / "alibaba_gpu_v2023" / "openb_pod_list_default.csv.gz"
+    if not path.is_file():
+        pytest.skip(f"no {path}")
+    found = cli("simulate", "fifo", "fitgpp", "lrtp", "rand", "--trace", path, "--limit", 300, "--set", "oversize=drop",
+                "--cluster", "5x(88cpu,320gb,8gpu)", "--record", 1, "--json")  # fmt: skip
+    assert found.status == 0
+    assert found.document["violations"] == []
+    fifo, *others = (run["summary"] for run in found.document["runs"])
+    assert (fifo["jobs"], fifo["preemptions"]) == (300, 0)
+    for rule in others:
+        assert rule["preemptions"] > 0
+        assert rule["te_slowdown"]["p95"] < fifo["te_slowdown"]["p95"]
+
+
+# -- what fails -------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_that_does_not_replay_exits_1_with_its_output_written(cli, replaced, tmp_path):
+    """A rule with a hidden state of its own: the same question gets another answer the second time."""
+    seen = set()
+
+    def fickle(instance, *, rng):
+        able = np.flatnonzero(instance.preemptible)[: int(instance.hash in seen)]
+        seen.add(instance.hash)
+        return Plan(te_node=[-1] * len(instance.te_demand), victims=able)
+
+    replaced("fifo", fickle)
+    path = tmp_path / "runs.json"
+    found = cli("simulate", "fifo", "--trace", SMALL, "--set", "te_first=true", "--record", 1, "-o", path)
+    assert found.status == 1
+    lines = found.err.splitlines()
+    assert lines
+    assert all(line.startswith("mlsched: fifo: decision ") and line.endswith("does not replay") for line in lines)
+    assert "every run passed" not in found.out
+    assert json.loads(path.read_text())["runs"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "fragment"),
+    [
+        (lambda i, *, rng: Plan(te_node=[0], victims=[]), "infeasible plan: node 0"),
+        (lambda i, *, rng: None, "infeasible plan: the answer is a NoneType"),
+        (lambda i, *, rng: 1 // 0, "raised ZeroDivisionError"),
+    ],
+)
+def test_a_rule_that_breaks_the_contract_exits_1(cli, replaced, tmp_path, rule, fragment):
+    replaced("lrtp", lambda instance, *, rng, P=0: rule(instance, rng=rng))
+    found = cli("simulate", "lrtp", "--trace", SMALL, "-o", tmp_path / "runs.json")
+    found.refused("lrtp: decision 0 at ", fragment, status=1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_exits_130(cli, replaced, tmp_path):
+    def interrupt(instance, *, rng):
+        raise KeyboardInterrupt
+
+    replaced("fifo", interrupt)
+    found = cli("simulate", "fifo", "--trace", SMALL, "--json", "-o", tmp_path / "runs.json")
+    assert (found.status, found.out) == (130, "")
+    assert found.err.strip() == "mlsched: interrupted"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fragment"),
+    [
+        (["nope", "--trace", SMALL], "nope: no simulated problem knows them all; give --problem, see `mlsched list"),
+        (["fifo", "nope", "--trace", SMALL], "no simulated problem knows them all"),
+        (["nope", "--trace", SMALL, "--problem", "preemption"], "no answerer 'nope' for preemption"),
+        (["fifo", "--trace", SMALL, "--problem", "x"], "x has no simulated world; there are preemption"),
+        (["fitgpp:z=1", "--trace", SMALL], "fitgpp: has no parameter 'z'"),
+        (["fitgpp:fallback=x", "--trace", SMALL], "fallback = 'x': must be one of random, again"),
+        (["fifo", "--trace", "synthetic:q"], "no synthetic workload 'q' for preemption; there are z, a"),
+        (["fifo", "--trace", "synthetic:z:jobs=0"], "jobs = 0: must be between 1 and 10000000"),
+        (["fifo", "--trace", "synthetic:z:jobs=x"], "jobs = 'x': must be of type int"),
+        (["fifo", "--trace", SMALL, "--set", "speed=1"], "--set speed: there are ask_again, asked"),
+        (["fifo", "--trace", SMALL, "--set", "seed=1"], "--set seed: there are"),
+        (["fifo", "--trace", SMALL, "--set", "blocking"], "--set blocking: must be KEY=VALUE"),
+        (["fifo", "--trace", SMALL, "--set", "blocking=x"], "blocking = 'x': must be one of all, be, none"),
+        (["fifo", "--trace", SMALL, "--set", "te_first=maybe"], "te_first = 'maybe': must be of type bool"),
+        (["fifo", "--trace", SMALL, "--set", "snapshot=0"], "snapshot = 0: must be between 1"),
+        (["fifo", "--trace", SMALL, "--wake", "never"], "wake = 'never': must be 'events'"),
+        (["fifo", "--trace", SMALL, "--record", "2"], "record = 2.0: must be between 0 and 1"),
+        (["fifo", "--trace", SMALL, "--objective", "x"], "preemption has no objective 'x'"),
+        (["cp-sat", "--trace", SMALL, "--time-limit", "-1"], "time_limit = -1.0: must be above 0"),
+        (["fifo", "--trace", SMALL, "--limit", "3"], "cluster and limit are for traces"),
+        (["fifo", "--trace", SMALL, "--limit", "0"], "see `mlsched simulate --help`"),
+        (["fifo", "--trace", SMALL, "--cluster", "1x(1gpu)"], "cluster and limit are for traces"),
+        (["fifo", "--trace", "none.csv"], "none.csv: cannot be read: No such file or directory; check the path"),
+        (["fifo", "--trace", "/"], "/: cannot be read: Is a directory"),
+        (["fifo"], "see `mlsched simulate --help`"),
+        (["--trace", SMALL], "see `mlsched simulate --help`"),
+    ],
+)
+def test_a_wrong_call_is_refused(cli, arguments, fragment):
+    cli("simulate", *arguments).refused(fragment)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fragment"),
+    [
+        (["--cluster", "4x(8tpu)"], "'8tpu' is not an amount of cpu, gb or gpu"),
+        (["--cluster", "none.csv"], "none.csv"),
+        (["--cluster", "1x(32cpu,64gb)"], "the run could never end: 12 of 12 jobs fit no node of"),
+        (["--set", "kinds=x"], "kinds = 'x': must be one of auto, qos, random, short"),
+        (["--set", "jobs=5"], "--set jobs: there are arrivals"),
+        (["--set", "arrivals=0"], "arrivals = 0.0: must be above 0"),
+        (
+            ["--cluster", "1x(1gpu)", "--set", "oversize=drop"],
+            "no job is left; check other_qos, oversize and the cluster",
+        ),
+    ],
+)
+def test_a_wrong_use_of_a_trace_is_refused(cli, pods, arguments, fragment):
+    cli("simulate", "fifo", "--trace", pods, *arguments).refused(fragment)
+
+
+@pytest.mark.parametrize(
+    ("row", "fragment"),
+    [
+        ("x,2000,1024,1,2000,,BE,Succeeded,0,10,0", "line 4: gpu_milli"),
+        ("x,2000,1024,1,1000,,BE,Succeeded,0,10,20", "line 4: deletion_time"),
+        ("x,many,1024,1,1000,,BE,Succeeded,0,10,0", "line 4: cpu_milli"),
+        ("x,2000", "line 4: has 2 fields: must have 11"),
+    ],
+)
+def test_a_bad_row_is_named_by_its_line(cli, pods, row, fragment):
+    lines = pods.read_text().splitlines()
+    pods.write_text("\n".join([*lines[:3], row, *lines[3:]]) + "\n")
+    cli("simulate", "fifo", "--trace", pods, *CLUSTER).refused(str(pods), fragment)
+
+
+def test_a_finished_workload_takes_no_further_settings(cli, tmp_path):
+    path = tmp_path / "load.json"
+    api.save(api.workload(SMALL), path)
+    cli("simulate", "fifo", "--trace", path, *CLUSTER).refused("is a finished workload")
+    cli("simulate", "fifo", "--trace", path, "--set", "kinds=short").refused("is a finished workload")
+
+
+def test_outputs_that_cannot_be_written(cli, tmp_path):
+    for option, name, fragment in (
+        ("-o", "none/runs.json", "its folder does not exist or cannot be written"),
+        ("--plot", "none/cdf.png", "its folder does not exist or cannot be written"),
+        ("--plot", "cdf.xyz", "must end in .png, .svg or .pdf"),
+    ):
+        cli("simulate", "fifo", "--trace", SMALL, option, tmp_path / name).refused(name, fragment)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_keeps_the_policies_that_are_done(cli, replaced, tmp_path):
+    def interrupt(instance, *, rng, P=0):
+        raise KeyboardInterrupt
+
+    replaced("lrtp", interrupt)
+    found = cli("simulate", "fifo", "lrtp", "--trace", SMALL, "--json", "-o", tmp_path / "runs.json")
+    assert found.status == 130
+    assert [run["policy"] for run in json.loads(found.out)["runs"]] == ["fifo"]
+    assert [run["answerer"] for run in json.loads((tmp_path / "runs.json").read_text())["runs"]] == ["fifo"]
