@@ -159,6 +159,13 @@ def test_looking_one_core_ahead_misses_the_jump():
     assert [api.solve(inst, name).value for name in ("slaq", "envelope-greedy", "dp")] == [12, 18, 18]
 
 
+def test_the_example_of_the_documentation():
+    inst = Instance(
+        cores=4, gain=[[0, 1, 2, 2], [0, 0, 0, 9]], loss=[[0] * 4] * 2, weight=[1, 1], most=[3, 3], waiting=[0, 0]
+    )
+    assert [api.solve(inst, name).value for name in ("slaq", "envelope-greedy", "dp")] == [2, 10, 10]
+
+
 def test_the_core_goes_to_the_largest_loss_not_the_smallest():
     # Losses with a core each: 4, 8, 2. The printed argmin would feed job 2.
     assert api.solve(small(), "slaq-max-min").plan.cores.tolist() == [1, 2, 1]
