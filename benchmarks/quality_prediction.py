@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from _calibration import cpu_seconds, load
 from scipy.optimize import curve_fit
 
 from mlsched.core.predict import Predictor
@@ -25,29 +24,6 @@ from mlsched.instances.quality.histories import History, synthetic, synthetic_mi
 from mlsched.instances.quality.prediction import error_table, prediction_errors
 from mlsched.instances.quality.table1 import TABLE_1
 from mlsched.instances.traces import algoperf, pollux
-
-
-def load() -> float:
-    """The fixed calibration load of benchmarks/_calibration.py: half plain Python, half small numpy arrays."""
-    total = 0
-    table: dict[int, int] = {}
-    for i in range(400_000):
-        table[i & 1023] = total
-        total += i ^ (total & 255)
-    x = np.arange(84, dtype=np.int64)
-    for _ in range(60_000):
-        x = np.maximum(x - 1, 0) + 1
-    return float(total + int(x.sum()))
-
-
-def cpu_seconds(function: Callable[[], object], repeat: int) -> float:
-    """CPU seconds of one call, best of `repeat`."""
-    best = float("inf")
-    for _ in range(repeat):
-        started = time.process_time()
-        function()
-        best = min(best, time.process_time() - started)
-    return best
 
 
 def errors(data: Path | None) -> None:

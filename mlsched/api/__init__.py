@@ -2,7 +2,7 @@
 
 from mlsched.api.answers import AnyAnswerer, answer_once, judged, resolve_answerer, solve
 from mlsched.api.records import generate, load, load_with_hash, record_types, save
-from mlsched.api.runs import only_simulation, simulate, workload
+from mlsched.api.runs import simulate, workload
 
 __all__ = [
     "AnyAnswerer",
@@ -11,7 +11,6 @@ __all__ = [
     "judged",
     "load",
     "load_with_hash",
-    "only_simulation",
     "record_types",
     "resolve_answerer",
     "save",

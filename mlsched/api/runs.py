@@ -42,37 +42,44 @@ def workload(
     source: "synthetic:NAME" with parameters if need be ("synthetic:z:jobs=4096"), a workload file that `save` wrote, or
     a public trace (Alibaba v2023, Philly, Helios; see `mlsched.instances.traces`). cluster: for a trace,
     "84x(32cpu,256gb,8gpu)" or a node file; limit: its first so many jobs. Further keywords are the source's own.
+    problem: which problem's world shall run it; a synthetic name that only one problem has, or a file, says it itself.
     """
-    world = simulation(problem or only_simulation())
     text = str(source)
     if text.startswith("synthetic:"):
-        return _synthetic(world, text.removeprefix("synthetic:"), cluster, limit, {"seed": check_seed(seed), **options})
+        name, settings = split(text.removeprefix("synthetic:"))
+        world = simulation(problem or _problem_of_source(name))
+        return _synthetic(world, name, cluster, limit, {"seed": check_seed(seed), **options, **settings})
     if _is_record(Path(source)):
         if cluster is not None or limit is not None or options:
             raise InvalidInput(f"{source}: is a finished workload; cluster, limit and further options do not apply")
         return load(source)
+    if problem is None:
+        raise InvalidInput(f"problem: must be given for a trace, one of {', '.join(sorted(simulations()))}")
+    world = simulation(problem)
     nodes = _nodes(cluster) if cluster is not None else None
     declared = {k: v for k, v in parameters_of(world.from_trace).items() if k != "seed"}
     settings = resolve("trace", declared, options)
     return world.from_trace(read_trace(source, limit=limit), nodes, seed=check_seed(seed), **settings)
 
 
-def only_simulation() -> str:
-    """The one problem that has a world, or InvalidInput when there are several."""
-    names = sorted(simulations())
-    if len(names) != 1:
-        raise InvalidInput(f"problem: must be given, one of {', '.join(names)}")
-    return names[0]
+def _problem_of_source(name: str) -> str:
+    """The one simulated problem that has a synthetic workload of this name."""
+    having = [s.problem for s in simulations().values() if name in s.sources]
+    if len(having) == 1:
+        return having[0]
+    if having:
+        raise UnknownName(f"synthetic:{name}: {', '.join(having)} all have one; give the problem")
+    known = ", ".join(f"{source} ({s.problem})" for s in simulations().values() for source in s.sources)
+    raise UnknownName(f"no synthetic workload '{name}'; there are {known}")
 
 
-def _synthetic(world: Simulation, text: str, cluster: str | None, limit: int | None, options: dict[str, Any]) -> Any:
-    name, settings = split(text)
+def _synthetic(world: Simulation, name: str, cluster: str | None, limit: int | None, options: dict[str, Any]) -> Any:
     if name not in world.sources:
         raise UnknownName(f"no synthetic workload '{name}' for {world.problem}; there are {', '.join(world.sources)}")
     if cluster is not None or limit is not None:
         raise InvalidInput(f"synthetic:{name}: cluster and limit are for traces; set nodes= and jobs= instead")
     make = world.sources[name]
-    return make(**resolve(f"synthetic:{name}", parameters_of(make), {**options, **settings}))
+    return make(**resolve(f"synthetic:{name}", parameters_of(make), options))
 
 
 def _is_record(path: Path) -> bool:

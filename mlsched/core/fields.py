@@ -35,6 +35,16 @@ def fail(field: str, value: object, rule: str) -> InvalidInput:
     return InvalidInput(f"{field} = {shown if len(shown) <= 60 else shown[:57] + '...'}: {rule}")
 
 
+def refuse_first(
+    wrong: npt.NDArray[np.bool_], name: str, values: npt.NDArray[np.int64], rule: str, *, shift: int = 0
+) -> None:
+    """Raise InvalidInput for the first entry of `values` marked `wrong`; `shift` is added to the last index shown."""
+    if wrong.any():
+        index = tuple(int(i) for i in np.argwhere(wrong)[0])
+        place = "".join(f"[{i}]" for i in (*index[:-1], index[-1] + shift))
+        raise InvalidInput(f"{name}{place} = {int(values[index])}: {rule}")
+
+
 def as_int(field: str, value: object) -> int:
     """`value` as a Python int; bools, floats and strings are refused rather than rounded."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):

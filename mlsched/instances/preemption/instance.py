@@ -15,7 +15,7 @@ import numpy as np
 from mlsched.core import contract
 from mlsched.core.contract import Objective
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, labels
+from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, labels, refuse_first
 from mlsched.instances.preemption import judge
 
 #: Unit of `score` and `total_score`: millionths of Eq. 3.
@@ -87,12 +87,12 @@ class Instance(contract.Instance):
 
     def check(self) -> None:
         nodes = len(self.node_capacity)
-        _first(self.job_node >= nodes, "job_node", self.job_node, f"must be below {nodes} (the number of nodes)")
+        refuse_first(self.job_node >= nodes, "job_node", self.job_node, f"must be below {nodes} (the number of nodes)")
         host = self.node_capacity[self.job_node]
-        _first(self.job_demand > host, "job_demand", self.job_demand, "must not exceed the capacity of its node")
+        refuse_first(self.job_demand > host, "job_demand", self.job_demand, "must not exceed the capacity of its node")
         used = self.node_free + self.node_draining
         np.add.at(used, self.job_node, self.job_demand)
-        _first(used > self.node_capacity, "node_free", self.node_free,
+        refuse_first(used > self.node_capacity, "node_free", self.node_free,
                "free + draining + running demand must not exceed node_capacity")  # fmt: skip
         self._check_maxima()
         able, times = self.preemptible, len(self.te_demand) + 1
@@ -142,10 +142,3 @@ class Instance(contract.Instance):
     def evaluate(self, plan: Plan) -> dict[str, int]:
         """All three objectives of a feasible `plan`."""
         return judge.evaluate(self, plan)
-
-
-def _first(wrong: np.ndarray[Any, np.dtype[np.bool_]], name: str, values: IntArray, rule: str) -> None:
-    """Raise InvalidInput for the first entry of `values` marked `wrong`, if there is one."""
-    if wrong.any():
-        index = tuple(int(i) for i in np.argwhere(wrong)[0])
-        raise InvalidInput(f"{name}{''.join(f'[{i}]' for i in index)} = {int(values[index])}: {rule}")

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from mlsched.core import contract
 from mlsched.core.contract import Objective
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, text
+from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, refuse_first, text
 from mlsched.instances.quality import judge
 
 #: Unit of `gain` and `loss`: millionths of the normalised loss.
@@ -74,12 +74,16 @@ class Instance(contract.Instance):
             raise InvalidInput("gain: has no column: must have one for each number of cores from 0 on")
         if self.reserved > self.cores:
             raise InvalidInput(f"reserved = {self.reserved}: must be at most {self.cores} (cores)")
-        _first(self.most > widest, "most", self.most, f"must be at most {widest} (the last column of gain)")
+        refuse_first(self.most > widest, "most", self.most, f"must be at most {widest} (the last column of gain)")
         short = (self.most < self.least) & (self.waiting == 0)
-        _first(short, "most", self.most, f"must be at least {self.least} (least) for a job that runs")
-        _first(self.gain[:, :1] != 0, "gain", self.gain, "must be 0: no core, no gain")
-        _first(np.diff(self.gain, axis=1) < 0, "gain", self.gain[:, 1:], "must not decrease with more cores", shift=1)
-        _first(np.diff(self.loss, axis=1) > 0, "loss", self.loss[:, 1:], "must not increase with more cores", shift=1)
+        refuse_first(short, "most", self.most, f"must be at least {self.least} (least) for a job that runs")
+        refuse_first(self.gain[:, :1] != 0, "gain", self.gain, "must be 0: no core, no gain")
+        refuse_first(
+            np.diff(self.gain, axis=1) < 0, "gain", self.gain[:, 1:], "must not decrease with more cores", shift=1
+        )
+        refuse_first(
+            np.diff(self.loss, axis=1) > 0, "loss", self.loss[:, 1:], "must not increase with more cores", shift=1
+        )
         needed = self.least * len(self.running)
         if needed > self.available:
             raise InvalidInput(
@@ -133,13 +137,3 @@ def _empty_table() -> IntArray:
     table = np.zeros((0, 1), dtype=np.int64)
     table.flags.writeable = False
     return table
-
-
-def _first(
-    wrong: np.ndarray[Any, np.dtype[np.bool_]], name: str, values: IntArray, rule: str, *, shift: int = 0
-) -> None:
-    """Raise InvalidInput for the first entry of `values` marked `wrong`; `shift` is added to the last index shown."""
-    if wrong.any():
-        index = tuple(int(i) for i in np.argwhere(wrong)[0])
-        shown = (*index[:-1], index[-1] + shift)
-        raise InvalidInput(f"{name}{''.join(f'[{i}]' for i in shown)} = {int(values[index])}: {rule}")
