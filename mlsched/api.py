@@ -1,4 +1,4 @@
-"""The public calls: load, save, generate, solve, simulate, workload.
+"""The public calls: load, save, generate, solve, pareto, simulate, workload.
 
 Everything here is a thin path from names to the layers below; no scheduling happens in this file.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from mlsched.simulation.clock import Rule
 from mlsched.simulation.clock import run as run_clock
 from mlsched.simulation.nodes import parse_cluster
 from mlsched.simulation.wake import Wake
+
+if TYPE_CHECKING:
+    from mlsched.solvers.front import Front
 
 #: What `solve` and `simulate` accept as an answerer: a registered name with parameters, or anyone's function.
 AnyAnswerer = str | Callable[..., Any]
@@ -166,6 +169,52 @@ def solve(
     outcome = answer_once(answerer, instance, objective, limits, start, values)
     seconds = time.perf_counter() - started
     return judged(instance, answerer, objective, values, limits.seed, outcome, seconds)
+
+
+def pareto(
+    instance: Instance,
+    objectives: Sequence[str] | None = None,
+    solver: str | None = None,
+    *,
+    method: str | None = None,
+    stages: Literal["one", "two"] | None = None,
+    time_limit: float | None = None,
+    solve_limit: int | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+    **params: Any,
+) -> Front:
+    """All non-dominated plans of `instance` for two or more objectives, with the proof that there are no others.
+
+    objectives: names, all of the instance's by default. solver: an exact answerer that hands a model to CP-SAT or
+    HiGHS; the problem's default if not given. method, stages, limits, resume, progress: see
+    `mlsched.solvers.enumerate_front`. Further keywords are the solver's parameters.
+
+    Raises InvalidInput for a wrong call, AnswererError when the judge disagrees with a plan of the front.
+    """
+    if not isinstance(instance, Instance):
+        raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
+    names = [o.name for o in instance.objectives]
+    chosen = names if objectives is None else [objectives] if isinstance(objectives, str) else list(objectives)
+    for name in chosen:
+        if name not in names:
+            raise UnknownName(f"{instance.problem} has no objective '{name}'; there are {', '.join(names)}")
+        if chosen.count(name) > 1:
+            raise InvalidInput(f"objectives: '{name}' is given twice")
+    answerer, values = resolve_answerer(
+        instance.problem, registry().problem(instance.problem).default if solver is None else solver, params
+    )
+    able = [a.name for a in registry().available(instance.problem, "exact") if a.backend in ("cp-sat", "highs")]
+    if answerer.name not in able:
+        raise InvalidInput(f"solver = '{answerer.name}': has no model to enumerate; use {' or '.join(able) or 'none'}")
+    from mlsched.solvers.front.planned import front_of
+
+    return front_of(
+        answerer, instance, chosen, values, threads=threads, seed=_seed(seed), method=method, stages=stages,
+        time_limit=time_limit, solve_limit=solve_limit, resume=resume, progress=progress,
+    )  # fmt: skip
 
 
 def _limits(time_limit: float | None, work_limit: float | None, seed: int, threads: int) -> Limits:

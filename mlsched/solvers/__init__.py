@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.formulation import Limits, OneOf, Outcome
 from mlsched.core.registry import Answerer, Kind, registry
+
+if TYPE_CHECKING:
+    from mlsched.solvers.front import Front, enumerate_front
 
 
 def available(problem: str | None = None, kind: Kind | None = None) -> list[Answerer]:
@@ -38,4 +43,13 @@ def run(
     return backend(question, objective, sense, limits, hint)
 
 
-__all__ = ["Limits", "Outcome", "available", "run"]
+def __getattr__(name: str) -> Any:
+    """`enumerate_front` and `Front`, imported at first use (PEP 562)."""
+    if name in ("enumerate_front", "Front"):
+        from mlsched.solvers import front
+
+        return getattr(front, name)
+    raise AttributeError(f"module 'mlsched.solvers' has no attribute '{name}'")
+
+
+__all__ = ["Front", "Limits", "Outcome", "available", "enumerate_front", "run"]

@@ -32,28 +32,34 @@ class Subproblem:
         """Whether the status is a proof."""
         return self.status in ("optimal", "infeasible")
 
-    def implies(self, high: Sequence[int | None]) -> tuple[int, Any, int] | None:
-        """(k, bounds, least): f_k >= least wherever f_j < bounds[j], j != k; None when nothing follows.
+    def implies(self, high: Sequence[int | None]) -> list[tuple[int, Any, int]]:
+        """(k, bounds, least): f_k >= least wherever f_j < bounds[j], j != k; for each k of the largest weight.
 
         From sum_j w_j f_j >= bound and f_j <= min(upper_j, high_j) for j != k. It holds for f_k <= upper_k only, so
         least never exceeds upper_k + 1.
         """
-        k = int(np.argmax(self.weights))
         bounds = np.array([BIG if u is None else u + 1 for u in self.upper], dtype=np.int64)
-        if self.status == "infeasible":
-            return k, bounds, BIG if self.upper[k] is None else int(bounds[k])
-        if self.bound is None:
-            return None
+        found = []
+        for k in np.flatnonzero(np.array(self.weights, dtype=object) == max(self.weights)).tolist():
+            if self.status == "infeasible":
+                found.append((k, bounds, int(bounds[k])))
+                continue
+            rest = self._rest(k, high)
+            if self.bound is not None and rest is not None:
+                least = -((rest - self.bound) // self.weights[k])
+                found.append((k, bounds, min(least, int(bounds[k]))))
+        return found
+
+    def _rest(self, k: int, high: Sequence[int | None]) -> int | None:
+        """The most that the other objectives can add to the weighted sum; None without bounds."""
         rest = 0
         for j, (weight, u, h) in enumerate(zip(self.weights, self.upper, high, strict=True)):
-            if j == k or weight == 0:
-                continue
-            ends = [e for e in (u, h) if e is not None]
-            if not ends:
-                return None
-            rest += weight * min(ends)
-        least = -((rest - self.bound) // self.weights[k])
-        return k, bounds, min(least, int(bounds[k]))
+            if j != k and weight:
+                ends = [e for e in (u, h) if e is not None]
+                if not ends:
+                    return None
+                rest += weight * min(ends)
+        return rest
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,8 +77,7 @@ class Certificate:
         """
         zones = Zones(self.low, self.high)
         for one in self.subproblems:
-            implied = one.implies(self.high)
-            if implied is not None:
+            for implied in one.implies(self.high):
                 zones.prove(*implied)
         for point in points:
             zones.insert(np.array(point, dtype=np.int64))

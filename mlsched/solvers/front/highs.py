@@ -100,7 +100,9 @@ class HighsScalar:
         if math.isfinite(info.mip_dual_bound):
             bound = math.ceil(info.mip_dual_bound - TOLERANCE * max(1.0, abs(info.mip_dual_bound))) + constant
         if info.primal_solution_status != _highspy().SolutionStatus.kSolutionStatusFeasible:
-            return Answer("failed", note="highs: a proof without a solution") if proved else Answer("unknown", bound=bound)
+            return (
+                Answer("failed", note="highs: a proof without a solution") if proved else Answer("unknown", bound=bound)
+            )
         solution = self._rounded(np.asarray(self._highs.getSolution().col_value))
         if solution is None:
             return Answer("failed", note="highs: the rounded solution breaks a row; scale the model down")

@@ -51,7 +51,9 @@ class Journal:
         try:
             fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise InvalidFile(f"{self.path}: is in use by another process; wait for it or choose another file") from None
+            raise InvalidFile(
+                f"{self.path}: is in use by another process; wait for it or choose another file"
+            ) from None
 
     def _read(self) -> None:
         content = self._stream.read()
@@ -92,7 +94,9 @@ class Journal:
             raise InvalidFile(f"{self.path}: kind = {found.get('kind')!r}: must be {KIND}; choose another file")
         for name, value in self.header.items():
             if found.get(name) != value:
-                shown = "another model or other objectives" if name == "fingerprint" else f"{name} = {found.get(name)!r}"
+                shown = (
+                    "another model or other objectives" if name == "fingerprint" else f"{name} = {found.get(name)!r}"
+                )
                 raise InvalidFile(
                     f"{self.path}: belongs to {shown}, not to this call; repeat that call or choose another file"
                 )

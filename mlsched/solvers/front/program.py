@@ -58,6 +58,7 @@ class Program:
 def from_pyomo(model: Any, objectives: Sequence[Any], senses: Sequence[str]) -> Program:
     """A linear Pyomo model without objective; objectives over its integer variables."""
     import pyomo.environ as pyo
+    from pyomo.common.errors import InfeasibleConstraintException
 
     from mlsched.solvers._pyomo_matrix import compile_model
 
@@ -67,6 +68,8 @@ def from_pyomo(model: Any, objectives: Sequence[Any], senses: Sequence[str]) -> 
     # A fixed variable is a constant to Pyomo: its column keeps that value. Pyomo itself refuses what is not linear.
     try:
         matrix = compile_model(model)
+    except InfeasibleConstraintException:
+        matrix = _contradiction(model)
     except Exception as error:
         raise InvalidInput(f"the Pyomo model cannot be compiled as a linear program: {error}") from None
     integer = np.array([v.is_integer() for v in matrix.columns], dtype=bool)
@@ -79,6 +82,20 @@ def from_pyomo(model: Any, objectives: Sequence[Any], senses: Sequence[str]) -> 
     return Program(
         matrix.starts, matrix.indices, matrix.values, matrix.row_lower, matrix.row_upper, low, high, integer,
         tuple(made), lambda variable: matrix.position[id(variable)],
+    )  # fmt: skip
+
+
+def _contradiction(model: Any) -> Any:
+    """The columns of a model that Pyomo finds infeasible while it compiles it, with the one row 0 >= 1."""
+    import pyomo.environ as pyo
+
+    from mlsched.solvers._pyomo_matrix import Matrix
+
+    columns = list(model.component_data_objects(pyo.Var, active=True))
+    none = np.zeros(0)
+    return Matrix(
+        columns, np.zeros(len(columns) + 1, dtype=np.int32), none.astype(np.int32), none, np.array([1.0]),
+        np.array([np.inf]), {id(v): i for i, v in enumerate(columns)},
     )  # fmt: skip
 
 
@@ -112,7 +129,9 @@ def _linear(matrix: Any, expression: Any, sign: int, number: int, integer: Any) 
 def _whole(number: Any, objective: int) -> int:
     value = float(number)
     if not abs(value - round(value)) <= ROUNDING:
-        raise InvalidInput(f"objective {objective}: has the coefficient {value}: must be integers; scale it to integers")
+        raise InvalidInput(
+            f"objective {objective}: has the coefficient {value}: must be integers; scale it to integers"
+        )
     return round(value)
 
 

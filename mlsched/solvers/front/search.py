@@ -108,14 +108,17 @@ class Search:
         for j in range(self.size):
             low, high = self.low[j], self.high[j] if upper[j] is None else upper[j]
             if low is None or high is None:
-                return self._too_large("an objective without bounds")
+                self._needs("an objective without bounds")
+                return None
             most += max(abs(low), abs(high))
             weight += max(0, high - low) if j != k else 0
         if most * weight > self.scalar.largest:
-            return self._too_large(f"a weighted sum beyond {self.scalar.largest}")
+            self._needs(f"a weighted sum beyond {self.scalar.largest}")
+            return None
         return weight
 
-    def _too_large(self, what: str) -> None:
+    def _needs(self, what: str) -> None:
+        """Refuse one stage where it was asked for."""
         if self.stages == "one":
             raise InvalidInput(f"stages = 'one': would need {what}; use stages='two'")
 
@@ -128,17 +131,13 @@ class Search:
         best = int(np.argmin(totals))
         return int(totals[best]), self.points[tuple(inside[best].tolist())]
 
-    def _ask(
-        self, weights: tuple[int, ...], upper: tuple[int | None, ...], start: Solution | None = None
-    ) -> Answer:
+    def _ask(self, weights: tuple[int, ...], upper: tuple[int | None, ...], start: Solution | None = None) -> Answer:
         """One sub-problem: from the journal if it is there, else by the backend, then checked and recorded."""
         answer = None if self._journal is None else self._journal.answers.get((weights, upper))
         if answer is None:
             best = self._best(weights, upper)
             hint = start if start is not None or best is None else best[1]
-            answer = self._check(
-                self._solve(weights, upper, hint), weights, upper, None if best is None else best[0]
-            )
+            answer = self._check(self._solve(weights, upper, hint), weights, upper, None if best is None else best[0])
             if self._journal is not None and answer.status in ("optimal", "infeasible"):
                 self._journal.add(weights, upper, answer)
         else:

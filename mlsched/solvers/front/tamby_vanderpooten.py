@@ -10,6 +10,8 @@ The first p sub-problems have no bounds at all: they give the ideal point and p 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mlsched.solvers.front.search import Search
@@ -30,7 +32,7 @@ def run(search: Search) -> None:
         _explore(search, zones, k, zones.upper[zone].copy(), zone)
 
 
-def _explore(search: Search, zones: Zones, k: int, bounds: np.ndarray, zone: int | None) -> int | None:  # type: ignore[type-arg]
+def _explore(search: Search, zones: Zones, k: int, bounds: Any, zone: int | None) -> int | None:
     """Ask, and let the zones know; the least f_k if there is any."""
     found = search.explore(k, bounds)
     if found.failed:
