@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Limits
 from mlsched.solvers.front.program import Program
 from mlsched.solvers.front.scalar import Answer, Solution, enclose
@@ -37,11 +37,10 @@ class HighsScalar:
         self.fingerprint = program.fingerprint
         self._columns = np.arange(len(program.lower), dtype=np.int32)
         self._highs = _new_highs(Limits(threads=threads, seed=seed))
-        if not len(self._columns):
-            raise InvalidInput("the model has no variables; there is nothing to optimise")
-        _check(self._highs.passModel(self._lp()), "passModel")
+        if len(self._columns):
+            _check(self._highs.passModel(self._lp()), "passModel")
         self._first = len(program.row_lower)
-        for objective in self._objectives:
+        for objective in self._objectives if len(self._columns) else ():
             size, index = len(objective.index), objective.index.astype(np.int32)
             added = self._highs.addRow(-np.inf, np.inf, size, index, objective.coefficient.astype(np.float64))
             _check(added, "addRow")
@@ -64,6 +63,8 @@ class HighsScalar:
         self, weights: Sequence[int], upper: Sequence[int | None], hint: Solution | None, limit: float | None
     ) -> Answer:
         """One solve; the bound is rounded the safe way."""
+        if not len(self._columns):
+            return self._constant(weights, upper)
         cost, constant = self._cost(weights)
         _check(self._highs.changeColsCost(len(cost), self._columns, cost), "changeColsCost")
         for k, (objective, u) in enumerate(zip(self._objectives, upper, strict=True)):
@@ -79,6 +80,14 @@ class HighsScalar:
         _check(self._highs.setOptionValue("time_limit", stop), "time_limit")
         self._highs.run()
         return self._read(weights, upper, constant)
+
+    def _constant(self, weights: Sequence[int], upper: Sequence[int | None]) -> Answer:
+        """A model without variables, which HiGHS does not take: every plan is the same, if there is one."""
+        values = tuple(o.constant for o in self._objectives)
+        fits = np.all(self._program.row_lower <= 0) and np.all(self._program.row_upper >= 0)
+        if not fits or any(u is not None and v > u for v, u in zip(values, upper, strict=True)):
+            return Answer("infeasible")
+        return Answer("optimal", values, sum(w * v for w, v in zip(weights, values, strict=True)), ())
 
     def _cost(self, weights: Sequence[int]) -> tuple[Any, int]:
         cost = np.zeros(len(self._columns))
@@ -159,5 +168,3 @@ class HighsScalar:
         """The values of `variables`, by default of all in the model's order."""
         return solution if variables is None else tuple(map(self.value_of(solution), variables))
 
-
-__all__ = ["HighsScalar", "SolverError"]
