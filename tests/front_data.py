@@ -30,7 +30,9 @@ class Question:
         from ortools.sat.python import cp_model
 
         model = cp_model.CpModel()
-        x = [model.new_int_var(int(a), int(b), f"x{i}") for i, (a, b) in enumerate(zip(self.low, self.high, strict=True))]
+        x = [
+            model.new_int_var(int(a), int(b), f"x{i}") for i, (a, b) in enumerate(zip(self.low, self.high, strict=True))
+        ]
         for row, sense, right in zip(self.rows, self.row_sense, self.right, strict=True):
             body = cp_model.LinearExpr.weighted_sum(x, [int(c) for c in row])
             if sense <= 0:
@@ -123,11 +125,11 @@ def assignment(size: int, objectives: int, seed: int) -> Question:
     return Question(cost, ("min",) * objectives, rows, (0,) * count, (1,) * count, zeros, ones)
 
 
-def knapsack(items: int, objectives: int, seed: int) -> Question:
-    """A random knapsack with profits and weights in [1, 1000], after Kirlik and Sayin (2014)."""
+def knapsack(items: int, objectives: int, seed: int, most: int = 1000) -> Question:
+    """A random knapsack with profits and weights in [1, most], after Kirlik and Sayin (2014)."""
     rng = np.random.default_rng(seed)
-    weight = rng.integers(1, 1001, (1, items))
+    weight = rng.integers(1, most + 1, (1, items))
     return Question(
-        rng.integers(1, 1001, (objectives, items)), ("max",) * objectives, weight, (-1,),
+        rng.integers(1, most + 1, (objectives, items)), ("max",) * objectives, weight, (-1,),
         (int(-(-weight.sum() // 2)),), np.zeros(items, int), np.ones(items, int),
     )  # fmt: skip

@@ -167,4 +167,3 @@ class HighsScalar:
     def values_of(self, solution: Solution, variables: Sequence[Any] | None) -> Solution:
         """The values of `variables`, by default of all in the model's order."""
         return solution if variables is None else tuple(map(self.value_of(solution), variables))
-

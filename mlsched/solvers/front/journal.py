@@ -8,7 +8,6 @@ sub-problem is solved again. The file is created by a rename and locked while in
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import zlib
@@ -48,6 +47,10 @@ class Journal:
             raise
 
     def _lock(self) -> None:
+        try:
+            import fcntl
+        except ImportError:  # not a POSIX system: two processes on one file are then the user's to avoid
+            return
         try:
             fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

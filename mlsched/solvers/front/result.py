@@ -102,7 +102,7 @@ class Front:
             answer = scalar.minimise((1,) * len(point), point, None, None)
             if answer.status != "optimal" or answer.values != point:
                 wrong.append(f"point {point}: {scalar.name} says {answer.status} {answer.values}")
-        lower, upper = self.certificate.open_zones(points)
+        _, upper = self.certificate.open_zones(points)
         if len(upper) != len(self.open):
             wrong.append(f"{len(upper)} zones follow to be open, not {len(self.open)}")
         return wrong

@@ -1,7 +1,7 @@
 """The one question that every method asks: the cheapest solution of a weighted sum under bounds on the objectives.
 
-A backend is a class with `minimise`. Everything else here (methods, zones, journal, certificate) knows integers only, in
-minimisation form: an objective to maximise enters negated.
+A backend is a class with `minimise`. Everything else here (methods, zones, journal, certificate) knows integers only,
+in minimisation form: an objective to maximise enters negated.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Answer:
 
 
 class Scalar(Protocol):
-    """A model behind its scalar sub-problems: minimise sum_k weights[k] f_k subject to f_k <= upper[k] (None: no bound).
+    """A model behind scalar sub-problems: minimise sum_k weights[k] f_k subject to f_k <= upper[k] (None: no bound).
 
     `low` and `high` enclose each objective as the variables' bounds do (None: they do not). `largest` is the greatest
     weighted sum the backend can tell apart from its neighbours. `fingerprint` identifies model and objectives.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -22,7 +22,7 @@ from mlsched.solvers.front.zones import BIG
 Stages = Literal["one", "two"]
 
 
-class Stop(Exception):  # noqa: N818 - not an error: a limit was reached
+class Stop(Exception):
     """The search must end here; the message is the front's status."""
 
 

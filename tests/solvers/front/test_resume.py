@@ -140,7 +140,7 @@ def test_any_flipped_bit_before_the_last_line_is_noticed(journal):
         bad = bytearray(content)
         bad[place] ^= 1
         journal.write_bytes(bad)
-        with pytest.raises(InvalidFile, match="is damaged|is no journal"):
+        with pytest.raises(InvalidFile, match=r"is damaged|is no journal"):
             enumerate_front(*SMALL.cp_sat(), resume=journal)
 
 
