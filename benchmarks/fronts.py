@@ -5,7 +5,7 @@
 pyaugmecon runs in an interpreter of its own (`python -m venv V; V/bin/pip install pyaugmecon highspy`) on HiGHS. It is
 given the true nadir point and a grid of unit steps: it needs both for a complete front and finds neither by itself.
 CPU seconds of enumeration (children included, imports not), best of --repeat; all fronts must be equal. Random
-instances are seeded, with profits up to 100 so that pyaugmecon's grid stays small; it walks the grid in Python, and with
+instances are seeded, with profits up to 100 so that its grid stays small: it walks the grid in Python, and with
 profits up to 1000 (Kirlik and Sayin's own, from $MLSCHED_DATA) that, not solving, would be most of its time. Such grids
 are left out (--cells).
 """

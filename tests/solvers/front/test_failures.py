@@ -87,9 +87,8 @@ def volume(points, ref) -> float:
     return float(moocore.hypervolume(-np.array(points, dtype=float), ref=-np.array(ref, dtype=float)))
 
 
-@pytest.mark.parametrize("fault", HONEST)
+@pytest.mark.parametrize(("fault", "stages"), [*((f, "one") for f in HONEST), ("raises", "two"), ("gives up", "two")])
 @pytest.mark.parametrize(("method", "p"), [(METHODS[0], 2), (METHODS[1], 3), (METHODS[2], 3), (METHODS[2], 2)])
-@pytest.mark.parametrize("stages", ["one", "two"])
 def test_a_failure_at_every_sub_problem(method, p, fault, stages):
     whole, calls = solve(p, method, stages=stages)
     assert whole.values.tolist() == TRUTH[p]

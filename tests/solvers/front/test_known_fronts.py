@@ -44,7 +44,7 @@ def test_kirlik_fronts_by_cp_sat(known_optima, name, report):
     least = zones_to_close(front.values * question.signs)
     # No method of this kind needs fewer solves than there are zones to close; the first p solves are the ideal
     # point's, and ties cost a few.
-    assert front.solves <= least + 2 * p
+    assert front.solves <= least + 3 * p
     # Small fronts pay for the p first solves; on KP_p-4_n-30 alone the zones to close are 5.07 a point.
     if len(front) >= 20 and name != "KP_p-4_n-30_ins-1":
         assert front.solves / len(front) <= {3: 2.1, 4: 4.6, 5: 13.2}[p]
