@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mlsched import solvers
-    from mlsched.api import generate, load, save, simulate, solve, workload
+    from mlsched.api import generate, load, pareto, save, simulate, solve, workload
     from mlsched.core.contract import Instance, Objective, Plan
     from mlsched.core.errors import AnswererError, InvalidFile, InvalidInput, MlschedError, SolverError, UnknownName
     from mlsched.core.registry import answerer
@@ -30,6 +30,7 @@ __version__ = "0.1.0"
 _HOME = {
     "generate": "mlsched.api",
     "load": "mlsched.api",
+    "pareto": "mlsched.api",
     "save": "mlsched.api",
     "simulate": "mlsched.api",
     "solve": "mlsched.api",
@@ -64,6 +65,7 @@ __all__ = [
     "answerer",
     "generate",
     "load",
+    "pareto",
     "save",
     "simulate",
     "solve",

@@ -78,3 +78,13 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no data sets at {folder}: set MLSCHED_DATA to the folder that holds data/")
     return folder
+
+
+@pytest.fixture(scope="session")
+def known_optima() -> Path:
+    """Outside instances with published optima: `known_optima/` in $MLSCHED_DATA (default `../shared`)."""
+    root = Path(__file__).resolve().parents[1]
+    folder = Path(os.environ.get("MLSCHED_DATA", root.parent / "shared")) / "known_optima"
+    if not folder.is_dir():
+        pytest.skip(f"no published optima at {folder}: set MLSCHED_DATA to the folder that holds known_optima/")
+    return folder

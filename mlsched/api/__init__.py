@@ -1,6 +1,7 @@
 """The public calls: thin paths from names to the layers below. No scheduling happens here."""
 
 from mlsched.api.answers import AnyAnswerer, answer_once, judged, resolve_answerer, solve
+from mlsched.api.fronts import pareto
 from mlsched.api.records import generate, load, load_with_hash, record_types, save
 from mlsched.api.runs import simulate, workload
 
@@ -11,6 +12,7 @@ __all__ = [
     "judged",
     "load",
     "load_with_hash",
+    "pareto",
     "record_types",
     "resolve_answerer",
     "save",

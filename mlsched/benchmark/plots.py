@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,37 @@ def lines(panels: Mapping[str, Mapping[str, tuple[Sequence[float], Sequence[floa
             ax.plot(xs, ys, marker="o", markersize=4, label=name)
         ax.set(title=title, xlabel=x, ylabel=y)
         ax.legend()
+    return made
+
+
+def front(values: Any, names: Sequence[str], senses: Sequence[str], open_boxes: Sequence[Any] = ()) -> Figure:
+    """Non-dominated points, a panel for each pair of objectives; grey: boxes (lower, upper) where some may be missing.
+
+    With two objectives a line joins the points in steps; with more, each panel is a projection.
+    """
+    from matplotlib.patches import Rectangle
+
+    pairs = list(itertools.combinations(range(len(names)), 2))
+    made, axes = figure(width=4.6 * len(pairs), height=4.2, columns=len(pairs))
+    points = np.asarray(values, dtype=float).reshape(-1, len(names))
+    for ax, (a, b) in zip(axes, pairs, strict=True):
+        ax.plot(points[:, a], points[:, b], "o", markersize=4, zorder=3)
+        if len(names) == 2 and len(points):
+            order = np.argsort(points[:, a])
+            where: Any = "post" if senses[a] == senses[b] == "min" else "pre"
+            if senses[a] == senses[b]:
+                ax.step(points[order, a], points[order, b], where=where, linewidth=1, alpha=0.6)
+        limits = ax.axis()
+        for low, high in open_boxes:
+            ends = [
+                (limits[2 * i] if low[k] is None else low[k], limits[2 * i + 1] if high[k] is None else high[k])
+                for i, k in enumerate((a, b))
+            ]
+            (x, right), (y, top) = ends
+            ax.add_patch(Rectangle((x, y), right - x, top - y, color="grey", alpha=0.15, linewidth=0))
+        if len(points):
+            ax.axis(limits)
+        ax.set(xlabel=names[a], ylabel=names[b])
     return made
 
 

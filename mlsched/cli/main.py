@@ -14,6 +14,7 @@ from mlsched.cli.bench import bench
 from mlsched.cli.check import check
 from mlsched.cli.generate import generate
 from mlsched.cli.listing import list_
+from mlsched.cli.pareto import pareto
 from mlsched.cli.reproduce import reproduce
 from mlsched.cli.simulate import simulate
 from mlsched.cli.solve import solve
@@ -52,6 +53,7 @@ def _root(
 app.command()(generate)
 app.command()(solve)
 app.command()(check)
+app.command()(pareto)
 app.command("list")(list_)
 app.command()(simulate)
 app.command()(bench)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.formulation import Limits, OneOf, Outcome
 from mlsched.core.registry import Answerer, Kind, registry
+
+if TYPE_CHECKING:
+    from mlsched.solvers.front import Front, enumerate_front
 
 #: Backend -> module with `minimise` and `WORK`, the unit of its deterministic work limit.
 BACKENDS = {"cp-sat": "mlsched.solvers.cp_sat", "highs": "mlsched.solvers.highs"}
@@ -39,4 +42,13 @@ def run(
     return found
 
 
-__all__ = ["Limits", "Outcome", "available", "run"]
+def __getattr__(name: str) -> Any:
+    """`enumerate_front` and `Front`, imported at first use (PEP 562)."""
+    if name in ("enumerate_front", "Front"):
+        from mlsched.solvers import front
+
+        return getattr(front, name)
+    raise AttributeError(f"module 'mlsched.solvers' has no attribute '{name}'")
+
+
+__all__ = ["Front", "Limits", "Outcome", "available", "enumerate_front", "run"]

@@ -1,0 +1,64 @@
+"""Fronts of an instance: all non-dominated plans, proved complete, every one judged."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from mlsched import solvers
+from mlsched.api.answers import resolve_answerer
+from mlsched.api.records import check_seed
+from mlsched.core.contract import Instance
+from mlsched.core.errors import InvalidInput, UnknownName
+from mlsched.core.registry import registry
+
+if TYPE_CHECKING:
+    from mlsched.solvers.front import Front
+
+
+def pareto(
+    instance: Instance,
+    objectives: Sequence[str] | None = None,
+    solver: str | None = None,
+    *,
+    method: str | None = None,
+    stages: Literal["one", "two"] | None = None,
+    time_limit: float | None = None,
+    solve_limit: int | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+    **params: Any,
+) -> Front:
+    """All non-dominated plans of `instance` for two or more objectives, with the proof that there are no others.
+
+    objectives: names, all of the instance's by default. solver: an exact answerer that hands a model to CP-SAT or
+    HiGHS; if not given, the problem's default where that is one, else the first such answerer. method, stages, limits,
+    resume, progress: see `mlsched.solvers.enumerate_front`. Further keywords are the solver's parameters.
+
+    Raises InvalidInput for a wrong call, AnswererError when the judge disagrees with a plan of the front.
+    """
+    if not isinstance(instance, Instance):
+        raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
+    names = [o.name for o in instance.objectives]
+    chosen = names if objectives is None else [objectives] if isinstance(objectives, str) else list(objectives)
+    for name in chosen:
+        if name not in names:
+            raise UnknownName(f"{instance.problem} has no objective '{name}'; there are {', '.join(names)}")
+        if chosen.count(name) > 1:
+            raise InvalidInput(f"objectives: '{name}' is given twice")
+    able = [a.name for a in registry().available(instance.problem, "exact") if a.backend in solvers.BACKENDS]
+    default = registry().problem(instance.problem).default
+    if solver is None:
+        solver = default if default in able or not able else able[0]
+    answerer, values = resolve_answerer(instance.problem, solver, params)
+    if answerer.name not in able:
+        raise InvalidInput(f"solver = '{answerer.name}': has no model to enumerate; use {' or '.join(able) or 'none'}")
+    from mlsched.solvers.front.planned import front_of
+
+    return front_of(
+        answerer, instance, chosen, values, threads=threads, seed=check_seed(seed), method=method, stages=stages,
+        time_limit=time_limit, solve_limit=solve_limit, resume=resume, progress=progress,
+    )  # fmt: skip

@@ -1,0 +1,98 @@
+"""`mlsched pareto FILE OBJECTIVE OBJECTIVE...`: every non-dominated plan of an instance."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mlsched import api
+from mlsched.cli.output import ChecksFailed, Json, Seed, emit, number, table
+from mlsched.cli.solve import read_instance
+from mlsched.core.contract import Instance
+from mlsched.core.files import atomic_write
+
+if TYPE_CHECKING:
+    from mlsched.solvers.front import Front
+
+
+def pareto(
+    file: Annotated[Path, typer.Argument(help="Instance file.")],
+    objectives: Annotated[list[str], typer.Argument(metavar="OBJECTIVE...", help="Two objectives or more.")],
+    solver: Annotated[
+        str | None, typer.Option(help="Exact answerer: cp-sat or highs (default: the problem's).")
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option(help="epsilon-constraint, laumanns or tamby-vanderpooten (default: by their number).")
+    ] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Wall seconds; the front is partial beyond.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="File of answers, created or continued after a stop.")] = None,
+    threads: Annotated[int, typer.Option(help="Threads; with 1 the answer depends on the seed alone.")] = 1,
+    seed: Seed = 0,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Front to write (.csv).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Picture of the front (.png, .svg or .pdf).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Enumerate all non-dominated plans, with the proof that none is missing; the judge recomputes every value."""
+    instance = read_instance(file)
+    with _counter() as update:
+        front = api.pareto(
+            instance, objectives, solver, method=method, time_limit=time_limit, resume=resume, threads=threads,
+            seed=seed, progress=update,
+        )  # fmt: skip
+    if output is not None:
+        write_csv(front, objectives, output)
+    if plot is not None:
+        _plot(instance, front, objectives, plot)
+    document = {"instance_hash": instance.hash, "objectives": objectives}
+    emit(as_json, lambda: {**document, **front.to_json()}, lambda: _render(front, objectives))
+    if front.status == "failed":
+        raise ChecksFailed(f"{file}: the front is not complete: {front.failures[0]}")
+    if not len(front) and not front.complete:
+        raise ChecksFailed(f"{file}: no point was found within the limits; give it more time, or resume")
+
+
+@contextmanager
+def _counter() -> Iterator[Callable[[int, int], None]]:
+    """Points and sub-problems so far on standard error; silent when that is no terminal."""
+    if not sys.stderr.isatty():
+        yield lambda points, solves: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("") as line:
+        yield lambda points, solves: line.update(f"{points} points, {solves} sub-problems")
+
+
+def write_csv(front: Front, objectives: list[str], path: Path) -> None:
+    """One row a point: the objectives, then the plan as JSON."""
+    with atomic_write(path) as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow([*objectives, "plan"])
+        for values, plan in zip(front.values.tolist(), front.plans or (), strict=True):
+            writer.writerow([*values, json.dumps(plan.to_json())])
+
+
+def _plot(instance: Instance, front: Front, objectives: list[str], path: Path) -> None:
+    from mlsched.benchmark import plots
+
+    goals = {o.name: o for o in instance.objectives}
+    labels = [f"{name} ({goals[name].sense}), {goals[name].unit}" for name in objectives]
+    plots.save(plots.front(front.values, labels, front.senses, [(b.lower, b.upper) for b in front.open]), path)
+
+
+def _render(front: Front, objectives: list[str]) -> list[Any]:
+    rows = [[str(index), *map(number, values)] for index, values in enumerate(front.values.tolist())]
+    line = f"{front.backend}, {front.method}: {front.status}: {len(front)} points from {front.solves} solves"
+    if front.recalled:
+        line += f" and {front.recalled} remembered"
+    found: list[Any] = [f"{line} in {front.seconds:.3f} s"]
+    if front.open:
+        found.append(f"{len(front.open)} zones are open: points may be missing there (--json lists them)")
+    return [*found, table("", ["point", *objectives], rows)]

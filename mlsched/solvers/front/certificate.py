@@ -1,0 +1,92 @@
+"""What was proved, sub-problem by sub-problem: enough to check without a solver that nothing is missing.
+
+The certificate is the list of sub-problems a front was made of. From it follows, by arithmetic alone, which zones of
+the search region are empty; whatever remains is open. `Front.verify` lets a solver confirm the list itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mlsched.solvers.front.scalar import Status
+from mlsched.solvers.front.zones import BIG, Zones
+
+
+@dataclasses.dataclass(frozen=True)
+class Subproblem:
+    """minimise sum_k weights[k] f_k subject to f_k <= upper[k], and what a backend said (minimisation form)."""
+
+    weights: tuple[int, ...]
+    upper: tuple[int | None, ...]
+    status: Status
+    values: tuple[int, ...] | None
+    bound: int | None
+    note: str = ""
+
+    @property
+    def proved(self) -> bool:
+        """Whether the status is a proof."""
+        return self.status in ("optimal", "infeasible")
+
+    def implies(self, high: Sequence[int | None]) -> list[tuple[int, Any, int]]:
+        """(k, bounds, least): f_k >= least wherever f_j < bounds[j], j != k; for each k of the largest weight.
+
+        From sum_j w_j f_j >= bound and f_j <= min(upper_j, high_j) for j != k. It holds for f_k <= upper_k only, so
+        least never exceeds upper_k + 1.
+        """
+        bounds = np.array([BIG if u is None else u + 1 for u in self.upper], dtype=np.int64)
+        found = []
+        for k in np.flatnonzero(np.array(self.weights, dtype=object) == max(self.weights)).tolist():
+            if self.status == "infeasible":
+                found.append((k, bounds, int(bounds[k])))
+                continue
+            rest = self._rest(k, high)
+            if self.bound is not None and rest is not None:
+                least = -((rest - self.bound) // self.weights[k])
+                found.append((k, bounds, min(least, int(bounds[k]))))
+        return found
+
+    def _rest(self, k: int, high: Sequence[int | None]) -> int | None:
+        """The most that the other objectives can add to the weighted sum; None without bounds."""
+        rest = 0
+        for j, (weight, u, h) in enumerate(zip(self.weights, self.upper, high, strict=True)):
+            if j != k and weight:
+                ends = [e for e in (u, h) if e is not None]
+                if not ends:
+                    return None
+                rest += weight * min(ends)
+        return rest
+
+
+@dataclasses.dataclass(frozen=True)
+class Certificate:
+    """All sub-problems of a front, and the enclosure of the objectives that the variables' bounds give."""
+
+    low: tuple[int | None, ...]
+    high: tuple[int | None, ...]
+    subproblems: tuple[Subproblem, ...]
+
+    def open_zones(self, points: Sequence[tuple[int, ...]]) -> tuple[Any, Any]:
+        """(lower, upper), each m x p: where points that none of `points` weakly dominates could still be.
+
+        lower <= f < upper; -BIG and BIG stand for no bound. Empty exactly when the points are proved complete.
+        """
+        zones = Zones(self.low, self.high)
+        for one in self.subproblems:
+            for implied in one.implies(self.high):
+                zones.prove(*implied)
+        for point in points:
+            zones.insert(np.array(point, dtype=np.int64))
+        return zones.lower, zones.upper
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return {
+            "low": list(self.low),
+            "high": list(self.high),
+            "subproblems": [dataclasses.asdict(s) for s in self.subproblems],
+        }

@@ -1,0 +1,178 @@
+"""`enumerate_front`: from a model and objectives to a front."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.core.params import one_of
+from mlsched.solvers.front import epsilon_constraint, laumanns, tamby_vanderpooten
+from mlsched.solvers.front.certificate import Certificate
+from mlsched.solvers.front.journal import Journal
+from mlsched.solvers.front.result import Front, FrontStatus, boxes
+from mlsched.solvers.front.scalar import Scalar, Solution
+from mlsched.solvers.front.search import Search, Stages, Stop
+
+METHODS: dict[str, Callable[[Search], None]] = {
+    "epsilon-constraint": epsilon_constraint.run,
+    "laumanns": laumanns.run,
+    "tamby-vanderpooten": tamby_vanderpooten.run,
+}
+
+
+def enumerate_front(
+    model: Any,
+    objectives: Sequence[Any],
+    senses: Sequence[str],
+    *,
+    variables: Sequence[Any] | None = None,
+    decode: Callable[[Callable[[Any], Any]], Any] | None = None,
+    method: str | None = None,
+    stages: Stages | None = None,
+    threads: int = 1,
+    seed: int = 0,
+    time_limit: float | None = None,
+    solve_limit: int | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Front:
+    """All non-dominated points of an integer model, with the proof that there are no others.
+
+    model: an `ortools` CpModel or a linear Pyomo model, without an objective; it is not changed. objectives: two or
+    more linear expressions over its integer variables with integer coefficients. senses: "min" or "max" for each.
+
+    variables: those whose values `Front.solutions` holds (default: all, in the model's order). decode(value_of): makes
+    `Front.plans` from a solution. method: "epsilon-constraint" (2 objectives; the default there), "laumanns",
+    "tamby-vanderpooten" (default otherwise). stages: "one" (W f_k + sum f in one solve), "two" (f_k, then the sum);
+    default: one, unless the weights leave what the backend tells apart. time_limit: wall seconds, after which the
+    front is partial; solve_limit: the same in solver calls, reproducible. resume: a file of answers, created or
+    continued: whatever it holds is not solved again. progress(points, sub-problems) is called after each solve.
+
+    Raises InvalidInput for a model or call that does not fit, InvalidFile for a bad file to resume from.
+    """
+    _check_call(objectives, threads, time_limit, solve_limit)
+    scalar = scalar_of(model, objectives, senses, threads=threads, seed=seed)
+
+    def again(backend: str) -> Scalar:
+        return _other(model, objectives, senses, backend, scalar)
+
+    return run(
+        scalar, senses, again, variables=variables, decode=decode, method=method, stages=stages,
+        time_limit=time_limit, solve_limit=solve_limit, resume=resume, progress=progress,
+    )  # fmt: skip
+
+
+def _check_call(objectives: Sequence[Any], threads: int, time_limit: float | None, solve_limit: int | None) -> None:
+    if len(objectives) < 2:
+        raise InvalidInput(f"objectives: {len(objectives)} given: a front needs two or more; for one, solve")
+    for name, value in (("time_limit", time_limit), ("solve_limit", solve_limit)):
+        if value is not None and not value > 0:
+            raise InvalidInput(f"{name} = {value!r}: must be above 0")
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise InvalidInput(f"threads = {threads!r}: must be an integer >= 1")
+
+
+def is_cp_sat(model: Any) -> bool:
+    """Whether a model is CP-SAT's, told without importing ortools."""
+    return any(c.__name__ == "CpModel" for c in type(model).__mro__)
+
+
+def scalar_of(
+    model: Any, objectives: Sequence[Any], senses: Sequence[str], *, threads: int = 1, seed: int = 0
+) -> Scalar:
+    """The backend of a model by its type."""
+    if is_cp_sat(model):
+        from mlsched.solvers.front.cp_sat import CpSatScalar
+
+        return CpSatScalar(model, objectives, senses, threads=threads, seed=seed)
+    if hasattr(model, "component_data_objects"):
+        from mlsched.solvers.front.highs import HighsScalar
+        from mlsched.solvers.front.program import from_pyomo
+
+        return HighsScalar(from_pyomo(model, objectives, senses), threads=threads, seed=seed)
+    raise InvalidInput(f"model = a {type(model).__name__}: must be an ortools CpModel or a Pyomo model")
+
+
+def _other(model: Any, objectives: Sequence[Any], senses: Sequence[str], backend: str, first: Scalar) -> Scalar:
+    """A backend by name for the same question, the model translated if need be."""
+    from mlsched.solvers.front.cp_sat import CpSatScalar
+    from mlsched.solvers.front.highs import HighsScalar
+    from mlsched.solvers.front.program import from_cp_sat, from_pyomo, to_cp_sat
+
+    one_of("backend", backend, ("cp-sat", "highs"))
+    if backend == first.name:
+        return scalar_of(model, objectives, senses)
+    if isinstance(first, CpSatScalar):
+        return HighsScalar(from_cp_sat(model, first.objectives))
+    return CpSatScalar(*to_cp_sat(from_pyomo(model, objectives, senses)))
+
+
+def run(
+    scalar: Scalar,
+    senses: Sequence[str],
+    again: Callable[[str], Scalar],
+    *,
+    variables: Sequence[Any] | None = None,
+    decode: Callable[[Callable[[Any], Any]], Any] | None = None,
+    method: str | None = None,
+    stages: Stages | None = None,
+    time_limit: float | None = None,
+    solve_limit: int | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Front:
+    """`enumerate_front` over any backend; `again(name)` makes one for `Front.verify`."""
+    chosen = method or ("epsilon-constraint" if len(scalar.low) == 2 else "tamby-vanderpooten")
+    one_of("method", chosen, METHODS)
+    if stages is not None:
+        one_of("stages", stages, ("one", "two"))
+    started = time.perf_counter()
+    journal = None
+    if resume is not None:
+        journal = Journal(resume, {"fingerprint": scalar.fingerprint, "method": chosen, "stages": stages or "auto"})
+    search = Search(
+        scalar, stages=stages, time_limit=time_limit, solve_limit=solve_limit, journal=journal, progress=progress
+    )
+    status: str = "complete"
+    try:
+        search.prepare()
+        METHODS[chosen](search)
+    except Stop as stop:
+        status = str(stop)
+    finally:
+        if journal is not None:
+            journal.close()
+    return _front(search, status, senses, again, variables, decode, chosen, time.perf_counter() - started)
+
+
+def _front(
+    search: Search, status: Any, senses: Sequence[str], again: Callable[[str], Scalar],
+    variables: Sequence[Any] | None, decode: Callable[[Callable[[Any], Any]], Any] | None, method: str, seconds: float,
+) -> Front:  # fmt: skip
+    """The front of a finished search; whether it is complete follows from the certificate, not from the method."""
+    scalar = search.scalar
+    certificate = Certificate(tuple(scalar.low), tuple(scalar.high), tuple(search.subproblems))
+    points = sorted(search.points)
+    lower, upper = certificate.open_zones(points)
+    signs = np.array([1 if sense == "min" else -1 for sense in senses], dtype=np.int64)
+    solutions: list[Solution] = [search.points[p] for p in points]
+    if not len(upper):
+        status = "complete" if points else "infeasible"
+    elif status == "complete":
+        status = "failed"
+        if not search.failures:
+            raise SolverError(f"{method} ended with {len(upper)} zones open and no failure; please report this model")
+    done: FrontStatus = status
+    return Front(
+        values=np.array(points, dtype=np.int64).reshape(len(points), len(signs)) * signs,
+        solutions=tuple(scalar.values_of(s, variables) for s in solutions),
+        plans=None if decode is None else tuple(decode(scalar.value_of(s)) for s in solutions),
+        senses=tuple(senses), status=done, open=boxes(lower, upper, senses), solves=search.solves,
+        recalled=search.recalled, failures=tuple(search.failures), certificate=certificate, method=method,
+        backend=scalar.name, seconds=seconds, _scalar=again,
+    )  # fmt: skip

@@ -1,0 +1,169 @@
+"""Scalar sub-problems of a linear integer program in HiGHS: the matrix is built once.
+
+HiGHS computes in floats: relative gap 0 and absolute gap 0.999 prove the last integer; right-hand sides are u + 0.5;
+solutions are rounded, held against every row and re-evaluated in integers. An answer that does not survive this is
+"failed", never "infeasible".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.formulation import Limits
+from mlsched.solvers.front.program import Program
+from mlsched.solvers.front.scalar import Answer, Solution, enclose
+from mlsched.solvers.highs import TOLERANCE, _check, _highspy, _new_highs
+
+#: How far a rounded solution may be from a row, relative to the row's size.
+ROW_TOLERANCE = 1e-6
+
+
+class HighsScalar:
+    """One HiGHS instance; costs and the objectives' row bounds change between solves."""
+
+    name = "highs"
+    #: A weighted sum beyond this would drown a unit in the feasibility tolerance.
+    largest = 10**9
+
+    def __init__(self, program: Program, *, threads: int = 1, seed: int = 0) -> None:
+        self._program = program
+        self._objectives = program.objectives
+        self.low, self.high = enclose(self._objectives, program.lower, program.upper)
+        self.fingerprint = program.fingerprint
+        self._columns = np.arange(len(program.lower), dtype=np.int32)
+        self._highs = _new_highs(Limits(threads=threads, seed=seed))
+        if len(self._columns):
+            _check(self._highs.passModel(self._lp()), "passModel")
+        self._first = len(program.row_lower)
+        for objective in self._objectives if len(self._columns) else ():
+            size, index = len(objective.index), objective.index.astype(np.int32)
+            added = self._highs.addRow(-np.inf, np.inf, size, index, objective.coefficient.astype(np.float64))
+            _check(added, "addRow")
+
+    def _lp(self) -> Any:
+        highspy, program = _highspy(), self._program
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = len(program.lower), len(program.row_lower)
+        lp.col_cost_ = np.zeros(lp.num_col_)
+        lp.col_lower_, lp.col_upper_ = program.lower, program.upper
+        lp.row_lower_, lp.row_upper_ = program.row_lower, program.row_upper
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        lp.a_matrix_.start_, lp.a_matrix_.index_ = program.starts, program.indices
+        lp.a_matrix_.value_ = program.values
+        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        lp.integrality_ = [kinds[int(i)] for i in program.integer]
+        return lp
+
+    def minimise(
+        self, weights: Sequence[int], upper: Sequence[int | None], hint: Solution | None, limit: float | None
+    ) -> Answer:
+        """One solve; the bound is rounded the safe way."""
+        if not len(self._columns):
+            return self._constant(weights, upper)
+        cost, constant = self._cost(weights)
+        _check(self._highs.changeColsCost(len(cost), self._columns, cost), "changeColsCost")
+        for k, (objective, u) in enumerate(zip(self._objectives, upper, strict=True)):
+            if u is not None and not len(objective.index) and objective.constant > u:
+                return Answer("infeasible")
+            top = np.inf if u is None or not len(objective.index) else u + 0.5 - objective.constant
+            _check(self._highs.changeRowBounds(self._first + k, -np.inf, top), "changeRowBounds")
+        self._highs.clearSolver()
+        if hint is not None:
+            self._highs.setSolution(len(hint), self._columns, np.array(hint, dtype=np.float64))
+        # HiGHS counts its run time from the first solve of an instance on.
+        stop = np.inf if limit is None else self._highs.getRunTime() + max(0.001, limit)
+        _check(self._highs.setOptionValue("time_limit", stop), "time_limit")
+        self._highs.run()
+        return self._read(weights, upper, constant)
+
+    def _constant(self, weights: Sequence[int], upper: Sequence[int | None]) -> Answer:
+        """A model without variables, which HiGHS does not take: every plan is the same, if there is one."""
+        values = tuple(o.constant for o in self._objectives)
+        fits = np.all(self._program.row_lower <= 0) and np.all(self._program.row_upper >= 0)
+        if not fits or any(u is not None and v > u for v, u in zip(values, upper, strict=True)):
+            return Answer("infeasible")
+        return Answer("optimal", values, sum(w * v for w, v in zip(weights, values, strict=True)), ())
+
+    def _cost(self, weights: Sequence[int]) -> tuple[Any, int]:
+        cost = np.zeros(len(self._columns))
+        for weight, objective in zip(weights, self._objectives, strict=True):
+            cost[objective.index] += float(weight) * objective.coefficient
+        return cost, sum(w * o.constant for w, o in zip(weights, self._objectives, strict=True))
+
+    def _read(self, weights: Sequence[int], upper: Sequence[int | None], constant: int) -> Answer:
+        kinds = _highspy().HighsModelStatus
+        status, info = self._highs.getModelStatus(), self._highs.getInfo()
+        if status == kinds.kInfeasible:
+            return Answer("infeasible")
+        if status in (kinds.kUnbounded, kinds.kUnboundedOrInfeasible):
+            return self._unbounded_or_not()
+        proved = status == kinds.kOptimal
+        if not proved and status != kinds.kTimeLimit:
+            return Answer("failed", note=f"highs ended with {status.name}: neither a proof nor a limit")
+        bound = None
+        if math.isfinite(info.mip_dual_bound):
+            bound = math.ceil(info.mip_dual_bound - TOLERANCE * max(1.0, abs(info.mip_dual_bound))) + constant
+        if info.primal_solution_status != _highspy().SolutionStatus.kSolutionStatusFeasible:
+            return (
+                Answer("failed", note="highs: a proof without a solution") if proved else Answer("unknown", bound=bound)
+            )
+        solution = self._rounded(np.asarray(self._highs.getSolution().col_value))
+        if solution is None:
+            return Answer("failed", note="highs: the rounded solution breaks a row; scale the model down")
+        x = np.array(solution)
+        values = tuple(o.value(np.rint(x).astype(np.int64)) for o in self._objectives)
+        total = sum(w * v for w, v in zip(weights, values, strict=True))
+        if any(u is not None and v > u for v, u in zip(values, upper, strict=True)):
+            return Answer("failed", note=f"highs: the rounded solution {values} breaks a bound of {tuple(upper)}")
+        if not proved:
+            return Answer("feasible", values, bound, solution)
+        if abs(total - constant - info.objective_function_value) > 0.5:
+            return Answer("failed", note=f"highs: claims {info.objective_function_value + constant}, is {total}")
+        return Answer("optimal", values, total, solution)
+
+    def _unbounded_or_not(self) -> Answer:
+        """Tell unbounded from infeasible by a solve without costs."""
+        kinds = _highspy().HighsModelStatus
+        zero = np.zeros(len(self._columns))
+        _check(self._highs.changeColsCost(len(zero), self._columns, zero), "changeColsCost")
+        self._highs.clearSolver()
+        self._highs.run()
+        status = self._highs.getModelStatus()
+        if status == kinds.kInfeasible:
+            return Answer("infeasible")
+        if status == kinds.kOptimal:
+            return Answer("unbounded")
+        return Answer("failed", note=f"highs ended with {status.name}: neither a proof nor a limit")
+
+    def _rounded(self, x: Any) -> Solution | None:
+        """Integer columns rounded; None when a row or a column bound is then broken."""
+        program = self._program
+        exact = np.where(program.integer, np.rint(x), x)
+        slack = ROW_TOLERANCE * np.maximum(1.0, np.abs(exact))
+        if np.any(exact < program.lower - slack) or np.any(exact > program.upper + slack):
+            return None
+        activity = program.activity(exact)
+        slack = ROW_TOLERANCE * np.maximum(1.0, np.abs(activity))
+        if np.any(activity < program.row_lower - slack) or np.any(activity > program.row_upper + slack):
+            return None
+        return tuple(int(v) if whole else float(v) for v, whole in zip(exact, program.integer, strict=True))
+
+    def value_of(self, solution: Solution) -> Callable[[Any], int | float]:
+        """The value of a variable of the caller's model."""
+
+        def value(variable: Any) -> int | float:
+            try:
+                return solution[self._program.position(variable)]
+            except KeyError:
+                raise InvalidInput(f"{variable} is no variable of the model") from None
+
+        return value
+
+    def values_of(self, solution: Solution, variables: Sequence[Any] | None) -> Solution:
+        """The values of `variables`, by default of all in the model's order."""
+        return solution if variables is None else tuple(map(self.value_of(solution), variables))

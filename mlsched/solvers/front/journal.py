@@ -1,0 +1,145 @@
+"""The answers of a front's sub-problems in a file that survives `kill -9`.
+
+JSON lines. The first names format, model and settings; each further one is an answered sub-problem. A line carries a
+checksum chained to the line before, so that a changed, lost or reordered line is noticed. A line is appended by one
+write, before the answer is used: after a crash at most the last line is incomplete; it is dropped, and only that
+sub-problem is solved again. The file is created by a rename and locked while in use.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from pathlib import Path
+from typing import Any
+
+from mlsched.core.errors import InvalidFile
+from mlsched.core.files import atomic_write
+from mlsched.solvers.front.scalar import Answer
+
+KIND, VERSION = "mlsched.front", 1
+
+Key = tuple[tuple[int, ...], tuple[int | None, ...]]
+
+
+class Journal:
+    """Known answers by (weights, upper); `add` appends one. Open it with the header that the caller's model needs."""
+
+    def __init__(self, path: str | os.PathLike[str], header: dict[str, Any]) -> None:
+        self.path = Path(path)
+        self.header = {"kind": KIND, "version": VERSION, **header}
+        self.answers: dict[Key, Answer] = {}
+        self._stream: Any = None
+        self._chain = 0
+        try:
+            if not self.path.exists() or self.path.stat().st_size == 0:
+                with atomic_write(self.path) as stream:
+                    stream.write(_line(self.header, 0)[0])
+            self._stream = self.path.open("r+b")
+        except OSError as error:
+            raise InvalidFile(f"{self.path}: cannot be opened: {error.strerror}; choose another place") from None
+        try:
+            self._lock()
+            self._read()
+        except BaseException:
+            self.close()
+            raise
+
+    def _lock(self) -> None:
+        try:
+            import fcntl
+        except ImportError:  # not a POSIX system: two processes on one file are then the user's to avoid
+            return
+        try:
+            fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InvalidFile(
+                f"{self.path}: is in use by another process; wait for it or choose another file"
+            ) from None
+
+    def _read(self) -> None:
+        content = self._stream.read()
+        lines = content.split(b"\n")
+        # Whole lines end in a newline: what follows the last one is the torn rest of a write.
+        whole, offset = lines[:-1], 0
+        for number, line in enumerate(whole, 1):
+            data, chain = _parse(line, self._chain)
+            if data is None:
+                if number == len(whole) and number > 1 and not lines[-1]:
+                    break
+                raise InvalidFile(f"{self.path}, line {number}: is damaged; restore the file or start a new one")
+            self._take(number, data)
+            self._chain = chain
+            offset += len(line) + 1
+        if offset == 0:
+            raise InvalidFile(f"{self.path}: is no journal of a front; choose another file")
+        self._stream.seek(offset)
+        self._stream.truncate()
+
+    def _take(self, number: int, data: dict[str, Any]) -> None:
+        if number == 1:
+            self._compare(data)
+            return
+        try:
+            values, solution = data["values"], data["solution"]
+            answer = Answer(
+                data["status"], None if values is None else tuple(values), data["bound"],
+                None if solution is None else tuple(solution),
+            )  # fmt: skip
+            self.answers[tuple(data["weights"]), tuple(data["upper"])] = answer
+        except (KeyError, TypeError):
+            raise InvalidFile(f"{self.path}, line {number}: lacks a field; start a new file") from None
+
+    def _compare(self, found: dict[str, Any]) -> None:
+        """The file must belong to this very model and these settings."""
+        if found.get("kind") != KIND:
+            raise InvalidFile(f"{self.path}: kind = {found.get('kind')!r}: must be {KIND}; choose another file")
+        for name, value in self.header.items():
+            if found.get(name) != value:
+                shown = (
+                    "another model or other objectives" if name == "fingerprint" else f"{name} = {found.get(name)!r}"
+                )
+                raise InvalidFile(
+                    f"{self.path}: belongs to {shown}, not to this call; repeat that call or choose another file"
+                )
+
+    def add(self, weights: tuple[int, ...], upper: tuple[int | None, ...], answer: Answer) -> None:
+        """Append one proved answer."""
+        body = {
+            "weights": weights, "upper": upper, "status": answer.status, "values": answer.values,
+            "bound": answer.bound, "solution": answer.solution,
+        }  # fmt: skip
+        text, self._chain = _line(body, self._chain)
+        self._stream.write(text.encode())
+        self._stream.flush()
+        self.answers[weights, upper] = answer
+
+    def close(self) -> None:
+        """Release the file."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+
+def _line(body: dict[str, Any], chain: int) -> tuple[str, int]:
+    text = json.dumps(body, allow_nan=False)
+    check = zlib.crc32(text.encode(), chain)
+    return f'{text[:-1]}, "check": {check}}}\n', check
+
+
+def _parse(line: bytes, chain: int) -> tuple[dict[str, Any] | None, int]:
+    """The line's object if its checksum follows from the line before."""
+    text, mark, check = line.rpartition(b', "check": ')
+    if not mark or zlib.crc32(text + b"}", chain) != _number(check):
+        return None, 0
+    try:
+        data = json.loads(text + b"}")
+    except ValueError:
+        return None, 0
+    return data if isinstance(data, dict) else None, _number(check)
+
+
+def _number(text: bytes) -> int:
+    digits = text[:-1]
+    return int(digits) if text.endswith(b"}") and digits.isdigit() else -1

@@ -1,0 +1,61 @@
+"""The adaptive epsilon-constraint method.
+
+Laumanns, Thiele, Zitzler, "An efficient, adaptive parameter variation scheme for metaheuristics based on the
+epsilon-constraint method", EJOR 169 (2006), Section 4: the found points' coordinates in f_2 .. f_p cut objective space
+into a grid of at most (n + 1)^(p - 1) cells. A cell's upper corner bounds f_2 .. f_p while f_1 is minimised. A solution
+y clears all cells below that corner and not below y; each found point refines the grid. O(n^(p-1)) solves: kept as the
+reference that later methods are measured against.
+
+The grid is a boolean array, so that cells are scanned and cleared a slice at a time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.solvers.front.search import Search
+from mlsched.solvers.front.zones import BIG
+
+#: A grid larger than this is given up: the method does not scale there.
+CELLS = 50_000_000
+
+
+def run(search: Search) -> None:
+    """Every non-dominated point."""
+    size = search.size - 1
+    # cuts[j]: ascending lower ends of the cells along f_{j+1}; a cell ends where the next begins.
+    cuts = [np.array([-BIG], dtype=np.int64) for _ in range(size)]
+    cleared = np.zeros((1,) * size, dtype=bool)
+    while not cleared.all():
+        # From the largest upper corner down: then a solution is never dominated by one still to come.
+        last = np.array(cleared.shape) - 1
+        cell = last - np.array(np.unravel_index(int(np.argmin(np.flip(cleared))), cleared.shape))
+        bounds = np.full(search.size, BIG, dtype=np.int64)
+        for j in range(size):
+            bounds[j + 1] = BIG if cell[j] == last[j] else cuts[j][cell[j] + 1]
+        found = search.explore(0, bounds)
+        point = found.point
+        if point is None or found.failed:
+            # Nothing there, or nothing known: a failed cell stays open in the certificate and is not asked again.
+            cleared[tuple(slice(c if found.failed else 0, c + 1) for c in cell)] = True
+            continue
+        tops = cell
+        for j in range(size):
+            cuts[j], cleared, moved = _cut(cuts[j], cleared, j, point[j + 1], int(tops[j]))
+            tops[j] = moved
+        if cleared.size > CELLS:
+            search.failures.append(f"laumanns: the grid has {cleared.size} cells; use method='tamby-vanderpooten'")
+            return
+        first = [int(np.searchsorted(cuts[j], point[j + 1])) for j in range(size)]
+        cleared[tuple(slice(a, b + 1) for a, b in zip(first, tops, strict=True))] = True
+
+
+def _cut(cuts: Any, cleared: Any, axis: int, at: int, top: int) -> tuple[Any, Any, int]:
+    """Add a cut; both halves inherit. `top`, the last cell below the bound, moves along."""
+    place = int(np.searchsorted(cuts, at))
+    if place < len(cuts) and cuts[place] == at:
+        return cuts, cleared, top
+    doubled = np.insert(cleared, place, np.take(cleared, place - 1, axis=axis), axis=axis)
+    return np.insert(cuts, place, at), doubled, top + (place <= top + 1)

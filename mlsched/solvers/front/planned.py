@@ -1,0 +1,70 @@
+"""The front of an instance: a formulation's objectives enumerated, its plans decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mlsched.core.contract import Instance
+from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.formulation import Formulation
+from mlsched.core.registry import Answerer, registry
+from mlsched.solvers.front.enumerate import _check_call, run, scalar_of
+from mlsched.solvers.front.result import Front
+from mlsched.solvers.front.scalar import Scalar
+
+
+def front_of(
+    answerer: Answerer, instance: Instance, objectives: Sequence[str], params: dict[str, Any], *, threads: int,
+    seed: int, **settings: Any,
+) -> Front:  # fmt: skip
+    """`enumerate_front` on the formulation of a registered answerer, plans decoded and judged.
+
+    Every plan's values are recomputed by the judge; a plan it calls infeasible, or values other than the model's, are
+    an AnswererError. `Front.verify` replays on the other backend's own formulation of the instance.
+    """
+    _check_call(objectives, threads, settings.get("time_limit"), settings.get("solve_limit"))
+    senses = {o.name: o.sense for o in instance.objectives}
+    chosen = [senses[name] for name in objectives]
+    question, scalar = _scalar(answerer, instance, objectives, params, threads, seed)
+
+    def again(backend: str) -> Scalar:
+        for other in registry().available(instance.problem, "exact"):
+            if other.backend == backend:
+                values = (
+                    params if other.name == answerer.name else {p.name: p.default for p in other.parameters.values()}
+                )
+                return _scalar(other, instance, objectives, values, threads, seed)[1]
+        raise InvalidInput(f"backend = {backend!r}: {instance.problem} has no such formulation")
+
+    front = run(scalar, chosen, again, decode=question.decode, **settings)
+    judge(answerer.name, instance, objectives, front)
+    return front
+
+
+def _scalar(
+    answerer: Answerer, instance: Instance, names: Sequence[str], params: dict[str, Any], threads: int, seed: int
+) -> tuple[Formulation, Scalar]:
+    """The answerer's formulation and the backend that holds it."""
+    question = answerer.function(instance, objectives=tuple(names), **params)
+    if not isinstance(question, Formulation):
+        raise InvalidInput(f"{answerer.name} gives no single model of {instance.problem} for {', '.join(names)}")
+    senses = {o.name: o.sense for o in instance.objectives}
+    # Weighted terms are one integer expression: the driver compares whole objectives, so nothing is lost.
+    sums = [
+        sum(t.weight * t.expression for t in question.objectives[name]) + question.constant.get(name, 0)
+        for name in names
+    ]
+    scalar = scalar_of(question.model, sums, [senses[name] for name in names], threads=threads, seed=seed)
+    return question, scalar
+
+
+def judge(name: str, instance: Instance, objectives: Sequence[str], front: Front) -> None:
+    """Hold every plan of a front against the judge."""
+    for plan, row in zip(front.plans or (), front.values.tolist(), strict=True):
+        if wrong := instance.violations(plan):
+            raise AnswererError(f"{name} returned an infeasible plan in a front: {wrong[0]}")
+        values = instance.evaluate(plan)
+        for objective, value in zip(objectives, row, strict=True):
+            if values[objective] != value:
+                raise AnswererError(f"{name}: its {objective} = {value} contradicts the judge's {values[objective]}")

@@ -1,0 +1,224 @@
+"""An integer linear program as arrays: what HiGHS takes, and the bridge from one modelling language to the other."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.solvers.front.scalar import Linear, signs_of
+
+#: How far a coefficient may be from an integer and still count as it.
+ROUNDING = 1e-9
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """row_lower <= A x <= row_upper (compressed columns), column bounds, which columns are integer, the objectives.
+
+    `position(variable)` finds the column of a variable of the caller's model.
+    """
+
+    starts: Any
+    indices: Any
+    values: Any
+    row_lower: Any
+    row_upper: Any
+    lower: Any
+    upper: Any
+    integer: Any
+    objectives: tuple[Linear, ...]
+    position: Callable[[Any], int]
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over all arrays and objectives."""
+        digest = hashlib.sha256()
+        for part in (self.starts, self.indices, self.values, self.row_lower, self.row_upper, self.lower, self.upper):
+            digest.update(np.ascontiguousarray(part, dtype=np.float64).tobytes())
+        digest.update(self.integer.tobytes())
+        digest.update("\n".join(o.text() for o in self.objectives).encode())
+        return digest.hexdigest()
+
+    def columns(self) -> Any:
+        """The column of every non-zero."""
+        return np.repeat(np.arange(len(self.lower)), np.diff(self.starts))
+
+    def activity(self, x: Any) -> Any:
+        """A x."""
+        total = np.zeros(len(self.row_lower))
+        np.add.at(total, self.indices, self.values * x[self.columns()])
+        return total
+
+
+def from_pyomo(model: Any, objectives: Sequence[Any], senses: Sequence[str]) -> Program:
+    """A linear Pyomo model without objective; objectives over its integer variables."""
+    import pyomo.environ as pyo
+    from pyomo.common.errors import InfeasibleConstraintException
+
+    from mlsched.solvers._pyomo_matrix import compile_model
+
+    if any(True for _ in model.component_data_objects(pyo.Objective, active=True)):
+        raise InvalidInput("the model already has an objective; give it as one of the objectives and deactivate it")
+    signs = signs_of(senses, len(objectives))
+    # A fixed variable is a constant to Pyomo: its column keeps that value. Pyomo itself refuses what is not linear.
+    try:
+        matrix = compile_model(model)
+    except InfeasibleConstraintException:
+        matrix = _contradiction(model)
+    except Exception as error:
+        raise InvalidInput(f"the Pyomo model cannot be compiled as a linear program: {error}") from None
+    integer = np.array([v.is_integer() for v in matrix.columns], dtype=bool)
+    made = [
+        _linear(matrix, e, sign, k, integer) for k, (e, sign) in enumerate(zip(objectives, signs, strict=True))
+    ]  # fmt: skip
+    low = np.array([_end(v, v.lb, -np.inf) for v in matrix.columns], dtype=np.float64)
+    high = np.array([_end(v, v.ub, np.inf) for v in matrix.columns], dtype=np.float64)
+    low, high = np.where(integer, np.ceil(low - ROUNDING), low), np.where(integer, np.floor(high + ROUNDING), high)
+    return Program(
+        matrix.starts, matrix.indices, matrix.values, matrix.row_lower, matrix.row_upper, low, high, integer,
+        tuple(made), lambda variable: matrix.position[id(variable)],
+    )  # fmt: skip
+
+
+def _contradiction(model: Any) -> Any:
+    """The columns of a model that Pyomo finds infeasible while it compiles it, with the one row 0 >= 1."""
+    import pyomo.environ as pyo
+
+    from mlsched.solvers._pyomo_matrix import Matrix
+
+    columns = list(model.component_data_objects(pyo.Var, active=True))
+    none = np.zeros(0)
+    return Matrix(
+        columns, np.zeros(len(columns) + 1, dtype=np.int32), none.astype(np.int32), none, np.array([1.0]),
+        np.array([np.inf]), {id(v): i for i, v in enumerate(columns)},
+    )  # fmt: skip
+
+
+def _end(variable: Any, bound: Any, missing: float) -> float:
+    if variable.fixed:
+        return float(variable.value)
+    return missing if bound is None else float(bound)
+
+
+def _linear(matrix: Any, expression: Any, sign: int, number: int, integer: Any) -> Linear:
+    from pyomo.repn import generate_standard_repn
+
+    try:
+        flat = generate_standard_repn(getattr(expression, "expr", expression))
+        linear = flat.is_linear()
+    except Exception as error:
+        raise InvalidInput(f"objective {number}: is no Pyomo expression: {error}") from None
+    if not linear:
+        raise InvalidInput(f"objective {number}: is not linear; replace products by variables and rows")
+    unknown = [v.name for v in flat.linear_vars if id(v) not in matrix.position]
+    if unknown:
+        raise InvalidInput(f"objective {number}: names {unknown[0]}, a variable of another model")
+    index = [matrix.position[id(v)] for v in flat.linear_vars]
+    for variable, i in zip(flat.linear_vars, index, strict=True):
+        if not integer[i]:
+            raise InvalidInput(f"objective {number}: {variable.name} is continuous; only integer variables may appear")
+    whole = [_whole(c, number) for c in flat.linear_coefs]
+    return Linear.of(index, whole, _whole(flat.constant, number), sign)
+
+
+def _whole(number: Any, objective: int) -> int:
+    value = float(number)
+    if not abs(value - round(value)) <= ROUNDING:
+        raise InvalidInput(
+            f"objective {objective}: has the coefficient {value}: must be integers; scale it to integers"
+        )
+    return round(value)
+
+
+def from_cp_sat(model: Any, objectives: Sequence[Linear]) -> Program:
+    """A CP-SAT model of linear rows and clauses as a linear program; other constraints are refused.
+
+    Literals: index i is x_i, index -i-1 is 1 - x_i.
+    """
+    proto = model.proto
+    count = len(proto.variables)
+    domains = [list(v.domain) for v in proto.variables]
+    if any(len(d) != 2 for d in domains):
+        raise InvalidInput("a variable's domain has holes; a linear program cannot say so")
+    rows: list[tuple[dict[int, int], float, float]] = []
+    for constraint in proto.constraints:
+        rows += _rows_of(constraint)
+    entries = sorted((j, r, c) for r, (terms, _, _) in enumerate(rows) for j, c in terms.items() if c)
+    column = np.array([e[0] for e in entries], dtype=np.int64)
+    return Program(
+        np.searchsorted(column, np.arange(count + 1)).astype(np.int32),
+        np.array([e[1] for e in entries], dtype=np.int32), np.array([e[2] for e in entries], dtype=np.float64),
+        np.array([r[1] for r in rows], dtype=np.float64), np.array([r[2] for r in rows], dtype=np.float64),
+        np.array([d[0] for d in domains], dtype=np.float64), np.array([d[1] for d in domains], dtype=np.float64),
+        np.ones(count, dtype=bool), tuple(objectives), lambda variable: int(variable.index),
+    )  # fmt: skip
+
+
+#: CP-SAT's way of saying "no bound".
+_ENDLESS = 2**62
+
+
+def _rows_of(constraint: Any) -> list[tuple[dict[int, int], float, float]]:
+    enforced = list(constraint.enforcement_literal)
+    if constraint.has_linear() and not enforced:
+        row = constraint.linear
+        ends = list(row.domain)
+        if len(ends) == 2:
+            terms: dict[int, int] = {}
+            for j, c in zip(row.vars, row.coeffs, strict=True):
+                terms[j] = terms.get(j, 0) + c
+            low = -np.inf if ends[0] <= -_ENDLESS else float(ends[0])
+            return [(terms, low, np.inf if ends[1] >= _ENDLESS else float(ends[1]))]
+    if constraint.has_bool_or():
+        clause = list(constraint.bool_or.literals) + [-e - 1 for e in enforced]
+        return [_count(clause, 1, np.inf)]
+    if constraint.has_bool_and() and enforced:
+        negated = [-e - 1 for e in enforced]
+        return [_count([literal, *negated], 1, np.inf) for literal in constraint.bool_and.literals]
+    if constraint.has_at_most_one() and not enforced:
+        return [_count(list(constraint.at_most_one.literals), -np.inf, 1)]
+    if constraint.has_exactly_one() and not enforced:
+        return [_count(list(constraint.exactly_one.literals), 1, 1)]
+    raise InvalidInput("the CP-SAT model has a constraint that is no linear row or clause; verify with 'cp-sat'")
+
+
+def _count(literals: list[int], low: float, high: float) -> tuple[dict[int, int], float, float]:
+    """low <= number of true literals <= high, as a row."""
+    terms: dict[int, int] = {}
+    shift = 0
+    for literal in literals:
+        j, sign = (literal, 1) if literal >= 0 else (-literal - 1, -1)
+        terms[j] = terms.get(j, 0) + sign
+        shift += literal < 0
+    return terms, low - shift, high - shift
+
+
+def to_cp_sat(program: Program) -> tuple[Any, list[Any], list[str]]:
+    """(model, objectives, senses) in CP-SAT: all variables integer and bounded, all coefficients integer."""
+    from ortools.sat.python import cp_model
+
+    if not program.integer.all() or not np.isfinite(program.lower).all() or not np.isfinite(program.upper).all():
+        raise InvalidInput("cp-sat needs bounded integer variables only; verify with 'highs'")
+    if np.any(program.values != np.rint(program.values)):
+        raise InvalidInput("cp-sat needs integer coefficients in all rows; verify with 'highs'")
+    model = cp_model.CpModel()
+    x = [model.new_int_var(int(a), int(b), "") for a, b in zip(program.lower, program.upper, strict=True)]
+    column, order = program.columns(), np.argsort(program.indices, kind="stable")
+    ends = np.searchsorted(program.indices[order], np.arange(len(program.row_lower) + 1))
+    for r, (low, high) in enumerate(zip(program.row_lower, program.row_upper, strict=True)):
+        chosen = order[ends[r] : ends[r + 1]]
+        terms = [x[j] for j in column[chosen]]
+        row = cp_model.LinearExpr.weighted_sum(terms, [int(v) for v in program.values[chosen]]) if terms else 0
+        a = cp_model.INT_MIN if low == -np.inf else int(np.ceil(low - ROUNDING))
+        b = cp_model.INT_MAX if high == np.inf else int(np.floor(high + ROUNDING))
+        model.add_linear_expression_in_domain(row, cp_model.Domain(a, b))
+    made = []
+    for objective in program.objectives:
+        terms = [x[j] for j in objective.index]
+        made.append(sum(int(c) * v for c, v in zip(objective.coefficient, terms, strict=True)) + objective.constant)
+    return model, made, ["min"] * len(made)

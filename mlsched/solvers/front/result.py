@@ -1,0 +1,182 @@
+"""What an enumeration returns: points, what is still open, and why both can be believed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.solvers.front.certificate import Certificate
+from mlsched.solvers.front.scalar import Scalar
+from mlsched.solvers.front.zones import BIG
+
+#: "complete" and "infeasible" (an empty, complete front) are proved; the others leave zones open.
+FrontStatus = Literal["complete", "infeasible", "time limit", "solve limit", "failed"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Box:
+    """Objective values, natural senses, among which points may still be missing; None: no bound known."""
+
+    lower: tuple[int | None, ...]
+    upper: tuple[int | None, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Front:
+    """Non-dominated points, one a row of `values` (n x k, natural senses), best first objective first.
+
+    Every point is proved non-dominated, also where the front is not complete. `solutions` holds the values of the
+    variables asked for, `plans` what `decode` made of them (None without). `open` is empty exactly when `complete`:
+    wherever no point was found and nothing was proved, boxes (they may overlap) say so. `failures` has a line for each
+    sub-problem without a proof. `solves` counts solver calls, `recalled` answers taken from the file to resume from.
+    """
+
+    values: Any
+    solutions: tuple[Any, ...]
+    plans: tuple[Any, ...] | None
+    senses: tuple[str, ...]
+    status: FrontStatus
+    open: tuple[Box, ...]
+    solves: int
+    recalled: int
+    failures: tuple[str, ...]
+    certificate: Certificate
+    method: str
+    backend: str
+    seconds: float
+    _scalar: Callable[[str], Scalar] = dataclasses.field(repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is proved that no point is missing."""
+        return not self.open
+
+    def _signs(self) -> Any:
+        return np.array([1 if sense == "min" else -1 for sense in self.senses], dtype=np.int64)
+
+    def hypervolume(self, ref: Sequence[float]) -> float:
+        """The volume between the points and `ref` (natural senses, worse than the points), by moocore."""
+        return self.hypervolume_bounds(ref)[0]
+
+    def hypervolume_bounds(self, ref: Sequence[float]) -> tuple[float, float]:
+        """(least, most) hypervolume of the complete front: what the points have, and what open zones could add.
+
+        A missing point can be no better than the best corner of some open zone, so the corners enter as if they were
+        points. Equal for a complete front; infinite when an open zone has no proved bound on its better side.
+        """
+        signs = self._signs()
+        if len(ref) != len(signs):
+            raise InvalidInput(f"ref = {list(ref)}: must have {len(signs)} numbers, one for each objective")
+        end = np.asarray(ref, dtype=np.float64) * signs
+        points = np.asarray(self.values, dtype=np.float64).reshape(-1, len(signs)) * signs
+        corners = np.array([_corner(box, self.senses) for box in self.open], dtype=np.float64).reshape(-1, len(signs))
+        least = _volume(points, end)
+        reachable = corners[(corners < end).all(axis=1)]
+        if not np.isfinite(reachable).all():
+            return least, float("inf")
+        return least, _volume(np.vstack([points, reachable]), end) if len(reachable) else least
+
+    def verify(self, backend: str | Scalar | None = None) -> list[str]:
+        """Replay the certificate; sentences that say what does not hold, empty when all of it does.
+
+        backend: "cp-sat" or "highs" (the other one than found the front, by default; the model is translated where it
+        can be), or any object with `minimise`. Three things are checked: every sub-problem has the optimum it is
+        said to have; every point is attained; and from the proved sub-problems follows, by arithmetic, that nothing
+        is missing outside the open boxes.
+        """
+        other = {"cp-sat": "highs", "highs": "cp-sat"}
+        if backend is None:
+            backend = other.get(self.backend, self.backend)
+        scalar = self._scalar(backend) if isinstance(backend, str) else backend
+        points = [tuple(row) for row in (np.asarray(self.values) * self._signs()).tolist()]
+        wrong = [text for number in range(len(self.certificate.subproblems)) for text in self._replay(scalar, number)]
+        for point in points:
+            # Attained, and by nothing smaller: this also proves the point non-dominated.
+            answer = scalar.minimise((1,) * len(point), point, None, None)
+            if answer.status != "optimal" or answer.values != point:
+                wrong.append(f"point {point}: {scalar.name} says {answer.status} {answer.values}")
+        _, upper = self.certificate.open_zones(points)
+        if len(upper) != len(self.open):
+            wrong.append(f"{len(upper)} zones follow to be open, not {len(self.open)}")
+        return wrong
+
+    def _replay(self, scalar: Scalar, number: int) -> list[str]:
+        one = self.certificate.subproblems[number]
+        implied = one.implies(self.certificate.high)
+        if not one.proved or not implied:
+            return []
+        weights = one.weights
+        exact = self._representable(weights, scalar.largest)
+        k, _, least = implied[0]
+        if not exact:
+            # A backend in floats cannot tell such sums apart; that f_k is at least this is all that is drawn from them.
+            weights = tuple(int(j == k) for j in range(len(weights)))
+        answer = scalar.minimise(weights, one.upper, None, None)
+        same = answer.bound == one.bound if exact else one.values is None or (answer.bound or 0) >= least
+        if answer.status == one.status and same:
+            return []
+        said, says = (
+            f"{one.status} {one.bound if exact else least}",
+            f"{answer.status} {answer.bound} {answer.note}".strip(),
+        )
+        return [f"sub-problem {number} (bounds {list(one.upper)}): is said to be {said}; {scalar.name} says {says}"]
+
+    def _representable(self, weights: Sequence[int], largest: int) -> bool:
+        ends = [
+            max((abs(e) for e in pair if e is not None), default=0)
+            for pair in zip(self.certificate.low, self.certificate.high, strict=True)
+        ]
+        return sum(w * e for w, e in zip(weights, ends, strict=True)) <= largest
+
+    def to_json(self) -> dict[str, Any]:
+        """The front as plain JSON data, without solutions."""
+        return {
+            "status": self.status, "complete": self.complete, "senses": list(self.senses),
+            "values": np.asarray(self.values).tolist(),
+            "plans": None if self.plans is None else [_plain(plan) for plan in self.plans],
+            "open": [dataclasses.asdict(box) for box in self.open], "failures": list(self.failures),
+            "method": self.method, "backend": self.backend, "solves": self.solves, "recalled": self.recalled,
+            "seconds": self.seconds,
+        }  # fmt: skip
+
+
+def _plain(plan: Any) -> Any:
+    return plan.to_json() if hasattr(plan, "to_json") else repr(plan)
+
+
+def _corner(box: Box, senses: Sequence[str]) -> list[float]:
+    """The best corner of a box in minimisation form."""
+    ends = [low if sense == "min" else high for low, high, sense in zip(box.lower, box.upper, senses, strict=True)]
+    return [-np.inf if e is None else float(e if s == "min" else -e) for e, s in zip(ends, senses, strict=True)]
+
+
+def _volume(points: Any, end: Any) -> float:
+    """Hypervolume in minimisation form."""
+    import moocore
+
+    inside = points[(points < end).all(axis=1)]
+    return float(moocore.hypervolume(inside, ref=end)) if len(inside) else 0.0
+
+
+def boxes(lower: Any, upper: Any, senses: Sequence[str]) -> tuple[Box, ...]:
+    """Zones (lower <= f < upper, minimisation form) as boxes in natural senses."""
+    made = []
+    for least, most in zip(lower.tolist(), upper.tolist(), strict=True):
+        low = [None if v <= -BIG else v for v in least]
+        high = [None if v >= BIG else v - 1 for v in most]
+        pairs = [
+            (a, b) if s == "min" else (_minus(b), _minus(a)) for a, b, s in zip(low, high, senses, strict=True)
+        ]  # fmt: skip
+        made.append(Box(tuple(p[0] for p in pairs), tuple(p[1] for p in pairs)))
+    return tuple(made)
+
+
+def _minus(value: int | None) -> int | None:
+    return None if value is None else -value

@@ -1,0 +1,122 @@
+"""The one question that every method asks: the cheapest solution of a weighted sum under bounds on the objectives.
+
+A backend is a class with `minimise`. Everything else here (methods, zones, journal, certificate) knows integers only,
+in minimisation form: an objective to maximise enters negated.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+
+#: "optimal" and "infeasible" are proofs; "feasible" and "unknown" ended at a limit; "failed" is anything else.
+Status = Literal["optimal", "feasible", "infeasible", "unknown", "unbounded", "failed"]
+#: Values of all variables of the model, in its own order (floats only for continuous ones).
+Solution = tuple[int | float, ...]
+#: Objectives of a model stay below this, so that weighted sums fit 64-bit integers and doubles hold each value exactly.
+EXACT = 2**53
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What a backend says about one sub-problem.
+
+    `values` are the objectives of `solution`, recomputed in integers; `bound` is proved: no solution has a smaller
+    weighted sum. `note` says why a status is "failed".
+    """
+
+    status: Status
+    values: tuple[int, ...] | None = None
+    bound: int | None = None
+    solution: Solution | None = None
+    note: str = ""
+
+
+class Scalar(Protocol):
+    """A model behind scalar sub-problems: minimise sum_k weights[k] f_k subject to f_k <= upper[k] (None: no bound).
+
+    `low` and `high` enclose each objective as the variables' bounds do (None: they do not). `largest` is the greatest
+    weighted sum the backend can tell apart from its neighbours. `fingerprint` identifies model and objectives.
+    """
+
+    name: str
+    low: tuple[int | None, ...]
+    high: tuple[int | None, ...]
+    largest: int
+    fingerprint: str
+
+    def minimise(
+        self, weights: Sequence[int], upper: Sequence[int | None], hint: Solution | None, limit: float | None
+    ) -> Answer:
+        """Solve one sub-problem from a hint (a solution) within `limit` seconds."""
+
+    def value_of(self, solution: Solution) -> Callable[[Any], Any]:
+        """The value of a variable of the caller's model in a solution."""
+
+    def values_of(self, solution: Solution, variables: Sequence[Any] | None) -> Solution:
+        """The values of some variables of the caller's model (None: all, in the model's order)."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Linear:
+    """An integer linear expression sum_i coefficient[i] x[index[i]] + constant, in minimisation form."""
+
+    index: Any
+    coefficient: Any
+    constant: int
+
+    @classmethod
+    def of(cls, index: Sequence[int], coefficient: Sequence[int], constant: int, sign: int) -> Linear:
+        """Like terms collected; `sign` = -1 turns an objective to maximise into one to minimise."""
+        total: dict[int, int] = {}
+        for i, c in zip(index, coefficient, strict=True):
+            total[i] = total.get(i, 0) + c
+        kept = sorted((i, sign * c) for i, c in total.items() if c)
+        if any(abs(c) >= EXACT for _, c in kept) or abs(constant) >= EXACT:
+            raise InvalidInput("an objective has a coefficient beyond 2^53; scale it down")
+        columns = np.array([i for i, _ in kept], dtype=np.int64)
+        return cls(columns, np.array([c for _, c in kept], dtype=np.int64), sign * constant)
+
+    def value(self, x: Any) -> int:
+        """The exact value for integer values `x` of all variables."""
+        return int(self.coefficient @ x[self.index]) + self.constant
+
+    def range(self, low: Any, high: Any) -> tuple[int | None, int | None]:
+        """What the variables' bounds (floats, maybe infinite) allow; None where they allow everything."""
+        least = np.where(self.coefficient > 0, low[self.index], high[self.index])
+        most = np.where(self.coefficient > 0, high[self.index], low[self.index])
+        return self._sum(least), self._sum(most)
+
+    def _sum(self, at: Any) -> int | None:
+        if not np.isfinite(at).all():
+            return None
+        return sum(int(c) * int(x) for c, x in zip(self.coefficient, at, strict=True)) + self.constant
+
+    def text(self) -> str:
+        """A canonical form, for fingerprints."""
+        return f"{self.index.tolist()} {self.coefficient.tolist()} {self.constant}"
+
+
+def enclose(objectives: Sequence[Linear], low: Any, high: Any) -> tuple[tuple[int | None, ...], tuple[int | None, ...]]:
+    """`Scalar.low` and `Scalar.high`, refusing objectives too large to be exact."""
+    ranges = [o.range(low, high) for o in objectives]
+    for number, (least, most) in enumerate(ranges):
+        for end in (least, most):
+            if end is not None and abs(end) >= EXACT:
+                raise InvalidInput(f"objective {number} can reach {end}: must stay below 2^53; scale it down")
+    return tuple(r[0] for r in ranges), tuple(r[1] for r in ranges)
+
+
+def signs_of(senses: Sequence[str], count: int) -> list[int]:
+    """+1 for "min", -1 for "max"; one sense an objective."""
+    if isinstance(senses, str) or len(senses) != count:
+        raise InvalidInput(f"senses = {senses!r}: must name 'min' or 'max' for each of the {count} objectives")
+    for sense in senses:
+        if sense not in ("min", "max"):
+            raise InvalidInput(f"senses = {sense!r}: must be 'min' or 'max'")
+    return [1 if sense == "min" else -1 for sense in senses]

@@ -1,0 +1,208 @@
+"""Between the methods and a backend: asks, checks, records.
+
+A method calls `explore(k, bounds)` and reads a proved answer. Whatever goes wrong below (limits, a failed solve, an
+answer that contradicts an earlier one) is turned into a record here, so that no method can mistake it for a proof.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.solvers.front.certificate import Subproblem
+from mlsched.solvers.front.journal import Journal
+from mlsched.solvers.front.scalar import Answer, Scalar, Solution
+from mlsched.solvers.front.zones import BIG
+
+Stages = Literal["one", "two"]
+
+
+class Stop(Exception):
+    """The search must end here; the message is the front's status."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Explored:
+    """The least f_k under the bounds (BIG: there is nothing), the point that attains it; `failed` proves nothing."""
+
+    least: int
+    point: tuple[int, ...] | None
+    failed: bool = False
+
+
+class Search:
+    """All sub-problems asked so far and the points they gave, in minimisation form."""
+
+    def __init__(
+        self,
+        scalar: Scalar,
+        *,
+        stages: Stages | None = None,
+        time_limit: float | None = None,
+        solve_limit: int | None = None,
+        journal: Journal | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self.scalar, self.stages = scalar, stages
+        self.low, self.high = list(scalar.low), list(scalar.high)
+        self.size = len(self.low)
+        self.subproblems: list[Subproblem] = []
+        self.points: dict[tuple[int, ...], Solution] = {}
+        self.failures: list[str] = []
+        self.solves = self.recalled = 0
+        self._until = None if time_limit is None else time.perf_counter() + time_limit
+        self._solve_limit, self._journal, self._progress = solve_limit, journal, progress
+        self._known = np.zeros((0, self.size), dtype=np.int64)
+
+    def prepare(self) -> None:
+        """Find finite lower ends of objectives that the variables' bounds leave open; refuse unbounded ones."""
+        for k in range(self.size):
+            if self.low[k] is None:
+                answer = self._ask(_unit(self.size, k), (None,) * self.size)
+                if answer.status == "optimal":
+                    self.low[k] = answer.bound
+
+    def explore(self, k: int, bounds: Any) -> Explored:
+        """Lexicographically least (f_k, sum of all) where f_j < bounds[j] for all j != k (BIG: no bound).
+
+        One stage weighs f_k by W = 1 + the sum of the other ranges, so that a unit of f_k outweighs them; two stages
+        minimise f_k, then the sum with f_k fixed.
+        """
+        upper = tuple(None if j == k or b >= BIG else int(b) - 1 for j, b in enumerate(bounds))
+        weight = self._weight(k, upper)
+        if weight is not None:
+            weights = tuple(weight if j == k else 1 for j in range(self.size))
+            return self._explored(k, self._ask(weights, upper))
+        first = self._ask(_unit(self.size, k), upper)
+        found = self._explored(k, first, final=False)
+        if found.failed or found.least >= bounds[k]:
+            # Nothing below bounds[k]: the zone is empty, and the second stage would only tell a known point again.
+            return dataclasses.replace(found, point=None)
+        fixed = tuple(found.least if j == k else u for j, u in enumerate(upper))
+        second = self._explored(k, self._ask((1,) * self.size, fixed, first.solution))
+        if second.point is None and not second.failed:
+            self._fail(f"infeasible although {found.least} was attained", fixed)
+            return Explored(found.least, None, failed=True)
+        return Explored(found.least, second.point, second.failed)
+
+    def _explored(self, k: int, answer: Answer, final: bool = True) -> Explored:
+        if answer.status == "infeasible":
+            return Explored(BIG, None)
+        if answer.status != "optimal" or answer.values is None or answer.solution is None:
+            return Explored(-BIG, None, failed=True)
+        if final and answer.values not in self.points:
+            self.points[answer.values] = answer.solution
+            self._known = np.vstack([self._known, answer.values])
+        return Explored(answer.values[k], answer.values)
+
+    def _weight(self, k: int, upper: tuple[int | None, ...]) -> int | None:
+        """W for one stage; None for two."""
+        if self.stages == "two":
+            return None
+        weight, most = 1, 0
+        for j in range(self.size):
+            low, high = self.low[j], self.high[j] if upper[j] is None else upper[j]
+            if low is None or high is None:
+                self._needs("an objective without bounds")
+                return None
+            most += max(abs(low), abs(high))
+            weight += max(0, high - low) if j != k else 0
+        if most * weight > self.scalar.largest:
+            self._needs(f"a weighted sum beyond {self.scalar.largest}")
+            return None
+        return weight
+
+    def _needs(self, what: str) -> None:
+        """Refuse one stage where it was asked for."""
+        if self.stages == "one":
+            raise InvalidInput(f"stages = 'one': would need {what}; use stages='two'")
+
+    def _best(self, weights: tuple[int, ...], upper: tuple[int | None, ...]) -> tuple[int, Solution] | None:
+        """The best known point for a sub-problem, which in the defining-point search is a defining point."""
+        inside = self._known[(self._known <= np.array([BIG if u is None else u for u in upper])).all(axis=1)]
+        if not len(inside):
+            return None
+        totals = inside @ np.array(weights, dtype=np.int64)
+        best = int(np.argmin(totals))
+        return int(totals[best]), self.points[tuple(inside[best].tolist())]
+
+    def _ask(self, weights: tuple[int, ...], upper: tuple[int | None, ...], start: Solution | None = None) -> Answer:
+        """One sub-problem: from the journal if it is there, else by the backend, then checked and recorded."""
+        answer = None if self._journal is None else self._journal.answers.get((weights, upper))
+        if answer is None:
+            best = self._best(weights, upper)
+            hint = start if start is not None or best is None else best[1]
+            answer = self._check(self._solve(weights, upper, hint), weights, upper, None if best is None else best[0])
+            if self._journal is not None and answer.status in ("optimal", "infeasible"):
+                self._journal.add(weights, upper, answer)
+        else:
+            self.recalled += 1
+        self.subproblems.append(Subproblem(weights, upper, answer.status, answer.values, answer.bound, answer.note))
+        if answer.status == "unbounded":
+            k = int(np.argmax(weights))
+            raise InvalidInput(f"objective {k} is unbounded; bound the variables in it")
+        if answer.status in ("feasible", "unknown") and self._left() is not None:
+            raise Stop("time limit")
+        if answer.status not in ("optimal", "infeasible"):
+            self._fail(answer.note or "gave up without a limit", upper)
+        if self._progress is not None:
+            self._progress(len(self.points), self.solves + self.recalled)
+        return answer
+
+    def _solve(self, weights: tuple[int, ...], upper: tuple[int | None, ...], hint: Solution | None) -> Answer:
+        left = self._left()
+        if left is not None and left <= 0:
+            raise Stop("time limit")
+        if self._solve_limit is not None and self.solves >= self._solve_limit:
+            raise Stop("solve limit")
+        self.solves += 1
+        try:
+            return self.scalar.minimise(weights, upper, hint, left)
+        except Exception as error:  # whatever a backend raises must not lose the points found so far
+            return Answer("failed", note=f"{type(error).__name__}: {error}")
+
+    def _left(self) -> float | None:
+        return None if self._until is None else self._until - time.perf_counter()
+
+    def _fail(self, note: str, upper: tuple[int | None, ...]) -> None:
+        self.failures.append(f"sub-problem {len(self.subproblems)} (bounds {list(upper)}): {note}".replace("\n", " "))
+
+    def _check(
+        self, answer: Answer, weights: tuple[int, ...], upper: tuple[int | None, ...], least: int | None
+    ) -> Answer:
+        """Refuse an answer that contradicts itself or the best point already known."""
+        if answer.status == "infeasible":
+            wrong = "called infeasible" if least is not None else ""
+        elif answer.status == "optimal":
+            wrong = self._wrong_optimum(answer, weights, upper, least)
+        elif answer.bound is not None and least is not None and answer.bound > least:
+            wrong = f"bounded by {answer.bound}"
+        else:
+            wrong = ""
+        if not wrong:
+            return answer
+        about = "a known point says otherwise" if least is not None else "it contradicts itself"
+        return Answer("failed", note=f"{self.scalar.name} is wrong: {wrong}, but {about}")
+
+    def _wrong_optimum(
+        self, answer: Answer, weights: tuple[int, ...], upper: tuple[int | None, ...], least: int | None
+    ) -> str:
+        if answer.values is None or answer.solution is None or len(answer.values) != self.size:
+            return "an optimum without a solution"
+        total = sum(w * v for w, v in zip(weights, answer.values, strict=True))
+        if total != answer.bound:
+            return f"its bound {answer.bound} is not its value {total}"
+        if any(u is not None and v > u for v, u in zip(answer.values, upper, strict=True)):
+            return f"its solution {answer.values} is out of bounds"
+        if least is not None and total > least:
+            return f"claims the optimum {total}"
+        return ""
+
+
+def _unit(size: int, k: int) -> tuple[int, ...]:
+    return tuple(int(j == k) for j in range(size))

@@ -1,0 +1,114 @@
+"""The search region of a set of points as a set of local upper bounds, kept in numpy.
+
+A zone u stands for the objective vectors f < u (in every component). The zones cover exactly what no known point
+weakly dominates: Klamroth, Lacour, Vanderpooten, "On the representation of the search region in multi-objective
+optimization", EJOR 245 (2015), Algorithm 2 (split a zone by a new point, drop what another zone contains). With each
+zone comes what has been proved about it: f >= lower. It is empty as soon as lower[k] >= u[k] for some k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+#: Stands for "no bound"; far beyond any objective and far from overflow.
+BIG = 2**62
+
+
+class Zones:
+    """Zones `upper` (m x p, exclusive) with proved lower bounds `lower` (m x p, inclusive)."""
+
+    def __init__(self, low: Sequence[int | None], high: Sequence[int | None]) -> None:
+        self.size = len(low)
+        #: The upper bound of the first zone: components of a zone that equal it are not due to any point.
+        self.top = np.array([BIG if h is None else h + 1 for h in high], dtype=np.int64)
+        self.upper = self.top[None, :].copy()
+        self.lower = np.array([[-BIG if v is None else v for v in low]], dtype=np.int64)
+        #: blocked[i, k]: asking for the least f_k of zone i failed; do not ask again.
+        self.blocked = np.zeros((1, self.size), dtype=bool)
+        # Proofs by k, rows (bounds on the other components..., least f_k): f_k >= last wherever f_j < bound_j, j != k.
+        self._proofs = [np.zeros((0, self.size + 1), dtype=np.int64) for _ in range(self.size)]
+        self._others = [np.array([j for j in range(self.size) if j != k]) for k in range(self.size)]
+
+    def __len__(self) -> int:
+        return len(self.upper)
+
+    def prove(self, k: int, bounds: Any, least: int) -> None:
+        """Take note that f_k >= least wherever f_j < bounds[j] for all j != k; `least` = BIG: nothing is there."""
+        others = self._others[k]
+        within = (self.upper[:, others] <= bounds[others]).all(axis=1)
+        self.lower[within, k] = np.maximum(self.lower[within, k], least)
+        self._keep(self.lower[:, k] < self.upper[:, k])
+        known = self._proofs[k]
+        weaker = (known[:, others] <= bounds[others]).all(axis=1) & (known[:, -1] <= least)
+        row = np.append(bounds, least)
+        row[k] = BIG
+        self._proofs[k] = np.vstack([known[~weaker], row])
+
+    def insert(self, point: Any) -> None:
+        """Split every zone that holds `point`."""
+        hit = (point < self.upper).all(axis=1)
+        if not hit.any():
+            return
+        parents, proved = self.upper[hit], self.lower[hit]
+        upper, lower = [self.upper[~hit]], [self.lower[~hit]]
+        blocked = [self.blocked[~hit]]
+        for k in range(self.size):
+            chosen = self._maximal(parents, k, point)
+            child, least = parents[chosen], proved[chosen]
+            child[:, k] = point[k]
+            self._inherit(child, least, point[k], parents[chosen, k].max(initial=point[k]), k)
+            alive = (least < child).all(axis=1)
+            upper.append(child[alive])
+            lower.append(least[alive])
+            blocked.append(np.zeros((int(alive.sum()), self.size), dtype=bool))
+        self.upper, self.lower, self.blocked = np.vstack(upper), np.vstack(lower), np.vstack(blocked)
+
+    def _maximal(self, parents: Any, k: int, point: Any) -> Any:
+        """Indices of the parents whose k-th child no other child and no zone on its face contains."""
+        others = self._others[k]
+        face = self.upper[(self.upper[:, k] == point[k]) & (point[others] < self.upper[:, others]).all(axis=1)]
+        children = parents[:, others]
+        keep = ~(face[:, others][None, :, :] >= children[:, None, :]).all(axis=2).any(axis=1)
+        # contains[i, j]: child j contains child i; of equal ones the first is kept.
+        contains = (children[None, :, :] >= children[:, None, :]).all(axis=2)
+        first = np.tril(np.ones(contains.shape, dtype=bool), -1)
+        keep &= ~(contains & (~contains.T | first)).any(axis=1)
+        return np.flatnonzero(keep)
+
+    def _inherit(self, child: Any, least: Any, at: int, before: int, changed: int) -> None:
+        """Apply to the children the proofs that their parents were too large for in component `changed`."""
+        if not len(child):
+            return
+        for k in range(self.size):
+            if k == changed:
+                continue
+            known = self._proofs[k]
+            fresh = known[(known[:, changed] >= at) & (known[:, changed] < before)]
+            if len(fresh):
+                others = self._others[k]
+                within = (child[:, None, others] <= fresh[None, :, others]).all(axis=2)
+                proved = np.where(within, fresh[None, :, -1], -BIG).max(axis=1)
+                np.maximum(least[:, k], proved, out=least[:, k])
+
+    def _keep(self, alive: Any) -> None:
+        if not alive.all():
+            self.upper, self.lower, self.blocked = self.upper[alive], self.lower[alive], self.blocked[alive]
+
+    def select(self, floor: Any) -> tuple[int, int] | None:
+        """Zone i and objective k to ask next, None when no zone is left that can be asked.
+
+        Tamby, Vanderpooten (2021), Section 4: the largest projection prod_{j != k} (u_j - floor_j). Where a zone has
+        points on its boundary, k is one of those components: the sub-problem is then feasible.
+        """
+        open_ = ~self.blocked
+        if not open_.any():
+            return None
+        backed = self.upper < self.top
+        usable = open_ & np.where((backed & open_).any(axis=1, keepdims=True), backed, True)
+        extent = np.log(np.maximum(self.upper.astype(np.float64) - floor, 1.0))
+        size = np.where(usable, extent.sum(axis=1, keepdims=True) - extent, -np.inf)
+        zone, k = np.unravel_index(int(np.argmax(size)), size.shape)
+        return int(zone), int(k)

@@ -1,0 +1,132 @@
+"""`mlsched pareto`: outputs, exit statuses, one-line errors."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+from preemption_examples import row
+
+import mlsched
+from mlsched.cli.main import run
+from mlsched.instances.preemption import Plan
+
+PAIR = ["total_score", "victim_count"]
+
+
+@pytest.fixture
+def instance():
+    return row([6, 4, 3, 2, 1], [6], grace=[30, 8, 9, 2, 1] * 2)
+
+
+@pytest.fixture
+def file(tmp_path, instance):
+    path = tmp_path / "inst.json"
+    mlsched.save(instance, path)
+    return path
+
+
+def call(*arguments) -> int:
+    return run(["pareto", *map(str, arguments)])
+
+
+def test_a_table_of_points(file, capsys):
+    assert call(file, *PAIR) == 0
+    out, err = capsys.readouterr()
+    assert "cp-sat, epsilon-constraint: complete: 2 points from 3 solves" in out
+    assert "victim_count" in out
+    assert err == ""
+
+
+def test_json_and_csv_agree_with_the_library(file, instance, capsys, tmp_path, solver):
+    table = tmp_path / "front.csv"
+    assert call(file, *PAIR, "--solver", solver, "--json", "-o", table) == 0
+    out, err = capsys.readouterr()
+    document = json.loads(out)
+    assert err == ""
+    front = mlsched.pareto(instance, PAIR, solver)
+    assert document["values"] == front.values.tolist()
+    assert (document["status"], document["complete"], document["open"]) == ("complete", True, [])
+    assert (document["objectives"], document["instance_hash"]) == (PAIR, instance.hash)
+    with table.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [[int(r[name]) for name in PAIR] for r in rows] == front.values.tolist()
+    for found, plan in zip(rows, front.plans, strict=True):
+        assert Plan.from_json(json.loads(found["plan"])) == plan
+
+
+def test_methods_and_resume(file, capsys, tmp_path):
+    journal = tmp_path / "front.jsonl"
+    for remembered in (False, True):
+        assert call(file, *PAIR, "max_grace_period", "--method", "laumanns", "--resume", journal) == 0
+        out = capsys.readouterr().out
+        assert "laumanns: complete" in out
+        assert ("from 0 solves and" in out and "remembered" in out) == remembered
+    assert call(file, *PAIR, "--resume", journal) == 2
+    assert "belongs to another model or other objectives" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("names", [PAIR, [*PAIR, "max_grace_period"]])
+def test_a_picture(file, names, tmp_path):
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "front.png"
+    assert call(file, *names, "--plot", picture) == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_time_limit_without_any_point_is_status_1(file, capsys):
+    assert call(file, *PAIR, "--time-limit", "0.000001") == 1
+    out, err = capsys.readouterr()
+    assert "time limit: 0 points" in out
+    assert "zones are open" in out
+    assert err.count("\n") == 1
+    assert "no point was found within the limits; give it more time, or resume" in err
+
+
+def test_a_failed_sub_problem_is_status_1_and_keeps_the_points(file, capsys, monkeypatch, tmp_path):
+    from mlsched.solvers.front.cp_sat import CpSatScalar
+    from mlsched.solvers.front.scalar import Answer
+
+    true, calls = CpSatScalar.minimise, []
+
+    def spoilt(self, *arguments):
+        calls.append(arguments)
+        return Answer("failed", note="numerical trouble") if len(calls) >= 2 else true(self, *arguments)
+
+    monkeypatch.setattr(CpSatScalar, "minimise", spoilt)
+    table = tmp_path / "front.csv"
+    assert call(file, *PAIR, "-o", table) == 1
+    out, err = capsys.readouterr()
+    assert "failed: 1 points" in out
+    assert "the front is not complete: sub-problem 2 (bounds" in err
+    assert err.count("\n") == 1
+    assert len(table.read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["total_score"], "1 given: a front needs two or more"),
+        (["total_score", "cost"], "no objective 'cost'"),
+        ([*PAIR, "--solver", "fitgpp"], "has no model to enumerate; use cp-sat or highs"),
+        ([*PAIR, "--method", "guess"], "method = 'guess': must be one of"),
+        ([*PAIR, "--time-limit", "0"], "time_limit = 0.0: must be above 0"),
+        ([*PAIR, "--plot", "front.txt"], "must end in .png, .svg or .pdf"),
+        ([*PAIR, "--nonsense"], "see `mlsched pareto --help`"),
+        ([], "see `mlsched pareto --help`"),
+    ],
+)
+def test_a_wrong_call_is_one_line_and_status_2(file, capsys, arguments, words):
+    assert call(file, *arguments) == 2
+    out, err = capsys.readouterr()
+    assert words in err
+    assert err.count("\n") == 1
+    assert "Traceback" not in out + err
+
+
+def test_a_plan_is_no_instance(tmp_path, capsys):
+    path = tmp_path / "plan.json"
+    mlsched.save(Plan(te_node=[0], victims=[]), path)
+    assert call(path, *PAIR) == 2
+    assert "must be an instance" in capsys.readouterr().err

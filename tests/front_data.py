@@ -1,0 +1,135 @@
+"""Multi-objective integer programs for tests and benchmarks: published ones, random ones, and brute force."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from pathlib import Path
+
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True)
+class Question:
+    """objectives @ x by senses, subject to rows @ x (sense: -1 <=, 0 =, 1 >=) right, low <= x <= high, x integer."""
+
+    objectives: np.ndarray
+    senses: tuple[str, ...]
+    rows: np.ndarray
+    row_sense: tuple[int, ...]
+    right: tuple[float, ...]
+    low: np.ndarray
+    high: np.ndarray
+
+    @property
+    def signs(self) -> np.ndarray:
+        return np.array([1 if s == "min" else -1 for s in self.senses])
+
+    def cp_sat(self):
+        """(model, objectives, senses) in CP-SAT."""
+        from ortools.sat.python import cp_model
+
+        model = cp_model.CpModel()
+        x = [
+            model.new_int_var(int(a), int(b), f"x{i}") for i, (a, b) in enumerate(zip(self.low, self.high, strict=True))
+        ]
+        for row, sense, right in zip(self.rows, self.row_sense, self.right, strict=True):
+            body = cp_model.LinearExpr.weighted_sum(x, [int(c) for c in row])
+            if sense <= 0:
+                model.add(body <= int(np.floor(right)))
+            if sense >= 0:
+                model.add(body >= int(np.ceil(right)))
+        made = [cp_model.LinearExpr.weighted_sum(x, [int(c) for c in row]) for row in self.objectives]
+        return model, made, self.senses
+
+    def highs(self):
+        """(model, objectives, senses) in Pyomo."""
+        import pyomo.environ as pyo
+
+        model = pyo.ConcreteModel()
+        model.x = pyo.Var(
+            range(len(self.low)), domain=pyo.Integers, bounds=lambda m, i: (int(self.low[i]), int(self.high[i]))
+        )
+        x = list(model.x.values())
+        model.rows = pyo.ConstraintList()
+        for row, sense, right in zip(self.rows, self.row_sense, self.right, strict=True):
+            if not np.any(row):
+                if (sense <= 0 and right < 0) or (sense >= 0 and right > 0):
+                    model.rows.add(pyo.Constraint.Infeasible)
+                continue
+            body = sum(float(c) * v for c, v in zip(row, x, strict=True))
+            model.rows.add(body <= right if sense < 0 else body >= right if sense > 0 else body == right)
+        made = [sum(int(c) * v for c, v in zip(row, x, strict=True)) for row in self.objectives]
+        return model, made, self.senses
+
+    def brute_force(self) -> list[list[int]]:
+        """All non-dominated values in natural senses, sorted as `Front.values` is."""
+        grid = np.array(list(itertools.product(*(range(a, b + 1) for a, b in zip(self.low, self.high, strict=True)))))
+        activity = grid @ self.rows.T if len(self.rows) else np.zeros((len(grid), 0))
+        fits = np.ones(len(grid), dtype=bool)
+        for i, (sense, right) in enumerate(zip(self.row_sense, self.right, strict=True)):
+            if sense <= 0:
+                fits &= activity[:, i] <= right
+            if sense >= 0:
+                fits &= activity[:, i] >= right
+        values = np.unique((grid[fits] @ self.objectives.T) * self.signs, axis=0)
+        return (nondominated(values) * self.signs).tolist()
+
+
+def nondominated(values: np.ndarray) -> np.ndarray:
+    """The rows that no other row dominates (minimisation), sorted."""
+    kept = [v for v in values if not ((values <= v).all(axis=1) & (values < v).any(axis=1)).any()]
+    return np.array(sorted(map(tuple, kept)), dtype=np.int64).reshape(-1, values.shape[1])
+
+
+def kirlik(folder: Path, name: str) -> tuple[Question, list[list[int]]]:
+    """An instance of Kirlik and Sayin (2014), format in kirlik14/FORMAT.md, and its published front, natural senses."""
+    words = (folder / "kirlik14" / f"Kirlik14-{name}.fgt").read_text().split()
+    n, m, p = (int(w) for w in words[:3])
+    senses = tuple(w[:3] for w in words[3 : 3 + p])
+    numbers = np.array([int(w) for w in words[3 + p :]])
+    cut = np.cumsum([p * n, m * n, 2 * m, n])
+    objectives, rows, right, low, high = np.split(numbers, cut)
+    pairs = right.reshape(m, 2)
+    question = Question(
+        objectives.reshape(p, n), senses, rows.reshape(m, n), tuple({0: 1, 1: -1, 2: 0}[int(k)] for k in pairs[:, 0]),
+        tuple(pairs[:, 1].tolist()), low, high,
+    )  # fmt: skip
+    text = folder / "kirlik14" / f"Kirlik14-{name}.front.csv"
+    found = np.loadtxt(text, delimiter=",", skiprows=1, dtype=np.int64, ndmin=2)
+    return question, (nondominated(found) * question.signs).tolist()
+
+
+def pyaugmecon(folder: Path, name: str) -> tuple[Question, list[list[int]]]:
+    """A multi-dimensional knapsack of pyaugmecon (to maximise) and its published front."""
+    place = folder / "pyaugmecon" / name
+    tables = {k: np.loadtxt(place / f"{k}.csv", delimiter=",", skiprows=1, ndmin=2)[:, 1:] for k in "abc"}
+    profit, weight, right = tables["c"].astype(np.int64), tables["a"], tables["b"][:, 0]
+    n = profit.shape[1]
+    senses = ("max",) * len(profit)
+    question = Question(
+        profit, senses, weight, (-1,) * len(weight), tuple(right.tolist()), np.zeros(n, int), np.ones(n, int)
+    )
+    found = np.loadtxt(place / "pareto_sols.csv", delimiter=",", skiprows=1, ndmin=2)[:, 1:].astype(np.int64)
+    return question, (nondominated(-np.unique(found, axis=0)) * -1).tolist()
+
+
+def assignment(size: int, objectives: int, seed: int) -> Question:
+    """A random assignment problem with costs in [1, 20], after Kirlik and Sayin (2014)."""
+    rng = np.random.default_rng(seed)
+    cost = rng.integers(1, 21, (objectives, size * size))
+    one = np.eye(size, dtype=int)
+    rows = np.vstack([np.kron(one, np.ones((1, size), int)), np.kron(np.ones((1, size), int), one)])
+    count = len(rows)
+    zeros, ones = np.zeros(size * size, int), np.ones(size * size, int)
+    return Question(cost, ("min",) * objectives, rows, (0,) * count, (1,) * count, zeros, ones)
+
+
+def knapsack(items: int, objectives: int, seed: int, most: int = 1000) -> Question:
+    """A random knapsack with profits and weights in [1, most], after Kirlik and Sayin (2014)."""
+    rng = np.random.default_rng(seed)
+    weight = rng.integers(1, most + 1, (1, items))
+    return Question(
+        rng.integers(1, most + 1, (objectives, items)), ("max",) * objectives, weight, (-1,),
+        (int(-(-weight.sum() // 2)),), np.zeros(items, int), np.ones(items, int),
+    )  # fmt: skip

@@ -1,0 +1,176 @@
+"""A sub-problem that fails, lies or runs out of time is reported, never taken for a proof."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import front_data
+import numpy as np
+import pytest
+
+from mlsched.core.errors import InvalidInput
+from mlsched.solvers.front.enumerate import run, scalar_of
+from mlsched.solvers.front.scalar import Answer
+
+METHODS = ["epsilon-constraint", "laumanns", "tamby-vanderpooten"]
+QUESTIONS = {p: front_data.knapsack(8, p, seed=3) for p in (2, 3)}
+TRUTH = {p: q.brute_force() for p, q in QUESTIONS.items()}
+
+
+class Faulty:
+    """A backend whose k-th answer is spoilt."""
+
+    def __init__(self, question, spoil, at: int) -> None:
+        self.inner = scalar_of(*question.cp_sat())
+        self.spoil, self.at, self.calls = spoil, at, 0
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+    def minimise(self, weights, upper, hint, limit):
+        self.calls += 1
+        answer = self.inner.minimise(weights, upper, hint, limit)
+        return self.spoil(answer) if self.calls == self.at else answer
+
+
+def raises(answer: Answer) -> Answer:
+    raise RuntimeError("the licence server\nis gone")
+
+
+HONEST = {
+    "raises": raises,
+    "failed": lambda answer: Answer("failed", note="numerical trouble"),
+    "gives up": lambda answer: Answer("unknown"),
+    "gives up with a bound": lambda answer: Answer("unknown", bound=None if answer.bound is None else answer.bound - 1),
+    "stops at an incumbent": lambda answer: dataclasses.replace(
+        answer, status="feasible" if answer.values else "unknown", bound=None
+    ),
+    "no solution": lambda answer: dataclasses.replace(answer, status="optimal", values=None, solution=None),
+}
+LIES = {
+    "infeasible": lambda answer: Answer("infeasible"),
+    "bound too high": lambda answer: dataclasses.replace(answer, bound=(answer.bound or 0) + 1),
+    "wrong values": lambda answer: dataclasses.replace(
+        answer, values=None if answer.values is None else tuple(v + 1 for v in answer.values)
+    ),
+}
+
+
+def solve(p: int, method: str, spoil=lambda a: a, at: int = 0, **settings):
+    faulty = Faulty(QUESTIONS[p], spoil, at)
+    front = run(faulty, QUESTIONS[p].senses, lambda name: scalar_of(*QUESTIONS[p].cp_sat()), method=method, **settings)
+    return front, faulty.calls
+
+
+def check(front, p: int) -> None:
+    """What is there is right, and what is not there may be in an open box."""
+    found = front.values.tolist()
+    missing = [row for row in TRUTH[p] if row not in found]
+    assert all(row in TRUTH[p] for row in found)
+    for row in missing:
+        assert any(
+            all(low is None or low <= v for low, v in zip(box.lower, row, strict=True))
+            and all(high is None or v <= high for high, v in zip(box.upper, row, strict=True))
+            for box in front.open
+        ), f"{row} is missing and no open box holds it"
+    assert front.complete == (front.status == "complete")
+    assert not (front.complete and missing)
+    ref = (QUESTIONS[p].objectives.min(axis=1) - 1).tolist()
+    least, most = front.hypervolume_bounds(ref)
+    assert least <= volume(TRUTH[p], ref) * (1 + 1e-12)
+    assert most >= volume(TRUTH[p], ref) * (1 - 1e-12)
+
+
+def volume(points, ref) -> float:
+    import moocore
+
+    return float(moocore.hypervolume(-np.array(points, dtype=float), ref=-np.array(ref, dtype=float)))
+
+
+@pytest.mark.parametrize(("fault", "stages"), [*((f, "one") for f in HONEST), ("raises", "two"), ("gives up", "two")])
+@pytest.mark.parametrize(("method", "p"), [(METHODS[0], 2), (METHODS[1], 3), (METHODS[2], 3), (METHODS[2], 2)])
+def test_a_failure_at_every_sub_problem(method, p, fault, stages):
+    whole, calls = solve(p, method, stages=stages)
+    assert whole.values.tolist() == TRUTH[p]
+    for at in range(1, calls + 1):
+        front, _ = solve(p, method, HONEST[fault], at, stages=stages)
+        check(front, p)
+        assert len(front.failures) == 1
+        assert "\n" not in front.failures[0]
+        assert front.status in ("complete", "failed")
+        if at == calls // 2:
+            assert front.verify("cp-sat") == []
+
+
+@pytest.mark.parametrize("lie", LIES)
+@pytest.mark.parametrize("method", METHODS[1:])
+def test_a_lie_is_caught_at_once_or_by_the_replay(method, lie):
+    _, calls = solve(3, method)
+    caught = 0
+    for at in range(1, calls + 1):
+        front, _ = solve(3, method, LIES[lie], at)
+        if front.values.tolist() == TRUTH[3] and front.complete and not front.failures:
+            continue  # the lie was the truth
+        assert front.failures or front.verify("cp-sat") != []
+        caught += 1
+    assert caught
+
+
+@pytest.mark.parametrize(("method", "p"), [(METHODS[0], 2), (METHODS[1], 3), (METHODS[2], 3)])
+@pytest.mark.parametrize("stages", ["one", "two"])
+def test_a_front_cut_after_any_number_of_solves(method, p, stages):
+    _, calls = solve(p, method, stages=stages)
+    sizes, gaps = [], []
+    for limit in range(1, calls + 1):
+        front, _ = solve(p, method, stages=stages, solve_limit=limit)
+        check(front, p)
+        assert front.status == ("complete" if limit == calls or front.complete else "solve limit")
+        assert front.solves <= limit
+        ref = (QUESTIONS[p].objectives.min(axis=1) - 1).tolist()
+        least, most = front.hypervolume_bounds(ref)
+        sizes.append(len(front))
+        gaps.append(most - least)
+    assert sizes == sorted(sizes)
+    assert gaps == sorted(gaps, reverse=True)
+    assert gaps[-1] == 0
+
+
+@pytest.mark.parametrize("seconds", [1e-6, 0.05, 0.3])
+def test_a_time_limit_leaves_right_points_and_open_boxes(solver, seconds):
+    from mlsched.solvers import enumerate_front
+
+    question = QUESTIONS[3]
+    built = question.cp_sat() if solver == "cp-sat" else question.highs()
+    front = enumerate_front(*built, time_limit=seconds)
+    check(front, 3)
+    assert front.status in ("complete", "time limit")
+    if seconds < 1e-3:
+        assert (len(front), front.status) == (0, "time limit")
+    assert front.failures == ()
+
+
+def test_a_sub_problem_cut_in_the_middle_leaves_its_bound_in_the_open_box():
+    def cut(answer: Answer) -> Answer:
+        return Answer("unknown", bound=answer.bound)
+
+    faulty = Faulty(QUESTIONS[2], cut, 2)
+    front = run(faulty, QUESTIONS[2].senses, lambda name: faulty.inner, time_limit=1000)
+    assert front.status == "time limit"
+    assert len(front) == 1
+    assert front.solves == 2
+    check(front, 2)
+    (box,) = front.open
+    second = TRUTH[2][1]
+    assert box.upper[0] == second[0]
+
+
+def test_an_unbounded_objective_is_refused():
+    import pyomo.environ as pyo
+
+    from mlsched.solvers import enumerate_front
+
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(domain=pyo.NonNegativeIntegers)
+    model.y = pyo.Var(domain=pyo.NonNegativeIntegers, bounds=(0, 3))
+    with pytest.raises(InvalidInput, match="objective 1 is unbounded; bound the variables in it"):
+        enumerate_front(model, [model.y, model.x], ["min", "max"])

@@ -1,0 +1,81 @@
+"""Published fronts, reproduced point by point, and how many solves that takes."""
+
+from __future__ import annotations
+
+import front_data
+import numpy as np
+import pytest
+
+from mlsched.solvers import enumerate_front
+from mlsched.solvers.front.zones import Zones
+
+KIRLIK = [
+    "KP_p-3_n-10_ins-1", "KP_p-3_n-20_ins-1", "KP_p-3_n-30_ins-1", "KP_p-4_n-10_ins-1", "KP_p-4_n-20_ins-1",
+    "KP_p-5_n-10_ins-1", "ILP_p-3_n-10_m-5_ins-1", "ILP_p-3_n-20_m-10_ins-1", "ILP_p-4_n-10_m-5_ins-1",
+]  # fmt: skip
+LONG = ["ILP_p-5_n-10_m-5_ins-1", "KP_p-3_n-40_ins-1", "KP_p-5_n-20_ins-1", "KP_p-4_n-30_ins-1"]
+FAST = ["KP_p-3_n-10_ins-1", "KP_p-3_n-20_ins-1", "KP_p-4_n-10_ins-1", "KP_p-5_n-10_ins-1", "ILP_p-3_n-10_m-5_ins-1"]
+
+
+def zones_to_close(values: np.ndarray) -> int:
+    """Local upper bounds of a front that its ideal point does not close (minimisation).
+
+    A sub-problem "least f_k under bounds on the others" closes at most one: no other is inside the box it leaves empty.
+    """
+    zones = Zones([None] * values.shape[1], [None] * values.shape[1])
+    for row in values:
+        zones.insert(row)
+    return int((zones.upper > values.min(axis=0)).all(axis=1).sum())
+
+
+def check(question: front_data.Question, known: list[list[int]], built, **settings):
+    front = enumerate_front(*built, **settings)
+    assert front.status == "complete"
+    assert front.values.tolist() == known
+    assert (question.objectives @ np.array(front.solutions).T).T.tolist() == known
+    return front
+
+
+@pytest.mark.parametrize("name", [*KIRLIK, *(pytest.param(n, marks=pytest.mark.slow) for n in LONG)])
+def test_kirlik_fronts_by_cp_sat(known_optima, name, report):
+    question, known = front_data.kirlik(known_optima, name)
+    front = check(question, known, question.cp_sat())
+    p = len(front.senses)
+    least = zones_to_close(front.values * question.signs)
+    # No method of this kind needs fewer solves than there are zones to close; the first p solves are the ideal
+    # point's, and ties cost a few.
+    assert front.solves <= least + 3 * p
+    # Small fronts pay for the p first solves; on KP_p-4_n-30 alone the zones to close are 5.07 a point.
+    if len(front) >= 20 and name != "KP_p-4_n-30_ins-1":
+        assert front.solves / len(front) <= {3: 2.1, 4: 4.6, 5: 13.2}[p]
+    report(f"front of {name}", [f"{len(front)} points, {front.solves} solves, {least} zones to close"])
+
+
+@pytest.mark.parametrize("name", [*FAST, pytest.param("KP_p-3_n-30_ins-1", marks=pytest.mark.slow)])
+def test_kirlik_fronts_by_highs(known_optima, name):
+    question, known = front_data.kirlik(known_optima, name)
+    check(question, known, question.highs())
+
+
+@pytest.mark.parametrize("name", [*FAST, "KP_p-3_n-30_ins-1"])
+@pytest.mark.parametrize("stages", ["one", "two"])
+def test_kirlik_fronts_by_the_reference_method(known_optima, name, stages):
+    if "p-5" in name and stages == "two":
+        pytest.skip("the same again")
+    question, known = front_data.kirlik(known_optima, name)
+    check(question, known, question.cp_sat(), method="laumanns", stages=stages)
+
+
+@pytest.mark.slow
+def test_two_objectives_take_hardly_more_than_a_solve_a_point(known_optima):
+    question, known = front_data.pyaugmecon(known_optima, "2kp100")
+    front = check(question, known, question.cp_sat())
+    assert front.method == "epsilon-constraint"
+    assert front.solves <= 1.04 * len(front)
+
+
+@pytest.mark.slow
+def test_a_knapsack_of_pyaugmecon_with_three_objectives(known_optima):
+    question, known = front_data.pyaugmecon(known_optima, "3kp40")
+    front = check(question, known, question.cp_sat())
+    assert front.solves <= 2.1 * len(front)

@@ -1,0 +1,182 @@
+"""A front resumes from its file after anything short of someone editing it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import front_data
+import pytest
+from hypothesis import settings
+
+from mlsched.core.errors import InvalidFile
+from mlsched.solvers import enumerate_front
+
+QUESTION = front_data.knapsack(14, 3, seed=1)
+
+CHILD = """
+import sys, time
+sys.path[:0] = {paths!r}
+import front_data
+from mlsched.solvers import enumerate_front
+question = front_data.knapsack({items}, 3, seed=1)
+print("ready", flush=True)
+front = enumerate_front(*question.{build}(), resume={file!r}, progress=lambda p, s: time.sleep({pause}))
+print(front.status, front.solves, front.recalled)
+"""
+
+
+def child(file: Path, *, items: int = 14, build: str = "cp_sat", pause: float = 0.0) -> subprocess.Popen[str]:
+    paths = [str(Path(front_data.__file__).parent), *sys.path]
+    code = CHILD.format(paths=paths, items=items, build=build, file=str(file), pause=pause)
+    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+
+
+def records(file: Path) -> int:
+    """Whole answers in the file: its lines less the header."""
+    return max(0, file.read_bytes().count(b"\n") - 1) if file.exists() else 0
+
+
+@pytest.mark.slow
+def test_kill_9_anywhere_and_resume(tmp_path):
+    """A child is killed at random moments, again and again on one file; whoever resumes gets the same front."""
+    kills = 20 if settings().max_examples >= 1000 else 4
+    rng = random.Random(7)
+    whole = enumerate_front(*QUESTION.cp_sat())
+    for trial in range(kills):
+        file = tmp_path / f"{trial}.jsonl"
+        with child(file, pause=0.004) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(rng.uniform(0.0, 0.25))
+            os.kill(process.pid, signal.SIGKILL)
+        kept = records(file)
+        assert kept < whole.solves, "the child was done before it was killed: make the pauses longer"
+        front = enumerate_front(*QUESTION.cp_sat(), resume=file)
+        assert front.complete
+        assert front.values.tolist() == whole.values.tolist()
+        assert (front.recalled, front.solves) == (kept, whole.solves - kept)
+        assert records(file) == whole.solves
+
+
+def test_killed_at_every_single_write(tmp_path):
+    """Any prefix of the file, in bytes, resumes to the same front; only what is missing is solved."""
+    file = tmp_path / "front.jsonl"
+    small = front_data.knapsack(6, 3, seed=0)
+    whole = enumerate_front(*small.cp_sat(), resume=file)
+    content = file.read_bytes()
+    header = content.index(b"\n") + 1
+    for cut in range(header, len(content) + 1, 7):
+        file.write_bytes(content[:cut])
+        kept = content[:cut].count(b"\n") - 1
+        front = enumerate_front(*small.cp_sat(), resume=file)
+        assert front.values.tolist() == whole.values.tolist()
+        assert front.solutions == whole.solutions
+        assert (front.recalled, front.solves) == (kept, whole.solves - kept)
+        assert file.read_bytes().count(b"\n") == content.count(b"\n")
+
+
+@pytest.mark.parametrize("build", ["cp_sat", "highs"])
+@pytest.mark.parametrize("stages", ["one", "two"])
+def test_limits_and_resume_add_up(tmp_path, build, stages):
+    small = front_data.knapsack(9, 3, seed=2)
+    file = tmp_path / "front.jsonl"
+    total, fronts = 0, []
+    while not fronts or not fronts[-1].complete:
+        fronts.append(enumerate_front(*getattr(small, build)(), resume=file, solve_limit=5, stages=stages))
+        assert fronts[-1].recalled == total
+        total += fronts[-1].solves
+    assert fronts[-1].values.tolist() == small.brute_force()
+    assert len(fronts) > 2
+    again = enumerate_front(*getattr(small, build)(), resume=file, stages=stages)
+    assert (again.solves, again.recalled) == (0, total)
+    assert again.verify(again.backend) == []
+
+
+def test_an_empty_file_is_taken(tmp_path):
+    file = tmp_path / "front.jsonl"
+    file.touch()
+    assert enumerate_front(*front_data.knapsack(4, 2, seed=0).cp_sat(), resume=file).complete
+
+
+SMALL = front_data.knapsack(9, 2, seed=0)
+
+
+@pytest.fixture
+def journal(tmp_path) -> Path:
+    file = tmp_path / "front.jsonl"
+    enumerate_front(*SMALL.cp_sat(), resume=file)
+    return file
+
+
+def refuse(file: Path, words: str, **changes) -> None:
+    built = changes.pop("built", SMALL.cp_sat())
+    before = file.read_bytes() if file.is_file() else b""
+    with pytest.raises(InvalidFile, match=words) as caught:
+        enumerate_front(*built, resume=file, **changes)
+    assert "\n" not in str(caught.value)
+    assert str(file) in str(caught.value)
+    assert not file.is_file() or file.read_bytes() == before
+
+
+def test_a_damaged_last_line_is_dropped(journal):
+    lines = journal.read_bytes().split(b"\n")
+    journal.write_bytes(b"\n".join([*lines[:-2], lines[-2].replace(b"1", b"2", 1), b""]))
+    front = enumerate_front(*SMALL.cp_sat(), resume=journal)
+    assert (front.solves, front.recalled) == (1, len(lines) - 3)
+    assert front.complete
+
+
+def test_any_flipped_bit_before_the_last_line_is_noticed(journal):
+    content = journal.read_bytes()
+    end = content.rstrip(b"\n").rindex(b"\n")
+    for place in range(0, end, 5):
+        bad = bytearray(content)
+        bad[place] ^= 1
+        journal.write_bytes(bad)
+        with pytest.raises(InvalidFile, match=r"is damaged|is no journal"):
+            enumerate_front(*SMALL.cp_sat(), resume=journal)
+
+
+def test_a_lost_or_swapped_line_is_noticed(journal):
+    lines = journal.read_bytes().split(b"\n")
+    assert len(lines) > 5
+    journal.write_bytes(b"\n".join([lines[0], *lines[2:]]))
+    refuse(journal, "line 2: is damaged; restore the file or start a new one")
+    journal.write_bytes(b"\n".join([lines[0], lines[2], lines[1], *lines[3:]]))
+    refuse(journal, "line 2: is damaged")
+
+
+def test_a_file_of_something_else(tmp_path):
+    file = tmp_path / "instance.json"
+    file.write_text(json.dumps({"kind": "preemption.instance"}) + "\n")
+    refuse(file, "line 1: is damaged|is no journal")
+    file.write_text("no newline")
+    refuse(file, "is no journal of a front; choose another file")
+    refuse(tmp_path, "cannot be opened: Is a directory")
+    refuse(tmp_path / "missing" / "front.jsonl", "cannot be written: No such file or directory")
+
+
+def test_a_file_of_another_model_or_call(journal):
+    other = front_data.knapsack(9, 2, seed=1)
+    refuse(journal, "belongs to another model or other objectives, not to this call", built=other.cp_sat())
+    model, objectives, senses = SMALL.cp_sat()
+    refuse(journal, "another model or other objectives", built=(model, objectives[::-1], senses))
+    refuse(journal, "another model or other objectives", built=SMALL.highs())
+    refuse(journal, "belongs to method = 'epsilon-constraint'", method="laumanns")
+    refuse(journal, "belongs to stages = 'auto'", stages="two")
+
+
+def test_a_file_in_use(journal):
+    import fcntl
+
+    with journal.open("r+b") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        refuse(journal, "is in use by another process")
+    assert enumerate_front(*SMALL.cp_sat(), resume=journal).solves == 0
