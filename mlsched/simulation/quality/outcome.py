@@ -65,7 +65,8 @@ def _when(workload: Workload, log: Log, served: IntArray) -> Floats:
 class Course:
     """A run between its wakes: m intervals, each of `seconds` from `time` on.
 
-    active: jobs x m, whether a job is there; loss: its normalised loss at the interval's start; cores: what it holds.
+    active: jobs x m, whether a job is there; loss: its normalised loss at the interval's start; cores: what it holds (0
+    once it is done, though its cores are taken back at the next wake only).
     """
 
     time: IntArray
@@ -118,7 +119,7 @@ def course(workload: Workload, log: Log) -> Course:
     cores = np.zeros((count, len(time) + 1), dtype=np.int64)
     np.add.at(cores, (c["job"], np.searchsorted(time, c["start"])), c["cores"])
     np.subtract.at(cores, (c["job"], np.searchsorted(time, c["end"])), c["cores"])
-    return Course(time, seconds, active, loss, np.cumsum(cores, axis=1)[:, :-1])
+    return Course(time, seconds, active, loss, np.where(active, np.cumsum(cores, axis=1)[:, :-1], 0))
 
 
 def _loss_seconds(workload: Workload, log: Log, completion: Floats) -> Floats:

@@ -1,9 +1,10 @@
 """An independent check of a finished quality run, from the workload, the options and the log alone.
 
 1. Every row names a job and a stretch of time; no job holds two stretches at once, none before its submission.
-2. At the start of every stretch, all cores held, those of non-ML jobs included, are within the cluster's.
-3. Every stretch keeps its job's cap. Jobs run in arrival order: those for which `least` cores are there hold at least
-   so many, the others none.
+2. At every wake (a stretch starts or ends, a job or a non-ML job comes or goes), all cores held, those of non-ML jobs
+   included, are within the cluster's.
+3. Every stretch keeps its job's cap. At every wake jobs run in arrival order: those for which `least` cores are there
+   hold at least so many, the others none.
 4. Work is conserved: what a job has done grows by cores x time in each stretch, up to all of its iterations, which it
    reaches in its last stretch and in no earlier one.
 5. The loss at the end of a stretch is the true curve's at the iterations done.
@@ -62,7 +63,7 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
         for row in (row for each in rows.values() for row in each):
             if row[1] % wake.interval or row[2] != row[1] + wake.interval:
                 found.add("wake", f"job {row[0]} holds cores from {row[1]} to {row[2]} s: not from tick to tick")
-    _check_sharing(workload, options, rows, found)
+    _check_sharing(workload, options, wake, rows, found)
     return found.sentences()
 
 
@@ -101,8 +102,19 @@ def _is_loss(workload: Workload, options: Options, job: int, served: int, loss: 
     return abs(exact - loss) <= Fraction(1, 2) + ROUNDING * (abs(here) + abs(there))
 
 
-def _check_sharing(workload: Workload, options: Options, rows: dict[int, list[Row]], found: _Findings) -> None:
-    """Capacity, least and arrival order at the start of every stretch."""
+def _wakes(workload: Workload, wake: Wake, rows: list[Row]) -> list[int]:
+    """When cores were, or had to be, shared anew."""
+    events = workload.submit.tolist() + workload.other_submit.tolist()
+    events += (workload.other_submit + workload.other_seconds).tolist()
+    if not wake.events:
+        events = [-(-time // wake.interval) * wake.interval for time in events]
+    return sorted({*events, *(time for row in rows for time in row[1:3])})
+
+
+def _check_sharing(
+    workload: Workload, options: Options, wake: Wake, rows: dict[int, list[Row]], found: _Findings
+) -> None:
+    """Capacity, least and arrival order at every wake."""
     everything = [row for each in rows.values() for row in each]
     gone = {
         job: row[2]
@@ -110,7 +122,7 @@ def _check_sharing(workload: Workload, options: Options, rows: dict[int, list[Ro
         for row in each
         if row[4] >= int(workload.work[job]) * int(workload.iterations[job])
     }
-    times = sorted({row[1] for row in everything})
+    times = _wakes(workload, wake, everything)
     starts: list[dict[int, int]] = [{} for _ in times]
     for job, start, end, cores, _, _ in everything:
         for held in starts[bisect_left(times, start) : bisect_left(times, end)]:

@@ -85,3 +85,10 @@ def test_figures_hang_together(load, readings, rule):
     found = course(load, run.log)
     assert (found.cores.sum(axis=0) <= load.cores).all()
     assert (found.loss[found.active] >= -1e-9).all()
+
+
+def test_cores_of_a_job_that_is_done_count_for_nobody():
+    """Job 1 arrives while job 0, done at 1.5 s, still has its core."""
+    load = LOAD.replace(iterations=[1, 1], work=[1500, 1000], submit=[0, 2])
+    rows = [(0, 0, 3, 1, 1500, 6 * N), (1, 3, 6, 1, 1000, N)]
+    assert course(load, Log(rows)).cores.tolist() == [[1, 0, 0], [0, 0, 1]]

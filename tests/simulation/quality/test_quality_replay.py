@@ -77,6 +77,7 @@ FAULTS = {
     "off the ticks": ("wake", [C6], [changed(C6, start=19, end=22)]),
     "two ticks long": ("wake", [C6], [changed(C6, end=24)]),
     "starved": ("least", [C1], []),
+    "everybody starved": ("least", [A1, A2, A3], [(0, 0, 3, 4, 12000, 5 * N)]),
 }  # fmt: skip
 
 
@@ -87,8 +88,7 @@ def test_a_fault_is_named_by_its_kind(fault):
 
 
 #: Faults that leave everything else in order.
-PURE = ("too many cores", "a loss not of its curve", "the loss of another iteration", "lost", "off the ticks",
-        "two ticks long")  # fmt: skip
+PURE = ("too many cores", "a loss not of its curve", "the loss of another iteration", "two ticks long")
 
 
 @pytest.mark.parametrize("fault", PURE)
@@ -97,9 +97,20 @@ def test_and_by_no_other_kind(fault):
     assert kinds(check(remove, add)) == {kind}
 
 
+def test_a_tick_at_which_nobody_gets_a_core_is_found():
+    late = [changed(A1, start=3, end=6), changed(A3, start=6, end=9, cores=4)]
+    alone = LOAD.replace(submit=[0], work=[12000], iterations=[2], loss=[[9 * N, 5 * N, N]], family=[0], weight=[1],
+                         most=[4])  # fmt: skip
+    assert kinds(violations(alone, Options(), TICKS, Log(late))) == {"least"}
+
+
 def test_stretches_between_ticks_are_fine_where_the_clock_wakes_at_events():
-    _, remove, add = FAULTS["off the ticks"]
-    assert check(remove, add, wake=EVENTS) == []
+    late = changed(C6, end=20, cores=3)
+    load = LOAD.replace(work=[12000, 12000, 10500])
+    whole = [changed(row, loss=round((9 - 4 * row[4] / 10500) * N)) for row in (C1, C2, C3, C4, C5)]
+    done = changed(late, served=21000)
+    assert check([C1, C2, C3, C4, C5, C6], [*whole, done], load=load, wake=EVENTS) == []
+    assert kinds(check([C1, C2, C3, C4, C5, C6], [*whole, done], load=load)) == {"wake"}
 
 
 def test_a_job_that_should_wait():
@@ -121,7 +132,7 @@ def test_a_malformed_row_is_named(row):
 
 def test_many_faults_of_a_kind_are_counted():
     found = check(remove=SOUND, load=LOAD)
-    assert kinds(found) == {"lost job"}
+    assert kinds(found) == {"lost job", "least"}
     many = violations(LOAD, Options(), TICKS, Log([(9, 0, 3, 1, 0, 0)] * (SHOWN + 3)))
     assert sum(s.startswith("log") for s in many) == SHOWN + 1
     assert "log: 3 more" in many

@@ -1,0 +1,122 @@
+"""Which runs the SLAQ experiment needs: readings x seeds x policies, and the sweep of Fig. 9."""
+
+from __future__ import annotations
+
+import dataclasses
+
+#: Section 6.2.1: mean seconds between arrivals.
+MEAN_ARRIVAL = 15.0
+#: Fig. 9: mean seconds between arrivals, from light to heavy.
+ARRIVALS = (10.0, 6.0, 4.0)
+#: T, s: "a few seconds".
+EPOCH = 3
+
+Options = tuple[tuple[str, str], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """A row of the tables: its label, the answerer as text, and what it changes in the world."""
+
+    label: str
+    text: str
+    options: Options = ()
+
+
+#: Fair looks at no prediction: none is made for it.
+FAIR, SLAQ = Policy("fair", "fair", (("information", "oracle"),)), Policy("SLAQ", "slaq")
+#: Ours: they leave cores that bring nothing, which the world then shares out, as Algorithm 1 does by itself.
+MAX_MIN = Policy("SLAQ, max-min", "slaq-max-min")
+ENVELOPE = Policy("envelope greedy (ours)", "envelope-greedy", (("spare", "share"),))
+EXACT = Policy("exact per epoch (ours)", "dp", (("spare", "share"),))
+ALL, PAIR = (FAIR, SLAQ, MAX_MIN, ENVELOPE, EXACT), (FAIR, SLAQ)
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """One way to fill in what the paper leaves open.
+
+    load: offered load at `at` seconds between arrivals (the paper prints neither it nor what an iteration costs);
+    cap: most cores of a job, 0: none. options: of the world.
+    """
+
+    name: str
+    load: float
+    cap: int = 0
+    options: Options = ()
+    at: float = MEAN_ARRIVAL
+
+
+def base(load: float, cap: int = 0) -> Reading:
+    """The world's defaults at this load and cap."""
+    return Reading(f"load {load:g}" + (f", cap {cap}" if cap else ""), load, cap)
+
+
+def variant(load: float, name: str, **options: str) -> Reading:
+    """Another reading of the world."""
+    return Reading(f"load {load:g}, {name}", load, 0, tuple(options.items()))
+
+
+def light(load: float) -> Reading:
+    """Fig. 9: the load at its lightest, 10 s between arrivals."""
+    return Reading(f"load {load:g} at {ARRIVALS[0]:g} s", load, at=ARRIVALS[0])
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One simulated run."""
+
+    reading: Reading
+    seed: int
+    policy: Policy
+    mean_arrival: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Grid:
+    """The size of the experiment. readings: all policies run; variants: the paper's two; sweeps: those of Fig. 9.
+
+    models: jobs an algorithm of Table 1 whose losses are predicted. scales: jobs of Fig. 10(c), four cores each.
+    """
+
+    readings: tuple[Reading, ...]
+    variants: tuple[Reading, ...]
+    sweeps: tuple[Reading, ...]
+    seeds: int = 5
+    jobs: int = 160
+    cores: int = 640
+    arrivals: tuple[float, ...] = ARRIVALS
+    models: int = 8
+    scales: tuple[int, ...] = (1000, 2000, 4000)
+
+
+FULL = Grid(
+    readings=(base(1.0), base(1.2)),
+    variants=(
+        base(0.8),
+        base(1.0, 64),
+        base(1.2, 64),
+        variant(1.0, "whole iterations", progress="carry"),
+        variant(1.0, "gains by range", normalise="range"),
+        variant(1.0, "no guess for newcomers", newcomer="flat"),
+        variant(1.0, "known curves", information="oracle"),
+    ),
+    sweeps=(light(0.4), light(0.8)),
+)
+QUICK = Grid(
+    readings=(base(1.0),), variants=(base(1.0, 64), variant(1.0, "known curves", information="oracle")),
+    sweeps=(light(0.8),), seeds=2, jobs=40, arrivals=(10.0, 4.0), models=2, scales=(4000,),
+)  # fmt: skip
+
+
+def cases(grid: Grid) -> list[Case]:
+    """Every run that tables, figures and claims read, once each."""
+    found = []
+    for seed in range(grid.seeds):
+        for reading in grid.readings:
+            found += [Case(reading, seed, policy, reading.at) for policy in ALL]
+        for reading in grid.variants:
+            found += [Case(reading, seed, policy, reading.at) for policy in PAIR]
+        for reading in grid.sweeps:
+            found += [Case(reading, seed, policy, arrival) for arrival in grid.arrivals for policy in PAIR]
+    return found
