@@ -27,9 +27,7 @@ def heading(title: str) -> str:
     return f"<h2>{html.escape(title)}</h2>"
 
 
-def table(
-    header: Sequence[str], rows: Sequence[Sequence[Any]], *, marks: dict[tuple[int, int], str] | None = None
-) -> str:
+def table(header: Sequence[str], rows: Sequence[Sequence[Any]], *, marks: dict[tuple[int, int], str] | None = None) -> str:
     """A table; `marks` gives (row, column) a class: "good" or "bad". Strings stand left, numbers right."""
     marks = marks or {}
     head = "".join(f"<th>{html.escape(h)}</th>" for h in header)
@@ -39,9 +37,7 @@ def table(
         for c, cell in enumerate(row):
             classes = [marks.get((r, c), ""), "text" if isinstance(cell, str) and not _numeric(cell) else ""]
             label = " ".join(filter(None, classes))
-            cells += (
-                f'<td class="{label}">{html.escape(str(cell))}</td>' if label else f"<td>{html.escape(str(cell))}</td>"
-            )
+            cells += f'<td class="{label}">{html.escape(str(cell))}</td>' if label else f"<td>{html.escape(str(cell))}</td>"
         lines.append(f"<tr>{cells}</tr>")
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 

@@ -115,9 +115,7 @@ def check_once(answer: Callable[[Instance], Any], instance: Instance, goal: Obje
     if best.status != "optimal" or best.value is None:
         raise AssertionError(f"{reference} did not prove an optimum on {instance!r}")
     if goal.better(value, best.value):
-        raise AssertionError(
-            f"{goal.name} = {value} beats the proven optimum {best.value} on {instance!r}\nplan {plan!r}"
-        )
+        raise AssertionError(f"{goal.name} = {value} beats the proven optimum {best.value} on {instance!r}\nplan {plan!r}")
     return relative_gap(value, best.value)
 
 
