@@ -17,7 +17,8 @@ def run(
 ) -> Outcome:
     """Answer `instance` with a registered exact answerer."""
     if answerer.backend == "direct":
-        outcome: Outcome = answerer.function(instance, objective=objective, limits=limits, **params)
+        start = {"hint": hint} if answerer.takes_hint else {}
+        outcome: Outcome = answerer.function(instance, objective=objective, limits=limits, **start, **params)
         return outcome
     from mlsched.solvers._minimise import Backend, solve_one_of
 
