@@ -21,7 +21,7 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import Limits, Outcome, StoppedBy
 from mlsched.formulations.placement._configurations import Space, Table, TooMany
-from mlsched.formulations.placement._master import Master, build, price
+from mlsched.formulations.placement._master import Bound, Master, build, price
 from mlsched.formulations.placement._pace import Pace
 from mlsched.formulations.placement._relaxation import solve as solve_lp
 from mlsched.instances.placement import Instance, Plan
@@ -32,6 +32,10 @@ MOST_CONFIGURATIONS = 400_000
 LEVELS = (40, 120, 0)
 #: First share of the bound by which the target T lies below it, and the factor from one target to the next.
 FIRST_STEP, STEP_FACTOR = 0.001, 3.0
+#: An LP is solved again as long as it shrinks the model to this share.
+SHRINK = 0.8
+#: One integer master may take this share of what is left of the limits, and at least so many seconds.
+SHARE, LEAST_SECONDS = 0.3, 3.0
 
 
 @dataclasses.dataclass
@@ -41,6 +45,16 @@ class Found:
     status: Literal["optimal", "infeasible", "limit"]
     use: IntArray | None  # how many servers use each configuration
     bound: int | None  # on the value of what the master holds; None: nothing proved
+    work: dict[str, float]
+
+
+@dataclasses.dataclass
+class Answer:
+    """What `Found` says, with the plan decoded."""
+
+    status: Literal["optimal", "infeasible", "limit"]
+    plan: Plan | None
+    bound: int | None
     work: dict[str, float]
 
 
@@ -119,71 +133,92 @@ def prove(instance: Instance, limits: Limits, hint: Plan | None, solver: Solver)
     except TooMany:
         search.stopped = "backend"
         return search.outcome()
+    return _bounded(search, table, solver)
+
+
+def _bounded(search: Search, table: Table, solver: Solver) -> Outcome:
+    """Step 2 of this module's docstring, then step 3."""
     alive: list[dict[int, int]] | None = None
     master, priced = None, None
     for levels in LEVELS:
         left = search.left()
-        if left is None or not _complete(search.space, table):
-            break
-        master = build(search.space, table, levels, alive)
-        if not _answerable(master):
-            table = table.keep(np.zeros(0, dtype=np.int64))
-            break
-        prices = solve_lp(master, left.seconds)
-        if prices is None:
-            search.left()
-            break
-        priced = price(master, prices)
-        search.upper = min(search.upper, max(priced.value, search.lower))
-        if search.upper <= search.lower:
+        if left is None:
             return search.outcome()
-        rows, cuts = priced.useful(search.lower)
-        table, alive = table.keep(rows), _alive(master, cuts)
-    if not _complete(search.space, table):
-        # Some class or job has no column left: no plan is better than the incumbent.
-        search.upper = search.lower
-        return search.outcome()
-    return _from_the_top(search, table, alive, solver)
-
-
-def _from_the_top(search: Search, table: Table, alive: list[dict[int, int]] | None, solver: Solver) -> Outcome:
-    """Step 3 of this module's docstring."""
-    step = max(1, int(FIRST_STEP * search.upper))
-    while search.upper > search.lower:
-        left = search.left()
-        if left is None:
-            break
-        target = max(search.lower, search.upper - step)
-        if search.upper - target > (target - search.lower):
-            target = search.lower  # the rest is not worth a step of its own
-        master = build(search.space, table, 0, alive)
+        master = build(search.space, table, levels, alive)
         prices = solve_lp(master, left.seconds) if _answerable(master) else None
-        if prices is not None:
-            priced = price(master, prices)
+        priced = None if prices is None else price(master, prices)
+        if priced is not None:
             search.upper = min(search.upper, max(priced.value, search.lower))
-            if search.upper <= target:
-                continue
-            rows, cuts = priced.useful(target)
-            master = build(search.space, table.keep(rows), 0, _alive(master, cuts))
+            if search.upper <= search.lower:
+                return search.outcome()
             rows, cuts = priced.useful(search.lower)
+            table, alive = table.keep(rows), _alive(master, cuts)
+    assert master is not None
+    return _from_the_top(search, master, priced, solver)
+
+
+def _from_the_top(search: Search, master: Master, priced: Bound | None, solver: Solver) -> Outcome:
+    """Step 3 of this module's docstring. `master` has all levels."""
+    step, hard = max(1, int(FIRST_STEP * search.upper)), False
+    while search.upper > search.lower:
+        target = max(search.lower, search.upper - step)
+        if search.upper - target > target - search.lower:
+            target = search.lower  # the rest is not worth a step of its own
         left = search.left()
         if left is None:
             break
-        found = solver(master, target, left) if _answerable(master) else Found("infeasible", None, None, {})
+        found = _above(search, master, priced, target, hard, solver)
         search.work.update(found.work)
-        if found.use is not None:
-            search.offer(search.plan_of(master, found.use))
-        if found.status == "optimal":
-            search.upper = search.lower
-        elif found.status == "infeasible":
-            search.upper = target
+        if found.plan is not None:
+            search.offer(found.plan)
+        if found.status == "limit":
+            # What the master holds is at most its bound; what it does not hold is at most the target.
+            bound = search.upper if found.bound is None else max(target, found.bound)
+            search.upper = max(search.lower, min(search.upper, bound))
+            if found.plan is None and hard:
+                step *= 2
+            hard = True
         else:
-            bound = search.upper if found.bound is None else found.bound
-            search.upper = min(search.upper, max(target, bound, search.lower))
-            search.left()
-            break
-        step = int(STEP_FACTOR * step) + 1
+            search.upper = max(search.lower, min(search.upper, target))
+            step = int(STEP_FACTOR * step) + 1
     return search.outcome()
+
+
+def _slice(search: Search) -> Limits | None:
+    """The share of what is left that one integer master may take; None when nothing is left."""
+    left = search.left()
+    if left is None:
+        return None
+    seconds = None if left.seconds is None else max(LEAST_SECONDS, SHARE * left.seconds)
+    if seconds is not None and left.seconds is not None:
+        seconds = min(seconds, left.seconds)
+    return dataclasses.replace(left, seconds=seconds, work=None if left.work is None else max(0.01, SHARE * left.work))
+
+
+def _above(search: Search, master: Master, priced: Bound | None, target: int, hard: bool, solver: Solver) -> Answer:
+    """The best plan over what an LP says can be in plans above `target`, shrunk until it shrinks no more.
+
+    Plans above the target are asked for; when that has proved `hard`, any better than the incumbent.
+    """
+    while priced is not None:
+        rows, cuts = priced.useful(target)
+        before = len(master.table) + len(master.cuts.job)
+        master = build(search.space, master.table.keep(rows), 0, _alive(master, cuts))
+        if len(master.table) + len(master.cuts.job) > SHRINK * before:
+            break
+        left = search.left()
+        prices = None if left is None or not _answerable(master) else solve_lp(master, left.seconds)
+        priced = None if prices is None else price(master, prices)
+        if priced is not None and priced.value <= target:
+            return Answer("infeasible", None, None, {})
+    left = _slice(search)
+    if not _answerable(master):
+        return Answer("infeasible", None, None, {})
+    if left is None:
+        return Answer("limit", None, None, {})
+    found = solver(master, search.lower if hard else target, left)
+    plan = None if found.use is None else search.plan_of(master, found.use)
+    return Answer(found.status, plan, found.bound, found.work)
 
 
 def _alive(master: Master, cuts: Any) -> list[dict[int, int]]:

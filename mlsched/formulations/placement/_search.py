@@ -14,6 +14,9 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.instances.placement import Instance, Plan
 
+#: First temperature as a share of the mean speed of a job, and the last as a share of the first.
+HOT, COLD = 0.03, 0.01
+
 Hosted = tuple[tuple[int, int, int], ...]  # (job, workers, PSs), ascending
 
 
@@ -172,7 +175,7 @@ def anneal(state: State, rng: np.random.Generator, moves: int) -> Plan:
         return best
     mean = max(1.0, float(instance.job_speed.mean()))
     for move in range(moves):
-        temperature = mean * 0.15 * (1e-3 ** (move / moves))
+        temperature = mean * HOT * (COLD ** (move / moves))
         change: dict[int, Hosted] | None = None
         kind_of_move = rng.random()
         if kind_of_move < 0.04:
@@ -256,12 +259,3 @@ def greedy(state: State, rng: np.random.Generator) -> None:
         if state.placed() < most and insert(state, job, rng, 0.0):
             if sum(state.value_of(j, {}) for j in range(len(state.speed))) < value:
                 restore(state, before)
-
-
-def start(instance: Instance, pace: Any, seed: int, moves: int) -> tuple[Plan, IntArray]:
-    """Greedy, then annealing; also the plan's value as a one-element array."""
-    state, rng = State(instance, pace), np.random.default_rng([seed, 77])
-    greedy(state, rng)
-    plan = anneal(state, rng, moves)
-    full = [np.concatenate([a, b])[None] for a, b in ((instance.run_workers, plan.workers), (instance.run_ps, plan.ps))]
-    return plan, pace.total(*full)

@@ -61,7 +61,7 @@ def solve(master: Master, above: int, limits: Limits) -> Found:
         options["mip_max_nodes"] = max(1, round(limits.work))
     for name, option in options.items():
         highs.setOptionValue(name, option)
-    lp = highs_model(master)
+    lp, _ = highs_model(master)
     configurations, cuts = len(master.table), len(master.cuts.job)
     kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
     lp.integrality_ = [kinds[i < configurations + cuts] for i in range(lp.num_col_)]

@@ -11,14 +11,14 @@ from mlsched.instances.placement import Instance, Plan
 
 
 @answerer("local-search", problem="placement", objectives=("total_speed",), warm_start=True, paper="none")
-def answer(instance: Instance, *, rng: np.random.Generator, moves: int = 6000, rounds: int = 2) -> Plan:
-    """Best of `rounds` annealing runs of `moves` random moves, each from a greedy start."""
+def answer(instance: Instance, *, rng: np.random.Generator, moves: int = 1000, rounds: int = 2) -> Plan:
+    """Best of `rounds` annealing runs of `moves` random moves a job, each from a greedy start."""
     pace = Pace(instance)
     plans = []
     for _ in range(max(1, rounds)):
         state = State(instance, pace)
         greedy(state, rng)
-        plans.append(anneal(state, rng, moves))
+        plans.append(anneal(state, rng, moves * len(instance.job_type)))
     return max(plans, key=lambda plan: _value(instance, pace, plan))
 
 
