@@ -75,7 +75,8 @@ def main() -> None:
     parser.add_argument("--gavel", default="", help="oracle_throughputs.json.gz of Gavel")
     arguments = parser.parse_args()
     only = [name for name in arguments.only.split(",") if name]
-    print(f"{arguments.threads} threads, load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; median / worst")
+    load = os.getloadavg()[0]
+    print(f"{arguments.threads} threads, load average {load:.1f} on {os.cpu_count()} cores; median / worst")
     for preset, answerer, seconds, wanted, seeds in CASES:
         if not only or preset in only:
             measure(preset, answerer, seconds, wanted, min(seeds, arguments.seeds), arguments.threads)

@@ -61,7 +61,7 @@ class Answerer:
 
     @property
     def takes_hint(self) -> bool:
-        """Whether it may start from a plan: every model does, a direct algorithm when it declares the keyword `hint`."""
+        """Whether it may start from a plan: models do, a direct algorithm when it declares the keyword `hint`."""
         if self.backend == "direct":
             return "hint" in inspect.signature(self.function).parameters
         return self.backend is not None

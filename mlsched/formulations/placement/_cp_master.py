@@ -30,6 +30,12 @@ def model(master: Master, above: int) -> tuple[Any, list[Any], list[Any]]:
             cp.add_at_most_one(variables)
     if space.most < space.jobs:
         cp.add(sum(v for job in range(space.running, space.total) for v in by_job[job]) <= space.most)
+    # Implied by the links, but CP-SAT reasons better with it: all workers and all PSs of a placed job are hosted.
+    for job in range(space.running, space.total):
+        placed = sum(by_job[job])
+        for hosted, whole in ((master.table.w, space.pace.workers), (master.table.p, space.pace.ps)):
+            here = np.flatnonzero(hosted[:, job]).tolist()
+            cp.add(sum(int(hosted[c, job]) * use[c] for c in here) == int(whole[job]) * placed)
     terms: list[list[Any]] = [[] for _ in range(master.rows)]
     for c, job in zip(*(x.tolist() for x in np.nonzero(master.supply >= 0)), strict=True):
         terms[int(master.supply[c, job])].append(use[c])

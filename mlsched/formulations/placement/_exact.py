@@ -31,7 +31,7 @@ MOST_CONFIGURATIONS = 400_000
 #: Levels a job of the successive LPs; 0: all.
 LEVELS = (40, 120, 0)
 #: First share of the bound by which the target T lies below it, and the factor from one target to the next.
-FIRST_STEP, STEP_FACTOR = 0.001, 3.0
+FIRST_STEP, STEP_FACTOR = 0.001, 2.0
 #: An LP is solved again as long as it shrinks the model to this share.
 SHRINK = 0.8
 #: One integer master may take this share of what is left of the limits, and at least so many seconds.
@@ -162,7 +162,7 @@ def _from_the_top(search: Search, master: Master, priced: Bound | None, solver: 
     step, hard = max(1, int(FIRST_STEP * search.upper)), False
     while search.upper > search.lower:
         target = max(search.lower, search.upper - step)
-        if search.upper - target > target - search.lower:
+        if 2 * (target - search.lower) < search.upper - target:
             target = search.lower  # the rest is not worth a step of its own
         left = search.left()
         if left is None:

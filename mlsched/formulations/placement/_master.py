@@ -124,12 +124,13 @@ def build(space: Space, table: Table, levels: int = 0, alive: list[dict[int, int
             for speed in np.unique(np.concatenate([offered[part] for part in pattern])).tolist():
                 if speed <= top:
                     for part, count in pattern.items():
-                        place = int(np.searchsorted(-offered[part], -speed, side="right")) - 1
-                        demand.append((len(cuts), first[part] + place, count))
+                        step = int(np.searchsorted(-offered[part], -speed, side="right")) - 1
+                        demand.append((len(cuts), first[part] + step, count))
                     cuts.append((job, index, speed))
-    columns = np.array(cuts, dtype=np.int64).reshape(-1, 3).T
-    entries = np.array(demand, dtype=np.int64).reshape(-1, 3).T
-    return Master(space, table, Cuts(*columns), supply, *entries, np.array(last, dtype=np.int64))
+    job_of, pattern_of, speed_of = np.array(cuts, dtype=np.int64).reshape(-1, 3).T
+    cut, row, count_of = np.array(demand, dtype=np.int64).reshape(-1, 3).T
+    columns = Cuts(job_of, pattern_of, speed_of)
+    return Master(space, table, columns, supply, cut, row, count_of, np.array(last, dtype=np.int64))
 
 
 @dataclasses.dataclass

@@ -27,7 +27,7 @@ def matrix(master: Master) -> tuple[Any, Any, Any, Any, Any, Any]:
     s = configurations + cuts + np.arange(len(carry))
     classes, z = len(space.classes), configurations + np.arange(cuts)
     new = master.cuts.job >= space.running
-    blocks = [
+    blocks: list[tuple[Any, Any, Any]] = [
         (master.supply[at, job], at, 1),
         (master.demand_row, configurations + master.demand_cut, -master.demand_count),
         (carry, s, -1),

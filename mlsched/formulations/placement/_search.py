@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
 from mlsched.instances.placement import Instance, Plan
 
 #: First temperature as a share of the mean speed of a job, and the last as a share of the first.
@@ -67,7 +66,7 @@ class State:
             slow = (changed[s] if s in changed else self.slow[s]).get(job, 0)
             if slow > worst:
                 worst = slow
-        for s, slowdowns in changed.items():
+        for slowdowns in changed.values():
             slow = slowdowns.get(job, 0)
             if slow > worst:
                 worst = slow
@@ -256,6 +255,6 @@ def greedy(state: State, rng: np.random.Generator) -> None:
     most = min(instance.most_new, instance.most_jobs - state.pace.running)
     for job in np.argsort(-instance.job_speed, kind="stable").tolist():
         before, value = list(state.hosts), sum(state.value_of(j, {}) for j in range(len(state.speed)))
-        if state.placed() < most and insert(state, job, rng, 0.0):
-            if sum(state.value_of(j, {}) for j in range(len(state.speed))) < value:
-                restore(state, before)
+        inside = state.placed() < most and insert(state, job, rng, 0.0)
+        if inside and sum(state.value_of(j, {}) for j in range(len(state.speed))) < value:
+            restore(state, before)

@@ -30,7 +30,8 @@ def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     hosted = (instance.run_workers + instance.run_ps > 0).T.astype(np.int64)
     # How many jobs of each type every server hosts: which types may still come.
     kinds = np.zeros((servers, len(instance.types)), dtype=np.int64)
-    np.add.at(kinds, (slice(None), instance.run_type), hosted)
+    for i, kind in enumerate(instance.run_type.tolist()):
+        kinds[:, kind] += hosted[:, i]
     types = kinds[None].copy()
     for j in range(jobs):
         mine_w, mine_p = _whole(instance, j, servers)

@@ -59,7 +59,7 @@ def fit(instance: Instance, rng: np.random.Generator, features: Features, sample
 def least_interference(
     instance: Instance, features: Features, models: list[Any]
 ) -> Callable[[Room, int, int, IntArray], int]:
-    """The choice of LIF: the server whose tasks, the new one among them, slow down least in sum by the fitted models."""
+    """LIF's choice: the server whose tasks, the new one among them, slow down least in sum by the fitted models."""
     kinds = np.concatenate([instance.run_type, instance.job_type])
 
     def choose(room: Room, job: int, kind: int, able: IntArray) -> int:

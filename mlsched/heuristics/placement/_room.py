@@ -27,7 +27,7 @@ class Room:
 
     def demand(self, job: int, kind: int) -> IntArray:
         """Demand of a worker or a PS of `job`."""
-        return self.instance.worker_demand[job] if kind == WORKER else self.instance.ps_demand[job]
+        return np.asarray((self.instance.worker_demand if kind == WORKER else self.instance.ps_demand)[job])
 
     def load(self) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
         """Used share of each server, summed over the resources."""

@@ -12,12 +12,12 @@ def cases(instance: Instance, plan: Plan) -> dict[str, bool]:
     """Named special cases of an instance and its optimal plan: true where they occur."""
     tasks = plan.workers + plan.ps
     running = instance.run_workers + instance.run_ps
-    placed = tasks.any(axis=1)
+    placed = np.atleast_1d(tasks.any(axis=1))
     new_here, running_here = (tasks > 0).sum(axis=0), (running > 0).sum(axis=0)
     return {
         "a job waits": bool((~placed).any()),
         "all jobs wait": bool(len(placed)) and not placed.any(),
-        "a job waits though it would fit": any(_fits_alone(instance, plan, j) for j in np.flatnonzero(~placed)),
+        "a job waits though it would fit": any(_fits_alone(instance, plan, int(j)) for j in np.flatnonzero(~placed)),
         "new jobs share a server": bool((new_here > 1).any()),
         "a new job joins a running one": bool(((new_here > 0) & (running_here > 0)).any()),
         "a job is spread": bool(((tasks > 0).sum(axis=1) > 1).any()),

@@ -14,7 +14,7 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
     """One stack of tasks a server, a colour a job: workers plain, PSs hatched, running jobs in grey."""
     from matplotlib import colormaps
 
-    colours = colormaps["tab20"].colors
+    colours = colormaps["tab20"]
     busy = (plan.workers + plan.ps).sum(axis=0) + (instance.run_workers + instance.run_ps).sum(axis=0)
     count = len(instance.server_free)
     servers = sorted(sorted(range(count), key=lambda s: (busy[s] == 0, s))[:MOST_SERVERS])
@@ -37,7 +37,7 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
             level = stack(x, level, "running", int(instance.run_workers[i, s]), int(instance.run_ps[i, s]), (grey,) * 3)
         for j, kind in enumerate(instance.job_type):
             name = f"job {j} ({instance.types[int(kind)]})"
-            level = stack(x, level, name, int(plan.workers[j, s]), int(plan.ps[j, s]), colours[j % 20])
+            level = stack(x, level, name, int(plan.workers[j, s]), int(plan.ps[j, s]), colours(j % 20))
     waiting = int((~plan.workers.any(axis=1)).sum())
     axes.set(xlabel="server", ylabel="tasks (PSs hatched)", title=f"{waiting} jobs wait")
     axes.set_xticks(range(len(servers)), [str(s) for s in servers])

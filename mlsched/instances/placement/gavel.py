@@ -3,8 +3,8 @@
 File: {gpu: {"('ResNet-18 (batch size 16)', 1)": {"null": steps/s alone, other key: [steps/s of this, of the other]}}};
 the second item of a key is how many GPUs the job spans. A foreign worker slows a job down by alone / together - 1; 0
 means that the pair does not fit into memory: such types are `apart`. A "server" here is one GPU with slots for two
-workers; jobs are all-reduce (no PSs). Workers on different GPUs cost what Gavel measured between two GPUs of one machine
-and of two (`<gpu>_unconsolidated`), where it did.
+workers; jobs are all-reduce (no PSs). Workers on different GPUs cost what Gavel measured between two GPUs of one
+machine and of two (`<gpu>_unconsolidated`), where it did.
 """
 
 from __future__ import annotations

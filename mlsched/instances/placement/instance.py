@@ -45,7 +45,7 @@ class Instance(contract.Instance):
     A new job is placed whole (all its workers and PSs) or waits. Jobs train synchronously, so the slowest server that
     hosts a part of a job sets its pace. There, with `w` of its `W` workers and `p` of its `P` PSs, its slowdown is
 
-        1 + sum over tasks of other jobs of sigma[its type, their type]        (workers and PSs have tables of their own)
+        1 + sum over tasks of other jobs of sigma[its type, their type]       (workers and PSs have tables of their own)
           + sum_d linear[d] U_d + sum_d sum_e quadratic[d, e] U_d U_e          (U: the others' use of the server)
           + rho_ps (P - p) / P + rho_worker (W - w) / (W - 1)                  (shares of PSs and workers elsewhere)
 

@@ -93,4 +93,4 @@ def interference(kind: str, scale: float = 1.0) -> dict[str, Any]:
 
 def _round(values: Any) -> IntArray:
     """Slowdowns in millionths, rounded to nearest."""
-    return np.rint(values * 10**6).astype(np.int64)
+    return np.asarray(np.rint(values * 10**6), dtype=np.int64)

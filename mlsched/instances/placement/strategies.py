@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def instances(*, servers: int = 3, jobs: int = 3, runs: int = 2, tasks: int = 2) -> SearchStrategy[Instance]:
-    """Instances with at most so many servers, new and running jobs, workers and PSs a job (brute force: milliseconds)."""
+    """Instances with at most so many servers, new and running jobs, workers and PSs (brute force: milliseconds)."""
     from hypothesis import strategies as st
 
     @st.composite
