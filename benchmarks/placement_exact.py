@@ -4,8 +4,8 @@
 
 Parts: the presets with their time limits (proofs, wall, CPU and deterministic time), then `gaps`: rules against the
 optimum over contention with synthetic interference, and `measured`: the same with Gavel's (needs --gavel). Wall
-seconds include the warm start by the rules and the local search. The load average tells how much else was running; on a busy machine --slack F multiplies the time limits, and what was proven within the
-limit is counted in CPU seconds instead (which two threads share, so the count is on the safe side).
+seconds include the warm start by the rules and the local search. The load average tells how much else was running; on a busy machine --slack F multiplies the time limits, and what was proven within
+the limit is counted in CPU seconds as well (two threads share them, so that count is on the safe side).
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def measure(preset: str, answerer: str, seconds: float, wanted: int, seeds: int,
         if result.status != "optimal":
             print(f"    seed {seed}: {result.value} <= {result.bound}, gap {gaps[-1]:.2%}", flush=True)
     print(
-        f"{preset:22} {answerer:7} {seconds:4g} s  proven {proven:2}/{seeds:2}, within the limit by wall {in_wall:2}, by CPU "
+        f"{preset:22} {answerer:7} {seconds:4g} s  proven {proven:2}/{seeds:2}, within the limit by wall "
+        f"{in_wall:2}, by CPU "
         f"{in_cpu:2} (asked {wanted:2})  wall "
         f"{np.median(walls):6.2f} / {max(walls):6.2f}  CPU {np.median(cpus):6.2f} / {max(cpus):6.2f}  det "
         f"{np.median(work):6.2f} / {max(work):6.2f}  worst gap {max(gaps):.2%}",

@@ -184,4 +184,4 @@ def price(master: Master, prices: Any) -> Bound:
 
 def _runs(last: IntArray) -> list[tuple[int, int]]:
     stops = np.flatnonzero(last) + 1
-    return list(zip([0, *stops[:-1].tolist()], stops.tolist(), strict=True))
+    return list(zip([0, *stops.tolist()][:-1], stops.tolist(), strict=True))

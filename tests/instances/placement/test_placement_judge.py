@@ -51,7 +51,13 @@ def test_both_jobs_on_a_server_slow_each_other_down():
 def test_workers_of_an_all_reduce_job_read_from_each_other():
     plan = Plan(workers=[[2, 1], [0, 0]], ps=[[0, 0], [0, 0]])
     none = [[0, 0], [0, 0]]
-    changes = {"job_workers": [3, 1], "job_ps": [0, 1], "rho_worker": [400_000, 0], "sigma_worker": none, "sigma_ps": none}
+    changes = {
+        "job_workers": [3, 1],
+        "job_ps": [0, 1],
+        "rho_worker": [400_000, 0],
+        "sigma_worker": none,
+        "sigma_ps": none,
+    }
     # On server 1 both other workers are remote (1.4), on server 0 one of two (1.2).
     assert value(plan, **changes) == 600_000 + 1_000_000 * 1000 // 1400
 
