@@ -4,8 +4,9 @@
 
 Parts: the presets with their time limits (proofs, wall, CPU and deterministic time), then `gaps`: rules against the
 optimum over contention with synthetic interference, and `measured`: the same with Gavel's (needs --gavel). Wall
-seconds include the warm start by the rules and the local search. The load average tells how much else was running; on a busy machine --slack F multiplies the time limits, and what was proven within
-the limit is counted in CPU seconds as well (two threads share them, so that count is on the safe side).
+seconds include the warm start by the rules and the local search. The load average tells how much else was running; on
+a busy machine --slack F multiplies the time limits, and what was proven within the limit is counted in CPU seconds as
+well (two threads share them, so that count is on the safe side).
 """
 
 from __future__ import annotations
