@@ -1,6 +1,6 @@
 """Placement instances whose speeds were worked out by hand.
 
-`small()`: two servers with 2 cpu free each; one running job of type b on server 1; two new jobs of type a. A worker of b
+`small()`: two servers with 2 cpu free each; a running job of type b on server 1; two new jobs of type a. A worker of b
 slows a by 0.5, a PS of b by 0.25; a worker of a slows b by 1.0; two jobs of type a do not disturb each other. A remote
 PS costs a 0.3.
 """

@@ -33,7 +33,7 @@ def test_a_job_alone_runs_at_its_isolated_speed():
 
 
 def test_a_remote_ps_slows_a_job_down():
-    # Worker of job 0 on server 0, PS on server 1 beside the running job: 1.3 at the worker; at the PS 1.75, the slowest.
+    # Worker of job 0 on server 0, PS on server 1 beside the running job: 1.3 at the worker; 1.75 at the PS.
     plan = Plan(workers=[[1, 0], [0, 0]], ps=[[0, 1], [0, 0]])
     assert value(plan) == 600_000 + 1_000_000 * 1000 // 1750
     none = [[0, 0], [0, 0]]
