@@ -38,14 +38,15 @@ def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
         need = mine_w[:, :, None] * instance.worker_demand[j] + mine_p[:, :, None] * instance.ps_demand[j]
         here = mine_w + mine_p > 0
         banned = (types @ instance.apart[instance.job_type[j]]) > 0
-        grown = []
+        grown, count = [], len(w)
         for k in range(len(mine_w)):
             fits = (left >= need[k]).all(axis=(1, 2)) & (placed < most) & ~(banned & here[k]).any(axis=1)
             rows = np.flatnonzero(fits)
             grown.append((np.full(len(rows), k), rows))
+            count += len(rows)
+            if count > MOST_PLANS:
+                raise InvalidInput(f"brute-force: more than {MOST_PLANS} plans: use cp-sat or highs")
         options, rows = (np.concatenate([g[i] for g in grown]) for i in (0, 1))
-        if len(rows) + len(w) > MOST_PLANS:
-            raise InvalidInput(f"brute-force: more than {MOST_PLANS} plans: use cp-sat or highs")
         new_w, new_p, new_types = w[rows], p[rows], types[rows]
         new_w[:, j], new_p[:, j] = mine_w[options], mine_p[options]
         new_types[:, :, instance.job_type[j]] += here[options]
@@ -75,8 +76,10 @@ def _best(instance: Instance, pace: Pace, w: IntArray, p: IntArray) -> tuple[int
 def _whole(instance: Instance, job: int, servers: int) -> tuple[IntArray, IntArray]:
     """All ways to put all tasks of `job` on servers: workers and PSs, ways x servers."""
     of_w, of_p = (_split(int(n), servers) for n in (instance.job_workers[job], instance.job_ps[job]))
-    if len(of_w) * len(of_p) > MOST_PLANS:
-        raise InvalidInput(f"brute-force: job {job} has more than {MOST_PLANS} placements: use cp-sat or highs")
+    if len(of_w) * len(of_p) * servers > MOST_PLANS:
+        raise InvalidInput(
+            f"brute-force: job {job} has too many placements (more than {MOST_PLANS} entries): use cp-sat or highs"
+        )
     return np.repeat(of_w, len(of_p), axis=0), np.tile(of_p, (len(of_w), 1))
 
 
