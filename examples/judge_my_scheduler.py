@@ -1,6 +1,6 @@
 """Write a preemption rule, property-test it, measure its gap to the optimum, and run it over a workload.
 
-    python examples/judge_my_scheduler.py
+python examples/judge_my_scheduler.py
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def _hint(instance: Instance, answerer: Answerer, objective: str, hint: Plan | s
         return hint
     if hint is not None and not isinstance(hint, str):
         raise InvalidInput(f"hint = a {type(hint).__name__}: must be a plan, None (the problem's own rule) or 'none'")
-    if hint == "none" or answerer.backend in (None, "direct"):
+    if hint == "none" or not answerer.takes_hint:
         return None
     plans = []
     for rule in registry().available(instance.problem):

@@ -38,7 +38,7 @@ class Answerer:
     """A registered way to answer a problem.
 
     `function` is, by `backend`: None - a rule `(instance, *, rng, **params) -> plan` (stateful ones also take and
-    return `memory`); "direct" - an exact algorithm `(instance, *, objective, limits, **params) -> Outcome`;
+    return `memory`); "direct" - an exact algorithm `(instance, *, objective, limits, [hint,] **params) -> Outcome`;
     "cp-sat" or "highs" - a builder `(instance, *, objectives, **params) -> Formulation | OneOf` for that solver.
 
     `objectives`: those it can optimise (exact) or aims at (others; empty: none in particular). `warm_start`: exact
@@ -58,6 +58,13 @@ class Answerer:
     world: Callable[[dict[str, Any]], dict[str, Any]] = _no_options
     paper: str = ""
     parameters: dict[str, Parameter] = dataclasses.field(default_factory=dict)
+
+    @property
+    def takes_hint(self) -> bool:
+        """Whether it may start from a plan: models do, a direct algorithm when it declares the keyword `hint`."""
+        if self.backend == "direct":
+            return "hint" in inspect.signature(self.function).parameters
+        return self.backend is not None
 
     @property
     def summary(self) -> str:

@@ -26,7 +26,8 @@ def run(
 ) -> Outcome:
     """Answer `instance` with a registered exact answerer. The time limit includes building the model."""
     if answerer.backend == "direct":
-        outcome: Outcome = answerer.function(instance, objective=objective, limits=limits, **params)
+        start = {"hint": hint} if answerer.takes_hint else {}
+        outcome: Outcome = answerer.function(instance, objective=objective, limits=limits, **start, **params)
         return outcome
     from mlsched.solvers._minimise import Budget, solve_one_of
 

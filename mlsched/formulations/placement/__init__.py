@@ -1,0 +1,1 @@
+"""Placement as mathematics: configurations of servers, and the plain model."""

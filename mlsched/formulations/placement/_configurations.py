@@ -1,0 +1,165 @@
+"""Classes of identical servers, and every configuration of a class that an optimal plan may use.
+
+A configuration is what one server of a class hosts: a part (w, p) of some jobs, beside the class's running jobs. It
+fixes the slowdown there of every job it hosts, exactly. What it costs at least is its loss: the sum over its jobs of
+(best speed of the job) - (best speed with such a part at such a slowdown). A plan's value is at most UB0 minus the loss
+of any one of its configurations, where UB0 is the sum of all best speeds; so configurations with UB0 - loss <= LB
+cannot lead to more than LB and are dropped.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.formulations.placement._pace import Pace, parts_of, patterns_of
+from mlsched.instances.placement import Instance
+
+
+class TooMany(Exception):
+    """There are more configurations than the caller wants to hear of."""
+
+
+@dataclasses.dataclass
+class Class:
+    """Identical servers: the same free resources and the same tasks of running jobs."""
+
+    servers: list[int]
+    free: IntArray
+    run_w: IntArray
+    run_p: IntArray
+
+
+@dataclasses.dataclass
+class Table:
+    """Configurations, a row each: class, the part (w, p) of every job, its slowdown there (0: it hosts no part)."""
+
+    group: IntArray
+    w: IntArray
+    p: IntArray
+    slowdown: IntArray
+
+    def keep(self, rows: Any) -> Table:
+        """The chosen rows only."""
+        return Table(self.group[rows], self.w[rows], self.p[rows], self.slowdown[rows])
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+
+class Space:
+    """Classes, patterns and best speeds of an instance: all that does not depend on a lower bound."""
+
+    def __init__(self, instance: Instance, pace: Pace) -> None:
+        self.instance, self.pace = instance, pace
+        self.running, self.jobs = pace.running, len(instance.job_type)
+        self.total = self.running + self.jobs
+        self.most = max(0, min(instance.most_new, instance.most_jobs - self.running, self.jobs))
+        self.classes = _classes(instance)
+        self.apart = instance.apart[np.ix_(pace.kind, pace.kind)].astype(bool)
+        self.parts: list[list[tuple[int, int]]] = []  # of each new job: parts that fit some class
+        self.patterns: list[list[dict[tuple[int, int], int]]] = []
+        self.best_with: list[IntArray] = []  # of each job: best speed when a server hosts (w, p) of it
+        self.base = np.zeros(self.total, dtype=np.int64)  # slowdown of running jobs before anything is placed
+        self.best = np.zeros(self.total, dtype=np.int64)  # best speed
+        self._running_jobs()
+        for j in range(self.jobs):
+            self._new_job(j)
+        # With a cap, only the best so many new jobs can count.
+        top = np.sort(self.best[self.running :])[::-1][: self.most]
+        self.upper = int(self.best[: self.running].sum() + top.sum())
+
+    def _running_jobs(self) -> None:
+        for c in self.classes:
+            slow = self.pace.at_server(c.run_w[None], c.run_p[None])[0]
+            self.base = np.maximum(self.base, slow)
+        self.best[: self.running] = self.pace.speeds(self.base)[: self.running]
+
+    def _new_job(self, j: int) -> None:
+        """Which parts fit somewhere, the patterns they make, and the best speed with each part."""
+        instance, job = self.instance, j + self.running
+        workers, ps = int(instance.job_workers[j]), int(instance.job_ps[j])
+        alone: dict[tuple[int, int], int] = {}  # part -> least slowdown on any class
+        for part in parts_of(workers, ps):
+            demand = part[0] * instance.worker_demand[j] + part[1] * instance.ps_demand[j]
+            able = [c for c in self.classes if (c.free >= demand).all() and not self._clash(job, c)]
+            if able:
+                w, p = np.stack([c.run_w for c in able]), np.stack([c.run_p for c in able])
+                w[:, job], p[:, job] = part
+                alone[part] = int(self.pace.at_server(w, p)[:, job].min())
+        patterns = [q for q in patterns_of(workers, ps, set(alone)) if sum(q.values()) <= len(instance.server_free)]
+        least = [max(alone[part] for part in q) for q in patterns]
+        table = np.zeros((workers + 1, ps + 1), dtype=np.int64)
+        speed = int(self.pace.speed[job])
+        for q, slow in zip(patterns, least, strict=True):
+            for part in q:
+                table[part] = max(table[part], speed * 1000 // slow)
+        used = {part for q in patterns for part in q}
+        self.parts.append(sorted(used))
+        self.patterns.append(patterns)
+        self.best_with.append(table)
+        self.best[job] = max((speed * 1000 // slow for slow in least), default=0)
+
+    def _clash(self, job: int, c: Class) -> bool:
+        return bool((self.apart[job] & (c.run_w + c.run_p > 0)).any())
+
+    def configurations(self, lower: int, most: int) -> Table:
+        """All configurations that a plan of value above `lower` may use; TooMany if there are more than `most`."""
+        found: list[Table] = []
+        left = most
+        for k, c in enumerate(self.classes):
+            table = self._of_class(k, c, lower, left)
+            left -= len(table)
+            found.append(table)
+        return Table(*(np.concatenate([getattr(t, f.name) for t in found]) for f in dataclasses.fields(Table)))
+
+    def _of_class(self, k: int, c: Class, lower: int, most: int) -> Table:
+        """Job after job joins the configurations so far; the loss only grows, so what is lost stays lost."""
+        w, p = c.run_w[None].copy(), c.run_p[None].copy()
+        left = c.free[None].copy()
+        count = np.zeros(1, dtype=np.int64)
+        for j in range(self.jobs):
+            job = j + self.running
+            if self.best[job] == 0 or self._clash(job, c):
+                continue
+            grown = [(w, p, left, count)]
+            free_of = ~((w + p > 0) & self.apart[job]).any(axis=1) & (count < self.most)
+            for part in self.parts[j]:
+                demand = part[0] * self.instance.worker_demand[j] + part[1] * self.instance.ps_demand[j]
+                rows = np.flatnonzero((left >= demand).all(axis=1) & free_of)
+                if rows.size:
+                    nw, np_ = w[rows], p[rows]
+                    nw[:, job], np_[:, job] = part
+                    good = np.flatnonzero(self.upper - self.loss(nw, np_, self.pace.at_server(nw, np_)) > lower)
+                    grown.append((nw[good], np_[good], (left[rows] - demand)[good], count[rows][good] + 1))
+            w, p, left, count = (np.concatenate(x) for x in zip(*grown, strict=True))
+            if len(w) > most:
+                raise TooMany
+        return Table(np.full(len(w), k, dtype=np.int64), w, p, self.pace.at_server(w, p))
+
+    def loss(self, w: IntArray, p: IntArray, slowdown: IntArray) -> IntArray:
+        """Total speed that a plan with such a configuration loses at least, against UB0."""
+        speeds = np.minimum(self.pace.speeds(slowdown), self.best)
+        for j in range(self.jobs):
+            job = j + self.running
+            speeds[:, job] = np.minimum(speeds[:, job], self.best_with[j][w[:, job], p[:, job]])
+        lost = np.where(slowdown > 0, self.best - speeds, 0)
+        return np.asarray(lost.sum(axis=1))
+
+
+def _classes(instance: Instance) -> list[Class]:
+    """Servers grouped by what is free and what runs there."""
+    jobs = len(instance.run_type) + len(instance.job_type)
+    found: dict[Any, Class] = {}
+    for s in range(len(instance.server_free)):
+        key = (tuple(instance.server_free[s]), tuple(instance.run_workers[:, s]), tuple(instance.run_ps[:, s]))
+        if key not in found:
+            w, p = np.zeros((2, jobs), dtype=np.int64)
+            w[: len(instance.run_type)] = instance.run_workers[:, s]
+            p[: len(instance.run_type)] = instance.run_ps[:, s]
+            found[key] = Class([], instance.server_free[s], w, p)
+        found[key].servers.append(s)
+    return list(found.values())

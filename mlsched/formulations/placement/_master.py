@@ -1,0 +1,187 @@
+"""The configuration model of a placement instance, as index arrays that LP and CP-SAT share.
+
+    lambda[c]   how many servers of its class use configuration c         sum over a class = its number of servers
+    z[j, q, v]  job j is cut as pattern q and runs at speed v             at most one a new job, one a running job
+    s[j, a, i]  parts a of job j left over at speeds v_i and above        s_i = s_(i-1) + supply_i - demand_i, >= 0
+
+Supply: configurations that host part a at v_i. Demand: chosen patterns that need it, at v_i or at a speed between v_i
+and the next. So every part a pattern needs is hosted at the pattern's speed or faster; the last s is 0: what is hosted
+is needed. Maximise the sum of v z. There is no big-M; levels exist where a configuration makes them.
+
+`levels` > 0 rounds speeds up to about so many steps a job: a relaxation, whose bound is valid for the instance.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.formulations.placement._configurations import Space, Table
+
+#: Prices are integers in units of 1 / SCALE, so that bounds made of them are exact.
+SCALE = 2**12
+
+
+@dataclasses.dataclass
+class Cuts:
+    """z columns: concurrent job, pattern (index among the job's), speed."""
+
+    job: IntArray
+    pattern: IntArray
+    speed: IntArray
+
+    def keep(self, rows: Any) -> Cuts:
+        """The chosen ones only."""
+        return Cuts(self.job[rows], self.pattern[rows], self.speed[rows])
+
+
+@dataclasses.dataclass
+class Master:
+    """One model: columns (a table of configurations, cuts), and which row of which part each of them touches."""
+
+    space: Space
+    table: Table
+    cuts: Cuts
+    supply: IntArray  # configurations x jobs: row, -1 where the configuration hosts nothing of the job
+    demand_cut: IntArray  # demand entries: cut, row, count
+    demand_row: IntArray
+    demand_count: IntArray
+    last: IntArray  # rows: 1 where the row is the last of its part
+
+    @property
+    def rows(self) -> int:
+        """How many link rows there are."""
+        return len(self.last)
+
+
+def part_table(space: Space, table: Table) -> IntArray:
+    """configurations x jobs: which part of the job a configuration hosts, as a number; -1 for none.
+
+    A part of a new job is (w, p) wherever it is; of a running job, a class that hosts it.
+    """
+    parts = table.w * 1024 + table.p
+    parts[:, : space.running] = table.group[:, None]
+    return np.where(table.slowdown > 0, parts, -1)
+
+
+def pattern_parts(space: Space, job: int) -> list[dict[int, int]]:
+    """Patterns of a concurrent job: part number -> how often."""
+    if job >= space.running:
+        return [{w * 1024 + p: n for (w, p), n in q.items()} for q in space.patterns[job - space.running]]
+    return [{k: len(c.servers) for k, c in enumerate(space.classes) if c.run_w[job] + c.run_p[job] > 0}]
+
+
+def speed_table(space: Space, table: Table) -> IntArray:
+    """configurations x jobs: the best speed of the job when a server uses the configuration; -1 where it hosts none."""
+    speeds = np.minimum(space.pace.speeds(table.slowdown), space.best)
+    for j in range(space.jobs):
+        job = j + space.running
+        speeds[:, job] = np.minimum(speeds[:, job], space.best_with[j][table.w[:, job], table.p[:, job]])
+    return np.where(table.slowdown > 0, speeds, -1)
+
+
+def coarse(speeds: IntArray, levels: int) -> IntArray:
+    """Distinct speeds rounded up to at most `levels` of them, spread evenly; the identity when there are fewer."""
+    if levels <= 0 or len(speeds) <= levels:
+        return speeds
+    edges = np.linspace(speeds[0], speeds[-1], levels)
+    group = np.searchsorted(edges, speeds, side="left")
+    rounded = speeds.copy()
+    for g in np.unique(group):
+        rounded[group == g] = speeds[group == g].max()
+    return rounded
+
+
+def build(space: Space, table: Table, levels: int = 0, alive: list[dict[int, int]] | None = None) -> Master:
+    """The model over `table`. `alive[job]`: pattern -> best speed it may still have (reduced-cost fixing), if known."""
+    parts, speeds = part_table(space, table), speed_table(space, table)
+    supply = np.full(parts.shape, -1, dtype=np.int64)
+    rows, last = 0, []
+    cuts: list[tuple[int, int, int]] = []
+    demand: list[tuple[int, int, int]] = []
+    for job in range(space.total):
+        here = np.flatnonzero(parts[:, job] >= 0)
+        distinct, inverse = np.unique(speeds[here, job], return_inverse=True)
+        rounded = coarse(distinct, levels)[inverse]
+        first: dict[int, int] = {}
+        offered: dict[int, IntArray] = {}
+        for part in np.unique(parts[here, job]).tolist():
+            chosen = parts[here, job] == part
+            steps, place = np.unique(-rounded[chosen], return_inverse=True)  # fastest first
+            first[part], offered[part] = rows, -steps
+            supply[here[chosen], job] = rows + place
+            rows += len(steps)
+            last += [0] * (len(steps) - 1) + [1]
+        for index, pattern in enumerate(pattern_parts(space, job)):
+            if any(part not in offered for part in pattern) or (alive is not None and index not in alive[job]):
+                continue
+            top = min(int(offered[part][0]) for part in pattern)
+            if alive is not None:
+                top = min(top, alive[job][index])
+            for speed in np.unique(np.concatenate([offered[part] for part in pattern])).tolist():
+                if speed <= top:
+                    for part, count in pattern.items():
+                        step = int(np.searchsorted(-offered[part], -speed, side="right")) - 1
+                        demand.append((len(cuts), first[part] + step, count))
+                    cuts.append((job, index, speed))
+    job_of, pattern_of, speed_of = np.array(cuts, dtype=np.int64).reshape(-1, 3).T
+    cut, row, count_of = np.array(demand, dtype=np.int64).reshape(-1, 3).T
+    columns = Cuts(job_of, pattern_of, speed_of)
+    return Master(space, table, columns, supply, cut, row, count_of, np.array(last, dtype=np.int64))
+
+
+@dataclasses.dataclass
+class Bound:
+    """An exact upper bound from prices, and how much of it every column would cost if it were used."""
+
+    value: int
+    cost_of_row: IntArray  # of each configuration, in 1 / SCALE
+    cost_of_cut: IntArray
+
+    def useful(self, lower: int) -> tuple[Any, Any]:
+        """Which configurations and cuts a plan of value above `lower` may still use."""
+        room = (self.value + 1 - (lower + 1)) * SCALE + SCALE - 1
+        return self.cost_of_row <= room, self.cost_of_cut <= room
+
+
+def price(master: Master, prices: Any) -> Bound:
+    """The Lagrangian bound of any prices of the link rows, in integers, hence valid whatever a float solver did.
+
+    Relaxing the links leaves: for each class the best configuration, N_k times; for each running job its best cut; the
+    best `most` of the new jobs' best cuts (or none). Prices must not fall along the levels of a part (else left-over
+    parts would pay without end), so they are raised where they do.
+    """
+    space = master.space
+    y = np.rint(np.asarray(prices) * SCALE).astype(np.int64)
+    for start, stop in _runs(master.last):
+        y[start:stop] = np.maximum.accumulate(y[start:stop])
+    padded = np.append(y, 0)
+    worth = -padded[master.supply].sum(axis=1)
+    total = 0
+    cost_of_row = np.zeros(len(worth), dtype=np.int64)
+    for k, c in enumerate(space.classes):
+        mine = np.flatnonzero(master.table.group == k)
+        best = int(worth[mine].max())
+        total += len(c.servers) * best
+        cost_of_row[mine] = best - worth[mine]
+    profit = master.cuts.speed * SCALE
+    np.add.at(profit, master.demand_cut, master.demand_count * y[master.demand_row])
+    best_of = np.full(space.total, np.iinfo(np.int64).min, dtype=np.int64)
+    np.maximum.at(best_of, master.cuts.job, profit)
+    total += int(best_of[: space.running].sum())
+    gains = np.maximum(best_of[space.running :], 0)
+    ranked = np.sort(gains)[::-1]
+    total += int(ranked[: space.most].sum())
+    threshold = int(ranked[space.most - 1]) if space.most else 0
+    reference = np.concatenate([best_of[: space.running], np.maximum(gains, threshold)])
+    # floor: the objective is an integer. What a column costs is kept against the floor, which only overstates it by
+    # less than one unit; `useful` allows for that unit.
+    return Bound(total // SCALE, cost_of_row, reference[master.cuts.job] - profit)
+
+
+def _runs(last: IntArray) -> list[tuple[int, int]]:
+    stops = np.flatnonzero(last) + 1
+    return list(zip([0, *stops.tolist()][:-1], stops.tolist(), strict=True))

@@ -1,0 +1,99 @@
+"""Slowdowns and speeds of many placements at once, in exact int64 arithmetic.
+
+Concurrent jobs are numbered: running ones first, then the new ones. A row of `w` and `p` says how many workers and PSs
+of each of them one server hosts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.instances.placement import Instance
+
+#: Exact slowdowns are numerators over `scale * 10^9`, in thousandths.
+UNIT = 10**6
+
+
+class Pace:
+    """The slowdown of every concurrent job on a server, from who else is there."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self.running = len(instance.run_type)
+        self.kind = np.concatenate([instance.run_type, instance.job_type])
+        self.speed = np.concatenate([instance.run_speed, instance.job_speed])
+        self.workers = np.concatenate([instance.run_workers.sum(axis=1), instance.job_workers])
+        self.ps = np.concatenate([instance.run_ps.sum(axis=1), instance.job_ps])
+        count = len(self.kind)
+        others = 1 - np.eye(count, dtype=np.int64)
+        pair = np.ix_(self.kind, self.kind)
+        # Floats hold these sums of integers exactly (an instance keeps them far below 2^53), and multiply faster.
+        self.by_worker = (instance.sigma_worker[pair] * others).T.astype(np.float64)
+        self.by_ps = (instance.sigma_ps[pair] * others).T.astype(np.float64)
+        self.use = [
+            ((others * instance.use_worker[self.kind, d]).T.astype(np.float64),
+             (others * instance.use_ps[self.kind, d]).T.astype(np.float64))
+            for d in range(len(instance.pressures))
+        ]  # fmt: skip
+        self.linear = instance.linear[self.kind]
+        self.quadratic = instance.quadratic[self.kind]
+        self.per_ps, self.per_worker = np.maximum(self.ps, 1), np.maximum(self.workers - 1, 1)
+        self.scale = self.per_ps * self.per_worker
+        self.rho_ps = instance.rho_ps[self.kind] * (self.ps > 0)
+        self.rho_worker = instance.rho_worker[self.kind] * (self.workers > 1)
+
+    def at_server(self, w: IntArray, p: IntArray) -> IntArray:
+        """Slowdown in thousandths (rows x jobs) on servers that host `w`, `p` (rows x jobs); 0 where no part is."""
+        fw, fp = w.astype(np.float64), p.astype(np.float64)
+        exact = UNIT * (UNIT + (fw @ self.by_worker + fp @ self.by_ps).astype(np.int64))
+        use = [(fw @ by_w + fp @ by_p).astype(np.int64) for by_w, by_p in self.use]
+        for d, u in enumerate(use):
+            exact += 1000 * self.linear[:, d] * u
+            for e, v in enumerate(use):
+                exact += self.quadratic[:, d, e] * u * v
+        pulls = (w > 0) if self.instance.network_at == "workers" else (w + p > 0)
+        network = self.rho_ps * (self.ps - p) * self.per_worker * pulls
+        network += self.rho_worker * (self.workers - w) * self.per_ps * (w > 0)
+        slowdown = (self.scale * exact + UNIT * network) // (self.scale * 1000 * UNIT)
+        return np.asarray(slowdown * (w + p > 0))
+
+    def speeds(self, slowdown: IntArray) -> IntArray:
+        """Speed of each job at a slowdown (.. x jobs); 0 where the slowdown is 0 (the job is not placed)."""
+        return np.asarray(np.where(slowdown > 0, self.speed * 1000 // np.maximum(slowdown, 1), 0))
+
+    def total(self, w: IntArray, p: IntArray) -> IntArray:
+        """total_speed of each placement (plans x jobs x servers, running jobs included)."""
+        plans, jobs, servers = w.shape
+        rows = self.at_server(*(np.moveaxis(x, 1, 2).reshape(plans * servers, jobs) for x in (w, p)))
+        slowest = rows.reshape(plans, servers, jobs).max(axis=1)
+        return np.asarray(self.speeds(slowest).sum(axis=1))
+
+
+def parts_of(workers: int, ps: int) -> list[tuple[int, int]]:
+    """All parts (w, p) of a job that one server may host, the empty one excluded."""
+    return [(w, p) for w in range(workers + 1) for p in range(ps + 1) if w + p > 0]
+
+
+def patterns_of(workers: int, ps: int, allowed: set[tuple[int, int]]) -> list[dict[tuple[int, int], int]]:
+    """All multisets of allowed parts that sum to (workers, ps): part -> how often."""
+    parts = [part for part in sorted(parts_of(workers, ps), reverse=True) if part in allowed]
+    found: list[dict[tuple[int, int], int]] = []
+
+    def extend(first: int, w: int, p: int, chosen: dict[Any, int]) -> None:
+        if w == 0 and p == 0:
+            found.append(dict(chosen))
+            return
+        for index in range(first, len(parts)):
+            a, b = parts[index]
+            if a <= w and b <= p:
+                chosen[parts[index]] = chosen.get(parts[index], 0) + 1
+                extend(index, w - a, p - b, chosen)
+                chosen[parts[index]] -= 1
+                if not chosen[parts[index]]:
+                    del chosen[parts[index]]
+
+    extend(0, workers, ps, {})
+    return found

@@ -1,0 +1,260 @@
+"""Greedy placement and a simulated-annealing local search over placements.
+
+Servers are evaluated one by one: the slowdowns of a server's jobs depend on what it hosts alone, so they are cached by
+what it hosts. A move touches two servers. Deterministic: the number of moves is fixed, not the time.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mlsched.instances.placement import Instance, Plan
+
+#: First temperature as a share of the mean speed of a job, and the last as a share of the first.
+HOT, COLD = 0.03, 0.01
+
+Hosted = tuple[tuple[int, int, int], ...]  # (job, workers, PSs), ascending
+
+
+class State:
+    """A placement under change: what each server hosts of the new jobs, what is free, and every job's speed."""
+
+    def __init__(self, instance: Instance, pace: Any) -> None:
+        self.instance, self.pace = instance, pace
+        self.servers = range(len(instance.server_free))
+        self.jobs = range(len(instance.job_type))
+        self.free: list[list[int]] = instance.server_free.tolist()
+        self.demand = [instance.worker_demand.tolist(), instance.ps_demand.tolist()]
+        self.whole = list(zip(instance.job_workers.tolist(), instance.job_ps.tolist(), strict=True))
+        self.speed: list[int] = pace.speed.tolist()
+        run = [
+            tuple((i, int(w[s]), int(p[s])) for i, (w, p) in enumerate(zip(instance.run_workers, instance.run_ps,
+                  strict=True)) if w[s] + p[s]) for s in self.servers
+        ]  # fmt: skip
+        classes: dict[Any, int] = {}
+        self.group = [classes.setdefault(key, len(classes)) for key in run]
+        self.running: list[Hosted] = run
+        self.cache: dict[Any, dict[int, int]] = {}
+        self.hosts: list[Hosted] = [() for _ in self.servers]
+        self.slow = [self.slowdowns(s, ()) for s in self.servers]
+        self.on: list[set[int]] = [set() for _ in range(len(self.speed))]
+        for s in self.servers:
+            for i in self.slow[s]:
+                self.on[i].add(s)
+        self.apart = instance.apart[np.ix_(pace.kind, pace.kind)].astype(bool).tolist()
+
+    def slowdowns(self, server: int, hosted: Hosted) -> dict[int, int]:
+        """Slowdown of every job on `server` if it hosted `hosted` beside its running jobs."""
+        key = (self.group[server], hosted)
+        found = self.cache.get(key)
+        if found is None:
+            w, p = np.zeros((2, 1, len(self.speed)), dtype=np.int64)
+            new = [(job + self.pace.running, a, b) for job, a, b in hosted]
+            for job, a, b in (*self.running[server], *new):
+                w[0, job], p[0, job] = a, b
+            row = self.pace.at_server(w, p)[0].tolist()
+            found = self.cache[key] = {job: s for job, s in enumerate(row) if s}
+        return found
+
+    def value_of(self, job: int, changed: dict[int, dict[int, int]]) -> int:
+        """Speed of a concurrent `job` when servers' slowdowns are `changed`."""
+        worst = 0
+        for s in self.on[job]:
+            slow = (changed[s] if s in changed else self.slow[s]).get(job, 0)
+            if slow > worst:
+                worst = slow
+        for slowdowns in changed.values():
+            slow = slowdowns.get(job, 0)
+            if slow > worst:
+                worst = slow
+        return self.speed[job] * 1000 // worst if worst else 0
+
+    def gain(self, change: dict[int, Hosted]) -> tuple[int, dict[int, dict[int, int]]]:
+        """How much total_speed changes when servers host something else; also their new slowdowns."""
+        changed = {s: self.slowdowns(s, hosted) for s, hosted in change.items()}
+        touched = {job for s in changed for job in (*self.slow[s], *changed[s])}
+        after = sum(self.value_of(job, changed) for job in touched)
+        return after - sum(self.value_of(job, {}) for job in touched), changed
+
+    def apply(self, change: dict[int, Hosted], changed: dict[int, dict[int, int]]) -> None:
+        """Make a change real."""
+        for s, hosted in change.items():
+            for job in self.slow[s]:
+                self.on[job].discard(s)
+            self.hosts[s], self.slow[s] = hosted, changed[s]
+            for job in changed[s]:
+                self.on[job].add(s)
+            left = self.instance.server_free[s].tolist()
+            for job, w, p in hosted:
+                for r, (a, b) in enumerate(zip(self.demand[0][job], self.demand[1][job], strict=True)):
+                    left[r] -= w * a + p * b
+            self.free[s] = left
+
+    def fits(self, job: int, kind: int, server: int, without: tuple[int, int] | None = None) -> bool:
+        """Whether `server` has room for a task (worker 0, PS 1) of `job`, once a task `without` has left it."""
+        free, need = self.free[server], self.demand[kind][job]
+        if without is None:
+            room = all(a >= b for a, b in zip(free, need, strict=True))
+        else:
+            back = self.demand[without[1]][without[0]]
+            room = all(a + c >= b for a, b, c in zip(free, need, back, strict=True))
+        if not room:
+            return False
+        mine = self.apart[job + self.pace.running]
+        leaving = -1 if without is None else without[0] + self.pace.running
+        here = job + self.pace.running
+        return not any(mine[o] for o in self.slow[server] if o != here and o != leaving)
+
+    def placed(self) -> int:
+        """How many new jobs are placed."""
+        return sum(1 for job in self.on[self.pace.running :] if job)
+
+    def plan(self) -> Plan:
+        """The placement as a plan."""
+        table = np.zeros((2, len(self.jobs), len(self.servers)), dtype=np.int64)
+        for s in self.servers:
+            for job, w, p in self.hosts[s]:
+                table[:, job, s] = w, p
+        return Plan(workers=table[0], ps=table[1])
+
+    def adopt(self, plan: Plan) -> None:
+        """Start from a plan."""
+        for s in self.servers:
+            pairs = zip(plan.workers[:, s].tolist(), plan.ps[:, s].tolist(), strict=True)
+            hosted = tuple((job, w, p) for job, (w, p) in enumerate(pairs) if w + p)
+            change = {s: hosted}
+            self.apply(change, {s: self.slowdowns(s, hosted)})
+
+
+def with_task(hosted: Hosted, job: int, kind: int, amount: int) -> Hosted:
+    """`hosted` with `amount` (1 or -1) more tasks of a kind of `job`."""
+    counts = {j: [w, p] for j, w, p in hosted}
+    entry = counts.setdefault(job, [0, 0])
+    entry[kind] += amount
+    return tuple((j, w, p) for j, (w, p) in sorted(counts.items()) if w + p)
+
+
+def insert(state: State, job: int, rng: np.random.Generator, temperature: float) -> bool:
+    """Place a waiting job whole, task by task where total_speed suffers least; nothing changes if it does not fit."""
+    before = list(state.hosts)
+    workers, ps = state.whole[job]
+    order = [0, 1] * min(workers, ps) + [0] * (workers - ps) + [1] * (ps - workers)
+    for kind in order:
+        best: tuple[float, int] | None = None
+        for s in state.servers:
+            if state.fits(job, kind, s):
+                change = {s: with_task(state.hosts[s], job, kind, 1)}
+                value = state.gain(change)[0] + temperature * float(rng.random())
+                if best is None or value > best[0]:
+                    best = value, s
+        if best is None:
+            restore(state, before)
+            return False
+        change = {best[1]: with_task(state.hosts[best[1]], job, kind, 1)}
+        state.apply(change, state.gain(change)[1])
+    return True
+
+
+def restore(state: State, before: list[Hosted]) -> None:
+    """Put every server back to what it hosted."""
+    change = {s: hosted for s, hosted in enumerate(before) if hosted != state.hosts[s]}
+    state.apply(change, {s: state.slowdowns(s, hosted) for s, hosted in change.items()})
+
+
+def anneal(state: State, rng: np.random.Generator, moves: int) -> Plan:
+    """The best plan of `moves` random moves: a task elsewhere, two tasks swapped, a job taken out and put back."""
+    instance = state.instance
+    most = min(instance.most_new, instance.most_jobs - state.pace.running)
+    current = sum(state.value_of(job, {}) for job in range(len(state.speed)))
+    best_value, best = current, state.plan()
+    if not state.jobs or most <= 0:
+        return best
+    mean = max(1.0, float(instance.job_speed.mean()))
+    for move in range(moves):
+        temperature = mean * HOT * (COLD ** (move / moves))
+        change: dict[int, Hosted] | None = None
+        kind_of_move = rng.random()
+        if kind_of_move < 0.04:
+            current = _reinsert(state, rng, temperature, current, most)
+        else:
+            change = _relocate(state, rng) if kind_of_move < 0.5 else _swap(state, rng)
+        if change:
+            gain, changed = state.gain(change)
+            if gain >= 0 or rng.random() < math.exp(gain / temperature):
+                state.apply(change, changed)
+                current += gain
+        if current > best_value:
+            best_value, best = current, state.plan()
+    return best
+
+
+def _random_task(state: State, rng: np.random.Generator) -> tuple[int, int, int] | None:
+    """(server, job, kind) of a task of a random placed job."""
+    job = int(rng.random() * len(state.jobs))
+    hosts = list(state.on[job + state.pace.running])
+    if not hosts:
+        return None
+    s = sorted(hosts)[int(rng.random() * len(hosts))]
+    w, p = next((w, p) for j, w, p in state.hosts[s] if j == job)
+    return s, job, (0 if rng.random() * (w + p) < w else 1)
+
+
+def _relocate(state: State, rng: np.random.Generator) -> dict[int, Hosted] | None:
+    task = _random_task(state, rng)
+    if task is None:
+        return None
+    s, job, kind = task
+    target = int(rng.random() * len(state.servers))
+    if target == s or not state.fits(job, kind, target):
+        return None
+    return {
+        s: with_task(state.hosts[s], job, kind, -1),
+        target: with_task(state.hosts[target], job, kind, 1),
+    }
+
+
+def _swap(state: State, rng: np.random.Generator) -> dict[int, Hosted] | None:
+    one, other = _random_task(state, rng), _random_task(state, rng)
+    if one is None or other is None or one[0] == other[0] or one[1:] == other[1:]:
+        return None
+    (s, job, kind), (t, mate, its) = one, other
+    there, here = with_task(state.hosts[t], mate, its, -1), with_task(state.hosts[s], job, kind, -1)
+    # A task of the mate that stays behind still counts where types must be apart.
+    stays = state.apart[job + state.pace.running][mate + state.pace.running] and (
+        any(j == mate for j, _, _ in there) or any(j == job for j, _, _ in here)
+    )
+    if stays or not state.fits(job, kind, t, (mate, its)) or not state.fits(mate, its, s, (job, kind)):
+        return None
+    return {s: with_task(here, mate, its, 1), t: with_task(there, job, kind, 1)}
+
+
+def _reinsert(state: State, rng: np.random.Generator, temperature: float, current: int, most: int) -> int:
+    """Take a random job out (if placed) and put random waiting jobs in; keep the result as annealing keeps moves."""
+    before = list(state.hosts)
+    job = int(rng.random() * len(state.jobs))
+    if state.on[job + state.pace.running]:
+        change = {s: tuple(h for h in state.hosts[s] if h[0] != job) for s in state.on[job + state.pace.running]}
+        state.apply(change, {s: state.slowdowns(s, hosted) for s, hosted in change.items()})
+    waiting = [j for j in state.jobs if not state.on[j + state.pace.running]]
+    for j in rng.permutation(waiting).tolist():
+        if state.placed() < most:
+            insert(state, int(j), rng, 3 * temperature)
+    value = sum(state.value_of(j, {}) for j in range(len(state.speed)))
+    if value >= current or rng.random() < math.exp((value - current) / temperature):
+        return value
+    restore(state, before)
+    return current
+
+
+def greedy(state: State, rng: np.random.Generator) -> None:
+    """Insert the jobs by isolated speed; keep one only where total_speed does not fall."""
+    instance = state.instance
+    most = min(instance.most_new, instance.most_jobs - state.pace.running)
+    for job in np.argsort(-instance.job_speed, kind="stable").tolist():
+        before, value = list(state.hosts), sum(state.value_of(j, {}) for j in range(len(state.speed)))
+        inside = state.placed() < most and insert(state, job, rng, 0.0)
+        if inside and sum(state.value_of(j, {}) for j in range(len(state.speed))) < value:
+            restore(state, before)

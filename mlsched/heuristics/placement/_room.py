@@ -1,0 +1,93 @@
+"""Bookkeeping that every placement rule needs: jobs one after another, whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.instances.placement import Instance, Plan
+
+#: Kinds of task.
+WORKER, PS = 0, 1
+
+
+class Room:
+    """A mutable copy of an instance's servers while jobs are placed task by task."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self.free = instance.server_free.copy()
+        self.capacity = np.maximum(instance.server_capacity, 1)
+        shape = (len(instance.job_type), len(instance.server_free))
+        self.tasks = np.zeros((2, *shape), dtype=np.int64)
+        self.running = np.stack([instance.run_workers, instance.run_ps])
+        self.open = max(0, min(instance.most_new, instance.most_jobs - len(instance.run_type)))
+
+    def demand(self, job: int, kind: int) -> IntArray:
+        """Demand of a worker or a PS of `job`."""
+        return np.asarray((self.instance.worker_demand if kind == WORKER else self.instance.ps_demand)[job])
+
+    def load(self) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        """Used share of each server, summed over the resources."""
+        return np.asarray(((self.instance.server_capacity - self.free) / self.capacity).sum(axis=1))
+
+    def banned(self, job: int) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+        """Servers that host a type that `job` must stay apart from."""
+        instance = self.instance
+        apart = instance.apart[instance.job_type[job]] > 0
+        mates = self.tasks.sum(axis=0) > 0
+        mates[job] = False
+        new = (mates & apart[instance.job_type][:, None]).any(axis=0)
+        old = ((self.running.sum(axis=0) > 0) & apart[instance.run_type][:, None]).any(axis=0)
+        return np.asarray(new | old)
+
+    def able(self, job: int, kind: int) -> IntArray:
+        """Servers with room for one more task of `job`."""
+        fits = (self.free >= self.demand(job, kind)).all(axis=1)
+        return np.flatnonzero(fits & ~self.banned(job))
+
+    def put(self, job: int, kind: int, server: int) -> None:
+        """Place one task."""
+        self.tasks[kind, job, server] += 1
+        self.free[server] -= self.demand(job, kind)
+
+    def order(self, job: int) -> list[int]:
+        """Kinds of the job's tasks: worker, PS, worker, PS ..., then what is left over."""
+        workers, ps = int(self.instance.job_workers[job]), int(self.instance.job_ps[job])
+        both = min(workers, ps)
+        return [WORKER, PS] * both + [WORKER] * (workers - both) + [PS] * (ps - both)
+
+    def place(self, job: int, choose: Callable[[Room, int, int, IntArray], int]) -> bool:
+        """Place all tasks of `job`, each on the server that `choose(room, job, kind, able)` names; -1: give up.
+
+        A job that does not fit whole is rolled back and waits.
+        """
+        if self.open <= 0:
+            return False
+        free = self.free.copy()
+        for kind in self.order(job):
+            able = self.able(job, kind)
+            server = choose(self, job, kind, able) if able.size else -1
+            if server < 0:
+                self.free[:] = free
+                self.tasks[:, job] = 0
+                return False
+            self.put(job, kind, server)
+        self.open -= 1
+        return True
+
+    def plan(self) -> Plan:
+        """The finished plan."""
+        return Plan(workers=self.tasks[WORKER], ps=self.tasks[PS])
+
+
+def place_all(
+    instance: Instance, choose: Callable[[Room, int, int, IntArray], int], jobs: Iterable[int] | None = None
+) -> Plan:
+    """The plan of a rule that places jobs in the order given (default: that of the instance)."""
+    room = Room(instance)
+    for job in range(len(instance.job_type)) if jobs is None else jobs:
+        room.place(int(job), choose)
+    return room.plan()

@@ -1,0 +1,22 @@
+"""Bin packing: every task to the server with the least capacity left (Borg; Harmony Section IV-B2)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.core.registry import answerer
+from mlsched.heuristics.placement._room import Room, place_all
+from mlsched.instances.placement import Instance, Plan
+
+
+@answerer("bin-packing", problem="placement", warm_start=True, paper="Harmony Section IV-B2")
+def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
+    """Each task to the fullest server where it still fits."""
+    return place_all(instance, fullest)
+
+
+def fullest(room: Room, job: int, kind: int, able: IntArray) -> int:
+    """The server with the least free share, summed over the resources; ties go to the lowest index."""
+    free = (room.free / room.capacity).sum(axis=1)
+    return int(able[np.argmin(free[able])])

@@ -1,0 +1,21 @@
+"""Load balancing: every task to the least loaded server (Mesos, Kubernetes; Harmony Section VI-B)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.core.registry import answerer
+from mlsched.heuristics.placement._room import Room, place_all
+from mlsched.instances.placement import Instance, Plan
+
+
+@answerer("load-balancing", problem="placement", warm_start=True, paper="Harmony Section VI-B")
+def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
+    """Each task to the server with the least load, the sum of its used shares of the resources."""
+    return place_all(instance, least_loaded)
+
+
+def least_loaded(room: Room, job: int, kind: int, able: IntArray) -> int:
+    """The least loaded of the servers that fit; ties go to the lowest index."""
+    return int(able[np.argmin(room.load()[able])])

@@ -1,0 +1,30 @@
+"""Placement (Harmony): which server hosts each worker and parameter server of the new jobs.
+
+Paper: Bao, Peng, Wu, "Deep learning-based job placement in distributed machine learning clusters", INFOCOM 2019,
+Sections II to IV.
+"""
+
+from mlsched.core.contract import Problem
+from mlsched.instances.placement.cases import cases, relaxations
+from mlsched.instances.placement.draw import draw
+from mlsched.instances.placement.generate import generate
+from mlsched.instances.placement.instance import Instance, Plan
+from mlsched.instances.placement.presets import PRESETS
+from mlsched.instances.placement.strategies import instances
+
+PROBLEM = Problem(
+    name="placement",
+    title="which server hosts each worker and parameter server of new jobs",
+    paper="Harmony (Bao et al., 2019)",
+    instance_type=Instance,
+    plan_type=Plan,
+    generate=generate,
+    presets=PRESETS,
+    strategy=instances,
+    cases=cases,
+    relaxations=relaxations,
+    default="cp-sat",
+    draw=draw,
+)
+
+__all__ = ["PROBLEM", "Instance", "Plan", "generate", "instances"]

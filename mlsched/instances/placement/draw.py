@@ -1,0 +1,45 @@
+"""A picture of a placement plan: which tasks every server hosts, new and running."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlsched.instances.placement.instance import Instance, Plan
+
+#: How many servers fit into one picture; those that host tasks come first.
+MOST_SERVERS = 30
+
+
+def draw(instance: Instance, plan: Plan, axes: Any) -> None:
+    """One stack of tasks a server, a colour a job: workers plain, PSs hatched, running jobs in grey."""
+    from matplotlib import colormaps
+
+    colours = colormaps["tab20"]
+    busy = (plan.workers + plan.ps).sum(axis=0) + (instance.run_workers + instance.run_ps).sum(axis=0)
+    count = len(instance.server_free)
+    servers = sorted(sorted(range(count), key=lambda s: (busy[s] == 0, s))[:MOST_SERVERS])
+    labelled: set[str] = set()
+
+    def stack(x: int, level: int, name: str, workers: int, ps: int, colour: Any) -> int:
+        for number, hatch in ((workers, ""), (ps, "//")):
+            if number:
+                label = None if name in labelled else name
+                labelled.add(name)
+                axes.bar(x, number, bottom=level, width=0.8, color=colour, hatch=hatch, edgecolor="white",
+                         linewidth=0.4, label=label)  # fmt: skip
+                level += number
+        return level
+
+    for x, s in enumerate(servers):
+        level = 0
+        for i in range(len(instance.run_type)):
+            grey = 0.55 + 0.3 * (i % 4) / 4
+            level = stack(x, level, "running", int(instance.run_workers[i, s]), int(instance.run_ps[i, s]), (grey,) * 3)
+        for j, kind in enumerate(instance.job_type):
+            name = f"job {j} ({instance.types[int(kind)]})"
+            level = stack(x, level, name, int(plan.workers[j, s]), int(plan.ps[j, s]), colours(j % 20))
+    waiting = int((~plan.workers.any(axis=1)).sum())
+    axes.set(xlabel="server", ylabel="tasks (PSs hatched)", title=f"{waiting} jobs wait")
+    axes.set_xticks(range(len(servers)), [str(s) for s in servers])
+    if labelled:
+        axes.legend(loc="upper right", ncols=3, fontsize="x-small")

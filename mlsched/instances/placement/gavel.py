@@ -1,0 +1,191 @@
+"""Measured interference: Gavel's throughputs of pairs of jobs that share a GPU (Narayanan et al., OSDI 2020).
+
+File: {gpu: {"('ResNet-18 (batch size 16)', 1)": {"null": steps/s alone, other key: [steps/s of this, of the other]}}};
+the second item of a key is how many GPUs the job spans. A foreign worker slows a job down by alone / together - 1; 0
+means that the pair does not fit into memory: such types are `apart`. A "server" here is one GPU with slots for two
+workers; jobs are all-reduce (no PSs). Workers on different GPUs cost what Gavel measured between two GPUs of one
+machine and of two (`<gpu>_unconsolidated`), where it did.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import gzip
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import InvalidFile, InvalidInput
+from mlsched.core.fields import IntArray, ints
+from mlsched.core.params import one_of, within
+from mlsched.instances.placement.generate import isolated_speed
+from mlsched.instances.placement.instance import MOST_SLOWDOWN, Instance
+
+#: Workers that one GPU hosts (Gavel measured pairs only).
+SLOTS = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """Types with measured interference. `coverage` counts ordered pairs: measured, of which apart or sped up."""
+
+    types: tuple[str, ...]
+    sigma: IntArray
+    apart: IntArray
+    rho_worker: IntArray
+    coverage: dict[str, int]
+
+
+def read_gavel(
+    path: str | os.PathLike[str], *, gpu: str = "v100", scale_factor: int = 1, missing: str = "apart"
+) -> Measured:
+    """Interference from a throughputs file of Gavel (plain or gzip).
+
+    gpu: k80, p100 or v100. scale_factor: GPUs a job spans when measured. missing: pairs that were never measured are
+    kept "apart", or take the "mean" of the measured ones. Types that do not run alone are left out. A job that ran
+    faster in company (noise) counts as not slowed down.
+    """
+    one_of("missing", missing, ("apart", "mean"))
+    data = _read(path)
+    if gpu not in data:
+        raise InvalidInput(f"gpu = {gpu!r}: must be one of {', '.join(data)}")
+    table = {_key(path, text): entry for text, entry in data[gpu].items()}
+    alone = {name: _rate(path, entry.get("null", 0)) for (name, n), entry in table.items() if n == scale_factor}
+    types = tuple(sorted(name for name, rate in alone.items() if rate > 0))
+    if not types:
+        raise InvalidInput(f"scale_factor = {scale_factor}: {path} has no such job types for {gpu}")
+    position = {name: t for t, name in enumerate(types)}
+    sigma = np.full((len(types), len(types)), -1, dtype=np.int64)
+    apart = np.zeros_like(sigma)
+    faster = 0
+    for (name, n), entry in table.items():
+        if n != scale_factor or name not in position:
+            continue
+        for text, rates in entry.items():
+            if text == "null":
+                continue
+            other, m = _key(path, text)
+            if m != scale_factor or other not in position:
+                continue
+            mine, theirs = (_rate(path, rate) for rate in rates)
+            if min(mine, theirs) <= 0:
+                apart[position[name], position[other]] = apart[position[other], position[name]] = 1
+                sigma[position[name], position[other]] = 0
+                continue
+            slower = alone[name] / mine - 1
+            faster += slower < 0
+            sigma[position[name], position[other]] = min(MOST_SLOWDOWN, round(1e6 * max(0.0, slower)))
+    known = sigma >= 0
+    coverage = {
+        "types": len(types), "pairs": sigma.size, "measured": int(known.sum()),
+        "does not fit": int((known & (apart == 1)).sum()), "faster in company": int(faster),
+    }  # fmt: skip
+    if missing == "apart":
+        apart = np.maximum(apart, (~known | ~known.T).astype(np.int64))
+        sigma[~known] = 0
+    else:
+        fits = known & (apart == 0)
+        sigma[~known] = round(float(sigma[fits].mean())) if fits.any() else 0
+    return Measured(types, sigma, apart, _network(path, data, gpu, types), coverage)
+
+
+def generate_measured(
+    rng: np.random.Generator,
+    measured: Measured,
+    *,
+    servers: int = 10,
+    jobs: int = 6,
+    contention: float = 0.8,
+    most_workers: int = 3,
+    longest: int = 6,
+) -> Instance:
+    """Draw an instance on GPUs with two slots each; knobs as in `generate`, contention being the share of all slots."""
+    within("servers", servers, 1)
+    within("jobs", jobs, 0)
+    within("contention", contention, 0, 100)
+    within("most_workers", most_workers, 1, 1000)
+    kinds = len(measured.types)
+    workers = rng.integers(1, most_workers + 1, jobs)
+    job_type = rng.integers(0, kinds, jobs)
+    free = np.full((servers, 1), SLOTS, dtype=np.int64)
+    wanted, rows, run_type = int(workers.sum()), [], []
+    hosted: list[list[int]] = [[] for _ in range(servers)]
+    while wanted < contention * servers * SLOTS:
+        kind, count = int(rng.integers(kinds)), int(rng.integers(1, most_workers + 1))
+        able = [s for s in range(servers) if free[s, 0] and not any(measured.apart[kind, k] for k in hosted[s])]
+        wanted += count
+        if len(able) < count:
+            continue
+        row = np.zeros(servers, dtype=np.int64)
+        row[rng.choice(able, count, replace=False)] = 1
+        for s in np.flatnonzero(row).tolist():
+            hosted[s].append(kind)
+        free[:, 0] -= row
+        rows.append(row)
+        run_type.append(kind)
+    lengths = rng.uniform(1, longest, len(run_type) + jobs)
+    speeds = [isolated_speed(100, float(length)) for length in lengths]
+    runs = len(run_type)
+    empty = np.zeros((kinds, 0), dtype=np.int64)
+    return Instance(
+        resources=("slots",), types=measured.types, pressures=(),
+        server_capacity=np.full((servers, 1), SLOTS, dtype=np.int64), server_free=free,
+        sigma_worker=measured.sigma, sigma_ps=np.zeros_like(measured.sigma), apart=measured.apart,
+        use_worker=empty, use_ps=empty, linear=empty, quadratic=np.zeros((kinds, 0, 0), dtype=np.int64),
+        rho_ps=np.zeros(kinds, dtype=np.int64), rho_worker=measured.rho_worker,
+        run_type=ints(run_type), run_speed=ints(speeds[:runs]),
+        run_workers=np.array(rows, dtype=np.int64).reshape(runs, servers),
+        run_ps=np.zeros((runs, servers), dtype=np.int64),
+        job_type=job_type.astype(np.int64), job_speed=ints(speeds[runs:]), job_workers=workers.astype(np.int64),
+        job_ps=np.zeros(jobs, dtype=np.int64), worker_demand=np.ones((jobs, 1), dtype=np.int64),
+        ps_demand=np.zeros((jobs, 1), dtype=np.int64),
+    )  # fmt: skip
+
+
+def _network(path: Any, data: dict[str, Any], gpu: str, types: tuple[str, ...]) -> IntArray:
+    """rho_worker of each type: two GPUs of one machine against two of different machines; 0 where not measured."""
+    near = {_key(path, text): entry for text, entry in data[gpu].items()}
+    far = {_key(path, text): entry for text, entry in data.get(f"{gpu}_unconsolidated", {}).items()}
+    found = []
+    for name in types:
+        rates = [_rate(path, side.get((name, 2), {}).get("null", 0)) for side in (near, far)]
+        slower = rates[0] / rates[1] - 1 if min(rates) > 0 else 0.0
+        found.append(min(MOST_SLOWDOWN, round(1e6 * max(0.0, slower))))
+    return ints(found)
+
+
+def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    try:
+        raw = Path(path).read_bytes()
+        data = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
+    except OSError as error:
+        raise InvalidFile(f"{path}: cannot be read: {error.strerror or error}; check the path") from None
+    except (ValueError, EOFError) as error:
+        raise InvalidFile(f"{path}: is not JSON: {error}; give a throughputs file of Gavel") from None
+    if not isinstance(data, dict) or not all(isinstance(v, dict) for v in data.values()):
+        raise InvalidFile(f"{path}: must be an object of GPU types; give a throughputs file of Gavel")
+    return data
+
+
+def _key(path: Any, text: str) -> tuple[str, int]:
+    """A key "('name', GPUs)", or a bare name, which spans one GPU."""
+    if not text.startswith("("):
+        return text, 1
+    try:
+        name, count = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError):
+        raise InvalidFile(f"{path}: key {text!r}: must be a name or ('name', GPUs)") from None
+    if not isinstance(name, str) or not isinstance(count, int):
+        raise InvalidFile(f"{path}: key {text!r}: must be a name or ('name', GPUs)")
+    return name, count
+
+
+def _rate(path: Any, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
+        raise InvalidFile(f"{path}: rate {value!r}: must be a finite number >= 0")
+    return float(value)

@@ -1,0 +1,129 @@
+"""Random placement instances with a knob for contention.
+
+Jobs follow Section VI-B: a random model of Table I, 1 to 3 workers and PSs. Running jobs were placed task by task, half
+of them by load balancing and half by packing (the two rules that Harmony explores with), so that what is free is as
+ragged as in a cluster that has run for a while. A job's length alone is uniform in [1, `longest`] intervals: with W
+workers it trains c = 4 W epochs an interval (data sets are downscaled, as in the paper) of e = round(c * length).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import UNLIMITED, IntArray, ints
+from mlsched.core.params import one_of, within
+from mlsched.instances.placement.instance import Instance
+from mlsched.instances.placement.models import KINDS, MODELS, PS, RESOURCES, SERVER, WORKER, interference
+
+#: Epochs that one worker alone trains in an interval.
+EPOCHS = 4
+
+
+def generate(
+    rng: np.random.Generator,
+    *,
+    servers: int = 6,
+    jobs: int = 5,
+    contention: float = 0.8,
+    model: str = "pairwise",
+    sigma_scale: float = 1.0,
+    most_tasks: int = 3,
+    all_reduce: float = 0.0,
+    longest: int = 6,
+    most_jobs: int = UNLIMITED,
+    most_new: int = UNLIMITED,
+) -> Instance:
+    """Draw an instance on servers of the paper's testbed.
+
+    servers, jobs: how many servers and new jobs. contention: running jobs are added until running and new tasks
+    together want this share of all CPUs (1: everything; above 1: some job must wait). model: "pairwise", "linear" or
+    "quadratic" interference, times sigma_scale. most_tasks: most workers and most PSs of a job. all_reduce: share of
+    jobs without PSs. longest: longest job, in intervals. most_jobs, most_new: the caps N and N'.
+    """
+    for name, value, least in (("servers", servers, 1), ("jobs", jobs, 0), ("longest", longest, 1)):
+        within(name, value, least)
+    within("most_tasks", most_tasks, 1, 1000)
+    within("contention", contention, 0, 100)
+    within("sigma_scale", sigma_scale, 0, 100)
+    within("all_reduce", all_reduce, 0, 1)
+    one_of("model", model, KINDS)
+    draw = _Jobs(rng, most_tasks, all_reduce, longest)
+    new = [draw.one() for _ in range(jobs)]
+    free = np.tile(np.array(SERVER, dtype=np.int64), (servers, 1))
+    wanted = sum(WORKER[0] * job["workers"] + PS[0] * job["ps"] for job in new)
+    running: list[dict[str, Any]] = []
+    # A cap on concurrent jobs leaves room for at least one new one, or there would be nothing to decide.
+    while wanted < contention * servers * SERVER[0] and len(running) + 1 < most_jobs:
+        job = draw.one()
+        if not _settle(rng, free, job):
+            break
+        wanted += WORKER[0] * job["workers"] + PS[0] * job["ps"]
+        running.append(job)
+    return Instance(
+        resources=RESOURCES,
+        server_capacity=np.tile(np.array(SERVER, dtype=np.int64), (servers, 1)),
+        server_free=free,
+        **interference(model, sigma_scale),
+        run_type=ints(job["type"] for job in running),
+        run_speed=ints(job["speed"] for job in running),
+        run_workers=_table([job["on"][0] for job in running], servers),
+        run_ps=_table([job["on"][1] for job in running], servers),
+        job_type=ints(job["type"] for job in new),
+        job_speed=ints(job["speed"] for job in new),
+        job_workers=ints(job["workers"] for job in new),
+        job_ps=ints(job["ps"] for job in new),
+        worker_demand=_table([worker_demand(job["type"]) for job in new], len(RESOURCES)),
+        ps_demand=_table([PS for _ in new], len(RESOURCES)),
+        most_jobs=most_jobs,
+        most_new=most_new,
+    )
+
+
+def worker_demand(kind: int) -> tuple[int, ...]:
+    """Demand of one worker of a model: cores, GPUs, GB."""
+    return (WORKER[0], MODELS[kind].gpus, WORKER[2])
+
+
+def isolated_speed(epochs: int, length: float) -> int:
+    """K = floor(10^6 c / e) of a job of `epochs` c an interval that would take `length` intervals alone."""
+    return 10**6 * epochs // max(1, round(epochs * length))
+
+
+class _Jobs:
+    """Draws job variants (Section VI-B)."""
+
+    def __init__(self, rng: np.random.Generator, most: int, all_reduce: float, longest: int) -> None:
+        self.rng, self.most, self.all_reduce, self.longest = rng, most, all_reduce, longest
+
+    def one(self) -> dict[str, Any]:
+        kind = int(self.rng.integers(len(MODELS)))
+        workers, ps = (int(n) for n in self.rng.integers(1, self.most + 1, 2))
+        if self.rng.uniform() < self.all_reduce:
+            ps = 0
+        speed = isolated_speed(EPOCHS * workers, float(self.rng.uniform(1, self.longest)))
+        return {"type": kind, "workers": workers, "ps": ps, "speed": speed}
+
+
+def _settle(rng: np.random.Generator, free: IntArray, job: dict[str, Any]) -> bool:
+    """Place a running job task by task, packing or balancing; takes from `free`. False, and nothing, if it fits not."""
+    left, packing = free.copy(), bool(rng.integers(2))
+    on = np.zeros((2, len(free)), dtype=np.int64)
+    demands = [(0, worker_demand(job["type"]))] * job["workers"] + [(1, PS)] * job["ps"]
+    for kind, demand in demands:
+        able = np.flatnonzero((left >= demand).all(axis=1))
+        if able.size == 0:
+            return False
+        load = (left[able] / SERVER).sum(axis=1) * (1 if packing else -1)
+        best = able[load <= load.min() + 1e-9]
+        server = int(best[int(rng.integers(len(best)))])
+        left[server] -= demand
+        on[kind, server] += 1
+    free[:] = left
+    job["on"] = on
+    return True
+
+
+def _table(rows: list[Any], width: int) -> IntArray:
+    return np.array(rows, dtype=np.int64).reshape(len(rows), width)

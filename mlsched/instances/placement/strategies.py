@@ -1,0 +1,76 @@
+"""A Hypothesis strategy of small placement instances: adversarial where the generator is realistic.
+
+Few distinct numbers, so that ties, identical servers, exact fits, zero demands and equal slowdowns are common.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.instances.placement.instance import Instance
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+
+def instances(*, servers: int = 3, jobs: int = 3, runs: int = 2, tasks: int = 2) -> SearchStrategy[Instance]:
+    """Instances with at most so many servers, new and running jobs, workers and PSs (brute force: milliseconds)."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def draw_instance(draw: DrawFn) -> Instance:
+        def table(entries: SearchStrategy[int], *shape: int) -> IntArray:
+            size = int(np.prod(shape))
+            return np.array(draw(st.lists(entries, min_size=size, max_size=size)), dtype=np.int64).reshape(shape)
+
+        m = draw(st.integers(1, servers), label="servers")
+        resources = ("cpu", "gpu")[: draw(st.integers(1, 2))]
+        n = draw(st.integers(0, jobs), label="jobs")
+        types = draw(st.integers(1, 2))
+        pressures = ("cpu", "bandwidth")[: draw(st.integers(0, 2))]
+        k, d = len(resources), len(pressures)
+        rate = st.sampled_from([0, 0, 250_000, 500_000, 333_333, 1_000_000])
+        free = table(st.sampled_from([0, 1, 2, 2, 4]), m, k)
+        running = draw(st.integers(0, runs), label="running jobs")
+        run_workers = table(st.sampled_from([0, 0, 1, 2]), running, m)
+        for i in range(running):
+            if not run_workers[i].any():
+                run_workers[i, draw(st.integers(0, m - 1))] = 1
+        apart = table(st.sampled_from([0, 0, 0, 1]), types, types)
+        return Instance(
+            resources=resources,
+            types=("a", "b")[:types],
+            pressures=pressures,
+            server_capacity=free + table(st.sampled_from([0, 0, 2]), m, k),
+            server_free=free,
+            sigma_worker=table(rate, types, types),
+            sigma_ps=table(rate, types, types),
+            apart=np.maximum(apart, apart.T),
+            use_worker=table(st.sampled_from([0, 250, 500]), types, d),
+            use_ps=table(st.sampled_from([0, 250]), types, d),
+            linear=table(rate, types, d),
+            quadratic=table(rate, types, d, d),
+            rho_ps=table(rate, types),
+            rho_worker=table(rate, types),
+            run_type=table(st.integers(0, types - 1), running),
+            run_speed=table(_speeds(), running),
+            run_workers=run_workers,
+            run_ps=table(st.sampled_from([0, 0, 1]), running, m),
+            job_type=table(st.integers(0, types - 1), n),
+            job_speed=table(_speeds(), n),
+            job_workers=table(st.integers(1, tasks), n),
+            job_ps=table(st.integers(0, tasks), n),
+            worker_demand=table(st.sampled_from([0, 1, 1, 2]), n, k),
+            ps_demand=table(st.sampled_from([0, 1, 1]), n, k),
+            most_jobs=draw(st.sampled_from([running, running + 1, running + 2, UNLIMITED, UNLIMITED])),
+            most_new=draw(st.sampled_from([0, 1, 2, UNLIMITED, UNLIMITED])),
+            network_at=draw(st.sampled_from(["workers", "tasks"])),
+        )
+
+    def _speeds() -> SearchStrategy[Any]:
+        return st.sampled_from([0, 1, 7, 250_000, 1_000_000])
+
+    return draw_instance()
