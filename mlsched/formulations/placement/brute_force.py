@@ -78,8 +78,6 @@ def _whole(instance: Instance, job: int, servers: int) -> tuple[IntArray, IntArr
     of_w, of_p = (_split(int(n), servers) for n in (instance.job_workers[job], instance.job_ps[job]))
     if len(of_w) * len(of_p) * servers > MOST_PLANS:
         raise InvalidInput(f"brute-force: job {job} has too many placements: use cp-sat or highs")
-            f"brute-force: job {job} has too many placements (more than {MOST_PLANS} entries): use cp-sat or highs"
-        )
     return np.repeat(of_w, len(of_p), axis=0), np.tile(of_p, (len(of_w), 1))
 
 
