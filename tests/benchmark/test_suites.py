@@ -46,7 +46,7 @@ def test_preemption_is_six_presets_with_20_seeds():
 
 
 def test_an_unknown_suite_lists_those_there_are():
-    with pytest.raises(UnknownName, match="no suite 'slow'; there are quick, .*preemption"):
+    with pytest.raises(UnknownName, match=r"no suite 'slow'; there are quick, .*preemption"):
         find_suite("slow")
     assert "slow" not in SUITES
 
