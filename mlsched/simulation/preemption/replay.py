@@ -17,34 +17,16 @@ from collections import defaultdict
 
 import numpy as np
 
+from mlsched.simulation.findings import SHOWN, Findings
 from mlsched.simulation.preemption.log import Log
 from mlsched.simulation.preemption.options import Options
 from mlsched.simulation.preemption.workload import Workload
 from mlsched.simulation.wake import Wake
 
-#: Sentences kept per kind of violation; the rest is counted.
-SHOWN = 5
-
-
-class _Findings:
-    def __init__(self) -> None:
-        self.kinds: dict[str, list[str]] = defaultdict(list)
-
-    def add(self, kind: str, sentence: str) -> None:
-        self.kinds[kind].append(sentence)
-
-    def sentences(self) -> list[str]:
-        found = []
-        for kind, sentences in self.kinds.items():
-            found += [f"{kind}: {s}" for s in sentences[:SHOWN]]
-            if len(sentences) > SHOWN:
-                found.append(f"{kind}: {len(sentences) - SHOWN} more")
-        return found
-
 
 def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
     """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
-    found = _Findings()
+    found = Findings()
     stretches: dict[int, list[tuple[int, ...]]] = defaultdict(list)
     nodes, count = len(workload.node_capacity), len(workload.submit)
     for row in sorted(log.rows, key=lambda row: (row[2], row[3])):
@@ -59,7 +41,7 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
 
 
 def _check_job(
-    workload: Workload, options: Options, wake: Wake, job: int, rows: list[tuple[int, ...]], found: _Findings
+    workload: Workload, options: Options, wake: Wake, job: int, rows: list[tuple[int, ...]], found: Findings
 ) -> None:
     finished = [row for row in rows if row[5]]
     if len(finished) != 1:
@@ -103,7 +85,7 @@ def _credit(workload: Workload, options: Options, job: int, row: tuple[int, ...]
     return end - start
 
 
-def _check_signal(workload: Workload, job: int, row: tuple[int, ...], found: _Findings) -> None:
+def _check_signal(workload: Workload, job: int, row: tuple[int, ...], found: Findings) -> None:
     _, _, start, end, signal, finished = row
     due = signal + int(workload.grace[job])
     if workload.te[job]:
@@ -116,7 +98,7 @@ def _check_signal(workload: Workload, job: int, row: tuple[int, ...], found: _Fi
         )
 
 
-def _check_capacity(workload: Workload, log: Log, found: _Findings) -> None:
+def _check_capacity(workload: Workload, log: Log, found: Findings) -> None:
     """Sweep every node's starts and ends in time order; an end frees before a start at the same instant takes."""
     changes: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
     for job, node, start, end, _, _ in log.rows:

@@ -19,38 +19,21 @@ from bisect import bisect_left
 from collections import defaultdict
 from fractions import Fraction
 
+from mlsched.simulation.findings import Findings
 from mlsched.simulation.quality.log import Log
 from mlsched.simulation.quality.options import Options
 from mlsched.simulation.quality.workload import Workload
 from mlsched.simulation.wake import Wake
 
-#: Sentences kept per kind of violation; the rest is counted.
-SHOWN = 5
 #: The world computes the loss between two iterations in floats: so far may it be off, of the loss in question.
 ROUNDING = Fraction(1, 10**12)
 
 Row = tuple[int, ...]
 
 
-class _Findings:
-    def __init__(self) -> None:
-        self.kinds: dict[str, list[str]] = defaultdict(list)
-
-    def add(self, kind: str, sentence: str) -> None:
-        self.kinds[kind].append(sentence)
-
-    def sentences(self) -> list[str]:
-        found = []
-        for kind, sentences in self.kinds.items():
-            found += [f"{kind}: {s}" for s in sentences[:SHOWN]]
-            if len(sentences) > SHOWN:
-                found.append(f"{kind}: {len(sentences) - SHOWN} more")
-        return found
-
-
 def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
     """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
-    found = _Findings()
+    found = Findings()
     rows: dict[int, list[Row]] = defaultdict(list)
     for row in sorted(log.rows, key=lambda row: (row[1], row[0])):
         if 0 <= row[0] < len(workload.submit) and row[1] < row[2] and row[3] > 0:
@@ -67,7 +50,7 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
     return found.sentences()
 
 
-def _check_job(workload: Workload, options: Options, job: int, rows: list[Row], found: _Findings) -> None:
+def _check_job(workload: Workload, options: Options, job: int, rows: list[Row], found: Findings) -> None:
     work, cap = int(workload.work[job]), int(workload.most[job])
     total, before, until = work * int(workload.iterations[job]), 0, int(workload.submit[job])
     for _, start, end, cores, served, loss in rows:
@@ -112,7 +95,7 @@ def _wakes(workload: Workload, wake: Wake, rows: list[Row]) -> list[int]:
 
 
 def _check_sharing(
-    workload: Workload, options: Options, wake: Wake, rows: dict[int, list[Row]], found: _Findings
+    workload: Workload, options: Options, wake: Wake, rows: dict[int, list[Row]], found: Findings
 ) -> None:
     """Capacity, least and arrival order at every wake."""
     everything = [row for each in rows.values() for row in each]

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlsched import api
+from mlsched.simulation.findings import SHOWN
 from mlsched.simulation.preemption import Options, Workload
 from mlsched.simulation.preemption.log import Log
-from mlsched.simulation.preemption.replay import SHOWN, violations
+from mlsched.simulation.preemption.replay import violations
 from mlsched.simulation.preemption.strategies import options, workloads
 from mlsched.simulation.wake import Wake
 

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from mlsched import api
 from mlsched.core.fields import UNLIMITED
+from mlsched.simulation.findings import SHOWN
 from mlsched.simulation.quality import Options, Workload
 from mlsched.simulation.quality.log import Log
-from mlsched.simulation.quality.replay import SHOWN, violations
+from mlsched.simulation.quality.replay import violations
 from mlsched.simulation.quality.strategies import options, workloads
 from mlsched.simulation.wake import Wake
 

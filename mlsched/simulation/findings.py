@@ -1,0 +1,28 @@
+"""What a replay check finds, by kind of violation."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+#: Sentences kept per kind of violation; the rest is counted.
+SHOWN = 5
+
+
+class Findings:
+    """Sentences by kind; a kind with many shows the first few and counts the rest."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, list[str]] = defaultdict(list)
+
+    def add(self, kind: str, sentence: str) -> None:
+        """Note one violation."""
+        self.kinds[kind].append(sentence)
+
+    def sentences(self) -> list[str]:
+        """Everything found, `kind: sentence`."""
+        found = []
+        for kind, sentences in self.kinds.items():
+            found += [f"{kind}: {s}" for s in sentences[:SHOWN]]
+            if len(sentences) > SHOWN:
+                found.append(f"{kind}: {len(sentences) - SHOWN} more")
+        return found
