@@ -15,6 +15,7 @@ from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.files import write_json
 from mlsched.core.params import parameters_of, split
 from mlsched.core.registry import registry
+from mlsched.core.result import relative_gap
 from mlsched.simulation import Run, Simulation, simulation, simulations
 
 
@@ -151,7 +152,7 @@ def _optimality(run: Run) -> dict[str, Any] | None:
         best = api.solve(decision.instance, exact)
         value = decision.instance.evaluate(decision.plan)[best.objective]
         if best.value is not None and best.status == "optimal":
-            gaps.append(abs(value - best.value) / max(1, abs(value), abs(best.value)))
+            gaps.append(relative_gap(value, best.value))
     return {
         "decisions": len(gaps),
         "optimal_share": sum(g == 0 for g in gaps) / len(gaps) if gaps else None,
