@@ -7,7 +7,6 @@ solutions are rounded, held against every row and re-evaluated in integers. An a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,7 +16,7 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Limits
 from mlsched.solvers.front.program import Program
 from mlsched.solvers.front.scalar import Answer, Solution, enclose
-from mlsched.solvers.highs import TOLERANCE, _check, _highspy, _new_highs
+from mlsched.solvers.highs import _check, _highspy, _new_highs, _safe
 
 #: How far a rounded solution may be from a row, relative to the row's size.
 ROW_TOLERANCE = 1e-6
@@ -105,9 +104,8 @@ class HighsScalar:
         proved = status == kinds.kOptimal
         if not proved and status != kinds.kTimeLimit:
             return Answer("failed", note=f"highs ended with {status.name}: neither a proof nor a limit")
-        bound = None
-        if math.isfinite(info.mip_dual_bound):
-            bound = math.ceil(info.mip_dual_bound - TOLERANCE * max(1.0, abs(info.mip_dual_bound))) + constant
+        safe = _safe(info.mip_dual_bound)
+        bound = None if safe is None else safe + constant
         if info.primal_solution_status != _highspy().SolutionStatus.kSolutionStatusFeasible:
             return (
                 Answer("failed", note="highs: a proof without a solution") if proved else Answer("unknown", bound=bound)
