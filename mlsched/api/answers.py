@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from mlsched import solvers
+from mlsched.api.adapters import adapted, native
 from mlsched.api.records import check_seed
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import AnswererError, InvalidInput, MlschedError, UnknownName
+from mlsched.core.errors import AnswererError, InvalidInput, MlschedError
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.params import resolve
 from mlsched.core.registry import Answerer, registry
@@ -74,10 +75,9 @@ def solve(
     if not isinstance(instance, Instance):
         raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
     answerer, values = resolve_answerer(instance.problem, solver, params)
-    names = [o.name for o in instance.objectives]
-    objective = names[0] if objective is None else objective
-    if objective not in names:
-        raise UnknownName(f"{instance.problem} has no objective '{objective}'; there are {', '.join(names)}")
+    # A question may have no objective of its own (a snapshot); then the answerer's or the problem's first is the aim.
+    judges = type(instance) if instance.objectives else registry().problem(instance.problem).instance_type
+    objective = judges.objectives[0].name if objective is None else judges.objective(objective).name
     if answerer.kind == "exact" and answerer.backend and objective not in answerer.objectives:
         raise InvalidInput(f"{answerer.name} cannot optimise {objective}; it can {', '.join(answerer.objectives)}")
     limits = make_limits(time_limit, work_limit, seed, threads)
@@ -107,15 +107,15 @@ def _hint(instance: Instance, answerer: Answerer, objective: str, hint: Plan | s
         return hint
     if hint is not None and not isinstance(hint, str):
         raise InvalidInput(f"hint = a {type(hint).__name__}: must be a plan, None (the problem's own rule) or 'none'")
-    if hint == "none" or not answerer.takes_hint:
+    if hint == "none" or not answerer.takes_hint or not native(answerer, instance.asks):
         return None
     plans = []
     for rule in registry().available(instance.problem):
         if rule.warm_start:
             values = resolve(rule.name, rule.parameters, {})
             plans.append(answer_once(rule, instance, objective, Limits(seed=seed), None, values).plan)
-    sense = next(o.sense for o in instance.objectives if o.name == objective)
-    return (min if sense == "min" else max)(plans, key=lambda p: instance.evaluate(p)[objective], default=None)
+    best = min if instance.objective(objective).sense == "min" else max
+    return best(plans, key=lambda p: instance.evaluate(p)[objective], default=None)
 
 
 def answer_once(
@@ -123,6 +123,8 @@ def answer_once(
 ) -> Outcome:
     """Call an answerer of any kind; what it raises that is not ours becomes an AnswererError."""
     try:
+        if not native(answerer, instance.asks):
+            return Outcome("feasible", adapted(answerer, instance, objective, limits, values), None)
         if answerer.backend is not None:
             outcome = solvers.run(answerer, instance, objective, limits, hint, values)
             if not isinstance(outcome, Outcome):
@@ -158,11 +160,12 @@ def judged(
         if wrong := instance.violations(outcome.plan):
             raise AnswererError(f"{answerer.name} returned an infeasible plan: {wrong[0]}")
         values = instance.evaluate(outcome.plan)
-        value = values[objective]
+        value = values.get(objective)
     if value is not None and outcome.bound is not None:
-        sense = next(o.sense for o in instance.objectives if o.name == objective)
-        too_good = outcome.bound - value if sense == "min" else value - outcome.bound
-        if not too_good <= 0 or (outcome.status == "optimal" and too_good != 0):
+        minimise = instance.objective(objective).sense == "min"
+        too_good = outcome.bound - value if minimise else value - outcome.bound
+        slack = instance.tolerance * max(1, abs(value), abs(outcome.bound))
+        if not too_good <= slack or (outcome.status == "optimal" and abs(too_good) > slack):
             raise AnswererError(
                 f"{answerer.name}: its bound {outcome.bound} contradicts the judge's {objective} = {value}"
             )

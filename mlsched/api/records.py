@@ -47,7 +47,8 @@ def record_types() -> dict[str, type[Record]]:
     """File kind -> class, of every record that can be saved."""
     types: list[type[Record]] = [s.workload_type for s in simulations().values()]
     for problem in registry().problems.values():
-        types += [problem.instance_type, problem.plan_type]
+        for instance_type in problem.instance_types:
+            types += [instance_type, instance_type.plan_type]
     return {t.kind: t for t in types}
 
 

@@ -11,18 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from mlsched import solvers
+from mlsched.api.adapters import as_rule
 from mlsched.api.answers import AnyAnswerer, make_limits, resolve_answerer
 from mlsched.api.records import check_seed, load
-from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName
-from mlsched.core.formulation import Limits
 from mlsched.core.params import parameters_of, resolve, split
-from mlsched.core.registry import Answerer, registry
+from mlsched.core.registry import registry
 from mlsched.core.versions import versions
 from mlsched.instances.traces import read_nodes, read_trace
 from mlsched.simulation import Run, Simulation, simulation, simulations
-from mlsched.simulation.clock import Rule
 from mlsched.simulation.clock import run as run_clock
 from mlsched.simulation.nodes import parse_cluster
 from mlsched.simulation.wake import Wake
@@ -133,7 +130,8 @@ def simulate(
         )
     for reason in world.overload(workload):
         warnings.warn(reason, stacklevel=2)
-    rule = _rule(answerer, world.problem, values, objective, make_limits(time_limit, None, seed, 1).seconds)
+    aim = _objective(world.problem, objective)
+    rule = as_rule(answerer, values, aim, make_limits(time_limit, None, seed, 1).seconds)
     state, cadence = world.world(workload, settings), Wake.parse(wake or world.wake)
     wall, cpu = time.perf_counter(), time.process_time()
     trip = run_clock(state, rule, wake=cadence, seed=check_seed(seed), record=record, progress=progress)
@@ -144,21 +142,7 @@ def simulate(
     )  # fmt: skip
 
 
-def _rule(
-    answerer: Answerer, problem: str, params: dict[str, Any], objective: str | None, time_limit: float | None
-) -> Rule:
-    """An answerer of any kind as the clock calls it."""
-    names = [o.name for o in registry().problem(problem).instance_type.objectives]
-    if objective is not None and objective not in names:
-        raise UnknownName(f"{problem} has no objective '{objective}'; there are {', '.join(names)}")
-    if answerer.backend is not None:
-        chosen = objective or names[0]
-
-        def exact(instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
-            limits = Limits(seconds=time_limit, seed=int(rng.integers(2**31)))
-            return solvers.run(answerer, instance, chosen, limits, None, params).plan, memory
-
-        return Rule(answerer.name, exact)
-    if answerer.stateful:
-        return Rule(answerer.name, lambda i, memory, rng: answerer.function(i, memory=memory, rng=rng, **params))
-    return Rule(answerer.name, lambda i, memory, rng: (answerer.function(i, rng=rng, **params), memory))
+def _objective(problem: str, name: str | None) -> str:
+    """The objective that exact answerers are asked for: the named one, or the problem's first."""
+    main = registry().problem(problem).instance_type
+    return main.objectives[0].name if name is None else main.objective(name).name

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.api import generate
+from mlsched.api.adapters import can_answer
 from mlsched.benchmark.row import Key, Row, canonical
 from mlsched.benchmark.suites import Case, Suite
 from mlsched.core.contract import Instance, Objective
@@ -107,7 +108,8 @@ def _refuse_unknown(suite: Suite, solvers: Sequence[str]) -> None:
 
 def _chosen(case: Case, solvers: Sequence[str] | None) -> list[tuple[Answerer, dict[str, Any]]]:
     """The answerers of a case with all their parameters."""
-    names = [a.name for a in registry().available(case.problem)]
+    asks = registry().problem(case.problem).instance_type.asks
+    names = [a.name for a in registry().available(case.problem) if can_answer(a, asks)]
     if solvers is not None:
         texts = [text for text in solvers if split(text)[0] in names]
     else:

@@ -10,12 +10,15 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from mlsched.core.errors import UnknownName
 from mlsched.core.record import Record
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 Sense = Literal["min", "max"]
+#: What an instance asks for: one decision now, or everything until the end of a horizon with known arrivals.
+Question = Literal["decision", "horizon"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,8 +45,11 @@ class Instance(Record):
     """Base of every instance: one decision, asked in full."""
 
     problem: ClassVar[str] = ""
+    asks: ClassVar[Question] = "decision"
     objectives: ClassVar[tuple[Objective, ...]] = ()
     plan_type: ClassVar[type[Plan]] = Plan
+    #: Values and bounds agree up to this share of the larger one; above 0 only where values are real (an LP's).
+    tolerance: ClassVar[float] = 0.0
 
     def violations(self, plan: Any) -> list[str]:
         """Sentences that say what is wrong with `plan`; empty when it is feasible."""
@@ -52,6 +58,15 @@ class Instance(Record):
     def evaluate(self, plan: Any) -> dict[str, int]:
         """Objective name -> value of a feasible `plan`, recomputed from the problem statement."""
         raise NotImplementedError  # pragma: no cover - every problem defines it
+
+    @classmethod
+    def objective(cls, name: str) -> Objective:
+        """The objective of that name, or UnknownName."""
+        for found in cls.objectives:
+            if found.name == name:
+                return found
+        known = ", ".join(o.name for o in cls.objectives) or "none"
+        raise UnknownName(f"{cls.problem} has no objective '{name}'; there are {known}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,6 +88,9 @@ class Problem:
     the instance that lacks them. Agreement tests and reports print how often each occurs or binds, so that agreement
     on trivial instances cannot pass for evidence. `default` names the exact answerer that is used when none is asked
     for; `draw(instance, plan, axes)` paints a plan on matplotlib axes.
+
+    A problem may be asked in a second form, over a horizon or for a decision (`Instance.asks`): `other_types` holds
+    the further instance types, each with its own plan type. `generate`, presets and strategy are of `instance_type`.
     """
 
     name: str
@@ -87,3 +105,9 @@ class Problem:
     relaxations: Callable[[Any], dict[str, Any]]
     default: str
     draw: Callable[[Any, Any, Any], None] | None = None
+    other_types: tuple[type[Instance], ...] = ()
+
+    @property
+    def instance_types(self) -> tuple[type[Instance], ...]:
+        """Every type of instance in which the problem is asked, the main one first."""
+        return (self.instance_type, *self.other_types)

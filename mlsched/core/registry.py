@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeVar
 
-from mlsched.core.contract import Problem
+from mlsched.core.contract import Problem, Question
 from mlsched.core.errors import UnknownName
 from mlsched.core.params import Parameter, parameters_of, resolve, split
 
@@ -44,6 +44,7 @@ class Answerer:
     `objectives`: those it can optimise (exact) or aims at (others; empty: none in particular). `warm_start`: exact
     answerers of the problem may start from its plan. `world(params)`: options of the clock's world that the rule
     implies, unless the user sets them (a rule without priorities runs in a world without priorities).
+    `asks`: the form of instance it answers natively, by default that of the problem's main instance type.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Answerer:
     world: Callable[[dict[str, Any]], dict[str, Any]] = _no_options
     paper: str = ""
     parameters: dict[str, Parameter] = dataclasses.field(default_factory=dict)
+    asks: Question | None = None
 
     @property
     def takes_hint(self) -> bool:
@@ -86,6 +88,8 @@ class Registry:
         if key in self.answerers:
             first = self.answerers[key].function.__module__
             raise ValueError(f"answerer {key} registered twice: in {first} and in {answerer.function.__module__}")
+        if answerer.asks is None and answerer.problem in self.problems:
+            answerer = dataclasses.replace(answerer, asks=self.problems[answerer.problem].instance_type.asks)
         self.answerers[key] = answerer
 
     def problem(self, name: str) -> Problem:

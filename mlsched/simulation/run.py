@@ -19,6 +19,9 @@ class Simulation:
     `world(workload, options)` makes a `clock.World` that has a `log`; `jobs`, `summary` and `series` read workload and
     log; `violations(workload, options, wake, log)` is the independent replay check; `never_start(workload)` says which
     jobs could never start, `overload(workload)` on which resources more is asked than there is.
+    Problems that are also asked over a horizon provide two adapters: `rollout(instance, rule, seed)` runs the clock on
+    a horizon instance, revealing jobs at their arrival, and returns its plan; `receding(instance, planner)` turns a
+    decision into a horizon instance for `planner(question) -> plan | None` and keeps what the plan does now.
     `sources[name](**options)` makes synthetic workloads, `from_trace(trace, nodes, **options)` turns a trace into one.
     """
 
@@ -35,6 +38,8 @@ class Simulation:
     overload: Callable[[Any], list[str]]
     sources: Mapping[str, Callable[..., Any]]
     from_trace: Callable[..., Any]
+    rollout: Callable[..., Any] | None = None
+    receding: Callable[..., Any] | None = None
 
     def options(self, given: Mapping[str, Any]) -> Any:
         """The world's options with `given` ones set; text is parsed by the field's type."""

@@ -33,7 +33,7 @@ def run(
 
     backend = importlib.import_module(BACKENDS[str(answerer.backend)])
     budget = Budget(limits, backend.WORK)
-    sense = next(o.sense for o in instance.objectives if o.name == objective)
+    sense = instance.objective(objective).sense
     question = answerer.function(instance, objectives=(objective,), **params)
     if isinstance(question, OneOf):
         return solve_one_of(

@@ -1,0 +1,86 @@
+"""An answerer for one form of question answers the other: rules are rolled out, planners look ahead again and again.
+
+The clock provides both (`Simulation.rollout`, `Simulation.receding`); here they are picked by what was asked and what
+the answerer answers natively.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mlsched import solvers
+from mlsched.core.contract import Instance, Plan, Question
+from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.formulation import Limits
+from mlsched.core.registry import Answerer
+from mlsched.simulation import simulations
+from mlsched.simulation.clock import Rule
+
+#: How an answerer of the other form is called for a question of this form.
+ADAPTERS: dict[Question, str] = {"horizon": "rollout", "decision": "receding"}
+
+
+def native(answerer: Answerer, asks: Question) -> bool:
+    """Whether the answerer answers questions of this form itself. Anyone's own function answers what it is given."""
+    return answerer.asks in (None, asks)
+
+
+def can_answer(answerer: Answerer, asks: Question) -> bool:
+    """Whether the answerer answers questions of this form, itself or through an adapter of the problem's world."""
+    return native(answerer, asks) or _adapter(answerer.problem, asks) is not None
+
+
+def adapted(answerer: Answerer, instance: Instance, objective: str, limits: Limits, params: dict[str, Any]) -> Plan:
+    """The plan of an answerer that natively answers the other form; InvalidInput when there is no adapter."""
+    adapter = _adapter(answerer.problem, instance.asks)
+    if adapter is None:
+        raise InvalidInput(
+            f"{answerer.name}: answers a {answerer.asks} of {answerer.problem}, and the instance asks for a "
+            f"{instance.asks}; there is no adapter"
+        )
+    if instance.asks == "horizon":
+        plan = adapter(instance, as_rule(answerer, params, objective, limits.seconds), limits.seed)
+    else:
+        plan = adapter(instance, lambda question: _planned(answerer, question, objective, limits, params))
+    if not isinstance(plan, Plan):
+        raise AnswererError(f"{answerer.name}: {ADAPTERS[instance.asks]} gave a {type(plan).__name__}, not a plan")
+    return plan
+
+
+def _adapter(problem: str, asks: Question) -> Callable[..., Any] | None:
+    world = simulations().get(problem)
+    found: Callable[..., Any] | None = getattr(world, ADAPTERS[asks], None)
+    return found
+
+
+def _planned(
+    answerer: Answerer, question: Instance, objective: str, limits: Limits, params: dict[str, Any]
+) -> Plan | None:
+    """The plan of a planner for one question of its own form, None when it found none in time."""
+    if answerer.backend is not None:
+        return solvers.run(answerer, question, objective, limits, None, params).plan
+    plan: Plan | None = answerer.function(question, rng=np.random.default_rng(limits.seed), **params)
+    return plan
+
+
+def as_rule(answerer: Answerer, params: dict[str, Any], objective: str, time_limit: float | None) -> Rule:
+    """An answerer of any kind as the clock calls it."""
+
+    def exact(instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+        limits = Limits(seconds=time_limit, seed=int(rng.integers(2**31)))
+        return solvers.run(answerer, instance, objective, limits, None, params).plan, memory
+
+    def planner(instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+        limits = Limits(seconds=time_limit, seed=int(rng.integers(2**31)))
+        return adapted(answerer, instance, objective, limits, params), memory
+
+    if answerer.asks == "horizon":
+        return Rule(answerer.name, planner)
+    if answerer.backend is not None:
+        return Rule(answerer.name, exact)
+    if answerer.stateful:
+        return Rule(answerer.name, lambda i, memory, rng: answerer.function(i, memory=memory, rng=rng, **params))
+    return Rule(answerer.name, lambda i, memory, rng: (answerer.function(i, rng=rng, **params), memory))
