@@ -75,14 +75,21 @@ def _range_rule(low: int, high: int) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class ArraySpec(Spec):
-    """A read-only int64 array whose dimensions are named; equal names must have equal sizes within one record."""
+    """A read-only int64 array whose dimensions are named; equal names must have equal sizes within one record.
+
+    With a `fill`, the field may be left out: it is then full of that value, its dimensions known from fields before it.
+    """
 
     shape: tuple[str, ...] = ()
     low: int = 0
     high: int = EXACT
+    fill: int | None = None
 
     def check(self, name: str, value: Any, dims: dict[str, int]) -> IntArray:
-        array = self._as_array(name, value, dims)
+        if self.fill is not None and isinstance(value, tuple) and not value:
+            array = np.full(tuple(dims.get(d, 0) for d in self.shape), self.fill, dtype=np.int64)
+        else:
+            array = self._as_array(name, value, dims)
         for axis, (dim, size) in enumerate(zip(self.shape, array.shape, strict=True)):
             if dims.setdefault(dim, size) != size:
                 where = "length" if array.ndim == 1 else f"length of dimension {axis}"
@@ -173,9 +180,10 @@ class LabelsSpec(Spec):
         return list(value)
 
 
-def array(*shape: str, low: int = 0, high: int = EXACT, doc: str = "") -> Any:
-    """Declare an int64 array field of the named dimensions, all entries within [low, high]."""
-    return dataclasses.field(metadata={"spec": ArraySpec(doc, shape, low, high)})
+def array(*shape: str, low: int = 0, high: int = EXACT, fill: int | None = None, doc: str = "") -> Any:
+    """Declare an int64 array field of the named dimensions, all entries in [low, high]; `fill` makes it optional."""
+    spec = ArraySpec(doc, shape, low, high, fill)
+    return dataclasses.field(default=dataclasses.MISSING if fill is None else (), metadata={"spec": spec})
 
 
 def integer(*, low: int = 0, high: int = EXACT, default: Any = dataclasses.MISSING, doc: str = "") -> Any:

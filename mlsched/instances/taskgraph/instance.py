@@ -1,0 +1,211 @@
+"""The task-graph question as data, and the shape of its answer.
+
+Jobs train in iterations. An iteration runs a graph of tasks (model partitions x mini-batches, parameter servers,
+reducers) on the nodes of a cluster. Decide where and when each task runs, and after how many iterations a job stops.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+
+from mlsched.core import contract
+from mlsched.core.contract import Objective
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, ints, labels, refuse_first, text
+from mlsched.instances.taskgraph import judge
+
+#: Accuracies are in parts per million.
+FULL_ACCURACY = 10**6
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Timetable(contract.Plan):
+    """Where and when every task of every iteration runs: one row a run, in any order.
+
+    `iteration` counts from 0, those finished before the plan included. A job runs as many iterations as it has rows
+    for; it stops after the last.
+    """
+
+    kind: ClassVar[str] = "taskgraph.plan"
+
+    job: IntArray = array("runs", high=UNLIMITED, doc="job of the task")
+    iteration: IntArray = array("runs", high=UNLIMITED, doc="iteration of the job, from 0")
+    task: IntArray = array("runs", high=UNLIMITED, doc="task (index over the tasks of all jobs)")
+    node: IntArray = array("runs", high=UNLIMITED, doc="node that runs it")
+    start: IntArray = array("runs", doc="when it starts, ticks")
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Instance(contract.Instance):
+    """A horizon of training jobs (MLFS Eq. 1).
+
+    Time is in ticks, whose length the instance's maker chooses. Tasks are listed job by job. Job j runs n iterations,
+    `min_iterations[j] <= n <= max_iterations[j]`, each of all its tasks once; a task's runs follow one another.
+    An edge from task u to v of the same job holds inside an iteration (`edge_lag` 0) or from an iteration to the next
+    (1): v starts no earlier than u ends, and `edge_delay` later if the two runs are on different nodes; `edge_volume`
+    counts as traffic then. A task stays on one node throughout (`movement = "none"`) or may change it between two
+    iterations ("between_iterations"); an edge of lag 1 from a task to itself gives the price of moving.
+    A run holds its demand of its node's resources from its start for `duration` ticks (a duration of 0 holds nothing).
+
+    The first iteration counts `accuracy[j, 1]`, and so on; `accuracy[j, 0]` is that of the untrained model. By
+    `accuracy_at`, a job's accuracy is that of the iterations finished by its deadline, or of all it runs ("final").
+
+    A residual problem (a cluster that is already running) has `now > 0`: `finished` iterations are done, no run starts
+    before `now` except the `fixed` ones, which have started already, in iteration `finished` of their job, and
+    must appear in the plan as they are. `home` is the node of the task's last run in a finished iteration (-1: none),
+    `last_end` when that run ended, `on_time` how many of the finished iterations ended by the deadline.
+    """
+
+    kind: ClassVar[str] = "taskgraph.instance"
+    problem: ClassVar[str] = "taskgraph"
+    asks: ClassVar[contract.Question] = "horizon"
+    plan_type: ClassVar[type[contract.Plan]] = Timetable
+    objectives: ClassVar[tuple[Objective, ...]] = (
+        Objective("total_jct", "min", "ticks", "sum over jobs of completion minus arrival"),
+        Objective("deadlines_met", "max", "jobs", "jobs that complete by their deadline"),
+        Objective("traffic", "min", "volume", "volume of edges between different nodes, over all running iterations"),
+        Objective("accuracy_met", "max", "jobs", "jobs whose accuracy reaches the required one"),
+        Objective("total_accuracy", "max", "ppm", "sum of the jobs' accuracies"),
+        Objective("makespan", "min", "ticks", "latest completion minus earliest arrival"),
+    )
+
+    resources: tuple[str, ...] = labels("resources", doc="names of the resources")
+    node_capacity: IntArray = array("nodes", "resources", high=UNLIMITED, doc="capacity of each node")
+    arrival: IntArray = array("jobs", high=UNLIMITED, doc="arrival of each job, ticks")
+    deadline: IntArray = array("jobs", high=UNLIMITED, doc="deadline of each job, ticks; UNLIMITED for none")
+    urgency: IntArray = array("jobs", high=1000, doc="urgency of each job, larger is more urgent")
+    required: IntArray = array("jobs", high=FULL_ACCURACY, doc="required accuracy, ppm")
+    min_iterations: IntArray = array("jobs", high=10**6, doc="least iterations")
+    max_iterations: IntArray = array("jobs", low=1, high=10**6, doc="most iterations")
+    accuracy: IntArray = array("jobs", "accuracies", high=FULL_ACCURACY, doc="ppm after 0, 1, ... iterations")
+    task_job: IntArray = array("tasks", high=UNLIMITED, doc="job of each task, non-decreasing")
+    duration: IntArray = array("tasks", high=UNLIMITED, doc="ticks that one run takes")
+    demand: IntArray = array("tasks", "resources", high=UNLIMITED, doc="demand while it runs")
+    eligible: IntArray = array("tasks", "nodes", high=1, doc="1: the node may run the task")
+    parameters: IntArray = array("tasks", doc="model parameters that the task holds")
+    edge_from: IntArray = array("edges", high=UNLIMITED, doc="task that sends")
+    edge_to: IntArray = array("edges", high=UNLIMITED, doc="task that receives")
+    edge_lag: IntArray = array("edges", high=1, doc="0: in the same iteration; 1: in the next")
+    edge_volume: IntArray = array("edges", doc="traffic in each iteration, if between nodes")
+    edge_delay: IntArray = array("edges", high=UNLIMITED, doc="ticks that the transfer takes, if between nodes")
+    movement: str = text(choices=("none", "between_iterations"), default="none", doc="whether tasks may change node")
+    accuracy_at: str = text(choices=("deadline", "final"), default="deadline", doc="which accuracy counts")
+    now: int = integer(high=UNLIMITED, default=0, doc="no new run starts earlier, ticks")
+    finished: IntArray = array("jobs", high=10**6, fill=0, doc="iterations finished before now")
+    on_time: IntArray = array("jobs", high=10**6, fill=0, doc="of these, those that ended by the deadline")
+    home: IntArray = array("tasks", low=-1, high=UNLIMITED, fill=-1, doc="node of the last finished run, -1: none")
+    last_end: IntArray = array("tasks", high=UNLIMITED, fill=0, doc="end of the last finished run, ticks")
+    fixed_task: IntArray = array("fixed", high=UNLIMITED, fill=0, doc="tasks started in their job's current iteration")
+    fixed_node: IntArray = array("fixed", high=UNLIMITED, fill=0, doc="where")
+    fixed_start: IntArray = array("fixed", high=UNLIMITED, fill=0, doc="when")
+
+    def check(self) -> None:
+        self._check_jobs()
+        self._check_tasks()
+        self._check_edges()
+        self._check_state()
+        self._check_sizes()
+
+    def _check_jobs(self) -> None:
+        if not len(self.node_capacity):
+            raise InvalidInput("node_capacity: has no node; must have at least one")
+        refuse_first(self.min_iterations > self.max_iterations, "min_iterations", self.min_iterations,
+                     "must not exceed max_iterations")  # fmt: skip
+        needed = int(self.max_iterations.max(initial=0)) + 1
+        if len(self.arrival) and self.accuracy.shape[1] < needed:
+            have = self.accuracy.shape[1]
+            raise InvalidInput(f"accuracy: has {have} columns: must have {needed} (0 to the most iterations)")
+        falls = np.zeros(self.accuracy.shape, dtype=bool)
+        falls[:, 1:] = np.diff(self.accuracy, axis=1) < 0
+        refuse_first(falls, "accuracy", self.accuracy, "must not be below the entry before it")
+
+    def _check_tasks(self) -> None:
+        jobs = len(self.arrival)
+        refuse_first(self.task_job >= jobs, "task_job", self.task_job, f"must be below {jobs} (the number of jobs)")
+        back = np.zeros(len(self.task_job), dtype=bool)
+        back[1:] = np.diff(self.task_job) < 0
+        refuse_first(back, "task_job", self.task_job, "must not be below the entry before it: tasks come job by job")
+        lacking = np.setdiff1d(np.arange(jobs), self.task_job)
+        if lacking.size:
+            raise InvalidInput(f"task_job: job {lacking[0]} has no task; every job must have one")
+
+    def _check_edges(self) -> None:
+        tasks = len(self.task_job)
+        for name in ("edge_from", "edge_to"):
+            ends = getattr(self, name)
+            refuse_first(ends >= tasks, name, ends, f"must be below {tasks} (the number of tasks)")
+        refuse_first(self.task_job[self.edge_from] != self.task_job[self.edge_to], "edge_to", self.edge_to,
+                     "must be a task of the same job as edge_from")  # fmt: skip
+        _refuse_cycle(tasks, self.edge_from[self.edge_lag == 0].tolist(), self.edge_to[self.edge_lag == 0].tolist())
+
+    def _check_state(self) -> None:
+        nodes, tasks = len(self.node_capacity), len(self.task_job)
+        refuse_first(self.finished > self.max_iterations, "finished", self.finished, "must not exceed max_iterations")
+        refuse_first(self.on_time > self.finished, "on_time", self.on_time, "must not exceed finished")
+        refuse_first(self.home >= nodes, "home", self.home, f"must be below {nodes} (the number of nodes)")
+        refuse_first((self.home < 0) != (self.finished[self.task_job] == 0), "home", self.home,
+                     "must be -1 exactly for the tasks of jobs without a finished iteration")  # fmt: skip
+        refuse_first(self.last_end > self.now, "last_end", self.last_end, f"must not be after now ({self.now})")
+        refuse_first(self.fixed_task >= tasks, "fixed_task", self.fixed_task, f"must be below {tasks} (the tasks)")
+        refuse_first(self.fixed_node >= nodes, "fixed_node", self.fixed_node, f"must be below {nodes} (the nodes)")
+        late = self.fixed_start > self.now
+        refuse_first(late, "fixed_start", self.fixed_start, f"must not be after now ({self.now})")
+        if len(np.unique(self.fixed_task)) != len(self.fixed_task):
+            raise InvalidInput("fixed_task: names a task twice; a task has one current run")
+        jobs = self.task_job[self.fixed_task]
+        refuse_first(self.finished[jobs] == self.max_iterations[jobs], "fixed_task", self.fixed_task,
+                     "must not be of a job whose iterations are all finished")  # fmt: skip
+        refuse_first(self.eligible[self.fixed_task, self.fixed_node] == 0, "fixed_node", self.fixed_node,
+                     "must be eligible for its task")  # fmt: skip
+        homes = self.home[self.fixed_task]
+        away = (homes >= 0) & (homes != self.fixed_node) & (self.movement == "none")
+        refuse_first(away, "fixed_node", self.fixed_node, "must be the task's home, for movement = 'none'")
+
+    def _check_sizes(self) -> None:
+        """Refuse objectives that can exceed 2^53, in Python integers since int64 products may wrap."""
+        runs = self.max_iterations[self.task_job].tolist()
+        work = sum(d * n for d, n in zip(self.duration.tolist(), runs, strict=True))
+        rounds = [int(self.max_iterations[self.task_job[u]]) for u in self.edge_from.tolist()]
+        work += sum(d * n for d, n in zip(self.edge_delay.tolist(), rounds, strict=True))
+        end = self.now + int(self.arrival.max(initial=0)) + work
+        if end * max(1, len(self.arrival)) > EXACT:
+            raise InvalidInput(f"total_jct can reach {end * len(self.arrival)}: must stay below 2^53; use longer ticks")
+        traffic = sum(v * n for v, n in zip(self.edge_volume.tolist(), rounds, strict=True))
+        if traffic > EXACT:
+            raise InvalidInput(f"traffic can reach {traffic}: must stay below 2^53; use a larger unit of volume")
+
+    def violations(self, plan: object) -> list[str]:
+        """What is wrong with `plan`, a sentence each; empty when it is feasible."""
+        return judge.violations(self, plan)
+
+    def evaluate(self, plan: Timetable) -> dict[str, int]:
+        """The six objectives of a feasible `plan`."""
+        return judge.evaluate(self, plan)
+
+    def timetable(self, iteration: list[int], task: list[int], node: list[int], start: list[int]) -> Timetable:
+        """A Timetable of these runs; the jobs follow from the tasks."""
+        return Timetable(
+            job=self.task_job[task] if task else ints([]), iteration=ints(iteration), task=ints(task),
+            node=ints(node), start=ints(start),
+        )  # fmt: skip
+
+
+def _refuse_cycle(tasks: int, tails: list[int], heads: list[int]) -> None:
+    """Raise InvalidInput when the edges inside an iteration form a cycle (Kahn's algorithm)."""
+    waiting = [0] * tasks
+    after: list[list[int]] = [[] for _ in range(tasks)]
+    for u, v in zip(tails, heads, strict=True):
+        waiting[v] += 1
+        after[u].append(v)
+    ready = [v for v in range(tasks) if not waiting[v]]
+    for u in ready:  # grows while it is read
+        for v in after[u]:
+            waiting[v] -= 1
+            if not waiting[v]:
+                ready.append(v)
+    if len(ready) < tasks:
+        stuck = next(v for v in range(tasks) if waiting[v])
+        raise InvalidInput(f"edge_to: task {stuck} waits for itself through edges of lag 0; they must form no cycle")

@@ -1,0 +1,258 @@
+"""The judge of the task-graph problem, written from the statement alone.
+
+1. A job runs the iterations from `finished` up to some n - 1, `min_iterations <= n <= max_iterations`, and in each of
+   them every task of the job exactly once.
+2. A run is on an eligible node. It starts neither before its job's arrival nor before `now`, except the `fixed` runs,
+   which are as given.
+3. A task runs all its iterations on one node, its `home` if it has one, unless `movement` allows to change.
+4. A task's runs follow one another. An edge u -> v: v's run starts no earlier than u's run in the same (lag 0) or the
+   previous iteration (lag 1) ends, and `edge_delay` later when the two are on different nodes.
+5. On every node, for every resource and at every time: demand of the runs under way <= capacity.
+
+Objectives: see `Instance.objectives`. A job that runs no (further) iteration completes when its last finished one did,
+or at its arrival. Plain loops over Python integers: shares no code with the models and rules it judges.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mlsched.core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from mlsched.instances.taskgraph.instance import Instance, Timetable
+
+#: (task, iteration) -> (node, start).
+Runs = dict[tuple[int, int], tuple[int, int]]
+
+
+def violations(instance: Instance, plan: Any) -> list[str]:
+    """Sentences that say what is wrong with `plan`; empty when it is feasible."""
+    if not isinstance(plan, instance.plan_type):
+        return [f"the answer is a {type(plan).__name__}: must be a {instance.plan_type.kind}"]
+    answer: Any = plan
+    if found := _malformed(instance, answer) or _counts(instance, answer):
+        return found
+    runs, total = _runs(answer), _iterations(instance, answer)
+    return (
+        _misplaced(instance, runs) + _changed(instance, runs) + _too_early(instance, runs)
+        + _out_of_order(instance, runs, total) + _overfull(instance, runs)
+    )  # fmt: skip
+
+
+def _runs(plan: Timetable) -> Runs:
+    keys = zip(plan.task.tolist(), plan.iteration.tolist(), strict=True)
+    return dict(zip(keys, zip(plan.node.tolist(), plan.start.tolist(), strict=True), strict=True))
+
+
+def _malformed(instance: Instance, plan: Timetable) -> list[str]:
+    tasks, nodes = len(instance.task_job), len(instance.node_capacity)
+    found = []
+    seen = set()
+    rows = zip(plan.job.tolist(), plan.iteration.tolist(), plan.task.tolist(), plan.node.tolist(), strict=True)
+    for row, (job, iteration, task, node) in enumerate(rows):
+        if task >= tasks:
+            found.append(f"row {row}: task {task} does not exist: there are {tasks}")
+        elif job != int(instance.task_job[task]):
+            found.append(f"row {row}: task {task} belongs to job {int(instance.task_job[task])}, not to job {job}")
+        elif node >= nodes:
+            found.append(f"row {row}: node {node} does not exist: there are {nodes}")
+        elif (task, iteration) in seen:
+            found.append(f"row {row}: task {task} runs iteration {iteration} a second time")
+        seen.add((task, iteration))
+    return found
+
+
+def _iterations(instance: Instance, plan: Timetable) -> list[int]:
+    """How many iterations each job runs, the finished ones included."""
+    last = [int(f) for f in instance.finished]
+    for job, iteration in zip(plan.job.tolist(), plan.iteration.tolist(), strict=True):
+        last[job] = max(last[job], iteration + 1)
+    return last
+
+
+def _counts(instance: Instance, plan: Timetable) -> list[str]:
+    """Rule 1, for a plan that is not malformed."""
+    found = []
+    have = set(zip(plan.task.tolist(), plan.iteration.tolist(), strict=True))
+    total = _iterations(instance, plan)
+    for j, n in enumerate(total):
+        if not int(instance.min_iterations[j]) <= n <= int(instance.max_iterations[j]):
+            low, high = int(instance.min_iterations[j]), int(instance.max_iterations[j])
+            found.append(f"job {j} runs {n} iterations: must be {low} to {high}")
+    for task, iteration in sorted(have):
+        if iteration < int(instance.finished[instance.task_job[task]]):
+            found.append(f"task {task} runs iteration {iteration}, which is finished already")
+    for task in range(len(instance.task_job)):
+        j = int(instance.task_job[task])
+        for i in range(int(instance.finished[j]), min(total[j], int(instance.max_iterations[j]))):
+            if (task, i) not in have:
+                found.append(f"task {task} lacks its run in iteration {i}, which job {j} runs")
+    return found
+
+
+def _misplaced(instance: Instance, runs: Runs) -> list[str]:
+    """Rule 2, places, and rule 3."""
+    found = []
+    homes = {k: int(h) for k, h in enumerate(instance.home.tolist()) if h >= 0}
+    for (task, iteration), (node, _) in sorted(runs.items()):
+        if not int(instance.eligible[task, node]):
+            found.append(f"task {task}, iteration {iteration}: node {node} is not eligible")
+        home = homes.setdefault(task, node)
+        if instance.movement == "none" and node != home:
+            found.append(f"task {task}, iteration {iteration}: runs on node {node}, must stay on node {home}")
+    return found
+
+
+def _fixed(instance: Instance) -> Runs:
+    columns = (instance.fixed_task.tolist(), instance.fixed_node.tolist(), instance.fixed_start.tolist())
+    return {(t, int(instance.finished[instance.task_job[t]])): (n, s) for t, n, s in zip(*columns, strict=True)}
+
+
+def _changed(instance: Instance, runs: Runs) -> list[str]:
+    """Rule 2, runs that have started."""
+    found = []
+    for (task, iteration), (node, start) in sorted(_fixed(instance).items()):
+        if runs.get((task, iteration)) != (node, start):
+            found.append(f"task {task}, iteration {iteration}: started at {start} on node {node}; that cannot change")
+    return found
+
+
+def _too_early(instance: Instance, runs: Runs) -> list[str]:
+    """Rule 2, times."""
+    found = []
+    fixed = _fixed(instance)
+    for (task, iteration), (_, start) in sorted(runs.items()):
+        job = int(instance.task_job[task])
+        earliest = max(int(instance.arrival[job]), instance.now)
+        if start < earliest and (task, iteration) not in fixed:
+            reason = "now is" if instance.now > int(instance.arrival[job]) else f"job {job} arrives at"
+            found.append(f"task {task}, iteration {iteration}: starts at {start}, {reason} {earliest}")
+    return found
+
+
+def _previous(instance: Instance, runs: Runs, task: int, iteration: int) -> tuple[int, int] | None:
+    """Node and end of a task's run; None when it has none."""
+    if (task, iteration) in runs:
+        node, start = runs[task, iteration]
+        return node, start + int(instance.duration[task])
+    if iteration >= 0 and iteration == int(instance.finished[instance.task_job[task]]) - 1:
+        return int(instance.home[task]), int(instance.last_end[task])
+    return None
+
+
+def _running(instance: Instance, task: int, total: list[int]) -> range:
+    """The iterations in which the plan runs a task."""
+    job = int(instance.task_job[task])
+    return range(int(instance.finished[job]), total[job])
+
+
+def _out_of_order(instance: Instance, runs: Runs, total: list[int]) -> list[str]:
+    """Rule 4. Between two fixed runs nothing is checked: what happened, happened."""
+    found = []
+    fixed = _fixed(instance)
+    for (task, iteration), (_, start) in sorted(runs.items()):
+        before = _previous(instance, runs, task, iteration - 1)
+        if before is not None and start < before[1] and (task, iteration) not in fixed:
+            found.append(f"task {task}, iteration {iteration}: starts at {start}, its run before ends at {before[1]}")
+    for e in range(len(instance.edge_from)):
+        u, v = int(instance.edge_from[e]), int(instance.edge_to[e])
+        for iteration in _running(instance, v, total):
+            source = _previous(instance, runs, u, iteration - int(instance.edge_lag[e]))
+            node, start = runs[v, iteration]
+            if source is None or (v, iteration) in fixed:
+                continue
+            away = source[0] != node
+            ready = source[1] + (int(instance.edge_delay[e]) if away else 0)
+            if start < ready:
+                how = "from another node " if away else ""
+                found.append(
+                    f"task {v}, iteration {iteration}: starts at {start}, what task {u} sends {how}arrives at {ready}"
+                )
+    return found
+
+
+def _overfull(instance: Instance, runs: Runs) -> list[str]:
+    """Rule 5: use of each node after every start."""
+    found = []
+    for node in range(len(instance.node_capacity)):
+        here = [
+            (start, start + int(instance.duration[task]), task)
+            for (task, _), (place, start) in runs.items()
+            if place == node and int(instance.duration[task]) > 0
+        ]
+        for r, resource in enumerate(instance.resources):
+            capacity = int(instance.node_capacity[node, r])
+            changes = sorted(
+                [(end, -int(instance.demand[task, r])) for _, end, task in here]
+                + [(start, int(instance.demand[task, r])) for start, _, task in here]
+            )
+            use = 0
+            for time, change in changes:  # at equal times, releases (negative) sort first
+                use += change
+                if use > capacity:
+                    found.append(f"node {node} at {time}: {use} {resource} in use, its capacity is {capacity}")
+                    break
+    return found
+
+
+def evaluate(instance: Instance, plan: Timetable) -> dict[str, int]:
+    """Objective name -> value. `plan` must be well-formed; whether it is feasible is `violations`' to say."""
+    if malformed := _malformed(instance, plan) or _counts(instance, plan):
+        raise InvalidInput(f"the plan cannot be evaluated: {malformed[0]}")
+    runs = _runs(plan)
+    total = _iterations(instance, plan)
+    values = {"total_jct": 0, "deadlines_met": 0, "traffic": _traffic(instance, runs, total), "accuracy_met": 0,
+              "total_accuracy": 0, "makespan": 0}  # fmt: skip
+    completions = []
+    for j, n in enumerate(total):
+        ends = _iteration_ends(instance, runs, j, n)
+        arrival, deadline = int(instance.arrival[j]), int(instance.deadline[j])
+        completion = max(ends) if ends else _last_completion(instance, j)
+        completions.append(completion)
+        counted = n
+        if instance.accuracy_at == "deadline":
+            counted = int(instance.on_time[j])
+            # Iterations finish in order of their number, or at once: the first late one ends the count.
+            if counted == int(instance.finished[j]):
+                for end in ends:
+                    if end > deadline:
+                        break
+                    counted += 1
+        accuracy = int(instance.accuracy[j, counted])
+        values["total_jct"] += completion - arrival
+        values["deadlines_met"] += completion <= deadline
+        values["accuracy_met"] += accuracy >= int(instance.required[j])
+        values["total_accuracy"] += accuracy
+    if completions:
+        values["makespan"] = max(completions) - min(int(a) for a in instance.arrival)
+    return values
+
+
+def _iteration_ends(instance: Instance, runs: Runs, job: int, iterations: int) -> list[int]:
+    """When each iteration that the plan runs is finished: with the last of its and all earlier iterations' runs."""
+    tasks = [k for k in range(len(instance.task_job)) if int(instance.task_job[k]) == job]
+    ends = []
+    latest = 0
+    for i in range(int(instance.finished[job]), iterations):
+        latest = max([latest] + [runs[k, i][1] + int(instance.duration[k]) for k in tasks])
+        ends.append(latest)
+    return ends
+
+
+def _last_completion(instance: Instance, job: int) -> int:
+    """When a job completed that runs nothing more: with its last finished iteration, else at its arrival."""
+    if not int(instance.finished[job]):
+        return int(instance.arrival[job])
+    return max(int(instance.last_end[k]) for k in range(len(instance.task_job)) if int(instance.task_job[k]) == job)
+
+
+def _traffic(instance: Instance, runs: Runs, total: list[int]) -> int:
+    volume = 0
+    for e in range(len(instance.edge_from)):
+        u, v = int(instance.edge_from[e]), int(instance.edge_to[e])
+        for iteration in _running(instance, v, total):
+            source = _previous(instance, runs, u, iteration - int(instance.edge_lag[e]))
+            if source is not None and source[0] != runs[v, iteration][0]:
+                volume += int(instance.edge_volume[e])
+    return volume
