@@ -7,8 +7,8 @@ from typing import Any
 
 from mlsched.core.formulation import Formulation, Term
 from mlsched.core.registry import answerer
-from mlsched.formulations.workers._columns import columns
-from mlsched.formulations.workers._relaxation import cut
+from mlsched.formulations.workers.columns import columns
+from mlsched.formulations.workers.relaxation import cut
 from mlsched.instances.workers import Instance, Plan
 
 

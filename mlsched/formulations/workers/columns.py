@@ -61,21 +61,26 @@ class Columns:
         return np.array(found, dtype=np.int64)
 
 
-def columns(instance: Instance) -> Columns:
-    """The columns of `instance` that matter."""
-    jobs, most_workers, most_ps = instance.cost.shape
+def columns(instance: Instance, cost: IntArray | None = None, waiting: IntArray | None = None) -> Columns:
+    """The columns of `instance` that matter.
+
+    cost, waiting: other integers to be minimised than the instance's own, of the same shapes; `NEVER` likewise.
+    """
+    costs = instance.cost if cost is None else cost
+    waits = instance.waiting if waiting is None else waiting
+    jobs, most_workers, most_ps = costs.shape
     of_workers = np.multiply.outer(np.arange(1, most_workers + 1, dtype=np.int64), instance.worker_demand)
     of_ps = np.multiply.outer(np.arange(1, most_ps + 1, dtype=np.int64), instance.ps_demand)
     use: IntArray = of_workers.swapaxes(0, 1)[:, :, None, :] + of_ps.swapaxes(0, 1)[:, None, :, :]
-    open_ = (use <= instance.capacity).all(axis=3) & (instance.cost < instance.waiting[:, None, None])
-    cost = np.where(open_, instance.cost, NEVER)
+    open_ = (use <= instance.capacity).all(axis=3) & (costs < waits[:, None, None])
+    offered = np.where(open_, costs, NEVER)
     # Fewer workers and PSs at no higher cost: most of the dominated columns, found for all jobs at once.
     least = np.full((jobs, most_workers + 1, most_ps + 1), NEVER)
-    least[:, 1:, 1:] = np.minimum.accumulate(np.minimum.accumulate(cost, axis=1), axis=2)
-    rows = np.argwhere(open_ & (cost < least[:, :-1, 1:]) & (cost < least[:, 1:, :-1]))
+    least[:, 1:, 1:] = np.minimum.accumulate(np.minimum.accumulate(offered, axis=1), axis=2)
+    rows = np.argwhere(open_ & (offered < least[:, :-1, 1:]) & (offered < least[:, 1:, :-1]))
     at = tuple(rows.T)
     job, chosen = rows[:, 0], np.zeros(len(rows), dtype=bool)
-    value, amounts = cost[at], use[at]
+    value, amounts = offered[at], use[at]
     ends = np.searchsorted(job, np.arange(jobs + 1))
     for j in range(jobs):
         mine = np.arange(ends[j], ends[j + 1])
@@ -92,7 +97,7 @@ def columns(instance: Instance) -> Columns:
     short = can_run_short(all_jobs, all_use, instance.capacity, jobs)
     return Columns(
         jobs=jobs, job=all_jobs, workers=joined(zeros, rows[:, 1] + 1), ps=joined(zeros, rows[:, 2] + 1),
-        cost=joined(instance.waiting, value), use=np.ascontiguousarray(all_use[:, short]),
+        cost=joined(waits, value), use=np.ascontiguousarray(all_use[:, short]),
         capacity=instance.capacity[short],
     )  # fmt: skip
 

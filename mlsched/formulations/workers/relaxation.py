@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.formulations.workers._columns import Columns, total
+from mlsched.formulations.workers.columns import Columns, total
 
 #: Prices are in 1/SCALE ms, less where that could overflow.
 SCALE = 1024
