@@ -101,8 +101,11 @@ def _draw_speed(rng: np.random.Generator, speed: str, gaps: float, workers: int,
     if speed == "synchronous":
         return model
     noise = rng.uniform(1 - NOISE, 1 + NOISE, (workers, ps))
-    open_ = rng.uniform(size=(workers, ps)) >= gaps
-    return Table(tuple(
-        tuple(round(float(model.seconds(w + 1, p + 1)) * float(noise[w, p]), 3) if open_[w, p] else None for p in range(ps))
-        for w in range(workers)
-    ))  # fmt: skip
+    measured = rng.uniform(size=(workers, ps)) >= gaps
+
+    def time(w: int, p: int) -> float | None:
+        if not measured[w, p]:
+            return None
+        return round(float(model.seconds(w + 1, p + 1)) * float(noise[w, p]), 3)
+
+    return Table(tuple(tuple(time(w, p) for p in range(ps)) for w in range(workers)))
