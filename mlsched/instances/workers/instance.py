@@ -117,7 +117,21 @@ def waiting_terms(cost: IntArray, delay: int = DELAY) -> IntArray:
     pair (that is large enough) from a job with two or more of each loses less than that, unless the job would then be
     slower than with a single pair.
     """
+    slowest = _slowest(cost)
+    return np.asarray(slowest + slowest.max(initial=0) + delay, dtype=np.int64)
+
+
+def pair_terms(cost: IntArray, delay: int = DELAY) -> IntArray:
+    """Another reading of `waiting`: slowest[j] + delay, in ms.
+
+    What a job loses that waits for the next decision and then crawls with a single pair. It leaves it open whether a
+    few jobs should be sped up while others wait: sharing among all is not always best for the sum.
+    """
+    return np.asarray(_slowest(cost) + delay, dtype=np.int64)
+
+
+def _slowest(cost: IntArray) -> IntArray:
+    """Cost with one worker and one PS; the largest where that is not allowed, 0 where nothing is."""
     allowed = np.where(cost == NEVER, 0, cost)
     pair = allowed[:, 0, 0]
-    slowest = np.where(pair > 0, pair, allowed.max(axis=(1, 2), initial=0))
-    return np.asarray(slowest + slowest.max(initial=0) + delay, dtype=np.int64)
+    return np.where(pair > 0, pair, allowed.max(axis=(1, 2), initial=0))
