@@ -10,6 +10,9 @@ import numpy as np
 from mlsched.formulations.workers._event_lp import ARRIVE, FINISH, Event, EventLP, Solved
 from mlsched.formulations.workers._fluid import Fluid, FloatArray
 
+#: How much the first orders favour jobs that have little left: from equal shares towards SRPT.
+GREED = (0.0, 1.0, 3.0)
+
 
 @dataclasses.dataclass(frozen=True)
 class Incumbent:
@@ -27,14 +30,32 @@ class Incumbent:
         return {job: float(t) for (kind, job), t in zip(self.order, self.time, strict=True) if kind == FINISH}
 
 
-def shared_order(fluid: Fluid) -> list[Event]:
-    """The order of events when all jobs present always get equal shares of the cluster."""
+def first_incumbent(lp: EventLP, out_of_time: Callable[[], bool]) -> Incumbent:
+    """The best of the orders that sharing by different rules leads to, after local search from each."""
+    best, tried = None, set()
+    for greed in GREED:
+        order = tuple(shared_order(lp.fluid, greed))
+        if order in tried or (best is not None and out_of_time()):
+            continue
+        tried.add(order)
+        start = solve_order(lp, order)
+        assert start is not None, "an order that a schedule led to is possible"
+        found = descend(lp, start, out_of_time)
+        if best is None or found.value < best.value * (1 - 1e-9):
+            best = found
+    assert best is not None
+    return best
+
+
+def shared_order(fluid: Fluid, greed: float = 0.0) -> list[Event]:
+    """The order of events when jobs get shares of the cluster in proportion to (time left when alone) ** -greed."""
     left, events, present = fluid.work.copy(), [], [0]
     events.append((ARRIVE, 0))
     now, coming = 0.0, 1
     while present or coming < fluid.jobs:
-        share = 1 / max(1, len(present))
-        speed = {j: _speed(fluid, j, share) for j in present}
+        weight = {j: max(float(left[j]), 1e-6) ** -greed for j in present}
+        whole = sum(weight.values())
+        speed = {j: _speed(fluid, j, weight[j] / whole) for j in present}
         ends = {j: now + left[j] / speed[j] for j in present}
         first = min(present, key=lambda j: ends[j], default=None)
         arrives = fluid.arrival[coming] if coming < fluid.jobs else np.inf

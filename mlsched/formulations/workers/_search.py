@@ -13,6 +13,7 @@ import dataclasses
 from collections.abc import Callable
 
 from mlsched.formulations.workers._event_lp import ARRIVE, FINISH, Event, EventLP
+from mlsched.formulations.workers._fluid import Fluid
 from mlsched.formulations.workers._orders import Incumbent, read
 from mlsched.formulations.workers._prices import Pricing
 from mlsched.formulations.workers._tails import Tail
@@ -21,8 +22,23 @@ from mlsched.formulations.workers._tails import Tail
 CUT = 1e-7
 
 
-class OutOfLimits(Exception):  # noqa: N818
+def _first(fluid: Fluid, i: int, j: int) -> bool:
+    """Whether job i may be taken to finish no later than j (module docstring); ties by number."""
+    same = fluid.kind[i] == fluid.kind[j] and fluid.arrival[i] <= fluid.arrival[j] and fluid.work[i] <= fluid.work[j]
+    equal = fluid.arrival[i] == fluid.arrival[j] and fluid.work[i] == fluid.work[j]
+    return bool(same and (not equal or i < j))
+
+
+class OutOfLimits(Exception):
     """A limit struck."""
+
+
+class BetterFound(Exception):
+    """A schedule that beats the incumbent: prices and windows should be made anew for it."""
+
+    def __init__(self, incumbent: Incumbent) -> None:
+        super().__init__("better schedule")
+        self.incumbent = incumbent
 
 
 @dataclasses.dataclass
@@ -30,20 +46,28 @@ class Search:
     """The state of a search. lowest: the least bound of all that was cut or left open; nodes: LPs of prefixes."""
 
     lp: EventLP
-    pricing: Pricing | None
+    pricing: Pricing
     best: Incumbent
     stop: Callable[[int], bool]
     lowest: float = float("inf")
     nodes: int = 0
     _tails: dict[tuple[int, int], Tail | None] = dataclasses.field(default_factory=dict)
     _later: dict[int, float] = dataclasses.field(default_factory=dict)
+    _before: list[set[int]] = dataclasses.field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        fluid = self.lp.fluid
+        self._before = [{i for i in range(fluid.jobs) if i != j and _first(fluid, i, j)} for j in range(fluid.jobs)]
 
     @property
     def _limit(self) -> float:
         return self.best.value * (1 - CUT)
 
     def run(self) -> None:
-        """Search everything; OutOfLimits when a limit struck, with `lowest` still a valid bound."""
+        """Search everything. OutOfLimits: a limit struck, `lowest` is a valid bound. BetterFound: start again from it.
+
+        After either the LP is not usable any more.
+        """
         self.lp.push((ARRIVE, 0))
         self._descend(((ARRIVE, 0),), 0.0)
 
@@ -79,12 +103,13 @@ class Search:
     def _events(self) -> list[Event]:
         """What may come next."""
         lp, fluid = self.lp, self.lp.fluid
-        windows = self.pricing.windows if self.pricing else [(0.0, float("inf"))] * fluid.jobs
+        windows = self.pricing.windows
         coming = float(fluid.arrival[lp.arrived]) if lp.arrived < fluid.jobs else float("inf")
         able = [
             (FINISH, j)
             for j in lp.present
-            if windows[j][0] <= coming and fluid.arrival[j] + fluid.work[j] <= coming * (1 + 1e-9)
+            if not any(i in self._before[j] for i in lp.present)
+            and windows[j][0] <= coming and fluid.arrival[j] + fluid.work[j] <= coming * (1 + 1e-9)
         ]
         if lp.arrived < fluid.jobs and all(windows[j][1] >= coming for j in lp.present):
             able.append((ARRIVE, lp.arrived))
@@ -99,8 +124,8 @@ class Search:
         solved = lp.solve()
         complete = not lp.present and lp.arrived == lp.fluid.jobs
         if complete and solved is not None:
-            if solved.value < self.best.value:
-                self.best = read(lp, order, solved)
+            if solved.value < self._limit:
+                raise BetterFound(read(lp, order, solved))
             self.lowest = min(self.lowest, solved.bound)
         lp.pop()
         return float("inf") if complete or solved is None else solved.bound
@@ -113,15 +138,12 @@ class Search:
         begin = lp.arrived if finished else lp.arrived - 1
         if begin >= fluid.jobs or (not lp.present and lp.arrived == fluid.jobs):
             lp.set_tails({}, 0.0)
-        elif self.pricing is None:
-            raise NotImplementedError
         else:
             found = {j: self._tail(j, begin) for j in lp.present}
             tails = {j: t for j, t in found.items() if t is not None}
             lp.set_tails(tails, self._rest(begin + (not finished), begin))
 
     def _tail(self, job: int, begin: int) -> Tail | None:
-        assert self.pricing is not None
         if (job, begin) not in self._tails:
             start = self.pricing.prices.cell(float(self.lp.fluid.arrival[begin]))
             self._tails[job, begin] = self.pricing.tail(job, start)
@@ -129,7 +151,6 @@ class Search:
 
     def _rest(self, job: int, begin: int) -> float:
         """Bound of `job` and all later ones, less what is paid for capacity since the arrival of `begin`."""
-        assert self.pricing is not None
         key = 2 * begin + (job - begin)
         if key not in self._later:
             pricing = self.pricing
