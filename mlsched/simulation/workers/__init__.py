@@ -6,6 +6,7 @@
 from mlsched.simulation.run import Simulation
 from mlsched.simulation.workers import outcome, replay
 from mlsched.simulation.workers.options import Options
+from mlsched.simulation.workers.rollout import rollout
 from mlsched.simulation.workers.sources import SOURCES, from_trace
 from mlsched.simulation.workers.workload import MS, Workload, never_start, overload
 from mlsched.simulation.workers.world import WorkersWorld
@@ -24,6 +25,7 @@ SIMULATION = Simulation(
     overload=overload,
     sources=SOURCES,
     from_trace=from_trace,
+    rollout=rollout,
     unit=MS,
 )
 
