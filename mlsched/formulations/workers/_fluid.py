@@ -93,9 +93,11 @@ def scaled_kinds(
             found[key] = len(kinds)
             kinds.append(_kind(time[j], worker_demand[j], ps_demand[j], capacity))
         index.append(found[key])
-    most = np.array([kinds[k].use.max(axis=0) for k in index])
+    most = np.array([kinds[k].use.max(axis=0, initial=0.0) for k in index])
     short = np.flatnonzero(most.sum(axis=0) > 1)
-    cut = tuple(dataclasses.replace(k, use=np.ascontiguousarray(k.use[:, short])) for k in kinds)
+    # Where none can, one that nobody uses keeps the arrays in shape.
+    uses = [k.use[:, short] if len(short) else np.zeros((len(k.use), 1)) for k in kinds]
+    cut = tuple(dataclasses.replace(k, use=np.ascontiguousarray(u)) for k, u in zip(kinds, uses, strict=True))
     return cut, index
 
 
