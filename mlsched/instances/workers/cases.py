@@ -30,7 +30,7 @@ def cases(instance: Instance, plan: Plan) -> dict[str, bool]:
 
 
 def relaxations(instance: Instance) -> dict[str, Instance]:
-    """Resource -> the instance with any amount of it. The resource binds where the optimum gets better without limit."""
+    """Resource -> the instance with any amount of it. The resource binds where that makes the optimum better."""
     found = {}
     for r, resource in enumerate(instance.resources):
         capacity = instance.capacity.copy()

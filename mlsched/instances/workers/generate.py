@@ -23,15 +23,15 @@ def generate(
     rng: np.random.Generator,
     *,
     jobs: int = 3,
-    scale: float = 1.0,
+    scale: float = 0.6,
     cpu_factor: float = 1.0,
     memory_factor: float = 1.0,
     speed: str = "paper",
     kinds: int = 3,
     gaps: float = 0.0,
     running: float = 0.5,
-    most_workers: int = 16,
-    most_ps: int = 20,
+    most_workers: int = 4,
+    most_ps: int = 5,
     waiting: str = "slowest",
     delay: float = 600.0,
 ) -> Instance:
@@ -101,8 +101,11 @@ def _draw_speed(rng: np.random.Generator, speed: str, gaps: float, workers: int,
     if speed == "synchronous":
         return model
     noise = rng.uniform(1 - NOISE, 1 + NOISE, (workers, ps))
-    open_ = rng.uniform(size=(workers, ps)) >= gaps
-    return Table(tuple(
-        tuple(round(float(model.seconds(w + 1, p + 1)) * float(noise[w, p]), 3) if open_[w, p] else None for p in range(ps))
-        for w in range(workers)
-    ))  # fmt: skip
+    measured = rng.uniform(size=(workers, ps)) >= gaps
+
+    def time(w: int, p: int) -> float | None:
+        if not measured[w, p]:
+            return None
+        return round(float(model.seconds(w + 1, p + 1)) * float(noise[w, p]), 3)
+
+    return Table(tuple(tuple(time(w, p) for p in range(ps)) for w in range(workers)))

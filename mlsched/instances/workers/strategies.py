@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def instances(
     *, jobs: int = 4, workers: int = 3, ps: int = 3, resources: int = 3, amount: int = 10
 ) -> SearchStrategy[Instance]:
-    """Instances within so many jobs, columns, resources and units of each (defaults: brute force takes milliseconds)."""
+    """Instances within so many jobs, columns, resources and units of each (brute force takes milliseconds)."""
     from hypothesis import strategies as st
 
     @st.composite
