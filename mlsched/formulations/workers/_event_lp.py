@@ -58,8 +58,7 @@ class _Mark:
     stages: int
     event: Event
     basis: Any
-    opened: bool
-    closed: bool
+    reopens: bool
     gap_row: int | None
 
 
@@ -88,6 +87,8 @@ class EventLP:
         self.present: list[int] = []
         self.arrived = 0
         self.stages: list[Stage] = []
+        #: Of every event pushed, the stage that it ends; None: nothing lies before it.
+        self.closed: list[Stage | None] = []
         self.marks: list[_Mark] = []
         self.work_row: dict[int, int] = {}
         self.residual: dict[int, int] = {}
@@ -97,7 +98,7 @@ class EventLP:
         self.limits: dict[int, FloatArray] = {}
         self.offset = 0.0
         self.longest = float(fluid.work.sum() + fluid.arrival[-1]) if fluid.jobs else 0.0
-        self.solves = 0
+        self.solves = self.orders = 0
         self.iterations = 0
 
     # ---- the order ----
@@ -107,14 +108,18 @@ class EventLP:
         kind, job = event
         mark = _Mark(
             self.columns, self.rows, len(self.stages), event, self.highs.getBasis() if self.solves else None,
-            False, False, self.gap_row,
+            False, self.gap_row,
         )  # fmt: skip
         self.marks.append(mark)
         if self.stages and self.stages[-1].open:
             self._set_open(self.stages[-1], False)
-            mark.closed = True
-        elif self.arrived:
+            mark.reopens = True
+            self.closed.append(self.stages[-1])
+        elif self.arrived and not (kind == ARRIVE and self._gap() == 0):
             self._add_stage()
+            self.closed.append(self.stages[-1])
+        else:
+            self.closed.append(None)
         if kind == ARRIVE:
             self.gap_row = None
             self.present.append(job)
@@ -126,11 +131,11 @@ class EventLP:
             if self.arrived < self.fluid.jobs or self.present:
                 self._add_stage()
                 self._set_open(self.stages[-1], True)
-                mark.opened = True
 
     def pop(self) -> None:
         """Take the last event back."""
         mark = self.marks.pop()
+        self.closed.pop()
         kind, job = mark.event
         if kind == ARRIVE:
             self.present.remove(job)
@@ -149,10 +154,14 @@ class EventLP:
             self.highs.deleteRows(self.rows - mark.rows, np.arange(mark.rows, self.rows, dtype=np.int32))
         self.columns, self.rows, self.gap_row = mark.columns, mark.rows, mark.gap_row
         self.gaps = [g for g in self.gaps if g[0] < self.rows]
-        if mark.closed:
+        if mark.reopens:
             self._set_open(self.stages[-1], True)
         if mark.basis is not None:
             self.highs.setBasis(mark.basis)
+
+    def _gap(self) -> float:
+        """Time between the latest arrival and the next."""
+        return float(self.fluid.arrival[self.arrived] - self.fluid.arrival[self.arrived - 1])
 
     def _add_stage(self) -> None:
         """A stage in which the present jobs work, in the gap after the latest arrival."""
@@ -162,7 +171,7 @@ class EventLP:
         last = self.arrived >= fluid.jobs
         if self.gap_row is None and not last:
             self.gap_row = self.rows
-            gap = float(fluid.arrival[self.arrived] - fluid.arrival[self.arrived - 1])
+            gap = self._gap()
             self.gaps.append((self.rows, gap))
             lower.append(gap)
             upper.append(gap)
@@ -249,6 +258,7 @@ class EventLP:
 
     def solve(self) -> Solved | None:
         """The optimum, None when the order is impossible (a finish before its work can be done)."""
+        self.orders += 1
         for fresh in (False, True):
             if fresh:
                 self.highs.clearSolver()

@@ -80,34 +80,47 @@ def fluid(horizon: Horizon) -> Fluid:
 
 
 def scaled_kinds(
-    time: IntArray, worker_demand: IntArray, ps_demand: IntArray, capacity: IntArray
-) -> tuple[tuple[Kind, ...], list[int]]:
-    """The kinds of jobs and each job's, from tables whose entries are NEVER where a configuration is not allowed."""
-    found: dict[bytes, int] = {}
+    time: IntArray, worker_demand: IntArray, ps_demand: IntArray, capacity: IntArray, *, alike: float = 0.0,
+    thin: bool = True,
+) -> tuple[tuple[Kind, ...], list[int]]:  # fmt: skip
+    """The kinds of jobs and each job's, from tables whose entries are NEVER where a configuration is not allowed.
+
+    alike: shares of the fastest speed up to which tables count as equal; 0: only equal tables are of one kind. thin:
+    drop covered configurations too, not only those that another single one covers.
+    """
+    speeds = np.where(time < NEVER, time.min(axis=(1, 2), keepdims=True) / time, 0.0)
     kinds: list[Kind] = []
+    members: list[int] = []
     index = []
     for j in range(len(time)):
-        # Jobs of one model differ by a factor in a decision's cost table; only shares of the fastest speed matter.
-        key = time[j].tobytes() + worker_demand[j].tobytes() + ps_demand[j].tobytes()
-        if key not in found:
-            found[key] = len(kinds)
-            kinds.append(_kind(time[j], worker_demand[j], ps_demand[j], capacity))
-        index.append(found[key])
-    most = np.array([kinds[k].use.max(axis=0) for k in index])
+        for k, i in enumerate(members):
+            same = (worker_demand[i] == worker_demand[j]).all() and (ps_demand[i] == ps_demand[j]).all()
+            near = np.abs(speeds[i] - speeds[j]).max() <= alike if alike else bool((time[i] == time[j]).all())
+            if same and near:
+                index.append(k)
+                break
+        else:
+            index.append(len(kinds))
+            members.append(j)
+            kinds.append(_kind(time[j], worker_demand[j], ps_demand[j], capacity, thin))
+    most = np.array([kinds[k].use.max(axis=0, initial=0.0) for k in index])
     short = np.flatnonzero(most.sum(axis=0) > 1)
-    cut = tuple(dataclasses.replace(k, use=np.ascontiguousarray(k.use[:, short])) for k in kinds)
+    # Where none can, one that nobody uses keeps the arrays in shape.
+    uses = [k.use[:, short] if len(short) else np.zeros((len(k.use), 1)) for k in kinds]
+    cut = tuple(dataclasses.replace(k, use=np.ascontiguousarray(u)) for k, u in zip(kinds, uses, strict=True))
     return cut, index
 
 
-def _kind(time: IntArray, worker: IntArray, ps: IntArray, capacity: IntArray) -> Kind:
+def _kind(time: IntArray, worker: IntArray, ps: IntArray, capacity: IntArray, thin: bool) -> Kind:
     speed = np.where(time < NEVER, time.min() / time, 0.0)
     best = np.zeros((speed.shape[0] + 1, speed.shape[1] + 1))
     best[1:, 1:] = np.maximum.accumulate(np.maximum.accumulate(speed, axis=0), axis=1)
     better = (speed > best[:-1, 1:]) & (speed > best[1:, :-1])
     w, p = (rows + 1 for rows in np.nonzero(better))
     fast = speed[better]
-    keep = _uncovered(w, p, fast)
-    w, p, fast = w[keep], p[keep], fast[keep]
+    if thin:
+        keep = _uncovered(w, p, fast)
+        w, p, fast = w[keep], p[keep], fast[keep]
     demand = w[:, None] * worker + p[:, None] * ps
     # A resource of which there is none is not demanded by anything that is allowed.
     use = demand / np.maximum(capacity, 1)

@@ -16,12 +16,17 @@ GREED = (0.0, 1.0, 3.0)
 
 @dataclasses.dataclass(frozen=True)
 class Incumbent:
-    """The best schedule so far: its order, flow time, and what the LP says. time: of each event."""
+    """A schedule: its order, flow time, and what the LP says.
+
+    time: of each event. price: of each resource in the stage before it. work: what a unit of each job's work costs.
+    entries: (event that ends the stage, job, configuration, time in it).
+    """
 
     order: tuple[Event, ...]
     value: float
     time: FloatArray
     price: FloatArray
+    work: FloatArray
     entries: list[tuple[int, int, int, float]]
 
     @property
@@ -97,17 +102,16 @@ def solve_order(lp: EventLP, order: list[Event] | tuple[Event, ...]) -> Incumben
 def read(lp: EventLP, order: tuple[Event, ...], solved: Solved) -> Incumbent:
     """The schedule of the LP's optimum, whose order is complete."""
     x, resources = np.maximum(solved.columns, 0.0), lp.fluid.resources
-    lengths = [float(x[s.length]) for s in lp.stages]
-    # The first event is the first arrival, which has no stage.
-    time = np.concatenate([[0.0], np.cumsum(lengths)])
-    price = np.array([-solved.rows[s.rows : s.rows + resources] for s in lp.stages]).reshape(-1, resources)
-    entries = [
-        (k, job, c, float(x[column]))
-        for k, stage in enumerate(lp.stages)
-        for column, job, c in stage.entries
-        if x[column] > 0
-    ]
-    return Incumbent(order, solved.value, time, np.maximum(price, 0.0), entries)
+    lengths, price = np.zeros(len(order)), np.zeros((len(order), resources))
+    entries = []
+    for k, stage in enumerate(lp.closed):
+        if stage is not None:
+            lengths[k] = x[stage.length]
+            price[k] = -solved.rows[stage.rows : stage.rows + resources]
+            entries += [(k, job, c, float(x[column])) for column, job, c in stage.entries if x[column] > 0]
+    time = np.cumsum(lengths)
+    work = np.array([solved.rows[lp.work_row[j]] for j in range(lp.fluid.jobs)])
+    return Incumbent(order, solved.value, time, np.maximum(price, 0.0), work, entries)
 
 
 def descend(lp: EventLP, start: Incumbent, out_of_time: Callable[[], bool]) -> Incumbent:

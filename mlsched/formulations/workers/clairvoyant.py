@@ -30,7 +30,7 @@ from mlsched.core.registry import answerer
 from mlsched.formulations.workers import _price_lp
 from mlsched.formulations.workers._event_lp import ARRIVE, FINISH, EventLP
 from mlsched.formulations.workers._fluid import Fluid, fluid
-from mlsched.formulations.workers._orders import Incumbent, first_incumbent, descend
+from mlsched.formulations.workers._orders import Incumbent, descend, first_incumbent
 from mlsched.formulations.workers._prices import Bound, Prices, Pricing
 from mlsched.formulations.workers._search import BetterFound, OutOfLimits, Search
 from mlsched.instances.workers.horizon import NS, Horizon, Stages
@@ -102,7 +102,7 @@ def priced(data: Fluid, best: Incumbent, seconds_left: Callable[[], float | None
     """The best prices at hand and the bound they prove, with windows for schedules better than `best`."""
     times = _price_lp.grid(best.time, data.arrival, CELL)
     # First the capacity duals of the incumbent's own LP.
-    stage = np.clip(np.searchsorted(best.time, times[1:] - 1e-9) - 1, 0, len(best.price) - 1)
+    stage = np.clip(np.searchsorted(best.time, times[1:] - 1e-9), 0, len(best.price) - 1)
     price = best.price[stage]
     price[times[1:] > best.time[-1] + 1e-6] = 0.0
     prices = Prices(times, price)
@@ -136,7 +136,7 @@ def _stages(instance: Horizon, data: Fluid, best: Incumbent) -> tuple[Stages, fl
     rows: list[tuple[int, int, int, int, int]] = []
     by_stage: dict[int, list[tuple[int, int, float]]] = {}
     for k, job, c, spent in best.entries:
-        by_stage.setdefault(k + 1, []).append((job, c, spent))
+        by_stage.setdefault(k, []).append((job, c, spent))
     for k, entries in by_stage.items():
         whole = ends[k] - ends[k - 1]
         if whole > 0 and length[k] > 0:

@@ -20,7 +20,7 @@ def test_presets_generate_what_they_say(preset):
     inst = api.generate("workers", preset)
     sizes = PRESETS[preset].sizes
     assert len(inst.waiting) == sizes["jobs"]
-    assert inst.capacity[0] == round(10 * sizes.get("scale", 1.0))
+    assert inst.capacity[0] == round(10 * sizes["scale"])
     plan = api.solve(inst, "cp-sat").plan
     assert (plan.workers == 0).any() == (preset == "crowded")
 
