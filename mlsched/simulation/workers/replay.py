@@ -6,8 +6,8 @@
 4. What is left at the end of a stretch follows from its length, its workers and PSs and the reading of the floor; a
    stretch that reaches the last iteration ends in that very millisecond.
 5. Only the first `window` jobs, in arrival order, that are there hold anything.
-6. Stretches start at wakes, and end at wakes or with their job. Unless floor = "changed", they also end at the next wake: no completion, no arrival that
-   wakes, and no tick lies within one.
+6. Stretches start at wakes, and end at wakes or with their job. Unless floor = "changed", they also end at the next
+   wake: no completion, no arrival that wakes, and no tick lies within one.
 
 Shares no code with the world; plain Python integers.
 """

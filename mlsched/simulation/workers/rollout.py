@@ -67,6 +67,16 @@ def workload_of(horizon: Horizon) -> Workload:
     )  # fmt: skip
 
 
+def horizon_of(workload: Workload) -> Horizon:
+    """The jobs of a workload, asked about over the horizon: the inverse of `workload_of`."""
+    kind = workload.model
+    return Horizon(
+        resources=workload.resources, models=workload.models, capacity=workload.capacity,
+        worker_demand=workload.worker_demand[kind], ps_demand=workload.ps_demand[kind], time=workload.iteration[kind],
+        remaining=workload.iterations, model=kind, arrival=workload.submit,
+    )  # fmt: skip
+
+
 def _tables(horizon: Horizon) -> tuple[Any, Any, Any]:
     return horizon.worker_demand, horizon.ps_demand, horizon.time
 

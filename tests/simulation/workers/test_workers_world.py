@@ -84,7 +84,12 @@ def test_an_arrival_ends_the_phase_and_costs_the_iteration_that_was_started():
 
 def test_without_the_floor_it_is_not_lost():
     load = workload([(0, 4), (7, 1)])
-    assert rows(load, floor="never") == [(0, 0, 7, 4, 1667), (0, 7, 13, 2, 667), (1, 7, 13, 2, 0), (0, 13, 15.001, 4, 0)]
+    assert rows(load, floor="never") == [
+        (0, 0, 7, 4, 1667),
+        (0, 7, 13, 2, 667),
+        (1, 7, 13, 2, 0),
+        (0, 13, 15.001, 4, 0),
+    ]
 
 
 def test_a_job_that_keeps_what_it_has_loses_nothing_where_only_changes_cost():
@@ -187,7 +192,9 @@ def test_workloads_are_checked(changes, message):
 
 
 def test_a_workload_that_can_never_end_is_refused():
-    with pytest.raises(InvalidInput, match=r"1 of 1 jobs cannot train on 4 slots, whatever .* the first is job 0 \(m\)"):
+    with pytest.raises(
+        InvalidInput, match=r"1 of 1 jobs cannot train on 4 slots, whatever .* the first is job 0 \(m\)"
+    ):
         api.simulate(workload([(0, 1)], worker_demand=[[5]]), "fair")
     with pytest.raises(InvalidInput, match="cannot train"):
         api.simulate(workload([(0, 1)], iteration=((NEVER,),)), "fair")
