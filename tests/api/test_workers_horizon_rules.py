@@ -23,7 +23,8 @@ def test_no_rule_beats_the_bound_on_any_horizon(question):
             found = mlsched.solve(question, rule)
         except AnswererError as error:
             # A rule may leave everybody waiting for good (uniform-random by chance, DRF where no pair fits).
-            assert "the run is stuck" in str(error)
+            if "the run is stuck" not in str(error):
+                raise
             continue
         assert found.value >= best.bound * (1 - question.tolerance), rule
 
