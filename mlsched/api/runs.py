@@ -134,7 +134,8 @@ def simulate(
     rule = as_rule(answerer, values, aim, make_limits(time_limit, None, seed, 1).seconds)
     state, cadence = world.world(workload, settings), Wake.parse(wake or world.wake)
     wall, cpu = time.perf_counter(), time.process_time()
-    trip = run_clock(state, rule, wake=cadence, seed=check_seed(seed), record=record, progress=progress)
+    trip = run_clock(state, rule, wake=cadence, seed=check_seed(seed), record=record, progress=progress,
+                     unit=world.unit)  # fmt: skip
     return Run(
         simulation=world, workload=workload, answerer=answerer.name, params=values, options=settings, wake=cadence,
         seed=seed, log=state.log, decisions=trip.decisions, recorded=trip.recorded,

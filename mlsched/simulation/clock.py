@@ -1,7 +1,7 @@
 """The clock: turns a workload into a sequence of instances, hands each to an answerer, applies the plan, advances.
 
-The clock knows no problem. A `World` owns the state and the physics of one problem; it asks only when there is a
-choice to make. The clock owns the cadence (`Wake`), the random stream (`default_rng([seed, decision_number])`, so that
+The clock knows no problem, and counts time in whole units of the world's choice (seconds, or parts of them). A `World`
+owns the state and the physics of one problem; it asks only when there is a choice to make. The clock owns the cadence (`Wake`), the random stream (`default_rng([seed, decision_number])`, so that
 any decision can be replayed alone), the memory of stateful rules, and the sampling of decisions for exact gaps.
 """
 
@@ -26,7 +26,7 @@ class World(Protocol):
     """One problem's simulated cluster."""
 
     def next_event(self) -> int | None:
-        """When something next happens by itself (arrival, completion, release), s; None when nothing will."""
+        """When something next happens by itself (arrival, completion, release); None when nothing will."""
 
     def pending(self) -> bool:
         """Whether a question was answered with "wait" and should be asked again at the next tick."""
@@ -85,31 +85,34 @@ def run(
     seed: int,
     record: float = 0.0,
     progress: Callable[[int], None] | None = None,
+    unit: int = 1,
 ) -> Trip:
     """Run `world` to its end, asking `rule`.
 
     record: share of decisions to keep (a seeded sample; 1.0 keeps all). progress(time) is called at every wake.
+    unit: the world counts time in so many parts of a second; `wake` is in seconds all the same.
     Raises AnswererError for an infeasible plan, naming decision and time, and when the run can no longer proceed.
     """
     within("record", record, 0, 1)
+    cadence = wake.in_units(unit)
     sampler = np.random.default_rng([seed, SAMPLING])
     recorded: list[Decision] = []
     now, number, memory = -1, 0, None
     requested: set[int] = set()  # wakes that answers asked for and that are still to come
     while not world.done():
-        time = wake.next(now, world.next_event(), world.pending())
+        time = cadence.next(now, world.next_event(), world.pending())
         time = min(requested | ({time} if time is not None else set()), default=None)
         if time is None:
             raise AnswererError(
-                f"{rule.name}: at {now} s jobs wait, nothing runs and nothing will arrive; the run is stuck"
+                f"{rule.name}: at {now / unit:.10g} s jobs wait, nothing runs and nothing will arrive; the run is stuck"
             )
         now = time
         requested = {t for t in requested if t > now}
         world.advance(now)
         while (instance := world.ask()) is not None:
-            plan, after = _answer(rule, instance, memory, seed, number, now)
+            plan, after = _answer(rule, instance, memory, seed, number, now / unit)
             if wrong := instance.violations(plan):
-                raise AnswererError(f"{rule.name}: decision {number} at {now} s: infeasible plan: {wrong[0]}")
+                raise AnswererError(f"{rule.name}: decision {number} at {now / unit:.10g} s: infeasible plan: {wrong[0]}")
             if record and sampler.random() < record:
                 recorded.append(Decision(number, now, instance, plan, memory))
             number, memory = number + 1, after
@@ -121,7 +124,7 @@ def run(
     return Trip(number, recorded, now)
 
 
-def _answer(rule: Rule, instance: Instance, memory: Any, seed: int, number: int, now: int) -> tuple[Plan, Any]:
+def _answer(rule: Rule, instance: Instance, memory: Any, seed: int, number: int, now: float) -> tuple[Plan, Any]:
     """One answer; what a rule raises that is not ours becomes an AnswererError."""
     try:
         plan, after = rule.call(instance, memory, decision_rng(seed, number))
@@ -129,6 +132,6 @@ def _answer(rule: Rule, instance: Instance, memory: Any, seed: int, number: int,
         raise
     except Exception as error:
         raise AnswererError(
-            f"{rule.name}: decision {number} at {now} s: raised {type(error).__name__}: {error}"
+            f"{rule.name}: decision {number} at {now:.10g} s: raised {type(error).__name__}: {error}"
         ) from error
     return plan, after

@@ -22,6 +22,7 @@ class Simulation:
     Problems that are also asked over a horizon provide two adapters: `rollout(instance, rule, seed)` runs the clock on
     a horizon instance, revealing jobs at their arrival, and returns its plan; `receding(instance, planner)` turns a
     decision into a horizon instance for `planner(question) -> plan | None` and keeps what the plan does now.
+    `unit`: parts of a second in which the world counts time (1: seconds, 1000: milliseconds), also in `submit`.
     `sources[name](**options)` makes synthetic workloads, `from_trace(trace, nodes, **options)` turns a trace into one.
     """
 
@@ -40,6 +41,7 @@ class Simulation:
     from_trace: Callable[..., Any]
     rollout: Callable[..., Any] | None = None
     receding: Callable[..., Any] | None = None
+    unit: int = 1
 
     def options(self, given: Mapping[str, Any]) -> Any:
         """The world's options with `given` ones set; text is parsed by the field's type."""

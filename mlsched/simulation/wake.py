@@ -10,7 +10,10 @@ from mlsched.core.errors import InvalidInput
 
 @dataclasses.dataclass(frozen=True)
 class Wake:
-    """Cadence of a run. `events`: wake at every event; `interval`: at multiples of so many seconds (0: none)."""
+    """Cadence of a run. `events`: wake at every event; `interval`: at multiples of so many seconds (0: none).
+
+    For a clock whose unit is not the second, see `in_units`.
+    """
 
     events: bool
     interval: int
@@ -27,8 +30,12 @@ class Wake:
         parts = ["events"] * self.events + [f"interval:{self.interval}"] * bool(self.interval)
         return "+".join(parts)
 
+    def in_units(self, unit: int) -> Wake:
+        """The same cadence for a clock that counts `unit` parts of a second."""
+        return dataclasses.replace(self, interval=self.interval * unit)
+
     def next(self, now: int, event: int | None, pending: bool) -> int | None:
-        """The next time to wake after `now` (s), or None when nothing is to come.
+        """The next time to wake after `now`, or None when nothing is to come; all times in the clock's unit.
 
         `event` is when something next happens by itself, `pending` whether a question is open. Ticks at which nothing
         happened and nothing is open are skipped.

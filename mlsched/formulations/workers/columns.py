@@ -1,0 +1,128 @@
+"""The choices of each job: columns of a multiple-choice knapsack, less those that no optimum needs.
+
+A column is a number of workers and PSs with what they take of every resource and their cost; each job's first one is to
+wait. Dropped are columns that exceed the capacity alone or cost no less than waiting, and *dominated* ones: another
+column of the job takes no more of any resource and costs no more (of equal ones, one stays). A plan with a dominated
+column has one at least as good without, so no optimum changes. Resources that cannot run short, whatever the jobs
+choose, are dropped too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import EXACT, IntArray
+from mlsched.instances.workers import NEVER, Instance, Plan
+
+
+@dataclasses.dataclass(frozen=True)
+class Columns:
+    """All columns, job after job; job j has those from `first[j]` up to `first[j + 1]`, its first one is to wait.
+
+    job, workers, ps, cost: of each column. use: columns x resources (those that can run short). capacity: of those
+    resources.
+    """
+
+    jobs: int
+    job: IntArray
+    workers: IntArray
+    ps: IntArray
+    cost: IntArray
+    use: IntArray
+    capacity: IntArray
+
+    @property
+    def first(self) -> IntArray:
+        """Where each job's columns begin; one entry more than there are jobs."""
+        return np.searchsorted(self.job, np.arange(self.jobs + 1))
+
+    def keep(self, mask: Any) -> Columns:
+        """Only the columns marked in `mask`."""
+        cut = {name: getattr(self, name)[mask] for name in ("job", "workers", "ps", "cost", "use")}
+        return dataclasses.replace(self, **cut)
+
+    def plan(self, chosen: Any) -> Plan:
+        """The plan of one column a job, by index; jobs without one wait."""
+        workers, ps = np.zeros(self.jobs, dtype=np.int64), np.zeros(self.jobs, dtype=np.int64)
+        index = np.asarray(chosen, dtype=np.int64)
+        workers[self.job[index]], ps[self.job[index]] = self.workers[index], self.ps[index]
+        return Plan(workers=workers, ps=ps)
+
+    def chosen(self, plan: Plan) -> IntArray:
+        """The columns of `plan`, by index; a job whose column is not here (it need not be) waits instead."""
+        first, found = self.first, []
+        for j in range(self.jobs):
+            mine = slice(int(first[j]), int(first[j + 1]))
+            same = (self.workers[mine] == plan.workers[j]) & (self.ps[mine] == plan.ps[j])
+            found.append(int(first[j]) + (int(np.argmax(same)) if same.any() else 0))
+        return np.array(found, dtype=np.int64)
+
+
+def columns(instance: Instance, cost: IntArray | None = None, waiting: IntArray | None = None) -> Columns:
+    """The columns of `instance` that matter.
+
+    cost, waiting: other integers to be minimised than the instance's own, of the same shapes; `NEVER` likewise.
+    """
+    costs = instance.cost if cost is None else cost
+    waits = instance.waiting if waiting is None else waiting
+    jobs, most_workers, most_ps = costs.shape
+    of_workers = np.multiply.outer(np.arange(1, most_workers + 1, dtype=np.int64), instance.worker_demand)
+    of_ps = np.multiply.outer(np.arange(1, most_ps + 1, dtype=np.int64), instance.ps_demand)
+    use: IntArray = of_workers.swapaxes(0, 1)[:, :, None, :] + of_ps.swapaxes(0, 1)[:, None, :, :]
+    open_ = (use <= instance.capacity).all(axis=3) & (costs < waits[:, None, None])
+    offered = np.where(open_, costs, NEVER)
+    # Fewer workers and PSs at no higher cost: most of the dominated columns, found for all jobs at once.
+    least = np.full((jobs, most_workers + 1, most_ps + 1), NEVER)
+    least[:, 1:, 1:] = np.minimum.accumulate(np.minimum.accumulate(offered, axis=1), axis=2)
+    rows = np.argwhere(open_ & (offered < least[:, :-1, 1:]) & (offered < least[:, 1:, :-1]))
+    at = tuple(rows.T)
+    job, chosen = rows[:, 0], np.zeros(len(rows), dtype=bool)
+    value, amounts = offered[at], use[at]
+    ends = np.searchsorted(job, np.arange(jobs + 1))
+    for j in range(jobs):
+        mine = np.arange(ends[j], ends[j + 1])
+        chosen[_efficient(mine, value, amounts)] = True
+    every = np.arange(jobs)
+    order = np.argsort(np.concatenate([every, job[chosen]]), kind="stable")
+    zeros = np.zeros(jobs, dtype=np.int64)
+
+    def joined(waiting: IntArray, running: IntArray) -> IntArray:
+        return np.concatenate([waiting, running[chosen]])[order]
+
+    all_use = joined(np.zeros((jobs, len(instance.capacity)), dtype=np.int64), amounts)
+    all_jobs = joined(every, job)
+    short = can_run_short(all_jobs, all_use, instance.capacity, jobs)
+    return Columns(
+        jobs=jobs, job=all_jobs, workers=joined(zeros, rows[:, 1] + 1), ps=joined(zeros, rows[:, 2] + 1),
+        cost=joined(waits, value), use=np.ascontiguousarray(all_use[:, short]),
+        capacity=instance.capacity[short],
+    )  # fmt: skip
+
+
+def _efficient(mine: IntArray, cost: IntArray, use: IntArray) -> IntArray:
+    """Those of the columns `mine` that no other one dominates."""
+    if not len(mine):
+        return mine
+    # In this order a column can only be dominated by an earlier one; equals keep their order.
+    order = mine[np.lexsort((use[mine].sum(axis=1), cost[mine]))]
+    amounts = use[order]
+    covers = (amounts[:, None, :] <= amounts[None, :, :]).all(axis=2)
+    earlier = np.triu(covers, 1).any(axis=0)
+    return order[~earlier]
+
+
+def can_run_short(job: IntArray, use: IntArray, capacity: IntArray, jobs: int) -> Any:
+    """Which resources all jobs together can exceed."""
+    worst = np.zeros((jobs, len(capacity)), dtype=np.int64)
+    np.maximum.at(worst, job, use)
+    return worst.sum(axis=0) > capacity
+
+
+def total(choice: Columns, chosen: IntArray) -> int:
+    """Sum of the costs of the columns `chosen`; below 2^53 by the instance's own rule."""
+    value = int(choice.cost[chosen].sum())
+    assert 0 <= value <= EXACT
+    return value

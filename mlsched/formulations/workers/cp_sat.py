@@ -1,0 +1,39 @@
+"""Workers for CP-SAT: one column a job, within the capacities (multiple-choice knapsack)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mlsched.core.formulation import Formulation, Term
+from mlsched.core.registry import answerer
+from mlsched.formulations.workers.columns import columns
+from mlsched.formulations.workers.relaxation import cut
+from mlsched.instances.workers import Instance, Plan
+
+
+@answerer("cp-sat", problem="workers", backend="cp-sat", objectives=("total_jct",))
+def build(instance: Instance, *, objectives: tuple[str, ...], reduce: bool = True) -> Formulation:
+    """A binary a column and job, without columns that Lagrangian bounds rule out (reduce)."""
+    from ortools.sat.python import cp_model
+
+    choice = columns(instance)
+    if reduce:
+        choice = cut(choice)
+    cp = cp_model.CpModel()
+    x = [cp.new_bool_var(f"job_{j}_{w}x{p}") for j, w, p in zip(choice.job, choice.workers, choice.ps, strict=True)]
+    first = choice.first.tolist()
+    for a, b in zip(first[:-1], first[1:], strict=True):
+        cp.add_exactly_one(x[a:b])
+    for use, capacity in zip(choice.use.T.tolist(), choice.capacity.tolist(), strict=True):
+        cp.add(cp_model.LinearExpr.weighted_sum(x, use) <= capacity)
+
+    def decode(value_of: Callable[[Any], int]) -> Plan:
+        return choice.plan([c for c, v in enumerate(x) if value_of(v)])
+
+    def encode(plan: Plan) -> list[tuple[Any, int]]:
+        taken = set(choice.chosen(plan).tolist())
+        return [(v, int(c in taken)) for c, v in enumerate(x)]
+
+    cost = cp_model.LinearExpr.weighted_sum(x, choice.cost.tolist())
+    return Formulation(cp, {"total_jct": (Term(1, cost),)}, decode, encode)

@@ -1,0 +1,126 @@
+"""The Lagrangian relaxation of the capacities: prices, what they prove, and which columns that leaves.
+
+At prices l >= 0 for a unit of each resource every job takes the column of least cost + l use on its own. That gives
+
+    L(l) = sum_j min_c (cost_c + l use_c) - l capacity  <=  optimum                              for any l >= 0,
+
+and for any plan: value >= L(l) + sum over its columns of their *reduced costs* (cost_c + l use_c) - min of the job.
+So a plan of at most value v only has columns of reduced cost <= v - L(l), and in total no more than that. The prices
+are the duals of the LP relaxation (in which jobs mix columns), made integers: the arithmetic above is exact.
+
+With K resources the LP mixes columns of at most K jobs, so L is close and few columns of each job are left.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.formulations.workers.columns import Columns, total
+
+#: Prices are in 1/SCALE ms, less where that could overflow.
+SCALE = 1024
+#: Scaled values stay below this.
+ROOM = 2**61
+
+
+@dataclasses.dataclass(frozen=True)
+class Relaxed:
+    """Prices of the resources and what follows, all in 1/scale ms. reduced: reduced cost of each column."""
+
+    scale: int
+    price: IntArray
+    reduced: IntArray
+    least: int
+
+    @property
+    def bound(self) -> int:
+        """No plan costs less, ms."""
+        return -(-self.least // self.scale)
+
+    def slack(self, value: int) -> int:
+        """What reduced costs may sum up to in a plan of at most `value`; negative: there is none."""
+        return self.scale * value - self.least
+
+
+def relax(choice: Columns) -> Relaxed:
+    """The relaxation at (nearly) the best prices."""
+    worst = int(np.maximum.reduceat(choice.cost, choice.first[:-1]).astype(object).sum()) if choice.jobs else 0
+    scale = max(1, min(SCALE, ROOM // 8 // max(1, worst)))
+    price = np.rint(np.maximum(duals(choice), 0) * scale)
+    # Rounding apart, the best prices of everything there is never exceed what waiting costs all jobs.
+    most = ROOM // 8 // np.maximum(1, choice.capacity) // max(1, len(choice.capacity))
+    return at_prices(choice, np.minimum(price, most).astype(np.int64), scale)
+
+
+def at_prices(choice: Columns, price: IntArray, scale: int) -> Relaxed:
+    """The relaxation at given prices >= 0 in 1/scale ms for a unit of each resource."""
+    offered = scale * choice.cost + choice.use @ price
+    least = np.minimum.reduceat(offered, choice.first[:-1]) if choice.jobs else np.zeros(0, dtype=np.int64)
+    return Relaxed(scale, price, offered - least[choice.job], int(least.sum()) - int(price @ choice.capacity))
+
+
+def duals(choice: Columns) -> Any:
+    """Prices from the LP relaxation as floats; zeros where there is nothing to price."""
+    if not len(choice.capacity):
+        return np.zeros(0)
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_matrix
+
+    count = len(choice.job)
+    once = csr_matrix((np.ones(count), (choice.job, np.arange(count))), shape=(choice.jobs, count))
+    found = linprog(
+        choice.cost.astype(np.float64), A_ub=csr_matrix(choice.use.T.astype(np.float64)), b_ub=choice.capacity,
+        A_eq=once, b_eq=np.ones(choice.jobs), method="highs",
+    )  # fmt: skip
+    # Any prices >= 0 prove a bound: without an LP solution it is only a weak one.
+    return -found.ineqlin.marginals if found.status == 0 else np.zeros(len(choice.capacity))
+
+
+def round_off(choice: Columns, relaxed: Relaxed) -> IntArray:
+    """A feasible plan near the relaxation: one column a job, by index.
+
+    From each job's cheapest column at the prices, the change that costs least for what it frees, until everything
+    fits; then the change that saves most, while one fits.
+    """
+    first = choice.first
+    chosen = np.array(
+        [a + int(relaxed.reduced[a:b].argmin()) for a, b in zip(first[:-1], first[1:], strict=True)], dtype=np.int64
+    )
+    weight = 1 / np.maximum(1, choice.capacity)
+    free = choice.capacity - choice.use[chosen].sum(axis=0)
+    while (free < 0).any():
+        over = np.maximum(-free, 0)
+        freed = (np.minimum(choice.use[chosen][choice.job] - choice.use, over) * weight)[:, free < 0].sum(axis=1)
+        # What other resources would newly lack counts against it.
+        lost = np.maximum(choice.use - choice.use[chosen][choice.job] - np.maximum(free, 0), 0)
+        freed -= (lost * weight)[:, free >= 0].sum(axis=1)
+        # Sending a job that uses something scarce to wait always frees something: this ends.
+        able = freed > 1e-12
+        price = np.where(able, relaxed.reduced - relaxed.reduced[chosen][choice.job], np.inf) / np.where(able, freed, 1)
+        move = int(price.argmin())
+        chosen[choice.job[move]] = move
+        free = choice.capacity - choice.use[chosen].sum(axis=0)
+    while True:
+        fits = (choice.use - choice.use[chosen][choice.job] <= free).all(axis=1)
+        saved = np.where(fits, choice.cost[chosen][choice.job] - choice.cost, 0)
+        if not len(saved) or int(saved.max()) <= 0:
+            return chosen
+        move = int(saved.argmax())
+        chosen[choice.job[move]] = move
+        free = choice.capacity - choice.use[chosen].sum(axis=0)
+
+
+def cut(choice: Columns) -> Columns:
+    """Without the columns of which the bounds say that no optimum needs them.
+
+    What stays are a rounded plan's own columns, with which it is still there, and all that a better plan may use.
+    """
+    relaxed = relax(choice)
+    known = round_off(choice, relaxed)
+    mask = relaxed.reduced <= relaxed.slack(total(choice, known) - 1)
+    mask[known] = True
+    return choice.keep(mask)

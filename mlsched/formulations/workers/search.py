@@ -1,0 +1,182 @@
+"""Dynamic programming over what has been used, job after job, kept small by Lagrangian bounds.
+
+A state after i jobs is what their columns use of every resource, with the least cost of getting there. It grows by each
+column of the next job; of states that use the same only the cheapest stays, and with few resources also those go that
+use no less and cost no less than another one (dominance). The best state after the last job is the optimum.
+
+The Lagrangian relaxation (`relaxation.py`) keeps the states few: of a plan of at most value v, the reduced costs sum up
+to at most v - L, so columns and states beyond that are dropped, and most resources can no longer run short. How close
+the optimum is to L is found by trial: v grows from just above L until a plan of at most v exists, the best of which is
+optimal, or until v reaches a known plan.
+
+Limit: `STATES` states alive after any job. Beyond it the search refuses.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray
+from mlsched.core.formulation import Limits
+from mlsched.formulations.workers.columns import Columns, can_run_short, total
+from mlsched.formulations.workers.relaxation import Relaxed, relax, round_off
+
+#: States a run may hold after any job: about 1 GB with their trail.
+STATES = 2_000_000
+#: The first trial reaches this share of the way from the bound to the known plan; each further one, this many times it.
+FIRST, GROWTH = 1 / 64, 4
+#: Full dominance is checked among so many states, at most; among more, only between equal uses.
+FEW = 3_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """chosen: one column a job, by index. bound: no plan costs less; `optimal` where it is the plan's own cost."""
+
+    chosen: IntArray
+    bound: int
+    optimal: bool
+    work: dict[str, float]
+
+
+def cheapest(choice: Columns, limits: Limits | None = None) -> Found:
+    """The plan of least cost; the best known one and a bound when the time limit strikes first.
+
+    Raises InvalidInput beyond `STATES` states.
+    """
+    clock = _Clock(limits or Limits())
+    relaxed = relax(choice)
+    known = round_off(choice, relaxed)
+    value, low = total(choice, known), relaxed.bound
+    reach = max(1, round(FIRST * (value - low)))
+    try:
+        while low < value:
+            most = min(value - 1, low + reach)
+            better = _search(choice, relaxed, most, clock)
+            if better is not None:
+                return Found(better, total(choice, better), True, clock.work)
+            # There is no plan of at most `most`.
+            low, reach = most + 1, GROWTH * reach
+    except TimeoutError:
+        return Found(known, low, False, clock.work)
+    return Found(known, value, True, clock.work)
+
+
+def cheapest_plainly(choice: Columns, limits: Limits | None = None) -> Found | None:
+    """The plan of least cost by the recursion as it stands, without bounds; None when the time limit strikes first."""
+    clock = _Clock(limits or Limits())
+    free = Relaxed(1, np.zeros_like(choice.capacity), np.zeros_like(choice.cost), 0)
+    try:
+        best = _search(choice, free, None, clock)
+    except TimeoutError:
+        return None
+    assert best is not None, "waiting is always possible"
+    return Found(best, total(choice, best), True, clock.work)
+
+
+class _Clock:
+    """Time left, and what has been done."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.until = None if limits.seconds is None else time.perf_counter() + limits.seconds
+        self.work: dict[str, float] = {"states": 0, "searches": 0}
+
+    def count(self, states: int) -> None:
+        self.work["states"] += states
+        if self.until is not None and time.perf_counter() > self.until:
+            raise TimeoutError
+
+
+@dataclasses.dataclass(frozen=True)
+class _States:
+    """used: states x resources; cost, spent: of each, ms and reduced cost; row, column: where each came from."""
+
+    used: IntArray
+    cost: IntArray
+    spent: IntArray
+    row: IntArray
+    column: IntArray
+
+
+def _search(choice: Columns, relaxed: Relaxed, most: int | None, clock: _Clock) -> IntArray | None:
+    """The cheapest plan of at most `most` (None: of any value) as columns by index; None where there is none."""
+    clock.work["searches"] += 1
+    slack = None if most is None else relaxed.slack(most)
+    kept = np.arange(len(choice.job)) if slack is None else np.flatnonzero(relaxed.reduced <= slack)
+    few = choice.keep(kept)
+    short = can_run_short(few.job, few.use, few.capacity, few.jobs)
+    use, capacity, first = few.use[:, short], few.capacity[short], few.first
+    zero = np.zeros(1, dtype=np.int64)
+    state = _States(np.zeros((1, len(capacity)), dtype=np.int64), zero, zero, zero, zero)
+    stages = []
+    # Jobs with a single column first: they move one state and multiply none.
+    for j in np.argsort(np.diff(first), kind="stable").tolist():
+        mine = np.arange(first[j], first[j + 1])
+        if len(mine) * len(state.cost) > 8 * STATES:
+            raise _too_many()
+        state = _grow(state, mine, few.cost[mine], relaxed.reduced[kept[mine]], use[mine])
+        alive = (state.used <= capacity).all(axis=1)
+        if slack is not None:
+            alive &= state.spent <= slack
+        state = _cheapest(_pick(state, np.flatnonzero(alive)))
+        clock.count(len(state.cost))
+        if len(state.cost) > STATES:
+            raise _too_many()
+        if not len(state.cost):
+            return None
+        stages.append(state)
+    at = int(state.cost.argmin())
+    if most is not None and int(state.cost[at]) > most:
+        return None
+    chosen = np.zeros(few.jobs, dtype=np.int64)
+    for stage in reversed(stages):
+        column = int(stage.column[at])
+        chosen[few.job[column]], at = kept[column], int(stage.row[at])
+    return chosen
+
+
+def _too_many() -> InvalidInput:
+    return InvalidInput(f"dp: more than {STATES} states: use cp-sat or highs")
+
+
+def _grow(state: _States, mine: IntArray, cost: IntArray, reduced: IntArray, use: IntArray) -> _States:
+    """Every state with every column of the next job."""
+    count = len(mine)
+    return _States(
+        (state.used[:, None, :] + use[None, :, :]).reshape(-1, use.shape[1]),
+        np.add.outer(state.cost, cost).ravel(),
+        np.add.outer(state.spent, reduced).ravel(),
+        np.repeat(np.arange(len(state.cost)), count),
+        np.tile(mine, len(state.cost)),
+    )
+
+
+def _pick(state: _States, index: IntArray) -> _States:
+    return _States(*(getattr(state, field.name)[index] for field in dataclasses.fields(state)))
+
+
+def _cheapest(state: _States) -> _States:
+    """Without the states that use no less and cost no less than another one (as far as `FEW` allows)."""
+    order = np.lexsort((state.cost, *state.used.T[::-1]))
+    used, cost = state.used[order], state.cost[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (used[1:] != used[:-1]).any(axis=1)
+    if used.shape[1] <= 1 and len(order):
+        # By increasing use: whoever is not cheaper than all before is dominated.
+        new[1:] &= cost[1:] < np.minimum.accumulate(cost)[:-1]
+    order, used, cost = order[new], used[new], cost[new]
+    if used.shape[1] > 1 and len(order) <= FEW:
+        by_cost = np.argsort(cost, kind="stable")
+        amounts = used[by_cost]
+        covers = np.ones((len(order), len(order)), dtype=bool)
+        for r in range(used.shape[1]):
+            covers &= amounts[:, None, r] <= amounts[None, :, r]
+        # No two states use the same any more, so no two can dominate each other.
+        np.fill_diagonal(covers, False)
+        covers &= cost[by_cost][:, None] <= cost[by_cost][None, :]
+        order = order[np.sort(by_cost[~covers.any(axis=0)])]
+    return _pick(state, order)

@@ -1,0 +1,1 @@
+"""Rules that decide how many workers and PSs each job gets."""

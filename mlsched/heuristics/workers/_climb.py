@@ -1,0 +1,75 @@
+"""Greedy by marginal gains: the task that saves most for what it takes, one after another, from a priority queue.
+
+A job's two offers (a worker more, a PS more) change only when the job itself gets something, so each task handed out
+costs two entries and O(log jobs), whatever the number of jobs.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable
+
+from mlsched.heuristics.workers._room import PS, STEP, WORKER, Room
+
+#: When to stop, apart from gains: the best task does not fit; some resource is used up; no task fits.
+STOPS = ("misfit", "used-up", "full")
+#: What a task of a kind of a job takes, as the gain is divided by it.
+Amount = Callable[[int, int], float]
+
+
+def climb(room: Room, amount: Amount, *, stop: str, at_zero: bool) -> None:
+    """Hand out tasks to the jobs that have started, by (time saved) / amount; ties: earlier job, PS before worker.
+
+    stop: one of STOPS; "used-up" and "full" pass over tasks that do not fit. at_zero: go on while the best gain is 0.
+    """
+    turn = [0] * room.jobs
+    queue: list[tuple[float, int, int, int]] = []
+
+    def offer(job: int) -> None:
+        turn[job] += 1
+        now = room.now(job)
+        for kind in (PS, WORKER):
+            w, p = STEP[kind]
+            workers, ps = room.workers[job] + w, room.ps[job] + p
+            if room.allowed(job, workers, ps):
+                gain = _ratio(now - room.cost[job][workers - 1][ps - 1], amount(kind, job))
+                if gain > 0 or (gain == 0 and at_zero):
+                    heapq.heappush(queue, (-gain, job, kind, turn[job]))
+
+    for job in range(room.jobs):
+        if room.workers[job]:
+            offer(job)
+    while queue:
+        if stop == "used-up" and 0 in room.free:
+            return
+        _, job, kind, version = heapq.heappop(queue)
+        if version != turn[job]:
+            continue
+        if room.fits(job, *STEP[kind]):
+            room.give(job, *STEP[kind])
+            offer(job)
+        elif stop == "misfit":
+            return
+
+
+def _ratio(saved: int, amount: float) -> float:
+    """saved / amount; a task that takes nothing is worth any gain."""
+    if amount:
+        return saved / amount
+    return math.copysign(math.inf, saved) if saved else 0.0
+
+
+def dominant_amounts(room: Room, *, share: bool) -> Amount:
+    """What a task demands of its dominant resource: units, or with `share` the share of the capacity.
+
+    The dominant resource is the one of which it demands the largest share (Ghodsi et al., DRF); the first of equals.
+    """
+    table: dict[int, list[float]] = {}
+    for kind in (PS, WORKER):
+        table[kind] = []
+        for demand in room.demand[kind]:
+            shares = [d / c if c else (math.inf if d else 0.0) for d, c in zip(demand, room.capacity, strict=True)]
+            r = max(range(len(shares)), key=shares.__getitem__, default=-1)
+            table[kind].append(0.0 if r < 0 else shares[r] if share else float(demand[r]))
+    return lambda kind, job: table[kind][job]

@@ -1,0 +1,25 @@
+"""Fair: the same number of workers and PSs for everyone, as far as that goes.
+
+Bundles of one worker and one PS, round after round in arrival order. Work-conserving: what a job cannot use, because
+its table ends or its next bundle does not fit, goes to the others.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.registry import answerer
+from mlsched.heuristics.workers._bundles import fill
+from mlsched.heuristics.workers._room import Room
+from mlsched.instances.workers import Instance, Plan
+
+
+@answerer("fair", problem="workers", paper="equal shares")
+def answer(instance: Instance, *, rng: np.random.Generator, useful: bool = False) -> Plan:
+    """Equal numbers of workers and PSs, nothing left idle.
+
+    useful: a job gets no bundle that does not make it faster.
+    """
+    room = Room(instance)
+    fill(room, lambda job: float(room.workers[job] + room.ps[job]), useful=useful)
+    return room.plan()

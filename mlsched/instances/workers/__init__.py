@@ -1,0 +1,31 @@
+"""Workers (Chic): how many workers and parameter servers each training job gets.
+
+Papers: Gong, Li, Liang, Zhan, "Chic: Experience-driven Scheduling in Machine Learning Clusters", IWQoS 2019, Section
+2.2; Peng, Bao, Chen, Wu, Guo, "Optimus: An Efficient Dynamic Resource Scheduler for Deep Learning Clusters", EuroSys
+2018, Section 4.1.
+"""
+
+from mlsched.core.contract import Problem
+from mlsched.instances.workers.cases import cases, relaxations
+from mlsched.instances.workers.draw import draw
+from mlsched.instances.workers.generate import generate
+from mlsched.instances.workers.instance import DELAY, NEVER, Instance, Plan, waiting_terms
+from mlsched.instances.workers.presets import PRESETS
+from mlsched.instances.workers.strategies import instances
+
+PROBLEM = Problem(
+    name="workers",
+    title="how many workers and parameter servers each job gets",
+    paper="Chic (Gong et al., 2019)",
+    instance_type=Instance,
+    plan_type=Plan,
+    generate=generate,
+    presets=PRESETS,
+    strategy=instances,
+    cases=cases,
+    relaxations=relaxations,
+    default="cp-sat",
+    draw=draw,
+)
+
+__all__ = ["DELAY", "NEVER", "PROBLEM", "Instance", "Plan", "generate", "instances", "waiting_terms"]

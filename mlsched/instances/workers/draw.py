@@ -1,0 +1,38 @@
+"""A picture of a workers plan: workers and PSs of each job, and how long it will take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.instances.workers.instance import Instance, Plan
+
+#: How many jobs fit into one picture; those with the most workers come first.
+MOST_JOBS = 60
+
+
+def draw(instance: Instance, plan: Plan, axes: Any) -> None:
+    """Bars: workers up, PSs down, by job in arrival order. Dots on the right-hand axis: minutes to finish."""
+    shown = np.sort(np.argsort(-plan.workers, kind="stable")[:MOST_JOBS])
+    place = np.arange(len(shown))
+    axes.bar(place, plan.workers[shown], color="#00798c", label="workers")
+    axes.bar(place, -plan.ps[shown], color="#8fa3b8", label="PSs")
+    runs = plan.workers > 0
+    at = instance.cost[np.arange(len(runs)), np.maximum(plan.workers - 1, 0), np.maximum(plan.ps - 1, 0)]
+    minutes = np.where(runs, at, instance.waiting) / 60_000
+    used = plan.workers @ instance.worker_demand + plan.ps @ instance.ps_demand
+    amounts = ", ".join(
+        f"{u} of {c} {name}" for u, c, name in zip(used, instance.capacity, instance.resources, strict=True)
+    )
+    axes.axhline(0, color="black", linewidth=0.6)
+    axes.set(xlabel="job, by arrival", ylabel="PSs | workers", title=f"{int((~runs).sum())} jobs wait; {amounts}")
+    axes.set_xticks(place, [str(j) for j in shown], rotation=90 if len(shown) > 20 else 0)
+    right = axes.twinx()
+    right.plot(place[runs[shown]], minutes[shown][runs[shown]], "o", color="#d1495b", label="minutes to finish")
+    right.plot(place[~runs[shown]], minutes[shown][~runs[shown]], "x", color="#d1495b", label="waits (its charge)")
+    right.set(ylabel="minutes", ylim=(0, None))
+    handles, labels = (
+        a + b for a, b in zip(axes.get_legend_handles_labels(), right.get_legend_handles_labels(), strict=True)
+    )
+    axes.legend(handles, labels, loc="upper right", fontsize="small")

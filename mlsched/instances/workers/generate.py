@@ -1,0 +1,111 @@
+"""Random workers instances: jobs of the Chic paper on its cluster, or of random models, at any scale.
+
+A job's iterations are uniform in 100..200 (Section 6.1); a running job has done a uniform share of them and holds a
+small allocation, which rules may look at.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.params import one_of, within
+from mlsched.instances.workers.instance import Instance
+from mlsched.instances.workers.models import CLUSTER, ITERATIONS, MODELS, RESOURCES, TrainingModel
+from mlsched.instances.workers.speed import Asynchronous, SpeedModel, Synchronous, Table
+from mlsched.instances.workers.tables import WAITING, from_models
+
+SPEEDS = ("paper", "synchronous", "asynchronous", "table")
+#: Largest change of a measured time against the model behind it (speed = "table").
+NOISE = 0.3
+
+
+def generate(
+    rng: np.random.Generator,
+    *,
+    jobs: int = 3,
+    scale: float = 1.0,
+    cpu_factor: float = 1.0,
+    memory_factor: float = 1.0,
+    speed: str = "paper",
+    kinds: int = 3,
+    gaps: float = 0.0,
+    running: float = 0.5,
+    most_workers: int = 16,
+    most_ps: int = 20,
+    waiting: str = "slowest",
+    delay: float = 600.0,
+) -> Instance:
+    """Draw an instance.
+
+    jobs: how many. scale: size of the cluster, 1 for the paper's 10 GPUs, 120 cores, 600 GB; cpu_factor and
+    memory_factor multiply two of them once more. speed: "paper" (its three models), or `kinds` models drawn at random:
+    "synchronous", "asynchronous", or a "table" of times that scatter by 30 %, of which a share `gaps` is not allowed.
+    running: share of jobs that have run already. most_workers, most_ps: size of the tables. waiting: how a waiting job
+    is charged, "slowest" or "pair"; delay: seconds until the next decision.
+    """
+    for name, value, low in (("jobs", jobs, 0), ("kinds", kinds, 1)):
+        within(name, value, low)
+    within("most_workers", most_workers, 1, 1000)
+    within("most_ps", most_ps, 1, 1000)
+    for name, size in (("scale", scale), ("cpu_factor", cpu_factor), ("memory_factor", memory_factor)):
+        within(name, size, 0, 10**4)
+    for name, share in (("gaps", gaps), ("running", running)):
+        within(name, share, 0, 1)
+    within("delay", delay, 0, 10**6)
+    one_of("speed", speed, SPEEDS)
+    one_of("waiting", waiting, WAITING)
+    models = MODELS if speed == "paper" else draw_models(rng, kinds, speed, gaps, most_workers, most_ps)
+    factors = (1.0, cpu_factor, memory_factor)
+    model = rng.integers(0, len(models), jobs)
+    started = rng.uniform(size=jobs) < running
+    total = rng.integers(ITERATIONS[0], ITERATIONS[1] + 1, jobs)
+    held = rng.integers(1, 5, (2, jobs)) * started
+    return from_models(
+        models,
+        RESOURCES,
+        [round(amount * scale * factor) for amount, factor in zip(CLUSTER, factors, strict=True)],
+        model=model,
+        remaining=np.where(started, rng.integers(1, total + 1), total),
+        most_workers=most_workers,
+        most_ps=most_ps,
+        waiting=waiting,
+        delay=round(1000 * delay),
+        current_workers=np.minimum(held[0], most_workers),
+        current_ps=np.minimum(held[1], most_ps),
+        waited=-np.sort(-rng.integers(0, 3_600_000, jobs)),
+    )
+
+
+def draw_models(
+    rng: np.random.Generator, kinds: int, speed: str, gaps: float, workers: int, ps: int
+) -> list[TrainingModel]:
+    """Random kinds of job: parameters within a factor of about two of the paper's models, demands within its range."""
+    return [
+        TrainingModel(
+            f"model-{k}",
+            (1, int(rng.integers(1, 5)), int(rng.integers(6, 13))),
+            (0, int(rng.integers(1, 7)), int(rng.integers(6, 13))),
+            _draw_speed(rng, speed, gaps, workers, ps),
+        )
+        for k in range(kinds)
+    ]
+
+
+def _draw_speed(rng: np.random.Generator, speed: str, gaps: float, workers: int, ps: int) -> SpeedModel:
+    def about(low: float, high: float) -> float:
+        return round(float(rng.uniform(low, high)), 3)
+
+    if speed == "asynchronous":
+        return Asynchronous(about(10, 60), about(0.5, 8), about(0, 0.5), about(0, 0.5))
+    model = Synchronous(about(15, 60), about(0.5, 3), about(0.5, 8), about(0, 0.5), about(0, 0.3))
+    if speed == "synchronous":
+        return model
+    noise = rng.uniform(1 - NOISE, 1 + NOISE, (workers, ps))
+    measured = rng.uniform(size=(workers, ps)) >= gaps
+
+    def time(w: int, p: int) -> float | None:
+        if not measured[w, p]:
+            return None
+        return round(float(model.seconds(w + 1, p + 1)) * float(noise[w, p]), 3)
+
+    return Table(tuple(tuple(time(w, p) for p in range(ps)) for w in range(workers)))

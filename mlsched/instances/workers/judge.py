@@ -1,0 +1,73 @@
+"""The judge of the workers problem, written from the statement alone.
+
+1. Every job has at least one worker and one PS, or neither (then it waits).
+2. A job has no more workers and PSs than its table covers, and not a combination with which it cannot train.
+3. For every resource: demand of all workers and PSs together <= capacity.
+4. `total_jct` = sum over the jobs of cost[j, workers, ps], or waiting[j] for a job that has neither.
+
+Plain loops over Python integers: shares no code with the models and rules it judges.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mlsched.core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from mlsched.instances.workers.instance import Instance, Plan
+
+#: An entry of `cost` that stands for "cannot train" (2^53).
+CANNOT = 9007199254740992
+
+
+def violations(instance: Instance, plan: Any) -> list[str]:
+    """Sentences that say what is wrong with `plan`; empty when it is feasible."""
+    if not isinstance(plan, instance.plan_type):
+        return [f"the answer is a {type(plan).__name__}: must be a {instance.plan_type.kind}"]
+    answer: Any = plan
+    return _malformed(instance, answer) or _overfull(instance, answer)
+
+
+def _malformed(instance: Instance, plan: Plan) -> list[str]:
+    jobs = len(instance.waiting)
+    for name, given in (("workers", plan.workers), ("ps", plan.ps)):
+        if len(given) != jobs:
+            return [f"{name} has {len(given)} entries: must have {jobs}, one for each job"]
+    _, most_workers, most_ps = instance.cost.shape
+    found = []
+    for j in range(jobs):
+        w, p = int(plan.workers[j]), int(plan.ps[j])
+        if w == 0 and p == 0:
+            continue
+        if w == 0 or p == 0:
+            found.append(f"job {j} has {w} workers and {p} PSs: must have at least one of each, or neither")
+        elif w > most_workers or p > most_ps:
+            found.append(f"job {j} has {w} workers and {p} PSs: its table ends at {most_workers} and {most_ps}")
+        elif int(instance.cost[j, w - 1, p - 1]) == CANNOT:
+            found.append(f"job {j} has {w} workers and {p} PSs: it cannot train with so many")
+    return found
+
+
+def _overfull(instance: Instance, plan: Plan) -> list[str]:
+    found = []
+    for r, resource in enumerate(instance.resources):
+        need = 0
+        for j in range(len(instance.waiting)):
+            need += int(plan.workers[j]) * int(instance.worker_demand[j, r])
+            need += int(plan.ps[j]) * int(instance.ps_demand[j, r])
+        there = int(instance.capacity[r])
+        if need > there:
+            found.append(f"the jobs need {need} {resource}: the capacity is {there}")
+    return found
+
+
+def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
+    """Objective name -> value. `plan` must be well-formed; whether it is feasible is `violations`' to say."""
+    if malformed := _malformed(instance, plan):
+        raise InvalidInput(f"the plan cannot be evaluated: {malformed[0]}")
+    total = 0
+    for j in range(len(instance.waiting)):
+        w, p = int(plan.workers[j]), int(plan.ps[j])
+        total += int(instance.cost[j, w - 1, p - 1]) if w else int(instance.waiting[j])
+    return {"total_jct": total}

@@ -1,0 +1,192 @@
+"""How long an iteration takes with w workers and p PSs: speed models, and the one place where times are rounded.
+
+A model gives g(w, p) in seconds as an exact rational: its parameters are read as the decimal numbers they print as
+(0.15 is 15/100). `Times` holds a model's whole table of g as fractions of a millisecond, so that what follows from g is
+exact in integers: `cost` is ceil(B g), `iterations` is floor(t / g), and nothing is rounded twice.
+
+Paper: Peng, Bao, Chen, Wu, Guo, "Optimus", EuroSys 2018, Section 3.2 (Eq. 3 asynchronous, Eq. 4 synchronous).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import EXACT, IntArray
+from mlsched.core.params import within
+from mlsched.instances.workers.instance import NEVER
+
+#: A parameter of a model: seconds, read as the decimal number it prints as.
+Seconds = int | float | Fraction
+#: Products up to here are exact in int64.
+_INT64 = 2**63 - 1
+
+
+def exact(value: Seconds) -> Fraction:
+    """`value` as the fraction that its shortest decimal says: 0.15 is 15/100, not the binary float next to it."""
+    return value if isinstance(value, Fraction) else Fraction(str(value))
+
+
+@dataclasses.dataclass(frozen=True)
+class SpeedModel(ABC):
+    """Time of an iteration by numbers of workers and PSs. Equal models share their tables."""
+
+    @abstractmethod
+    def seconds(self, workers: int, ps: int) -> Fraction | None:
+        """g(w, p) > 0 in seconds, exact, for w, p >= 1; None where the job cannot train so."""
+
+    def times(self, workers: int, ps: int) -> Times:
+        """The table of g for 1..`workers` workers and 1..`ps` PSs; made once for equal models and sizes."""
+        for name, size in (("workers", workers), ("ps", ps)):
+            within(name, size, 1, 10**6)
+        return _times(self, workers, ps)
+
+    def _check(self, **parameters: Seconds) -> None:
+        """Refuse parameters that are no finite numbers >= 0, and models in which an iteration can take no time."""
+        for name, value in parameters.items():
+            if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)) or not 0 <= value < math.inf:
+                raise InvalidInput(f"{name} = {value!r}: must be a finite number of seconds >= 0")
+        if not any(parameters.values()):
+            raise InvalidInput(f"{', '.join(parameters)}: must not all be 0: an iteration takes time")
+
+
+@dataclasses.dataclass(frozen=True)
+class Synchronous(SpeedModel):
+    """Optimus, synchronous training: g = theta0_m / w + theta1 + theta2 w / p + theta3 w + theta4 p seconds (Eq. 4).
+
+    theta0_m: forward propagation of a whole batch of M samples, shared by the workers (theta0 M). theta1: backward
+    propagation and what else does not shrink. theta2: transfer of the model to and from a PS that serves w / p workers'
+    worth of it. theta3, theta4: overhead for every worker and every PS.
+    """
+
+    theta0_m: Seconds
+    theta1: Seconds
+    theta2: Seconds
+    theta3: Seconds
+    theta4: Seconds
+
+    def __post_init__(self) -> None:
+        self._check(**dataclasses.asdict(self))
+
+    def seconds(self, workers: int, ps: int) -> Fraction:
+        t0, t1, t2, t3, t4 = _thetas(self)
+        return t0 / workers + t1 + t2 * workers / ps + t3 * workers + t4 * ps
+
+
+@dataclasses.dataclass(frozen=True)
+class Asynchronous(SpeedModel):
+    """Optimus, asynchronous training: w / (theta0 + theta1 w / p + theta2 w + theta3 p) steps a second (Eq. 3).
+
+    Workers do not wait for each other: each makes a step in theta0 + ... seconds, the job w of them meanwhile.
+    """
+
+    theta0: Seconds
+    theta1: Seconds
+    theta2: Seconds
+    theta3: Seconds
+
+    def __post_init__(self) -> None:
+        self._check(**dataclasses.asdict(self))
+
+    def seconds(self, workers: int, ps: int) -> Fraction:
+        t0, t1, t2, t3 = _thetas(self)
+        return (t0 + t1 * workers / ps + t2 * workers + t3 * ps) / workers
+
+
+@dataclasses.dataclass(frozen=True)
+class Table(SpeedModel):
+    """Times as measured: `rows[w - 1][p - 1]` seconds; None, or beyond the table: the job cannot train so."""
+
+    rows: tuple[tuple[Seconds | None, ...], ...]
+
+    def __post_init__(self) -> None:
+        given: Sequence[Sequence[Seconds | None]] = self.rows
+        # Lists are welcome; tuples make equal models hash alike.
+        object.__setattr__(self, "rows", tuple(tuple(row) for row in given))
+        if len({len(row) for row in self.rows}) > 1:
+            raise InvalidInput(
+                "rows: have different lengths; every number of workers needs a time for each number of PSs"
+            )
+        for w, row in enumerate(self.rows, 1):
+            for p, value in enumerate(row, 1):
+                if value is not None and not 0 < value < math.inf:
+                    raise InvalidInput(f"rows: {value!r} s with {w} workers and {p} PSs: must be a finite number > 0")
+
+    def seconds(self, workers: int, ps: int) -> Fraction | None:
+        if workers > len(self.rows) or ps > len(self.rows[workers - 1]):
+            return None
+        value = self.rows[workers - 1][ps - 1]
+        return None if value is None else exact(value)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Times:
+    """g as exact fractions of a millisecond: numerator / denominator by [w - 1, p - 1]; 0 / 1 where it cannot train.
+
+    The arrays are int64, or of Python integers where int64 is too small for the entries.
+    """
+
+    numerator: Any
+    denominator: Any
+
+    @functools.cached_property
+    def allowed(self) -> Any:
+        """Where the job can train: booleans by [w - 1, p - 1]."""
+        return self.numerator > 0
+
+    @functools.cached_property
+    def _largest(self) -> tuple[int, int]:
+        return max(map(int, self.numerator.flat)), max(map(int, self.denominator.flat))
+
+    def cost(self, remaining: int) -> IntArray:
+        """ceil(B g) in ms by [w - 1, p - 1] for B = `remaining` iterations; `NEVER` where the job cannot train."""
+        within("remaining", remaining, 1, EXACT)
+        top = self.numerator if self._largest[0] * remaining <= _INT64 else self.numerator.astype(object)
+        value = -((-remaining * top) // self.denominator)
+        if (value >= NEVER).any():
+            raise InvalidInput(f"remaining = {remaining}: takes {max(map(int, value.flat))} ms: must stay below 2^53")
+        return np.where(self.allowed, value, NEVER).astype(np.int64)
+
+    def iterations(self, milliseconds: int, workers: int, ps: int) -> int:
+        """floor(t / g): whole iterations done in so many ms with `workers` workers and `ps` PSs; 0 without either."""
+        if not workers or not ps or not self.allowed[workers - 1, ps - 1]:
+            return 0
+        g = Fraction(int(self.numerator[workers - 1, ps - 1]), int(self.denominator[workers - 1, ps - 1]))
+        return milliseconds // g
+
+    def milliseconds(self) -> Any:
+        """g in ms as floats, infinite where the job cannot train."""
+        return np.where(self.allowed, self.numerator / self.denominator, np.inf).astype(np.float64)
+
+    def nanoseconds(self) -> IntArray:
+        """ceil(g) in ns, `NEVER` where the job cannot train: a table of integers for those who need one."""
+        value = -((-(10**6) * self.numerator.astype(object)) // self.denominator)
+        if (value >= NEVER).any():
+            raise InvalidInput(f"an iteration takes {max(map(int, value.flat))} ns: must stay below 2^53")
+        return np.where(self.allowed, value, NEVER).astype(np.int64)
+
+
+def _thetas(model: SpeedModel) -> tuple[Fraction, ...]:
+    return tuple(exact(getattr(model, field.name)) for field in dataclasses.fields(model))
+
+
+@functools.lru_cache(maxsize=1024)
+def _times(model: SpeedModel, workers: int, ps: int) -> Times:
+    found = [[model.seconds(w, p) for p in range(1, ps + 1)] for w in range(1, workers + 1)]
+    ms = [[Fraction(0) if g is None else 1000 * g for g in row] for row in found]
+    wide = any(max(g.numerator, g.denominator) > _INT64 for row in ms for g in row)
+    kind = object if wide else np.int64
+    parts = [
+        np.array([[getattr(g, name) for g in row] for row in ms], dtype=kind) for name in ("numerator", "denominator")
+    ]
+    for part in parts:
+        part.flags.writeable = False
+    return Times(*parts)

@@ -1,0 +1,57 @@
+"""A Hypothesis strategy of small workers instances: adversarial where the generator is realistic.
+
+Costs are drawn entry by entry from few numbers, so that ties, combinations that are not allowed, jobs that can never
+train and tables in which more workers slow a job down are common; tasks may demand nothing of a resource, or of any.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mlsched.core.fields import IntArray, ints
+from mlsched.instances.workers.instance import NEVER, Instance
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+
+def instances(
+    *, jobs: int = 4, workers: int = 3, ps: int = 3, resources: int = 3, amount: int = 10
+) -> SearchStrategy[Instance]:
+    """Instances within so many jobs, columns, resources and units of each (brute force takes milliseconds)."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def draw_instance(draw: DrawFn) -> Instance:
+        count = draw(st.integers(0, jobs), label="jobs")
+        kinds = draw(st.integers(1, resources), label="resources")
+        wide, high = draw(st.integers(1, workers)), draw(st.integers(1, ps))
+
+        def table(entries: SearchStrategy[int], *shape: int) -> IntArray:
+            size = int(np.prod(shape))
+            return ints(draw(st.lists(entries, min_size=size, max_size=size))).reshape(shape)
+
+        cost = table(st.sampled_from([1, 2, 3, 5, 8, 13, 30, 100, NEVER]), count, wide, high)
+        if draw(st.booleans()):
+            # More helps, as it mostly does in life: only then do rules that climb step by step get anywhere.
+            cost = np.minimum.accumulate(np.minimum.accumulate(cost, axis=1), axis=2)
+        running = table(st.integers(0, 1), count)
+        return Instance(
+            resources=tuple(f"resource-{r}" for r in range(kinds)),
+            models=("a", "b"),
+            capacity=table(st.integers(0, amount), kinds),
+            worker_demand=table(st.sampled_from([0, 1, 1, 2, 3, 5]), count, kinds),
+            ps_demand=table(st.sampled_from([0, 0, 1, 2, 4]), count, kinds),
+            cost=cost,
+            waiting=table(st.sampled_from([0, 1, 10, 40, 200, 200]), count),
+            remaining=table(st.sampled_from([1, 2, 10]), count),
+            model=table(st.integers(0, 1), count),
+            current_workers=running * table(st.integers(1, 3), count),
+            current_ps=running * table(st.integers(1, 3), count),
+            waited=-np.sort(-table(st.integers(0, 5), count)),
+            backlog=draw(st.sampled_from([0, 0, 3])),
+        )
+
+    return draw_instance()

@@ -1,0 +1,64 @@
+"""From jobs and speed models to an instance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray
+from mlsched.core.params import one_of
+from mlsched.instances.workers.instance import DELAY, Instance, pair_terms, waiting_terms
+from mlsched.instances.workers.models import TrainingModel
+
+#: Readings of what a waiting job is charged: a function of the cost table and the delay, by name.
+WAITING = {"slowest": waiting_terms, "pair": pair_terms}
+
+
+def from_models(
+    models: Sequence[TrainingModel],
+    resources: Sequence[str],
+    capacity: npt.ArrayLike,
+    *,
+    model: npt.ArrayLike,
+    remaining: npt.ArrayLike,
+    most_workers: int = 16,
+    most_ps: int = 20,
+    waiting: str = "slowest",
+    delay: int = DELAY,
+    current_workers: npt.ArrayLike | None = None,
+    current_ps: npt.ArrayLike | None = None,
+    waited: npt.ArrayLike | None = None,
+    backlog: int = 0,
+) -> Instance:
+    """The instance of jobs of known models, in arrival order.
+
+    capacity: of each resource, what may be used now. model: index into `models` of each job. remaining: iterations
+    left. most_workers, most_ps: size of the tables. waiting, delay: how a waiting job is charged (`WAITING`) and the
+    ms until the next decision. The rest are observations, 0 by default.
+    """
+    one_of("waiting", waiting, WAITING)
+    kinds, left = np.asarray(model, dtype=np.int64), np.asarray(remaining, dtype=np.int64)
+    jobs = len(kinds)
+    if len(left) != jobs:
+        raise InvalidInput(f"remaining: has {len(left)} entries: must have {jobs}, one for each entry of model")
+    if ((kinds < 0) | (kinds >= len(models))).any():
+        raise InvalidInput(f"model = {kinds.tolist()!r:.60}: must be indices of the {len(models)} models")
+    chosen = [models[k] for k in kinds.tolist()]
+    tables = [m.speed.times(most_workers, most_ps).cost(b) for m, b in zip(chosen, left.tolist(), strict=True)]
+    cost = np.array(tables, dtype=np.int64).reshape(jobs, most_workers, most_ps)
+    none = np.zeros(jobs, dtype=np.int64)
+
+    def demand(role: str) -> IntArray:
+        return np.array([getattr(m, role) for m in chosen], dtype=np.int64).reshape(jobs, len(resources))
+
+    return Instance(
+        resources=tuple(resources), models=tuple(m.name for m in models),
+        capacity=np.asarray(capacity, dtype=np.int64), worker_demand=demand("worker"), ps_demand=demand("ps"),
+        cost=cost, waiting=WAITING[waiting](cost, delay), remaining=left, model=kinds,
+        current_workers=none if current_workers is None else np.asarray(current_workers),
+        current_ps=none if current_ps is None else np.asarray(current_ps),
+        waited=none if waited is None else np.asarray(waited), backlog=backlog,
+    )  # fmt: skip

@@ -1,0 +1,363 @@
+"""Many episodes of the workers world stepped together, for training: one action an episode a step.
+
+An episode is a workload from its first arrival to its last completion, scheduled by Chic's alternation of decision and
+training phases. `Batch` does what `WorkersWorld`, woken at events with `window` = I, and `phase.Decision` do for one
+episode, to the bit, with NumPy arrays over the episodes: the same states, masks, allocations and finishing times follow
+from the same actions. A step costs a few NumPy calls for the whole batch; a training phase follows at once on the step
+that ends its decision phase.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import EXACT, IntArray
+from mlsched.core.params import one_of, within
+from mlsched.instances.workers import NEVER
+from mlsched.simulation.workers.log import PARTS
+from mlsched.simulation.workers.phase import BACKLOG_UNIT, FIELDS, ITERATIONS_UNIT, TASKS_UNIT, Features, Mask, Phase
+from mlsched.simulation.workers.workload import MS, NS_PER_MS, Workload, never_start, startable
+
+Floats = npt.NDArray[np.float64]
+#: Later than anything happens.
+FAR = 2**62
+#: Bits of a slot's code: an action would make it faster; it could train; it has only workers or only PSs. Codes are
+#: summed over the slots of an episode, so that the three counts come from one sum.
+_FASTER, _TRAINS, _HALF = 1, 1 << 20, 1 << 40
+_COUNT = (1 << 20) - 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Rewards:
+    """The paper's rewards (Eq. 8 and Section 6.1).
+
+    p1: punishment of an action for an empty slot; p2: taken when a job gets its first worker or PS, given back when it
+    has both. unit: ms that count as 1 in r_t1 (the paper: 20 minutes).
+    """
+
+    p1: float = 5.0
+    p2: float = 1.0
+    unit: int = 20 * 60 * MS
+
+    def __post_init__(self) -> None:
+        within("unit", self.unit, 1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """What a step did, one entry an episode (0 for those that were done before).
+
+    reward: r_t1 + r_t2 + r_t3. system_ms: time that all jobs together spent in the system in the training phase that
+    followed, 0 when none did: summed over an episode, the sum of its completion times (r_t1 = -system_ms / unit).
+    absent: the action was for an empty slot (r_t2 = -p1). halves: slots that have only workers or only PSs, less those
+    before (r_t3 = -p2 halves). trained: whether the decision phase ended.
+    """
+
+    reward: Floats
+    system_ms: IntArray
+    absent: Mask
+    halves: IntArray
+    trained: Mask
+
+
+class Batch:
+    """Episodes of equal models and clusters, side by side (E of them, I slots, A actions, M models).
+
+    mask: E x A, the actions that change something. features: E x F float32, `phase.features` of `state`. done: E.
+    All are views that `step` updates in place: copy what must last. An episode that is done ignores its actions.
+    """
+
+    def __init__(
+        self, workloads: Sequence[Workload], phase: Phase | None = None, *, floor: str = "always",
+        rewards: Rewards | None = None,
+    ) -> None:  # fmt: skip
+        self.phase, self.rewards, self.floor = phase or Phase(), rewards or Rewards(), floor
+        one_of("floor", floor, ("always", "never"))
+        _check(workloads, self._parts)
+        self._lay_out(workloads[0], len(workloads))
+        self._enter(workloads)
+        self.reset()
+
+    @property
+    def _parts(self) -> int:
+        """Parts of an iteration in which work is counted."""
+        return 1 if self.floor == "always" else PARTS
+
+    # -- tables -------------------------------------------------------------------------------------------------------
+
+    def _lay_out(self, first: Workload, episodes: int) -> None:
+        """Tables by model, with an empty slot as one model more, and index arithmetic."""
+        phase, window, actions = self.phase, self.phase.window, self.phase.actions
+        models, most_w, most_p = first.iteration.shape
+        self._models, self._episodes, self._most = models, episodes, (most_w, most_p)
+        self._width = most_p + 1  # a cell is (model x (most workers + 1) + workers) x _width + PSs
+        self._block = (most_w + 1) * self._width
+        time = np.full((models + 1, most_w + 1, most_p + 1), NEVER)
+        time[:models, 1:, 1:] = first.iteration
+        trains = time != NEVER
+        self._trains = trains.ravel()
+        self._time = np.where(trains, time, 1).ravel()
+        self._code = _codes(time, phase.pair).ravel()
+        adds = np.array([[1, 1]] if phase.pair else [[1, 0], [0, 1]])
+        need = np.zeros((len(first.resources), models + 1, len(adds)), dtype=np.int64)
+        for i, (w, p) in enumerate(adds):
+            need[:, :models, i] = (w * first.worker_demand + p * first.ps_demand).T
+        need[:, models] = FAR  # nothing fits an empty slot
+        self._need = need
+        self._capacity = first.capacity[:, None, None]
+        self._fits_at_first = (need <= self._capacity).all(axis=0)
+        self._least = _least_times(first)
+        kinds = len(adds)
+        self._slot_of = np.append(np.repeat(np.arange(window), kinds), window)  # of an action; the void one's is spare
+        self._inc = np.append(np.tile(adds @ np.array([self._width, 1]), window), 0)
+        rows = np.arange(episodes)
+        self._row_action, self._row_slot = rows * actions, rows * (window + 1)
+        self._slots = np.arange(window)
+
+    def _enter(self, workloads: Sequence[Workload]) -> None:
+        """The jobs, padded to the longest episode and one sentinel more."""
+        self._jobs = np.array([len(w.submit) for w in workloads], dtype=np.int64)
+        self._none = int(self._jobs.max())  # the job of an empty slot
+
+        def column(name: str, fill: int) -> IntArray:
+            found = np.full((self._episodes, self._none + 1), fill, dtype=np.int64)
+            for row, one in enumerate(workloads):
+                found[row, : len(one.submit)] = getattr(one, name)
+            return found
+
+        self._submit, self._model = column("submit", FAR), column("model", self._models)
+        self._iterations = column("iterations", 0) * self._parts
+        real = np.where(self._submit == FAR, 0, self._submit)
+        self._submitted = np.concatenate([np.zeros((self._episodes, 1), dtype=np.int64), real.cumsum(axis=1)], axis=1)
+
+    # -- episodes -----------------------------------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        """Begin all episodes anew."""
+        count, window, phase = self._episodes, self.phase.window, self.phase
+        self.now = np.zeros(count, dtype=np.int64)
+        self._left = self._iterations.copy()
+        self.finish = np.full((count, self._none + 1), -1)
+        self._arrived, self._pulled, self._finished = (np.zeros(count, dtype=np.int64) for _ in range(3))
+        self._slot_job = np.full((count, window), self._none)
+        self._cell = np.zeros((count, window + 1), dtype=np.int64)
+        self._cell[:, window] = self._models * self._block  # the spare slot is empty for ever
+        self._tasks = np.zeros((count, window, 2), dtype=np.int64)
+        self._free = np.broadcast_to(self._capacity, (len(self._capacity), count, 1)).copy()
+        self._demand = np.zeros((len(self._capacity), count, phase.actions), dtype=np.int64)
+        self._steps, self._halves = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+        self._system = np.zeros(count, dtype=np.int64)
+        self.decisions = 0
+        self.mask = np.zeros((count, phase.actions), dtype=bool)
+        self.done = np.zeros(count, dtype=bool)
+        self.features: Features = np.zeros((count, phase.feature_size(self._models)), dtype=np.float32)
+        slots = self.features[:, :-1].reshape(count, window, -1)
+        self._one_hot, self._numbers = slots[..., : self._models], slots[..., self._models :]
+        rows = np.arange(count)
+        self._pull(rows)
+
+    @property
+    def state(self) -> IntArray:
+        """E x (4I + 1): the paper's s_t of every episode, as `Decision.state`."""
+        found = np.empty((self._episodes, self.phase.window, FIELDS), dtype=np.int64)
+        kind = self._model[np.arange(self._episodes)[:, None], self._slot_job]
+        found[..., 0] = np.where(kind == self._models, -1, kind)
+        found[..., 1] = -(-self._left[np.arange(self._episodes)[:, None], self._slot_job] // self._parts)
+        found[..., 2:] = self._tasks
+        backlog = (self._arrived - self._pulled)[:, None]
+        return np.concatenate([found.reshape(self._episodes, -1), backlog], axis=1)
+
+    def completion_s(self) -> Floats:
+        """Mean completion time of each episode's jobs so far, s; NaN before the first is done."""
+        served = self.finish >= 0
+        total = np.where(served, self.finish - self._submit, 0).sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(total / served.sum(axis=1) / MS)
+
+    def step(self, actions: npt.ArrayLike) -> Step:
+        """One action an episode: 0 .. A - 1, the last the void action."""
+        action = np.asarray(actions)
+        alive = ~self.done
+        at, slot = self._row_action + action, self._row_slot + self._slot_of[action]
+        valid = self.mask.ravel()[at]
+        absent = (self._cell.ravel()[slot] >= self._models * self._block) & (action < self.phase.actions - 1) & alive
+        self._add(action, at, slot, valid)
+        self._steps += alive
+        self.decisions += int(np.count_nonzero(alive))
+        counts = np.add.reduce(self._code[self._cell], axis=1)
+        halves = counts >> 40
+        change = halves - self._halves
+        self._halves = halves
+        fitting = self._refresh(counts)
+        void = valid & (action == self.phase.actions - 1)
+        over = (void | ~fitting | ((counts & _COUNT) == 0) | (self._steps >= self.phase.limit)) & alive
+        self._system[:] = 0
+        rows = np.flatnonzero(over)
+        if rows.size:
+            self._train(rows)
+        reward = self._system / -self.rewards.unit - self.rewards.p1 * absent
+        if not self.phase.pair:
+            reward -= self.rewards.p2 * change
+        return Step(reward, self._system.copy(), absent, change, over)
+
+    # -- the decision phase -------------------------------------------------------------------------------------------
+
+    def _add(self, action: IntArray, at: IntArray, slot: IntArray, valid: Mask) -> None:
+        """Give each episode's chosen slot what its action adds, where that is valid."""
+        self._cell.ravel()[slot] += self._inc[action] * valid
+        self._free[:, :, 0] -= self._demand.reshape(len(self._demand), -1)[:, at] * valid
+        cells = self._cell[:, :-1] % self._block
+        np.floor_divide(cells, self._width, out=self._tasks[..., 0])
+        np.remainder(cells, self._width, out=self._tasks[..., 1])
+        self._numbers[..., 1:] = self._tasks / TASKS_UNIT
+
+    def _refresh(self, counts: IntArray) -> Mask:
+        """Recompute `mask` from what is free; returns which episodes have a task that fits (Condition 1 otherwise)."""
+        fits = np.logical_and.reduce(self._demand <= self._free, axis=0)
+        window = self.phase.window
+        within_table = fits[:, :-1].reshape(self._episodes, window, -1)
+        if self.phase.pair:
+            within_table[..., 0] &= (self._tasks[..., 0] < self._most[0]) & (self._tasks[..., 1] < self._most[1])
+        else:
+            within_table &= self._tasks < self._most
+        fitting = np.logical_or.reduce(fits[:, :-1], axis=1)
+        fits[:, -1] = (((counts >> 20) & _COUNT) > 0) | ~fitting
+        self.mask[...] = fits
+        return fitting
+
+    # -- the training phase -------------------------------------------------------------------------------------------
+
+    def _train(self, rows: IntArray) -> None:
+        """Run the training phase of the episodes `rows`, and begin their next decision phase."""
+        jobs, cell = self._slot_job[rows], self._cell[rows, :-1]
+        trains, time = self._trains[cell], self._time[cell]
+        stuck = ~trains.any(axis=1)
+        if stuck.any():
+            self._rescue(rows, stuck, trains, time)
+        at = rows[:, None] * (self._none + 1) + jobs
+        left = self._left.ravel()[at]
+        need = np.where(trains, -(-left * time // (NS_PER_MS * self._parts)), FAR).min(axis=1)
+        full = jobs[:, -1] != self._none
+        arrival = self._submit.ravel()[rows * (self._none + 1) + self._arrived[rows]]
+        now = self.now[rows]
+        end = now + np.where(full, need, np.minimum(need, arrival - now))
+        elapsed = (end - now)[:, None] * (NS_PER_MS * self._parts)
+        left -= np.where(trains, np.minimum(elapsed // time, left), 0)
+        self._left.ravel()[at] = left
+        self._count(rows, now, end)
+        self._leave(rows, at, jobs, left, end)
+        self.now[rows] = end
+        self._pull(rows)
+
+    def _rescue(self, rows: IntArray, stuck: Mask, trains: Mask, time: IntArray) -> None:
+        """Nothing would train: the first slot that can train alone gets the least with which it does."""
+        least = self._least[self._model[rows[:, None], self._slot_job[rows]]]
+        chosen = (least > 0).argmax(axis=1)
+        which = np.flatnonzero(stuck)
+        trains[which, chosen[which]] = True
+        time[which, chosen[which]] = least[which, chosen[which]]
+
+    def _count(self, rows: IntArray, now: IntArray, end: IntArray) -> None:
+        """Arrivals up to `end`, and the time that all jobs spent in the system since `now` (Eq. 8)."""
+        before = self._arrived[rows]
+        after = (self._submit[rows] <= end[:, None]).sum(axis=1)
+        came = self._submitted[rows, after] - self._submitted[rows, before]
+        self._system[rows] = (before - self._finished[rows]) * (end - now) + (after - before) * end - came
+        self._arrived[rows] = after
+
+    def _leave(self, rows: IntArray, at: IntArray, jobs: IntArray, left: IntArray, end: IntArray) -> None:
+        """Jobs that are done leave; those behind move up."""
+        gone = (left == 0) & (jobs != self._none)
+        self.finish.ravel()[at[gone]] = np.broadcast_to(end[:, None], gone.shape)[gone]
+        self._finished[rows] += gone.sum(axis=1)
+        self._slot_job[rows] = np.sort(np.where(gone, self._none, jobs), axis=1)  # an empty slot's job is the largest
+
+    def _pull(self, rows: IntArray) -> None:
+        """Fill free slots from the queue; an episode without jobs goes on to its next arrival, or is done."""
+        jobs = self._refilled(rows)
+        idle = jobs[:, 0] == self._none
+        if idle.any():
+            quiet = rows[idle]
+            ended = self._finished[quiet] == self._jobs[quiet]
+            self.done[quiet[ended]] = True
+            waiting = quiet[~ended]
+            self.now[waiting] = self._submit[waiting, self._arrived[waiting]]
+            self._arrived[waiting] = (self._submit[waiting] <= self.now[waiting, None]).sum(axis=1)
+            jobs = self._refilled(rows)
+        self._begin(rows, jobs)
+
+    def _refilled(self, rows: IntArray) -> IntArray:
+        jobs = self._slot_job[rows]
+        held = (jobs != self._none).sum(axis=1)
+        pulled, arrived = self._pulled[rows], self._arrived[rows]
+        next_one = (pulled - held)[:, None] + self._slots
+        free = self._slots >= held[:, None]
+        jobs = np.where(free, np.where(next_one < arrived[:, None], next_one, self._none), jobs)
+        self._slot_job[rows] = jobs
+        self._pulled[rows] = np.minimum(arrived, pulled + self.phase.window - held)
+        return jobs
+
+    def _begin(self, rows: IntArray, jobs: IntArray) -> None:
+        """A decision phase begins: nobody holds anything."""
+        window = self.phase.window
+        kind = self._model.ravel()[rows[:, None] * (self._none + 1) + jobs]
+        self._cell[rows, :-1] = kind * self._block
+        self._demand[:, rows, :-1] = self._need[:, kind].reshape(len(self._need), len(rows), -1)
+        self._free[:, rows] = self._capacity
+        self._tasks[rows] = 0
+        self._steps[rows] = 0
+        self._halves[rows] = 0
+        fits = self._fits_at_first[kind].reshape(len(rows), -1)
+        self.mask[rows, :-1] = fits
+        self.mask[rows, -1] = ~fits.any(axis=1)
+        left = self._left.ravel()[rows[:, None] * (self._none + 1) + jobs]
+        self._one_hot[rows] = kind[..., None] == np.arange(self._models)
+        numbers = np.zeros((len(rows), window, 3), dtype=np.float32)
+        numbers[..., 0] = -(-left // self._parts) / ITERATIONS_UNIT
+        self._numbers[rows] = numbers
+        self.features[rows, -1] = (self._arrived[rows] - self._pulled[rows]) / BACKLOG_UNIT
+
+
+def _check(workloads: Sequence[Workload], parts: int) -> None:
+    """Refuse episodes that cannot be stepped together, or not at all."""
+    if not workloads:
+        raise InvalidInput("workloads: must be at least one")
+    first = workloads[0]
+    for index, one in enumerate(workloads):
+        for name in ("capacity", "worker_demand", "ps_demand", "iteration"):
+            if not np.array_equal(getattr(one, name), getattr(first, name)):
+                raise InvalidInput(f"workloads[{index}]: its {name} differs from the first one's: must be the same")
+        if not len(one.submit):
+            raise InvalidInput(f"workloads[{index}]: has no jobs")
+        if reasons := never_start(one):
+            raise InvalidInput(f"workloads[{index}]: could never end: {reasons[0]}")
+        slowest = int(np.where(first.iteration == NEVER, 0, first.iteration).max())
+        if slowest * int(one.iterations.max()) * parts >= FAR or int(one.submit[-1]) > EXACT:
+            raise InvalidInput(f"workloads[{index}]: its jobs or its arrivals take too long for this floor")
+
+
+def _codes(time: IntArray, pair: bool) -> IntArray:
+    """Code of a slot by model (the last: an empty slot), workers and PSs."""
+    padded = np.pad(time, ((0, 0), (0, 1), (0, 1)), constant_values=NEVER)
+    ahead = padded[:, 1:, 1:] if pair else np.minimum(padded[:, 1:, :-1], padded[:, :-1, 1:])
+    faster: Any = ahead < time
+    faster[:, 0, :] = faster[:, :, 0] = True
+    half = np.zeros(time.shape, dtype=bool)
+    half[:, 0, 1:] = half[:, 1:, 0] = True
+    code = faster * _FASTER + (time != NEVER) * _TRAINS + half * _HALF
+    code[-1] = 0
+    return np.asarray(code, dtype=np.int64)
+
+
+def _least_times(workload: Workload) -> IntArray:
+    """By model (and 0 for an empty slot): time of an iteration with the least with which it can train alone, or 0."""
+    can = startable(workload).reshape(len(workload.models), -1)
+    first = can.argmax(axis=1)
+    time = workload.iteration.reshape(len(workload.models), -1)
+    return np.append(np.where(can.any(axis=1), time[np.arange(len(can)), first], 0), 0)

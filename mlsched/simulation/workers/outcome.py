@@ -1,0 +1,93 @@
+"""What a workers run comes to: per-job columns and figures of merit (Chic, Section 6.2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.simulation.metrics import percentiles
+from mlsched.simulation.workers.log import PARTS, Log
+from mlsched.simulation.workers.workload import MS, NS_PER_MS, Workload
+
+POINTS = (50, 95)
+
+
+def jobs(workload: Workload, log: Log) -> dict[str, Any]:
+    """Column name -> one value a job, times in s: submit, model, iterations, wait (until it first trains), completion
+    (from submission), training (holding workers and PSs), lost (iterations that re-schedules cost it).
+    """
+    c, count = log.columns(), len(workload.submit)
+    start, finish = np.full(count, np.nan), np.full(count, np.nan)
+    start[c["job"][::-1]] = c["start"][::-1]  # rows are ordered by start: backwards, each job's first stays
+    done = c["left"] == 0
+    finish[c["job"][done]] = c["end"][done]
+    held = np.bincount(c["job"], weights=c["end"] - c["start"], minlength=count)
+    return {
+        "submit_s": workload.submit / MS,
+        "model": workload.model,
+        "iterations": workload.iterations,
+        "wait_s": (start - workload.submit) / MS,
+        "completion_s": (finish - workload.submit) / MS,
+        "training_s": held / MS,
+        "lost": _lost(workload, c),
+    }
+
+
+def _lost(workload: Workload, c: dict[str, Any]) -> Any:
+    """Iterations that each job had started and lost. What a stretch took longer than its work is less than a ms."""
+    time = workload.iteration[workload.model[c["job"]], c["workers"] - 1, c["ps"] - 1]
+    trained = (c["end"] - c["start"]) * NS_PER_MS / time
+    order = np.lexsort((c["start"], c["job"]))
+    job, left = c["job"][order], c["left"][order]
+    before = np.append(0, left[:-1])
+    first = np.append(True, job[1:] != job[:-1])
+    before = np.where(first, workload.iterations[job] * PARTS, before)
+    lost = np.maximum(trained[order] - (before - left) / PARTS, 0)
+    lost[left == 0] = 0
+    return np.bincount(job, weights=lost, minlength=len(workload.submit))
+
+
+def summary(workload: Workload, log: Log) -> dict[str, Any]:
+    """Average completion time (the paper's ACT) and its distribution, makespan, utilisation, and what was lost.
+
+    utilisation: share of each resource that was held, from the first submission to the last completion; workers and
+    PSs that idle until the next wake after their job is done count as free.
+    """
+    table = jobs(workload, log)
+    completion = table["completion_s"]
+    count = len(completion)
+    return {
+        "jobs": count,
+        "average_completion_s": float(completion.mean()) if count else None,
+        "shortest_completion_s": float(completion.min()) if count else None,
+        "completion_s": percentiles(completion, POINTS),
+        "longest_completion_s": float(completion.max()) if count else None,
+        "average_wait_s": float(table["wait_s"].mean()) if count else None,
+        "makespan_s": _makespan(workload, log) / MS,
+        "utilisation": utilisation(workload, log),
+        "lost_iterations_share": float(table["lost"].sum() / workload.iterations.sum()) if count else None,
+        "stretches": len(log.rows),
+    }
+
+
+def _makespan(workload: Workload, log: Log) -> int:
+    return max((row[2] for row in log.rows), default=0) - int(workload.submit.min(initial=2**62)) if log.rows else 0
+
+
+def utilisation(workload: Workload, log: Log) -> dict[str, float]:
+    """Resource -> share held over the makespan; 0 where there is none of it."""
+    c, span = log.columns(), _makespan(workload, log)
+    length, model = (c["end"] - c["start"])[:, None], workload.model[c["job"]]
+    need = c["workers"][:, None] * workload.worker_demand[model] + c["ps"][:, None] * workload.ps_demand[model]
+    held = (need * length).sum(axis=0).tolist()
+    return {
+        name: amount / (total * span) if total and span else 0.0
+        for name, amount, total in zip(workload.resources, held, workload.capacity.tolist(), strict=True)
+    }
+
+
+def series(workload: Workload, log: Log) -> dict[str, Any]:
+    """Completion times and waits, for plots of their distribution."""
+    table = jobs(workload, log)
+    return {"completion time [s]": table["completion_s"], "wait [s]": table["wait_s"]}

@@ -1,0 +1,210 @@
+"""Chic's decision phase: an allocation is built one worker or PS at a time (Gong et al., 2019, Section 4.2).
+
+Jobs sit in `window` slots in arrival order. Each step takes one action: add a worker to slot i (action 2i), add a PS to
+it (2i + 1), or the void action (the last), which ends the phase. Chic-Pair's action i adds one of each to slot i. The
+paper's action space is therefore {1, ..., 2I, void}: seven actions for I = 3, four for Chic-Pair.
+
+Readings:
+
+- An action that does not fit (resources, the job's table, an empty slot) changes nothing, but counts as a step.
+- The phase also ends when no task of any slot fits any more (Condition 1 as its text has it; Eq. 4 as printed tests
+  each resource by itself and may miss that), when no action would make an iteration of any slot faster (Condition 2,
+  Eq. 5; a slot that lacks a worker or a PS would always get faster), and after `limit` steps.
+- The void action changes nothing while no slot could train, and when a phase ends so after all, the first slot that can
+  train alone on the cluster gets the smallest numbers with which it can: the paper's training phase lasts until a job
+  is done, and would last for ever.
+- A slot that has only workers or only PSs holds on to them to the end of the phase and then waits without.
+
+`batch.py` steps many episodes at once and does exactly the same; here one question of the world is answered.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray
+from mlsched.core.params import within
+from mlsched.instances.workers import NEVER, Instance, Plan
+
+Mask = npt.NDArray[np.bool_]
+Features = npt.NDArray[np.float32]
+#: Columns of a slot in the state: model (-1: empty), iterations left, workers, PSs.
+FIELDS = 4
+#: What iterations, workers and PSs of a slot, and the backlog, are divided by in the features.
+ITERATIONS_UNIT, TASKS_UNIT, BACKLOG_UNIT = 200.0, 10.0, 10.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Phase:
+    """window: I. pair: Chic-Pair's actions. limit: most steps of a phase; the paper has none, but an action that
+    changes nothing could go on for ever.
+    """
+
+    window: int = 3
+    pair: bool = False
+    limit: int = 100
+
+    def __post_init__(self) -> None:
+        within("window", self.window, 1, 1000)
+        within("limit", self.limit, 1, 10**6)
+
+    @property
+    def actions(self) -> int:
+        """How many actions there are; the last is the void action."""
+        return (self.window if self.pair else 2 * self.window) + 1
+
+    @property
+    def state_size(self) -> int:
+        """Entries of the state: FIELDS a slot, and the backlog."""
+        return FIELDS * self.window + 1
+
+    def feature_size(self, models: int) -> int:
+        """Entries of the features: each slot's model as one of so many, its three numbers; the backlog."""
+        return (models + FIELDS - 1) * self.window + 1
+
+
+class Decision:
+    """One decision phase over one instance; `state` and `mask` say where it stands, `step` takes an action."""
+
+    def __init__(self, instance: Instance, phase: Phase) -> None:
+        self.instance, self.phase = instance, phase
+        self._jobs = min(phase.window, len(instance.waiting))
+        self._free: list[int] = instance.capacity.tolist()
+        self._cost: list[list[list[int]]] = instance.cost[: self._jobs].tolist()
+        self._demand: list[tuple[list[int], list[int]]] = list(
+            zip(instance.worker_demand[: self._jobs].tolist(), instance.ps_demand[: self._jobs].tolist(), strict=True)
+        )
+        self.workers, self.ps = [0] * self._jobs, [0] * self._jobs
+        self.steps, self.over = 0, self._full()
+
+    @property
+    def state(self) -> IntArray:
+        """The paper's s_t: (model, B, workers, PSs) of every slot, then the backlog N; empty slots are (-1, 0, 0, 0)."""
+        found = [[-1, 0, 0, 0]] * self.phase.window
+        for slot in range(self._jobs):
+            found[slot] = [int(self.instance.model[slot]), int(self.instance.remaining[slot]), self.workers[slot],
+                           self.ps[slot]]  # fmt: skip
+        backlog = len(self.instance.waiting) - self._jobs + self.instance.backlog
+        return np.array([*(v for slot in found for v in slot), backlog], dtype=np.int64)
+
+    @property
+    def mask(self) -> Mask:
+        """Which actions change something."""
+        found = np.zeros(self.phase.actions, dtype=bool)
+        for action in range(self.phase.actions - 1):
+            found[action] = self._fits(action)
+        found[-1] = self._trains() or not found.any()
+        return found
+
+    def step(self, action: int) -> None:
+        """Take an action."""
+        if self.over:
+            raise InvalidInput("step: the phase is over")
+        if not 0 <= action < self.phase.actions:
+            raise InvalidInput(f"action = {action}: must be between 0 and {self.phase.actions - 1}")
+        self.steps += 1
+        if action == self.phase.actions - 1:
+            self.over = self._trains()
+        elif self._fits(action):
+            slot, workers, ps = self._adds(action)
+            self.workers[slot] += workers
+            self.ps[slot] += ps
+            for r, need in enumerate(self._need(action)):
+                self._free[r] -= need
+        self.over = self.over or self.steps >= self.phase.limit or self._full() or not self._improvable()
+
+    def plan(self) -> Plan:
+        """The allocation as it stands; slots that could not train with what they have wait."""
+        jobs = len(self.instance.waiting)
+        workers, ps = np.zeros(jobs, dtype=np.int64), np.zeros(jobs, dtype=np.int64)
+        for slot in range(self._jobs):
+            if self._time(slot, 0, 0) < NEVER:
+                workers[slot], ps[slot] = self.workers[slot], self.ps[slot]
+        if not workers.any() and (least := self._least()) is not None:
+            workers[least[0]], ps[least[0]] = least[1:]
+        return Plan(workers=workers, ps=ps)
+
+    # -- the rules of the phase ---------------------------------------------------------------------------------------
+
+    def _adds(self, action: int) -> tuple[int, int, int]:
+        """(slot, workers, PSs) that an action other than the void one adds."""
+        return (action, 1, 1) if self.phase.pair else (action // 2, 1 - action % 2, action % 2)
+
+    def _need(self, action: int) -> list[int]:
+        slot, workers, ps = self._adds(action)
+        return [workers * a + ps * b for a, b in zip(*self._demand[slot], strict=True)]
+
+    def _fits(self, action: int) -> bool:
+        slot, workers, ps = self._adds(action)
+        if slot >= self._jobs:
+            return False
+        _, most_workers, most_ps = self.instance.cost.shape
+        if self.workers[slot] + workers > most_workers or self.ps[slot] + ps > most_ps:
+            return False
+        return all(need <= free for need, free in zip(self._need(action), self._free, strict=True))
+
+    def _full(self) -> bool:
+        """Condition 1."""
+        return not any(self._fits(action) for action in range(self.phase.actions - 1))
+
+    def _improvable(self) -> bool:
+        """Whether Condition 2 is not met: an action would make some slot faster, or a slot lacks a worker or a PS."""
+        for slot in range(self._jobs):
+            now = self._time(slot, 0, 0)
+            if not self.workers[slot] or not self.ps[slot]:
+                return True
+            ahead = [(1, 1)] if self.phase.pair else [(1, 0), (0, 1)]
+            if min(self._time(slot, w, p) for w, p in ahead) < now:
+                return True
+        return False
+
+    def _time(self, slot: int, workers: int, ps: int) -> int:
+        """Time to finish with so many workers and PSs more; NEVER where the slot could not train so."""
+        w, p = self.workers[slot] + workers, self.ps[slot] + ps
+        table = self._cost[slot]
+        return table[w - 1][p - 1] if 1 <= w <= len(table) and 1 <= p <= len(table[0]) else NEVER
+
+    def _trains(self) -> bool:
+        return any(self._time(slot, 0, 0) < NEVER for slot in range(self._jobs))
+
+    def _least(self) -> tuple[int, int, int] | None:
+        """The first slot that can train alone, with the fewest workers and then PSs with which it can."""
+        capacity = self.instance.capacity.tolist()
+        for slot in range(self._jobs):
+            for w, row in enumerate(self._cost[slot], 1):
+                for p, cost in enumerate(row, 1):
+                    needs = (w * a + p * b for a, b in zip(*self._demand[slot], strict=True))
+                    if cost < NEVER and all(need <= c for need, c in zip(needs, capacity, strict=True)):
+                        return slot, w, p
+        return None
+
+
+#: A policy: the phase as it stands -> an action.
+Choose = Callable[[Decision], int]
+
+
+def allocate(instance: Instance, choose: Choose, phase: Phase | None = None) -> Plan:
+    """The plan that a policy over Chic's actions makes of one question."""
+    decision = Decision(instance, phase or Phase())
+    while not decision.over:
+        decision.step(choose(decision))
+    return decision.plan()
+
+
+def features(state: IntArray, models: int) -> Features:
+    """A state (or one a row) as input of a network: models one-hot, numbers in units of about 1; float32.
+
+    A slot is (one-hot model, B / 200, workers / 10, PSs / 10), all 0 where it is empty; then the backlog / 10.
+    """
+    rows = np.atleast_2d(state)
+    slots = rows[:, :-1].reshape(len(rows), -1, FIELDS)
+    found = np.zeros((len(rows), slots.shape[1], models + FIELDS - 1), dtype=np.float32)
+    found[..., :models] = slots[..., :1] == np.arange(models)
+    found[..., models:] = slots[..., 1:] / np.array([ITERATIONS_UNIT, TASKS_UNIT, TASKS_UNIT])
+    flat = np.concatenate([found.reshape(len(rows), -1), rows[:, -1:] / BACKLOG_UNIT], axis=1, dtype=np.float32)
+    return flat if state.ndim == 2 else flat[0]

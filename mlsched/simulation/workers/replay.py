@@ -1,0 +1,153 @@
+"""An independent check of a finished workers run, from the workload, the options and the log alone.
+
+1. Every row names a job, a stretch of time, and numbers of workers and PSs with which the job can train.
+2. No job trains before its submission, twice at once, or after its last iteration; every job reaches it.
+3. At every instant all workers and PSs together fit the cluster.
+4. What is left at the end of a stretch follows from its length, its workers and PSs and the reading of the floor; a
+   stretch that reaches the last iteration ends in that very millisecond.
+5. Only the first `window` jobs, in arrival order, that are there hold anything.
+6. Stretches start at wakes. Unless floor = "changed", they also end at the next wake: no completion, no arrival that
+   wakes, and no tick lies within one.
+
+Shares no code with the world; plain Python integers.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+
+from mlsched.simulation.findings import Findings
+from mlsched.simulation.wake import Wake
+from mlsched.simulation.workers.log import Log
+from mlsched.simulation.workers.options import Options
+from mlsched.simulation.workers.workload import Workload
+
+Row = tuple[int, ...]
+#: Nanoseconds in a millisecond, milliseconds in a second, parts of an iteration in the log, "cannot train".
+MILLION, THOUSAND, PARTS, CANNOT = 10**6, 10**3, 10**3, 2**53
+
+
+def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
+    """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
+    found = Findings()
+    rows: dict[int, list[Row]] = defaultdict(list)
+    for row in sorted(log.rows, key=lambda row: (row[1], row[0])):
+        if _time(workload, row) is not None:
+            rows[row[0]].append(row)
+        else:
+            found.add("log", f"the row {tuple(row)} names no job, no stretch of time, or no workers and PSs that train")
+    for job in range(len(workload.submit)):
+        _check_job(workload, options, job, rows[job], found)
+    everything = [row for each in rows.values() for row in each]
+    _check_capacity(workload, everything, found)
+    _check_window(workload, options, everything, found)
+    _check_wakes(workload, options, wake, everything, found)
+    return found.sentences()
+
+
+def _time(workload: Workload, row: Row) -> int | None:
+    """Time of an iteration in a stretch, ns; None where the row is none."""
+    job, start, end, workers, ps, left = row
+    _, most_workers, most_ps = workload.iteration.shape
+    if not (0 <= job < len(workload.submit) and start < end and left >= 0):
+        return None
+    if not (1 <= workers <= most_workers and 1 <= ps <= most_ps):
+        return None
+    time = int(workload.iteration[int(workload.model[job]), workers - 1, ps - 1])
+    return None if time == CANNOT else time
+
+
+def _check_job(workload: Workload, options: Options, job: int, rows: list[Row], found: Findings) -> None:
+    left, until = int(workload.iterations[job]) * PARTS, int(workload.submit[job])
+    for row in rows:
+        _, start, end, _, _, after = row
+        if start < int(workload.submit[job]):
+            found.add("arrival", f"job {job} trains at {start} ms, before its submission at {until} ms")
+        elif start < until:
+            found.add("two places", f"job {job} trains at {start} ms twice")
+        if left == 0:
+            found.add("lost job", f"job {job} trains at {start} ms, after its last iteration")
+        expected = _left(workload, options, row, left)
+        if after != expected:
+            found.add("work", f"job {job} has {after} thousandths of an iteration left at {end} ms: "
+                      f"{expected} follow from {left} at {start} ms")  # fmt: skip
+        time = _time(workload, row)
+        if after == 0 and time is not None and end != start - (-left * time // (MILLION * PARTS)):
+            found.add("work", f"job {job} holds workers until {end} ms, past its last iteration")
+        left, until = after, end
+    if left:
+        found.add("lost job", f"job {job} ends with {left} thousandths of an iteration left")
+
+
+def _left(workload: Workload, options: Options, row: Row, left: int) -> int:
+    """What is left after a stretch that began with `left`."""
+    time = _time(workload, row)
+    assert time is not None  # such rows were sorted out
+    elapsed = (row[2] - row[1]) * MILLION
+    if elapsed * PARTS >= left * time:
+        return 0
+    done = elapsed * PARTS // time if options.floor == "never" else elapsed // time * PARTS
+    return max(0, left - done)
+
+
+def _check_capacity(workload: Workload, rows: list[Row], found: Findings) -> None:
+    """Sweep starts and ends in time order; an end frees before a start at the same instant takes."""
+    events = sorted([(r[1], 1, r) for r in rows] + [(r[2], -1, r) for r in rows], key=lambda e: e[:2])
+    used = [0] * len(workload.resources)
+    for time, sign, (job, _, _, workers, ps, _) in events:
+        model = int(workload.model[job])
+        for k, name in enumerate(workload.resources):
+            need = workers * int(workload.worker_demand[model, k]) + ps * int(workload.ps_demand[model, k])
+            used[k] += sign * need
+            if sign > 0 and used[k] > int(workload.capacity[k]):
+                found.add("capacity", f"{used[k]} {name} are held at {time} ms: there are {workload.capacity[k]}")
+
+
+def _gone(workload: Workload, rows: list[Row]) -> dict[int, int]:
+    """Job -> when it was done."""
+    return {row[0]: row[2] for row in rows if row[5] == 0}
+
+
+def _check_window(workload: Workload, options: Options, rows: list[Row], found: Findings) -> None:
+    if not options.window:
+        return
+    gone, submit = _gone(workload, rows), workload.submit.tolist()
+    for job, start, *_ in rows:
+        ahead = sum(1 for j in range(job) if submit[j] <= start < gone.get(j, start + 1))
+        if ahead >= options.window:
+            found.add("window", f"job {job} trains at {start} ms behind {ahead} others: the window is {options.window}")
+
+
+def _check_wakes(workload: Workload, options: Options, wake: Wake, rows: list[Row], found: Findings) -> None:
+    interval = wake.interval * THOUSAND
+    completions = sorted(_gone(workload, rows).values())
+    arrivals = _waking(workload, options, rows)
+    events = sorted({*completions, *arrivals})
+    starts = set(events) | set(workload.submit.tolist())
+    for job, start, end, *_ in rows:
+        tick = interval > 0 and start % interval == 0
+        if not tick and (not wake.events or start not in starts):
+            found.add("wake", f"job {job} starts at {start} ms, where nobody wakes")
+        if options.floor == "changed":
+            continue
+        if interval and end > start - start % interval + interval:
+            found.add("wake", f"job {job} trains from {start} to {end} ms, past a tick")
+        inside = bisect_left(events, end) - bisect_right(events, start)
+        if wake.events and inside > 0:
+            when = events[bisect_right(events, start)]
+            found.add("wake", f"job {job} trains from {start} to {end} ms, past a wake at {when} ms")
+
+
+def _waking(workload: Workload, options: Options, rows: list[Row]) -> list[int]:
+    """Arrivals that wake: those that find the window not yet full."""
+    submit = workload.submit.tolist()
+    if not options.window:
+        return submit
+    gone = _gone(workload, rows)
+    # A job that ends when another arrives has left by then.
+    return [
+        time
+        for j, time in enumerate(submit)
+        if sum(1 for i in range(j) if submit[i] < time < gone.get(i, time + 1)) < options.window
+    ]

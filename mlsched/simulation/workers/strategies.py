@@ -1,0 +1,67 @@
+"""Hypothesis strategies of small workers workloads and of the world's options.
+
+Few distinct numbers, so that bursts, arrivals that meet completions, full clusters, jobs of one iteration, combinations
+that cannot train and iterations that just fill a stretch are common.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray, ints
+from mlsched.instances.workers import NEVER
+from mlsched.simulation.workers.workload import MS, NS_PER_MS, Workload
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+
+def workloads(
+    *, jobs: int = 6, models: int = 2, workers: int = 3, ps: int = 2, resources: int = 2, gaps: bool = True
+) -> SearchStrategy[Workload]:
+    """Workloads within so many jobs, models, workers and PSs a job, and resources; every job can train alone.
+
+    gaps: some combinations cannot train. A single worker with a single PS always can, and fits the cluster.
+    """
+    from hypothesis import strategies as st
+
+    @st.composite
+    def draw_workload(draw: DrawFn) -> Workload:
+        count, kinds = draw(st.integers(1, jobs), label="jobs"), draw(st.integers(1, models), label="models")
+        wide, high = draw(st.integers(1, workers)), draw(st.integers(1, ps))
+        k = draw(st.integers(1, resources), label="resources")
+
+        def table(entries: SearchStrategy[int], *shape: int) -> IntArray:
+            size = int(np.prod(shape))
+            return ints(draw(st.lists(entries, min_size=size, max_size=size))).reshape(shape)
+
+        ms = table(st.sampled_from([1, 500, 1000, 1500, 2000, 7000]), kinds, wide, high)
+        iteration = ms * NS_PER_MS + table(st.sampled_from([0, 0, 1, 333_333]), kinds, wide, high)
+        if gaps:
+            iteration = np.where(table(st.sampled_from([0, 0, 0, 1]), kinds, wide, high) == 1, NEVER, iteration)
+            iteration[:, 0, 0] = np.where(iteration[:, 0, 0] == NEVER, 3000 * NS_PER_MS, iteration[:, 0, 0])
+        worker, server = table(st.integers(0, 3), kinds, k), table(st.integers(0, 2), kinds, k)
+        return Workload(
+            resources=("gpu", "cpu", "memory_gb")[:k],
+            models=("a", "b", "c")[:kinds],
+            capacity=np.maximum(table(st.integers(0, 9), k), (worker + server).max(axis=0)),
+            worker_demand=worker,
+            ps_demand=server,
+            iteration=iteration,
+            submit=np.sort(table(st.sampled_from([0, 0, 1, 1500, 2000, 4000, 9000, 60 * MS]), count)),
+            model=table(st.integers(0, kinds - 1), count),
+            iterations=table(st.sampled_from([1, 2, 3, 5, 40]), count),
+        )
+
+    return draw_workload()
+
+
+def options() -> SearchStrategy[dict[str, Any]]:
+    """Readings of the world, every field drawn."""
+    from hypothesis import strategies as st
+
+    return st.fixed_dictionaries(
+        {"window": st.sampled_from([0, 0, 1, 2, 3]), "floor": st.sampled_from(["always", "changed", "never"])}
+    )

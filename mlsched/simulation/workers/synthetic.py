@@ -1,0 +1,80 @@
+"""The Chic paper's synthetic workload: Poisson arrivals of jobs of three models on its cluster (Section 6.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.core.params import within
+from mlsched.instances.workers.models import CLUSTER, ITERATIONS, MODELS, RESOURCES, TrainingModel
+from mlsched.simulation.workers.workload import MS, Workload
+
+
+def chic(
+    *,
+    jobs: int = 30,
+    seed: int = 0,
+    rate: float = 1.8,
+    scale: float = 1.0,
+    least: int = ITERATIONS[0],
+    most: int = ITERATIONS[1],
+    most_workers: int = 10,
+    most_ps: int = 20,
+) -> Workload:
+    """A sequence of jobs: models drawn evenly, iterations uniform in least..most, Poisson arrivals.
+
+    rate: arrivals an hour (the paper: 0.9 to 2.7), from time 0 on; 0: all jobs at time 0. scale: size of the cluster, 1
+    for the paper's. most_workers, most_ps: most of each that a job may get; the paper has no limit but the cluster's,
+    which is 10 workers, and more than 17 PSs never help its models. One seed draws the same jobs at every rate, their
+    arrivals only stretched.
+    """
+    within("jobs", jobs, 1, 10**6)
+    within("rate", rate, 0, 10**6)
+    within("scale", scale, 0, 10**4, open_low=True)
+    within("least", least, 1, 10**9)
+    within("most", most, least, 10**9)
+    within("most_workers", most_workers, 1, 1000)
+    within("most_ps", most_ps, 1, 1000)
+    rng = np.random.default_rng([seed, jobs])
+    gaps = rng.exponential(1.0, jobs) * (3600 * MS / rate) if rate else np.zeros(jobs)
+    return workload(
+        MODELS,
+        RESOURCES,
+        np.rint(np.array(CLUSTER) * scale).astype(np.int64),
+        submit=np.floor(np.cumsum(gaps)).astype(np.int64),
+        model=rng.integers(0, len(MODELS), jobs),
+        iterations=rng.integers(least, most + 1, jobs),
+        most_workers=most_workers,
+        most_ps=most_ps,
+        source=f"synthetic:chic jobs={jobs} seed={seed} rate={rate:g} scale={scale:g} least={least} most={most} "
+        f"most_workers={most_workers} most_ps={most_ps}",
+    )
+
+
+def workload(
+    models: Sequence[TrainingModel],
+    resources: Sequence[str],
+    capacity: IntArray,
+    *,
+    submit: IntArray,
+    model: IntArray,
+    iterations: IntArray,
+    most_workers: int,
+    most_ps: int,
+    source: str,
+) -> Workload:
+    """Jobs of known models: g is rounded up to whole nanoseconds here, once."""
+    return Workload(
+        resources=tuple(resources),
+        models=tuple(m.name for m in models),
+        capacity=capacity,
+        worker_demand=np.array([m.worker for m in models], dtype=np.int64),
+        ps_demand=np.array([m.ps for m in models], dtype=np.int64),
+        iteration=np.array([m.speed.times(most_workers, most_ps).nanoseconds() for m in models], dtype=np.int64),
+        submit=submit,
+        model=model,
+        iterations=iterations,
+        source=source,
+    )

@@ -1,0 +1,150 @@
+"""The workers world: a cluster whose workers and PSs are shared out anew whenever jobs come or go.
+
+The clock of this world counts milliseconds. At every wake, in this order:
+
+1. jobs that have trained to their end left when they had (their workers and PSs idle until now);
+2. arrivals up to now;
+3. if there are jobs, the answerer is asked about the first `window` of them, and its plan replaces the allocation.
+   A re-schedule costs each job the iteration it has started, by the reading of `floor` (Chic, Eq. 7).
+
+Woken at events, this is the paper's alternation: the decision phase takes no time, the training phase lasts until the
+first of the jobs is done, min over i of B_i g_i, or a job arrives while fewer than `window` are there. (The paper
+prints s^p / g for B g.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.instances.workers import NEVER, Instance, Plan, waiting_terms
+from mlsched.simulation.workers.log import PARTS, Log
+from mlsched.simulation.workers.options import Options
+from mlsched.simulation.workers.workload import NS_PER_MS, Workload
+
+#: Nanoseconds of a thousandth of an iteration -> ms: left [1/PARTS] * g [ns] / SCALE.
+SCALE = PARTS * NS_PER_MS
+
+
+class WorkersWorld:
+    """State and physics of one run; see the module's docstring for the order of things."""
+
+    def __init__(self, workload: Workload, options: Options) -> None:
+        self.workload, self.options, self.log = workload, options, Log()
+        jobs = len(workload.submit)
+        self.now = 0
+        self._submit, self._model = workload.submit.tolist(), workload.model.tolist()
+        self._iteration: list[list[list[int]]] = workload.iteration.tolist()
+        self._never = workload.iteration == NEVER
+        self._finite = np.where(self._never, 1, workload.iteration)
+        self._slowest = int(self._finite.max(initial=0))
+        self._left: list[int] = [PARTS * b for b in workload.iterations.tolist()]  # at the start of the stretch
+        self._held = [(0, 0)] * jobs  # workers and PSs
+        self._since, self._end = [0] * jobs, [0] * jobs  # of the stretch; when it would be done
+        self._active: list[int] = []  # arrived and not done, in arrival order
+        self._training: list[int] = []
+        self._arrived, self._unfinished = 0, jobs
+        self._asking = False
+
+    # -- the clock's side ---------------------------------------------------------------------------------------------
+
+    def next_event(self) -> int | None:
+        """The next completion; the next arrival, unless the window is full of jobs of which one trains."""
+        times = [min(self._end[j] for j in self._training)] if self._training else []
+        full = self.options.window and len(self._active) >= self.options.window
+        if self._arrived < len(self._submit) and not (full and self._training):
+            times.append(self._submit[self._arrived])
+        return min(times, default=None)
+
+    def pending(self) -> bool:
+        """Whether to share out anew at the next tick: as long as there are jobs."""
+        return bool(self._active)
+
+    def done(self) -> bool:
+        """Whether every job is done."""
+        return self._unfinished == 0
+
+    def advance(self, time: int) -> None:
+        """Let everything up to `time` happen."""
+        self.now = time
+        for job in [j for j in self._training if self._end[j] <= time]:
+            self._close(job, self._end[job])
+            self._active.remove(job)
+            self._unfinished -= 1
+        while self._arrived < len(self._submit) and self._submit[self._arrived] <= time:
+            self._active.append(self._arrived)
+            self._arrived += 1
+        self._asking = bool(self._active)
+
+    def ask(self) -> Instance | None:
+        """How many workers and PSs each job of the window gets."""
+        return self._instance() if self._asking else None
+
+    def apply(self, plan: Plan) -> None:
+        """Re-schedule."""
+        self._asking = False
+        asked = self._asked()
+        given = dict(zip(asked, zip(plan.workers.tolist(), plan.ps.tolist(), strict=True), strict=True))
+        for job in list(self._training):
+            if self.options.floor != "changed" or given[job] != self._held[job]:
+                self._close(job, self.now)
+        for job, held in given.items():
+            if held != (0, 0) and job not in self._training:
+                self._open(job, held)
+
+    # -- jobs ---------------------------------------------------------------------------------------------------------
+
+    def _asked(self) -> list[int]:
+        return self._active[: self.options.window or None]
+
+    def _open(self, job: int, held: tuple[int, int]) -> None:
+        self._held[job], self._since[job] = held, self.now
+        self._end[job] = self.now - (-self._left[job] * self._time(job) // SCALE)
+        self._training.append(job)
+
+    def _close(self, job: int, time: int) -> None:
+        """End a stretch; what it has done counts, but for what the floor takes."""
+        self._left[job] = self._left_at(job, time)
+        self.log.rows.append((job, self._since[job], time, *self._held[job], self._left[job]))
+        self._held[job] = (0, 0)
+        self._training.remove(job)
+
+    def _time(self, job: int) -> int:
+        workers, ps = self._held[job]
+        return self._iteration[self._model[job]][workers - 1][ps - 1]
+
+    def _left_at(self, job: int, time: int) -> int:
+        """Thousandths of an iteration that are left of a training job if it is re-scheduled at `time`."""
+        if time >= self._end[job]:
+            return 0
+        elapsed = time - self._since[job]
+        if self.options.floor == "never":
+            return self._left[job] - elapsed * SCALE // self._time(job)
+        return self._left[job] - elapsed * NS_PER_MS // self._time(job) * PARTS
+
+    # -- the question -------------------------------------------------------------------------------------------------
+
+    def _instance(self) -> Instance:
+        """The decision as an instance, by the trusted path: fresh arrays, no validation."""
+        asked, w = self._asked(), self.workload
+        jobs = np.array(asked, dtype=np.int64)
+        training = set(self._training)
+        left = [self._left_at(j, self.now) if j in training else self._left[j] for j in asked]
+        held = np.array([self._held[j] for j in asked], dtype=np.int64)
+        model = w.model[jobs]
+        cost = self._cost(model, np.array(left, dtype=np.int64))
+        return Instance.trusted(
+            resources=w.resources, models=w.models, capacity=w.capacity, worker_demand=w.worker_demand[model],
+            ps_demand=w.ps_demand[model], cost=cost, waiting=waiting_terms(cost),
+            remaining=-(-np.array(left, dtype=np.int64) // PARTS), model=model, current_workers=held[:, 0].copy(),
+            current_ps=held[:, 1].copy(), waited=self.now - w.submit[jobs], backlog=len(self._active) - len(asked),
+        )  # fmt: skip
+
+    def _cost(self, model: IntArray, left: IntArray) -> IntArray:
+        """ceil(left x g) in ms by job, workers - 1, PSs - 1; NEVER where a job cannot train so."""
+        whole = self.options.floor != "never"  # then every `left` is whole iterations, and the product stays small
+        work, scale = (left // PARTS, NS_PER_MS) if whole else (left, SCALE)
+        if int(work.max()) * self._slowest >= 2**63:
+            work = work.astype(object)
+        cost = -((-work[:, None, None] * self._finite[model]) // scale)
+        return np.where(self._never[model], NEVER, cost).astype(np.int64)
