@@ -1,8 +1,9 @@
 """The clock: turns a workload into a sequence of instances, hands each to an answerer, applies the plan, advances.
 
 The clock knows no problem, and counts time in whole units of the world's choice (seconds, or parts of them). A `World`
-owns the state and the physics of one problem; it asks only when there is a choice to make. The clock owns the cadence (`Wake`), the random stream (`default_rng([seed, decision_number])`, so that
-any decision can be replayed alone), the memory of stateful rules, and the sampling of decisions for exact gaps.
+owns the state and the physics of one problem; it asks only when there is a choice to make. The clock owns the cadence
+(`Wake`), the random stream (`default_rng([seed, decision_number])`, so that any decision can be replayed alone), the
+memory of stateful rules, and the sampling of decisions for exact gaps.
 """
 
 from __future__ import annotations
@@ -112,7 +113,8 @@ def run(
         while (instance := world.ask()) is not None:
             plan, after = _answer(rule, instance, memory, seed, number, now / unit)
             if wrong := instance.violations(plan):
-                raise AnswererError(f"{rule.name}: decision {number} at {now / unit:.10g} s: infeasible plan: {wrong[0]}")
+                where = f"decision {number} at {now / unit:.10g} s"
+                raise AnswererError(f"{rule.name}: {where}: infeasible plan: {wrong[0]}")
             if record and sampler.random() < record:
                 recorded.append(Decision(number, now, instance, plan, memory))
             number, memory = number + 1, after

@@ -1,10 +1,10 @@
 """The choices of each job: columns of a multiple-choice knapsack, less those that no optimum needs.
 
 A column is a number of workers and PSs with what they take of every resource and their cost; each job's first one is to
-wait. Dropped are columns that exceed the capacity alone or cost no less than waiting, and *dominated* ones: another
-column of the job takes no more of any resource and costs no more (of equal ones, one stays). A plan with a dominated
-column has one at least as good without, so no optimum changes. Resources that cannot run short, whatever the jobs
-choose, are dropped too.
+wait, which always stays. Dropped are columns that exceed the capacity alone or cost no less than waiting, and
+*dominated* ones: another column of the job takes no more of any resource and costs no more (of equal ones, one stays).
+A plan with a dominated column has one at least as good without, so no optimum changes. Resources that cannot run short,
+whatever the jobs choose, are dropped too.
 """
 
 from __future__ import annotations

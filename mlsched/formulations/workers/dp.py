@@ -2,7 +2,7 @@
 
 Exact for any number of resources as long as few states are alive at once. With bounds (the default) those are a few
 hundred on the paper's models at 40 times its cluster; without (`reduce=false`, for tests) as many as there are sums of
-uses. Beyond 2,000,000 states it refuses.
+uses. Beyond 1,000,000 states it refuses.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mlsched.instances.workers import Instance
 
 @answerer("dp", problem="workers", backend="direct", objectives=("total_jct",))
 def answer(instance: Instance, *, objective: str, limits: Limits, reduce: bool = True) -> Outcome:
-    """Dynamic programming over what is used, reduced by Lagrangian bounds; refuses beyond 2,000,000 states."""
+    """Dynamic programming over what is used, reduced by Lagrangian bounds; refuses beyond 1,000,000 states."""
     choice = columns(instance)
     found = cheapest(choice, limits) if reduce else cheapest_plainly(choice, limits)
     if found is None:

@@ -25,8 +25,8 @@ from mlsched.core.formulation import Limits
 from mlsched.formulations.workers.columns import Columns, can_run_short, total
 from mlsched.formulations.workers.relaxation import Relaxed, relax, round_off
 
-#: States a run may hold after any job: about 1 GB with their trail.
-STATES = 2_000_000
+#: States a run may hold after any job: about 500 MB while they grow.
+STATES = 1_000_000
 #: The first trial reaches this share of the way from the bound to the known plan; each further one, this many times it.
 FIRST, GROWTH = 1 / 64, 4
 #: Full dominance is checked among so many states, at most; among more, only between equal uses.
@@ -114,12 +114,19 @@ def _search(choice: Columns, relaxed: Relaxed, most: int | None, clock: _Clock) 
     state = _States(np.zeros((1, len(capacity)), dtype=np.int64), zero, zero, zero, zero)
     stages = []
     # Jobs with a single column first: they move one state and multiply none.
-    for j in np.argsort(np.diff(first), kind="stable").tolist():
+    order = np.argsort(np.diff(first), kind="stable").tolist()
+    later = np.zeros(len(capacity), dtype=np.int64)
+    if few.jobs and len(capacity):
+        least = np.minimum.reduceat(use, first[:-1], axis=0)
+        later = least.sum(axis=0)
+    for j in order:
         mine = np.arange(first[j], first[j + 1])
         if len(mine) * len(state.cost) > 8 * STATES:
             raise _too_many()
         state = _grow(state, mine, few.cost[mine], relaxed.reduced[kept[mine]], use[mine])
-        alive = (state.used <= capacity).all(axis=1)
+        if len(capacity):
+            later = later - least[j]
+        alive = (state.used + later <= capacity).all(axis=1)
         if slack is not None:
             alive &= state.spent <= slack
         state = _cheapest(_pick(state, np.flatnonzero(alive)))
@@ -147,7 +154,7 @@ def _grow(state: _States, mine: IntArray, cost: IntArray, reduced: IntArray, use
     """Every state with every column of the next job."""
     count = len(mine)
     return _States(
-        (state.used[:, None, :] + use[None, :, :]).reshape(-1, use.shape[1]),
+        (state.used[:, None, :] + use[None, :, :]).reshape(len(state.cost) * count, use.shape[1]),
         np.add.outer(state.cost, cost).ravel(),
         np.add.outer(state.spent, reduced).ravel(),
         np.repeat(np.arange(len(state.cost)), count),

@@ -41,7 +41,7 @@ def climb(room: Room, amount: Amount, *, stop: str, at_zero: bool) -> None:
         if room.workers[job]:
             offer(job)
     while queue:
-        if stop == "used-up" and 0 in room.free:
+        if stop == "used-up" and any(not f and c for f, c in zip(room.free, room.capacity, strict=True)):
             return
         _, job, kind, version = heapq.heappop(queue)
         if version != turn[job]:

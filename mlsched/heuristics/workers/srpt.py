@@ -19,7 +19,7 @@ def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     jobs, most_workers, most_ps = instance.cost.shape
     w, p = (grid.ravel() for grid in np.mgrid[1 : most_workers + 1, 1 : most_ps + 1])
     few = np.argsort(w + p, kind="stable")
-    w, p, cost = w[few], p[few], instance.cost.reshape(jobs, -1)[:, few]
+    w, p, cost = w[few], p[few], instance.cost.reshape(jobs, most_workers * most_ps)[:, few]
 
     def fastest(job: int, free: IntArray) -> tuple[int, int]:
         """Cost and index of the fastest that fits; NEVER where nothing does."""

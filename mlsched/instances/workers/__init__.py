@@ -9,6 +9,7 @@ from mlsched.core.contract import Problem
 from mlsched.instances.workers.cases import cases, relaxations
 from mlsched.instances.workers.draw import draw
 from mlsched.instances.workers.generate import generate
+from mlsched.instances.workers.horizon import Horizon, Stages
 from mlsched.instances.workers.instance import DELAY, NEVER, Instance, Plan, waiting_terms
 from mlsched.instances.workers.presets import PRESETS
 from mlsched.instances.workers.strategies import instances
@@ -26,6 +27,7 @@ PROBLEM = Problem(
     relaxations=relaxations,
     default="cp-sat",
     draw=draw,
+    other_types=(Horizon,),
 )
 
-__all__ = ["DELAY", "NEVER", "PROBLEM", "Instance", "Plan", "generate", "instances", "waiting_terms"]
+__all__ = ["DELAY", "NEVER", "PROBLEM", "Horizon", "Instance", "Plan", "Stages", "generate", "instances", "waiting_terms"]

@@ -1,0 +1,32 @@
+"""The Chic world: jobs that share workers and PSs, its readings, and the check of a finished run.
+
+`phase` is Chic's decision phase for policies that act step by step, `batch` many episodes of it at once, for training.
+"""
+
+from mlsched.simulation.run import Simulation
+from mlsched.simulation.workers import outcome, replay
+from mlsched.simulation.workers.options import Options
+from mlsched.simulation.workers.rollout import rollout
+from mlsched.simulation.workers.sources import SOURCES, from_trace
+from mlsched.simulation.workers.workload import MS, Workload, never_start, overload
+from mlsched.simulation.workers.world import WorkersWorld
+
+SIMULATION = Simulation(
+    problem="workers",
+    workload_type=Workload,
+    options_type=Options,
+    world=WorkersWorld,
+    wake="events",
+    jobs=outcome.jobs,
+    summary=outcome.summary,
+    series=outcome.series,
+    violations=replay.violations,
+    never_start=never_start,
+    overload=overload,
+    sources=SOURCES,
+    from_trace=from_trace,
+    rollout=rollout,
+    unit=MS,
+)
+
+__all__ = ["SIMULATION", "Options", "WorkersWorld", "Workload"]

@@ -111,7 +111,7 @@ class Batch:
         need[:, models] = FAR  # nothing fits an empty slot
         self._need = need
         self._capacity = first.capacity[:, None, None]
-        self._fits_at_first = (need <= self._capacity).all(axis=0)
+        self._fits_at_first: Mask = np.asarray((need <= self._capacity).all(axis=0))
         self._least = _least_times(first)
         kinds = len(adds)
         self._slot_of = np.append(np.repeat(np.arange(window), kinds), window)  # of an action; the void one's is spare
@@ -226,7 +226,7 @@ class Batch:
             within_table[..., 0] &= (self._tasks[..., 0] < self._most[0]) & (self._tasks[..., 1] < self._most[1])
         else:
             within_table &= self._tasks < self._most
-        fitting = np.logical_or.reduce(fits[:, :-1], axis=1)
+        fitting: Mask = np.asarray(np.logical_or.reduce(fits[:, :-1], axis=1))
         fits[:, -1] = (((counts >> 20) & _COUNT) > 0) | ~fitting
         self.mask[...] = fits
         return fitting
@@ -313,7 +313,7 @@ class Batch:
         self._tasks[rows] = 0
         self._steps[rows] = 0
         self._halves[rows] = 0
-        fits = self._fits_at_first[kind].reshape(len(rows), -1)
+        fits: Mask = self._fits_at_first[kind].reshape(len(rows), -1)
         self.mask[rows, :-1] = fits
         self.mask[rows, -1] = ~fits.any(axis=1)
         left = self._left.ravel()[rows[:, None] * (self._none + 1) + jobs]

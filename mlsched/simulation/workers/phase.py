@@ -84,7 +84,7 @@ class Decision:
 
     @property
     def state(self) -> IntArray:
-        """The paper's s_t: (model, B, workers, PSs) of every slot, then the backlog N; empty slots are (-1, 0, 0, 0)."""
+        """The paper's s_t: (model, B, workers, PSs) of every slot, (-1, 0, 0, 0) if empty; the backlog N."""
         found = [[-1, 0, 0, 0]] * self.phase.window
         for slot in range(self._jobs):
             found[slot] = [int(self.instance.model[slot]), int(self.instance.remaining[slot]), self.workers[slot],

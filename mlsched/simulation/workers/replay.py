@@ -6,8 +6,8 @@
 4. What is left at the end of a stretch follows from its length, its workers and PSs and the reading of the floor; a
    stretch that reaches the last iteration ends in that very millisecond.
 5. Only the first `window` jobs, in arrival order, that are there hold anything.
-6. Stretches start at wakes. Unless floor = "changed", they also end at the next wake: no completion, no arrival that
-   wakes, and no tick lies within one.
+6. Stretches start at wakes, and end at wakes or with their job. Unless floor = "changed", they also end at the next
+   wake: no completion, no arrival that wakes, and no tick lies within one.
 
 Shares no code with the world; plain Python integers.
 """
@@ -125,10 +125,11 @@ def _check_wakes(workload: Workload, options: Options, wake: Wake, rows: list[Ro
     arrivals = _waking(workload, options, rows)
     events = sorted({*completions, *arrivals})
     starts = set(events) | set(workload.submit.tolist())
-    for job, start, end, *_ in rows:
-        tick = interval > 0 and start % interval == 0
-        if not tick and (not wake.events or start not in starts):
-            found.add("wake", f"job {job} starts at {start} ms, where nobody wakes")
+    for job, start, end, _, _, left in rows:
+        for what, time in (("starts", start), ("stops", end)):
+            tick = interval > 0 and time % interval == 0
+            if not tick and (not wake.events or time not in starts) and not (time == end and left == 0):
+                found.add("wake", f"job {job} {what} at {time} ms, where nobody wakes")
         if options.floor == "changed":
             continue
         if interval and end > start - start % interval + interval:
@@ -141,7 +142,7 @@ def _check_wakes(workload: Workload, options: Options, wake: Wake, rows: list[Ro
 
 def _waking(workload: Workload, options: Options, rows: list[Row]) -> list[int]:
     """Arrivals that wake: those that find the window not yet full."""
-    submit = workload.submit.tolist()
+    submit: list[int] = workload.submit.tolist()
     if not options.window:
         return submit
     gone = _gone(workload, rows)

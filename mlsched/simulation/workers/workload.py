@@ -81,7 +81,7 @@ def never_start(workload: Workload) -> list[str]:
     j = int(np.flatnonzero(~can)[0])
     name = workload.models[int(workload.model[j])]
     return [
-        f"{int((~can).sum())} of {len(can)} jobs cannot train on {workload.cluster}, with no number of workers and PSs; "
+        f"{int((~can).sum())} of {len(can)} jobs cannot train on {workload.cluster}, whatever their workers and PSs; "
         f"the first is job {j} ({name})"
     ]
 

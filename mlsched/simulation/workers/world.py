@@ -16,12 +16,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from mlsched.core.errors import AnswererError
 from mlsched.core.fields import IntArray
 from mlsched.instances.workers import NEVER, Instance, Plan, waiting_terms
 from mlsched.simulation.workers.log import PARTS, Log
 from mlsched.simulation.workers.options import Options
-from mlsched.simulation.workers.workload import NS_PER_MS, Workload
+from mlsched.simulation.workers.workload import MS, NS_PER_MS, Workload
 
+#: So many re-schedules in a row without a whole iteration, an arrival or a completion end a run: it would never end.
+FRUITLESS = 1000
 #: Nanoseconds of a thousandth of an iteration -> ms: left [1/PARTS] * g [ns] / SCALE.
 SCALE = PARTS * NS_PER_MS
 
@@ -33,7 +36,8 @@ class WorkersWorld:
         self.workload, self.options, self.log = workload, options, Log()
         jobs = len(workload.submit)
         self.now = 0
-        self._submit, self._model = workload.submit.tolist(), workload.model.tolist()
+        self._submit: list[int] = workload.submit.tolist()
+        self._model: list[int] = workload.model.tolist()
         self._iteration: list[list[list[int]]] = workload.iteration.tolist()
         self._never = workload.iteration == NEVER
         self._finite = np.where(self._never, 1, workload.iteration)
@@ -45,6 +49,7 @@ class WorkersWorld:
         self._training: list[int] = []
         self._arrived, self._unfinished = 0, jobs
         self._asking = False
+        self._fruitless = 0
 
     # -- the clock's side ---------------------------------------------------------------------------------------------
 
@@ -74,6 +79,7 @@ class WorkersWorld:
         while self._arrived < len(self._submit) and self._submit[self._arrived] <= time:
             self._active.append(self._arrived)
             self._arrived += 1
+            self._fruitless = 0
         self._asking = bool(self._active)
 
     def ask(self) -> Instance | None:
@@ -81,13 +87,22 @@ class WorkersWorld:
         return self._instance() if self._asking else None
 
     def apply(self, plan: Plan) -> None:
-        """Re-schedule."""
+        """Re-schedule. Raises AnswererError when re-schedules follow so closely that no iteration is ever finished."""
         self._asking = False
+        self._fruitless += 1
+        if self._fruitless > FRUITLESS:
+            raise AnswererError(
+                f"at {self.now / MS:.10g} s the last {FRUITLESS} re-schedules came before any job had finished an "
+                f"iteration, which each of them loses (floor={self.options.floor}): the run would never end; wake less "
+                "often, or set floor=changed or never"
+            )
         asked = self._asked()
         given = dict(zip(asked, zip(plan.workers.tolist(), plan.ps.tolist(), strict=True), strict=True))
         for job in list(self._training):
             if self.options.floor != "changed" or given[job] != self._held[job]:
                 self._close(job, self.now)
+            else:
+                self._fruitless = 0
         for job, held in given.items():
             if held != (0, 0) and job not in self._training:
                 self._open(job, held)
@@ -104,14 +119,17 @@ class WorkersWorld:
 
     def _close(self, job: int, time: int) -> None:
         """End a stretch; what it has done counts, but for what the floor takes."""
-        self._left[job] = self._left_at(job, time)
+        before, self._left[job] = self._left[job], self._left_at(job, time)
+        if self._left[job] < before:
+            self._fruitless = 0
         self.log.rows.append((job, self._since[job], time, *self._held[job], self._left[job]))
         self._held[job] = (0, 0)
         self._training.remove(job)
 
     def _time(self, job: int) -> int:
         workers, ps = self._held[job]
-        return self._iteration[self._model[job]][workers - 1][ps - 1]
+        table = self._iteration[self._model[job]]
+        return table[workers - 1][ps - 1]
 
     def _left_at(self, job: int, time: int) -> int:
         """Thousandths of an iteration that are left of a training job if it is re-scheduled at `time`."""

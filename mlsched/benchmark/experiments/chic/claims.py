@@ -1,0 +1,170 @@
+"""What the Chic paper claims, and how each claim is tested. Claims of policies that are not there are not measured."""
+
+from __future__ import annotations
+
+from mlsched.benchmark.experiments.chic import paper
+from mlsched.benchmark.experiments.chic.grid import (
+    CHIC,
+    CHIC_PAIR,
+    DRF_600,
+    OPTIMUS,
+    OPTIMUS_300,
+    OPTIMUS_600,
+    RANDOM,
+    RANDOM_PAIR,
+    WINDOWS,
+    Policy,
+    optimus,
+    windowed,
+)  # fmt: skip
+from mlsched.benchmark.experiments.chic.measured import Measured
+from mlsched.benchmark.experiments.chic.statement import ABOVE_0, Piece, Statement, stated
+from mlsched.benchmark.experiments.claim import Bound, Claim
+
+PAIRED = "mean over sequences of the cut of Optimus-600's ACT, sequence by sequence"
+
+
+def _cuts(
+    m: Measured, policy: Policy, bound: Bound, printed: float | None, against: Policy = OPTIMUS_600
+) -> list[Piece]:
+    return [
+        (v.reading.name, f"{policy.label} below {against.label} at {rate:g}/h", v.cut(policy, rate, against=against),
+         bound, "%", printed)
+        for v in m.views for rate in m.grid.rates
+    ]  # fmt: skip
+
+
+@stated("chic-12.65", text="Chic cuts Optimus' ACT by at least 12.65 %", where="Section 6.2.1, Fig. 4(a)",
+        tested=f"{PAIRED}, at every rate")  # fmt: skip
+def chic_cut(m: Measured) -> list[Piece]:
+    return _cuts(m, CHIC, Bound(low=paper.CHIC_CUT), paper.CHIC_CUT)
+
+
+@stated("chic-pair-10.08", text="Chic-Pair cuts Optimus' ACT by at least 10.08 %", where="Section 6.2.1, Fig. 4(a)",
+        tested=f"{PAIRED}, at every rate")  # fmt: skip
+def pair_cut(m: Measured) -> list[Piece]:
+    return _cuts(m, CHIC_PAIR, Bound(low=paper.PAIR_CUT), paper.PAIR_CUT)
+
+
+@stated("chic-400-s", text="Chic reduces the ACT of Optimus by more than 400 s in all cases",
+        where="Section 6.2.1, Fig. 4(a)", tested="mean difference to Optimus-600 at every rate")  # fmt: skip
+def chic_seconds(m: Measured) -> list[Piece]:
+    return [(v.reading.name, f"at {rate:g}/h", v.less(CHIC, rate), Bound(low=paper.CHIC_CUT_S, strict=True), "s",
+             paper.CHIC_CUT_S) for v in m.views for rate in m.grid.rates]  # fmt: skip
+
+
+@stated("chic-best", text="Chic performs the best, before Chic-Pair", where="Section 6.2.1, Fig. 4(a)",
+        tested="Chic's cut of Chic-Pair's ACT, at every rate")  # fmt: skip
+def chic_best(m: Measured) -> list[Piece]:
+    return _cuts(m, CHIC, ABOVE_0, None, against=CHIC_PAIR)
+
+
+@stated("learning-needed", text="Chic owes its ACT to what it has learned", where="Sections 6.2.1 and 6.2.2, implied",
+        tested="cut of the ACT of uniform-random actions, the policy before training, at every rate")  # fmt: skip
+def learning_needed(m: Measured) -> list[Piece]:
+    return _cuts(m, CHIC, ABOVE_0, None, against=RANDOM)
+
+
+@stated("pair-learning-needed", text="Chic-Pair owes its ACT to what it has learned", where="Section 6.2.2, implied",
+        tested="cut of the ACT of uniform-random pairs, the policy before training, at every rate")  # fmt: skip
+def pair_learning_needed(m: Measured) -> list[Piece]:
+    view = m.views[0]  # random pairs run under the first reading only
+    return [(view.reading.name, f"at {rate:g}/h", view.cut(CHIC_PAIR, rate, against=RANDOM_PAIR), ABOVE_0, "%", None)
+            for rate in m.grid.rates]  # fmt: skip
+
+
+@stated("untrained-worse", text="Optimus, the state of the art, is better than actions drawn at random",
+        where="Section 6.1, implied",
+        tested="Optimus-600's cut of the ACT of uniform-random actions, at every rate")  # fmt: skip
+def untrained_worse(m: Measured) -> list[Piece]:
+    return _cuts(m, OPTIMUS_600, ABOVE_0, None, against=RANDOM)
+
+
+@stated("untrained-worse-at-events", text="so is it when both decide at events", where="Section 6.1, implied",
+        tested="event-triggered Optimus' cut of the ACT of uniform-random actions, at every rate")  # fmt: skip
+def untrained_worse_at_events(m: Measured) -> list[Piece]:
+    return _cuts(m, OPTIMUS, ABOVE_0, None, against=RANDOM)
+
+
+@stated("optimus-beats-drf", text="Optimus outperforms DRF", where="Section 6.1, citing Optimus",
+        tested="Optimus-600's cut of the ACT of DRF, decided every 600 s as well, at every rate")  # fmt: skip
+def optimus_beats_drf(m: Measured) -> list[Piece]:
+    # DRF runs under the first reading only; it does not depend on when Optimus stops.
+    return [(v.reading.name, f"at {rate:g}/h", _against_drf(m, i, rate), ABOVE_0, "%", None)
+            for i, v in enumerate(m.views) if v.reading.floor == m.views[0].reading.floor
+            for rate in m.grid.rates]  # fmt: skip
+
+
+def _against_drf(m: Measured, view: int, rate: float) -> object:
+    ours, theirs = m.views[view].values(OPTIMUS_600, "act", rate), m.views[0].values(DRF_600, "act", rate)
+    return 100 * (1 - ours / theirs) if len(theirs) else []
+
+
+@stated("optimus-300", text="the best ACT of Optimus is with an interval of 300 s", where="Section 6.2.1, Fig. 5(b)",
+        tested="its ACT with 300 s is below that with 600 s, with 150 s and at events")  # fmt: skip
+def optimus_300(m: Measured) -> list[Piece]:
+    return [
+        (v.reading.name, f"Optimus-300 below {other.label}", v.cut(OPTIMUS_300, m.grid.at, against=other), ABOVE_0, "%",
+         None)
+        for v in m.views for other in (OPTIMUS_600, optimus(150), OPTIMUS)
+    ]  # fmt: skip
+
+
+@stated("optimus-cannot-catch-up", text="with 300 s, Optimus still cannot catch up with Chic and Chic-Pair",
+        where="Section 6.2.1, Fig. 5(b)", tested="their cut of Optimus-300's ACT at 1.8/h")  # fmt: skip
+def cannot_catch_up(m: Measured) -> list[Piece]:
+    return [(v.reading.name, policy.label, v.cut(policy, m.grid.at, against=OPTIMUS_300), ABOVE_0, "%", None)
+            for v in m.views for policy in (CHIC, CHIC_PAIR)]  # fmt: skip
+
+
+@stated("optimus-cannot-catch-up-at-events", text="nor can it when it decides at events, as Chic does",
+        where="Section 6.2.1, not tested there",
+        tested="their cut of event-triggered Optimus' ACT, at every rate")  # fmt: skip
+def cannot_catch_up_at_events(m: Measured) -> list[Piece]:
+    return [piece for policy in (CHIC, CHIC_PAIR) for piece in _cuts(m, policy, ABOVE_0, None, against=OPTIMUS)]
+
+
+@stated("shortest-median", text="Chic outperforms Optimus in the shortest and the median completion time",
+        where="Section 6.2.1, Fig. 4(b)", tested="cut of Optimus-600's, at every rate")  # fmt: skip
+def shortest_median(m: Measured) -> list[Piece]:
+    return [(v.reading.name, f"{metric} at {rate:g}/h", v.cut(CHIC, rate, metric), ABOVE_0, "%", None)
+            for v in m.views for rate in m.grid.rates for metric in ("shortest", "median")]  # fmt: skip
+
+
+@stated("runtime-ratio", text="Chic takes 3.00 times as long as Chic-Pair to schedule 30 jobs",
+        where="Section 6.2.1, Fig. 5(a)", tested="CPU time of whole runs at 1.8/h, within a quarter")  # fmt: skip
+def runtime_ratio(m: Measured) -> list[Piece]:
+    found: list[Piece] = []
+    for v in m.views:
+        ours, theirs = (v.values(policy, "runtime_s", m.grid.at) for policy in (CHIC, CHIC_PAIR))
+        bound = Bound(0.75 * paper.RUNTIME_RATIO, 1.25 * paper.RUNTIME_RATIO)
+        found.append((v.reading.name, "ratio", ours / theirs if len(ours) == len(theirs) else [], bound, "",
+                      paper.RUNTIME_RATIO))  # fmt: skip
+    return found
+
+
+@stated("window-4", text="at 2.7/h, Chic-Pair with I = 4 has an ACT of 71.28 s less than with I = 3; I = 2 is worse",
+        where="Section 6.2.3, Fig. 7(b)",
+        tested="differences to I = 3, above 0; a Chic-Pair trained for each I")  # fmt: skip
+def window_4(m: Measured) -> list[Piece]:
+    view, rate = m.views[0], m.grid.rates[-1]
+    pairs = [windowed("Chic-Pair", f"chic-pair:window={w}", w) for w in WINDOWS]
+    two, three, four = pairs
+    return [
+        (view.reading.name, f"{four.label} below {three.label}", view.less(four, rate, against=three), ABOVE_0, "s",
+         paper.WINDOW_GAIN_S),
+        (view.reading.name, f"{three.label} below {two.label}", view.less(three, rate, against=two), ABOVE_0, "s",
+         None),
+    ]  # fmt: skip
+
+
+STATEMENTS: tuple[Statement, ...] = (
+    chic_cut, pair_cut, chic_seconds, chic_best, shortest_median, optimus_300, cannot_catch_up,
+    cannot_catch_up_at_events, learning_needed, pair_learning_needed, untrained_worse, untrained_worse_at_events,
+    optimus_beats_drf, runtime_ratio, window_4,
+)  # fmt: skip
+
+
+def claims(found: Measured) -> list[Claim]:
+    """Every claim with its evidence."""
+    return [statement.judge(found) for statement in STATEMENTS]

@@ -1,0 +1,82 @@
+"""Figures 4, 5 and 7(b) of the Chic paper, measured; the paper's are images whose numbers cannot be read."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.benchmark.experiments.chic.grid import (
+    INTERVALS,
+    LP_MPC,
+    MAX_RATE,
+    OPTIMUS,
+    OPTIMUS_600,
+    RANDOM,
+    WINDOWS,
+    Policy,
+    core,
+    everyone,
+    known,
+    optimus,
+    trained,
+    windows,
+)  # fmt: skip
+from mlsched.benchmark.experiments.chic.measured import Measured, View
+from mlsched.benchmark.experiments.report import Figure
+
+#: Points of a distribution.
+POINTS = 100
+
+
+def figures(m: Measured) -> list[Figure]:
+    """Fig. 4(a) and 5(b) a reading, 4(b) and 7(b) for the first."""
+    first = m.views[0]
+    return [*(_figure_4a(m, v) for v in m.views), _figure_4b(m, first), *(_figure_5(m, v) for v in m.views),
+            _figure_7b(m, first)]  # fmt: skip
+
+
+def _figure_4a(m: Measured, view: View) -> Figure:
+    rates = list(m.grid.rates)
+    policies = everyone() if view is m.views[0] else core()
+    panels = {"": {p.label: (rates, [float(view.values(p, "act", r).mean()) for r in rates]) for p in policies}}
+    return Figure("Figure 4(a)", f"average completion time, {view.reading.name}", panels, "jobs an hour", "ACT, s")
+
+
+def _figure_4b(m: Measured, view: View) -> Figure:
+    lines = {}
+    for policy in (OPTIMUS_600, OPTIMUS, RANDOM, *known(MAX_RATE, LP_MPC), *trained()):
+        times = view.completions(policy, m.grid.at)
+        shares = np.linspace(0, 1, POINTS)
+        lines[policy.label] = (np.quantile(times, shares).tolist(), shares.tolist())
+    caption = f"completion times of all jobs at {m.grid.at:g}/h, {view.reading.name}"
+    return Figure("Figure 4(b)", caption, {"completion time [s]": lines}, kind="cdf")
+
+
+def _figure_5(m: Measured, view: View) -> Figure:
+    intervals = sorted(INTERVALS)
+    runs = [optimus(i) for i in intervals]
+    panels = {}
+    for metric, name in (("runtime_s", "runtime [CPU s]"), ("act", "ACT [s]")):
+        lines = {"Optimus": ([float(i) for i in intervals], [_mean(view, p, metric, m) for p in runs])}
+        for policy in (OPTIMUS, *trained()):
+            level = _mean(view, policy, metric, m)
+            lines[policy.label] = ([float(intervals[0]), float(intervals[-1])], [level, level])
+        panels[f"{name} by Optimus' interval [s]"] = lines
+    return Figure("Figure 5", f"runtime and ACT at {m.grid.at:g}/h, {view.reading.name}", panels)
+
+
+def _mean(view: View, policy: Policy, metric: str, m: Measured) -> float:
+    return float(view.values(policy, metric, m.grid.at).mean())
+
+
+def _figure_7b(m: Measured, view: View) -> Figure:
+    panels = {
+        f"{rate:g} jobs an hour": {
+            each[0].label.partition(",")[0]: (
+                [float(w) for w in WINDOWS],
+                [float(view.values(p, "act", rate).mean()) for p in each],
+            )
+            for each in zip(*(windows(w) for w in WINDOWS), strict=True)
+        }
+        for rate in (m.grid.rates[0], m.grid.rates[-1])
+    }
+    return Figure("Figure 7(b)", f"ACT by I, {view.reading.name}", panels, "I", "ACT, s")

@@ -1,0 +1,167 @@
+"""Which runs the Chic experiment needs: readings x policies x arrival rates x sequences of jobs."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from mlsched.core.registry import registry
+
+#: Section 6.1: arrivals an hour, and the one at which Fig. 5 and 6 are measured.
+RATES = (0.9, 1.35, 1.8, 2.25, 2.7)
+AT = 1.8
+#: Fig. 5: intervals of Optimus, s.
+INTERVALS = (1200, 600, 300, 150)
+#: Fig. 7(b): I.
+WINDOWS = (2, 3, 4)
+
+Options = tuple[tuple[str, str], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """A row of the tables: its label, the answerer as text, the run's cadence, and what it changes in the world.
+
+    optimus: its text depends on how the reading ends Optimus' greedy.
+    """
+
+    label: str
+    text: str
+    wake: str = "events"
+    options: Options = ()
+    optimus: bool = False
+
+
+def optimus(interval: int) -> Policy:
+    """Optimus every `interval` seconds, or at events (0)."""
+    if not interval:
+        return Policy("Optimus, event-triggered", "optimus", optimus=True)
+    return Policy(f"Optimus-{interval}", "optimus", f"interval:{interval}", optimus=True)
+
+
+def windowed(label: str, text: str, window: int) -> Policy:
+    """A policy that sees the first `window` jobs."""
+    return Policy(f"{label}, I = {window}", text, options=(("window", str(window)),))
+
+
+OPTIMUS_600, OPTIMUS_300, OPTIMUS = optimus(600), optimus(300), optimus(0)
+#: What an untrained Chic and an untrained Chic-Pair amount to.
+RANDOM = windowed("uniform-random", "uniform-random:window=3", 3)
+RANDOM_PAIR = windowed("uniform-random pairs", "uniform-random:window=3,pair=true", 3)
+CHIC, CHIC_PAIR, CHIC_PLUS = (
+    Policy("Chic", "chic"),
+    Policy("Chic-Pair", "chic-pair"),
+    Policy("Chic plus (ours)", "chic-plus"),
+)
+LP_MPC = Policy("LP-MPC (ours)", "lp-mpc")
+MAX_RATE = Policy("max-rate", "max-rate")
+DRF_600 = Policy("DRF-600", "drf", "interval:600")
+OTHERS = (
+    Policy("marginal gain", "marginal-gain"), DRF_600, Policy("DRF", "drf"), Policy("fair", "fair"),
+    Policy("SRPT", "srpt"), MAX_RATE, LP_MPC,
+)  # fmt: skip
+
+
+def known(*policies: Policy) -> tuple[Policy, ...]:
+    """Those whose answerer is registered: trained policies join when they are there."""
+    return tuple(p for p in policies if ("workers", p.text.partition(":")[0]) in registry().answerers)
+
+
+def trained() -> tuple[Policy, ...]:
+    """The trained policies that there are."""
+    return known(CHIC, CHIC_PAIR, CHIC_PLUS)
+
+
+def core() -> tuple[Policy, ...]:
+    """What runs under every reading."""
+    return (OPTIMUS_600, OPTIMUS_300, OPTIMUS, RANDOM, *trained())
+
+
+def everyone() -> tuple[Policy, ...]:
+    """What runs under the first reading."""
+    return (*core(), RANDOM_PAIR, *known(*OTHERS))
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """One way to fill in what the paper leaves open.
+
+    stop: when Optimus stops handing out tasks; floor: what a re-schedule costs.
+    """
+
+    name: str
+    stop: str
+    floor: str = "always"
+
+
+READINGS = (
+    Reading("Optimus stops at the first misfit", "misfit"),
+    Reading("Optimus stops when a resource is used up", "used-up"),
+    Reading("Optimus goes on until nothing fits", "full"),
+    Reading("Optimus goes on until nothing fits, iterations are not lost", "full", "never"),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One simulated run."""
+
+    text: str
+    wake: str
+    options: Options
+    rate: float
+    seed: int
+
+
+def case(reading: Reading, policy: Policy, rate: float, seed: int) -> Case:
+    """The run of a policy under a reading."""
+    text = f"{policy.text}:stop={reading.stop}" if policy.optimus else policy.text
+    return Case(text, policy.wake, (*policy.options, ("floor", reading.floor)), rate, seed)
+
+
+@dataclasses.dataclass(frozen=True)
+class Grid:
+    """The size of the experiment: `seeds` sequences of `jobs` jobs a rate. No training may use the seeds 0, 1, ..."""
+
+    readings: tuple[Reading, ...] = READINGS
+    rates: tuple[float, ...] = RATES
+    seeds: int = 30
+    jobs: int = 30
+
+    @property
+    def at(self) -> float:
+        """The rate of Fig. 5: the paper's, or the middle one."""
+        return AT if AT in self.rates else self.rates[len(self.rates) // 2]
+
+
+FULL = Grid()
+QUICK = Grid(readings=(READINGS[0], READINGS[2]), rates=(0.9, 1.8, 2.7), seeds=5, jobs=15)
+
+
+def windows(window: int) -> tuple[Policy, ...]:
+    """Fig. 7(b): who can be asked about `window` jobs. A trained policy joins when it has a parameter `window`."""
+    found = [
+        windowed("max-rate", "max-rate", window),
+        windowed("uniform-random", f"uniform-random:window={window}", window),
+        windowed("uniform-random pairs", f"uniform-random:window={window},pair=true", window),
+    ]
+    for policy in trained():
+        if "window" in registry().answerers["workers", policy.text].parameters:
+            found.append(windowed(policy.label, f"{policy.text}:window={window}", window))
+    return tuple(found)
+
+
+def cases(grid: Grid) -> list[Case]:
+    """Every run that tables, figures and claims read, once each."""
+    found: dict[Case, None] = {}
+    for seed in range(grid.seeds):
+        for reading in grid.readings:
+            for policy in everyone() if reading == grid.readings[0] else core():
+                for rate in grid.rates:
+                    found[case(reading, policy, rate, seed)] = None
+            for interval in INTERVALS:
+                found[case(reading, optimus(interval), grid.at, seed)] = None
+        for window in WINDOWS:
+            for policy in windows(window):
+                for rate in (grid.rates[0], grid.rates[-1]):
+                    found[case(grid.readings[0], policy, rate, seed)] = None
+    return list(found)

@@ -1,0 +1,62 @@
+"""The measurements, asked for by reading, policy and metric: one value a sequence of jobs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.benchmark.experiments.chic.grid import OPTIMUS_600, Case, Grid, Policy, Reading, case
+from mlsched.benchmark.experiments.chic.measure import Metrics
+from mlsched.benchmark.experiments.claim import Estimate, estimate
+
+Values = npt.NDArray[np.float64]
+
+
+class View:
+    """The measurements under one reading."""
+
+    def __init__(self, reading: Reading, grid: Grid, metrics: Mapping[Case, Metrics]) -> None:
+        self.reading, self.grid, self._metrics = reading, grid, metrics
+
+    def has(self, policy: Policy, rate: float) -> bool:
+        """Whether the policy ran at that rate."""
+        return case(self.reading, policy, rate, 0) in self._metrics
+
+    def values(self, policy: Policy, metric: str, rate: float) -> Values:
+        """One value a sequence; empty where the policy did not run."""
+        if not self.has(policy, rate):
+            return np.zeros(0)
+        runs = [self._metrics[case(self.reading, policy, rate, seed)] for seed in range(self.grid.seeds)]
+        return np.array([run.values[metric] for run in runs], dtype=np.float64)
+
+    def completions(self, policy: Policy, rate: float) -> Values:
+        """Completion times of the jobs of all sequences, s."""
+        if not self.has(policy, rate):
+            return np.zeros(0)
+        runs = [self._metrics[case(self.reading, policy, rate, seed)] for seed in range(self.grid.seeds)]
+        return np.concatenate([run.completion for run in runs])
+
+    def estimate(self, policy: Policy, metric: str, rate: float) -> Estimate | None:
+        """Mean and interval over sequences."""
+        return estimate(self.values(policy, metric, rate))
+
+    def cut(self, policy: Policy, rate: float, metric: str = "act", against: Policy = OPTIMUS_600) -> Values:
+        """By how many percent the policy's value is below that of `against`, sequence by sequence."""
+        new, old = self.values(policy, metric, rate), self.values(against, metric, rate)
+        return np.zeros(0) if new.shape != old.shape else np.asarray(100 * (1 - new / old), dtype=np.float64)
+
+    def less(self, policy: Policy, rate: float, metric: str = "act", against: Policy = OPTIMUS_600) -> Values:
+        """How much the policy's value is below that of `against`, sequence by sequence."""
+        new, old = self.values(policy, metric, rate), self.values(against, metric, rate)
+        return np.zeros(0) if new.shape != old.shape else np.asarray(old - new, dtype=np.float64)
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """Everything that was measured, reading by reading; all policies ran under the first."""
+
+    grid: Grid
+    views: Sequence[View]

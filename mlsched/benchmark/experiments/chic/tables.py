@@ -1,0 +1,96 @@
+"""The numbers of the Chic paper's figures, measured, beside those that its text gives."""
+
+from __future__ import annotations
+
+from mlsched.benchmark.experiments.chic import paper
+from mlsched.benchmark.experiments.chic.grid import (
+    CHIC,
+    CHIC_PAIR,
+    INTERVALS,
+    OPTIMUS,
+    OPTIMUS_600,
+    WINDOWS,
+    Policy,
+    core,
+    everyone,
+    optimus,
+    trained,
+    windows,
+)  # fmt: skip
+from mlsched.benchmark.experiments.chic.measured import Measured, View
+from mlsched.benchmark.experiments.claim import estimate
+from mlsched.benchmark.experiments.report import Number, Table
+
+#: Metric -> column.
+COLUMNS = {
+    "act": "ACT [s]", "shortest": "shortest [s]", "median": "median [s]", "longest": "longest [s]",
+    "wait": "wait [s]", "makespan_h": "makespan [h]", "gpu": "GPUs held [%]", "cpu": "cores held [%]",
+    "lost": "iterations lost [%]", "decisions": "decisions", "decision_ms": "CPU a decision [ms]",
+}  # fmt: skip
+
+
+def tables(m: Measured) -> list[Table]:
+    """Fig. 4(a) as seconds and as cuts, a reading each; Fig. 4(b); Fig. 5; Fig. 7(b)."""
+    found = []
+    for v in m.views:
+        found += [_act(m, v), _cuts(m, v)]
+    return [*found, _figure_4b(m), *(_figure_5(m, v) for v in m.views), _figure_7b(m)]
+
+
+def _policies(m: Measured, view: View) -> tuple[Policy, ...]:
+    return everyone() if view is m.views[0] else core()
+
+
+def _act(m: Measured, view: View) -> Table:
+    rows = tuple(
+        (p.label, tuple(Number(view.estimate(p, "act", rate)) for rate in m.grid.rates)) for p in _policies(m, view)
+    )
+    header = ("policy", *(f"{rate:g}/h" for rate in m.grid.rates))
+    return Table("Figure 4(a)", f"average completion time [s], {view.reading.name}", header, rows)
+
+
+def _cuts(m: Measured, view: View) -> Table:
+    printed = {CHIC: paper.CHIC_CUT, CHIC_PAIR: paper.PAIR_CUT}
+    rows = tuple(
+        (p.label, tuple(Number(estimate(view.cut(p, rate)), printed.get(p)) for rate in m.grid.rates))
+        for p in _policies(m, view) if p != OPTIMUS_600
+    )  # fmt: skip
+    header = ("policy", *(f"{rate:g}/h" for rate in m.grid.rates))
+    note = "The same sequences; negative: worse than Optimus-600. The paper's numbers are the least over the rates."
+    return Table("Figure 4(a)", f"ACT below Optimus-600's [%], {view.reading.name}", header, rows, note)
+
+
+def _figure_4b(m: Measured) -> Table:
+    view = m.views[0]
+    rows = tuple(
+        (p.label, tuple(Number(view.estimate(p, name, m.grid.at)) for name in COLUMNS)) for p in _policies(m, view)
+    )
+    return Table("Figure 4(b)", f"completion times and what they come from, {m.grid.at:g}/h, {view.reading.name}",
+                 ("policy", *COLUMNS.values()), rows)  # fmt: skip
+
+
+def _figure_5(m: Measured, view: View) -> Table:
+    policies = (*(optimus(interval) for interval in INTERVALS), OPTIMUS, *trained())
+    rows = tuple(
+        (p.label, (Number(view.estimate(p, "runtime_s", m.grid.at)), Number(view.estimate(p, "act", m.grid.at))))
+        for p in policies
+    )
+    note = "Runtime: CPU time of the whole run, the world's part included."
+    return Table("Figure 5", f"runtime and ACT, {m.grid.jobs} jobs at {m.grid.at:g}/h, {view.reading.name}",
+                 ("policy", "runtime [s]", "ACT [s]"), rows, note)  # fmt: skip
+
+
+def _figure_7b(m: Measured) -> Table:
+    view, rates = m.views[0], (m.grid.rates[0], m.grid.rates[-1])
+    by_policy = list(zip(*(windows(w) for w in WINDOWS), strict=True))
+    rows = tuple(
+        (
+            each[0].label.partition(",")[0],
+            tuple(Number(view.estimate(p, "act", rate)) for rate in rates for p in each),
+        )
+        for each in by_policy
+    )
+    header = ("policy", *(f"I = {w}, {rate:g}/h" for rate in rates for w in WINDOWS))
+    note = f"The paper: Chic-Pair with I = 4 is {paper.WINDOW_GAIN_S:g} s below I = 3 at 2.7/h. W is the length of the "
+    note += "sequences in training: Figures 6 and 7(a) are made by training."
+    return Table("Figure 7(b)", f"ACT by the number of jobs a policy sees [s], {view.reading.name}", header, rows, note)

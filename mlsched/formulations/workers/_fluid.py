@@ -1,0 +1,168 @@
+"""The fluid model's data as the algorithms use them: scaled floats, and of every job only the configurations that count.
+
+Configurations. A mixture of configurations of a job is a convex combination of its points (w, p, speed) and the origin
+(idle). A configuration is *covered* when a mixture of the others, the origin among them, has at most as many workers and
+PSs and at least its speed. Demands are non-negative and linear in w and p, so the mixture demands no more of any resource
+either and can take the configuration's place in every schedule, whatever the number of resources: no optimum changes
+when covered ones are dropped. (They are dropped one after another as long as the mixture is *strictly* faster: then no
+two can cover each other in a circle.) What is left are the vertices of the upper hull of (w, p, speed), 55 to 83 of the
+paper's 200.
+
+Scale. Speeds are shares of the job's fastest one, `work` is the time the job takes at that; times are in units such that
+the mean work is 1000. Demands are shares of the capacity. Resources that cannot run short are left out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.fields import IntArray
+from mlsched.instances.workers.horizon import NS, Horizon
+from mlsched.instances.workers.instance import NEVER
+
+FloatArray = npt.NDArray[np.float64]
+#: A covering mixture must be faster by this share: rounding must not drop what counts.
+STRICT = 1e-9
+#: Mean work in scaled units.
+MEAN_WORK = 1000.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """What jobs of equal tables and demands share.
+
+    workers, ps: of each configuration. speed: share of the fastest. use: configurations x resources, share of the
+    capacity. base: for each number of workers the fastest configuration, where restricted LPs begin.
+    """
+
+    workers: IntArray
+    ps: IntArray
+    speed: FloatArray
+    use: FloatArray
+    base: IntArray
+
+
+@dataclasses.dataclass(frozen=True)
+class Fluid:
+    """A horizon in scaled units. kind: index into `kinds` of each job. arrival is counted from the first job's."""
+
+    kinds: tuple[Kind, ...]
+    kind: list[int]
+    work: FloatArray
+    arrival: FloatArray
+    resources: int
+    unit_ns: float
+    start_ns: int
+
+    @property
+    def jobs(self) -> int:
+        """How many."""
+        return len(self.work)
+
+    def of(self, job: int) -> Kind:
+        """The kind of a job."""
+        return self.kinds[self.kind[job]]
+
+
+def fluid(horizon: Horizon) -> Fluid:
+    """The scaled data of a horizon with at least one job."""
+    alone = np.array(horizon.alone, dtype=np.float64)
+    unit = float(alone.mean()) / MEAN_WORK
+    arrival = (horizon.arrival - horizon.arrival[0]) * (NS / unit)
+    rows = scaled_kinds(
+        np.where(horizon.allowed, horizon.time, NEVER), horizon.worker_demand, horizon.ps_demand, horizon.capacity
+    )
+    return Fluid(*rows, alone / unit, arrival, rows[0][0].use.shape[1], unit, int(horizon.arrival[0]) * NS)
+
+
+def scaled_kinds(
+    time: IntArray, worker_demand: IntArray, ps_demand: IntArray, capacity: IntArray, *, alike: float = 0.0,
+    thin: bool = True,
+) -> tuple[tuple[Kind, ...], list[int]]:  # fmt: skip
+    """The kinds of jobs and each job's, from tables whose entries are NEVER where a configuration is not allowed.
+
+    alike: shares of the fastest speed up to which tables count as equal; 0: only equal tables are of one kind. thin:
+    drop covered configurations too, not only those that another single one covers.
+    """
+    speeds = np.where(time < NEVER, time.min(axis=(1, 2), keepdims=True) / time, 0.0)
+    kinds: list[Kind] = []
+    members: list[int] = []
+    index = []
+    for j in range(len(time)):
+        for k, i in enumerate(members):
+            same = (worker_demand[i] == worker_demand[j]).all() and (ps_demand[i] == ps_demand[j]).all()
+            near = np.abs(speeds[i] - speeds[j]).max() <= alike if alike else bool((time[i] == time[j]).all())
+            if same and near:
+                index.append(k)
+                break
+        else:
+            index.append(len(kinds))
+            members.append(j)
+            kinds.append(_kind(time[j], worker_demand[j], ps_demand[j], capacity, thin))
+    most = np.array([kinds[k].use.max(axis=0, initial=0.0) for k in index])
+    short = np.flatnonzero(most.sum(axis=0) > 1)
+    # Where none can, one that nobody uses keeps the arrays in shape.
+    uses = [k.use[:, short] if len(short) else np.zeros((len(k.use), 1)) for k in kinds]
+    cut = tuple(dataclasses.replace(k, use=np.ascontiguousarray(u)) for k, u in zip(kinds, uses, strict=True))
+    return cut, index
+
+
+def _kind(time: IntArray, worker: IntArray, ps: IntArray, capacity: IntArray, thin: bool) -> Kind:
+    speed = np.where(time < NEVER, time.min() / time, 0.0)
+    best = np.zeros((speed.shape[0] + 1, speed.shape[1] + 1))
+    best[1:, 1:] = np.maximum.accumulate(np.maximum.accumulate(speed, axis=0), axis=1)
+    better = (speed > best[:-1, 1:]) & (speed > best[1:, :-1])
+    w, p = (rows + 1 for rows in np.nonzero(better))
+    fast = speed[better]
+    if thin:
+        keep = _uncovered(w, p, fast)
+        w, p, fast = w[keep], p[keep], fast[keep]
+    demand = w[:, None] * worker + p[:, None] * ps
+    # A resource of which there is none is not demanded by anything that is allowed.
+    use = demand / np.maximum(capacity, 1)
+    last = np.flatnonzero(np.diff(w, append=w[-1] + 1))
+    return Kind(w, p, fast, use, last)
+
+
+def _uncovered(w: IntArray, p: IntArray, speed: FloatArray) -> IntArray:
+    """Indices of the configurations that no mixture of others covers with a strictly higher speed."""
+    import highspy
+
+    count = len(w) + 1
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = count, 3
+    lp.col_cost_ = -np.concatenate([[0.0], speed])
+    lp.col_lower_, lp.col_upper_ = np.zeros(count), np.full(count, np.inf)
+    lp.row_lower_, lp.row_upper_ = np.array([1.0, -np.inf, -np.inf]), np.array([1.0, 0.0, 0.0])
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_ = 3 * np.arange(count + 1, dtype=np.int32)
+    lp.a_matrix_.index_ = np.tile(np.arange(3, dtype=np.int32), count)
+    points = np.stack([np.ones(count), np.concatenate([[0], w]), np.concatenate([[0], p])], axis=1)
+    lp.a_matrix_.value_ = points.ravel().astype(np.float64)
+    highs = new_highs()
+    highs.passModel(lp)
+    rows, free = np.array([1, 2], dtype=np.int32), np.full(2, -np.inf)
+    kept = []
+    for i in range(len(w)):
+        highs.changeRowsBounds(2, rows, free, np.array([w[i], p[i]], dtype=np.float64))
+        highs.run()
+        solved = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
+        if not solved or -highs.getInfo().objective_function_value <= speed[i] * (1 + STRICT):
+            kept.append(i)
+    return np.array(kept, dtype=np.int64)
+
+
+def new_highs() -> Any:
+    """A silent HiGHS for small LPs: one thread, so that the same calls give the same answers."""
+    import highspy
+
+    highs = highspy.Highs()
+    # Without this reset a second thread count in one process ends in kNotset, without any solution.
+    highspy.Highs.resetGlobalScheduler(True)
+    for name, value in {"output_flag": False, "threads": 1, "random_seed": 0, "presolve": "off"}.items():
+        highs.setOptionValue(name, value)
+    return highs

@@ -1,0 +1,81 @@
+"""LP-MPC: look ahead as if nobody else came, and act on what a unit of each job's work is worth in that plan.
+
+Model predictive control: at each decision the fluid problem of the jobs present (see `docs/clairvoyant.md`; no further
+arrivals) is solved for one order of finishes, a linear program. Its duals say by how much the total completion time falls
+for a unit less of work of each job: a job that holds up many others is worth more. The decision is the whole workers and
+PSs that do the most worth of work a second,
+
+    max  sum_j value_j * speed_j(w_j, p_j),
+
+exactly, by the dynamic programming that answers the one-shot question. The next decision looks ahead anew.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.errors import SolverError
+from mlsched.core.fields import IntArray
+from mlsched.core.params import within
+from mlsched.core.registry import answerer
+from mlsched.formulations.workers._event_lp import ARRIVE, EventLP
+from mlsched.formulations.workers._fluid import MEAN_WORK, Fluid, FloatArray, scaled_kinds
+from mlsched.formulations.workers._orders import descend, shared_order, solve_order
+from mlsched.formulations.workers.columns import columns
+from mlsched.formulations.workers.search import cheapest
+from mlsched.instances.workers import NEVER, Instance, Plan
+
+#: Rates are made integers of at most this, summed over the jobs.
+MOST = 2**45
+#: Speeds of one model differ by no more than this between jobs, because costs are rounded up to ms.
+ALIKE = 1e-3
+
+
+@answerer("lp-mpc", problem="workers", paper="model predictive control on the fluid order LP")
+def answer(instance: Instance, *, rng: np.random.Generator, greed: float = 1.0, swaps: int = 5) -> Plan:
+    """The allocation that does the most work a second, valued by the duals of a look-ahead without further arrivals.
+
+    greed: the order of finishes is that of sharing the cluster in proportion to (time left when alone) ** -greed.
+    swaps: how many orders that differ by a swap of neighbours may be tried to improve it.
+    """
+    within("greed", greed, 0, 10)
+    within("swaps", swaps, 0)
+    value = work_values(instance, greed, swaps)
+    rate = np.where(instance.cost == NEVER, 0.0, value[:, None, None] / instance.cost)
+    fastest = float(rate.max(initial=0.0)) * max(1, len(value))
+    whole: IntArray = np.floor(rate * (MOST / fastest if fastest else 0.0)).astype(np.int64)
+    top = int(whole.max(initial=0))
+    # Least of (top - rate), with top for a job that waits: the largest sum of rates.
+    choice = columns(instance, np.where(instance.cost == NEVER, NEVER, top - whole), np.full(len(value), top))
+    return choice.plan(cheapest(choice).chosen)
+
+
+def work_values(instance: Instance, greed: float = 1.0, swaps: int = 5) -> FloatArray:
+    """By how many ms the total completion time falls when the rest of a job shrinks to nothing, at the LP's margin."""
+    jobs, most_workers, most_ps = instance.cost.shape
+    w = np.arange(1, most_workers + 1)[None, :, None, None]
+    p = np.arange(1, most_ps + 1)[None, None, :, None]
+    use = w * instance.worker_demand[:, None, None, :] + p * instance.ps_demand[:, None, None, :]
+    cost = np.where((use <= instance.capacity).all(axis=3), instance.cost, NEVER)
+    able = np.flatnonzero((cost < NEVER).any(axis=(1, 2)))
+    value = np.zeros(jobs)
+    if len(able):
+        value[able] = _duals(instance, cost, able, greed, swaps)
+    return value
+
+
+def _duals(instance: Instance, cost: IntArray, able: IntArray, greed: float, swaps: int) -> FloatArray:
+    alone = cost[able].min(axis=(1, 2)).astype(np.float64)
+    unit = float(alone.mean()) / MEAN_WORK
+    kinds, kind = scaled_kinds(
+        cost[able], instance.worker_demand[able], instance.ps_demand[able], instance.capacity, alike=ALIKE, thin=False
+    )
+    data = Fluid(kinds, kind, alone / unit, np.zeros(len(able)), kinds[0].use.shape[1], unit * 10**6, 0)
+    lp = EventLP(data)
+    arrivals = [(ARRIVE, j) for j in range(len(able))]
+    order = [*arrivals, *(e for e in shared_order(data, greed) if e[0] != ARRIVE)]
+    found = solve_order(lp, order)
+    if found is None:
+        raise SolverError("lp-mpc: highs found no schedule for an order that has one")
+    found = descend(lp, found, lambda: lp.orders > swaps)
+    return np.asarray(np.maximum(found.work, 0.0) * alone)

@@ -1,0 +1,123 @@
+"""The workers question over a horizon: all arrivals known, capacity shared freely in time; and the shape of its answer.
+
+The fluid model of a cluster (what the clairvoyant optimum is optimal for). At every instant a job runs a mixture of
+configurations (workers, PSs) whose shares sum to at most 1; the mixtures of all jobs together demand no more than the
+capacity; a share s of a configuration does s / time iterations a second, parts of iterations count, and changing the
+mixture is free. Any schedule of whole workers and PSs, with or without Eq. 7's floor and with whatever it costs to
+re-schedule, is a special case: the fluid optimum is a lower bound on what any scheduler can reach.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+
+from mlsched.core import contract
+from mlsched.core.contract import Objective, Question
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, labels, refuse_first
+from mlsched.instances.workers import horizon_judge
+from mlsched.instances.workers.instance import NEVER
+
+#: Nanoseconds in a millisecond: arrivals are in ms, everything that a plan says in ns.
+NS = 10**6
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Stages(contract.Plan):
+    """What each job runs, stage after stage; all times in ns since the horizon's time 0.
+
+    Stage k lasts from `ends[k - 1]` (0 for the first) to `ends[k]`. Entry e of the five lists below: job `job[e]`
+    spends `time[e]` ns of stage `stage[e]` with `workers[e]` workers and `ps[e]` PSs, spread evenly over the stage.
+    Job j finishes at the end of stage `finish[j]`.
+
+    Reals are held in fixed point: whole ns, that is 10^-6 ms. Rounding to them costs a job at most `GRAIN` ns an entry,
+    which the judge grants.
+    """
+
+    kind: ClassVar[str] = "workers.stages"
+
+    ends: IntArray = array("stages", doc="ns at which each stage ends, non-decreasing")
+    stage: IntArray = array("entries", doc="stage of each entry")
+    job: IntArray = array("entries", doc="job of each entry")
+    workers: IntArray = array("entries", low=1, high=UNLIMITED, doc="workers of the configuration")
+    ps: IntArray = array("entries", low=1, high=UNLIMITED, doc="PSs of the configuration")
+    time: IntArray = array("entries", doc="ns that the job spends in the configuration during the stage")
+    finish: IntArray = array("jobs", doc="the stage at whose end each job finishes")
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Horizon(contract.Instance):
+    """Many jobs over time in the fluid model (module docstring), everything known at time 0.
+
+    `time[j, w - 1, p - 1]`: ns of an iteration of job j with w workers and p PSs, `NEVER` where it cannot train so.
+    Jobs are listed in arrival order. The value is a real number: it is compared up to `tolerance`.
+    """
+
+    kind: ClassVar[str] = "workers.horizon"
+    problem: ClassVar[str] = "workers"
+    asks: ClassVar[Question] = "horizon"
+    plan_type: ClassVar[type[contract.Plan]] = Stages
+    tolerance: ClassVar[float] = 1e-6
+    objectives: ClassVar[tuple[Objective, ...]] = (
+        Objective("total_jct", "min", "ms", "sum over the jobs of the time from arrival to finish; a real number"),
+    )
+
+    resources: tuple[str, ...] = labels("resources", doc="names of the resources")
+    models: tuple[str, ...] = labels("models", doc="names of the training models (job types)")
+    capacity: IntArray = array("resources", high=UNLIMITED, doc="of each resource, what there is")
+    worker_demand: IntArray = array("jobs", "resources", high=UNLIMITED, doc="demand of one worker")
+    ps_demand: IntArray = array("jobs", "resources", high=UNLIMITED, doc="demand of one PS")
+    time: IntArray = array("jobs", "workers", "ps", low=1, doc="ns of an iteration with 1, 2, ... workers and PSs")
+    remaining: IntArray = array("jobs", low=1, doc="B: iterations of each job")
+    model: IntArray = array("jobs", doc="index of each job's training model")
+    arrival: IntArray = array("jobs", doc="ms at which each job arrives, non-decreasing")
+
+    def check(self) -> None:
+        if not len(self.arrival):
+            # A file cannot tell 0 x 4 x 4 from 0 x 0 x 0: without jobs, the table is for one worker and one PS.
+            empty = np.zeros((0, 1, 1), dtype=np.int64)
+            empty.flags.writeable = False
+            object.__setattr__(self, "time", empty)
+        refuse_first(
+            self.model >= len(self.models), "model", self.model,
+            f"must be below {len(self.models)} (the number of models)",
+        )  # fmt: skip
+        early = np.zeros(len(self.arrival), dtype=bool)
+        early[1:] = np.diff(self.arrival) < 0
+        refuse_first(early, "arrival", self.arrival, "must not precede the one before: jobs are in arrival order")
+        refuse_first(
+            ~self.allowed.any(axis=(1, 2)), "remaining", self.remaining,
+            "belongs to a job that fits in no configuration: it never finishes; leave it out or add capacity",
+        )  # fmt: skip
+        # One job after another, each in its fastest configuration, ends by then.
+        end = max(self.arrival.tolist(), default=0) * NS + sum(self.alone)
+        if end > EXACT:
+            raise InvalidInput(f"remaining, arrival: the last job may end at {end} ns: must stay below 2^53 (104 days)")
+        if len(self.arrival) * (end // NS + 1) > EXACT:
+            raise InvalidInput("total_jct can exceed 2^53: use fewer or shorter jobs")
+
+    @property
+    def allowed(self) -> np.ndarray[tuple[int, int, int], np.dtype[np.bool_]]:
+        """jobs x workers x ps: configurations in which a job can train and that fit the cluster alone."""
+        _, workers, ps = self.time.shape
+        w = np.arange(1, workers + 1)[None, :, None, None]
+        p = np.arange(1, ps + 1)[None, None, :, None]
+        use = w * self.worker_demand[:, None, None, :] + p * self.ps_demand[:, None, None, :]
+        return np.asarray((self.time < NEVER) & (use <= self.capacity).all(axis=3))
+
+    @property
+    def alone(self) -> list[int]:
+        """ns that each job takes with the whole cluster to itself."""
+        fastest = np.where(self.allowed, self.time, NEVER).min(axis=(1, 2), initial=NEVER)
+        return [b * t for b, t in zip(self.remaining.tolist(), fastest.tolist(), strict=True)]
+
+    def violations(self, plan: object) -> list[str]:
+        """What is wrong with `plan`, a sentence each; empty when it is feasible."""
+        return horizon_judge.violations(self, plan)
+
+    def evaluate(self, plan: Stages) -> dict[str, float]:
+        """The objective of a well-formed `plan`."""
+        return horizon_judge.evaluate(self, plan)

@@ -1,0 +1,88 @@
+"""A rule's answer to a horizon: the clock runs it on the horizon's jobs, revealed at their arrival.
+
+What comes out is a schedule of whole workers and PSs, a special case of the horizon's fluid model. An iteration that a
+re-schedule loses (Eq. 7) is time that a job spends in a configuration beyond the iterations it has to do; the judge of
+`Stages` asks that all iterations are done, not that no more time is spent, so the plan is feasible as it happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.instances.workers import Horizon, Stages
+from mlsched.simulation.clock import Rule
+from mlsched.simulation.clock import run as run_clock
+from mlsched.simulation.wake import Wake
+from mlsched.simulation.workers.log import Log
+from mlsched.simulation.workers.options import Options
+from mlsched.simulation.workers.workload import MS, NS_PER_MS, Workload
+from mlsched.simulation.workers.world import WorkersWorld
+
+
+def rollout(instance: Horizon, rule: Rule, seed: int) -> Stages:
+    """The plan of `rule`, woken at events, under the default readings (all jobs are asked about; Eq. 7's floor)."""
+    if not len(instance.arrival):
+        return stages(instance, Log())
+    world = WorkersWorld(workload_of(instance), Options())
+    run_clock(world, rule, wake=Wake.parse("events"), seed=seed, unit=MS)
+    return stages(instance, world.log)
+
+
+def workload_of(horizon: Horizon) -> Workload:
+    """The horizon's jobs as a workload.
+
+    A workload holds tables a model, a horizon a job: jobs of one model that differ in demand or speed become further
+    models, listed after the horizon's own, so that an index below their number means what it means in the horizon.
+    """
+    rows: dict[tuple[int, bytes], int] = {}  # (model, its tables) -> the workload's model
+    first: dict[int, int] = {}  # the workload's model -> a job of it
+    model = []
+    taken: set[int] = set()
+    extra = len(horizon.models)
+    for job, kind in enumerate(horizon.model.tolist()):
+        key = (kind, b"".join(np.ascontiguousarray(a[job]).tobytes() for a in _tables(horizon)))
+        if key not in rows:
+            if kind in taken:
+                rows[key], extra = extra, extra + 1
+            else:
+                rows[key] = kind
+            taken.add(kind)
+            first[rows[key]] = job
+        model.append(rows[key])
+    names = list(horizon.models) + [f"{horizon.models[int(horizon.model[first[m]])]} ({m})"
+                                    for m in range(len(horizon.models), extra)]  # fmt: skip
+    if len(set(names)) != len(names):
+        raise InvalidInput(f"models = {horizon.models!r}: further kinds of these models need names of their own")
+    # A model without jobs takes the tables of the first job: they are never read.
+    jobs = [first.get(m, 0) for m in range(extra)]
+    worker, ps, time = (table[jobs] for table in _tables(horizon))
+    return Workload(
+        resources=horizon.resources, models=tuple(names), capacity=horizon.capacity, worker_demand=worker, ps_demand=ps,
+        iteration=time, submit=horizon.arrival, model=np.array(model, dtype=np.int64), iterations=horizon.remaining,
+        source="a horizon",
+    )  # fmt: skip
+
+
+def _tables(horizon: Horizon) -> tuple[Any, Any, Any]:
+    return horizon.worker_demand, horizon.ps_demand, horizon.time
+
+
+def stages(horizon: Horizon, log: Log) -> Stages:
+    """A finished run as a plan of the horizon: a stage between any two instants at which something starts or ends."""
+    c: Mapping[str, Any] = log.columns()
+    ends = np.unique(np.concatenate([c["start"], c["end"]]))
+    place = {time: k for k, time in enumerate(ends.tolist())}  # a stage by the time at which it ends
+    finish = np.zeros(len(horizon.arrival), dtype=np.int64)
+    rows: list[tuple[int, int, int, int, int]] = []
+    for job, start, end, workers, ps, left in zip(*(column.tolist() for column in c.values()), strict=True):
+        for k in range(place[start] + 1, place[end] + 1):
+            rows.append((k, job, workers, ps, (int(ends[k]) - int(ends[k - 1])) * NS_PER_MS))
+        if left == 0:
+            finish[job] = place[end]
+    table = np.array(rows, dtype=np.int64).reshape(len(rows), 5)
+    stage, job, workers, ps, time = table.T.copy()
+    return Stages(ends=ends * NS_PER_MS, stage=stage, job=job, workers=workers, ps=ps, time=time, finish=finish)

@@ -1,0 +1,85 @@
+"""Where workers workloads come from: the paper's synthetic one by name, and public traces joined with speed models."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray
+from mlsched.core.params import within
+from mlsched.instances.traces import Trace
+from mlsched.instances.workers.models import CLUSTER, MODELS, RESOURCES
+from mlsched.simulation.workers.synthetic import chic, workload
+from mlsched.simulation.workers.workload import MS, Workload, offered_load
+
+#: Name -> maker of a synthetic workload.
+SOURCES: Mapping[str, Callable[..., Workload]] = {"chic": chic}
+#: A cluster made for a trace is loaded so much, at least, by what is asked of its scarcest resource.
+AUTO_LOAD = 0.75
+
+
+def from_trace(
+    trace: Trace,
+    nodes: IntArray | None,
+    *,
+    seed: int = 0,
+    arrivals: float = 1.0,
+    most_workers: int = 16,
+    most_ps: int = 20,
+) -> Workload:
+    """A join: arrivals, GPUs and run times of a trace's jobs, models drawn from the paper's three.
+
+    No trace says how a job's speed depends on its workers. Each job that holds GPUs is taken for a training job of a
+    model drawn evenly, and its iterations are as many as fill its run time with a worker for each of its GPUs (within
+    the table) and as many PSs. Jobs without GPUs are left out. arrivals: factor on the arrival rate. nodes: all of them
+    together are the cluster (cpu_milli, memory_mib, gpu_milli a node); CPU or memory that they do not give is the
+    paper's for so many GPUs. None: the paper's cluster, enlarged until its load is three quarters.
+    """
+    within("arrivals", arrivals, 0, open_low=True)
+    within("most_workers", most_workers, 1, 1000)
+    within("most_ps", most_ps, 1, 1000)
+    rng = np.random.default_rng([seed, len(trace.submit)])
+    model = rng.integers(0, len(MODELS), len(trace.submit))
+    keep = trace.gpus_milli > 0
+    if not keep.any():
+        raise InvalidInput(f"{trace.source}: no job holds a GPU; give a trace of training jobs")
+    model, gpus = model[keep], -(-trace.gpus_milli[keep] // 1000)
+    submit = np.floor(trace.submit[keep] * (MS / arrivals)).astype(np.int64)
+    paper = np.array(CLUSTER, dtype=np.int64)
+    found = workload(
+        MODELS, RESOURCES, paper if nodes is None else _capacity(nodes), submit=submit - submit[0], model=model,
+        iterations=_iterations(model, gpus, trace.duration_ms[keep], most_workers, most_ps), most_workers=most_workers,
+        most_ps=most_ps,
+        source=f"{trace.source}; a join: models drawn from the Chic paper's three (seed {seed}), as many iterations as "
+        f"fill the run time with a worker and a PS for each GPU; {int((~keep).sum())} jobs without GPUs left out; "
+        f"arrival rate x {arrivals:g}",
+    )  # fmt: skip
+    if nodes is None:
+        found = found.replace(capacity=paper * _factor(found))
+    return found
+
+
+def _iterations(model: IntArray, gpus: IntArray, duration_ms: IntArray, most_workers: int, most_ps: int) -> IntArray:
+    time = np.array([m.speed.times(most_workers, most_ps).nanoseconds() for m in MODELS])
+    g = time[model, np.minimum(gpus, most_workers) - 1, np.minimum(gpus, most_ps) - 1]
+    return np.asarray(np.maximum(np.rint(duration_ms / g * 10**6), 1), dtype=np.int64)
+
+
+def _capacity(nodes: IntArray) -> IntArray:
+    """GPUs, cores and GB of all nodes together; what they do not give, in the paper's proportion to GPUs."""
+    cpu, memory, gpu = (int(np.maximum(column, 0).sum()) for column in nodes.T)
+    gpus = gpu // 1000
+    if not gpus:
+        raise InvalidInput("cluster: has no GPU; every worker of the models needs one")
+    cores = cpu // 1000 or gpus * CLUSTER[1] // CLUSTER[0]
+    gigabytes = memory // 1024 or gpus * CLUSTER[2] // CLUSTER[0]
+    return np.array([gpus, cores, gigabytes], dtype=np.int64)
+
+
+def _factor(found: Workload) -> int:
+    """How many times the paper's cluster is loaded to AUTO_LOAD."""
+    loads = [load for load, _ in offered_load(found).values() if math.isfinite(load)]
+    return max(1, math.ceil(max(loads, default=0.0) / AUTO_LOAD))

@@ -1,0 +1,94 @@
+"""The replay check: one injected fault a kind, and random faults in random runs."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mlsched import api
+from mlsched.simulation.findings import SHOWN
+from mlsched.simulation.wake import Wake
+from mlsched.simulation.workers import Options, Workload
+from mlsched.simulation.workers.log import Log
+from mlsched.simulation.workers.replay import violations
+from mlsched.simulation.workers.strategies import options, workloads
+
+S = 10**9
+EVENTS, TICKS = Wake(True, 0), Wake(False, 10)
+#: 4 slots; an iteration takes 12 s / w; job 2 finds the window of two full.
+LOAD = Workload(
+    resources=("slots",), models=("m",), capacity=[4], worker_demand=[[1]], ps_demand=[[0]],
+    iteration=[[[12 * S], [6 * S], [4 * S], [3 * S]]], submit=[0, 7000, 8000], model=[0] * 3, iterations=[4, 1, 1],
+)  # fmt: skip
+A1, A2, A3 = (0, 0, 7000, 4, 1, 2000), (0, 7000, 13000, 2, 1, 1000), (0, 13000, 19000, 2, 1, 0)
+B1, C1 = (1, 7000, 13000, 2, 1, 0), (2, 13000, 19000, 2, 1, 0)
+SOUND = (A1, A2, A3, B1, C1)
+
+
+def check(remove=(), add=(), wake=EVENTS, load=LOAD, **readings) -> list[str]:
+    rows = [row for row in SOUND if row not in remove]
+    assert len(rows) == len(SOUND) - len(remove)
+    return violations(load, Options(**{"window": 2, **readings}), wake, Log(rows + list(add)))
+
+
+def kinds(sentences: list[str]) -> set[str]:
+    return {sentence.partition(":")[0] for sentence in sentences}
+
+
+def test_a_sound_log_passes():
+    assert check() == []
+
+
+FAULTS = {
+    "no such job": ("log", [], [(3, 0, 1, 1, 1, 0)], {}),
+    "no workers": ("log", [C1], [(2, 13000, 19000, 0, 1, 0)], {}),
+    "beyond the table": ("log", [C1], [(2, 13000, 19000, 5, 1, 0)], {}),
+    "no time": ("log", [], [(2, 13000, 13000, 2, 1, 1000)], {}),
+    "before its submission": ("arrival", [B1], [(1, 6000, 12000, 2, 1, 0)], {}),
+    "twice at once": ("two places", [], [(0, 15000, 16000, 1, 1, 0)], {}),
+    "after its end": ("lost job", [], [(1, 19000, 31000, 1, 1, 0)], {}),
+    "never done": ("lost job", [C1], [], {}),
+    "work from nothing": ("work", [A1], [(0, 0, 7000, 4, 1, 1000)], {}),
+    "the started iteration kept": ("work", [A1], [(0, 0, 7000, 4, 1, 1667)], {}),
+    "the started iteration lost": ("work", [], [], {"floor": "never"}),
+    "held past its end": ("work", [C1], [(2, 13000, 20000, 2, 1, 0)], {}),
+    "too many": ("capacity", [C1], [(2, 13000, 16000, 4, 1, 0)], {}),
+    "behind the window": ("window", [], [], {"window": 1}),
+    "not at an event": ("wake", [C1], [(2, 14000, 20000, 2, 1, 0)], {}),
+    "ends where nobody wakes": ("wake", [A1], [(0, 0, 6500, 4, 1, 2000)], {}),
+    "past an arrival that wakes": ("wake", [], [], {"window": 0}),
+    "past a completion": ("wake", [A2, A3], [(0, 7000, 19000, 2, 1, 0)], {}),
+    "not at a tick": ("wake", [], [], {"wake": TICKS}),
+    "past a tick": ("wake", [], [], {"wake": Wake(True, 5)}),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_each_fault_is_found(name):
+    kind, remove, add, changes = FAULTS[name]
+    assert kind in kinds(check(remove, add, **changes))
+
+
+def test_where_only_changes_cost_a_stretch_may_pass_events():
+    assert check([A2, A3], [(0, 7000, 19000, 2, 1, 0)], floor="changed") == []
+
+
+def test_many_findings_of_a_kind_are_counted():
+    found = check(add=[(9, 0, 1, 1, 1, 0)] * (SHOWN + 3))
+    assert sum(s.startswith("log:") for s in found) == SHOWN + 1
+    assert "log: 3 more" in found
+
+
+@pytest.mark.filterwarnings("ignore:the offered load")
+@settings(max_examples=60)
+@given(load=workloads(), readings=options(), data=st.data())
+def test_a_random_fault_in_a_random_run_is_found(load, readings, data):
+    run = api.simulate(load, "fair", options=readings, wake=data.draw(st.sampled_from(["events", "interval:8"])))
+    at = data.draw(st.integers(0, len(run.log.rows) - 1))
+    column = data.draw(st.sampled_from([0, 1, 2, 5]))
+    row = list(run.log.rows[at])
+    row[column] += data.draw(st.sampled_from([-1000, -1, 1, 1000, 10**6]))
+    changed = Log([*run.log.rows[:at], tuple(row), *run.log.rows[at + 1 :]])
+    found = violations(load, run.options, run.wake, changed)
+    assert found
