@@ -8,7 +8,8 @@ reward reaches a quantile, and makes the actions taken in them likelier (Eq. 9).
   way, the best 30 %: `keep`.
 - Algorithm 1 and Section 5 both call their parameter alpha: Adam's learning rate is 0.01, the smoothing of line 11 is
   a number of its own that the paper does not print: `smoothing`, 0.7 by default (Rubinstein and Kroese).
-- Line 10 solves Eq. 9; the paper does not say with how many steps of Adam: `steps`, all kept episodes in each.
+- Line 10 solves Eq. 9; the paper does not say with how many steps of Adam: one pass over the decisions of the kept
+  episodes, in `steps` batches.
 - Section 4.4 says that Chic-Pair drops r_t2; it is r_t3 that a pair makes needless. r_t2 stays.
 """
 
@@ -36,7 +37,7 @@ class ChicParams:
     window: I. hidden: neurons of the hidden layers. dropout: in the first of them, while learning. episodes: N.
     uniform: episodes of uniform actions added to them. jobs: W, jobs an episode. rate: arrivals an hour. keep: share
     of the episodes that are kept. smoothing: share of the new parameters in line 11. learning_rate: Adam's. steps: of
-    Adam an iteration. p1, p2: punishments; unit_s: seconds that count as 1 in r_t1. validation: sequences; every:
+    Adam an iteration, together one pass. p1, p2: punishments; unit_s: seconds that count as 1 in r_t1. validation: sequences; every:
     iterations between validations. examples: training sequences to draw from (0: new ones every time). limit: most
     steps of a decision phase. floor: what a re-schedule costs. void: what the void action is for - "ends": the network
     may take it at any time, and it ends the phase; "forced": it is taken only where nothing else can be done (the
@@ -54,7 +55,7 @@ class ChicParams:
     keep: float = 0.7
     smoothing: float = 0.7
     learning_rate: float = 0.01
-    steps: int = 1
+    steps: int = 10
     p1: float = 5.0
     p2: float = 1.0
     unit_s: int = 1200
@@ -166,9 +167,11 @@ class CrossEntropy:
         seed_torch(self.seed, iteration)
         self.net.train()
         loss = t.zeros(())
-        for _ in range(self.params.steps):
-            logits = self.net(x).masked_fill(~m, -1e9)
-            loss = t.nn.functional.cross_entropy(logits, a)
+        for at in t.randperm(len(a)).to(self.device).tensor_split(self.params.steps):
+            if not len(at):
+                continue
+            logits = self.net(x[at]).masked_fill(~m[at], -1e9)
+            loss = t.nn.functional.cross_entropy(logits, a[at])
             self.optimiser.zero_grad()
             loss.backward()
             self.optimiser.step()

@@ -44,9 +44,14 @@ def examples(teacher: str, count: int, window: int, rng: np.random.Generator) ->
 
 
 def _steps(asked: Instance, plan: Plan, rng: np.random.Generator) -> list[tuple[Any, ...]]:
-    """One way from nothing to a plan, tasks in random order: (static, dynamic, possible, target) by job."""
+    """One way from nothing to a plan: (static, dynamic, possible, target) by job.
+
+    The order of the tasks is drawn somewhere between quite random and one job after the other: a policy's own order is
+    of all kinds, and it must know its way from all the states that it meets.
+    """
     state, goal = Allocation(asked), np.stack([plan.workers, plan.ps], axis=1)
     begin, every, rows = state.start(), np.arange(len(goal)), []
+    liking = rng.exponential(1.0, (len(goal), 1)) ** rng.choice([0.0, 1.0, 4.0, 20.0])
     while True:
         possible = state.valid()
         target = possible & (state.tasks < goal)
@@ -54,7 +59,8 @@ def _steps(asked: Instance, plan: Plan, rng: np.random.Generator) -> list[tuple[
             return rows
         if possible.sum() > 1:
             rows.append((begin, state.changing(every), possible, target))
-        job, kind = divmod(int(rng.choice(np.flatnonzero(target.ravel()))), 2)
+        chance = (target * liking).ravel() + 1e-300 * target.ravel()
+        job, kind = divmod(int(rng.choice(chance.size, p=chance / chance.sum())), 2)
         state.give(job, kind)
 
 

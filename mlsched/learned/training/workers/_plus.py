@@ -38,9 +38,9 @@ class PlusParams:
 
     window: int = 6
     hidden: int = 32
-    teacher: str = "max-rate"
-    questions: int = 600
-    imitation_steps: int = 300
+    teacher: str = "lp-mpc"
+    questions: int = 1000
+    imitation_steps: int = 600
     imitation_batch: int = 512
     imitation_rate: float = 0.003
     sequences: int = 6
