@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mlsched.core.errors import AnswererError, InvalidFile, InvalidInput, MlschedError, SolverError, UnknownName
     from mlsched.core.registry import answerer
     from mlsched.core.result import Result
-    from mlsched.simulation import Run
+    from mlsched.simulation import Run, environments
 
 __version__ = "0.1.0"
 
@@ -49,6 +49,9 @@ _HOME = {
     "Run": "mlsched.simulation",
 }
 
+#: Public name -> module that it is, imported at first use too. `environments` needs gymnasium.
+_MODULES = {"environments": "mlsched.simulation.environments", "solvers": "mlsched.solvers"}
+
 __all__ = [
     "AnswererError",
     "Instance",
@@ -63,6 +66,7 @@ __all__ = [
     "UnknownName",
     "__version__",
     "answerer",
+    "environments",
     "generate",
     "load",
     "pareto",
@@ -75,8 +79,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "solvers":
-        return importlib.import_module("mlsched.solvers")
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
     raise AttributeError(f"module 'mlsched' has no attribute '{name}'")

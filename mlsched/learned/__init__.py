@@ -1,1 +1,4 @@
-"""Trained policies, one file a policy: `learned/<problem>/<policy>.py`. None is registered yet."""
+"""Trained policies, one file a policy: `learned/<problem>/<policy>.py`; how they are trained: `learned/training/`.
+
+Answering needs NumPy and safetensors alone; torch is imported for training only.
+"""

@@ -75,13 +75,15 @@ class Batch:
 
     def __init__(
         self, workloads: Sequence[Workload], phase: Phase | None = None, *, floor: str = "always",
-        rewards: Rewards | None = None,
+        rewards: Rewards | None = None, room: int = 0,
     ) -> None:  # fmt: skip
+        """room: jobs that an episode may have which `restart` begins later, if more than any has now."""
         self.phase, self.rewards, self.floor = phase or Phase(), rewards or Rewards(), floor
         one_of("floor", floor, ("always", "never"))
         _check(workloads, self._parts)
+        self._first = workloads[0]
         self._lay_out(workloads[0], len(workloads))
-        self._enter(workloads)
+        self._enter(workloads, room)
         self.reset()
 
     @property
@@ -120,10 +122,10 @@ class Batch:
         self._row_action, self._row_slot = rows * actions, rows * (window + 1)
         self._slots = np.arange(window)
 
-    def _enter(self, workloads: Sequence[Workload]) -> None:
+    def _enter(self, workloads: Sequence[Workload], room: int) -> None:
         """The jobs, padded to the longest episode and one sentinel more."""
         self._jobs = np.array([len(w.submit) for w in workloads], dtype=np.int64)
-        self._none = int(self._jobs.max())  # the job of an empty slot
+        self._none = max(int(self._jobs.max()), room)  # the job of an empty slot
 
         def column(name: str, fill: int) -> IntArray:
             found = np.full((self._episodes, self._none + 1), fill, dtype=np.int64)
@@ -160,6 +162,25 @@ class Batch:
         slots = self.features[:, :-1].reshape(count, window, -1)
         self._one_hot, self._numbers = slots[..., : self._models], slots[..., self._models :]
         rows = np.arange(count)
+        self._pull(rows)
+
+    def restart(self, rows: IntArray, workloads: Sequence[Workload]) -> None:
+        """Begin the episodes `rows` anew, with other workloads of the same tables and cluster; the others go on."""
+        _check([self._first, *workloads], self._parts)
+        for row, one in zip(rows.tolist(), workloads, strict=True):
+            jobs = len(one.submit)
+            if jobs > self._none:
+                raise InvalidInput(f"workloads: one has {jobs} jobs: there is room for {self._none}")
+            self._jobs[row] = jobs
+            for column, values, fill in ((self._submit, one.submit, FAR), (self._model, one.model, self._models),
+                                         (self._iterations, one.iterations * self._parts, 0)):  # fmt: skip
+                column[row, :jobs], column[row, jobs:] = values, fill
+        real = np.where(self._submit[rows] == FAR, 0, self._submit[rows])
+        self._submitted[rows, 1:] = real.cumsum(axis=1)
+        self._left[rows] = self._iterations[rows]
+        self.finish[rows], self._slot_job[rows], self.done[rows] = -1, self._none, False
+        for counter in (self.now, self._arrived, self._pulled, self._finished, self._system):
+            counter[rows] = 0
         self._pull(rows)
 
     @property

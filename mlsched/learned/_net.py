@@ -1,0 +1,62 @@
+"""Forward passes of small networks in NumPy: what a trained policy needs to answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.errors import InvalidFile
+
+Floats = npt.NDArray[np.float32]
+
+
+class Mlp:
+    """A fully connected network with ReLU between its layers; float32.
+
+    Its tensors are `<prefix><k>.weight` (outputs x inputs, as torch has them) and `<prefix><k>.bias` for k = 0, 1, ...
+    """
+
+    def __init__(self, tensors: Mapping[str, Floats], prefix: str = "") -> None:
+        self.layers: list[tuple[Floats, Floats]] = []
+        while (name := f"{prefix}{len(self.layers)}.weight") in tensors:
+            bias = tensors.get(f"{prefix}{len(self.layers)}.bias")
+            self.layers.append((np.ascontiguousarray(tensors[name].T), bias if bias is not None else np.zeros(0)))
+        self._check(prefix)
+
+    def _check(self, prefix: str) -> None:
+        """Refuse tensors that do not fit together."""
+        if not self.layers:
+            raise InvalidFile(f"weights: have no tensor '{prefix}0.weight'; they are of another policy")
+        outputs = None
+        for k, (weight, bias) in enumerate(self.layers):
+            if weight.ndim != 2 or bias.shape != weight.shape[1:] or outputs not in (None, weight.shape[0]):
+                raise InvalidFile(f"weights: shapes of layer {prefix}{k} do not fit; they are of another policy")
+            outputs = weight.shape[1]
+
+    @property
+    def inputs(self) -> int:
+        """Entries of an input."""
+        return int(self.layers[0][0].shape[0])
+
+    @property
+    def outputs(self) -> int:
+        """Entries of an output."""
+        return int(self.layers[-1][0].shape[1])
+
+    def __call__(self, x: Any) -> Any:
+        """Outputs (... x outputs) of inputs (... x inputs)."""
+        *hidden, (last, shift) = self.layers
+        for weight, bias in hidden:
+            x = x @ weight
+            x += bias
+            np.maximum(x, 0, out=x)
+        return x @ last + shift
+
+
+def sample(logits: Any, rng: np.random.Generator) -> Any:
+    """An index of the last axis, drawn from the softmax of `logits` (-inf: never): the Gumbel-max way."""
+    noise = rng.standard_exponential(logits.shape, dtype=np.float32)
+    return (logits - np.log(np.maximum(noise, np.finfo(np.float32).tiny))).argmax(axis=-1)

@@ -1,0 +1,71 @@
+"""torch, imported only when a training begins, and made repeatable."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+
+
+def torch() -> Any:
+    """The torch module; one line with the remedy where it is missing."""
+    try:
+        return importlib.import_module("torch")
+    except ImportError:
+        raise InvalidInput("training needs torch, which is not installed: pip install 'mlsched[learn]'") from None
+
+
+def choose_device(name: str) -> str:
+    """ "cpu", "cuda", or for "auto" the GPU if there is one."""
+    module = torch()
+    if name == "auto":
+        return "cuda" if module.cuda.is_available() else "cpu"
+    if name not in ("cpu", "cuda") or (name == "cuda" and not module.cuda.is_available()):
+        raise InvalidInput(f"device = {name!r}: must be cpu, auto, or, on a machine with a GPU, cuda")
+    return name
+
+
+@contextlib.contextmanager
+def repeatable() -> Iterator[None]:
+    """One thread, and torch's random numbers put back afterwards: sums over several threads may differ in the last bit."""
+    module = torch()
+    threads = module.get_num_threads()
+    module.set_num_threads(1)
+    try:
+        with module.random.fork_rng():
+            yield
+    finally:
+        module.set_num_threads(threads)
+
+
+def seed_torch(*words: int) -> None:
+    """Seed torch's random numbers from several words."""
+    torch().manual_seed(int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0] >> np.uint64(1)))
+
+
+def adam_state(optimiser: Any, parameters: list[Any]) -> dict[str, Any]:
+    """What Adam remembers, as arrays by name."""
+    found = {}
+    for k, p in enumerate(parameters):
+        held = optimiser.state.get(p, {})
+        for name in ("step", "exp_avg", "exp_avg_sq"):
+            if name in held:
+                found[f"adam.{k}.{name}"] = held[name].detach().cpu().numpy().astype(np.float32).reshape(-1)
+    return found
+
+
+def restore_adam(optimiser: Any, parameters: list[Any], state: dict[str, Any]) -> None:
+    """Give Adam back what `adam_state` took down."""
+    module = torch()
+    for k, p in enumerate(parameters):
+        if f"adam.{k}.step" in state:
+            optimiser.state[p] = {
+                "step": module.tensor(float(state[f"adam.{k}.step"][0])),
+                "exp_avg": module.from_numpy(state[f"adam.{k}.exp_avg"].copy()).reshape(p.shape).to(p.device),
+                "exp_avg_sq": module.from_numpy(state[f"adam.{k}.exp_avg_sq"].copy()).reshape(p.shape).to(p.device),
+            }

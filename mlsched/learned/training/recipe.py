@@ -1,0 +1,81 @@
+"""What a policy's training must provide, and where recipes are found."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from mlsched.core.errors import UnknownName
+from mlsched.core.params import Parameter, resolve
+
+Tensors = dict[str, Any]
+
+
+class Learner(Protocol):
+    """A policy in training. Everything random in iteration k follows from (seed, k) alone, so that a resumed training
+    goes on to the bit as if it had never stopped.
+    """
+
+    def improve(self, iteration: int) -> dict[str, float]:
+        """Do one iteration (1, 2, ...); figures for the learning curve."""
+
+    def validate(self) -> float:
+        """Score of the current policy on the validation set; smaller is better."""
+
+    def weights(self) -> Tensors:
+        """The current policy, float32 arrays by name."""
+
+    def state(self) -> Tensors:
+        """Everything that changes, as arrays by name."""
+
+    def restore(self, state: Tensors) -> None:
+        """Go back to a `state`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """How a policy is trained. learner(params, seed, device) begins; data(params) describes what it is trained on;
+    every(params): iterations between validations.
+    """
+
+    policy: str
+    problem: str
+    params: type[Any]
+    learner: Callable[[Any, int, str], Learner]
+    data: Callable[[Any], dict[str, Any]]
+    iterations: int
+    every: Callable[[Any], int]
+
+    def resolve(self, given: Mapping[str, Any]) -> Any:
+        """The params with `given` ones set; text is parsed by the field's type."""
+        kinds = {"bool": bool, "int": int, "float": float, "str": str}
+        fields = dataclasses.fields(self.params)
+        declared = {f.name: Parameter(f.name, kinds[str(f.type)], f.default) for f in fields}
+        return self.params(**resolve(f"training {self.policy}", declared, given))
+
+
+@functools.cache
+def recipes() -> dict[str, Recipe]:
+    """Policy -> recipe, found by scanning `training/<problem>/`."""
+    found: dict[str, Recipe] = {}
+    here = importlib.import_module("mlsched.learned.training")
+    for folder in pkgutil.iter_modules(here.__path__):
+        if folder.ispkg:
+            package = importlib.import_module(f"{here.__name__}.{folder.name}")
+            for module in pkgutil.iter_modules(package.__path__):
+                loaded = None if module.name.startswith("_") else f"{package.__name__}.{module.name}"
+                one = getattr(importlib.import_module(loaded), "RECIPE", None) if loaded else None
+                if isinstance(one, Recipe):
+                    found[one.policy] = one
+    return found
+
+
+def recipe(policy: str) -> Recipe:
+    """The recipe of that name, or UnknownName."""
+    if policy not in recipes():
+        raise UnknownName(f"no policy '{policy}' to train; there are {', '.join(sorted(recipes()))}")
+    return recipes()[policy]

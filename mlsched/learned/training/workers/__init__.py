@@ -1,0 +1,1 @@
+"""Recipes of the workers problem's policies."""

@@ -1,0 +1,19 @@
+"""Chic's recipe: the modified cross-entropy method (`_chic.py`), every hyper-parameter as in the paper, Sections 4.3 and 5."""
+
+from __future__ import annotations
+
+import functools
+
+from mlsched.learned.training.recipe import Recipe
+from mlsched.learned.training.workers._chic import ChicParams, CrossEntropy
+from mlsched.learned.training.workers._sequences import describe
+
+RECIPE = Recipe(
+    policy="chic",
+    problem="workers",
+    params=ChicParams,
+    learner=functools.partial(CrossEntropy, pair=False),
+    data=describe,
+    iterations=100,
+    every=lambda params: params.every,
+)

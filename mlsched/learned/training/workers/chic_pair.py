@@ -1,0 +1,19 @@
+"""Chic-Pair's recipe: the modified cross-entropy method (`_chic.py`), every hyper-parameter as in the paper, Section 4.4."""
+
+from __future__ import annotations
+
+import functools
+
+from mlsched.learned.training.recipe import Recipe
+from mlsched.learned.training.workers._chic import ChicParams, CrossEntropy
+from mlsched.learned.training.workers._sequences import describe
+
+RECIPE = Recipe(
+    policy="chic-pair",
+    problem="workers",
+    params=ChicParams,
+    learner=functools.partial(CrossEntropy, pair=True),
+    data=describe,
+    iterations=100,
+    every=lambda params: params.every,
+)

@@ -1,0 +1,162 @@
+"""Weights files: a policy's tensors and its model card in one safetensors file.
+
+The card says where the weights come from: policy, recipe with every parameter, seed, training data, versions, scores.
+Tensors and card are sealed by one SHA-256 digest, so that a corrupted file is refused and never answers differently.
+A file is data: nothing in it is executed. The same weights and card always give the same bytes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.errors import InvalidFile
+from mlsched.core.files import atomic_write
+
+Floats = npt.NDArray[np.float32]
+KIND, VERSION = "mlsched.weights", 1
+#: The one key of the file's metadata: several would be written in no fixed order.
+KEY = "mlsched"
+#: No policy of ours comes near it; a larger file is not one.
+MOST_BYTES = 64 * 2**20
+#: What every card has, and the type of each.
+FIELDS: dict[str, type] = {
+    "kind": str, "version": int, "policy": str, "problem": str, "recipe": dict, "seed": int, "iterations": int,
+    "data": dict, "versions": dict, "scores": dict,
+}  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Weights:
+    """tensors: name -> float32 array. card: JSON data about them. source: the file they were read from, if any."""
+
+    tensors: Mapping[str, Floats]
+    card: Mapping[str, Any]
+    source: str = ""
+
+
+def write(path: str | os.PathLike[str], weights: Weights) -> None:
+    """Write a weights file atomically."""
+    from safetensors.numpy import save
+
+    tensors = {name: np.ascontiguousarray(value) for name, value in sorted(weights.tensors.items())}
+    card = json.dumps({**weights.card, "kind": weights.card.get("kind", KIND)}, sort_keys=True, allow_nan=False)
+    sealed = json.dumps({"card": card, "sha256": _digest(card, tensors)}, sort_keys=True)
+    with atomic_write(path, "wb") as stream:
+        stream.write(save(tensors, metadata={KEY: sealed}))
+
+
+def read(path: str | os.PathLike[str], policy: str | None = None, *, kind: str = KIND) -> Weights:
+    """The weights in a file; InvalidFile when it is none, is damaged, or is not of `policy`."""
+    try:
+        size = os.stat(path).st_size
+        if size > MOST_BYTES:
+            raise InvalidFile(f"{path}: has {size} bytes: no weights file of mlsched is so large; check the path")
+        content = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise InvalidFile(f"{path}: no such file; `mlsched train POLICY -o FILE` writes one") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InvalidFile(f"{path}: cannot be read: {reason}") from None
+    found = parse(content, str(path), kind=kind)
+    if policy is not None and found.card["policy"] != policy:
+        raise InvalidFile(f"{path}: holds weights of {found.card['policy']}: must be of {policy}; train them anew")
+    return found
+
+
+def parse(content: bytes, name: str, *, kind: str = KIND) -> Weights:
+    """The weights in the bytes of a file called `name` (for messages)."""
+    card, digest = _card(content, name)
+    tensors = _tensors(content, name)
+    if digest != _digest(card, tensors):
+        raise InvalidFile(f"{name}: is damaged: its contents do not match their checksum; get or train it anew")
+    try:
+        data = json.loads(card)
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, dict) or data.get("kind") != kind:
+        raise InvalidFile(f"{name}: its card is not a {kind}; `mlsched train` writes one")
+    if data.get("version") != VERSION:
+        raise InvalidFile(f"{name}: version = {data.get('version')!r}: this mlsched reads {VERSION}; train it anew")
+    for field, type_ in FIELDS.items():
+        if type(data.get(field)) is not type_:
+            raise InvalidFile(f"{name}: its card's {field} is not a {type_.__name__}; train it anew")
+    return Weights(tensors, data, name)
+
+
+def _card(content: bytes, name: str) -> tuple[str, str]:
+    """The card as it was written, and the digest, from the header alone."""
+    length = int.from_bytes(content[:8], "little")
+    try:
+        if len(content) < 8 or length > len(content) - 8:
+            raise ValueError("is truncated")
+        header = json.loads(content[8 : 8 + length].decode("utf-8"))
+        if not isinstance(header, dict) or "__metadata__" not in header or KEY not in header["__metadata__"]:
+            raise InvalidFile(f"{name}: has no model card of mlsched; `mlsched train` writes files that have")
+        sealed = json.loads(header["__metadata__"][KEY])
+        card, digest = sealed["card"], sealed["sha256"]
+    except InvalidFile:
+        raise
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise InvalidFile(f"{name}: is no weights file, or a damaged one; get or train it anew") from None
+    if not isinstance(card, str) or not isinstance(digest, str):
+        raise InvalidFile(f"{name}: is no weights file, or a damaged one; get or train it anew")
+    return card, digest
+
+
+def _tensors(content: bytes, name: str) -> dict[str, Any]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        found: dict[str, Any] = load(content)
+    except (SafetensorError, ValueError, TypeError, KeyError) as error:
+        raise InvalidFile(f"{name}: is no weights file, or a damaged one: {' '.join(str(error).split())}") from None
+    for key, value in found.items():
+        if value.dtype not in (np.float32, np.uint8, np.int64) or not np.isfinite(value).all():
+            raise InvalidFile(f"{name}: tensor {key} holds what no weights are; train it anew")
+        value.flags.writeable = False
+    return found
+
+
+def _digest(card: str, tensors: Mapping[str, Any]) -> str:
+    """SHA-256 of the card and of every tensor with its name, type and shape."""
+    found = hashlib.sha256(card.encode())
+    for key in sorted(tensors):
+        value = tensors[key]
+        found.update(json.dumps([key, str(value.dtype), list(value.shape)]).encode())
+        found.update(np.ascontiguousarray(value).tobytes())
+    return found.hexdigest()
+
+
+@functools.lru_cache(maxsize=16)
+def _shipped(problem: str, policy: str) -> Weights:
+    place = resources.files("mlsched.learned").joinpath(problem, "weights", f"{policy}.safetensors")
+    found = parse(place.read_bytes(), f"the weights of {policy} that come with mlsched")
+    return found
+
+
+@functools.lru_cache(maxsize=64)
+def _cached(path: str, policy: str, stamp: tuple[int, int]) -> Weights:
+    return read(path, policy)
+
+
+def of(policy: str, problem: str, path: str = "") -> Weights:
+    """The weights of a policy: those in a file, or, for "", those that come with mlsched. Read once."""
+    if not path:
+        return _shipped(problem, policy)
+    try:
+        stat = os.stat(path)
+    except (OSError, ValueError):
+        return read(path, policy)  # says what is wrong
+    return _cached(path, policy, (stat.st_mtime_ns, stat.st_size))

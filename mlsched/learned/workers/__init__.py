@@ -1,0 +1,1 @@
+"""Trained policies of the workers problem: Chic, Chic-Pair and Chic-plus."""

@@ -1,0 +1,100 @@
+"""What Chic and Chic-Pair share: a small network over the paper's state that takes one action after the other.
+
+Paper: Gong, Li, Liang, Zhan, "Chic", IWQoS 2019, Sections 4.2 (state, actions), 4.4 (Chic-Pair) and 5 (network).
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import InvalidFile, InvalidInput
+from mlsched.core.fields import IntArray
+from mlsched.instances.workers import Instance, Plan
+from mlsched.learned._net import Mlp, sample
+from mlsched.learned.weights import Weights, of
+from mlsched.simulation.workers.phase import FIELDS, Decision, Phase, allocate, features
+
+#: Readings of the void action: the network may end the phase by it at any time, or it is taken only where it must be.
+VOIDS = ("ends", "forced")
+
+
+def allowed_actions(mask: Any, masked: bool, void: str) -> Any:
+    """Which actions a policy may take (... x actions), from those that change something.
+
+    masked: only those; otherwise all. void: with "forced" the void action only where nothing else changes anything.
+    """
+    found = mask.copy() if masked else np.ones_like(mask)
+    if void == "forced":
+        found[..., -1] = ~mask[..., :-1].any(axis=-1)
+    return found
+
+
+class Policy:
+    """A trained Chic or Chic-Pair."""
+
+    def __init__(self, weights: Weights, pair: bool) -> None:
+        recipe, name = weights.card["recipe"], weights.source
+        models, window = weights.card["data"].get("models"), recipe.get("window")
+        if not isinstance(models, list) or not all(isinstance(m, str) for m in models):
+            raise InvalidFile(f"{name}: its card does not name the training models it knows; train it anew")
+        if type(window) is not int or window < 1 or type(recipe.get("limit")) is not int:
+            raise InvalidFile(f"{name}: its recipe lacks window or limit; train it anew")
+        self.models: tuple[str, ...] = tuple(models)
+        self.phase = Phase(window=window, pair=pair, limit=recipe["limit"])
+        self.net = Mlp(weights.tensors)
+        sizes = (self.phase.feature_size(len(models)), self.phase.actions)
+        if (self.net.inputs, self.net.outputs) != sizes:
+            raise InvalidFile(f"{name}: its network is {self.net.inputs} -> {self.net.outputs}: its recipe "
+                              f"needs {sizes[0]} -> {sizes[1]}; train it anew")  # fmt: skip
+        self.masked, self.void = recipe.get("masked") is True, recipe.get("void")
+        if self.void not in VOIDS:
+            raise InvalidFile(f"{name}: void = {self.void!r}: must be one of {', '.join(VOIDS)}; train it anew")
+
+    def plan(self, instance: Instance, rng: np.random.Generator, greedy: bool) -> Plan:
+        """The allocation for the first `window` jobs; the others wait."""
+        known = self._known(instance)
+
+        def choose(decision: Decision) -> int:
+            state = decision.state
+            kinds = state[:-1:FIELDS]
+            state[:-1:FIELDS] = np.where(kinds >= 0, known[kinds], -1)
+            # The likeliest action would be taken for ever if it changed nothing.
+            allowed = allowed_actions(decision.mask, self.masked or greedy, self.void)
+            logits = np.where(allowed, self.net(features(state, len(self.models))), -np.inf)
+            return int(logits.argmax() if greedy else sample(logits, rng))
+
+        return allocate(instance, choose, self.phase)
+
+    def _known(self, instance: Instance) -> IntArray:
+        """Index by which the network knows each of the instance's models; refuses jobs of a model it does not know."""
+        index = {name: k for k, name in enumerate(self.models)}
+        found = np.array([index.get(name, -1) for name in instance.models], dtype=np.int64)
+        asked = instance.model[: self.phase.window]
+        if len(asked) and (found[asked] < 0).any():
+            name = instance.models[int(asked[found[asked] < 0][0])]
+            raise InvalidInput(f"models: '{name}' is none that these weights know ({', '.join(self.models)}); "
+                               "train a policy on your models and give its file as weights=, or use chic-plus")  # fmt: skip
+        return found
+
+
+@functools.lru_cache(maxsize=64)
+def _policy(key: int, pair: bool) -> Policy:
+    return Policy(_HELD[key], pair)
+
+
+_HELD: dict[int, Weights] = {}
+
+
+def policy(name: str, path: str) -> Policy:
+    """The policy of a weights file, or, for "", the one that comes with mlsched; made once."""
+    weights = of(name, "workers", path)
+    _HELD[id(weights)] = weights  # keeps it alive, so that its id stays its own
+    return _policy(id(weights), name == "chic-pair")
+
+
+def world(name: str) -> Any:
+    """The options of the clock's world that a policy implies: it is asked about its window of jobs."""
+    return lambda params: {"window": policy(name, params["weights"]).phase.window}

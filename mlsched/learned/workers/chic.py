@@ -1,0 +1,23 @@
+"""Chic: a small network gives one worker or one PS after the other to the first I jobs.
+
+Paper: Gong, Li, Liang, Zhan, "Chic", IWQoS 2019, Sections 4 and 5. Trained by the modified cross-entropy method
+(`mlsched train chic`). Actions are drawn from the network's distribution, as in the paper.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.registry import answerer
+from mlsched.instances.workers import Instance, Plan
+from mlsched.learned.workers._chic import policy, world
+
+
+@answerer("chic", problem="workers", world=world("chic"), paper="Chic Sections 4 and 5")
+def answer(instance: Instance, *, rng: np.random.Generator, weights: str = "", greedy: bool = False) -> Plan:
+    """One worker or PS after the other to the first I jobs, drawn from a network's distribution.
+
+    weights: a file that `mlsched train chic` wrote; "": the weights that come with mlsched. greedy: always the likeliest
+    action that changes something.
+    """
+    return policy("chic", weights).plan(instance, rng, greedy)

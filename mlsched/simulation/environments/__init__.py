@@ -1,0 +1,36 @@
+"""Gymnasium environments: the worlds and questions of mlsched for anyone's reinforcement learning.
+
+    import gymnasium, mlsched
+
+    gymnasium.register_envs(mlsched.environments)  # or gymnasium.make("mlsched.simulation.environments:mlsched/...")
+    env = gymnasium.make("mlsched/Workers-v0", rate=1.8)
+    envs = gymnasium.make_vec("mlsched/Workers-v0", num_envs=36)  # one batched simulation, not 36 environments
+
+`info["action_mask"]` says which actions change something (1) and which do nothing (0). Needs the extra `learn`.
+"""
+
+from __future__ import annotations
+
+from mlsched.core.errors import InvalidInput
+
+try:
+    import gymnasium
+except ImportError:
+    raise InvalidInput(
+        "the environments need gymnasium, which is not installed: pip install 'mlsched[learn]'"
+    ) from None
+
+WORKERS, PLACEMENT = "mlsched/Workers-v0", "mlsched/Placement-v0"
+
+
+def register() -> None:
+    """Make the environments known to Gymnasium; those that it knows already are left alone."""
+    home = __name__
+    if WORKERS not in gymnasium.registry:
+        gymnasium.register(WORKERS, entry_point=f"{home}.workers:WorkersEnv",
+                           vector_entry_point=f"{home}.workers:WorkersVectorEnv")  # fmt: skip
+    if PLACEMENT not in gymnasium.registry:
+        gymnasium.register(PLACEMENT, entry_point=f"{home}.placement:PlacementEnv")
+
+
+register()
