@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mlsched import solvers
-from mlsched.api.answers import AnyAnswerer, make_limits, resolve_answerer
+from mlsched.api.answers import AnyAnswerer, make_limits, resolve_answerer, start_within
 from mlsched.api.records import check_seed, load
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName
@@ -114,7 +114,8 @@ def simulate(
 ) -> Run:
     """Run an answerer over a workload.
 
-    solver: as for `solve`; exact ones are asked for `objective` at every decision, within time_limit each. wake: the
+    solver: as for `solve`; exact ones are asked for `objective` at every decision, within time_limit each (they then
+    start from the problem's warm-start rules, and another machine may answer differently). wake: the
     cadence ("events", "interval:60", "events+interval:600"; default: the problem's). record: share of decisions to
     keep for replay and exact gaps. options: the world's readings by name (see its Options); a rule's own implications
     (FIFO: no priority) apply unless set here.
@@ -155,8 +156,11 @@ def _rule(
         chosen = objective or names[0]
 
         def exact(instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
-            limits = Limits(seconds=time_limit, seed=int(rng.integers(2**31)))
-            return solvers.run(answerer, instance, chosen, limits, None, params).plan, memory
+            limits, start = Limits(seconds=time_limit, seed=int(rng.integers(2**31))), None
+            if time_limit is not None:
+                # What a limit cuts off is as good as where it began; a proof is the same from anywhere.
+                start, limits = start_within(instance, answerer, chosen, limits)
+            return solvers.run(answerer, instance, chosen, limits, start, params).plan, memory
 
         return Rule(answerer.name, exact)
     if answerer.stateful:

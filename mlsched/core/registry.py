@@ -38,7 +38,7 @@ class Answerer:
     """A registered way to answer a problem.
 
     `function` is, by `backend`: None - a rule `(instance, *, rng, **params) -> plan` (stateful ones also take and
-    return `memory`); "direct" - an exact algorithm `(instance, *, objective, limits, [hint,] **params) -> Outcome`;
+    return `memory`; a search may declare `limits: Limits | None = None`, to stop at a time limit); "direct" - an exact algorithm `(instance, *, objective, limits, [hint,] **params) -> Outcome`;
     "cp-sat" or "highs" - a builder `(instance, *, objectives, **params) -> Formulation | OneOf` for that solver.
 
     `objectives`: those it can optimise (exact) or aims at (others; empty: none in particular). `warm_start`: exact
@@ -65,6 +65,11 @@ class Answerer:
         if self.backend == "direct":
             return "hint" in inspect.signature(self.function).parameters
         return self.backend is not None
+
+    @property
+    def takes_limits(self) -> bool:
+        """Whether it is a rule that stops by itself at a time limit: it declares the keyword `limits`."""
+        return self.backend is None and "limits" in inspect.signature(self.function).parameters
 
     @property
     def summary(self) -> str:
