@@ -2,9 +2,9 @@
 
     python benchmarks/placement_exact.py [--seeds N] [--threads N] [--only NAME,...] [--slack F]
 
-Wall seconds and time limits include the warm start by the rules and the local search. The load average tells how much else was running; on
-a busy machine --slack F multiplies the time limits, and what was proven within the limit is counted in CPU seconds as
-well (two threads share them, so that count is on the safe side).
+Wall seconds and time limits include the warm start by the rules and the local search. The load average tells how much
+else was running; on a busy machine --slack F multiplies the time limits, and what was proven within the limit is
+counted in CPU seconds as well (two threads share them, so that count is on the safe side).
 """
 
 from __future__ import annotations

@@ -68,9 +68,9 @@ def solve(
 
     solver: a registered name, with parameters if need be ("fitgpp:s=8"), or a function `answer(instance, *, rng)`.
     objective: one of the instance's; the first by default. time_limit: wall seconds, for exact answerers (finding a
-    start included) and searches; work_limit: the backend's deterministic measure (reproducible, unlike seconds). hint: a
-    plan to start from; by default the problem's warm-start rules give one, "none" starts cold. Further keywords are the
-    answerer's parameters.
+    start included) and searches; work_limit: the backend's deterministic measure (reproducible, unlike seconds).
+    hint: a plan to start from; by default the problem's warm-start rules give one, "none" starts cold. Further keywords
+    are the answerer's parameters.
 
     Raises InvalidInput for a wrong call, AnswererError when the answer breaks the contract (infeasible plan, refuted
     bound), SolverError when a backend fails.

@@ -26,7 +26,6 @@ def safe_bound(dual: float) -> int | None:
     return math.ceil(dual - TOLERANCE * max(1.0, abs(dual))) if math.isfinite(dual) else None
 
 
-
 @dataclasses.dataclass(frozen=True)
 class Term:
     """`weight * expression`; an objective is the sum of its terms, the most important first.

@@ -37,9 +37,7 @@ def _in_turn(cases: Sequence[Case], run: Callable[[Case], Metrics]) -> Iterator[
         yield case, run(case)
 
 
-def _parallel(
-    cases: Sequence[Case], run: Callable[[Case], Metrics], workers: int
-) -> Iterator[tuple[Case, Metrics]]:
+def _parallel(cases: Sequence[Case], run: Callable[[Case], Metrics], workers: int) -> Iterator[tuple[Case, Metrics]]:
     with processes(min(workers, len(cases))) as pool:
         futures = {pool.submit(run, case): case for case in cases}
         for future in as_completed(futures):

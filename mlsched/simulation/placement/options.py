@@ -15,8 +15,9 @@ class Options:
     most_jobs: N, most concurrent jobs. most_new: N', most jobs placed at one wake.
     window: how many of the waiting jobs are in a question, in arrival order; 0: all of them.
     departure: when a job that is done leaves. "wake" - at the next wake, with the default cadence the end of its
-        interval: until then its servers are not free and it goes on disturbing its neighbours, so that speeds are those
-        of the interval (Eq. 1); "instant" - at once: its neighbours speed up, its servers are free from the next wake on.
+        interval: until then its servers are not free and it goes on disturbing its neighbours, so that speeds are
+        those of the interval (Eq. 1); "instant" - at once: its neighbours speed up, its servers are free from the next
+        wake on.
     """
 
     most_jobs: int = UNLIMITED

@@ -19,7 +19,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from mlsched.instances.placement import Instance, Plan, judge
+from mlsched.instances.placement import Plan, judge
 from mlsched.simulation.findings import Findings
 from mlsched.simulation.placement.log import Log, Row
 from mlsched.simulation.placement.options import Options
@@ -83,9 +83,7 @@ def _whole(workload: Workload, job: int, hosts: dict[int, tuple[int, int]]) -> b
     return there == (int(workload.job_workers[job]), int(workload.job_ps[job]))
 
 
-def _check_work(
-    workload: Workload, options: Options, wake: Wake, job: int, rows: list[Row], found: Findings
-) -> None:
+def _check_work(workload: Workload, options: Options, wake: Wake, job: int, rows: list[Row], found: Findings) -> None:
     submit, total, done = int(workload.submit[job]), 10**6 * workload.interval, 0
     if not rows:
         found.add("lost job", f"job {job} never trains")
@@ -136,7 +134,7 @@ def _check_together(
         speed = {row[0]: row[3] for row in rows if row[1] <= begin and row[2] >= end}
         present = [job for job in speed if hosts[job]]
         if len(speed) > options.most_jobs:
-            found.add("concurrent jobs", f"{len(speed)} jobs are there at {begin} s: at most {options.most_jobs} may be")
+            found.add("concurrent jobs", f"{len(speed)} jobs at {begin} s: at most {options.most_jobs} may be there")
         _check_servers(workload, present, hosts, begin, found)
         if not all(_whole(workload, job, hosts[job]) for job in speed):
             continue  # what such a job does to its neighbours is undefined; it has been named above

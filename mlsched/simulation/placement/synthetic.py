@@ -2,10 +2,10 @@
 
 A batch is submitted at the beginning of its interval and decided at once. The paper prints no lengths of jobs. Here the
 length of a job alone on its servers is uniform in [0.5, 1.5] of a mean that `load` sets: the share of all CPUs that the
-jobs would hold if none ever slowed another down. Real load is that times the slowdown, which is the policy's doing: with
-the default, policies that keep the average slowdown below 1 / `load` keep the load below 1. (Alone is what nobody can
-exceed; at 3 jobs an interval of 4 tasks each, the testbed's 24 task slots hold a job for 2 intervals at most.) All
-patterns and readings of one seed draw the same jobs, only the scale of their lengths differs.
+jobs would hold if none ever slowed another down. The real load is that times the slowdown, which is the policy's doing,
+and what is left of the interval in which a job is done: with the default it stays below 1, at nine tenths for load
+balancing. (At 3 jobs an interval of 4 tasks each, the testbed's 24 task slots have room for a job during 2 intervals at
+most.) All patterns and readings of one seed draw the same jobs, only the scale of their lengths differs.
 """
 
 from __future__ import annotations

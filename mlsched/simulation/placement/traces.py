@@ -35,9 +35,9 @@ def from_trace(
 
     skip: so many first jobs are left out. rate: times between arrivals are scaled alike, so that so many jobs come an
     interval on average ("with downscaled arrival rates", Section VI-C); 0: they stay as they are. workers: "gpus" - as
-    many as the job had GPUs, from 1 to most_tasks; "drawn" - from 1 to most_tasks at random, as PSs always are. lengths:
-    "drawn" - as of the synthetic workloads; "trace" - proportional to the durations. Both are scaled to the offered
-    `load`. nodes=None: the paper's six servers.
+    many as the job had GPUs, from 1 to most_tasks; "drawn" - from 1 to most_tasks at random, as PSs always are.
+    lengths: "drawn" - as of the synthetic workloads; "trace" - proportional to the durations. Both are scaled to the
+    offered `load`. nodes=None: the paper's six servers.
     """
     one_of("workers", workers, ("gpus", "drawn"))
     one_of("lengths", lengths, ("drawn", "trace"))

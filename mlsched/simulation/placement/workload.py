@@ -160,7 +160,7 @@ def offered_load(workload: Workload) -> dict[str, float]:
     What is really asked is more by the slowdown of the jobs, which is the policy's doing.
     """
     if not len(workload.submit):
-        return {name: 0.0 for name in workload.resources}
+        return dict.fromkeys(workload.resources, 0.0)
     intervals = _intervals(workload)
     demand = workload.job_workers[:, None] * workload.worker_demand + workload.job_ps[:, None] * workload.ps_demand
     asked = (demand / workload.job_speed[:, None] * MILLION).sum(axis=0)

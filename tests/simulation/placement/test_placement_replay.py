@@ -26,7 +26,8 @@ LOAD = Workload(
     submit=[0, 0, 12], job_type=[0, 1, 1], job_speed=[M, M, 2 * M], job_workers=[1, 1, 2], job_ps=[1, 0, 0],
     worker_demand=[[1]] * 3, ps_demand=[[1]] * 3, interval=10,
 )  # fmt: skip
-#: Jobs 0 and 1 share server 0 until 10 s, job 0 is done at 15 s; job 2 is on both from 20 s on, done at 25 s, and leaves at 30 s.
+#: Jobs 0 and 1 share server 0 until 10 s, job 0 is done at 15 s; job 2 is on both from 20 s on, done at 25 s, and
+#: leaves at 30 s.
 A1, A2 = (0, 0, 10, M // 2, 5 * M), (0, 10, 20, M, 10 * M)
 B1 = (1, 0, 10, M, 10 * M)
 C1 = (2, 20, 30, 2 * M, 10 * M)
@@ -101,7 +102,7 @@ def test_many_faults_of_a_kind_are_counted():
 
 
 @pytest.mark.filterwarnings("ignore:the offered load")
-@settings(max_examples=100)
+@settings(max_examples=2 * settings().max_examples)
 @given(workload=workloads(), readings=options(), data=st.data())
 def test_every_small_fault_is_found(workload, readings, data):
     """Any single number of the log changed, any row left out or doubled: none leaves the log sound."""

@@ -1,8 +1,7 @@
 """The placement world: scenarios worked out by hand, and any registered answerer under any reading.
 
-`load(...)`: servers with two slots, an interval of 10 s; a worker or a PS takes a slot. A job is (submit, type, K, W, P).
-Type a is slowed down by 1.0 by every foreign worker of b, and by 0.5 with its PS elsewhere; b is slowed down by nobody.
-A row of the log is (job, start, end, speed, done).
+`load(...)`: servers with two slots, an interval of 10 s; a worker or a PS takes a slot. A job is (submit, type, K, W,
+P). Type a is slowed down by 1.0 by every foreign worker of b, and by 0.5 with its PS elsewhere; b by nobody. A row of the log is (job, start, end, speed, done).
 """
 
 from __future__ import annotations
@@ -238,7 +237,7 @@ def test_exact_answerers_give_the_optimum_at_every_decision(name):
 
 
 @pytest.mark.filterwarnings("ignore:the offered load")
-@settings(max_examples=80)
+@settings(max_examples=2 * settings().max_examples)
 @given(
     workload=workloads(),
     readings=options(),

@@ -65,18 +65,20 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
     world = ", ".join(f"{name}={value}" for name, value in dataclasses.asdict(Options()).items())
     trained = [policy.label for policy in g.policies() if policy.kind == "trained"]
     found = [
-        f"{grid.seeds} workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs on {g.TESTBED} servers a reading and "
-        f"arrival pattern, {len(metrics)} runs in all. {PAIRED}",
+        f"{grid.seeds} workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs on {g.TESTBED} servers a reading "
+        f"and arrival pattern, {len(metrics)} runs in all. {PAIRED}",
         CHECKED,
         "Interference: synthetic (the paper's Fig. 2 is an image), with the anchors that its text gives; linear and "
         "quadratic in CPU and network use as other readings. Network penalties: the same group's measured speeds.",
         "The paper prints no lengths of jobs. A reading's load is the share of all CPUs that the jobs would hold if "
-        "none ever slowed another one down; what a policy really needs is that times its average slowdown, and where "
-        "the product nears 1 its queue grows. Batches come at the beginning of an interval.",
+        "none ever slowed another one down; what a policy really needs is that times its average slowdown (and what is "
+        "left of the interval in which a job is done), and where this nears 1 its queue grows. Batches come at the "
+        "beginning of an interval.",
         "The Google-like pattern is a stand-in (a daily cycle and bursts), not Google's trace, and not fitted to it.",
-        f"World: {world}, except as the reading says; wake={simulation('placement').wake}. A job that is done leaves at "
-        "the end of its interval; its completion is the moment of its last epoch, in 'whole intervals' the end of it.",
-        f"The exact answerer maximises the total speed (Eq. 1) of every batch by CP-SAT, from the rules' best plan, "
+        f"World: {world}, except as the reading says; wake={simulation('placement').wake}. A job that is done leaves "
+        "at the end of its interval; its completion is the moment of its last epoch, in 'whole intervals' the end of "
+        "that interval.",
+        "The exact answerer maximises the total speed (Eq. 1) of every batch by CP-SAT, from the rules' best plan, "
         f"within a deterministic work limit of {grid.work:g} a decision.",
         f"Trained policies: {', '.join(trained) or 'none is registered, claims about Harmony are not measured'}. "
         "Figures 6 and 7 are drawings; Figure 10 and Table II are about training.",
@@ -86,7 +88,10 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
             f"30 servers: {min(grid.seeds, grid.rack_seeds)} workloads of {grid.rack_jobs} jobs, five times the "
             "arrivals; baselines and trained policies only."
         )
-    remarks = {remark: case for case, each in reversed(metrics.items()) for remark in each.remarks}
+    remarks: dict[str, g.Case] = {}
+    for case, each in metrics.items():
+        for remark in each.remarks:
+            remarks.setdefault(remark, case)
     found += [f"{c.reading.name}, {c.pattern}, seed {c.seed}: {remark}." for remark, c in remarks.items()]
     return [*found, versions_sentence()]
 

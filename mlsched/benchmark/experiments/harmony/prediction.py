@@ -2,8 +2,8 @@
 
 Section VI-A: jobs with random numbers of workers and PSs are placed randomly until the servers are full, and the speed
 of each is measured (here: computed from the presets). LIF says that a task's slowdown is a function of the CPU and
-network use of others; a job's is that of its slowest server. Two readings: the coefficients are *profiled*, as the rules
-do (the job and random others on one server), or *fitted* to nine tenths of the placements themselves, with an
+network use of others; a job's is that of its slowest server. Two readings: the coefficients are *profiled*, as the
+rules do (the job and random others on one server), or *fitted* to nine tenths of the placements themselves, with an
 intercept; errors are of the rest. The reward network belongs to the trained policy.
 """
 
@@ -97,11 +97,11 @@ def _snapshot(rng: np.random.Generator, kind: str) -> Instance:
         free = left
         types.append(model)
         tables.append(on)
-    table = np.array(tables).reshape(len(types), 2, TESTBED)
+    table, none = np.array(tables).reshape(len(types), 2, TESTBED), np.zeros(0, dtype=np.int64)
     return Instance(
         resources=RESOURCES, server_capacity=np.tile(np.array(SERVER), (TESTBED, 1)), server_free=free,
         **interference(kind), run_type=np.array(types, dtype=np.int64), run_speed=np.full(len(types), ALONE),
-        run_workers=table[:, 0], run_ps=table[:, 1], job_type=[], job_speed=[], job_workers=[], job_ps=[],
+        run_workers=table[:, 0], run_ps=table[:, 1], job_type=none, job_speed=none, job_workers=none, job_ps=none,
         worker_demand=np.zeros((0, len(SERVER)), dtype=np.int64), ps_demand=np.zeros((0, len(SERVER)), dtype=np.int64),
     )  # fmt: skip
 

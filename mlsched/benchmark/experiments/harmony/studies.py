@@ -59,8 +59,15 @@ def together(names: Sequence[str], kind: str) -> list[float]:
 def packed(kind: str) -> dict[str, float]:
     """Fig. 1: slowdown in percent of six jobs that bin packing puts on three servers, in the order of the presets."""
     instance = jobs_on(NAMES, len(NAMES), kind)
-    plan = api.solve(instance, "bin-packing").plan
+    plan = _placed(instance, "bin-packing")
     return dict(zip(NAMES, (100 * (1 - s) for s in speeds(instance, plan)), strict=True))
+
+
+def _placed(instance: Instance, rule: str) -> Plan:
+    """A rule's plan."""
+    plan = api.solve(instance, rule).plan
+    assert isinstance(plan, Plan)
+    return plan
 
 
 def mean_of_pairings(kind: str) -> dict[str, float]:
@@ -91,10 +98,8 @@ class Scheme:
 def scheme(policy: str, second: str, kind: str) -> Scheme:
     """Figs. 3 and 4: CTC and a second job on two servers of four tasks each, placed by a policy."""
     instance = jobs_on((FIRST, second), 2, kind)
-    plan: Plan = api.solve(instance, policy).plan
-    tasks = tuple(
-        tuple((int(plan.workers[j, s]), int(plan.ps[j, s])) for s in range(2)) for j in range(2)
-    )
+    plan = _placed(instance, policy)
+    tasks = tuple(tuple((int(plan.workers[j, s]), int(plan.ps[j, s])) for s in range(2)) for j in range(2))
     return Scheme(tasks, tuple(speeds(instance, plan)))
 
 

@@ -14,8 +14,8 @@ from mlsched.instances.placement.models import KINDS
 #: Metric -> column: what a completion time is made of.
 PARTS = {
     "average_whole": "in whole intervals", "average_wait": "wait", "average_slowdown": "slowdown",
-    "waiting_jobs": "jobs waiting", "utilisation": "CPUs held [%]", "makespan": "makespan", "cpu_ms": "CPU a decision [ms]",
-    "proven": "proven [%]",
+    "waiting_jobs": "jobs waiting", "utilisation": "CPUs held [%]", "makespan": "makespan",
+    "cpu_ms": "CPU a decision [ms]", "proven": "proven [%]",
 }  # fmt: skip
 SYNTHETIC = "Of the presets' synthetic interference, made to keep the text's anchors."
 
@@ -79,8 +79,8 @@ def _figure_5() -> Table:
         for kind in KINDS for name in studies.SECONDS
     )  # fmt: skip
     header = ("interference, model", *(f"{mates} CTC" for mates in range(studies.MOST_MATES + 1)))
-    return Table("Figure 5", "speed relative to standalone beside CTC jobs on one server, whatever its capacity", header,
-                 rows, SYNTHETIC)  # fmt: skip
+    title = "speed relative to standalone beside CTC jobs on one server, whatever its capacity"
+    return Table("Figure 5", title, header, rows, SYNTHETIC)
 
 
 def _figure_8(view: View) -> Table:
@@ -100,23 +100,25 @@ def _figure_8(view: View) -> Table:
         f"Paper: Harmony more than {paper.CUT:g} % below every baseline ({paper.RACK_CUT:g} % on 30 machines); its "
         f"{paper.COMPLETION:g} intervals (Table II) are of unknown lengths of jobs."
     )
-    return Table("Figure 8", f"average completion time [intervals], {view.name}", ("policy", *columns), tuple(rows), note)
+    title = f"average completion time [intervals], {view.name}"
+    return Table("Figure 8", title, ("policy", *columns), tuple(rows), note)
 
 
 def _parts(view: View) -> Table:
     pattern = view.reading.patterns[0]
     rows = tuple((p.label, tuple(Number(view.estimate(p, pattern, name)) for name in PARTS)) for p in view.policies)
     note = "Slowdown: time in training over isolated length. Proven: decisions of the exact answerer within its limit."
-    return Table("Figure 8", f"what it is made of, {pattern} arrivals, {view.name}", ("policy", *PARTS.values()), rows, note)
+    title = f"what it is made of, {pattern} arrivals, {view.name}"
+    return Table("Figure 8", title, ("policy", *PARTS.values()), rows, note)
 
 
 def _figure_9(kind: str, m: Measured) -> Table:
     found = m.errors[kind]
     nothing = (Number(None),) * len(studies.NAMES)
-    rows = [("reward network", (Number(None, paper.REWARD_ERROR), *nothing))]
+    rows: list[tuple[str, tuple[Number, ...]]] = [("reward network", (Number(None, paper.REWARD_ERROR), *nothing))]
     for way in WAYS:
         for method in METHODS:
             numbers = tuple(Number(estimate(found[way, method, name])) for name in ("all", *studies.NAMES))
             rows.append((f"{method}, {way}", numbers))
-    return Table("Figure 9", f"relative error of predicted speeds [%], {kind} interference",
-                 ("model", "all", *studies.NAMES), tuple(rows), "The reward network is the trained policy's.")  # fmt: skip
+    title, note = f"relative error of predicted speeds [%], {kind} interference", "The reward network is to be trained."
+    return Table("Figure 9", title, ("model", "all", *studies.NAMES), tuple(rows), note)
