@@ -1,12 +1,10 @@
-"""Exact placement on the frozen presets, and the gap of every rule to the optimum.
+"""Exact placement on the frozen presets: proofs, wall, CPU and deterministic time.
 
-    python benchmarks/placement_exact.py [--seeds N] [--threads N] [--only NAME,...] [--gavel FILE] [--slack F]
+    python benchmarks/placement_exact.py [--seeds N] [--threads N] [--only NAME,...] [--slack F]
 
-Parts: the presets with their time limits (proofs, wall, CPU and deterministic time), then `gaps`: rules against the
-optimum over contention with synthetic interference, and `measured`: the same with Gavel's (needs --gavel). Wall
-seconds include the warm start by the rules and the local search. The load average tells how much else was running; on
-a busy machine --slack F multiplies the time limits, and what was proven within the limit is counted in CPU seconds as
-well (two threads share them, so that count is on the safe side).
+Wall seconds and time limits include the warm start by the rules and the local search. The load average tells how much
+else was running; on a busy machine --slack F multiplies the time limits, and what was proven within the limit is
+counted in CPU seconds as well (two threads share them, so that count is on the safe side).
 """
 
 from __future__ import annotations
@@ -14,14 +12,10 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections import defaultdict
-from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
 import mlsched
-from mlsched.instances.placement.gavel import generate_measured, read_gavel
 
 #: preset, answerer, seconds, how many of 20 seeds the project asks to be proven (0: only the gap is reported), seeds.
 CASES = (
@@ -33,7 +27,6 @@ CASES = (
     ("rack-30x10", "cp-sat", 10, 18, 20),
     ("rack-30x20-contended", "cp-sat", 60, 0, 5),
 )
-RULES = ("load-balancing", "tetris", "bin-packing", "standalone", "lif-linear", "lif-quadratic", "local-search")
 
 
 def measure(preset: str, answerer: str, seconds: float, wanted: int, seeds: int, threads: int, slack: float) -> None:
@@ -61,24 +54,11 @@ def measure(preset: str, answerer: str, seconds: float, wanted: int, seeds: int,
     )
 
 
-def gap_row(name: str, instances: Iterable[Any], threads: int) -> None:
-    gaps: dict[str, list[float]] = defaultdict(list)
-    proven = 0
-    for instance in instances:
-        best = mlsched.solve(instance, "cp-sat", time_limit=30, threads=threads)
-        proven += best.status == "optimal"
-        for rule in RULES:
-            gaps[rule].append(mlsched.solve(instance, rule).gap_to(best))
-    cells = "".join(f"{np.mean(gaps[rule]):>16.1%}" for rule in RULES)
-    print(f"{name:24}{cells}   {proven}/{len(gaps[RULES[0]])}", flush=True)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--only", default="", help="comma list of presets, gaps, measured")
-    parser.add_argument("--gavel", default="", help="oracle_throughputs.json.gz of Gavel")
+    parser.add_argument("--only", default="", help="comma list of presets")
     parser.add_argument("--slack", type=float, default=1.0)
     arguments = parser.parse_args()
     only = [name for name in arguments.only.split(",") if name]
@@ -88,26 +68,6 @@ def main() -> None:
         if not only or preset in only:
             seeds = min(seeds, arguments.seeds)
             measure(preset, answerer, seconds, wanted, seeds, arguments.threads, arguments.slack)
-    header = f"{'mean gap to the optimum':24}" + "".join(f"{rule:>16}" for rule in RULES) + "   proven"
-    if not only or "gaps" in only:
-        print(header)
-        for model in ("pairwise", "linear", "quadratic"):
-            for contention in (0.9, 1.0, 1.2):
-                drawn = (
-                    mlsched.generate("placement", "6x5", seed=s, contention=contention, model=model)
-                    for s in range(arguments.seeds)
-                )
-                gap_row(f"{model}, contention {contention}", drawn, arguments.threads)
-    if arguments.gavel and (not only or "measured" in only):
-        print(header)
-        for gpu in ("v100", "p100", "k80"):
-            table = read_gavel(arguments.gavel, gpu=gpu)
-            for contention in (0.8, 1.0, 1.2):
-                drawn = (
-                    generate_measured(np.random.default_rng(s), table, servers=10, jobs=6, contention=contention)
-                    for s in range(arguments.seeds)
-                )
-                gap_row(f"Gavel {gpu}, {contention}", drawn, arguments.threads)
     print(f"load average {os.getloadavg()[0]:.1f}")
 
 

@@ -22,6 +22,8 @@ from mlsched.simulation.clock import Rule
 
 #: How an answerer of the other form is called for a question of this form.
 ADAPTERS: dict[Question, str] = {"horizon": "rollout", "decision": "receding"}
+#: Finds a plan for an exact answerer to start from, and what that leaves of its limits.
+Start = Callable[[Instance, Answerer, str, Limits], tuple[Plan | None, Limits]]
 
 
 def native(answerer: Answerer, asks: Question) -> bool:
@@ -68,12 +70,17 @@ def _planned(
     return plan
 
 
-def as_rule(answerer: Answerer, params: dict[str, Any], objective: str, time_limit: float | None) -> Rule:
-    """An answerer of any kind as the clock calls it."""
+def as_rule(
+    answerer: Answerer, params: dict[str, Any], objective: str, time_limit: float | None, start: Start | None = None
+) -> Rule:
+    """An answerer of any kind as the clock calls it; `start` finds an exact one's warm start within a time limit."""
 
     def exact(instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
-        limits = Limits(seconds=time_limit, seed=int(rng.integers(2**31)))
-        return solvers.run(answerer, instance, objective, limits, None, params).plan, memory
+        limits, hint = Limits(seconds=time_limit, seed=int(rng.integers(2**31))), None
+        if start is not None and time_limit is not None:
+            # What a limit cuts off is as good as where it began; a proof is the same from anywhere.
+            hint, limits = start(instance, answerer, objective, limits)
+        return solvers.run(answerer, instance, objective, limits, hint, params).plan, memory
 
     def planner(instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
         limits = Limits(seconds=time_limit, seed=int(rng.integers(2**31)))

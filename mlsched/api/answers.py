@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,6 +22,8 @@ from mlsched.core.versions import versions
 
 #: What `solve` and `simulate` accept as an answerer: a registered name with parameters, or anyone's function.
 AnyAnswerer = str | Callable[..., Any]
+#: Share of the time limit that one search for a start may take, and the share that is left to the solve in any case.
+START_SHARE, LEAST_LEFT = 0.3, 0.01
 
 
 def resolve_answerer(problem: str, solver: AnyAnswerer, params: Mapping[str, Any]) -> tuple[Answerer, dict[str, Any]]:
@@ -65,9 +68,10 @@ def solve(
     """Answer `instance` and let the judge recompute the answer.
 
     solver: a registered name, with parameters if need be ("fitgpp:s=8"), or a function `answer(instance, *, rng)`.
-    objective: one of the instance's; the first by default. time_limit: wall seconds, for exact answerers; work_limit:
-    the backend's deterministic measure (reproducible, unlike seconds). hint: a plan to start from; by default the
-    problem's warm-start rule gives one, "none" starts cold. Further keywords are the answerer's parameters.
+    objective: one of the instance's; the first by default. time_limit: wall seconds, for exact answerers (finding a
+    start included) and searches; work_limit: the backend's deterministic measure (reproducible, unlike seconds).
+    hint: a plan to start from; by default the problem's warm-start rules give one, "none" starts cold. Further keywords
+    are the answerer's parameters.
 
     Raises InvalidInput for a wrong call, AnswererError when the answer breaks the contract (infeasible plan, refuted
     bound), SolverError when a backend fails.
@@ -81,9 +85,9 @@ def solve(
     if answerer.kind == "exact" and answerer.backend and objective not in answerer.objectives:
         raise InvalidInput(f"{answerer.name} cannot optimise {objective}; it can {', '.join(answerer.objectives)}")
     limits = make_limits(time_limit, work_limit, seed, threads)
-    start = _hint(instance, answerer, objective, hint, limits.seed)
     started = time.perf_counter()
-    outcome = answer_once(answerer, instance, objective, limits, start, values)
+    start, left = start_within(instance, answerer, objective, limits, hint)
+    outcome = answer_once(answerer, instance, objective, left, start, values)
     seconds = time.perf_counter() - started
     return judged(instance, answerer, objective, values, limits.seed, outcome, seconds)
 
@@ -97,8 +101,22 @@ def make_limits(time_limit: float | None, work_limit: float | None, seed: int, t
     return Limits(time_limit, work_limit, threads, check_seed(seed))
 
 
-def _hint(instance: Instance, answerer: Answerer, objective: str, hint: Plan | str | None, seed: int) -> Plan | None:
-    """The plan an exact backend starts from."""
+def start_within(
+    instance: Instance, answerer: Answerer, objective: str, limits: Limits, hint: Plan | str | None = None
+) -> tuple[Plan | None, Limits]:
+    """The plan an exact backend starts from, and what finding it leaves of the time limit."""
+    started = time.perf_counter()
+    plan = _hint(instance, answerer, objective, hint, limits)
+    if limits.seconds is None:
+        return plan, limits
+    left = max(LEAST_LEFT * limits.seconds, limits.seconds - (time.perf_counter() - started))
+    return plan, dataclasses.replace(limits, seconds=left)
+
+
+def _hint(
+    instance: Instance, answerer: Answerer, objective: str, hint: Plan | str | None, limits: Limits
+) -> Plan | None:
+    """The plan an exact backend starts from; a search for it may take a share of the time limit."""
     if isinstance(hint, str) and hint != "none":
         raise InvalidInput(f"hint = {hint!r}: must be a plan, None (the problem's own rule) or 'none'")
     if isinstance(hint, Plan):
@@ -110,10 +128,11 @@ def _hint(instance: Instance, answerer: Answerer, objective: str, hint: Plan | s
     if hint == "none" or not answerer.takes_hint or not native(answerer, instance.asks):
         return None
     plans = []
+    seconds = None if limits.seconds is None else START_SHARE * limits.seconds
     for rule in registry().available(instance.problem):
         if rule.warm_start:
-            values = resolve(rule.name, rule.parameters, {})
-            plans.append(answer_once(rule, instance, objective, Limits(seed=seed), None, values).plan)
+            values, own = resolve(rule.name, rule.parameters, {}), Limits(seconds=seconds, seed=limits.seed)
+            plans.append(answer_once(rule, instance, objective, own, None, values).plan)
     best = min if instance.objective(objective).sense == "min" else max
     return best(plans, key=lambda p: instance.evaluate(p)[objective], default=None)
 
@@ -130,11 +149,11 @@ def answer_once(
             if not isinstance(outcome, Outcome):
                 raise AnswererError(f"{answerer.name} returned a {type(outcome).__name__}: must be an Outcome")
             return outcome
-        rng = np.random.default_rng(limits.seed)
+        rng, more = np.random.default_rng(limits.seed), {"limits": limits} if answerer.takes_limits else {}
         if answerer.stateful:
-            plan, _ = answerer.function(instance, memory=None, rng=rng, **values)
+            plan, _ = answerer.function(instance, memory=None, rng=rng, **more, **values)
         else:
-            plan = answerer.function(instance, rng=rng, **values)
+            plan = answerer.function(instance, rng=rng, **more, **values)
     except MlschedError:
         raise
     except Exception as error:

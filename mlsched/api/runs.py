@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.api.adapters import as_rule
-from mlsched.api.answers import AnyAnswerer, make_limits, resolve_answerer
+from mlsched.api.answers import AnyAnswerer, make_limits, resolve_answerer, start_within
 from mlsched.api.records import check_seed, load
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName
 from mlsched.core.params import parameters_of, resolve, split
@@ -111,7 +111,8 @@ def simulate(
 ) -> Run:
     """Run an answerer over a workload.
 
-    solver: as for `solve`; exact ones are asked for `objective` at every decision, within time_limit each. wake: the
+    solver: as for `solve`; exact ones are asked for `objective` at every decision, within time_limit each (they then
+    start from the problem's warm-start rules, and another machine may answer differently). wake: the
     cadence ("events", "interval:60", "events+interval:600"; default: the problem's). record: share of decisions to
     keep for replay and exact gaps. options: the world's readings by name (see its Options); a rule's own implications
     (FIFO: no priority) apply unless set here.
@@ -131,7 +132,7 @@ def simulate(
     for reason in world.overload(workload):
         warnings.warn(reason, stacklevel=2)
     aim = _objective(world.problem, objective)
-    rule = as_rule(answerer, values, aim, make_limits(time_limit, None, seed, 1).seconds)
+    rule = as_rule(answerer, values, aim, make_limits(time_limit, None, seed, 1).seconds, start_within)
     state, cadence = world.world(workload, settings), Wake.parse(wake or world.wake)
     wall, cpu = time.perf_counter(), time.process_time()
     trip = run_clock(state, rule, wake=cadence, seed=check_seed(seed), record=record, progress=progress,

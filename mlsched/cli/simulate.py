@@ -31,7 +31,7 @@ def simulate(
     ] = None,
     objective: Annotated[str | None, typer.Option(help="What exact policies optimise at each decision.")] = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Wall seconds an exact policy may take for a decision.")
+        float | None, typer.Option(help="Wall seconds for an exact policy's decision, and for each recorded optimum.")
     ] = None,
     record: Annotated[float, typer.Option(help="Share of decisions to replay and to compare with the optimum.")] = 0.0,
     seed: Seed = 0,
@@ -54,7 +54,7 @@ def simulate(
     finally:
         # An interrupt keeps the policies that are done.
         if runs:
-            failures = _finish(world, workload, runs, output, plot, as_json)
+            failures = _finish(world, workload, runs, output, plot, as_json, time_limit)
     if failures:
         for sentence in failures[1:]:
             say(sentence)
@@ -73,14 +73,15 @@ def _check_targets(output: Path | None, plot: Path | None) -> None:
 
 
 def _finish(
-    world: Simulation, workload: Any, runs: dict[str, Run], output: Path | None, plot: Path | None, as_json: bool
-) -> list[str]:
+    world: Simulation, workload: Any, runs: dict[str, Run], output: Path | None, plot: Path | None, as_json: bool,
+    time_limit: float | None,
+) -> list[str]:  # fmt: skip
     """Check the runs, write and show them; returns what the checks found."""
     failures = [f"{policy}: {sentence}" for policy, run in runs.items() for sentence in run.violations()]
     for policy, run in runs.items():
         failures += [f"{policy}: decision {d.number} does not replay" for d in run.recorded if run.replay(d) != d.plan]
     document = {"source": workload.source, "workload_hash": workload.hash, "cluster": workload.cluster}
-    details = [_describe(policy, run) for policy, run in runs.items()]
+    details = [_describe(policy, run, time_limit) for policy, run in runs.items()]
     if output is not None:
         every = [run.to_json() for run in runs.values()]
         write_json(output, {"kind": f"{world.problem}.runs", "version": 1, **document, "runs": every})
@@ -127,7 +128,7 @@ def _run(workload: Any, policy: str, **arguments: Any) -> Run:
         return api.simulate(workload, policy, progress=update, **arguments)
 
 
-def _describe(policy: str, run: Run) -> dict[str, Any]:
+def _describe(policy: str, run: Run, time_limit: float | None) -> dict[str, Any]:
     return {
         "policy": policy,
         "params": run.params,
@@ -137,19 +138,19 @@ def _describe(policy: str, run: Run) -> dict[str, Any]:
         "cpu_seconds": run.cpu_seconds,
         "summary": run.summary(),
         "recorded_decisions": len(run.recorded),
-        "optimality": _optimality(run),
+        "optimality": _optimality(run, time_limit),
         "versions": run.versions,
     }
 
 
-def _optimality(run: Run) -> dict[str, Any] | None:
-    """How the recorded decisions compare with the proven optimum of the problem's first objective."""
+def _optimality(run: Run, time_limit: float | None) -> dict[str, Any] | None:
+    """How the recorded decisions compare with the optimum of the problem's first objective, where it is proven."""
     if not run.recorded:
         return None
     exact = registry().problem(run.simulation.problem).default
     gaps = []
     for decision in run.recorded:
-        best = api.solve(decision.instance, exact)
+        best = api.solve(decision.instance, exact, time_limit=time_limit)
         value = decision.instance.evaluate(decision.plan)[best.objective]
         if best.value is not None and best.status == "optimal":
             gaps.append(relative_gap(value, best.value))

@@ -8,6 +8,7 @@ never knows what the variables mean.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -16,6 +17,13 @@ from mlsched.core.contract import Plan
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
 #: Why the search ended: a proof, the wall clock, the deterministic work limit, or neither (the backend gave up).
 StoppedBy = Literal["proof", "time limit", "work limit", "backend"]
+#: Relative slack within which a float bound counts as the integer below it.
+TOLERANCE = 1e-6
+
+
+def safe_bound(dual: float) -> int | None:
+    """The integer lower bound that a float dual bound of a minimisation proves, None where there is none."""
+    return math.ceil(dual - TOLERANCE * max(1.0, abs(dual))) if math.isfinite(dual) else None
 
 
 @dataclasses.dataclass(frozen=True)

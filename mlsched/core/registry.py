@@ -38,8 +38,9 @@ class Answerer:
     """A registered way to answer a problem.
 
     `function` is, by `backend`: None - a rule `(instance, *, rng, **params) -> plan` (stateful ones also take and
-    return `memory`); "direct" - an exact algorithm `(instance, *, objective, limits, [hint,] **params) -> Outcome`;
-    "cp-sat" or "highs" - a builder `(instance, *, objectives, **params) -> Formulation | OneOf` for that solver.
+    return `memory`; a search may declare `limits: Limits | None = None`, to stop at a time limit); "direct" - an exact
+    algorithm `(instance, *, objective, limits, [hint,] **params) -> Outcome`; "cp-sat" or "highs" - a builder
+    `(instance, *, objectives, **params) -> Formulation | OneOf` for that solver.
 
     `objectives`: those it can optimise (exact) or aims at (others; empty: none in particular). `warm_start`: exact
     answerers of the problem may start from its plan. `world(params)`: options of the clock's world that the rule
@@ -67,6 +68,11 @@ class Answerer:
         if self.backend == "direct":
             return "hint" in inspect.signature(self.function).parameters
         return self.backend is not None
+
+    @property
+    def takes_limits(self) -> bool:
+        """Whether it is a rule that stops by itself at a time limit: it declares the keyword `limits`."""
+        return self.backend is None and "limits" in inspect.signature(self.function).parameters
 
     @property
     def summary(self) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 import time
 from collections import Counter
 from typing import Any
@@ -19,14 +18,12 @@ import numpy as np
 
 from mlsched.core.contract import Plan, Sense
 from mlsched.core.errors import SolverError
-from mlsched.core.formulation import Formulation, Limits, Outcome, StoppedBy, Term
+from mlsched.core.formulation import Formulation, Limits, Outcome, StoppedBy, Term, safe_bound
 from mlsched.solvers._minimise import check_hint
 from mlsched.solvers._pyomo_matrix import Matrix, compile_model
 
 #: Objectives are integers: an absolute gap below 1 proves the last one.
 ABSOLUTE_GAP = 0.999
-#: Relative slack within which a float bound counts as the integer below it.
-TOLERANCE = 1e-6
 #: Name of the deterministic measure in `Outcome.work` that `Limits.work` limits.
 WORK = "nodes"
 
@@ -131,7 +128,7 @@ class _Run:
             raise SolverError("highs reports a proof without a solution")
         solution = np.asarray(self.highs.getSolution().col_value) if feasible else None
         value = round(info.objective_function_value) if feasible else None
-        return _Stage(ended, solution, value, value if ended == "optimal" else _safe(info.mip_dual_bound))
+        return _Stage(ended, solution, value, value if ended == "optimal" else safe_bound(info.mip_dual_bound))
 
     def fix(self, term: Term, sign: int, value: int) -> None:
         """Keep sign * term at `value` or below from now on; half a unit absorbs rounding."""
@@ -143,11 +140,6 @@ class _Run:
     def decode(self, solution: Any) -> Plan:
         """The plan of a vector of column values."""
         return self.formulation.decode(lambda variable: round(solution[self.matrix.position[id(variable)]]))
-
-
-def _safe(bound: float) -> int | None:
-    """The integer lower bound that a float dual bound proves, None where there is none."""
-    return math.ceil(bound - TOLERANCE * max(1.0, abs(bound))) if math.isfinite(bound) else None
 
 
 def _lp(matrix: Matrix) -> Any:

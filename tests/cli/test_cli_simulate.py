@@ -205,7 +205,7 @@ def test_an_interrupt_exits_130(cli, replaced, tmp_path):
         (["nope", "--trace", SMALL], "nope: no simulated problem knows them all; give --problem, see `mlsched list"),
         (["fifo", "nope", "--trace", SMALL], "no simulated problem knows them all"),
         (["nope", "--trace", SMALL, "--problem", "preemption"], "no answerer 'nope' for preemption"),
-        (["fifo", "--trace", SMALL, "--problem", "x"], "x has no simulated world; there are preemption"),
+        (["fifo", "--trace", SMALL, "--problem", "x"], "x has no simulated world; there are placement"),
         (["fitgpp:z=1", "--trace", SMALL], "fitgpp: has no parameter 'z'"),
         (["fitgpp:fallback=x", "--trace", SMALL], "fallback = 'x': must be one of random, again"),
         (["fifo", "--trace", "synthetic:q"], "no synthetic workload 'q' for preemption; there are z, a"),

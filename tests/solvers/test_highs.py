@@ -9,7 +9,7 @@ import pyomo.environ as pyo
 import pytest
 
 from mlsched.core.errors import SolverError
-from mlsched.core.formulation import Formulation, Limits, Term
+from mlsched.core.formulation import Formulation, Limits, Term, safe_bound
 from mlsched.instances.preemption import Plan
 from mlsched.solvers import highs
 
@@ -90,7 +90,7 @@ def test_a_model_without_variables_and_terms_that_are_numbers():
     ("bound", "safe"), [(2.0, 2), (1.9999999, 2), (2.0000001, 2), (2.1, 3), (-0.5, 0), (float("-inf"), None)]
 )
 def test_float_bounds_are_rounded_the_safe_way(bound, safe):
-    assert highs._safe(bound) == safe
+    assert safe_bound(bound) == safe
 
 
 def test_work_counts_nodes_and_iterations():

@@ -1,12 +1,14 @@
 """Greedy placement and a simulated-annealing local search over placements.
 
 Servers are evaluated one by one: the slowdowns of a server's jobs depend on what it hosts alone, so they are cached by
-what it hosts. A move touches two servers. Deterministic: the number of moves is fixed, not the time.
+what it hosts. A move touches two servers. Deterministic: the number of moves is fixed, not the time, unless a time
+limit is given.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -164,8 +166,12 @@ def restore(state: State, before: list[Hosted]) -> None:
     state.apply(change, {s: state.slowdowns(s, hosted) for s, hosted in change.items()})
 
 
-def anneal(state: State, rng: np.random.Generator, moves: int) -> Plan:
-    """The best plan of `moves` random moves: a task elsewhere, two tasks swapped, a job taken out and put back."""
+def anneal(state: State, rng: np.random.Generator, moves: int, seconds: float | None = None) -> Plan:
+    """The best plan of `moves` random moves: a task elsewhere, two tasks swapped, a job taken out and put back.
+
+    seconds: cools down as fast as it must to end by then.
+    """
+    started = time.perf_counter()
     instance = state.instance
     most = min(instance.most_new, instance.most_jobs - state.pace.running)
     current = sum(state.value_of(job, {}) for job in range(len(state.speed)))
@@ -174,7 +180,12 @@ def anneal(state: State, rng: np.random.Generator, moves: int) -> Plan:
         return best
     mean = max(1.0, float(instance.job_speed.mean()))
     for move in range(moves):
-        temperature = mean * HOT * (COLD ** (move / moves))
+        share = move / moves
+        if seconds is not None:
+            share = max(share, (time.perf_counter() - started) / max(seconds, 1e-9))
+            if share >= 1:
+                break
+        temperature = mean * HOT * COLD**share
         change: dict[int, Hosted] | None = None
         kind_of_move = rng.random()
         if kind_of_move < 0.04:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from mlsched.core.errors import SolverError
-from mlsched.core.formulation import Limits, Outcome
+from mlsched.core.formulation import Limits, Outcome, safe_bound
 from mlsched.core.registry import answerer
 from mlsched.formulations.placement import cp_sat
 from mlsched.formulations.placement._exact import Found, check_size, prove
@@ -96,6 +94,6 @@ def _read(highs: object, configurations: int, limits: Limits) -> Found:
         use = np.rint(np.asarray(highs.getSolution().col_value)[:configurations]).astype(np.int64)  # type: ignore[attr-defined]
     if not limit:
         return Found("optimal", use, round(-info.objective_function_value), work)
-    # HiGHS minimises -speed: its dual bound, negated and rounded up with a tolerance, is an upper bound.
-    bound = -info.mip_dual_bound
-    return Found("limit", use, math.floor(bound + 1e-6 * max(1.0, abs(bound))) if math.isfinite(bound) else None, work)
+    # HiGHS minimises -speed: what it proves from below is, negated, an upper bound.
+    least = safe_bound(info.mip_dual_bound)
+    return Found("limit", use, None if least is None else -least, work)

@@ -101,15 +101,21 @@ def _together(instance: Instance, plan: Plan) -> list[str]:
 
 def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
     """Objective name -> value. `plan` must be well-formed; whether it is feasible is `violations`' to say."""
+    return {"total_speed": sum(speeds(instance, plan))}
+
+
+def speeds(instance: Instance, plan: Plan) -> list[int]:
+    """Speed of every running job, then of every new one (0: it waits), 1e-6 of the job an interval."""
     if malformed := _malformed(instance, plan):
         raise InvalidInput(f"the plan cannot be evaluated: {malformed[0]}")
-    jobs = _concurrent(instance, plan)
-    total = 0
+    jobs, found = _concurrent(instance, plan), []
     for k, job in enumerate(jobs):
         others = jobs[:k] + jobs[k + 1 :]
         hosts = [s for s in range(len(instance.server_free)) if job[2][s] + job[3][s] > 0]
-        total += job[1] * 1000 // max(_slowdown(instance, job, others, s) for s in hosts)
-    return {"total_speed": total}
+        found.append(job[1] * 1000 // max(_slowdown(instance, job, others, s) for s in hosts))
+    placed = iter(found[len(instance.run_type) :])
+    waits = [not any(plan.workers[j].tolist()) for j in range(len(instance.job_type))]
+    return found[: len(instance.run_type)] + [0 if wait else next(placed) for wait in waits]
 
 
 def _slowdown(instance: Instance, job: Job, others: list[Job], s: int) -> int:

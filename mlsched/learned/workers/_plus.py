@@ -87,7 +87,9 @@ class PlusNet:
         self.encoder, self.head = Mlp(tensors, "encoder."), Mlp(tensors, "head.")
         sizes = (self.encoder.inputs, self.encoder.outputs, self.head.inputs, self.head.outputs)
         if sizes != (STATIC, CODE, 2 * CODE + DYNAMIC, 2):
-            raise InvalidFile(f"weights: layers of {sizes} inputs and outputs are not those of chic-plus; train it anew")
+            raise InvalidFile(
+                f"weights: layers of {sizes} inputs and outputs are not those of chic-plus; train it anew"
+            )
 
     def encode(self, features: Any, there: Any) -> Any:
         """Encodings of jobs beside the mean of all: (... x jobs x STATIC) -> (... x jobs x 2 CODE)."""

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.formulation import Limits
+from mlsched.core.formulation import Limits, safe_bound
 from mlsched.solvers.front.program import Program
 from mlsched.solvers.front.scalar import Answer, Solution, enclose
-from mlsched.solvers.highs import _check, _highspy, _new_highs, _safe
+from mlsched.solvers.highs import _check, _highspy, _new_highs
 
 #: How far a rounded solution may be from a row, relative to the row's size.
 ROW_TOLERANCE = 1e-6
@@ -104,7 +104,7 @@ class HighsScalar:
         proved = status == kinds.kOptimal
         if not proved and status != kinds.kTimeLimit:
             return Answer("failed", note=f"highs ended with {status.name}: neither a proof nor a limit")
-        safe = _safe(info.mip_dual_bound)
+        safe = safe_bound(info.mip_dual_bound)
         bound = None if safe is None else safe + constant
         if info.primal_solution_status != _highspy().SolutionStatus.kSolutionStatusFeasible:
             return (

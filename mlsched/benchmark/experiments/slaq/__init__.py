@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from mlsched.benchmark.experiments.experiment import Experiment, Settings
 from mlsched.benchmark.experiments.report import Report
+from mlsched.benchmark.experiments.runs import CHECKED, PAIRED, versions_sentence
 from mlsched.benchmark.experiments.slaq import claims, figures, measure, tables
 from mlsched.benchmark.experiments.slaq import grid as g
 from mlsched.benchmark.experiments.slaq.measure import Metrics
@@ -14,7 +15,6 @@ from mlsched.benchmark.experiments.slaq.measured import View
 from mlsched.benchmark.experiments.slaq.prediction import Errors, errors, scheduling_seconds
 from mlsched.benchmark.experiments.slaq.statement import Measured
 from mlsched.core.errors import InvalidInput
-from mlsched.core.versions import versions
 from mlsched.simulation.quality.options import Options
 
 TITLE = "SLAQ: quality-driven scheduling"
@@ -61,9 +61,8 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
     world = ", ".join(f"{name}={value}" for name, value in dataclasses.asdict(Options()).items())
     found = [
         f"{grid.seeds} workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs on {grid.cores} cores a reading, "
-        f"Poisson arrivals every {g.MEAN_ARRIVAL:g} s, {len(metrics)} runs in all. Intervals: 95 %, Student's t over "
-        "workloads; policies are compared on the same workloads.",
-        "Every run passed the independent replay check.",
+        f"Poisson arrivals every {g.MEAN_ARRIVAL:g} s, {len(metrics)} runs in all. {PAIRED}",
+        CHECKED,
         "Jobs: stand-ins for Table 1's algorithms, drawn evenly, 100 iterations each (the paper's convergence). The "
         "paper prints neither what an iteration costs nor how loaded its cluster was: a reading's load is expected "
         "core-seconds of a job over cores x time between arrivals, and scales the cost of all iterations alike; its "
@@ -77,7 +76,7 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
             remarks.setdefault(remark.partition("load is")[0], case)
     found += [f"Some workloads, first {c.reading.name}, every {c.mean_arrival:g} s: {metrics[c].remarks[0]}."
               for c in remarks.values()]  # fmt: skip
-    return [*found, "Versions: " + ", ".join(f"{name} {version}" for name, version in versions().items()) + "."]
+    return [*found, versions_sentence()]
 
 
 EXPERIMENT = Experiment("slaq", f"{TITLE} (Figures 1, 3, 5-10)", run)

@@ -6,7 +6,8 @@ from mlsched.benchmark.experiments.claim import Bound, Claim, Estimate
 from mlsched.benchmark.experiments.slaq import paper
 from mlsched.benchmark.experiments.slaq.grid import EPOCH, SLAQ
 from mlsched.benchmark.experiments.slaq.prediction import AHEAD, FOUR, REDUCTIONS, shares_of_time
-from mlsched.benchmark.experiments.slaq.statement import ABOVE_0, Measured, Piece, Statement, near, stated
+from mlsched.benchmark.experiments.slaq.statement import Measured
+from mlsched.benchmark.experiments.statement import ABOVE_0, Piece, Statement, near, stated
 from mlsched.instances.quality.table1 import TABLE_1
 
 PRINTED, STAND_IN = "the paper's own numbers", "stand-in curves"

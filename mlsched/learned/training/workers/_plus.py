@@ -143,7 +143,9 @@ class PolicyGradient:
         rng = np.random.default_rng([self.seed, iteration])
         works = [
             sequence(TRAINING + int(k), p.jobs, round(float(rate), 2))
-            for k, rate in zip(rng.integers(0, 10**9, p.sequences), rng.uniform(p.low, p.rate, p.sequences), strict=True)
+            for k, rate in zip(
+                rng.integers(0, 10**9, p.sequences), rng.uniform(p.low, p.rate, p.sequences), strict=True
+            )
         ]
         batch = Batch([w for w in works for _ in range(p.episodes)], self.phase, floor=p.floor)
         columns, time, episode, trail = self._sample(batch, works[0], rng)

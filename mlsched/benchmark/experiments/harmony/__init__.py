@@ -1,0 +1,99 @@
+"""Harmony's evaluation (Bao, Peng and Wu, INFOCOM 2019): Figures 1 to 5, 8 and 9, its claims, and exact placement."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from mlsched.benchmark.experiments.experiment import Experiment, Settings
+from mlsched.benchmark.experiments.harmony import claims, figures, measure, prediction, tables
+from mlsched.benchmark.experiments.harmony import grid as g
+from mlsched.benchmark.experiments.harmony.measure import Metrics
+from mlsched.benchmark.experiments.harmony.measured import COMPLETION, WHOLE, View
+from mlsched.benchmark.experiments.harmony.statement import Measured
+from mlsched.benchmark.experiments.report import Report
+from mlsched.benchmark.experiments.runs import CHECKED, PAIRED, versions_sentence
+from mlsched.core.errors import InvalidInput
+from mlsched.instances.placement.models import KINDS
+from mlsched.simulation import simulation
+from mlsched.simulation.placement.options import Options
+
+TITLE = "Harmony: deep learning-based job placement"
+
+
+def run(settings: Settings) -> Report:
+    """Measure the experiment and set it beside the paper."""
+    if settings.trace is not None:
+        raise InvalidInput(
+            f"trace = {settings.trace!r}: harmony runs on the paper's arrival patterns; leave it out, and use "
+            "`mlsched simulate ... --problem placement --trace` for real arrivals"
+        )
+    grid = _grid(settings)
+    metrics = measure.measure(g.cases(grid), grid, workers=settings.workers, progress=settings.progress)
+    return report(grid, metrics, title=TITLE + (" (quick)" if settings.quick else ""))
+
+
+def _grid(settings: Settings) -> g.Grid:
+    own = g.QUICK if settings.quick else g.FULL
+    return dataclasses.replace(
+        own,
+        jobs=own.jobs if settings.jobs is None else settings.jobs,
+        seeds=own.seeds if settings.seeds is None else settings.seeds,
+    )
+
+
+def report(grid: g.Grid, metrics: Mapping[g.Case, Metrics], title: str = TITLE) -> Report:
+    """The report of finished measurements."""
+    views = [View(reading, metrics, metric) for reading in grid.readings for metric in (COMPLETION, WHOLE)]
+    measured = Measured(
+        grid,
+        views,
+        View(grid.rack, metrics) if grid.rack is not None else None,
+        {kind: prediction.errors(grid, kind) for kind in KINDS},
+    )
+    return Report(
+        title=title,
+        readings=tuple(_readings(grid, metrics)),
+        tables=tuple(tables.tables(measured)),
+        figures=tuple(figures.figures(measured)),
+        claims=tuple(claims.claims(measured)),
+    )
+
+
+def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
+    """What was run, and how the paper was read."""
+    world = ", ".join(f"{name}={value}" for name, value in dataclasses.asdict(Options()).items())
+    trained = [policy.label for policy in g.policies() if policy.kind == "trained"]
+    found = [
+        f"{grid.seeds} workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs on {g.TESTBED} servers a reading "
+        f"and arrival pattern, {len(metrics)} runs in all. {PAIRED}",
+        CHECKED,
+        "Interference: synthetic (the paper's Fig. 2 is an image), with the anchors that its text gives; linear and "
+        "quadratic in CPU and network use as other readings. Network penalties: the same group's measured speeds.",
+        "The paper prints no lengths of jobs. A reading's load is the share of all CPUs that the jobs would hold if "
+        "none ever slowed another one down; what a policy really needs is that times its average slowdown (and what is "
+        "left of the interval in which a job is done), and where this nears 1 its queue grows. Batches come at the "
+        "beginning of an interval.",
+        "The Google-like pattern is a stand-in (a daily cycle and bursts), not Google's trace, and not fitted to it.",
+        f"World: {world}, except as the reading says; wake={simulation('placement').wake}. A job that is done leaves "
+        "at the end of its interval; its completion is the moment of its last epoch, in 'whole intervals' the end of "
+        "that interval.",
+        "The exact answerer maximises the total speed (Eq. 1) of every batch by CP-SAT, from the rules' best plan, "
+        f"within a deterministic work limit of {grid.work:g} a decision.",
+        f"Trained policies: {', '.join(trained) or 'none is registered, claims about Harmony are not measured'}. "
+        "Figures 6 and 7 are drawings; Figure 10 and Table II are about training.",
+    ]
+    if grid.rack is not None:
+        found.append(
+            f"30 servers: {min(grid.seeds, grid.rack_seeds)} workloads of {grid.rack_jobs} jobs, five times the "
+            "arrivals; baselines and trained policies only."
+        )
+    remarks: dict[str, g.Case] = {}
+    for case, each in metrics.items():
+        for remark in each.remarks:
+            remarks.setdefault(remark, case)
+    found += [f"{c.reading.name}, {c.pattern}, seed {c.seed}: {remark}." for remark, c in remarks.items()]
+    return [*found, versions_sentence()]
+
+
+EXPERIMENT = Experiment("harmony", f"{TITLE} (Figures 1-5, 8, 9)", run)

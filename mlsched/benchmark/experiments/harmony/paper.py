@@ -1,0 +1,14 @@
+"""The numbers that the text of the Harmony paper prints (Bao, Peng and Wu, INFOCOM 2019); its figures are images."""
+
+from __future__ import annotations
+
+#: Section II-B, Fig. 1: mean slowdown of six jobs packed two a server, percent; ResNeXt's is "nearly 2x".
+MEAN_SLOWDOWN, RESNEXT_FACTOR = 33.0, 2.0
+#: Abstract and Section VI-C, Fig. 8: Harmony's cut of the average job completion time against every baseline, percent.
+CUT = 25.0
+#: Section VI-C: the same on 30 machines.
+RACK_CUT = 23.0
+#: Table II: average completion time with all training techniques, intervals.
+COMPLETION = 4.3
+#: Section VI-C, Fig. 9(a): relative error of the reward model, percent; samples, and share of them that is tested on.
+REWARD_ERROR, SAMPLES, TESTED = 9.8, 13177, 0.1

@@ -1,0 +1,124 @@
+"""The numbers of the Harmony paper's figures, measured, beside those that its text gives."""
+
+from __future__ import annotations
+
+from mlsched.benchmark.experiments.claim import Estimate, estimate
+from mlsched.benchmark.experiments.harmony import paper, studies
+from mlsched.benchmark.experiments.harmony.grid import EXACT
+from mlsched.benchmark.experiments.harmony.measured import View
+from mlsched.benchmark.experiments.harmony.prediction import METHODS, WAYS
+from mlsched.benchmark.experiments.harmony.statement import Measured
+from mlsched.benchmark.experiments.report import Number, Table
+from mlsched.instances.placement.models import KINDS
+
+#: Metric -> column: what a completion time is made of.
+PARTS = {
+    "average_whole": "in whole intervals", "average_wait": "wait", "average_slowdown": "slowdown",
+    "waiting_jobs": "jobs waiting", "utilisation": "CPUs held [%]", "makespan": "makespan",
+    "cpu_ms": "CPU a decision [ms]", "proven": "proven [%]",
+}  # fmt: skip
+SYNTHETIC = "Of the presets' synthetic interference, made to keep the text's anchors."
+
+
+def tables(m: Measured) -> list[Table]:
+    """One table a figure, in the paper's order; Figure 8 a reading at a time, then what its numbers are made of."""
+    found = [_figure_1(), _figure_2(), _figure_3(), _figure_4(), _figure_5()]
+    shown = [view for view in m.views if view.metric == "average_completion"]
+    found += [_figure_8(view) for view in shown] + ([_figure_8(m.rack)] if m.rack else [])
+    found += [_parts(view) for view in shown]
+    return [*found, *(_figure_9(kind, m) for kind in m.errors)]
+
+
+def _one(value: float, printed: float | None = None) -> Number:
+    return Number(Estimate(value, None), printed)
+
+
+def _figure_1() -> Table:
+    rows = []
+    for kind in KINDS:
+        for how, slowdown in (("as bin packing does", studies.packed), ("mean of all pairs", studies.mean_of_pairings)):
+            each = slowdown(kind)
+            mean = sum(each.values()) / len(each)
+            numbers = (_one(mean, paper.MEAN_SLOWDOWN), *(_one(each[name]) for name in studies.NAMES))
+            rows.append((f"{kind}, {how}", numbers))
+    return Table("Figure 1", "slowdown of six jobs, two a server, against standalone [%]",
+                 ("interference", "mean", *studies.NAMES), tuple(rows), SYNTHETIC)  # fmt: skip
+
+
+def _figure_2() -> Table:
+    levels = studies.pair_levels("pairwise")
+    nothing = Number(None)
+    rows = tuple((a, tuple(_one(levels[a, b]) if a != b else nothing for b in studies.NAMES)) for a in studies.NAMES)
+    return Table("Figure 2", "interference level of two models, the sum of their slowdowns [%]",
+                 ("model", *studies.NAMES), rows, SYNTHETIC)  # fmt: skip
+
+
+def _figure_3() -> Table:
+    rows = []
+    for name, rule in studies.SCHEMES.items():
+        tasks = studies.scheme(rule, studies.SECONDS[0], "pairwise").tasks
+        numbers = tuple(_one(float(count)) for server in range(2) for job in range(2) for count in tasks[job][server])
+        rows.append((name, numbers))
+    header = ("scheme", *(f"server {s}: job {j} {task}" for s in (1, 2) for j in (1, 2) for task in ("workers", "PSs")))
+    return Table("Figure 3", "two jobs of a worker and a PS on two servers of four tasks", header, tuple(rows))
+
+
+def _figure_4() -> Table:
+    rows = []
+    for kind in KINDS:
+        for name, rule in studies.SCHEMES.items():
+            found = [studies.scheme(rule, second, kind).speeds for second in studies.SECONDS]
+            rows.append((f"{kind}, {name}", tuple(_one(speed) for pair in found for speed in pair)))
+    header = ("interference, scheme", *(c for s in studies.SECONDS for c in (f"{studies.FIRST} with {s}", s)))
+    return Table("Figure 4", "speed relative to standalone under three schemes", header, tuple(rows), SYNTHETIC)
+
+
+def _figure_5() -> Table:
+    rows = tuple(
+        (f"{kind}, {name}", tuple(_one(speed) for speed in studies.with_mates(name, kind)))
+        for kind in KINDS for name in studies.SECONDS
+    )  # fmt: skip
+    header = ("interference, model", *(f"{mates} CTC" for mates in range(studies.MOST_MATES + 1)))
+    title = "speed relative to standalone beside CTC jobs on one server, whatever its capacity"
+    return Table("Figure 5", title, header, rows, SYNTHETIC)
+
+
+def _figure_8(view: View) -> Table:
+    exact = EXACT in view.policies
+    rows = []
+    for policy in view.policies:
+        numbers = []
+        for pattern in view.reading.patterns:
+            printed = paper.COMPLETION if policy.kind == "trained" and pattern == "uniform" else None
+            numbers.append(Number(view.estimate(policy, pattern), printed))
+            if exact:
+                gain = None if policy == EXACT else estimate(view.cut(EXACT, policy, pattern))
+                numbers.append(Number(gain))
+        rows.append((policy.label, tuple(numbers)))
+    columns = [c for p in view.reading.patterns for c in (p, *(["exact below [%]"] if exact else []))]
+    note = (
+        f"Paper: Harmony more than {paper.CUT:g} % below every baseline ({paper.RACK_CUT:g} % on 30 machines); its "
+        f"{paper.COMPLETION:g} intervals (Table II) are of unknown lengths of jobs."
+    )
+    title = f"average completion time [intervals], {view.name}"
+    return Table("Figure 8", title, ("policy", *columns), tuple(rows), note)
+
+
+def _parts(view: View) -> Table:
+    pattern = view.reading.patterns[0]
+    rows = tuple((p.label, tuple(Number(view.estimate(p, pattern, name)) for name in PARTS)) for p in view.policies)
+    note = "Slowdown: time in training over isolated length. Proven: decisions of the exact answerer within its limit."
+    title = f"what it is made of, {pattern} arrivals, {view.name}"
+    return Table("Figure 8", title, ("policy", *PARTS.values()), rows, note)
+
+
+def _figure_9(kind: str, m: Measured) -> Table:
+    found = m.errors[kind]
+    nothing = (Number(None),) * len(studies.NAMES)
+    rows: list[tuple[str, tuple[Number, ...]]] = [("reward network", (Number(None, paper.REWARD_ERROR), *nothing))]
+    for way in WAYS:
+        for method in METHODS:
+            numbers = tuple(Number(estimate(found[way, method, name])) for name in ("all", *studies.NAMES))
+            rows.append((f"{method}, {way}", numbers))
+    title, note = f"relative error of predicted speeds [%], {kind} interference", "The reward network is to be trained."
+    return Table("Figure 9", title, ("model", "all", *studies.NAMES), tuple(rows), note)

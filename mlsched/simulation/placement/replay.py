@@ -1,0 +1,170 @@
+"""An independent check of a finished placement run, from the workload, the options and the log alone.
+
+1. Every job is placed once, whole, on servers that there are, at its start, which is not before its submission.
+2. Its stretches follow one another without a gap from its start until it leaves. It leaves when the options say: at the
+   very second it is done, or at the first wake from then on.
+3. At every instant what the jobs on a server demand is within its capacity, and types that must be apart are.
+4. At most `most_new` jobs start at one time, at most `most_jobs` are concurrent.
+5. In every stretch the job has the speed that the judge of the placement problem gives it among those that are there.
+6. Work is conserved: what is done grows by speed x time, up to the whole job, which is reached in the last stretch and
+   in no earlier one.
+7. Starts fall on wakes.
+
+Shares no code with the world.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from mlsched.instances.placement import Plan, judge
+from mlsched.simulation.findings import Findings
+from mlsched.simulation.placement.log import Log, Row
+from mlsched.simulation.placement.options import Options
+from mlsched.simulation.placement.workload import Workload
+from mlsched.simulation.wake import Wake
+
+#: Job -> server -> (workers, PSs).
+Hosts = dict[int, dict[int, tuple[int, int]]]
+
+
+def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
+    """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
+    found = Findings()
+    count = len(workload.submit)
+    stretches: dict[int, list[Row]] = defaultdict(list)
+    for row in sorted(log.rows, key=lambda row: (row[1], row[0])):
+        if 0 <= row[0] < count and row[1] < row[2] and row[3] >= 0:
+            stretches[row[0]].append(row)
+        else:
+            found.add("log", f"the row {tuple(row)} names no job, or no stretch of time, or no speed")
+    hosts, placed = _placements(workload, log, found)
+    for job in range(count):
+        _check_placement(workload, job, hosts[job], placed[job], stretches[job], found)
+        _check_work(workload, options, wake, job, stretches[job], found)
+    _check_together(workload, options, stretches, hosts, found)
+    return found.sentences()
+
+
+def _placements(workload: Workload, log: Log, found: Findings) -> tuple[Hosts, dict[int, set[int]]]:
+    """What every job has on which server, and the times at which it was placed."""
+    hosts: Hosts = defaultdict(dict)
+    placed: dict[int, set[int]] = defaultdict(set)
+    jobs, servers = len(workload.submit), len(workload.server_capacity)
+    for row in log.placements:
+        job, time, server, workers, ps = row
+        if not (0 <= job < jobs and 0 <= server < servers and min(workers, ps) >= 0 and workers + ps > 0):
+            found.add("log", f"the placement {tuple(row)} names no job, no server or no task")
+        elif server in hosts[job]:
+            found.add("placement", f"job {job} is placed twice on server {server}")
+        else:
+            hosts[job][server] = (workers, ps)
+            placed[job].add(time)
+    return hosts, placed
+
+
+def _check_placement(
+    workload: Workload, job: int, hosts: dict[int, tuple[int, int]], placed: set[int], rows: list[Row], found: Findings
+) -> None:
+    if not _whole(workload, job, hosts):
+        w, p = sum(w for w, _ in hosts.values()), sum(p for _, p in hosts.values())
+        must = f"{workload.job_workers[job]} and {workload.job_ps[job]}"
+        found.add("placement", f"job {job} has {w} workers and {p} PSs: must be {must}")
+    if rows and placed != {rows[0][1]}:
+        times = ", ".join(map(str, sorted(placed))) or "never"
+        found.add("placement", f"job {job} is placed at {times}, and trains from {rows[0][1]} s on")
+
+
+def _whole(workload: Workload, job: int, hosts: dict[int, tuple[int, int]]) -> bool:
+    """Whether all workers and PSs of a job are placed, and no more."""
+    there = (sum(w for w, _ in hosts.values()), sum(p for _, p in hosts.values()))
+    return there == (int(workload.job_workers[job]), int(workload.job_ps[job]))
+
+
+def _check_work(workload: Workload, options: Options, wake: Wake, job: int, rows: list[Row], found: Findings) -> None:
+    submit, total, done = int(workload.submit[job]), 10**6 * workload.interval, 0
+    if not rows:
+        found.add("lost job", f"job {job} never trains")
+        return
+    if rows[0][1] < submit:
+        found.add("arrival", f"job {job} starts at {rows[0][1]} s, before its submission at {submit} s")
+    if not wake.events and rows[0][1] % wake.interval:
+        found.add("wake", f"job {job} starts at {rows[0][1]} s, which is no multiple of {wake.interval} s")
+    until = rows[0][1]
+    for _, start, end, speed, after in rows:
+        if start != until:
+            found.add("stretches", f"job {job} has a stretch from {start} s on, the one before ends at {until} s")
+        if done >= total:
+            found.add("lost job", f"job {job} holds servers at {start} s, after it has left")
+            return
+        if after != min(total, done + speed * (end - start)):
+            found.add("work", f"job {job} has done {after} at {end} s: its speed and {done} at {start} s say otherwise")
+        if after >= total:
+            _check_departure(options, wake, job, start + -(-(total - done) // speed) if speed else end, end, found)
+        done, until = after, end
+    if done != total:
+        found.add("lost job", f"job {job} has done {done} of {total}")
+
+
+def _check_departure(options: Options, wake: Wake, job: int, finish: int, end: int, found: Findings) -> None:
+    """Whether a job that is done at `finish` leaves when it should."""
+    due = finish
+    if options.departure == "wake" and not wake.events:
+        due = -(-finish // wake.interval) * wake.interval
+    if end != due:
+        found.add("departure", f"job {job} leaves at {end} s: it is done at {finish} s and should leave at {due} s")
+
+
+def _check_together(
+    workload: Workload, options: Options, stretches: dict[int, list[Row]], hosts: Hosts, found: Findings
+) -> None:
+    """Everything about jobs that are there at the same time, from one change to the next."""
+    starts: dict[int, int] = defaultdict(int)
+    for rows in stretches.values():
+        if rows:
+            starts[rows[0][1]] += 1
+    for time, number in sorted(starts.items()):
+        if number > options.most_new:
+            found.add("new jobs", f"{number} jobs start at {time} s: at most {options.most_new} may")
+    rows = sorted(row for each in stretches.values() for row in each)
+    times = sorted({time for row in rows for time in row[1:3]})
+    for begin, end in zip(times, times[1:], strict=False):
+        speed = {row[0]: row[3] for row in rows if row[1] <= begin and row[2] >= end}
+        present = [job for job in speed if hosts[job]]
+        if len(speed) > options.most_jobs:
+            found.add("concurrent jobs", f"{len(speed)} jobs at {begin} s: at most {options.most_jobs} may be there")
+        _check_servers(workload, present, hosts, begin, found)
+        if not all(_whole(workload, job, hosts[job]) for job in speed):
+            continue  # what such a job does to its neighbours is undefined; it has been named above
+        for job, right in zip(present, _speeds(workload, present, hosts), strict=True):
+            if speed[job] != right:
+                found.add("speed", f"job {job} trains at {speed[job]} from {begin} s on: the judge says {right}")
+
+
+def _check_servers(workload: Workload, present: list[int], hosts: Hosts, time: int, found: Findings) -> None:
+    for s, capacity in enumerate(workload.server_capacity.tolist()):
+        here = [job for job in present if s in hosts[job]]
+        for r, name in enumerate(workload.resources):
+            need = sum(
+                hosts[j][s][0] * int(workload.worker_demand[j, r]) + hosts[j][s][1] * int(workload.ps_demand[j, r])
+                for j in here
+            )
+            if need > capacity[r]:
+                found.add("capacity", f"server {s} hosts {need} {name} at {time} s: it has {capacity[r]}")
+        for k, one in enumerate(here):
+            for other in here[k + 1 :]:
+                if workload.apart[workload.job_type[one], workload.job_type[other]]:
+                    found.add("apart", f"jobs {one} and {other} share server {s} at {time} s: they must not")
+
+
+def _speeds(workload: Workload, present: list[int], hosts: Hosts) -> list[int]:
+    """What the judge says of the jobs that are there, as jobs newly placed on empty servers large enough for all."""
+    table = np.zeros((2, len(present), len(workload.server_capacity)), dtype=np.int64)
+    for row, job in enumerate(present):
+        for s, tasks in hosts[job].items():
+            table[:, row, s] = tasks
+    room = np.full_like(workload.server_capacity, 2**40)
+    asked = workload.instance(np.array(present, dtype=np.int64)).replace(server_capacity=room, server_free=room)
+    return judge.speeds(asked, Plan(workers=table[0], ps=table[1]))

@@ -1,0 +1,84 @@
+"""Hypothesis strategies of small placement workloads and of the world's options.
+
+Few distinct numbers, so that bursts, full servers, exact fits, types that must be apart, jobs that disturb nobody and
+jobs that are done at a tick are common.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.simulation.placement.workload import Workload
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+#: Seconds of an interval of the workloads below.
+INTERVAL = 10
+
+
+def workloads(*, servers: int = 3, jobs: int = 6, tasks: int = 2) -> SearchStrategy[Workload]:
+    """Workloads of at most so many servers, jobs, and workers and PSs a job; every job fits the empty servers."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def draw_workload(draw: DrawFn) -> Workload:
+        def table(entries: SearchStrategy[int], *shape: int) -> IntArray:
+            size = int(np.prod(shape))
+            return np.array(draw(st.lists(entries, min_size=size, max_size=size)), dtype=np.int64).reshape(shape)
+
+        m, n = draw(st.integers(1, servers), label="servers"), draw(st.integers(1, jobs), label="jobs")
+        resources = ("cpu", "gpu")[: draw(st.integers(1, 2))]
+        types, pressures = draw(st.integers(1, 2)), ("cpu", "bandwidth")[: draw(st.integers(0, 2))]
+        k, d = len(resources), len(pressures)
+        rate = st.sampled_from([0, 0, 250_000, 333_333, 1_000_000])
+        workers, ps = table(st.integers(1, tasks), n), table(st.integers(0, tasks), n)
+        demand = [table(st.sampled_from([0, 1, 1, 2]), n, k), table(st.sampled_from([0, 1, 1]), n, k)]
+        # One server that holds the largest job makes every job fit.
+        whole = (workers[:, None] * demand[0] + ps[:, None] * demand[1]).max(axis=0)
+        capacity = table(st.sampled_from([1, 2, 4]), m, k)
+        capacity[0] = np.maximum(capacity[0], whole)
+        apart = table(st.sampled_from([0, 0, 0, 1]), types, types)
+        return Workload(
+            resources=resources,
+            types=("a", "b")[:types],
+            pressures=pressures,
+            server_capacity=capacity,
+            sigma_worker=table(rate, types, types),
+            sigma_ps=table(rate, types, types),
+            apart=np.maximum(apart, apart.T),
+            use_worker=table(st.sampled_from([0, 250, 500]), types, d),
+            use_ps=table(st.sampled_from([0, 250]), types, d),
+            linear=table(rate, types, d),
+            quadratic=table(rate, types, d, d),
+            rho_ps=table(rate, types),
+            rho_worker=table(rate, types),
+            submit=np.sort(table(st.sampled_from([0, 0, 1, 7, 10, 20, 45]), n)),
+            job_type=table(st.integers(0, types - 1), n),
+            job_speed=table(st.sampled_from([300_000, 500_000, 1_000_000, 2_000_000, 3_333_333]), n),
+            job_workers=workers,
+            job_ps=ps,
+            worker_demand=demand[0],
+            ps_demand=demand[1],
+            network_at=draw(st.sampled_from(["workers", "tasks"])),
+            interval=INTERVAL,
+        )
+
+    return draw_workload()
+
+
+def options() -> SearchStrategy[dict[str, Any]]:
+    """Readings of the world, every field drawn."""
+    from hypothesis import strategies as st
+
+    return st.fixed_dictionaries(
+        {
+            "most_jobs": st.sampled_from([1, 2, UNLIMITED, UNLIMITED]),
+            "most_new": st.sampled_from([1, 2, UNLIMITED]),
+            "window": st.sampled_from([0, 0, 1, 3]),
+            "departure": st.sampled_from(["wake", "instant"]),
+        }
+    )

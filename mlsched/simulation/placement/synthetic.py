@@ -1,0 +1,162 @@
+"""Harmony's workloads (Section VI-B): random job variants of the six models, arriving in batches by three patterns.
+
+A batch is submitted at the beginning of its interval and decided at once. The paper prints no lengths of jobs. Here the
+length of a job alone on its servers is uniform in [0.5, 1.5] of a mean that `load` sets: the share of all CPUs that the
+jobs would hold if none ever slowed another down. The real load is that times the slowdown, which is the policy's doing,
+and what is left of the interval in which a job is done: with the default it stays below 1, at nine tenths for load
+balancing. (At 3 jobs an interval of 4 tasks each, the testbed's 24 task slots have room for a job during 2 intervals at
+most.) All patterns and readings of one seed draw the same jobs, only the scale of their lengths differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.core.params import one_of, within
+from mlsched.instances.placement.generate import EPOCHS, isolated_speed, worker_demand
+from mlsched.instances.placement.models import KINDS, MODELS, PS, RESOURCES, SERVER, WORKER, interference
+from mlsched.simulation.placement.workload import INTERVAL, Workload
+
+#: Intervals of a day.
+DAY = 72
+#: Spread of the lengths alone, around their mean.
+SHORTEST, LONGEST = 0.5, 1.5
+#: Default offered load.
+LOAD = 0.3
+
+
+def uniform(
+    *, jobs: int = 150, seed: int = 0, servers: int = 6, mean: float = 3.0, load: float = LOAD,
+    model: str = "pairwise", sigma_scale: float = 1.0, most_tasks: int = 3, all_reduce: float = 0.0,
+) -> Workload:  # fmt: skip
+    """The paper's default pattern: a uniform random number of jobs in every interval, 0 to twice the mean.
+
+    mean: jobs an interval (the paper's 3). load: see the module. model: "pairwise", "linear" or "quadratic"
+    interference, times sigma_scale. most_tasks: most workers and most PSs of a job. all_reduce: share without PSs.
+    """
+    within("mean", mean, 0.5)
+    sizes = _stream(seed, jobs).integers(0, round(2 * mean) + 1, 1 + 4 * jobs)
+    submit = _submissions(sizes, jobs, seed)
+    return _workload(
+        submit, "uniform", f"mean={mean:g}", jobs=jobs, seed=seed, servers=servers, rate=mean, load=load,
+        model=model, sigma_scale=sigma_scale, most_tasks=most_tasks, all_reduce=all_reduce,
+    )  # fmt: skip
+
+
+def poisson(
+    *, jobs: int = 150, seed: int = 0, servers: int = 6, mean: float = 2.0, load: float = LOAD,
+    model: str = "pairwise", sigma_scale: float = 1.0, most_tasks: int = 3, all_reduce: float = 0.0,
+) -> Workload:  # fmt: skip
+    """Pattern (2) of Fig. 8: a Poisson number of jobs in every interval. Parameters as of `uniform`."""
+    within("mean", mean, 0, open_low=True)
+    submit = _counted(_stream(seed, jobs), np.full(DAY, mean), jobs, seed, 0.0)
+    return _workload(
+        submit, "poisson", f"mean={mean:g}", jobs=jobs, seed=seed, servers=servers, rate=mean, load=load,
+        model=model, sigma_scale=sigma_scale, most_tasks=most_tasks, all_reduce=all_reduce,
+    )  # fmt: skip
+
+
+def google(
+    *, jobs: int = 150, seed: int = 0, servers: int = 6, mean: float = 2.0, load: float = LOAD, daily: float = 0.5,
+    burst: float = 1.0, model: str = "pairwise", sigma_scale: float = 1.0, most_tasks: int = 3,
+    all_reduce: float = 0.0,
+) -> Workload:  # fmt: skip
+    """A stand-in for pattern (3) of Fig. 8, Google's cluster trace downscaled, which is not at hand and not fitted.
+
+    What is known of such arrivals is a daily cycle and bursts: the rate is mean x (1 + daily x sine of the time of day)
+    x a gamma variable of mean 1 and variance `burst`, anew in every interval. Other parameters as of `uniform`.
+    """
+    within("mean", mean, 0, open_low=True)
+    within("daily", daily, 0, 1)
+    within("burst", burst, 0, 100)
+    rng = _stream(seed, jobs)
+    rates = mean * (1 + daily * np.sin(2 * np.pi * (np.arange(DAY) / DAY + rng.uniform())))
+    submit = _counted(rng, rates, jobs, seed, burst)
+    return _workload(
+        submit, "google", f"(a stand-in) mean={mean:g} daily={daily:g} burst={burst:g}", jobs=jobs, seed=seed,
+        servers=servers, rate=mean, load=load, model=model, sigma_scale=sigma_scale, most_tasks=most_tasks,
+        all_reduce=all_reduce,
+    )  # fmt: skip
+
+
+#: Name -> maker of a workload.
+SOURCES: Mapping[str, Callable[..., Workload]] = {"uniform": uniform, "poisson": poisson, "google": google}
+
+
+def variants(
+    rng: np.random.Generator, count: int, *, most_tasks: int = 3, all_reduce: float = 0.0
+) -> tuple[IntArray, IntArray, IntArray, Any]:
+    """Type, workers, PSs and relative length (mean 1) of so many random job variants."""
+    within("most_tasks", most_tasks, 1, 1000)
+    within("all_reduce", all_reduce, 0, 1)
+    kind = rng.integers(len(MODELS), size=count)
+    workers, ps = rng.integers(1, most_tasks + 1, size=(2, count))
+    ps[rng.uniform(size=count) < all_reduce] = 0
+    return kind, workers, ps, rng.uniform(SHORTEST, LONGEST, count)
+
+
+def jobs_of(kind: IntArray, workers: IntArray, ps: IntArray, lengths: Any) -> dict[str, Any]:
+    """The fields of a workload that describe jobs of so many isolated intervals; epochs are whole (see `generate`)."""
+    epochs = (EPOCHS * workers).tolist()
+    return {
+        "job_type": kind,
+        "job_speed": np.array([isolated_speed(c, float(x)) for c, x in zip(epochs, lengths, strict=True)]),
+        "job_workers": workers,
+        "job_ps": ps,
+        "worker_demand": np.array([worker_demand(k) for k in kind.tolist()], dtype=np.int64).reshape(-1, len(SERVER)),
+        "ps_demand": np.tile(np.array(PS, dtype=np.int64), (len(kind), 1)),
+    }
+
+
+def mean_length(load: float, capacity: float, rate: float, cores: float) -> float:
+    """Isolated intervals of a job at an offered load, `rate` jobs of `cores` each arriving an interval."""
+    within("load", load, 0, open_low=True)
+    return load * capacity / (rate * cores)
+
+
+def _workload(
+    submit: IntArray, name: str, settings: str, *, jobs: int, seed: int, servers: int, rate: float, load: float,
+    model: str, sigma_scale: float, most_tasks: int, all_reduce: float,
+) -> Workload:  # fmt: skip
+    within("servers", servers, 1, 10**5)
+    within("sigma_scale", sigma_scale, 0, 100)
+    one_of("model", model, KINDS)
+    rng = np.random.default_rng([seed, jobs])
+    kind, workers, ps, relative = variants(rng, jobs, most_tasks=most_tasks, all_reduce=all_reduce)
+    cores = (most_tasks + 1) / 2 * (WORKER[0] + PS[0] * (1 - all_reduce))
+    mean = mean_length(load, servers * SERVER[0], rate, cores)
+    return Workload(
+        resources=RESOURCES,
+        server_capacity=np.tile(np.array(SERVER, dtype=np.int64), (servers, 1)),
+        **interference(model, sigma_scale),
+        submit=submit,
+        **jobs_of(kind, workers, ps, relative * mean),
+        source=f"synthetic:{name} {settings} jobs={jobs} seed={seed} servers={servers} load={load:g} model={model} "
+        f"sigma_scale={sigma_scale:g} most_tasks={most_tasks} all_reduce={all_reduce:g}; mean isolated length "
+        f"{mean:.3g} intervals",
+    )
+
+
+def _stream(seed: int, jobs: int) -> np.random.Generator:
+    """The random stream of the arrivals, apart from that of the jobs."""
+    within("jobs", jobs, 1, 10**6)
+    return np.random.default_rng([seed, jobs, 1])
+
+
+def _counted(rng: np.random.Generator, rates: Any, jobs: int, seed: int, burst: float) -> IntArray:
+    """Submissions of a Poisson number of jobs an interval, at rates that repeat day by day, times gamma bursts."""
+    sizes: list[IntArray] = []
+    while sum(int(s.sum()) for s in sizes) < jobs:
+        factor = rng.gamma(1 / burst, burst, len(rates)) if burst else 1.0
+        sizes.append(rng.poisson(rates * factor))
+    return _submissions(np.concatenate(sizes), jobs, seed)
+
+
+def _submissions(sizes: IntArray, jobs: int, seed: int) -> IntArray:
+    """The first `jobs` submission times, s, of batches of these sizes, one an interval; the first at 0."""
+    interval = np.repeat(np.arange(len(sizes)), sizes)[:jobs]
+    return np.asarray((interval - interval[0]) * INTERVAL, dtype=np.int64)

@@ -1,0 +1,176 @@
+"""A stream of training jobs for the placement world, with the servers they run on and how they disturb each other."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray, array, integer, labels, refuse_first, text
+from mlsched.core.record import Record
+from mlsched.instances.placement import Instance
+from mlsched.instances.placement.instance import MILLION, MOST_SLOWDOWN, MOST_USE
+
+#: The paper's scheduling interval, s (Section VI-B).
+INTERVAL = 1200
+#: A queue of so many mean isolated lengths at the last arrival is worth a warning; a burst stays below.
+LONG_QUEUE = 5
+#: What an instance and a workload say alike.
+MODEL = ("types", "pressures", "sigma_worker", "sigma_ps", "apart", "use_worker", "use_ps", "linear", "quadratic",
+         "rho_ps", "rho_worker", "network_at")  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Workload(Record):
+    """Jobs in arrival order, and empty servers. The interference and network model is that of `Instance`."""
+
+    kind: ClassVar[str] = "placement.workload"
+    problem: ClassVar[str] = "placement"
+
+    resources: tuple[str, ...] = labels("resources", doc="names of the resources")
+    types: tuple[str, ...] = labels("types", doc="names of the types of job (models)")
+    pressures: tuple[str, ...] = labels("pressures", doc="names of what the linear and quadratic models look at")
+    server_capacity: IntArray = array("servers", "resources", doc="capacity of each server")
+    sigma_worker: IntArray = array("types", "types", high=MOST_SLOWDOWN, doc="1e-6, on row by a worker of column")
+    sigma_ps: IntArray = array("types", "types", high=MOST_SLOWDOWN, doc="1e-6, on row by a PS of column")
+    apart: IntArray = array("types", "types", high=1, doc="1: jobs of these types never share a server; symmetric")
+    use_worker: IntArray = array("types", "pressures", high=MOST_USE, doc="use by a worker, 1e-3 of a server")
+    use_ps: IntArray = array("types", "pressures", high=MOST_USE, doc="use by a PS, 1e-3 of a server")
+    linear: IntArray = array("types", "pressures", high=MOST_SLOWDOWN, doc="1e-6 for each whole server in use")
+    quadratic: IntArray = array("types", "pressures", "pressures", high=MOST_SLOWDOWN, doc="1e-6, likewise squared")
+    rho_ps: IntArray = array("types", high=MOST_SLOWDOWN, doc="1e-6 when all PSs are elsewhere")
+    rho_worker: IntArray = array("types", high=MOST_SLOWDOWN, doc="1e-6 when all other workers are (all-reduce)")
+    submit: IntArray = array("jobs", doc="submission time, s, never falling")
+    job_type: IntArray = array("jobs", doc="type of each job")
+    job_speed: IntArray = array("jobs", low=1, high=10**9, doc="K of each job, 1e-6 of the job an interval")
+    job_workers: IntArray = array("jobs", low=1, high=1000, doc="W: workers of each job")
+    job_ps: IntArray = array("jobs", high=1000, doc="P: PSs of each job; 0 for all-reduce")
+    worker_demand: IntArray = array("jobs", "resources", doc="demand of one worker")
+    ps_demand: IntArray = array("jobs", "resources", doc="demand of one PS")
+    network_at: str = text(choices=("workers", "tasks"), default="workers", doc="where rho_ps counts")
+    interval: int = integer(low=1, high=10**6, default=INTERVAL, doc="seconds of the interval in which K is stated")
+    source: str = text(default="", doc="where the jobs come from and under which readings")
+
+    def check(self) -> None:
+        falling = np.flatnonzero(np.diff(self.submit) < 0)
+        if falling.size:
+            j = int(falling[0]) + 1
+            raise InvalidInput(
+                f"submit[{j}] = {self.submit[j]}: must not be before submit[{j - 1}] = {self.submit[j - 1]}"
+            )
+        if not len(self.server_capacity):
+            raise InvalidInput("server_capacity: has no rows; a cluster needs at least one server")
+        types = len(self.types)
+        refuse_first(self.job_type >= types, "job_type", self.job_type, f"must be below {types} (the number of types)")
+        self.instance(np.zeros(0, dtype=np.int64))
+
+    def instance(self, waiting: IntArray) -> Instance:
+        """The question of placing some jobs on the empty servers, validated."""
+        none, servers = np.zeros(0, dtype=np.int64), len(self.server_capacity)
+        table = np.zeros((0, servers), dtype=np.int64)
+        return Instance(
+            resources=self.resources, server_capacity=self.server_capacity, server_free=self.server_capacity,
+            run_type=none, run_speed=none, run_workers=table, run_ps=table,
+            **self.model(), **self.jobs(waiting),
+        )  # fmt: skip
+
+    def model(self) -> dict[str, Any]:
+        """The fields of an instance that describe types, interference and network."""
+        return {name: getattr(self, name) for name in MODEL}
+
+    def jobs(self, chosen: IntArray) -> dict[str, Any]:
+        """The fields of an instance that describe its new jobs, for the chosen ones."""
+        names = ("job_type", "job_speed", "job_workers", "job_ps", "worker_demand", "ps_demand")
+        return {name: getattr(self, name)[chosen] for name in names}
+
+    @property
+    def total(self) -> int:
+        """What a whole job is, in the unit of the log: 1e-6 of the job x s of an interval."""
+        return MILLION * self.interval
+
+    @property
+    def cluster(self) -> str:
+        """The cluster in words, e.g. "6x(8 cpu, 2 gpu, 48 ram)"; shapes in order of first appearance."""
+        counts: dict[tuple[int, ...], int] = {}
+        for row in self.server_capacity.tolist():
+            counts[tuple(row)] = counts.get(tuple(row), 0) + 1
+        return " + ".join(
+            f"{n}x({', '.join(f'{c} {r}' for c, r in zip(shape, self.resources, strict=True))})"
+            for shape, n in counts.items()
+        )
+
+
+def never_start(workload: Workload) -> list[str]:
+    """Why some jobs can never start: those that do not fit the empty servers whole; empty when all can."""
+    fits: dict[tuple[int, ...], bool] = {}
+    wrong = []
+    for j in range(len(workload.submit)):
+        w, p = int(workload.job_workers[j]), int(workload.job_ps[j])
+        key = (w, p, *workload.worker_demand[j].tolist(), *workload.ps_demand[j].tolist())
+        if key not in fits:
+            fits[key] = _fits_whole(workload, w, p, workload.worker_demand[j], workload.ps_demand[j])
+        if not fits[key]:
+            wrong.append(j)
+    if not wrong:
+        return []
+    j = wrong[0]
+    return [
+        f"{len(wrong)} of {len(workload.submit)} jobs do not fit the empty servers {workload.cluster}; the first is "
+        f"job {j} ({workload.job_workers[j]} workers, {workload.job_ps[j]} PSs)"
+    ]
+
+
+def _fits_whole(workload: Workload, workers: int, ps: int, worker: IntArray, each: IntArray) -> bool:
+    """Whether the empty servers hold so many workers and PSs: most PSs for each number of workers, server by server."""
+    most = np.full(workers + 1, -1, dtype=np.int64)
+    most[0] = 0
+    for capacity in workload.server_capacity:
+        before = most.copy()
+        for here in range(1 + min(workers, _copies(capacity, worker, workers))):
+            room = _copies(capacity - here * worker, each, ps)
+            reach = before[: workers + 1 - here]
+            most[here:] = np.maximum(most[here:], np.where(reach >= 0, reach + room, -1))
+    return bool(most[workers] >= ps)
+
+
+def _copies(free: IntArray, demand: IntArray, most: int) -> int:
+    """How many tasks of a demand fit into `free`, at most `most`."""
+    needed = demand > 0
+    return min(most, int((free[needed] // demand[needed]).min(initial=most)))
+
+
+def overload(workload: Workload) -> list[str]:
+    """On which resources more work arrives than the servers can do, even if no job ever slowed another one down."""
+    if len(workload.submit) < 2:
+        return []
+    intervals, longest = _intervals(workload), LONG_QUEUE * float((MILLION / workload.job_speed).mean())
+    return [
+        f"the offered load on {name} is {load:.2f} times the servers' capacity, without any interference: the queue "
+        "grows while jobs arrive"
+        for name, load in offered_load(workload).items()
+        if (load - 1) * intervals > longest
+    ]
+
+
+def offered_load(workload: Workload) -> dict[str, float]:
+    """Resource -> demand x isolated length of all jobs over capacity x time of arrivals (last one's interval included).
+
+    What is really asked is more by the slowdown of the jobs, which is the policy's doing.
+    """
+    if not len(workload.submit):
+        return dict.fromkeys(workload.resources, 0.0)
+    intervals = _intervals(workload)
+    demand = workload.job_workers[:, None] * workload.worker_demand + workload.job_ps[:, None] * workload.ps_demand
+    asked = (demand / workload.job_speed[:, None] * MILLION).sum(axis=0)
+    capacity = workload.server_capacity.sum(axis=0)
+    return {
+        name: float(asked[r] / (capacity[r] * intervals)) if capacity[r] else float("inf") if asked[r] else 0.0
+        for r, name in enumerate(workload.resources)
+    }
+
+
+def _intervals(workload: Workload) -> float:
+    """How many intervals jobs arrive in, the last one's included."""
+    return (int(workload.submit[-1]) - int(workload.submit[0])) / workload.interval + 1

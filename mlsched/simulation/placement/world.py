@@ -1,0 +1,180 @@
+"""The placement world: servers on which jobs are placed whole, stay where they are, and slow each other down.
+
+At every wake, in this order:
+
+1. every placed job has trained at its speed since the last wake; speeds follow from who is on which server
+   (`Instance`'s interference and network model). A job that is done leaves (see `Options.departure`);
+2. arrivals up to now join the jobs that wait, in arrival order;
+3. where some waiting job may fit, the answerer is asked for all of them (`Options.window`) at once. What it places
+   starts now and is never moved; the others wait and are asked for again at the next wake, as long as anything has
+   changed since they were last told to wait.
+
+The clock counts whole seconds: a job is done at the first one by which its work is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.formulations.placement._pace import Pace
+from mlsched.instances.placement import Instance, Plan
+from mlsched.simulation.placement.log import Log
+from mlsched.simulation.placement.options import Options
+from mlsched.simulation.placement.workload import Workload
+
+
+class PlacementWorld:
+    """State and physics of one run; see the module's docstring for the order of things."""
+
+    def __init__(self, workload: Workload, options: Options) -> None:
+        self.workload, self.options, self.log = workload, options, Log()
+        self.now = 0
+        jobs, servers = len(workload.submit), len(workload.server_capacity)
+        self._workers, self._ps = np.zeros((2, jobs, servers), dtype=np.int64)
+        self._free = workload.server_capacity.copy()
+        self._running: IntArray = np.zeros(0, dtype=np.int64)  # in order of their start
+        self._speed: IntArray = np.zeros(0, dtype=np.int64)  # of the running jobs
+        self._done = np.zeros(jobs, dtype=np.int64)
+        self._waiting: list[int] = []  # in arrival order
+        self._asked: IntArray = np.zeros(0, dtype=np.int64)
+        self._arrived, self._left = 0, jobs
+        self._changed = False  # anything, since waiting jobs were last told to wait
+        self._asking = False
+
+    # -- the clock's side ---------------------------------------------------------------------------------------------
+
+    def next_event(self) -> int | None:
+        """The next arrival or completion."""
+        times = []
+        if self._arrived < len(self.workload.submit):
+            times.append(int(self.workload.submit[self._arrived]))
+        completion = self._next_completion()
+        if completion is not None:
+            times.append(completion)
+        return min(times, default=None)
+
+    def pending(self) -> bool:
+        """Whether jobs wait that the answerer should be asked for again at the next tick."""
+        return bool(self._waiting) and self._changed
+
+    def done(self) -> bool:
+        """Whether every job is done and has left."""
+        return self._left == 0
+
+    def advance(self, time: int) -> None:
+        """Let everything up to `time` happen."""
+        if self.options.departure == "instant":
+            while (moment := self._next_completion()) is not None and moment < time:
+                self._train(moment)
+        self._train(time)
+        last = int(np.searchsorted(self.workload.submit, time, side="right"))
+        self._waiting += range(self._arrived, last)
+        self._changed |= last > self._arrived
+        self._arrived = last
+        self._asking = self._changed and self._choice()
+
+    def ask(self) -> Instance | None:
+        """Where to place the jobs that wait."""
+        return self._instance() if self._asking else None
+
+    def apply(self, plan: Plan) -> None:
+        """Place what the answer places."""
+        self._asking = False
+        placed = np.flatnonzero(plan.workers.any(axis=1))
+        self._changed = bool(placed.size)
+        w = self.workload
+        for row in placed.tolist():
+            job = int(self._asked[row])
+            workers, ps = plan.workers[row], plan.ps[row]
+            self._workers[job], self._ps[job] = workers, ps
+            self._free -= workers[:, None] * w.worker_demand[job] + ps[:, None] * w.ps_demand[job]
+            self._waiting.remove(job)
+            self.log.placements += [
+                (job, self.now, s, int(workers[s]), int(ps[s])) for s in np.flatnonzero(workers + ps).tolist()
+            ]
+        if placed.size:
+            self._running = np.append(self._running, self._asked[placed])
+            self._speed = self._speeds()
+
+    # -- physics ------------------------------------------------------------------------------------------------------
+
+    def _next_completion(self) -> int | None:
+        """When the first of the running jobs will be done, s; None when none will."""
+        moving = self._running[self._speed > 0]
+        if not moving.size:
+            return None
+        left = self.workload.total - self._done[moving]
+        return self.now + int((-(-left // self._speed[self._speed > 0])).min())
+
+    def _train(self, time: int) -> None:
+        """Credit the training from now until `time`, log it, and let the jobs go that are done."""
+        running, speed, w = self._running, self._speed, self.workload
+        start, self.now = self.now, time
+        if not running.size or time == start:
+            return
+        done = np.minimum(self._done[running] + speed * (time - start), w.total)
+        self._done[running] = done
+        self.log.rows += [
+            (job, start, time, fast, so_far)
+            for job, fast, so_far in zip(running.tolist(), speed.tolist(), done.tolist(), strict=True)
+        ]
+        finished = done == w.total
+        if finished.any():
+            for job in running[finished].tolist():
+                self._free += self._workers[job][:, None] * w.worker_demand[job]
+                self._free += self._ps[job][:, None] * w.ps_demand[job]
+            self._left -= int(finished.sum())
+            self._running = running[~finished]
+            self._speed = self._speeds()
+            self._changed = True
+
+    def _speeds(self) -> IntArray:
+        """Speeds of the running jobs, 1e-6 of the job an interval."""
+        pace = Pace(self._running_only())
+        w, p = self._workers[self._running], self._ps[self._running]
+        return pace.speeds(pace.at_server(w.T, p.T).max(axis=0, initial=0))
+
+    # -- the question -------------------------------------------------------------------------------------------------
+
+    def _shown(self) -> IntArray:
+        """The waiting jobs that a question is about."""
+        return np.array(self._waiting[: self.options.window or None], dtype=np.int64)
+
+    def _choice(self) -> bool:
+        """Whether some waiting job may fit: its workers do, its PSs do, and in all there is enough of everything."""
+        if len(self._running) >= self.options.most_jobs:
+            return False
+        w = self.workload
+        for job in self._shown().tolist():
+            workers, ps = int(w.job_workers[job]), int(w.job_ps[job])
+            need = workers * w.worker_demand[job] + ps * w.ps_demand[job]
+            if (
+                (need <= self._free.sum(axis=0)).all()
+                and self._copies(w.worker_demand[job]) >= workers
+                and (ps == 0 or self._copies(w.ps_demand[job]) >= ps)
+            ):
+                return True
+        return False
+
+    def _copies(self, demand: IntArray) -> int:
+        """How many tasks of one demand the servers have room for, 1,000 at most on each."""
+        needed = demand > 0
+        return int((self._free[:, needed] // demand[needed]).min(axis=1, initial=1000).sum())
+
+    def _instance(self) -> Instance:
+        self._asked = self._shown()
+        return self._question(self._asked)
+
+    def _running_only(self) -> Instance:
+        return self._question(np.zeros(0, dtype=np.int64))
+
+    def _question(self, waiting: IntArray) -> Instance:
+        """The present as an instance, by the trusted path: fresh arrays, no validation."""
+        w, running = self.workload, self._running
+        return Instance.trusted(
+            resources=w.resources, server_capacity=w.server_capacity, server_free=self._free.copy(),
+            run_type=w.job_type[running], run_speed=w.job_speed[running], run_workers=self._workers[running],
+            run_ps=self._ps[running], most_jobs=self.options.most_jobs, most_new=self.options.most_new,
+            **w.model(), **w.jobs(waiting),
+        )  # fmt: skip

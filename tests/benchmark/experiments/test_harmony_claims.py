@@ -1,0 +1,157 @@
+"""Verdicts on the Harmony paper's claims: computed from made-up measurements, each both ways; and the case studies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mlsched.benchmark.experiments.harmony import grid as g
+from mlsched.benchmark.experiments.harmony import studies
+from mlsched.benchmark.experiments.harmony.claims import STATEMENTS, claims
+from mlsched.benchmark.experiments.harmony.measure import Metrics
+from mlsched.benchmark.experiments.harmony.measured import COMPLETION, WHOLE, View
+from mlsched.benchmark.experiments.harmony.prediction import METHODS, WAYS, draw, errors
+from mlsched.benchmark.experiments.harmony.statement import Measured
+from mlsched.instances.placement.models import MODELS, PAIRS
+
+RACK = g.Reading("rack", 0.3, servers=30, patterns=("uniform",))
+GRID = g.Grid(readings=(g.LIGHT, g.BASE), rack=RACK, seeds=2)
+BIN, ALONE, SEARCH = (p for p in g.policies() if p.kind == "rule")
+TRAINED = g.Policy("harmony", "harmony", "trained")
+#: Completion times: baselines 10 intervals, other rules 8, the exact answerer 5, a local search 5.2, a trained policy 6.
+TIMES = {p: 10.0 for p in g.BASELINES} | {BIN: 5.2, ALONE: 8.0, SEARCH: 8.0, g.EXACT: 5.0}
+for policy in (BIN, ALONE, SEARCH):
+    TIMES[policy] = 5.2 if policy.text == g.SEARCH else 8.0
+
+
+def measured(trained=None, rack=None, fit=30.0, ctc=10.0, **changes):
+    """Two equal workloads in each reading and pattern; `changes`: completion times by the answerer's name."""
+    times = TIMES | ({TRAINED: trained} if trained else {})
+    times = {p: changes.get(p.text.replace("-", "_"), t) for p, t in times.items()}
+    runs = {}
+    for reading in GRID.readings:
+        for pattern in reading.patterns:
+            for seed in range(2):
+                for p, t in times.items():
+                    runs[g.Case(reading, pattern, seed, p)] = Metrics({COMPLETION: t, WHOLE: t + 0.5})
+    for seed in range(2):
+        for p in (*g.BASELINES, *((TRAINED,) if rack else ())):
+            runs[g.Case(RACK, "uniform", seed, p)] = Metrics({COMPLETION: rack if p == TRAINED else 10.0})
+    found = {(w, m, n): [fit, fit] for w in WAYS for m in METHODS for n in ("all", *studies.NAMES)}
+    found |= {(w, m, "ctc"): [ctc, ctc] for w in WAYS for m in METHODS}
+    views = [View(r, runs, metric) for r in GRID.readings for metric in (COMPLETION, WHOLE)]
+    return Measured(GRID, views, View(RACK, runs), {"pairwise": found})
+
+
+def verdicts(**changes):
+    return {claim.name: claim.verdict for claim in claims(measured(**changes))}
+
+
+#: What no measurement of runs can change: the presets' case studies.
+STUDIES = {
+    "packing-33": "depends on reading", "resnext-2x": "depends on reading", "pairs-mild": "depends on reading",
+    "pair-severe": "depends on reading", "schemes": "holds", "standalone-best": "holds", "packing-helps-vgg": "holds",
+    "packing-hurts-resnext": "holds", "more-mates-worse": "holds", "reward-model-9.8": "not measured",
+}  # fmt: skip
+UNTRAINED = {"harmony-25", "harmony-rack"}
+
+
+def test_without_a_trained_policy_nothing_is_said_of_harmony():
+    found = verdicts()
+    assert {name: found[name] for name in STUDIES} == STUDIES
+    assert {name for name, verdict in found.items() if verdict == "not measured"} == UNTRAINED | {"reward-model-9.8"}
+    assert {found[name] for name in found if name not in STUDIES and name not in UNTRAINED} == {"holds"}
+    assert list(found) == [s.name for s in STATEMENTS]
+
+
+def test_a_trained_policy_joins():
+    found = verdicts(trained=6.0, rack=7.0)
+    assert (found["harmony-25"], found["harmony-rack"]) == ("holds", "holds")
+
+
+@pytest.mark.parametrize(
+    ("changes", "refuted"),
+    [
+        ({"trained": 7.6, "rack": 7.0}, {"harmony-25"}),
+        ({"trained": 6.0, "rack": 7.8}, {"harmony-rack"}),
+        ({"trained": 6.0, "rack": 7.0, "tetris": 7.0}, {"harmony-25"}),
+        ({"cp_sat": 8.0}, {"ours-exact-25", "ours-exact-rules"}),
+        ({"lif_quadratic": 6.0}, {"ours-exact-25"}),
+        ({"bin_packing": 4.9}, {"ours-exact-rules"}),
+        ({"local_search": 5.6}, {"ours-search"}),
+        ({"fit": 9.0}, {"lif-errors", "lif-by-model"}),
+        ({"ctc": 31.0}, {"lif-by-model"}),
+    ],
+)
+def test_a_number_refutes_its_claims_and_no_others(changes, refuted):
+    found = verdicts(**changes)
+    assert {name for name, verdict in found.items() if verdict == "does not hold"} == refuted
+
+
+def test_cuts_are_paired_by_workload():
+    runs = {}
+    for seed, (new, old) in enumerate([(1.0, 2.0), (30.0, 40.0)]):
+        runs[g.Case(g.BASE, "uniform", seed, g.EXACT)] = Metrics({COMPLETION: new})
+        runs[g.Case(g.BASE, "uniform", seed, g.LOAD_BALANCING)] = Metrics({COMPLETION: old})
+    view = View(g.BASE, runs)
+    assert view.cut(g.EXACT, g.LOAD_BALANCING, "uniform").tolist() == [50.0, 25.0]
+    assert view.estimate(g.EXACT, "uniform", "proven") is None
+    assert view.cut(g.EXACT, g.BASELINES[1], "uniform").size == 0
+
+
+# -- case studies -----------------------------------------------------------------------------------------------------
+
+
+def test_packed_jobs_slow_down_as_the_table_says():
+    """Bin packing pairs the presets in their order: ResNet-50 with VGG-16, ResNeXt with Seq2Seq, CTC with WLM."""
+    found = studies.packed("pairwise")
+    for k, name in enumerate(studies.NAMES):
+        mate = k + 1 if k % 2 == 0 else k - 1
+        assert found[name] == pytest.approx(100 * PAIRS[k][mate] / (1 + PAIRS[k][mate]), abs=0.1)
+
+
+def test_levels_and_means_come_from_the_same_pairs():
+    levels, means = studies.pair_levels("pairwise"), studies.mean_of_pairings("pairwise")
+    assert len(levels) == 30
+    assert all(levels[a, b] == levels[b, a] for a, b in levels)
+    assert sum(levels.values()) / 2 / 5 == pytest.approx(sum(means.values()))
+
+
+def test_schemes_and_speeds():
+    spread = studies.scheme("load-balancing", "vgg16", "pairwise")
+    assert spread.tasks == (((1, 0), (0, 1)), ((1, 0), (0, 1)))
+    assert studies.scheme("bin-packing", "vgg16", "pairwise").tasks == (((1, 1), (0, 0)), ((1, 1), (0, 0)))
+    assert studies.scheme("standalone", "vgg16", "pairwise").speeds == (1.0, 1.0)
+    ctc, vgg = MODELS[4], MODELS[1]
+    # The worker of VGG-16 sits beside that of CTC, which causes 0.7 of the pair's interference, and its PS is remote.
+    assert spread.speeds[1] == pytest.approx(1 / (1 + 0.7 * PAIRS[1][4] + vgg.local / vgg.remote - 1), abs=1e-3)
+    assert spread.speeds[0] == pytest.approx(1 / (1 + 0.7 * PAIRS[4][1] + ctc.local / ctc.remote - 1), abs=1e-3)
+
+
+def test_more_mates():
+    found = studies.with_mates("resnext110", "pairwise")
+    assert found == pytest.approx([1 / (1 + n * PAIRS[2][4]) for n in range(5)], abs=1e-3)
+
+
+# -- prediction -------------------------------------------------------------------------------------------------------
+
+
+def test_samples_are_placed_jobs():
+    samples, instance = draw(np.random.default_rng(1), 200, "pairwise")
+    assert len(samples.kind) == len(samples.slowdown) == len(samples.use) >= 200
+    assert (samples.slowdown >= 1).all()
+    hosted = ~np.isnan(samples.use[..., 0])
+    assert hosted.any(axis=1).all()
+    assert np.nanmin(samples.use) >= 0
+    assert (instance.run_workers.sum(axis=1) >= 1).all()
+
+
+def test_lif_errs_by_the_network_only_where_its_model_is_true():
+    """Linear interference: profiling finds the coefficients, so without network penalties nothing would be left."""
+    grid = g.Grid(readings=(), rack=None, samples=400, rounds=1)
+    found = errors(grid, "linear")
+    assert set(found) == {(w, m, n) for w in WAYS for m in METHODS for n in ("all", *studies.NAMES)}
+    assert found["profiled", "LIF-Line", "resnext110"][0] < 1  # its PS may be remote: 2 %
+    assert found["profiled", "LIF-Line", "resnet50"][0] > 20  # a remote PS halves its speed
+    assert found["profiled", "LIF-Line", "all"][0] == pytest.approx(found["profiled", "LIF-Quad", "all"][0], rel=1e-3)
+    assert found == errors(grid, "linear")
