@@ -4,5 +4,7 @@ Paper: Wang, Liu, Shen, "MLFS: Towards Job Scheduling in Distributed Machine Lea
 """
 
 from mlsched.instances.taskgraph.instance import Instance, Timetable
+from mlsched.instances.taskgraph.round import Round
+from mlsched.instances.taskgraph.snapshot import Snapshot
 
-__all__ = ["Instance", "Timetable"]
+__all__ = ["Instance", "Round", "Snapshot", "Timetable"]
