@@ -47,12 +47,16 @@ class Placer:
         nodes = self.nodes(task)
         if not nodes.size:
             return False
-        chosen = int(nodes[0]) if nodes.size == 1 else self._best(task, nodes)
-        self.starts.append((task, chosen))
-        self.place[task] = chosen
-        if self.snapshot.duration[task]:
-            self.free[chosen] -= self.snapshot.demand[task]
+        self.put(task, int(nodes[0]) if nodes.size == 1 else self._best(task, nodes))
         return True
+
+    def put(self, task: int, node: int) -> None:
+        """Start the task on a node that can take it."""
+        self.starts.append((task, node))
+        self.place[task] = node
+        self.ready[task] = False
+        if self.snapshot.duration[task]:
+            self.free[node] -= self.snapshot.demand[task]
 
     def _best(self, task: int, nodes: IntArray) -> int:
         snapshot = self.snapshot

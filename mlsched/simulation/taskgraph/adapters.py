@@ -17,19 +17,20 @@ from mlsched.instances.taskgraph.snapshot import SHARED
 from mlsched.instances.taskgraph.snapshot_judge import DONE, RUNNING, WAITING
 from mlsched.simulation.clock import Rule, run
 from mlsched.simulation.taskgraph.options import Options
-from mlsched.simulation.taskgraph.workload import unplaceable
+from mlsched.simulation.taskgraph.workload import impossible
 from mlsched.simulation.taskgraph.world import TaskgraphWorld
 from mlsched.simulation.wake import Wake
 
 
-def rollout(instance: Instance, rule: Rule, seed: int = 0) -> Timetable:
+def rollout(instance: Instance, rule: Rule, seed: int = 0) -> Timetable | None:
     """The plan that `rule` makes of a horizon when it sees every job at its arrival, woken at every event.
 
     Nothing is paused or moved inside an iteration: a Timetable has no words for it. Jobs run as many iterations as they
-    may unless the rule stops them. Raises InvalidInput when a task fits no node, AnswererError when the rule gets stuck.
+    may unless the rule stops them. None when the horizon has no feasible plan at all. Raises AnswererError when the
+    rule leaves the run stuck.
     """
-    if reasons := unplaceable(instance):
-        raise InvalidInput(f"{rule.name} cannot be run on the instance: {reasons[0]}")
+    if impossible(instance):
+        return None
     world = TaskgraphWorld(instance, instance.duration, Options())
     run(world, rule, wake=Wake.parse("events"), seed=seed)
     rows = world.log.rows
@@ -38,16 +39,17 @@ def rollout(instance: Instance, rule: Rule, seed: int = 0) -> Timetable:
     )
 
 
-def receding(snapshot: Snapshot, planner: Callable[[Instance], Timetable | None]) -> Round:
+def receding(snapshot: Snapshot, planner: Callable[[Instance], Timetable | None]) -> Round | None:
     """The round that follows a planner's timetable for the rest: what it starts now, and how long it lets jobs run.
 
+    None when the planner finds none.
     The round asks to be woken when the timetable next starts something. Runs of an iteration that has not begun are
     left for later, as are those that only become ready now (behind runs of duration 0).
     """
     question, shift = residual(snapshot)
     plan = planner(question)
     if plan is None:
-        raise AnswererError(f"at {snapshot.now}: the planner found no plan for the rest; give it more time")
+        return None
     if wrong := question.violations(plan):
         raise AnswererError(f"at {snapshot.now}: the planner's plan for the rest is infeasible: {wrong[0]}")
     starts, later = [], []

@@ -78,22 +78,48 @@ def hosts(horizon: Instance) -> npt.NDArray[np.bool_]:
     return np.asarray(may)
 
 
-def unplaceable(horizon: Instance) -> list[str]:
-    """Why some tasks can never run, with the numbers; empty when all can."""
-    lost = np.flatnonzero(~hosts(horizon).any(axis=1) & (horizon.finished < horizon.max_iterations)[horizon.task_job])
-    if not lost.size:
-        return []
-    k = int(lost[0])
-    need = ", ".join(f"{d} {r}" for d, r in zip(horizon.demand[k].tolist(), horizon.resources, strict=True))
-    return [
-        f"{lost.size} of {len(horizon.task_job)} tasks fit no node that may run them; the first is task {k} of job "
-        f"{int(horizon.task_job[k])} ({need})"
-    ]
+def hopeless(horizon: Instance) -> npt.NDArray[np.bool_]:
+    """For each job, whether it can run no further iteration: one of its tasks fits no node that may run it."""
+    lost: IntArray = np.bincount(horizon.task_job[~hosts(horizon).any(axis=1)], minlength=len(horizon.arrival))
+    return np.asarray((lost > 0) & (horizon.finished < horizon.max_iterations))
+
+
+def begun(horizon: Instance) -> npt.NDArray[np.bool_]:
+    """For each job, whether its current iteration has begun."""
+    found = np.zeros(len(horizon.arrival), dtype=np.bool_)
+    found[horizon.task_job[horizon.fixed_task]] = True
+    return found
+
+
+def impossible(horizon: Instance) -> list[str]:
+    """Why no plan at all is feasible, with the numbers; empty when there is one.
+
+    A job that may stop where it stands needs no node. Runs that have started must fit together.
+    """
+    must = hopeless(horizon) & ((horizon.finished < horizon.min_iterations) | begun(horizon))
+    found = []
+    lost = np.flatnonzero(~hosts(horizon).any(axis=1) & must[horizon.task_job])
+    if lost.size:
+        k = int(lost[0])
+        need = ", ".join(f"{d} {r}" for d, r in zip(horizon.demand[k].tolist(), horizon.resources, strict=True))
+        found.append(
+            f"{lost.size} of {len(horizon.task_job)} tasks fit no node that may run them; the first is task {k} of job "
+            f"{int(horizon.task_job[k])} ({need})"
+        )
+    starts, ends = horizon.fixed_start, horizon.fixed_start + horizon.duration[horizon.fixed_task]
+    for start, node in zip(starts.tolist(), horizon.fixed_node.tolist(), strict=True):
+        here = (horizon.fixed_node == node) & (starts <= start) & (ends > start)
+        use = horizon.demand[horizon.fixed_task[here]].sum(axis=0)
+        if (use > horizon.node_capacity[node]).any():
+            found.append(f"the fixed runs on node {node} use {use.tolist()} at {start}: "
+                         f"its capacity is {horizon.node_capacity[node].tolist()}")  # fmt: skip
+            break
+    return found
 
 
 def never_start(workload: Workload) -> list[str]:
     """Why some jobs can never finish, with the numbers; empty when all can."""
-    return unplaceable(workload.horizon)
+    return impossible(workload.horizon)
 
 
 def overload(workload: Workload) -> list[str]:

@@ -24,7 +24,7 @@ from mlsched.simulation.taskgraph.graph import Graph
 from mlsched.simulation.taskgraph.log import FINISH, MOVE, PAUSE, Log
 from mlsched.simulation.taskgraph.options import Options
 from mlsched.simulation.taskgraph.view import View
-from mlsched.simulation.taskgraph.workload import Workload
+from mlsched.simulation.taskgraph.workload import Workload, begun, hopeless
 
 _END, _WAKE = 0, 1
 
@@ -73,8 +73,15 @@ class TaskgraphWorld:
         return cls(workload.horizon, workload.true_duration, options)
 
     def _take_over(self) -> None:
-        """Let the runs go on that a residual horizon says have started, and the data that is on its way arrive."""
+        """Let the runs go on that a residual horizon says have started, and the data that is on its way arrive.
+
+        Jobs of which a task fits no node stop where they stand, if they may.
+        """
         horizon = self.horizon
+        leave = hopeless(horizon) & (horizon.finished >= horizon.min_iterations) & ~begun(horizon)
+        for j in np.flatnonzero(leave).tolist():
+            self.stop_after[j] = self.finished[j]
+            self.log.stops.append((j, int(self.finished[j]), self.now))
         columns = (horizon.fixed_task.tolist(), horizon.fixed_node.tolist(), horizon.fixed_start.tolist())
         for task, node, start in sorted(zip(*columns, strict=True), key=lambda run: run[2]):
             self._occupy(task, node, start)
