@@ -145,7 +145,7 @@ class Snapshot(contract.Instance):
     @functools.cached_property
     def ready(self) -> Flags:
         """tasks x nodes: whether the task could start or resume there now, if there were room."""
-        may = (self.eligible == 1) & np.isin(self.state, (WAITING, PAUSED))[:, None]
+        may = (self.eligible == 1) & ((self.state == WAITING) | (self.state == PAUSED))[:, None]
         here = np.arange(len(self.node_capacity))
         bound = np.full(len(self.task_job), -1)
         if self.movement == "none":
