@@ -1,0 +1,1 @@
+"""Task graphs by enumeration and as models."""
