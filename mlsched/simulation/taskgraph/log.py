@@ -16,14 +16,19 @@ PAUSE, FINISH, MOVE = 0, 1, 2
 class Log:
     """`rows`: one for every stretch of time in which a task held a node, [start, end) in ticks; `outcome` is 1 where
     the task's run in the iteration ended with it, 0 where it was paused, 2 where it moved on to another node. `stops`:
-    (job, iterations, time) for every time a job was told after how many iterations to stop.
+    (job, iterations, time) for every time a job was told after how many iterations to stop. `wakes`: when rounds asked
+    to be woken.
     """
 
     def __init__(
-        self, rows: list[tuple[int, ...]] | None = None, stops: list[tuple[int, int, int]] | None = None
+        self,
+        rows: list[tuple[int, ...]] | None = None,
+        stops: list[tuple[int, int, int]] | None = None,
+        wakes: list[int] | None = None,
     ) -> None:
         self.rows: list[tuple[int, ...]] = rows or []
         self.stops: list[tuple[int, int, int]] = stops or []
+        self.wakes: list[int] = wakes or []
 
     def columns(self) -> dict[str, IntArray]:
         """Column name -> values, ordered by start, then task."""
@@ -34,4 +39,4 @@ class Log:
     def to_json(self) -> dict[str, Any]:
         """The columns as lists."""
         columns = {name: values.tolist() for name, values in self.columns().items()}
-        return {**columns, "stops": [list(stop) for stop in self.stops]}
+        return {**columns, "stops": [list(stop) for stop in self.stops], "wakes": self.wakes}

@@ -9,7 +9,7 @@
 4. No stretch starts before its job's arrival, before the job's iteration before is complete, or before what its
    sources sent has arrived: their ends, and `edge_delay` later from another node.
 5. On every node, at every time, for every resource: demand of the stretches under way <= capacity.
-6. Where the clock ticks only, stretches start, pause and move at ticks.
+6. Where the clock ticks only, stretches start, pause and move at ticks, or when a round had asked to be woken.
 
 Shares no code with the world; plain Python integers.
 """
@@ -43,7 +43,7 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
     _check_order(workload, runs, total, found)
     _check_capacity(workload, log, found)
     if wake.interval and not wake.events:
-        _check_ticks(wake, runs, found)
+        _check_ticks(wake, runs, set(log.wakes), found)
     return found.sentences()
 
 
@@ -184,11 +184,11 @@ def _check_capacity(workload: Workload, log: Log, found: Findings) -> None:
                                           f"its capacity is {capacity[r]}")  # fmt: skip
 
 
-def _check_ticks(wake: Wake, runs: Runs, found: Findings) -> None:
+def _check_ticks(wake: Wake, runs: Runs, asked: set[int], found: Findings) -> None:
     """Rule 6."""
     for (task, iteration), stretches in runs.items():
         for _, start, end, outcome in stretches:
             for time in (start, end) if outcome != FINISH else (start,):
-                if time % wake.interval:
+                if time % wake.interval and time not in asked:
                     found.add("wake", f"task {task}, iteration {iteration}: changes at {time}, no multiple of "
-                                      f"{wake.interval}")  # fmt: skip
+                                      f"{wake.interval}, unasked")  # fmt: skip

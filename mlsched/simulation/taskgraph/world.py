@@ -155,7 +155,10 @@ class TaskgraphWorld:
             if event[1] == _END and not self._is_stale(event):
                 self._finish(event[2], self.now)
                 self._asking = True
-        return plan.wake_at or None
+        if plan.wake_at > self.now:
+            self.log.wakes.append(plan.wake_at)
+            return plan.wake_at
+        return None
 
     # -- runs ---------------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from snapshot_examples import horizon, play, scripted
 
 from mlsched.simulation.taskgraph import Workload, outcome
 from mlsched.simulation.taskgraph.log import Log
+from mlsched.simulation.taskgraph.strategies import PAST
 
 #: Job 0: two iterations of a task; job 1: one. One node with one GPU.
 TWO = horizon([(0, 2, [(2, 1)]), (1, 1, [(4, 1)])], nodes=[(1,)], deadline=[7, 9], required=[200_000, 300_000])
@@ -41,7 +42,8 @@ def test_the_final_accuracy_counts_late_iterations():
 def test_an_empty_run():
     empty = horizon([(0, 1, [(1, 1)])]).replace(
         **{name: [] for name in ("arrival", "deadline", "urgency", "required", "min_iterations", "max_iterations",
-                                 "accuracy", "task_job", "duration", "demand", "eligible", "parameters")}
+                                 "accuracy", "task_job", "duration", "demand", "eligible", "parameters")},
+        **dict.fromkeys(PAST, ()),
     )  # fmt: skip
     summary = outcome.summary(Workload.of(empty), Log())
     assert summary["jobs"] == 0

@@ -29,10 +29,10 @@ E = (1, 0, 2, 0, 2, 5, 1)
 SOUND = (A, B, C, D, E)
 
 
-def check(remove=(), add=(), wake=EVENTS, stops=(), **readings) -> list[str]:
+def check(remove=(), add=(), wake=EVENTS, stops=(), wakes=(), **readings) -> list[str]:
     rows = [row for row in SOUND if row not in remove]
     assert len(rows) == len(SOUND) - len(remove)
-    return violations(LOAD, Options(**readings), wake, Log([*rows, *add], list(stops)))
+    return violations(LOAD, Options(**readings), wake, Log([*rows, *add], list(stops), list(wakes)))
 
 
 def kinds(sentences: list[str]) -> set[str]:
@@ -56,6 +56,7 @@ def test_a_sound_log_passes():
     assert check([D], MOVED, movement="anytime") == []
     assert check([C, D], stops=[(0, 1, 3)]) == []
     assert check([E], [changed(E, start=4, end=7)], TICKS) == []
+    assert check([E], [changed(E, start=3, end=6)], TICKS, wakes=[3]) == []
 
 
 FAULTS = {
@@ -75,7 +76,7 @@ FAULTS = {
     "moves into the air": ("move", [D], [MOVED[0], changed(MOVED[1], start=11, end=15)], {"movement": "anytime"}),
     "moves to where it is": ("move", [D], [MOVED[0], changed(D, start=10)], {"movement": "anytime"}),
     "on a node that may not run it": ("place", [E], [changed(E, node=1, start=12, end=15)], {}),
-    "leaves home": ("place", [C], [changed(C, node=0)], {}),
+    "leaves home": ("place", [D], [changed(D, node=0, start=9, end=13)], {}),
     "resumes elsewhere": ("place", [D], [PAUSED[0], changed(MOVED[1], start=11, end=15)],
                           {"pausing": "keep", "movement": "between_iterations"}),
     "before its job arrives": ("early start", [E], [changed(E, start=0, end=3)], {}),
@@ -101,7 +102,8 @@ def test_a_fault_is_named_by_its_kind(fault):
 
 #: Faults that break a second rule by necessity.
 MIXED = {"on a node that may not run it", "too much on a node", "finishes twice", "resumes elsewhere",
-         "before its source is done", "two at a time", "moves into the air", "moves to where it is"}  # fmt: skip
+         "told to stop too early", "moves where none may", "before its source is done", "two at a time",
+         "moves into the air", "moves to where it is"}  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", [f for f in FAULTS if f not in MIXED])
@@ -119,7 +121,7 @@ def test_a_malformed_row_is_named(row):
 
 
 def test_many_faults_of_a_kind_are_counted():
-    found = check(add=[(9, 0, 0, 0, 0, 2, 1)] * (SHOWN + 3))
+    found = check(add=[(0, 0, 9, 0, 0, 2, 1)] * (SHOWN + 3))
     assert found[-1] == "log: 3 more"
     assert len(found) == SHOWN + 1
 
@@ -176,7 +178,7 @@ def test_a_small_fault_is_found_or_harmless(load, readings, wake, seed, data):
         "drop": [],
         "twice": [row, row],
     }[kind]
-    tampered = Log([*log.rows[:place], *faulty, *log.rows[place + 1 :]], log.stops)
+    tampered = Log([*log.rows[:place], *faulty, *log.rows[place + 1 :]], log.stops, log.wakes)
     found = violations(load, world.options, cadence, tampered)
     if kind in ("start", "end", "iteration", "drop", "twice") and load.true_duration[row[2]]:
         # Of an interrupted run, what is lost of one stretch may not have counted.
