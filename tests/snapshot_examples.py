@@ -31,6 +31,12 @@ def scripted(rounds) -> Rule:
     return Rule("scripted", lambda snapshot, memory, rng: (snapshot.round(**rounds.get(snapshot.now, {})), memory))
 
 
+def then_greedy(rounds, until: int) -> Rule:
+    """As scripted up to a time, greedy after it."""
+    script, eager = scripted(rounds), greedy()
+    return Rule("then greedy", lambda seen, memory, rng: (script if seen.now <= until else eager).call(seen, memory, rng))
+
+
 def play(inst: Instance, rule: Rule, *, true=None, wake="events", **readings):
     """The workload, the world after a run, and the snapshots that were asked, by their time (the last at each)."""
     load = Workload(horizon=inst, true_duration=inst.duration if true is None else true)
@@ -44,9 +50,9 @@ def rows(world: TaskgraphWorld) -> list[tuple[int, ...]]:
     return sorted((tuple(row[1:]) for row in world.log.rows), key=lambda r: (r[3], r[1], r[4]))
 
 
-def snapshot(inst: Instance, rule: Rule | None = None, at: int = 0, **kwargs) -> Snapshot:
-    """The snapshot that is asked at a time of a run."""
-    return play(inst, rule or greedy(), **kwargs)[2][at]
+def snapshot_at(inst: Instance, time: int, rounds, **kwargs) -> Snapshot:
+    """The snapshot that is asked at a time of a run that follows the script up to then."""
+    return play(inst, then_greedy(rounds, time), **kwargs)[2][time]
 
 
 def greedy() -> Rule:
