@@ -31,6 +31,10 @@ class Placer:
         self.ready = snapshot.ready & (self.stop_after > snapshot.finished)[snapshot.task_job][:, None]
         self.place = np.where(snapshot.node >= 0, snapshot.node, snapshot.home)  # of each task, as far as known
         self.starts: list[tuple[int, int]] = []
+        self._work = snapshot.demand * remaining_ticks(snapshot, self.stop_after)[:, None]
+        self._bound = np.zeros(snapshot.node_capacity.shape, dtype=np.int64)
+        known = np.flatnonzero(self.place >= 0)
+        np.add.at(self._bound, self.place[known], self._work[known])
 
     def nodes(self, task: int) -> IntArray:
         """Where the task could start now: it is ready there, and there is room."""
@@ -42,7 +46,8 @@ class Placer:
         """Start the task on the best of the nodes that can take it; False when there is none.
 
         Best: the least volume between it and its neighbours in the graph, as far as these have a node; then the least
-        delay; then the tightest fit (least share of any resource left); then the first.
+        delay; then the least work bound to it (by the resource of which it has least); then the first. Bound to a node
+        is what is left of the tasks that run there or have it as home, since tasks rarely may leave.
         """
         nodes = self.nodes(task)
         if not nodes.size:
@@ -53,6 +58,8 @@ class Placer:
     def put(self, task: int, node: int) -> None:
         """Start the task on a node that can take it."""
         self.starts.append((task, node))
+        if self.place[task] < 0:
+            self._bound[node] += self._work[task]
         self.place[task] = node
         self.ready[task] = False
         if self.snapshot.duration[task]:
@@ -64,10 +71,9 @@ class Placer:
         other = np.where(snapshot.edge_from[edges] == task, snapshot.edge_to[edges], snapshot.edge_from[edges])
         other = self.place[other]
         away = (other >= 0)[:, None] & (other[:, None] != nodes)
-        capacity = np.maximum(snapshot.node_capacity[nodes], 1)
-        left = ((self.free[nodes] - snapshot.demand[task]) / capacity).max(axis=1, initial=0.0)
+        bound = (self._bound[nodes] / np.maximum(snapshot.node_capacity[nodes], 1)).max(axis=1, initial=0.0)
         volume, delay = snapshot.edge_volume[edges] @ away, snapshot.edge_delay[edges] @ away
-        return int(nodes[np.lexsort((nodes, left, delay, volume))[0]])
+        return int(nodes[np.lexsort((nodes, bound, delay, volume))[0]])
 
     def start_in_order(self, tasks: Iterable[int], *, strict: bool = False) -> None:
         """Start what fits, in this order; `strict`: the first task without room ends it."""

@@ -9,7 +9,7 @@ from mlsched.heuristics.taskgraph._place import Placer, by_job
 from mlsched.instances.taskgraph import Round, Snapshot
 
 
-@answerer("fifo", problem="taskgraph", asks="decision", paper="none")
+@answerer("fifo", problem="taskgraph", asks="decision", warm_start=True, paper="none")
 def answer(snapshot: Snapshot, *, rng: np.random.Generator, strict: bool = False, stop: str = "most") -> Round:
     """Start ready tasks in order of their jobs' arrival.
 

@@ -10,7 +10,7 @@ from mlsched.heuristics.taskgraph._place import Placer, by_job, per_job, remaini
 from mlsched.instances.taskgraph import Round, Snapshot
 
 
-@answerer("srpt", problem="taskgraph", asks="decision", objectives=("total_jct",), paper="none")
+@answerer("srpt", problem="taskgraph", asks="decision", warm_start=True, objectives=("total_jct",), paper="none")
 def answer(snapshot: Snapshot, *, rng: np.random.Generator, size: str = "work", stop: str = "most") -> Round:
     """Start ready tasks in order of what is left of their jobs, by the estimates: a started run is never interrupted.
 
