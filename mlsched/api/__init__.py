@@ -3,7 +3,7 @@
 from mlsched.api.answers import AnyAnswerer, answer_once, judged, resolve_answerer, solve
 from mlsched.api.fronts import pareto
 from mlsched.api.records import generate, load, load_with_hash, record_types, save
-from mlsched.api.runs import simulate, workload
+from mlsched.api.runs import problem_of, simulate, workload
 
 __all__ = [
     "AnyAnswerer",
@@ -13,6 +13,7 @@ __all__ = [
     "load",
     "load_with_hash",
     "pareto",
+    "problem_of",
     "record_types",
     "resolve_answerer",
     "save",

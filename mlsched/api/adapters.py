@@ -36,8 +36,13 @@ def can_answer(answerer: Answerer, asks: Question) -> bool:
     return native(answerer, asks) or _adapter(answerer.problem, asks) is not None
 
 
-def adapted(answerer: Answerer, instance: Instance, objective: str, limits: Limits, params: dict[str, Any]) -> Plan:
-    """The plan of an answerer that natively answers the other form; InvalidInput when there is no adapter."""
+def adapted(
+    answerer: Answerer, instance: Instance, objective: str, limits: Limits, params: dict[str, Any]
+) -> Plan | None:
+    """The plan of an answerer that natively answers the other form, None when it has none (in time).
+
+    InvalidInput when there is no adapter.
+    """
     adapter = _adapter(answerer.problem, instance.asks)
     if adapter is None:
         raise InvalidInput(
@@ -49,7 +54,7 @@ def adapted(answerer: Answerer, instance: Instance, objective: str, limits: Limi
         plan = adapter(instance, dataclasses.replace(rule, options=answerer.world(params)), limits.seed)
     else:
         plan = adapter(instance, lambda question: _planned(answerer, question, objective, limits, params))
-    if not isinstance(plan, Plan):
+    if plan is not None and not isinstance(plan, Plan):
         raise AnswererError(f"{answerer.name}: {ADAPTERS[instance.asks]} gave a {type(plan).__name__}, not a plan")
     return plan
 
@@ -84,7 +89,10 @@ def as_rule(
 
     def planner(instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
         limits = Limits(seconds=time_limit, seed=int(rng.integers(2**31)))
-        return adapted(answerer, instance, objective, limits, params), memory
+        plan = adapted(answerer, instance, objective, limits, params)
+        if plan is None:
+            raise AnswererError(f"{answerer.name}: found no plan for the rest of the run; give it more time")
+        return plan, memory
 
     if answerer.asks == "horizon":
         return Rule(answerer.name, planner)

@@ -132,7 +132,8 @@ def _hint(
     for rule in registry().available(instance.problem):
         if rule.warm_start:
             values, own = resolve(rule.name, rule.parameters, {}), Limits(seconds=seconds, seed=limits.seed)
-            plans.append(answer_once(rule, instance, objective, own, None, values).plan)
+            plan = answer_once(rule, instance, objective, own, None, values).plan
+            plans += [plan] if plan is not None else []
     best = min if instance.objective(objective).sense == "min" else max
     return best(plans, key=lambda p: instance.evaluate(p)[objective], default=None)
 
@@ -143,7 +144,8 @@ def answer_once(
     """Call an answerer of any kind; what it raises that is not ours becomes an AnswererError."""
     try:
         if not native(answerer, instance.asks):
-            return Outcome("feasible", adapted(answerer, instance, objective, limits, values), None)
+            plan = adapted(answerer, instance, objective, limits, values)
+            return Outcome("unknown" if plan is None else "feasible", plan, None)
         if answerer.backend is not None:
             outcome = solvers.run(answerer, instance, objective, limits, hint, values)
             if not isinstance(outcome, Outcome):

@@ -15,6 +15,7 @@ from mlsched.api.adapters import as_rule
 from mlsched.api.answers import AnyAnswerer, make_limits, resolve_answerer, start_within
 from mlsched.api.records import check_seed, load
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName
+from mlsched.core.files import read_json
 from mlsched.core.params import parameters_of, resolve, split
 from mlsched.core.registry import registry
 from mlsched.core.versions import versions
@@ -57,6 +58,19 @@ def workload(
     declared = {k: v for k, v in parameters_of(world.from_trace).items() if k != "seed"}
     settings = resolve("trace", declared, options)
     return world.from_trace(read_trace(source, limit=limit), nodes, seed=check_seed(seed), **settings)
+
+
+def problem_of(source: str | os.PathLike[str]) -> str | None:
+    """The problem that a workload's source says it is for: a workload file, or a synthetic name that only one problem
+    has. None for a trace, and for anything else that leaves it open.
+    """
+    text = str(source)
+    if text.startswith("synthetic:"):
+        name = split(text.removeprefix("synthetic:"))[0]
+        having = [s.problem for s in simulations().values() if name in s.sources]
+        return having[0] if len(having) == 1 else None
+    kinds = {s.workload_type.kind: s.problem for s in simulations().values()}
+    return kinds.get(str(read_json(source).get("kind"))) if _is_record(Path(source)) else None
 
 
 def _problem_of_source(name: str) -> str:

@@ -40,7 +40,7 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Run policies over a workload; every run is checked by an independent replay."""
-    world = simulation(problem or _problem_of(policies))
+    world = simulation(problem or _problem_of(policies, trace))
     for policy in policies:
         registry().answerer(world.problem, policy)
     _check_targets(output, plot)
@@ -95,10 +95,12 @@ def _finish(
     return failures
 
 
-def _problem_of(policies: list[str]) -> str:
-    """The one simulated problem that knows every policy."""
+def _problem_of(policies: list[str], trace: str) -> str:
+    """The one simulated problem that knows every policy; where several do, the one that the workload is for."""
     names = [split(policy)[0] for policy in policies]
     known = [p for p in simulations() if all((p, name) in registry().answerers for name in names)]
+    if len(known) > 1:
+        known = [problem for problem in known if problem == api.problem_of(trace)] or known
     if len(known) != 1:
         found = f"{', '.join(known)} all know them" if known else "no simulated problem knows them all"
         raise UnknownName(f"{' '.join(policies)}: {found}; give --problem, see `mlsched list solvers`")

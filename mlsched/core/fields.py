@@ -180,6 +180,29 @@ class LabelsSpec(Spec):
         return list(value)
 
 
+@dataclasses.dataclass(frozen=True)
+class RecordSpec(Spec):
+    """A record inside a record; from a file it comes as that record's own JSON."""
+
+    of: Any = None
+
+    def check(self, name: str, value: Any, dims: dict[str, int]) -> Any:
+        if isinstance(value, dict):
+            kind, version = value.get("kind"), value.get("version")
+            if (kind, version) != (self.of.kind, self.of.version):
+                raise fail(name, (kind, version), f"must be a {self.of.kind} of version {self.of.version}")
+            try:
+                return self.of.from_json(value)
+            except InvalidInput as error:
+                raise InvalidInput(f"{name}: {error}") from None
+        if type(value) is not self.of:
+            raise fail(name, type(value).__name__, f"must be a {self.of.kind}")
+        return value
+
+    def to_json(self, value: Any) -> Any:
+        return value.to_json()
+
+
 def array(*shape: str, low: int = 0, high: int = EXACT, fill: int | None = None, doc: str = "") -> Any:
     """Declare an int64 array field of the named dimensions, all entries in [low, high]; `fill` makes it optional."""
     spec = ArraySpec(doc, shape, low, high, fill)
@@ -199,3 +222,8 @@ def text(*, choices: tuple[str, ...] = (), default: Any = dataclasses.MISSING, d
 def labels(dim: str, *, default: Any = dataclasses.MISSING, doc: str = "") -> Any:
     """Declare a tuple of distinct names, one an entry of the named dimension."""
     return dataclasses.field(default=default, metadata={"spec": LabelsSpec(doc, dim)})
+
+
+def record(of: Any, *, doc: str = "") -> Any:
+    """Declare a field that holds another record, of class `of`."""
+    return dataclasses.field(metadata={"spec": RecordSpec(doc, of)})

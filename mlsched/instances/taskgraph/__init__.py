@@ -10,6 +10,8 @@ from mlsched.instances.taskgraph.draw import draw
 from mlsched.instances.taskgraph.generate import generate
 from mlsched.instances.taskgraph.instance import Instance, Timetable
 from mlsched.instances.taskgraph.presets import PRESETS
+from mlsched.instances.taskgraph.round import Round
+from mlsched.instances.taskgraph.snapshot import Snapshot
 from mlsched.instances.taskgraph.strategies import instances
 
 PROBLEM = Problem(
@@ -25,6 +27,9 @@ PROBLEM = Problem(
     relaxations=relaxations,
     default="cp-sat",
     draw=draw,
+    other_types=(Snapshot,),
 )
 
-__all__ = ["PROBLEM", "Instance", "Timetable", "from_networkx", "generate", "instances", "to_networkx"]
+__all__ = [
+    "PROBLEM", "Instance", "Round", "Snapshot", "Timetable", "from_networkx", "generate", "instances", "to_networkx",
+]  # fmt: skip

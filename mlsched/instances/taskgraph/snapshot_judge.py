@@ -1,0 +1,170 @@
+"""The judge of a round, written from the statement alone.
+
+1. A round names a task at most once, and a job at most once among its stops.
+2. `start`: the task waits or is paused in its job's current iteration, and what it needs is there: every source of an
+   edge of lag 0 is done, and what it and the sources of lag 1 (in the last finished iteration) send has arrived:
+   `edge_delay` after the source's end when the source ran on another node.
+3. `pause`: the task runs, and `pausing` allows it.
+4. `migrate`: the task runs, `movement` is "anytime", the node is another one, and what the task needs is there (2).
+5. A task goes to an eligible node. `movement = "none"`: to its home, or, in the first iteration, to where the run
+   began; "between_iterations": a paused run goes on where it was; "anytime": anywhere.
+6. `stop`: after no fewer iterations than the job's least, than are finished, or than have begun (with this round's
+   starts), and after no more than its most.
+7. On every node to which something comes: what is in use, less what leaves, plus what comes <= capacity. A run of
+   duration 0 holds nothing.
+
+Plain loops over Python integers: shares no code with the rules and the world.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mlsched.instances.taskgraph.round import Round
+    from mlsched.instances.taskgraph.snapshot import Snapshot
+
+WAITING, RUNNING, PAUSED, DONE = range(4)
+STATES = ("waits", "runs", "is paused", "is done")
+
+Pairs = list[tuple[int, int]]
+
+
+def violations(snapshot: Snapshot, plan: Any) -> list[str]:
+    """Sentences that say what is wrong with `plan`; empty when it is feasible."""
+    if not isinstance(plan, snapshot.plan_type):
+        return [f"the answer is a {type(plan).__name__}: must be a {snapshot.plan_type.kind}"]
+    answer: Any = plan
+    if found := _malformed(snapshot, answer):
+        return found
+    starts = _pairs(answer.start_task, answer.start_node)
+    moves = _pairs(answer.migrate_task, answer.migrate_node)
+    return (
+        _wrong_state(snapshot, answer) + _wrong_place(snapshot, starts + moves) + _not_ready(snapshot, starts + moves)
+        + _wrong_stops(snapshot, answer) + _overfull(snapshot, answer)
+    )  # fmt: skip
+
+
+def _pairs(first: Any, second: Any) -> Pairs:
+    return list(zip(first.tolist(), second.tolist(), strict=True))
+
+
+def _malformed(snapshot: Snapshot, plan: Round) -> list[str]:
+    """Rule 1, and names of things that do not exist."""
+    tasks, nodes, jobs = len(snapshot.task_job), len(snapshot.node_capacity), len(snapshot.arrival)
+    found = []
+    seen: set[int] = set()
+    for verb, named in (("start", plan.start_task), ("pause", plan.pause_task), ("migrate", plan.migrate_task)):
+        for task in named.tolist():
+            if task >= tasks:
+                found.append(f"{verb}: task {task} does not exist: there are {tasks}")
+            elif task in seen:
+                found.append(f"{verb}: task {task} is named a second time")
+            seen.add(task)
+    for verb, places in (("start", plan.start_node), ("migrate", plan.migrate_node)):
+        found += [f"{verb}: node {n} does not exist: there are {nodes}" for n in places.tolist() if n >= nodes]
+    stopped = plan.stop_job.tolist()
+    for place, job in enumerate(stopped):
+        if job >= jobs:
+            found.append(f"stop: job {job} does not exist: there are {jobs}")
+        elif job in stopped[:place]:
+            found.append(f"stop: job {job} is named a second time")
+    return found
+
+
+def _wrong_state(snapshot: Snapshot, plan: Round) -> list[str]:
+    """Rules 2 to 4: what the task does now, and what is allowed at all."""
+    found = []
+    for task in plan.start_task.tolist():
+        if int(snapshot.state[task]) not in (WAITING, PAUSED):
+            found.append(f"start: task {task} {STATES[int(snapshot.state[task])]}")
+    for verb, named in (("pause", plan.pause_task), ("migrate", plan.migrate_task)):
+        for task in named.tolist():
+            if int(snapshot.state[task]) != RUNNING:
+                found.append(f"{verb}: task {task} {STATES[int(snapshot.state[task])]}: must run")
+    if len(plan.pause_task) and snapshot.pausing == "none":
+        found.append(f"pause: task {int(plan.pause_task[0])} may not pause: pausing is 'none'")
+    if len(plan.migrate_task) and snapshot.movement != "anytime":
+        found.append(f"migrate: task {int(plan.migrate_task[0])} may not move: movement is '{snapshot.movement}'")
+    for task, node in _pairs(plan.migrate_task, plan.migrate_node):
+        if node == int(snapshot.node[task]):
+            found.append(f"migrate: task {task} runs on node {node} already")
+    return found
+
+
+def _wrong_place(snapshot: Snapshot, places: Pairs) -> list[str]:
+    """Rule 5."""
+    found = []
+    for task, node in places:
+        if not int(snapshot.eligible[task, node]):
+            found.append(f"task {task}: node {node} is not eligible")
+        here, home = int(snapshot.node[task]), int(snapshot.home[task])
+        if snapshot.movement == "none" and max(here, home) >= 0:
+            bound = home if home >= 0 else here
+        elif snapshot.movement == "between_iterations" and int(snapshot.state[task]) == PAUSED:
+            bound = here
+        else:
+            continue
+        if node != bound:
+            found.append(f"task {task}: goes to node {node}, must stay on node {bound}")
+    return found
+
+
+def _not_ready(snapshot: Snapshot, places: Pairs) -> list[str]:
+    """Rule 2: what is needed is there."""
+    found = []
+    target = dict(places)
+    for e in range(len(snapshot.edge_from)):
+        u, v = int(snapshot.edge_from[e]), int(snapshot.edge_to[e])
+        if v not in target:
+            continue
+        if int(snapshot.edge_lag[e]) == 0:
+            if int(snapshot.state[u]) != DONE:
+                found.append(f"task {v}: what it needs of task {u} is not there: task {u} is not done")
+                continue
+            source, end = int(snapshot.node[u]), int(snapshot.end[u])
+        else:
+            if int(snapshot.finished[snapshot.task_job[u]]) == 0:
+                continue
+            source, end = int(snapshot.home[u]), int(snapshot.last_end[u])
+        arrives = end + (int(snapshot.edge_delay[e]) if source != target[v] else 0)
+        if arrives > snapshot.now:
+            found.append(f"task {v}: what task {u} sends arrives at node {target[v]} at {arrives}, now is {snapshot.now}")
+    return found
+
+
+def _wrong_stops(snapshot: Snapshot, plan: Round) -> list[str]:
+    """Rule 6."""
+    found = []
+    begun = {int(snapshot.task_job[k]) for k in range(len(snapshot.task_job)) if int(snapshot.state[k]) != WAITING}
+    begun |= {int(snapshot.task_job[k]) for k in plan.start_task.tolist()}
+    for job, iterations in _pairs(plan.stop_job, plan.stop_after):
+        low = max(int(snapshot.min_iterations[job]), int(snapshot.finished[job]) + (job in begun))
+        high = int(snapshot.max_iterations[job])
+        if not low <= iterations <= high:
+            found.append(f"stop: job {job} after {iterations} iterations: must be {low} to {high}")
+    return found
+
+
+def _overfull(snapshot: Snapshot, plan: Round) -> list[str]:
+    """Rule 7."""
+    use = [[int(a) for a in row] for row in snapshot.in_use]
+    touched = set()
+    leaving = plan.pause_task.tolist() + plan.migrate_task.tolist()
+    for task in leaving:
+        for r in range(len(snapshot.resources)):
+            use[int(snapshot.node[task])][r] -= int(snapshot.demand[task, r])
+    coming = _pairs(plan.start_task, plan.start_node) + _pairs(plan.migrate_task, plan.migrate_node)
+    for task, node in coming:
+        if int(snapshot.duration[task]) == 0:
+            continue
+        touched.add(node)
+        for r in range(len(snapshot.resources)):
+            use[node][r] += int(snapshot.demand[task, r])
+    found = []
+    for node in sorted(touched):
+        for r, resource in enumerate(snapshot.resources):
+            capacity = int(snapshot.node_capacity[node, r])
+            if use[node][r] > capacity:
+                found.append(f"node {node}: {use[node][r]} {resource} in use, its capacity is {capacity}")
+    return found

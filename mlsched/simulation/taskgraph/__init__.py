@@ -1,0 +1,29 @@
+"""The world of task graphs: training jobs on the nodes of a cluster, and the check of a finished run."""
+
+from mlsched.simulation.run import Simulation
+from mlsched.simulation.taskgraph import outcome, replay
+from mlsched.simulation.taskgraph.adapters import receding, rollout
+from mlsched.simulation.taskgraph.options import Options
+from mlsched.simulation.taskgraph.sources import SOURCES, from_trace
+from mlsched.simulation.taskgraph.workload import Workload, never_start, overload
+from mlsched.simulation.taskgraph.world import TaskgraphWorld
+
+SIMULATION = Simulation(
+    problem="taskgraph",
+    workload_type=Workload,
+    options_type=Options,
+    world=TaskgraphWorld.of,
+    wake="events",
+    jobs=outcome.jobs,
+    summary=outcome.summary,
+    series=outcome.series,
+    violations=replay.violations,
+    never_start=never_start,
+    overload=overload,
+    sources=SOURCES,
+    from_trace=from_trace,
+    rollout=rollout,
+    receding=receding,
+)
+
+__all__ = ["SIMULATION", "Options", "TaskgraphWorld", "Workload"]

@@ -1,0 +1,108 @@
+"""Rules answer a horizon by being run on it; planners answer a snapshot by planning the known rest.
+
+`residual` turns a snapshot into the horizon instance of the rest: the jobs known now, estimated durations, and what has
+already happened in the iterations under way as fixed runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.instances.taskgraph import Instance, Round, Snapshot, Timetable
+from mlsched.instances.taskgraph.snapshot import SHARED
+from mlsched.instances.taskgraph.snapshot_judge import DONE, RUNNING, WAITING
+from mlsched.simulation.clock import Rule, run
+from mlsched.simulation.taskgraph.options import Options
+from mlsched.simulation.taskgraph.workload import impossible
+from mlsched.simulation.taskgraph.world import TaskgraphWorld
+from mlsched.simulation.wake import Wake
+
+
+def rollout(instance: Instance, rule: Rule, seed: int = 0) -> Timetable | None:
+    """The plan that `rule` makes of a horizon when it sees every job at its arrival, woken at every event.
+
+    Nothing is paused or moved inside an iteration: a Timetable has no words for it. Jobs run as many iterations as they
+    may unless the rule stops them. None when the horizon has no feasible plan at all. Raises AnswererError when the
+    rule leaves the run stuck.
+    """
+    if impossible(instance):
+        return None
+    world = TaskgraphWorld(instance, instance.duration, Options())
+    run(world, rule, wake=Wake.parse("events"), seed=seed)
+    rows = world.log.rows
+    return instance.timetable(
+        [row[1] for row in rows], [row[2] for row in rows], [row[3] for row in rows], [row[4] for row in rows]
+    )
+
+
+def receding(snapshot: Snapshot, planner: Callable[[Instance], Timetable | None]) -> Round | None:
+    """The round that follows a planner's timetable for the rest: what it starts now, and how long it lets jobs run.
+
+    None when the planner finds none.
+    The round asks to be woken when the timetable next starts something. Runs of an iteration that has not begun are
+    left for later, as are those that only become ready now (behind runs of duration 0).
+    """
+    question, shift = residual(snapshot)
+    plan = planner(question)
+    if plan is None:
+        return None
+    if wrong := question.violations(plan):
+        raise AnswererError(f"at {snapshot.now}: the planner's plan for the rest is infeasible: {wrong[0]}")
+    starts, later = [], []
+    rows = zip(plan.task.tolist(), plan.iteration.tolist(), plan.node.tolist(), plan.start.tolist(), strict=True)
+    for task, iteration, node, start in rows:
+        job = int(snapshot.task_job[task])
+        if start - shift > snapshot.now:
+            later.append(start - shift)
+        elif iteration == snapshot.finished[job] and snapshot.ready[task, node]:
+            starts.append((task, node))
+    return snapshot.round(start=starts, stop=_stops(snapshot, plan), wake_at=min(later, default=0))
+
+
+def _stops(snapshot: Snapshot, plan: Timetable) -> list[tuple[int, int]]:
+    """Jobs whose number of iterations the plan changes."""
+    runs = snapshot.finished.copy()
+    np.maximum.at(runs, plan.job, plan.iteration + 1)
+    changed = np.flatnonzero(runs != snapshot.stop_after)
+    return [(int(j), int(runs[j])) for j in changed]
+
+
+def residual(snapshot: Snapshot) -> tuple[Instance, int]:
+    """The horizon instance of the rest of a snapshot, and by how many ticks its clock is ahead of the snapshot's.
+
+    A run that has outlasted its estimate is taken to end at the next tick. What is in use beyond the running tasks is
+    taken off the capacity for good. Raises InvalidInput for a snapshot with interrupted runs: no timetable has them.
+    """
+    running, done = snapshot.state == RUNNING, snapshot.state == DONE
+    if not np.isin(snapshot.state, (WAITING, RUNNING, DONE)).all() or snapshot.progress.any():
+        raise InvalidInput("the snapshot holds runs that were paused: no horizon instance can express them")
+    begun = np.maximum(snapshot.start, snapshot.now + 1 - snapshot.duration)
+    starts = np.where(running, begun, snapshot.end - snapshot.duration)
+    fixed = np.flatnonzero(running | done)
+    shift = max(0, -int(starts[fixed].min(initial=0)))
+    held = np.zeros(snapshot.node_capacity.shape, dtype=np.int64)
+    now_running = np.flatnonzero(running)
+    np.add.at(held, snapshot.node[now_running], snapshot.demand[now_running])
+    fields = {name: getattr(snapshot, name) for name in SHARED}
+    instance = Instance(
+        **fields | {
+            "node_capacity": np.maximum(snapshot.node_capacity - (snapshot.in_use - held), 0),
+            "arrival": snapshot.arrival + shift,
+            "deadline": _later(snapshot.deadline, shift),
+            "last_end": np.where(snapshot.home >= 0, snapshot.last_end + shift, 0),
+            "now": snapshot.now + shift,
+        },
+        movement="between_iterations" if snapshot.movement == "anytime" else snapshot.movement,
+        fixed_task=fixed,
+        fixed_node=snapshot.node[fixed],
+        fixed_start=starts[fixed] + shift,
+    )  # fmt: skip
+    return instance, shift
+
+
+def _later(deadline: IntArray, shift: int) -> IntArray:
+    return np.asarray(np.where(deadline == UNLIMITED, UNLIMITED, np.minimum(deadline + shift, UNLIMITED)))

@@ -1,0 +1,42 @@
+"""What happened in a run, as the replay check and the metrics read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+
+COLUMNS = ("job", "iteration", "task", "node", "start", "end", "outcome")
+#: How a stretch ends.
+PAUSE, FINISH, MOVE = 0, 1, 2
+
+
+class Log:
+    """`rows`: one for every stretch of time in which a task held a node, [start, end) in ticks; `outcome` is 1 where
+    the task's run in the iteration ended with it, 0 where it was paused, 2 where it moved on to another node. `stops`:
+    (job, iterations, time) for every time a job was told after how many iterations to stop. `wakes`: when rounds asked
+    to be woken.
+    """
+
+    def __init__(
+        self,
+        rows: list[tuple[int, ...]] | None = None,
+        stops: list[tuple[int, int, int]] | None = None,
+        wakes: list[int] | None = None,
+    ) -> None:
+        self.rows: list[tuple[int, ...]] = rows or []
+        self.stops: list[tuple[int, int, int]] = stops or []
+        self.wakes: list[int] = wakes or []
+
+    def columns(self) -> dict[str, IntArray]:
+        """Column name -> values, ordered by start, then task."""
+        table = np.array(self.rows, dtype=np.int64).reshape(len(self.rows), len(COLUMNS))
+        order = np.lexsort((table[:, 1], table[:, 2], table[:, 4]))
+        return {name: table[order, c] for c, name in enumerate(COLUMNS)}
+
+    def to_json(self) -> dict[str, Any]:
+        """The columns as lists."""
+        columns = {name: values.tolist() for name, values in self.columns().items()}
+        return {**columns, "stops": [list(stop) for stop in self.stops], "wakes": self.wakes}

@@ -1,0 +1,122 @@
+"""What a task-graph run comes to: per-job columns, and figures of merit by the objectives' own names."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.simulation.metrics import percentiles
+from mlsched.simulation.taskgraph.log import FINISH, MOVE, PAUSE, Log
+from mlsched.simulation.taskgraph.workload import Workload
+
+
+def jobs(workload: Workload, log: Log) -> dict[str, Any]:
+    """Column name -> one value a job. Times in ticks; `start`, `completion` since the run began, `jct` since arrival.
+
+    waiting: ticks of its stay in which no task of the job ran; iterations: how many it ran, `on_time` by its deadline;
+    accuracy: ppm, of the iterations that `accuracy_at` counts; traffic: volume sent between nodes.
+    """
+    horizon, c = workload.horizon, log.columns()
+    count = len(horizon.arrival)
+    start, completion = np.full(count, -1), horizon.arrival.copy()
+    start[c["job"][::-1]] = c["start"][::-1]  # columns come by start: the last write is the first row
+    np.maximum.at(completion, c["job"], c["end"])
+    iterations, on_time = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    np.maximum.at(iterations, c["job"], c["iteration"] + 1)
+    for (job, _), end in _ends(c).items():
+        on_time[job] += end <= int(horizon.deadline[job])
+    counted = on_time if horizon.accuracy_at == "deadline" else iterations
+    return {
+        "arrival": horizon.arrival,
+        "start": start,
+        "completion": completion,
+        "jct": completion - horizon.arrival,
+        "waiting": completion - horizon.arrival - _executed(c, count),
+        "iterations": iterations,
+        "on_time": on_time,
+        "met": (completion <= horizon.deadline).astype(np.int64),
+        "accuracy": horizon.accuracy[np.arange(count), counted],
+        "traffic": _traffic(workload, c),
+        "pauses": np.bincount(c["job"][c["outcome"] == PAUSE], minlength=count),
+        "migrations": np.bincount(c["job"][c["outcome"] == MOVE], minlength=count),
+    }
+
+
+def _ends(c: dict[str, IntArray]) -> dict[tuple[int, int], int]:
+    """(job, iteration) -> when it was complete."""
+    ends: dict[tuple[int, int], int] = defaultdict(int)
+    for job, iteration, end in zip(c["job"].tolist(), c["iteration"].tolist(), c["end"].tolist(), strict=True):
+        ends[job, iteration] = max(ends[job, iteration], end)
+    return ends
+
+
+def _executed(c: dict[str, IntArray], count: int) -> IntArray:
+    """Ticks in which some task of each job ran: the length of the union of its stretches."""
+    executed, until = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    for job, start, end in zip(c["job"].tolist(), c["start"].tolist(), c["end"].tolist(), strict=True):
+        executed[job] += max(0, end - max(start, int(until[job])))
+        until[job] = max(int(until[job]), end)
+    return executed
+
+
+def _traffic(workload: Workload, c: dict[str, IntArray]) -> IntArray:
+    """Volume that each job sent between nodes.
+
+    A run fetches what it needs wherever it starts, and again when it goes on elsewhere; then the volume of the task's
+    edge to itself moves, too.
+    """
+    horizon = workload.horizon
+    places: dict[tuple[int, int], list[int]] = defaultdict(list)  # of each run, in order of time
+    for task, iteration, node in zip(c["task"].tolist(), c["iteration"].tolist(), c["node"].tolist(), strict=True):
+        if places[task, iteration][-1:] != [node]:
+            places[task, iteration].append(node)
+    final = {(task, i): nodes[-1] for (task, i), nodes in places.items()}
+    rounds: dict[int, int] = defaultdict(int)
+    for task, i in places:
+        rounds[task] = max(rounds[task], i + 1)
+    sent = np.zeros(len(horizon.arrival), dtype=np.int64)
+    columns = (horizon.edge_from, horizon.edge_to, horizon.edge_lag, horizon.edge_volume)
+    for u, v, lag, volume in zip(*(column.tolist() for column in columns), strict=True):
+        for i in range(rounds[v]):
+            nodes = places[v, i]
+            moves = len(nodes) - 1 if u == v and lag else 0
+            source = final.get((u, i - lag))
+            fetched = sum(node != source for node in (nodes[:1] if u == v else nodes)) if source is not None else 0
+            sent[horizon.task_job[v]] += volume * (fetched + moves)
+    return sent
+
+
+def summary(workload: Workload, log: Log) -> dict[str, Any]:
+    """The objectives of the run, by their names, and what they leave out. Times in ticks."""
+    horizon, table, c = workload.horizon, jobs(workload, log), log.columns()
+    count = len(horizon.arrival)
+    makespan = int(table["completion"].max() - horizon.arrival.min()) if count else 0
+    held = (horizon.demand[c["task"]] * (c["end"] - c["start"])[:, None]).sum(axis=0)
+    there = horizon.node_capacity.sum(axis=0) * makespan
+    return {
+        "jobs": count,
+        "total_jct": int(table["jct"].sum()),
+        "deadlines_met": int(table["met"].sum()),
+        "traffic": int(table["traffic"].sum()),
+        "accuracy_met": int((table["accuracy"] >= horizon.required).sum()),
+        "total_accuracy": int(table["accuracy"].sum()),
+        "makespan": makespan,
+        "mean_jct": float(table["jct"].mean()) if count else 0.0,
+        "jct_percentiles": percentiles(table["jct"]),
+        "mean_waiting": float(table["waiting"].mean()) if count else 0.0,
+        "iterations": int(table["iterations"].sum()),
+        "runs": int((c["outcome"] == FINISH).sum()),
+        "pauses": int(table["pauses"].sum()),
+        "migrations": int(table["migrations"].sum()),
+        "utilisation": {name: float(h / t) if t else 0.0
+                        for name, h, t in zip(horizon.resources, held, there, strict=True)},
+    }  # fmt: skip
+
+
+def series(workload: Workload, log: Log) -> dict[str, Any]:
+    """Samples for plots of distributions, ticks."""
+    table = jobs(workload, log)
+    return {"job completion time": table["jct"], "waiting time": table["waiting"]}

@@ -1,0 +1,194 @@
+"""An independent check of a finished task-graph run, from the workload, the options and the log alone.
+
+1. Every job runs its iterations from the first on, none left out, each of its tasks once in each of them; as many as it
+   was told last, between its least and its most.
+2. Work is done: the stretches of a run add up to the task's true duration, less what moving to another node cost (the
+   delay of the task's edge of lag 1 to itself); where pauses lose work, those since the last pause do. Runs pause and
+   move only where the options allow it; a run that moves goes on at once, elsewhere.
+3. Stretches are on eligible nodes. A task keeps its node throughout, or inside each iteration, as the movement says.
+4. No stretch starts before its job's arrival, before the job's iteration before is complete, or before what its
+   sources sent has arrived: their ends, and `edge_delay` later from another node.
+5. On every node, at every time, for every resource: demand of the stretches under way <= capacity.
+6. Where the clock ticks only, stretches start, pause and move at ticks, or when a round had asked to be woken.
+
+Shares no code with the world; plain Python integers.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from mlsched.simulation.findings import Findings
+from mlsched.simulation.taskgraph.log import FINISH, MOVE, PAUSE, Log
+from mlsched.simulation.taskgraph.options import Options
+from mlsched.simulation.taskgraph.workload import Workload
+from mlsched.simulation.wake import Wake
+
+#: (node, start, end, outcome) of one stretch.
+Stretch = tuple[int, int, int, int]
+#: (task, iteration) -> its stretches by time.
+Runs = dict[tuple[int, int], list[Stretch]]
+
+
+def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
+    """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
+    found = Findings()
+    runs = _read(workload, log, found)
+    total = _check_counts(workload, log, runs, found)
+    movement = workload.horizon.movement if options.movement == "given" else options.movement
+    homes: dict[int, int] = {}
+    for (task, iteration), stretches in sorted(runs.items(), key=lambda run: (run[0][1], run[0][0])):
+        _check_work(workload, options, movement, task, iteration, stretches, found)
+        _check_places(workload, movement, homes, task, iteration, stretches, found)
+    _check_order(workload, runs, total, found)
+    _check_capacity(workload, log, found)
+    if wake.interval and not wake.events:
+        _check_ticks(wake, runs, set(log.wakes), found)
+    return found.sentences()
+
+
+def _read(workload: Workload, log: Log, found: Findings) -> Runs:
+    """The rows by run; those that make no sense are reported and left out."""
+    horizon = workload.horizon
+    runs: Runs = defaultdict(list)
+    for row in log.rows:
+        job, iteration, task, node, start, end, outcome = row
+        known = 0 <= task < len(horizon.task_job) and 0 <= node < len(horizon.node_capacity) and iteration >= 0
+        if known and job == int(horizon.task_job[task]) and start <= end and outcome in (PAUSE, FINISH, MOVE):
+            runs[task, iteration].append((node, start, end, outcome))
+        else:
+            found.add("log", f"the row {tuple(row)} names no job, task or node, or ends before it starts")
+    for stretches in runs.values():
+        # A stretch of no length comes before the one that starts at the same time.
+        stretches.sort(key=lambda s: (s[1], s[2], s[3] == FINISH))
+    return dict(runs)
+
+
+def _check_counts(workload: Workload, log: Log, runs: Runs, found: Findings) -> list[int]:
+    """Rule 1; returns how many iterations each job was to run."""
+    horizon = workload.horizon
+    total = [int(n) for n in horizon.max_iterations]
+    for job, iterations, time in sorted(log.stops, key=lambda stop: stop[2]):
+        if not 0 <= job < len(total):
+            found.add("log", f"the stop {(job, iterations, time)} names no job")
+            continue
+        low, high = int(horizon.min_iterations[job]), int(horizon.max_iterations[job])
+        if not low <= iterations <= high:
+            found.add("stop", f"job {job} is told at {time} to stop after {iterations} iterations: {low} to {high} may be")
+        total[job] = iterations
+    for task in range(len(horizon.task_job)):
+        job = int(horizon.task_job[task])
+        for iteration in range(total[job]):
+            ends = [s for s in runs.get((task, iteration), []) if s[3] == FINISH]
+            if len(ends) != 1:
+                found.add("lost run", f"task {task} finishes iteration {iteration} {len(ends)} times")
+    for task, iteration in runs:
+        if iteration >= total[int(horizon.task_job[task])]:
+            found.add("lost run", f"task {task} runs iteration {iteration}, after the last of its job")
+    return total
+
+
+def _price(workload: Workload, task: int) -> int:
+    """Ticks that moving inside a run costs."""
+    horizon = workload.horizon
+    delays = [0]
+    for e in range(len(horizon.edge_from)):
+        if int(horizon.edge_lag[e]) == 1 and int(horizon.edge_from[e]) == int(horizon.edge_to[e]) == task:
+            delays.append(int(horizon.edge_delay[e]))
+    return max(delays)
+
+
+def _check_work(
+    workload: Workload, options: Options, movement: str, task: int, iteration: int, stretches: list[Stretch],
+    found: Findings,
+) -> None:  # fmt: skip
+    """Rule 2, for one run."""
+    name, done, before = f"task {task}, iteration {iteration}", 0, None
+    for node, start, end, outcome in stretches:
+        if before is not None:
+            if before[3] == FINISH or start < before[2]:
+                found.add("two places", f"{name}: starts at {start}, it left at {before[2]}")
+            if before[3] == MOVE and (start != before[2] or node == before[0]):
+                found.add("move", f"{name}: moves at {before[2]} from node {before[0]}, is on node {node} at {start}")
+        moved = before is not None and before[0] != node
+        done += max(0, end - start - (_price(workload, task) if moved else 0))
+        if outcome == PAUSE and options.pausing == "none":
+            found.add("pause", f"{name}: pauses at {end}: runs do not pause here")
+        if outcome == PAUSE and options.pausing == "restart":
+            done = 0
+        if outcome == MOVE and movement != "anytime":
+            found.add("move", f"{name}: moves at {end}: movement is '{movement}'")
+        before = (node, start, end, outcome)
+    if stretches[-1][3] != FINISH:
+        found.add("lost run", f"{name}: does not go on after {stretches[-1][2]}")
+    elif done != int(workload.true_duration[task]):
+        found.add("work", f"{name}: did {done} ticks of its {int(workload.true_duration[task])}")
+
+
+def _check_places(
+    workload: Workload, movement: str, homes: dict[int, int], task: int, iteration: int, stretches: list[Stretch],
+    found: Findings,
+) -> None:  # fmt: skip
+    """Rule 3, for one run; `homes` holds where tasks must stay."""
+    for node, start, _, _ in stretches:
+        if not int(workload.horizon.eligible[task, node]):
+            found.add("place", f"task {task}, iteration {iteration}: node {node} is not eligible")
+        bound = stretches[0][0] if movement == "between_iterations" else homes.setdefault(task, node)
+        if movement != "anytime" and node != bound:
+            found.add("place", f"task {task}, iteration {iteration}: on node {node} at {start}, must stay on {bound}")
+
+
+def _check_order(workload: Workload, runs: Runs, total: list[int], found: Findings) -> None:
+    """Rule 4."""
+    horizon = workload.horizon
+    complete: dict[tuple[int, int], int] = defaultdict(int)
+    for (task, iteration), stretches in runs.items():
+        key = (int(horizon.task_job[task]), iteration)
+        complete[key] = max(complete[key], stretches[-1][2])
+    for (task, iteration), stretches in runs.items():
+        job = int(horizon.task_job[task])
+        earliest = complete[job, iteration - 1] if iteration else int(horizon.arrival[job])
+        if stretches[0][1] < earliest:
+            what = "iteration before is complete" if iteration else "job arrives"
+            found.add("early start", f"task {task}, iteration {iteration}: starts at {stretches[0][1]}, "
+                                     f"its {what} at {earliest}")  # fmt: skip
+    for e in range(len(horizon.edge_from)):
+        u, v, lag = int(horizon.edge_from[e]), int(horizon.edge_to[e]), int(horizon.edge_lag[e])
+        for iteration in range(lag, total[int(horizon.task_job[v])]):
+            source, target = runs.get((u, iteration - lag)), runs.get((v, iteration))
+            if not source or not target:
+                continue  # reported as a lost run
+            place, _, end, _ = source[-1]
+            for node, start, _, _ in target:
+                arrives = end + (int(horizon.edge_delay[e]) if node != place else 0)
+                if start < arrives:
+                    found.add("order", f"task {v}, iteration {iteration}: is on node {node} at {start}, "
+                                       f"what task {u} sends arrives at {arrives}")  # fmt: skip
+
+
+def _check_capacity(workload: Workload, log: Log, found: Findings) -> None:
+    """Rule 5: every node's starts and ends in time order; an end frees before a start at the same instant takes."""
+    horizon = workload.horizon
+    changes: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+    for _, _, task, node, start, end, _ in log.rows:
+        if end > start and 0 <= task < len(horizon.task_job) and 0 <= node < len(horizon.node_capacity):
+            changes[node] += [(start, 1, task), (end, -1, task)]
+    for node, events in changes.items():
+        capacity = horizon.node_capacity[node].tolist()
+        use = [0] * len(capacity)
+        for time, sign, task in sorted(events):
+            for r, amount in enumerate(horizon.demand[task].tolist()):
+                use[r] += sign * amount
+                if sign > 0 and use[r] > capacity[r]:
+                    found.add("capacity", f"node {node} at {time}: {use[r]} {horizon.resources[r]} in use, "
+                                          f"its capacity is {capacity[r]}")  # fmt: skip
+
+
+def _check_ticks(wake: Wake, runs: Runs, asked: set[int], found: Findings) -> None:
+    """Rule 6."""
+    for (task, iteration), stretches in runs.items():
+        for _, start, end, outcome in stretches:
+            for time in (start, end) if outcome != FINISH else (start,):
+                if time % wake.interval and time not in asked:
+                    found.add("wake", f"task {task}, iteration {iteration}: changes at {time}, no multiple of "
+                                      f"{wake.interval}, unasked")  # fmt: skip

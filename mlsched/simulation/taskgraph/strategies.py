@@ -1,0 +1,118 @@
+"""Hypothesis strategies of task-graph workloads, of the world's options, and of snapshots that occur in runs.
+
+`any_round` is a rule that does at random whatever is allowed: what it brings about, the world must be able to live with.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlsched.instances.taskgraph import Round, Snapshot
+from mlsched.instances.taskgraph.strategies import instances
+from mlsched.simulation.clock import Rule, run
+from mlsched.simulation.taskgraph.options import Options
+from mlsched.simulation.taskgraph.workload import Workload, impossible
+from mlsched.simulation.taskgraph.world import TaskgraphWorld
+from mlsched.simulation.wake import Wake
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+#: Fields of a horizon that tell of a past.
+PAST = ("finished", "on_time", "home", "last_end", "fixed_task", "fixed_node", "fixed_start")
+
+
+def workloads(*, jobs: int = 3, nodes: int = 3, tasks: int = 5, runs: int = 10) -> SearchStrategy[Workload]:
+    """Workloads with at most so many jobs, nodes, tasks in all and runs in all; estimates are wrong more often than not."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def draw_workload(draw: DrawFn) -> Workload:
+        horizon = draw(instances(jobs=jobs, nodes=nodes, tasks=tasks, runs=runs))
+        horizon = horizon.replace(now=0, **dict.fromkeys(PAST, ()))
+        off = draw(st.lists(st.sampled_from([-2, -1, 0, 0, 1, 3]), min_size=len(horizon.task_job),
+                            max_size=len(horizon.task_job)))  # fmt: skip
+        true = np.maximum(horizon.duration + np.array(off, dtype=np.int64), 1)
+        return Workload(horizon=horizon, true_duration=np.where(horizon.duration == 0, 0, true))
+
+    return draw_workload().filter(lambda workload: not impossible(workload.horizon))
+
+
+def options() -> SearchStrategy[dict[str, Any]]:
+    """Options of the world, every field drawn."""
+    from hypothesis import strategies as st
+
+    return st.fixed_dictionaries(
+        {
+            "pausing": st.sampled_from(["none", "keep", "restart"]),
+            "movement": st.sampled_from(["given", "given", "none", "between_iterations", "anytime"]),
+            "information": st.sampled_from(["observed", "oracle"]),
+        }
+    )
+
+
+def wakes() -> SearchStrategy[str]:
+    """Cadences of every kind."""
+    from hypothesis import strategies as st
+
+    return st.sampled_from(["events", "interval:1", "interval:3", "events+interval:2"])
+
+
+def snapshots(**readings: str) -> SearchStrategy[Snapshot]:
+    """A snapshot of some run of `any_round`; `readings` fixes options of the world."""
+    from hypothesis import assume
+    from hypothesis import strategies as st
+
+    @st.composite
+    def draw_snapshot(draw: DrawFn) -> Snapshot:
+        workload, given = draw(workloads()), draw(options()) | readings
+        world = TaskgraphWorld.of(workload, Options(**given))
+        seed = draw(st.integers(0, 99))
+        trip = run(world, Rule("any", any_round), wake=Wake.parse(draw(wakes())), seed=seed, record=1.0)
+        assume(trip.recorded)
+        found: Any = trip.recorded[draw(st.integers(0, 99)) % len(trip.recorded)].instance
+        return found
+
+    return draw_snapshot()
+
+
+def any_round(snapshot: Snapshot, memory: Any, rng: np.random.Generator) -> tuple[Round, Any]:
+    """A random legal round that leaves something running, unless nothing can run."""
+    free = snapshot.free.copy()
+    running = np.flatnonzero(snapshot.state == 1).tolist()
+    pauses, moves, starts = [], [], []
+    for task in running[1:]:
+        here = int(snapshot.node[task])
+        there = int(rng.integers(len(free)))
+        if snapshot.pausing != "none" and rng.random() < 0.3:
+            pauses.append(task)
+            free[here] += snapshot.demand[task]
+        elif snapshot.movement == "anytime" and rng.random() < 0.5 and _may_move(snapshot, task, there, free):
+            moves.append((task, there))
+            free[here] += snapshot.demand[task]
+            free[there] -= snapshot.demand[task]
+    eager = 0.7 if running else 1.0
+    for task in rng.permutation(len(snapshot.task_job)).tolist():
+        for node in rng.permutation(len(free)).tolist():
+            room = not snapshot.duration[task] or (free[node] >= snapshot.demand[task]).all()
+            if snapshot.ready[task, node] and room and rng.random() < eager:
+                starts.append((task, node))
+                free[node] -= snapshot.demand[task] * (snapshot.duration[task] > 0)
+                break
+    stops = []
+    begun = set(snapshot.task_job[snapshot.state != 0].tolist()) | {int(snapshot.task_job[k]) for k, _ in starts}
+    for job in range(len(snapshot.arrival)):
+        low = max(int(snapshot.min_iterations[job]), int(snapshot.finished[job]) + (job in begun))
+        if rng.random() < 0.1:
+            stops.append((job, int(rng.integers(low, int(snapshot.max_iterations[job]) + 1))))
+    wake_at = snapshot.now + int(rng.integers(1, 4)) if rng.random() < 0.2 else 0
+    return snapshot.round(starts, pauses, moves, stops, wake_at), memory
+
+
+def _may_move(snapshot: Snapshot, task: int, node: int, free: Any) -> bool:
+    """Whether a running task could go on on another node: as if it were paused."""
+    paused = snapshot.replace(state=np.where(np.arange(len(snapshot.state)) == task, 2, snapshot.state), pausing="keep")
+    ready = bool(paused.ready[task, node])
+    return node != snapshot.node[task] and ready and bool((free[node] >= snapshot.demand[task]).all())

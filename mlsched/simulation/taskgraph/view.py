@@ -1,0 +1,87 @@
+"""What schedulers see of the world: snapshots, built by the trusted path (fresh arrays, no validation)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.instances.taskgraph import Snapshot
+
+if TYPE_CHECKING:
+    from mlsched.simulation.taskgraph.world import TaskgraphWorld
+
+#: Fields that are the same in every snapshot with the same active jobs.
+_OF_JOBS = ("arrival", "deadline", "urgency", "required", "min_iterations", "max_iterations", "accuracy")
+_OF_TASKS = ("demand", "eligible", "parameters")
+_OF_EDGES = ("edge_lag", "edge_volume", "edge_delay")
+#: Columns of the world's own state.
+_STATE_OF_JOBS = ("stop_after", "finished", "on_time", "first_start", "preemptions")
+_STATE_OF_TASKS = ("state", "node", "start", "end", "progress", "home", "last_end")
+
+
+class View:
+    """Makes the snapshots of a world. `jobs` and `tasks` are those of the last one, by their numbers in the horizon."""
+
+    def __init__(self, world: TaskgraphWorld) -> None:
+        self.world = world
+        self.jobs: IntArray = np.zeros(0, dtype=np.int64)
+        self.tasks: IntArray = np.zeros(0, dtype=np.int64)
+        self._fixed: dict[str, Any] | None = None
+
+    def snapshot(self) -> Snapshot:
+        """What is observed now."""
+        world = self.world
+        horizon, jobs = world.horizon, np.array(world.active, dtype=np.int64)
+        if self._fixed is None or not np.array_equal(jobs, self.jobs):
+            self._fixed = self._select(jobs)
+        busy = world.running_of[jobs] > 0
+        running = np.array(list(world.running), dtype=np.int64)
+        service = world.service.copy()
+        held = horizon.demand[running] * (world.now - world.start[running])[:, None]
+        np.add.at(service, horizon.task_job[running], held)
+        return Snapshot.trusted(
+            **self._fixed,
+            in_use=world.in_use.copy(),
+            now=world.now,
+            duration=world.estimate[self.tasks],
+            accuracy_seen=horizon.accuracy[jobs, world.finished[jobs]],
+            service=service[jobs],
+            executed=world.executed[jobs] + np.where(busy, world.now - world.busy_since[jobs], 0),
+            idle_since=np.where(busy, world.now, world.idle_since[jobs]),
+            **{name: getattr(world, name)[jobs] for name in _STATE_OF_JOBS},
+            **{name: getattr(world, name)[self.tasks] for name in _STATE_OF_TASKS},
+        )
+
+    def has_choice(self, snapshot: Snapshot) -> bool:
+        """Whether some task could start where there is room for it."""
+        able = np.flatnonzero(snapshot.ready.any(axis=1))
+        if not able.size:
+            return False
+        fits = (snapshot.demand[able, None, :] <= snapshot.free).all(axis=2) | (snapshot.duration[able] == 0)[:, None]
+        return bool((fits & snapshot.ready[able]).any())
+
+    def _select(self, jobs: IntArray) -> dict[str, Any]:
+        """The fields that only change when a job comes or goes."""
+        world, horizon = self.world, self.world.horizon
+        self.jobs = jobs
+        self.tasks = np.flatnonzero(np.isin(horizon.task_job, jobs))
+        place = np.full(len(horizon.task_job), -1)
+        place[self.tasks] = np.arange(len(self.tasks))
+        edges = np.flatnonzero(place[horizon.edge_from] >= 0)
+        found: dict[str, Any] = {
+            "job_id": jobs,
+            "task_job": np.searchsorted(jobs, horizon.task_job[self.tasks]),
+            "edge_from": place[horizon.edge_from[edges]],
+            "edge_to": place[horizon.edge_to[edges]],
+            **{name: getattr(horizon, name)[jobs] for name in _OF_JOBS},
+            **{name: getattr(horizon, name)[self.tasks] for name in _OF_TASKS},
+            **{name: getattr(horizon, name)[edges] for name in _OF_EDGES},
+        }
+        for column in found.values():
+            column.flags.writeable = False  # every snapshot until then shares it
+        return found | {
+            "resources": horizon.resources, "node_capacity": horizon.node_capacity, "movement": world.movement,
+            "pausing": world.options.pausing, "accuracy_at": horizon.accuracy_at,
+        }  # fmt: skip

@@ -1,0 +1,152 @@
+"""Task-graph jobs that arrive over time, with what schedulers do not know of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import UNLIMITED, IntArray, array, record, refuse_first, text
+from mlsched.core.record import Record
+from mlsched.instances.taskgraph import Instance
+
+#: A queue of so many mean job lengths at the last arrival is worth a warning; a burst stays below.
+LONG_QUEUE = 5
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Workload(Record):
+    """A horizon of jobs, and how long their tasks truly take.
+
+    `horizon.duration` is what schedulers are told, `true_duration` what happens; both are 0 for the same tasks. Jobs
+    train as their accuracy table says. The cluster is empty at first: a residual horizon is refused.
+    """
+
+    kind: ClassVar[str] = "taskgraph.workload"
+    problem: ClassVar[str] = "taskgraph"
+
+    horizon: Instance = record(Instance, doc="the jobs and the cluster, with estimated durations")
+    true_duration: IntArray = array("tasks", high=UNLIMITED, doc="ticks that each run of a task really takes")
+    source: str = text(default="", doc="where the jobs come from and under which readings")
+
+    def check(self) -> None:
+        horizon = self.horizon
+        if len(self.true_duration) != len(horizon.task_job):
+            raise InvalidInput(
+                f"true_duration: length is {len(self.true_duration)}: must be {len(horizon.task_job)} (the tasks)"
+            )
+        refuse_first((self.true_duration == 0) != (horizon.duration == 0), "true_duration", self.true_duration,
+                     "must be 0 exactly where the horizon's duration is")  # fmt: skip
+        if horizon.now or horizon.finished.any() or len(horizon.fixed_task):
+            raise InvalidInput("horizon: has a past; a workload starts on an empty cluster, with now = 0")
+        horizon.replace(duration=self.true_duration)  # the true objectives must stay below 2^53 as well
+
+    @classmethod
+    def of(cls, horizon: Instance, source: str = "") -> Workload:
+        """A horizon whose estimates are true."""
+        return cls(horizon=horizon, true_duration=horizon.duration, source=source)
+
+    @property
+    def submit(self) -> IntArray:
+        """Arrivals in order of time, ticks."""
+        return np.sort(self.horizon.arrival)
+
+    @property
+    def cluster(self) -> str:
+        """The cluster in words, e.g. "3x(4 gpu, 16 cpu)"; node shapes in order of first appearance."""
+        counts: dict[tuple[int, ...], int] = {}
+        for row in self.horizon.node_capacity.tolist():
+            counts[tuple(row)] = counts.get(tuple(row), 0) + 1
+        shapes = [
+            f"{n}x({', '.join(f'{c} {r}' for c, r in zip(shape, self.horizon.resources, strict=True))})"
+            for shape, n in counts.items()
+        ]
+        return " + ".join(shapes[:4]) + (f" + {len(shapes) - 4} more shapes" if len(shapes) > 4 else "")
+
+
+def hosts(horizon: Instance) -> npt.NDArray[np.bool_]:
+    """tasks x nodes: whether the task could ever run there: eligible, large enough, and where it must stay."""
+    fits: Any = (horizon.demand[:, None, :] <= horizon.node_capacity[None, :, :]).all(axis=2)
+    may = (fits | (horizon.duration == 0)[:, None]) & (horizon.eligible == 1)
+    if horizon.movement == "none":
+        bound = horizon.home.copy()
+        bound[horizon.fixed_task] = horizon.fixed_node
+        may &= (bound < 0)[:, None] | (bound[:, None] == np.arange(len(horizon.node_capacity)))
+    return np.asarray(may)
+
+
+def hopeless(horizon: Instance) -> npt.NDArray[np.bool_]:
+    """For each job, whether it can run no further iteration: one of its tasks fits no node that may run it."""
+    lost: IntArray = np.bincount(horizon.task_job[~hosts(horizon).any(axis=1)], minlength=len(horizon.arrival))
+    return np.asarray((lost > 0) & (horizon.finished < horizon.max_iterations))
+
+
+def begun(horizon: Instance) -> npt.NDArray[np.bool_]:
+    """For each job, whether its current iteration has begun."""
+    found = np.zeros(len(horizon.arrival), dtype=np.bool_)
+    found[horizon.task_job[horizon.fixed_task]] = True
+    return found
+
+
+def impossible(horizon: Instance) -> list[str]:
+    """Why no plan at all is feasible, with the numbers; empty when there is one.
+
+    A job that may stop where it stands needs no node. Runs that have started must fit together.
+    """
+    must = hopeless(horizon) & ((horizon.finished < horizon.min_iterations) | begun(horizon))
+    found = []
+    lost = np.flatnonzero(~hosts(horizon).any(axis=1) & must[horizon.task_job])
+    if lost.size:
+        k = int(lost[0])
+        need = ", ".join(f"{d} {r}" for d, r in zip(horizon.demand[k].tolist(), horizon.resources, strict=True))
+        found.append(
+            f"{lost.size} of {len(horizon.task_job)} tasks fit no node that may run them; the first is task {k} of job "
+            f"{int(horizon.task_job[k])} ({need})"
+        )
+    starts, ends = horizon.fixed_start, horizon.fixed_start + horizon.duration[horizon.fixed_task]
+    for start, node in zip(starts.tolist(), horizon.fixed_node.tolist(), strict=True):
+        here = (horizon.fixed_node == node) & (starts <= start) & (ends > start)
+        use = horizon.demand[horizon.fixed_task[here]].sum(axis=0)
+        if (use > horizon.node_capacity[node]).any():
+            found.append(f"the fixed runs on node {node} use {use.tolist()} at {start}: "
+                         f"its capacity is {horizon.node_capacity[node].tolist()}")  # fmt: skip
+            break
+    return found
+
+
+def never_start(workload: Workload) -> list[str]:
+    """Why some jobs can never finish, with the numbers; empty when all can."""
+    return impossible(workload.horizon)
+
+
+def overload(workload: Workload) -> list[str]:
+    """On which resources the offered load outgrows the cluster while jobs arrive, with the numbers."""
+    horizon = workload.horizon
+    span = float(np.ptp(horizon.arrival)) if len(horizon.arrival) else 0.0
+    found = []
+    for name, load in offered_load(workload).items():
+        backlog = (load - 1) * span
+        rounds = horizon.max_iterations[horizon.task_job]
+        length = float((workload.true_duration * rounds).sum()) / max(1, len(horizon.arrival))
+        if span and backlog > LONG_QUEUE * length:
+            found.append(
+                f"the offered load on {name} is {load:.2f} times the cluster's capacity: "
+                f"at the last arrival some {backlog:.0f} ticks of work wait"
+            )
+    return found
+
+
+def offered_load(workload: Workload) -> dict[str, float]:
+    """Resource -> demand x time over capacity x span of the arrivals. Infinite for a burst at one instant."""
+    horizon = workload.horizon
+    span = float(np.ptp(horizon.arrival)) if len(horizon.arrival) else 0.0
+    total = horizon.node_capacity.sum(axis=0)
+    ticks = workload.true_duration.astype(float) * horizon.max_iterations[horizon.task_job]
+    load = {}
+    for r, name in enumerate(horizon.resources):
+        work = float((horizon.demand[:, r] * ticks).sum())
+        load[name] = work / (float(total[r]) * span) if span and total[r] else float("inf") if work else 0.0
+    return load

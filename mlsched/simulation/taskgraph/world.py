@@ -1,0 +1,262 @@
+"""The task-graph world: jobs arrive, their tasks run on nodes, iteration after iteration.
+
+At every wake, in this order:
+
+1. runs that ended up to now, by time; when the last task of an iteration is done, the job's next iteration begins, or
+   the job is finished;
+2. arrivals up to now;
+3. if some task could start where there is room, or may be paused or moved, the answerer is asked: its round is carried
+   out at once. Runs of duration 0 end at once; what they make ready is asked for in a further round.
+
+An iteration of a job begins when the one before is complete: no task runs ahead. Time is in ticks; runs end between
+wakes, starts happen at wakes only. Without pauses a run is never interrupted, so that the log of a run is a Timetable.
+"""
+
+from __future__ import annotations
+
+import heapq
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.instances.taskgraph import Instance, Round, Snapshot
+from mlsched.instances.taskgraph.snapshot_judge import DONE, PAUSED, RUNNING, WAITING
+from mlsched.simulation.taskgraph.graph import Graph
+from mlsched.simulation.taskgraph.log import FINISH, MOVE, PAUSE, Log
+from mlsched.simulation.taskgraph.options import Options
+from mlsched.simulation.taskgraph.view import View
+from mlsched.simulation.taskgraph.workload import Workload, begun, hopeless
+
+_END, _WAKE = 0, 1
+
+
+class TaskgraphWorld:
+    """State and physics of one run; see the module's docstring for the order of things."""
+
+    def __init__(self, horizon: Instance, true_duration: IntArray, options: Options) -> None:
+        self.horizon, self.options, self.log = horizon, options, Log()
+        self.movement = horizon.movement if options.movement == "given" else options.movement
+        self.now = horizon.now
+        self._graph = Graph(horizon)
+        self._true = true_duration.tolist()
+        self._demand = list(horizon.demand)
+        self._job = horizon.task_job.tolist()
+        jobs, tasks = len(horizon.arrival), len(horizon.task_job)
+        self.estimate = (true_duration if options.information == "oracle" else horizon.duration).copy()
+        self.state, self.node = np.zeros(tasks, dtype=np.int64), np.full(tasks, -1)
+        self.start, self.end, self.progress = (np.zeros(tasks, dtype=np.int64) for _ in range(3))
+        self.home, self.last_end = horizon.home.copy(), horizon.last_end.copy()
+        self.finished, self.on_time = horizon.finished.copy(), horizon.on_time.copy()
+        self.stop_after = horizon.max_iterations.copy()
+        self.service = np.zeros((jobs, len(horizon.resources)), dtype=np.int64)
+        self.executed, self.preemptions = np.zeros(jobs, dtype=np.int64), np.zeros(jobs, dtype=np.int64)
+        self.running_of, self.busy_since = np.zeros(jobs, dtype=np.int64), np.zeros(jobs, dtype=np.int64)
+        self.first_start = np.where(self.finished > 0, np.minimum(horizon.arrival, self.now), -1)
+        self.idle_since = horizon.arrival.copy()
+        self.in_use = np.zeros(horizon.node_capacity.shape, dtype=np.int64)
+        self.running: dict[int, None] = {}  # tasks that run, in order of their start
+        self.active: list[int] = []  # jobs that have arrived and are not finished, by number
+        self._overhead = [0] * tasks  # ticks at the start of the present stretch that do no work
+        self._serial = [0] * tasks  # of a task's present stretch: events of earlier ones no longer count
+        self._lacking = list(self._graph.sources)  # sources (lag 0) of each task that are not done yet
+        self._left = [len(self._graph.tasks[j]) for j in range(jobs)]  # tasks of the iteration that are not done
+        self._over = [False] * jobs
+        self._events: list[tuple[int, int, int, int]] = []  # (time, kind, task, serial)
+        self._order = np.argsort(horizon.arrival, kind="stable").tolist()
+        self._arrived, self._unfinished = 0, jobs
+        self._asking = False
+        self._view = View(self)
+        self._take_over()
+
+    @classmethod
+    def of(cls, workload: Workload, options: Options) -> TaskgraphWorld:
+        """The world of a workload."""
+        return cls(workload.horizon, workload.true_duration, options)
+
+    def _take_over(self) -> None:
+        """Let the runs go on that a residual horizon says have started, and the data that is on its way arrive.
+
+        Jobs of which a task fits no node stop where they stand, if they may.
+        """
+        horizon = self.horizon
+        leave = hopeless(horizon) & (horizon.finished >= horizon.min_iterations) & ~begun(horizon)
+        for j in np.flatnonzero(leave).tolist():
+            self.stop_after[j] = self.finished[j]
+            self.log.stops.append((j, int(self.finished[j]), self.now))
+        columns = (horizon.fixed_task.tolist(), horizon.fixed_node.tolist(), horizon.fixed_start.tolist())
+        for task, node, start in sorted(zip(*columns, strict=True), key=lambda run: run[2]):
+            self._occupy(task, node, start)
+        for j in np.flatnonzero(self.finished > 0).tolist():
+            self.idle_since[j] = min(self.now, int(self.last_end[self._graph.tasks[j]].max()))
+            self._announce(j)
+
+    # -- the clock's side ---------------------------------------------------------------------------------------------
+
+    def next_event(self) -> int | None:
+        """The next arrival, end of a run, or arrival of data; never before the horizon's `now`."""
+        while self._events and self._is_stale(self._events[0]):
+            heapq.heappop(self._events)
+        times = [self._events[0][0]] if self._events else []
+        if self._arrived < len(self._order):
+            times.append(int(self.horizon.arrival[self._order[self._arrived]]))
+        return max(self.horizon.now, min(times)) if times else None
+
+    def pending(self) -> bool:
+        """Whether there are jobs to ask about at the next tick."""
+        return bool(self.active)
+
+    def done(self) -> bool:
+        """Whether every job is finished."""
+        return self._unfinished == 0
+
+    def advance(self, time: int) -> None:
+        """Let everything up to `time` happen."""
+        self.now = time
+        while self._events and self._events[0][0] <= time:
+            event = heapq.heappop(self._events)
+            if event[1] == _END and not self._is_stale(event):
+                self._finish(event[2], event[0])
+        while self._arrived < len(self._order) and self.horizon.arrival[self._order[self._arrived]] <= time:
+            self._arrive(self._order[self._arrived])
+            self._arrived += 1
+        self._asking = True
+
+    def ask(self) -> Snapshot | None:
+        """The snapshot of now, if there is something to decide."""
+        if not self._asking or not self.active:
+            return None
+        may_interrupt = self.options.pausing != "none" or self.movement == "anytime"
+        self._question = self._view.snapshot()
+        if (may_interrupt and self.running) or self._view.has_choice(self._question):
+            return self._question
+        self._asking = False
+        return None
+
+    def apply(self, plan: Round) -> int | None:
+        """Carry out a round."""
+        self._asking = False
+        jobs, tasks = self._view.jobs, self._view.tasks
+        for j, iterations in zip(jobs[plan.stop_job].tolist(), plan.stop_after.tolist(), strict=True):
+            self.stop_after[j] = iterations
+            self.log.stops.append((j, iterations, self.now))
+        for task in tasks[plan.pause_task].tolist():
+            self._interrupt(task, PAUSE)
+        moves = list(zip(tasks[plan.migrate_task].tolist(), plan.migrate_node.tolist(), strict=True))
+        for task, _ in moves:
+            self._interrupt(task, MOVE)
+        for task, node in moves:
+            self._resume(task, node)
+        for task, node in zip(tasks[plan.start_task].tolist(), plan.start_node.tolist(), strict=True):
+            self._resume(task, node)
+        for j in jobs[plan.stop_job].tolist():
+            if self.finished[j] == self.stop_after[j]:
+                self._complete(j)
+        while self._events and self._events[0][0] <= self.now:  # runs of duration 0
+            event = heapq.heappop(self._events)
+            if event[1] == _END and not self._is_stale(event):
+                self._finish(event[2], self.now)
+                self._asking = True
+        if plan.wake_at > self.now:
+            self.log.wakes.append(plan.wake_at)
+            return plan.wake_at
+        return None
+
+    # -- runs ---------------------------------------------------------------------------------------------------------
+
+    def _is_stale(self, event: tuple[int, int, int, int]) -> bool:
+        return event[1] == _END and event[3] != self._serial[event[2]]
+
+    def _resume(self, task: int, node: int) -> None:
+        """Start a task's run, or let a paused one go on; a move inside a run costs the edge to itself."""
+        self._overhead[task] = self._graph.move[task] if self.node[task] not in (-1, node) else 0
+        self._occupy(task, node, self.now)
+
+    def _occupy(self, task: int, node: int, start: int) -> None:
+        job = self._job[task]
+        self.state[task], self.node[task], self.start[task] = RUNNING, node, start
+        self.running[task] = None
+        if self._true[task]:
+            self.in_use[node] += self._demand[task]
+        if not self.running_of[job]:
+            self.busy_since[job] = start
+        self.running_of[job] += 1
+        if self.first_start[job] < 0:
+            self.first_start[job] = start
+        end = start + self._overhead[task] + self._true[task] - int(self.progress[task])
+        heapq.heappush(self._events, (end, _END, task, self._serial[task]))
+
+    def _release(self, task: int, time: int, outcome: int) -> None:
+        """Take a running task off its node and note the stretch."""
+        job, node, start = self._job[task], int(self.node[task]), int(self.start[task])
+        del self.running[task]
+        self._serial[task] += 1
+        if self._true[task]:
+            self.in_use[node] -= self._demand[task]
+        self.service[job] += self._demand[task] * (time - start)
+        self.running_of[job] -= 1
+        if not self.running_of[job]:
+            self.executed[job] += time - self.busy_since[job]
+            self.idle_since[job] = time
+        self.log.rows.append((job, int(self.finished[job]), task, node, start, time, outcome))
+
+    def _interrupt(self, task: int, outcome: int) -> None:
+        """Stop a run before its end; what it has done counts when it moves, and where pauses keep it."""
+        done = int(self.progress[task]) + max(0, self.now - int(self.start[task]) - self._overhead[task])
+        self._release(task, self.now, outcome)
+        self.progress[task] = done if outcome == MOVE or self.options.pausing == "keep" else 0
+        self.state[task] = PAUSED
+        self.preemptions[self._job[task]] += outcome == PAUSE
+
+    def _finish(self, task: int, time: int) -> None:
+        """A run is over: tell those that wait for it, and the job when it was the iteration's last."""
+        job = self._job[task]
+        self._release(task, time, FINISH)
+        self.state[task], self.end[task] = DONE, time
+        self.estimate[task] = self._true[task]
+        for receiver, delay in self._graph.receivers[task]:
+            self._lacking[receiver] -= 1
+            self._wake(time + delay)
+        self._left[job] -= 1
+        if not self._left[job]:
+            self._next_iteration(job, time)
+
+    # -- jobs ---------------------------------------------------------------------------------------------------------
+
+    def _arrive(self, job: int) -> None:
+        if self._over[job]:
+            return
+        self.active = sorted([*self.active, job])
+        if self.finished[job] == self.stop_after[job]:
+            self._complete(job)
+
+    def _next_iteration(self, job: int, time: int) -> None:
+        """The job's iteration is complete."""
+        tasks = self._graph.tasks[job]
+        self.finished[job] += 1
+        self.on_time[job] += time <= int(self.horizon.deadline[job])
+        self.home[tasks], self.last_end[tasks] = self.node[tasks], self.end[tasks]
+        if self.finished[job] == self.stop_after[job]:
+            self._complete(job)
+            return
+        self.state[tasks], self.node[tasks] = WAITING, -1
+        self.start[tasks] = self.end[tasks] = self.progress[tasks] = 0
+        self._left[job] = len(tasks)
+        for task in tasks.tolist():
+            self._lacking[task] = self._graph.sources[task]
+            self._overhead[task] = 0
+        self._announce(job)
+
+    def _announce(self, job: int) -> None:
+        """Wake when what the last iteration sent on to the next arrives elsewhere."""
+        for task in self._graph.tasks[job].tolist():
+            for delay in self._graph.delays_on[task]:
+                self._wake(int(self.last_end[task]) + delay)
+
+    def _wake(self, time: int) -> None:
+        if time > self.now:
+            heapq.heappush(self._events, (time, _WAKE, -1, 0))
+
+    def _complete(self, job: int) -> None:
+        self._over[job] = True
+        self._unfinished -= 1
+        if job in self.active:
+            self.active.remove(job)

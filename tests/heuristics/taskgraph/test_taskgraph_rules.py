@@ -1,0 +1,127 @@
+"""Every registered rule for snapshots is legal, pure, reproducible, blind to the truth and never beats the optimum."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from snapshot_examples import horizon, play
+
+from mlsched import api
+from mlsched.api.adapters import as_rule
+from mlsched.core.errors import InvalidInput
+from mlsched.core.params import resolve
+from mlsched.core.registry import registry
+from mlsched.instances import strategies
+from mlsched.simulation.taskgraph.strategies import options, snapshots, wakes, workloads
+from mlsched.testing import check_scheduler
+
+RULES = [a for a in registry().available("taskgraph") if a.asks == "decision"]
+every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda a: a.name)
+OBJECTIVES = ("total_jct", "deadlines_met", "traffic", "accuracy_met", "total_accuracy", "makespan")
+
+
+def ask(rule, snapshot, **given_):
+    call = as_rule(rule, resolve(rule.name, rule.parameters, given_), "total_jct", None).call
+    return call(snapshot, None, np.random.default_rng(0))
+
+
+def test_all_rules_are_here():
+    assert {"drf", "fair", "fifo", "graphene", "srpt", "tiresias"} <= {a.name for a in RULES}
+    assert {a.information for a in RULES} == {"observed"}
+    assert {a.name for a in RULES if a.warm_start} == {"fifo", "srpt"}
+
+
+@given(snapshot=snapshots(), stop=st.sampled_from(["most", "least", "required"]))
+def test_every_round_is_legal_repeatable_and_the_snapshot_untouched(snapshot, stop):
+    before = snapshot.to_json()
+    for rule in RULES:
+        plan, memory = ask(rule, snapshot, stop=stop)
+        assert snapshot.violations(plan) == [], rule.name
+        assert ask(rule, snapshot, stop=stop)[0] == plan, rule.name
+        assert snapshot.to_json() == before, rule.name
+        json.dumps(memory)
+
+
+@given(snapshot=snapshots(pausing="none"))
+def test_no_rule_leaves_a_task_that_fits(snapshot):
+    """All are work-conserving: after the round no ready task fits where it may go."""
+    for rule in RULES:
+        leaves_nothing(snapshot, ask(rule, snapshot)[0])
+
+
+def leaves_nothing(snapshot, plan):
+    free = snapshot.free
+    for task, node in zip(plan.start_task.tolist(), plan.start_node.tolist(), strict=True):
+        free[node] -= snapshot.demand[task] * (snapshot.duration[task] > 0)
+    for task in set(range(len(snapshot.task_job))) - set(plan.start_task.tolist()):
+        fits = (free >= snapshot.demand[task]).all(axis=1) | (snapshot.duration[task] == 0)
+        assert not (fits & snapshot.ready[task]).any()
+
+
+@settings(max_examples=60)
+@given(instance=strategies.taskgraph(), stop=st.sampled_from(["most", "least", "required"]))
+def test_a_rolled_out_rule_is_feasible_and_never_beats_brute_force(instance, stop):
+    results = [api.solve(instance, rule.name, stop=stop) for rule in RULES]
+    for name in OBJECTIVES:
+        best = api.solve(instance, "brute-force", objective=name)
+        for result in results:
+            assert (result.plan is None) == (best.plan is None)
+            if result.plan is not None:
+                assert not instance.objective(name).better(result.values[name], best.value), result.answerer
+
+
+@settings(max_examples=60)
+@given(rule=st.sampled_from(RULES), load=workloads(), readings=options(), wake=wakes())
+def test_every_run_is_sound_and_repeatable_and_decisions_replay(rule, load, readings, wake):
+    finished = api.simulate(load, rule.name, wake=wake, options=readings, record=1.0)
+    assert finished.violations() == []
+    assert all(finished.replay(d) == d.plan for d in finished.recorded)
+    again = api.simulate(load, rule.name, wake=wake, options=readings)
+    assert again.log.rows == finished.log.rows
+    assert (finished.jobs["iterations"] == load.horizon.max_iterations).all() or len(finished.log.stops)
+
+
+@settings(max_examples=60)
+@given(rule=st.sampled_from(RULES), load=workloads(), other=st.integers(1, 5))
+def test_no_rule_sees_true_durations_before_the_first_run_has_ended(rule, load, other):
+    changed = load.replace(true_duration=load.true_duration + other * (load.true_duration > 0))
+    first, second = (api.simulate(w, rule.name, record=1.0) for w in (load, changed))
+    until = min((row[5] for run in (first, second) for row in run.log.rows if row[5] > row[4]), default=0)
+    plans = [[d.plan for d in run.recorded if d.time < until] for run in (first, second)]
+    assert plans[0] == plans[1]
+
+
+@every_rule
+def test_the_library_checks_it(rule):
+    assert check_scheduler(rule.name, "taskgraph", examples=20).instances == 20
+
+
+@every_rule
+def test_jobs_stop_by_the_parameter(rule):
+    """Accuracy 0, 200,000, ... ppm; 500,000 are required: three iterations of at most five, two at least."""
+    inst = horizon([(0, 5, [(2, 1)])], min_iterations=[2])
+    counts = {stop: len(api.solve(inst, rule.name, stop=stop).plan.job) for stop in ("most", "least", "required")}
+    assert counts == {"most": 5, "least": 2, "required": 3}
+    none = inst.replace(min_iterations=[0])
+    assert len(api.solve(none, rule.name, stop="least").plan.job) == 0
+    with pytest.raises(InvalidInput, match="stop = 'soon': must be one of most, least, required"):
+        api.solve(inst, rule.name, stop="soon")
+
+
+@every_rule
+def test_a_cluster_without_resources_is_served(rule):
+    inst = horizon([(0, 1, [(2,)]), (0, 1, [(2,)])], nodes=[(), ()], resources=())
+    assert api.solve(inst, rule.name).values["makespan"] == 2
+
+
+def test_tasks_go_where_their_neighbours_are_then_to_the_node_with_the_least_work_bound_to_it():
+    """Node 1 has room for task 1 as well, but what task 0 sends is on node 0; job 1 goes to the emptier node."""
+    inst = horizon([(0, 1, [(2, 1), (2, 1)]), (1, 1, [(2, 1)])], edges=[(0, 1, 0, 5, 0)], nodes=[(2,), (2,)])
+    plan = api.solve(inst, "fifo").plan
+    assert dict(zip(plan.task.tolist(), plan.node.tolist(), strict=True)) == {0: 0, 1: 0, 2: 1}
+    _, _, asked = play(inst, as_rule(registry().answerers["taskgraph", "fifo"], {}, "", None))
+    assert asked[1].job_id.tolist() == [0, 1]

@@ -1,0 +1,71 @@
+"""Small task-graph clusters for tests of snapshots, the world and the rules."""
+
+from __future__ import annotations
+
+from mlsched.core.fields import UNLIMITED
+from mlsched.instances.taskgraph import Instance, Snapshot
+from mlsched.simulation.clock import Rule, run
+from mlsched.simulation.taskgraph import Options, TaskgraphWorld, Workload
+from mlsched.simulation.wake import Wake
+
+
+def horizon(jobs, *, nodes=((2,), (2,)), resources=("gpu",), edges=(), **changes) -> Instance:
+    """jobs: (arrival, iterations, [(duration, demand...), ...]); edges: (from, to, lag, volume, delay)."""
+    tasks = [(j, task) for j, job in enumerate(jobs) for task in job[2]]
+    most = [job[1] for job in jobs]
+    fields = {
+        "resources": resources, "node_capacity": nodes, "arrival": [job[0] for job in jobs],
+        "deadline": [UNLIMITED] * len(jobs), "urgency": [0] * len(jobs), "required": [500_000] * len(jobs),
+        "min_iterations": most, "max_iterations": most,
+        "accuracy": [[min(10**6, 200_000 * i) for i in range(max(most) + 1)]] * len(jobs),
+        "task_job": [j for j, _ in tasks], "duration": [t[0] for _, t in tasks], "demand": [t[1:] for _, t in tasks],
+        "eligible": [[1] * len(nodes)] * len(tasks), "parameters": [1] * len(tasks),
+        "edge_from": [e[0] for e in edges], "edge_to": [e[1] for e in edges], "edge_lag": [e[2] for e in edges],
+        "edge_volume": [e[3] for e in edges], "edge_delay": [e[4] for e in edges],
+    }  # fmt: skip
+    return Instance(**{**fields, **changes})
+
+
+def scripted(rounds) -> Rule:
+    """A rule that answers at time t with `rounds[t]`, keywords of `Snapshot.round`, and elsewhere does nothing."""
+    return Rule("scripted", lambda snapshot, memory, rng: (snapshot.round(**rounds.get(snapshot.now, {})), memory))
+
+
+def then_greedy(rounds, until: int) -> Rule:
+    """As scripted up to a time, greedy after it."""
+    script, eager = scripted(rounds), greedy()
+    return Rule("then greedy", lambda seen, memory, rng: (script if seen.now <= until else eager).call(seen, memory, rng))
+
+
+def play(inst: Instance, rule: Rule, *, true=None, wake="events", **readings):
+    """The workload, the world after a run, and the snapshots that were asked, by their time (the last at each)."""
+    load = Workload(horizon=inst, true_duration=inst.duration if true is None else true)
+    world = TaskgraphWorld.of(load, Options(**readings))
+    trip = run(world, rule, wake=Wake.parse(wake), seed=0, record=1.0)
+    return load, world, {d.time: d.instance for d in trip.recorded}
+
+
+def rows(world: TaskgraphWorld) -> list[tuple[int, ...]]:
+    """(iteration, task, node, start, end, outcome) in order of time."""
+    return sorted((tuple(row[1:]) for row in world.log.rows), key=lambda r: (r[3], r[1], r[4]))
+
+
+def snapshot_at(inst: Instance, time: int, rounds, **kwargs) -> Snapshot:
+    """The snapshot that is asked at a time of a run that follows the script up to then."""
+    return play(inst, then_greedy(rounds, time), **kwargs)[2][time]
+
+
+def greedy() -> Rule:
+    """Starts whatever is ready and fits, tasks and nodes in order."""
+
+    def call(seen, memory, rng):
+        free, starts = seen.free.copy(), []
+        for task in range(len(seen.task_job)):
+            for node in range(len(free)):
+                if seen.ready[task, node] and (not seen.duration[task] or (free[node] >= seen.demand[task]).all()):
+                    starts.append((task, node))
+                    free[node] -= seen.demand[task] * (seen.duration[task] > 0)
+                    break
+        return seen.round(starts), memory
+
+    return Rule("greedy", call)
