@@ -1,0 +1,1 @@
+"""Task graphs as mathematics: the task-level model, the moulded variant, and bounds."""
