@@ -15,6 +15,8 @@ import numpy as np
 from mlsched.formulations.taskgraph._layout import Layout
 
 
+#: Dual feasible functions u_1 .. that are tried.
+MOST_STEPS = 3
 #: Tails that the energy bound tries.
 MOST_LEVELS = 24
 
@@ -51,6 +53,44 @@ def pools(layout: Layout) -> list[Pool]:
                 if demand:
                     found.append(Pool(layout.capacity[n][r], demand))
     return found
+
+
+def packed(layout: Layout) -> list[Pool]:
+    """Pools that know that nodes are packed one by one: a task over half a node's memory has that node for itself.
+
+    Dual feasible functions (Fekete, Schepers 2001; Clautiaux, Alves, Valerio de Carvalho 2010): u maps demands, as a
+    share x of a node's capacity, to weights such that whatever fits on one node weighs at most 1. Then the runs under
+    way weigh at most the number of nodes. u_k(x) = x where (k+1)x is an integer, else floor((k+1)x)/k; for k = 1 that
+    counts tasks above one half. A task counts with its least weight over the nodes it may run on. All weights are
+    multiples of 1/(k(k+1)), so the pools are integer; those that say nothing new are left out.
+    """
+    found: list[Pool] = []
+    if layout.nodes < 2:
+        return found
+    lasting = [k for k in range(layout.tasks) if layout.duration[k] and layout.allowed[k] and k not in layout.fixed]
+    if len(lasting) < sum(1 for k in range(layout.tasks) if layout.duration[k] and layout.allowed[k]):
+        return found
+    for r in range(len(layout.instance.resources)):
+        total = sum(c[r] for c in layout.capacity)
+        for k in range(1, MOST_STEPS + 1):
+            unit = k * (k + 1)
+            weight: dict[int, int] = {}
+            for task in lasting:
+                least = min(_stepped(layout.demand[task][r], layout.capacity[n][r], k) for n in layout.allowed[task])
+                if least:
+                    weight[task] = least
+            room = unit * layout.nodes
+            if any(w * total > layout.demand[task][r] * room for task, w in weight.items()):
+                found.append(Pool(room, weight))
+    return found
+
+
+def _stepped(demand: int, capacity: int, k: int) -> int:
+    """k(k+1) u_k(demand / capacity)."""
+    if not demand:
+        return 0
+    steps, rest = divmod((k + 1) * demand, capacity)
+    return steps * (k + 1) if rest else steps * k
 
 
 def energy_bound(layout: Layout, pool: Pool) -> int:
