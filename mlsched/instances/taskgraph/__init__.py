@@ -3,6 +3,28 @@
 Paper: Wang, Liu, Shen, "MLFS: Towards Job Scheduling in Distributed Machine Learning Clusters" (Eq. 1), Section 3.
 """
 
+from mlsched.core.contract import Problem
+from mlsched.instances.taskgraph.cases import cases, relaxations
+from mlsched.instances.taskgraph.convert import from_networkx, to_networkx
+from mlsched.instances.taskgraph.draw import draw
+from mlsched.instances.taskgraph.generate import generate
 from mlsched.instances.taskgraph.instance import Instance, Timetable
+from mlsched.instances.taskgraph.presets import PRESETS
+from mlsched.instances.taskgraph.strategies import instances
 
-__all__ = ["Instance", "Timetable"]
+PROBLEM = Problem(
+    name="taskgraph",
+    title="where and when each task of each training iteration runs, and when a job stops",
+    paper="MLFS (Wang et al., 2020)",
+    instance_type=Instance,
+    plan_type=Timetable,
+    generate=generate,
+    presets=PRESETS,
+    strategy=instances,
+    cases=cases,
+    relaxations=relaxations,
+    default="cp-sat",
+    draw=draw,
+)
+
+__all__ = ["PROBLEM", "Instance", "Timetable", "from_networkx", "generate", "instances", "to_networkx"]

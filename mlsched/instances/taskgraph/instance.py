@@ -149,6 +149,8 @@ class Instance(contract.Instance):
         refuse_first((self.home < 0) != (self.finished[self.task_job] == 0), "home", self.home,
                      "must be -1 exactly for the tasks of jobs without a finished iteration")  # fmt: skip
         refuse_first(self.last_end > self.now, "last_end", self.last_end, f"must not be after now ({self.now})")
+        early = (self.home >= 0) & (self.last_end < self.arrival[self.task_job])
+        refuse_first(early, "last_end", self.last_end, "must not be before the arrival of its job")
         refuse_first(self.fixed_task >= tasks, "fixed_task", self.fixed_task, f"must be below {tasks} (the tasks)")
         refuse_first(self.fixed_node >= nodes, "fixed_node", self.fixed_node, f"must be below {nodes} (the nodes)")
         late = self.fixed_start > self.now
@@ -156,6 +158,8 @@ class Instance(contract.Instance):
         if len(np.unique(self.fixed_task)) != len(self.fixed_task):
             raise InvalidInput("fixed_task: names a task twice; a task has one current run")
         jobs = self.task_job[self.fixed_task]
+        early = self.fixed_start < self.arrival[jobs]
+        refuse_first(early, "fixed_start", self.fixed_start, "must not be before the arrival of its job")
         refuse_first(self.finished[jobs] == self.max_iterations[jobs], "fixed_task", self.fixed_task,
                      "must not be of a job whose iterations are all finished")  # fmt: skip
         refuse_first(self.eligible[self.fixed_task, self.fixed_node] == 0, "fixed_node", self.fixed_node,

@@ -1,0 +1,196 @@
+"""Task graphs from networkx and back.
+
+A job is a `networkx.DiGraph` (or `MultiDiGraph`) of tasks. What is read, all of it integers:
+
+- of the graph (`graph.graph`): `arrival` (0), `deadline` (none), `urgency` (1), `required` (0, ppm),
+  `max_iterations` (1), `min_iterations` (as many), `accuracy` (ppm after 0, 1, ... iterations; all 0);
+- of a task: `duration` (must be given), `demand` (resource -> amount; none), `eligible` (node numbers; all),
+  `parameters` (0);
+- of an edge: `lag` (0: same iteration, 1: from an iteration to the next), `volume` (0), `delay` (0).
+
+Any other attribute is refused unless named in `ignore`: a misspelt one must not become a default.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import UNLIMITED, IntArray, as_int, ints
+from mlsched.instances.taskgraph.instance import Instance
+
+#: Default of each integer attribute; None: must be given, or follows from others.
+OF_JOB = {"arrival": 0, "deadline": UNLIMITED, "urgency": 1, "required": 0, "max_iterations": 1}
+OF_TASK = {"parameters": 0}
+OF_EDGE = {"lag": 0, "volume": 0, "delay": 0}
+
+
+def from_networkx(
+    graphs: Any,
+    nodes: Sequence[Mapping[str, int]],
+    *,
+    movement: str = "none",
+    accuracy_at: str = "deadline",
+    ignore: Collection[str] = (),
+) -> Instance:
+    """An instance of jobs given as networkx graphs (one, or an iterable of them).
+
+    nodes: the capacity of each node, resource -> amount, all with the same resources. movement, accuracy_at: see
+    `Instance`. ignore: attributes that are not for us. Tasks are numbered graph by graph, each in the order of
+    `graph.nodes`. See the module's docstring for the attributes.
+
+    Raises InvalidInput, naming job and task or edge.
+    """
+    jobs = [graphs] if hasattr(graphs, "adj") else list(graphs)
+    resources = _resources(nodes)
+    read = _Reader(resources, len(nodes), frozenset(ignore))
+    for number, graph in enumerate(jobs):
+        read.job(f"job {number}", number, graph)
+    return Instance(
+        resources=resources,
+        node_capacity=_table([[as_int(f"nodes[{n}] {r}", node[r]) for r in resources] for n, node in enumerate(nodes)],
+                             len(resources)),
+        movement=movement,
+        accuracy_at=accuracy_at,
+        **read.fields(),
+    )  # fmt: skip
+
+
+def _resources(nodes: Sequence[Mapping[str, int]]) -> tuple[str, ...]:
+    if not nodes:
+        raise InvalidInput("nodes: is empty; give the capacity of at least one node")
+    resources = tuple(nodes[0])
+    for n, node in enumerate(nodes):
+        if set(node) != set(resources):
+            raise InvalidInput(f"nodes[{n}]: has {', '.join(node) or 'nothing'}: must have {', '.join(resources)}")
+    return resources
+
+
+class _Reader:
+    """Collects the columns of an instance, job by job."""
+
+    def __init__(self, resources: tuple[str, ...], nodes: int, ignore: frozenset[str]) -> None:
+        self.resources, self.nodes, self.ignore = resources, nodes, ignore
+        self.jobs: dict[str, list[int]] = {name: [] for name in (*OF_JOB, "min_iterations")}
+        self.accuracy: list[list[int]] = []
+        self.tasks: dict[str, list[int]] = {name: [] for name in ("task_job", "duration", *OF_TASK)}
+        self.demand: list[list[int]] = []
+        self.eligible: list[list[int]] = []
+        self.edges: dict[str, list[int]] = {name: [] for name in ("from", "to", *OF_EDGE)}
+
+    def job(self, where: str, number: int, graph: Any) -> None:
+        if not (hasattr(graph, "adj") and graph.is_directed()):
+            raise InvalidInput(f"{where}: is a {type(graph).__name__}: must be a networkx DiGraph or MultiDiGraph")
+        self._job_row(where, graph.graph)
+        first = len(self.tasks["task_job"])
+        index = {name: first + i for i, name in enumerate(graph.nodes)}
+        for name, attributes in graph.nodes(data=True):
+            self._task_row(f"{where}, task {name!r}", attributes)
+            self.tasks["task_job"].append(number)
+        for tail, head, attributes in graph.edges(data=True):
+            self._known(f"{where}, edge {tail!r} -> {head!r}", attributes, OF_EDGE)
+            self.edges["from"].append(index[tail])
+            self.edges["to"].append(index[head])
+            for key, default in OF_EDGE.items():
+                value = attributes.get(key, default)
+                self.edges[key].append(as_int(f"{where}, edge {tail!r} -> {head!r}: {key}", value))
+
+    def _known(self, where: str, attributes: Mapping[str, Any], known: Iterable[str]) -> None:
+        for name in attributes:
+            if name not in known and name not in self.ignore:
+                raise InvalidInput(f"{where}: unknown attribute {name!r}; known are {', '.join(known)}; "
+                                   "drop it or name it in ignore=")  # fmt: skip
+
+    def _job_row(self, where: str, attributes: Mapping[str, Any]) -> None:
+        self._known(where, attributes, (*OF_JOB, "min_iterations", "accuracy"))
+        for key, default in OF_JOB.items():
+            self.jobs[key].append(as_int(f"{where}: {key}", attributes.get(key, default)))
+        most = self.jobs["max_iterations"][-1]
+        self.jobs["min_iterations"].append(as_int(f"{where}: min_iterations", attributes.get("min_iterations", most)))
+        given = attributes.get("accuracy")
+        row = [0] * (most + 1) if given is None else [as_int(f"{where}: accuracy", a) for a in given]
+        if len(row) != most + 1:
+            raise InvalidInput(f"{where}: accuracy has {len(row)} entries: must have {most + 1} (max_iterations + 1)")
+        self.accuracy.append(row)
+
+    def _task_row(self, where: str, attributes: Mapping[str, Any]) -> None:
+        self._known(where, attributes, ("duration", "demand", "eligible", *OF_TASK))
+        if "duration" not in attributes:
+            raise InvalidInput(f"{where}: has no 'duration'; give its ticks")
+        self.tasks["duration"].append(as_int(f"{where}: duration", attributes["duration"]))
+        for key, default in OF_TASK.items():
+            self.tasks[key].append(as_int(f"{where}: {key}", attributes.get(key, default)))
+        demand = attributes.get("demand", {})
+        for name in demand:
+            if name not in self.resources:
+                raise InvalidInput(f"{where}: demand of {name!r}: the nodes have {', '.join(self.resources) or 'none'}")
+        self.demand.append([as_int(f"{where}: demand of {name}", demand.get(name, 0)) for name in self.resources])
+        row = [0] * self.nodes
+        for node in attributes.get("eligible", range(self.nodes)):
+            if not 0 <= as_int(f"{where}: eligible", node) < self.nodes:
+                raise InvalidInput(f"{where}: eligible node {node}: there are {self.nodes}, numbered from 0")
+            row[node] = 1
+        self.eligible.append(row)
+
+    def fields(self) -> dict[str, Any]:
+        width = max((len(row) for row in self.accuracy), default=0)
+        padded = [row + [row[-1]] * (width - len(row)) for row in self.accuracy]
+        return {
+            **self.jobs, "accuracy": _table(padded, width), **self.tasks,
+            "demand": _table(self.demand, len(self.resources)), "eligible": _table(self.eligible, self.nodes),
+            **{f"edge_{name}": ints(column) for name, column in self.edges.items()},
+        }  # fmt: skip
+
+
+def _table(rows: list[list[int]], width: int) -> IntArray:
+    try:
+        return np.array(rows, dtype=np.int64).reshape(len(rows), width)
+    except OverflowError:
+        raise InvalidInput("an integer is beyond 64 bits") from None
+
+
+def to_networkx(instance: Instance) -> list[Any]:
+    """A `networkx.MultiDiGraph` a job, with every attribute that `from_networkx` reads; tasks are named by number.
+
+    The state of a residual problem (`now`, `finished`, `fixed`, ...) is not part of the graphs.
+    """
+    import networkx as nx
+
+    graphs = []
+    for job, most in enumerate(instance.max_iterations.tolist()):
+        attributes = {name: int(getattr(instance, name)[job]) for name in (*OF_JOB, "min_iterations")}
+        graphs.append(nx.MultiDiGraph(**attributes, accuracy=instance.accuracy[job, : most + 1].tolist()))
+    for task, job in enumerate(instance.task_job.tolist()):
+        graphs[job].add_node(
+            task,
+            duration=int(instance.duration[task]),
+            demand=dict(zip(instance.resources, instance.demand[task].tolist(), strict=True)),
+            eligible=np.flatnonzero(instance.eligible[task]).tolist(),
+            parameters=int(instance.parameters[task]),
+        )
+    columns = [getattr(instance, f"edge_{name}").tolist() for name in ("from", "to", *OF_EDGE)]
+    for tail, head, *values in zip(*columns, strict=True):
+        graphs[int(instance.task_job[tail])].add_edge(tail, head, **dict(zip(OF_EDGE, values, strict=True)))
+    return graphs
+
+
+@dataclasses.dataclass(frozen=True)
+class Link:
+    """What one transfer costs: volume, and ticks when it goes from one node to another."""
+
+    volume: int
+    delay: int
+
+
+def chain_iterations(graph: Any, link: Link) -> None:
+    """Let the first tasks of an iteration wait for the last tasks of the one before (edges of lag 1)."""
+    inside = [(u, v) for u, v, lag in graph.edges(data="lag", default=0) if lag == 0]
+    heads: set[Hashable] = {v for _, v in inside}
+    tails: set[Hashable] = {u for u, _ in inside}
+    for last in [n for n in graph.nodes if n not in tails]:
+        for first in [n for n in graph.nodes if n not in heads]:
+            graph.add_edge(last, first, lag=1, volume=link.volume, delay=link.delay)

@@ -1,0 +1,198 @@
+"""Random task-graph instances: MLFS training jobs, or jobs with random graphs, on a small cluster.
+
+Nodes are the paper's p3.8xlarge servers (4 V100, 32 vCPU, 244 GB; GPUs in hundredths, since demand may be fractional),
+with as many GPUs as asked and the rest in proportion. Volumes follow Section 4.1: two draws from [50, 100] MB a job,
+between workers and with the parameter server. What the paper leaves open is a parameter here. A tick is the clock's
+minute, and an "iteration" a block of the job's SGD iterations that fills some of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import UNLIMITED
+from mlsched.core.params import one_of, within
+from mlsched.instances.taskgraph.algorithms import ALGORITHMS, SYNCS, partition, training_graph
+from mlsched.instances.taskgraph.convert import Link, chain_iterations, from_networkx
+from mlsched.instances.taskgraph.dags import DAGS
+from mlsched.instances.taskgraph.instance import FULL_ACCURACY, Instance
+
+#: A p3.8xlarge with four GPUs: hundredths of GPUs, vCPUs, GB, Mbit/s.
+SERVER = {"gpu": 400, "cpu": 32, "memory": 244, "bandwidth": 10_000}
+#: Least and most that a task needs beside GPUs: up to 1.5 times what goes with one GPU, so that it binds now and then.
+LOAD = (("cpu", 2, 12), ("memory", 8, 90), ("bandwidth", 500, 3750))
+#: Section 4.1: how many GPUs, and partitions, a job may have.
+GPUS = (1, 2, 4, 8, 16, 32)
+PARALLELISM = ("mixed", "both", "data", "model", "none")
+
+
+def generate(
+    rng: np.random.Generator,
+    *,
+    jobs: int = 2,
+    nodes: int = 2,
+    runs: int = 7,
+    gpus: int = 1,
+    graph: str = "mixed",
+    parallelism: str = "mixed",
+    sync: str = "mixed",
+    partitions: int = 2,
+    replicas: int = 2,
+    longest: int = 8,
+    slack: float = 1.5,
+    spread: float = 0.3,
+    optional: float = 0.3,
+    pinned: float = 0.0,
+    fractional: float = 0.0,
+    bandwidth: int = 50,
+    movement: str = "none",
+    accuracy_at: str = "deadline",
+) -> Instance:
+    """Draw an instance.
+
+    jobs, nodes: how many. runs: task runs (tasks x iterations) of all jobs together, nearly met: graphs are drawn to
+    fit, and iterations fill the job's share. gpus: GPUs a node. graph: "mlfs" (the five algorithms), "dags" (random
+    graphs of all kinds), one of "layered", "fork-join", "series-parallel", "random-order", or "mixed".
+    parallelism: "both", "data", "model", "none", or "mixed"; sync: "parameter-server", "ring", "torus" or "mixed".
+    partitions, replicas: most partitions of a model (drawn from 1, 2, 4, ... 32) and most mini-batches at once.
+    longest: most ticks of a model's forward and backward pass, and of a random task. slack: deadline after arrival,
+    in 1.1 critical paths (the paper's estimate with room for 10 %), drawn from [1, slack]. spread: arrivals, as a share
+    of the time that the cluster needs for all work. optional: share of jobs that may leave out their last iteration;
+    with more freedom total_jct would be trivial, as running less is always faster. pinned: chance that a task may not
+    use some node; fractional: that it needs half a GPU. bandwidth: MB that a transfer moves in a tick. movement,
+    accuracy_at: see `Instance`; with movement, a task takes its parameters along.
+    """
+    for name, value, least in (("jobs", jobs, 0), ("nodes", nodes, 1), ("runs", runs, max(1, jobs)),
+                               ("partitions", partitions, 1), ("replicas", replicas, 1), ("longest", longest, 1),
+                               ("bandwidth", bandwidth, 1)):  # fmt: skip
+        within(name, value, least)
+    within("gpus", gpus, 1, 1000)
+    within("slack", slack, 1, 10**6)
+    for name, share in (("optional", optional), ("pinned", pinned), ("fractional", fractional)):
+        within(name, share, 0, 1)
+    within("spread", spread, 0, 1000)
+    one_of("graph", graph, ("mlfs", "dags", "mixed", *DAGS))
+    one_of("parallelism", parallelism, PARALLELISM)
+    one_of("sync", sync, ("mixed", *SYNCS))
+    one_of("movement", movement, ("none", "between_iterations"))
+    capacity = {name: amount * gpus // 4 for name, amount in SERVER.items()}
+    draw = _Jobs(rng, partitions, replicas, longest, bandwidth, movement != "none")
+    graphs = []
+    left = runs
+    for j in range(jobs):
+        share = max(1, round(left / (jobs - j)))
+        kind = _choose(rng, graph)
+        made = draw.training(share, kind, parallelism, sync) if kind == "mlfs" else draw.random(share, kind)
+        draw.demands(made, nodes, capacity, pinned, fractional)
+        most = max(1, round(share / len(made)))
+        left = max(jobs - j - 1, left - most * len(made))
+        made.graph["max_iterations"] = most
+        made.graph["min_iterations"] = most - int(most > 1 and rng.random() < optional)
+        graphs.append(made)
+    work = sum(g.graph["max_iterations"] * d["duration"] * d["demand"]["gpu"]
+               for g in graphs for _, d in g.nodes(data=True))  # fmt: skip
+    for made in graphs:
+        draw.times(made, int(spread * work / (100 * gpus * nodes)), slack)
+        draw.accuracies(made)
+    return from_networkx(graphs, [capacity] * nodes, movement=movement, accuracy_at=accuracy_at, ignore=("work",))
+
+
+def _choose(rng: np.random.Generator, graph: str) -> str:
+    kinds = {"mlfs": ["mlfs"], "dags": [*DAGS], "mixed": ["mlfs"] * len(DAGS) + [*DAGS]}.get(graph, [graph])
+    return kinds[int(rng.integers(len(kinds)))]
+
+
+class _Jobs:
+    """Draws jobs as networkx graphs."""
+
+    def __init__(
+        self, rng: np.random.Generator, partitions: int, replicas: int, longest: int, bandwidth: int, moving: bool
+    ) -> None:
+        self.rng, self.partitions, self.replicas = rng, partitions, replicas
+        self.longest, self.bandwidth, self.moving = longest, bandwidth, moving
+
+    def _upto(self, low: int, high: int) -> int:
+        return int(self.rng.integers(low, high + 1))
+
+    def _link(self) -> Link:
+        volume = self._upto(50, 100)
+        return Link(volume, -(-volume // self.bandwidth))
+
+    def training(self, most: int, kind: str, parallelism: str, sync: str) -> Any:
+        """A job of one of the five algorithms with at most about `most` tasks."""
+        algorithm = list(ALGORITHMS.values())[self._upto(0, len(ALGORITHMS) - 1)]
+        how = PARALLELISM[self._upto(1, 4)] if parallelism == "mixed" else parallelism
+        by = SYNCS[self._upto(0, len(SYNCS) - 1)] if sync == "mixed" else sync
+        parts, copies = 1, 1
+        if how in ("both", "model") and algorithm.cut != "never":
+            able = [g for g in GPUS if g <= min(self.partitions, most)]
+            parts = able[self._upto(min(1, len(able) - 1), len(able) - 1)]
+        room = max(1, min(self.replicas, (most - (by == "parameter-server")) // parts))
+        if how in ("both", "data"):
+            copies = self._upto(min(2, room), room)
+        graph = training_graph(partition(algorithm, parts), copies, by, self._link(), self._link())
+        # The longest pass fills `longest` ticks on one GPU; partitions share it by their work.
+        total = sum(layer.work for layer in algorithm.layers)
+        ticks = self._upto(max(1, self.longest // 2), self.longest)
+        for _, task in graph.nodes(data=True):
+            task["duration"] = max(1, round(ticks * task["work"] / total))
+        return graph
+
+    def random(self, most: int, kind: str) -> Any:
+        """A job with a random graph of at most `most` tasks."""
+        graph = DAGS[kind](self.rng, self._upto(max(1, most // 4), max(1, most // 2)))
+        for _, task in graph.nodes(data=True):
+            task.update(duration=self._upto(1, self.longest), parameters=self._upto(1, 100) * 10_000)
+        for _, _, edge in graph.edges(data=True):
+            link = self._link()
+            edge.update(lag=0, volume=link.volume, delay=link.delay)
+        chain_iterations(graph, self._link())
+        return graph
+
+    def demands(self, graph: Any, nodes: int, capacity: dict[str, int], pinned: float, fractional: float) -> None:
+        """Demands of every task, its eligible nodes, and the price of moving it."""
+        for name, task in graph.nodes(data=True):
+            half = self.rng.random() < fractional
+            gpu = 0 if name == "ps" else 50 if half else 100
+            task["demand"] = {"gpu": gpu}
+            for resource, low, high in LOAD:
+                task["demand"][resource] = self._upto(low, min(high, capacity[resource]))
+            barred = self._upto(0, nodes - 1) if nodes > 1 and self.rng.random() < pinned else -1
+            task["eligible"] = [n for n in range(nodes) if n != barred]
+        if self.moving:
+            for name, task in list(graph.nodes(data=True)):
+                size = -(-4 * task["parameters"] // 10**6)
+                graph.add_edge(name, name, lag=1, volume=size, delay=-(-size // self.bandwidth))
+
+    def times(self, graph: Any, latest: int, slack: float) -> None:
+        """Arrival, deadline and urgency."""
+        path: dict[Any, int] = {}
+        for name in _order(graph):
+            before = [path[u] for u, _, lag in graph.in_edges(name, data="lag") if lag == 0]
+            path[name] = max(before, default=0) + graph.nodes[name]["duration"]
+        alone = graph.graph["max_iterations"] * max(path.values())
+        arrival = self._upto(0, latest)
+        room = 1.1 * alone * self.rng.uniform(1, slack)
+        graph.graph.update(arrival=arrival, deadline=min(UNLIMITED, arrival + int(np.ceil(room))),
+                           urgency=self._upto(1, 10))  # fmt: skip
+
+    def accuracies(self, graph: Any) -> None:
+        """A table that rises by less and less, a tenth (guessing) at first; and the accuracy that is required."""
+        most = graph.graph["max_iterations"]
+        final, rate = self.rng.uniform(0.7, 0.98), self.rng.uniform(1, 4) / most
+        rise = 1 - np.exp(-rate * np.arange(most + 1))
+        table = np.floor(FULL_ACCURACY * (0.1 + (final - 0.1) * rise / rise[-1])).astype(np.int64)
+        needed = self._upto(max(1, most // 2), graph.graph["min_iterations"])
+        graph.graph.update(accuracy=table.tolist(), required=int(table[needed]))
+
+
+def _order(graph: Any) -> list[Any]:
+    """The tasks in an order that edges inside an iteration allow."""
+    import networkx as nx
+
+    inside = nx.DiGraph()
+    inside.add_nodes_from(graph.nodes)
+    inside.add_edges_from((u, v) for u, v, lag in graph.edges(data="lag") if lag == 0)
+    return list(nx.topological_sort(inside))

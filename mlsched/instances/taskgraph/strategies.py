@@ -1,0 +1,117 @@
+"""A Hypothesis strategy of small task-graph instances: adversarial where the generator is realistic.
+
+Few distinct numbers, so that ties, exact fits, runs that take no time, free transfers and equal values are common. A
+third are residual: some iterations are finished, some runs under way. Some have no feasible plan.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlsched.core.fields import UNLIMITED, IntArray, ints
+from mlsched.instances.taskgraph.instance import Instance
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+
+def instances(*, jobs: int = 2, nodes: int = 2, tasks: int = 3, runs: int = 6) -> SearchStrategy[Instance]:
+    """Instances with at most so many jobs, nodes, tasks in all and runs in all (brute force: milliseconds)."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def draw_instance(draw: DrawFn) -> Instance:
+        def column(entries: SearchStrategy[int], length: int) -> IntArray:
+            return ints(draw(st.lists(entries, min_size=length, max_size=length)))
+
+        def table(entries: SearchStrategy[int], rows: int, columns: int) -> IntArray:
+            return column(entries, rows * columns).reshape(rows, columns)
+
+        n = draw(st.integers(1, nodes), label="nodes")
+        resources = ("gpu", "cpu")[: draw(st.integers(1, 2))]
+        k = len(resources)
+        task_job = _jobs(draw(st.lists(st.booleans(), min_size=0, max_size=tasks), label="tasks"), jobs)
+        count, m = len(task_job), int(task_job.max(initial=-1)) + 1
+        # Every task may run once; what is left of `runs` goes to a second or third iteration.
+        most = np.ones(m, dtype=np.int64)
+        left = runs - count
+        for j in range(m):
+            more = draw(st.integers(0, min(2, left // max(1, int((task_job == j).sum())))))
+            most[j] += more
+            left -= more * int((task_job == j).sum())
+        edges = [(u, v, lag, volume, delay) for u, v, lag, volume, delay in draw(st.lists(_edges(max(1, count)),
+                 max_size=4), label="edges") if u < count and v < count and task_job[u] == task_job[v]
+                 and (u < v or lag)]  # fmt: skip
+        fields: dict[str, Any] = {
+            "resources": resources,
+            "node_capacity": table(st.sampled_from([1, 2, 2, 3]), n, k),
+            "arrival": column(st.sampled_from([0, 0, 1, 3]), m),
+            "deadline": column(st.sampled_from([0, 2, 3, 4, 5, 6, 8, UNLIMITED]), m),
+            "urgency": column(st.integers(0, 2), m),
+            "required": column(st.sampled_from([0, 300_000, 500_000, 900_000]), m),
+            "min_iterations": np.minimum(most, column(st.integers(0, 3), m)),
+            "max_iterations": most,
+            "accuracy": np.cumsum(table(st.sampled_from([0, 100_000, 250_000]), m, int(most.max(initial=0)) + 1), 1),
+            "task_job": task_job,
+            "duration": column(st.sampled_from([0, 1, 1, 2, 3]), count),
+            "demand": table(st.sampled_from([0, 1, 1, 2]), count, k),
+            "eligible": table(st.sampled_from([0, 1, 1, 1]), count, n),
+            "parameters": column(st.integers(0, 2), count),
+            "edge_from": ints(e[0] for e in edges),
+            "edge_to": ints(e[1] for e in edges),
+            "edge_lag": ints(e[2] for e in edges),
+            "edge_volume": ints(e[3] for e in edges),
+            "edge_delay": ints(e[4] for e in edges),
+            "movement": draw(st.sampled_from(["none", "none", "between_iterations"])),
+            "accuracy_at": draw(st.sampled_from(["deadline", "deadline", "final"])),
+        }  # fmt: skip
+        if draw(st.sampled_from([False, False, True]), label="residual"):
+            fields.update(_state(draw, fields))
+        return Instance(**fields)
+
+    def _edges(count: int) -> SearchStrategy[tuple[int, ...]]:
+        ends = st.integers(0, count - 1)
+        return st.tuples(ends, ends, st.integers(0, 1), st.sampled_from([0, 1, 5]), st.sampled_from([0, 0, 1, 2]))
+
+    return draw_instance()
+
+
+def _jobs(new: list[bool], jobs: int) -> IntArray:
+    """The job of each task: True starts the next job, while there may be one more."""
+    found: list[int] = []
+    for starts in new:
+        last = found[-1] if found else -1
+        found.append(last + 1 if last < 0 or (starts and last + 1 < jobs) else last)
+    return ints(found)
+
+
+def _state(draw: DrawFn, fields: dict[str, Any]) -> dict[str, Any]:
+    """A cluster that has run for a while: finished iterations, and runs that have started."""
+    from hypothesis import strategies as st
+
+    now = draw(st.integers(0, 5), label="now")
+    jobs, nodes = len(fields["arrival"]), len(fields["node_capacity"])
+    finished, on_time = np.zeros(jobs, dtype=np.int64), np.zeros(jobs, dtype=np.int64)
+    for j in range(jobs):
+        if fields["arrival"][j] <= now:
+            finished[j] = draw(st.integers(0, int(fields["max_iterations"][j])))
+            on_time[j] = draw(st.integers(0, int(finished[j])))
+    home, last_end = [], []
+    started: list[tuple[int, int, int]] = []
+    for k, job in enumerate(fields["task_job"].tolist()):
+        arrival, done = int(fields["arrival"][job]), int(finished[job])
+        able = np.flatnonzero(fields["eligible"][k]).tolist()
+        home.append(draw(st.sampled_from(able or list(range(nodes)))) if done else -1)
+        last_end.append(draw(st.integers(arrival, now)) if done else 0)
+        if arrival <= now and done < fields["max_iterations"][job] and able and draw(st.integers(0, 2)) == 2:
+            stuck = done and fields["movement"] == "none"
+            where = home[k] if stuck else draw(st.sampled_from(able))
+            if where in able:
+                started.append((k, where, draw(st.integers(arrival, now))))
+    return {
+        "now": now, "finished": finished, "on_time": on_time, "home": ints(home), "last_end": ints(last_end),
+        "fixed_task": ints(s[0] for s in started), "fixed_node": ints(s[1] for s in started),
+        "fixed_start": ints(s[2] for s in started),
+    }  # fmt: skip
