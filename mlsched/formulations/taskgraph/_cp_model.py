@@ -18,6 +18,7 @@ from mlsched.core.formulation import Formulation, Term
 from mlsched.formulations.taskgraph._bounds import Pool, makespan_bound, pools, total_completion_bound
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._places import Place, colour, places, symmetric
+from mlsched.formulations.taskgraph._relaxation import Relaxed
 from mlsched.instances.taskgraph import Timetable
 
 #: 1, or a literal: whether something holds.
@@ -25,17 +26,30 @@ Literal = Any
 Run = tuple[int, int]
 
 
-def model(layout: Layout, objectives: Sequence[str], upper: int | None = None, lower: int | None = None) -> Formulation:
-    """The model for some objectives. With one of total_jct or makespan, `upper` (a value some plan attains) allows only
-    plans of this value or better, and `lower` is a proven bound that is added as a row."""
-    return _Model(layout, tuple(objectives), upper, lower).formulation()
+def model(
+    layout: Layout,
+    objectives: Sequence[str],
+    upper: int | None = None,
+    lower: int | None = None,
+    relaxed: Relaxed | None = None,
+) -> Formulation:
+    """The model for some objectives.
+
+    With one of total_jct or makespan alone, `upper` (a value that some plan attains) leaves only plans of this value or
+    better, `lower` is a proven bound that is added as a row, and `relaxed` narrows the windows of starts.
+    """
+    return _Model(layout, tuple(objectives), upper, lower, relaxed).formulation()
 
 
 class _Model:
-    def __init__(self, layout: Layout, objectives: tuple[str, ...], upper: int | None, lower: int | None) -> None:
+    def __init__(
+        self, layout: Layout, objectives: tuple[str, ...], upper: int | None, lower: int | None,
+        relaxed: Relaxed | None,
+    ) -> None:  # fmt: skip
         from ortools.sat.python import cp_model
 
         self.layout, self.objectives, self.upper, self.lower = layout, objectives, upper, lower
+        self.relaxed = relaxed
         self.cp = cp_model.CpModel()
         self.pools = pools(layout)
         self.places = places(layout, "traffic" in objectives)
@@ -136,6 +150,9 @@ class _Model:
                 self.start[k, i] = layout.fixed[k][1]
                 continue
             head, latest = layout.head[k][i], self.until[j] - layout.tail[k][i] - layout.duration[k]
+            if self.relaxed is not None:
+                head = max(head, self.relaxed.earliest.get((k, i), head))
+                latest = min(latest, self.relaxed.latest.get((k, i), latest))
             if head > latest:
                 if i < layout.least[j]:
                     self.reason = "no plan is as good as the bound that was given"
