@@ -29,29 +29,34 @@ class Pool:
     demand: dict[int, int]
 
 
-def pools(layout: Layout) -> list[Pool]:
-    """One pool a resource over all nodes, and one a node and resource over the tasks that can only run there.
-
-    Valid: the nodes' capacities add up, and a task confined to a node uses that node's capacity.
-    """
+def overall(layout: Layout) -> list[Pool]:
+    """One pool a resource: the nodes' capacities add up."""
     found = []
-    lasting = [k for k in range(layout.tasks) if layout.duration[k] and layout.allowed[k]]
-    resources = range(len(layout.instance.resources))
-    for r in resources:
-        demand = {k: layout.demand[k][r] for k in lasting if layout.demand[k][r]}
+    for r in range(len(layout.instance.resources)):
+        demand = {
+            k: layout.demand[k][r] for k in range(layout.tasks)
+            if layout.duration[k] and layout.allowed[k] and layout.demand[k][r]
+        }  # fmt: skip
         if demand:
             found.append(Pool(sum(c[r] for c in layout.capacity), demand))
-    if layout.nodes > 1:
-        here: list[list[int]] = [[] for _ in range(layout.nodes)]
-        for k in lasting:
-            # A fixed run is where it is; later ones may move, so only tasks confined altogether are counted.
-            if len(layout.allowed[k]) == 1 and (k not in layout.fixed or layout.sticky):
-                here[layout.allowed[k][0]].append(k)
-        for n, tasks in enumerate(here):
-            for r in resources:
-                demand = {k: layout.demand[k][r] for k in tasks if layout.demand[k][r]}
-                if demand:
-                    found.append(Pool(layout.capacity[n][r], demand))
+    return found
+
+
+def pools(layout: Layout) -> list[Pool]:
+    """The pools over all nodes, and one a node and resource over the tasks that can only run there."""
+    found = overall(layout)
+    if layout.nodes < 2:
+        return found
+    here: list[list[int]] = [[] for _ in range(layout.nodes)]
+    for k in range(layout.tasks):
+        # A fixed run is where it is; later ones may move, so only tasks confined altogether are counted.
+        if layout.duration[k] and len(layout.allowed[k]) == 1 and (k not in layout.fixed or layout.sticky):
+            here[layout.allowed[k][0]].append(k)
+    for n, tasks in enumerate(here):
+        for r in range(len(layout.instance.resources)):
+            demand = {k: layout.demand[k][r] for k in tasks if layout.demand[k][r]}
+            if demand:
+                found.append(Pool(layout.capacity[n][r], demand))
     return found
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlsched.core.formulation import Formulation, Term
-from mlsched.formulations.taskgraph._bounds import Pool, makespan_bound, pools, total_completion_bound
+from mlsched.formulations.taskgraph._bounds import Pool, makespan_bound, overall, pools, total_completion_bound
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._places import Place, colour, places, symmetric
 from mlsched.formulations.taskgraph._relaxation import Relaxed
@@ -32,24 +32,26 @@ def model(
     upper: int | None = None,
     lower: int | None = None,
     relaxed: Relaxed | None = None,
+    extra: Sequence[Pool] = (),
 ) -> Formulation:
     """The model for some objectives.
 
     With one of total_jct or makespan alone, `upper` (a value that some plan attains) leaves only plans of this value or
-    better, `lower` is a proven bound that is added as a row, and `relaxed` narrows the windows of starts.
+    better, `lower` is a proven bound that is added as a row, and `relaxed` narrows the windows of starts. `extra` pools
+    are added as implied rows.
     """
-    return _Model(layout, tuple(objectives), upper, lower, relaxed).formulation()
+    return _Model(layout, tuple(objectives), upper, lower, relaxed, extra).formulation()
 
 
 class _Model:
     def __init__(
         self, layout: Layout, objectives: tuple[str, ...], upper: int | None, lower: int | None,
-        relaxed: Relaxed | None,
+        relaxed: Relaxed | None, extra: Sequence[Pool],
     ) -> None:  # fmt: skip
         from ortools.sat.python import cp_model
 
         self.layout, self.objectives, self.upper, self.lower = layout, objectives, upper, lower
-        self.relaxed = relaxed
+        self.relaxed, self.extra = relaxed, extra
         self.cp = cp_model.CpModel()
         self.pools = pools(layout)
         self.places = places(layout, "traffic" in objectives)
@@ -275,24 +277,20 @@ class _Model:
             self.cp.add_cumulative(intervals, demands, capacity)
 
     def _share_all(self) -> None:
-        """Implied: all runs together fit into all nodes together. CP-SAT reasons better with it."""
+        """Implied: all runs together fit into all nodes together, and into every pool that was found violated."""
         layout, cp = self.layout, self.cp
-        for r in range(len(layout.instance.resources)):
-            room = sum(c[r] for c in layout.capacity)
-            users = {k for k in range(layout.tasks) if layout.duration[k] and layout.demand[k][r] and layout.allowed[k]}
-            if sum(layout.demand[k][r] for k in users) <= room:
-                continue
-            intervals, demands = [], []
-            for j, i, k in layout.runs():
-                if k in users:
-                    x = self.x.get((j, i))
-                    begin, size = self.start[k, i], layout.duration[k]
-                    intervals.append(
-                        cp.new_fixed_size_interval_var(begin, size, "") if x is None
-                        else cp.new_optional_fixed_size_interval_var(begin, size, x, "")
-                    )  # fmt: skip
-                    demands.append(layout.demand[k][r])
-            cp.add_cumulative(intervals, demands, room)
+        intervals: dict[Run, Any] = {}
+        for j, i, k in layout.runs():
+            if layout.duration[k]:
+                x, begin, size = self.x.get((j, i)), self.start[k, i], layout.duration[k]
+                if x is None:
+                    intervals[k, i] = cp.new_fixed_size_interval_var(begin, size, "")
+                else:
+                    intervals[k, i] = cp.new_optional_fixed_size_interval_var(begin, size, x, "")
+        for pool in [*overall(layout), *self.extra]:
+            if sum(pool.demand.values()) > pool.capacity:
+                used = [(v, pool.demand[k]) for (k, _), v in intervals.items() if k in pool.demand]
+                cp.add_cumulative([v for v, _ in used], [d for _, d in used], pool.capacity)
 
     def _break_symmetry(self) -> None:
         """Of interchangeable nodes, the c-th is used only after a task before uses the one before it.

@@ -13,6 +13,7 @@ evaluated in integers: valid whatever the floats did. Reduced costs then narrow 
 from __future__ import annotations
 
 import dataclasses
+import time
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,15 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.formulations.taskgraph._bounds import Pool
 from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._packing import Packing
 
 #: Prices are multiples of 1/SCALE.
 SCALE = 2**20
 #: Largest LP that is set up.
 MOST_COLUMNS = 150_000
+
+#: Rounds in which violated pools are added, and pools a round.
+MOST_ROUNDS, MOST_POOLS = 6, 4
 
 Run = tuple[int, int]
 
@@ -84,6 +89,16 @@ class _Rows:
         self.column.append(column)
         self.value.append(value)
 
+    def take(self, columns: int) -> tuple[Any, IntArray]:
+        """(matrix, upper) of the rows so far, which are then forgotten."""
+        from scipy.sparse import csr_matrix
+
+        parts = [np.concatenate(x) if x else np.zeros(0, dtype=np.int64) for x in (self.value, self.row, self.column)]
+        matrix = csr_matrix((parts[0], (parts[1], parts[2])), shape=(self.count, columns), dtype=np.int64)
+        upper = np.concatenate(self.upper) if self.upper else np.zeros(0, dtype=np.int64)
+        self.__init__()  # type: ignore[misc]
+        return matrix, upper
+
     def share(self, times: int, entries: list[tuple[IntArray, IntArray, int]], room: IntArray) -> None:
         """One row a time: sum of value * column <= room; entries are (times, columns, value)."""
         for at, column, value in entries:
@@ -95,7 +110,11 @@ class _Rows:
 def relax(
     layout: Layout, shared: list[Pool], upper: int, seconds: float | None, threads: int = 1
 ) -> Relaxed | None:
-    """The bound and windows for plans of total_jct <= `upper`; None when the LP is too large or the time is up."""
+    """The bound and windows for plans of total_jct <= `upper`; None when the LP is too large or the time is up.
+
+    Pools that the solution violates (`_packing`) are added to `shared` and to the LP, round by round.
+    """
+    until = None if seconds is None else time.perf_counter() + seconds
     windows = _windows(layout, upper)
     if windows is None:
         return Relaxed(upper + 1, {}, {}, {})
@@ -112,15 +131,56 @@ def relax(
         low, high = windows[j]
         cost[columns.offset[j] : columns.offset[j] + high - low] = -1
         constant += high
-    matrix = _matrix(rows, columns.count)
-    most = np.concatenate(rows.upper) if rows.upper else np.zeros(0, dtype=np.int64)
-    prices = _prices(matrix, cost, most, seconds, threads)
-    if prices is None:
-        return None
-    # min c.y over 0 <= y <= 1, A y <= b is at least -p.b + sum_i min(0, c_i + (A'p)_i) for every p >= 0.
-    reduced = SCALE * cost + matrix.T @ prices
-    total = SCALE * constant - int(prices @ most) + int(np.minimum(reduced, 0).sum())
-    return _narrowed(layout, columns, -(-total // SCALE), reduced, SCALE * upper - total)
+    packing = Packing(layout)
+    program = _Program(cost, threads)
+    best: Relaxed | None = None
+    for _ in range(MOST_ROUNDS):
+        program.add(rows.take(columns.count))
+        solved = program.solve(None if until is None else until - time.perf_counter())
+        if solved is None:
+            break
+        prices, solution = solved
+        # min c.y over 0 <= y <= 1, A y <= b is at least -p.b + sum_i min(0, c_i + (A'p)_i) for every p >= 0.
+        reduced = SCALE * cost + program.matrix().T @ prices
+        total = SCALE * constant - int(prices @ program.upper()) + int(np.minimum(reduced, 0).sum())
+        bound = -(-total // SCALE)
+        gained = best is None or bound > best.bound
+        best = _narrowed(columns, bound, reduced, SCALE * upper - total, best)
+        found = _violated(layout, columns, packing, solution) if packing.usable and gained and bound < upper else []
+        if not found:
+            break
+        for pool in found:
+            shared.append(pool)
+            _capacity(layout, columns, rows, pool)
+    return best
+
+
+def _violated(layout: Layout, columns: _Columns, packing: Packing, solution: Any) -> list[Pool]:
+    """Pools that an LP solution violates at some time, at most MOST_POOLS."""
+    end = max(high for _, high in columns.windows.values())
+    times = np.arange(min(low for low, _ in columns.windows.values()), end)
+    active = np.zeros((len(packing.tasks), len(times)))
+    number = {k: n for n, k in enumerate(packing.tasks)}
+    padded = np.append(solution, 0.0)  # column -1: the constant decides
+    for (k, i), column in ((key, key) for key in columns.windows if isinstance(key, tuple)):
+        if k in number:
+            at, constant = columns.at(column, times)
+            ended, over = columns.at((k, i), times - layout.duration[k])
+            active[number[k]] += padded[at] + constant - padded[ended] - over
+    found: list[Pool] = []
+    known: set[tuple[tuple[int, int], ...]] = set()
+    busiest = np.argsort(-active.sum(axis=0), kind="stable")
+    for t in busiest[: 8 * MOST_POOLS].tolist():
+        level = active[:, t]
+        if any(sum(q * level[number[k]] for k, q in pool.demand.items()) > pool.capacity * (1 + 1e-3) for pool in found):
+            continue  # a pool found just now cuts this time off as well
+        pool = packing.violated(level)
+        if pool is not None and (key := tuple(sorted(pool.demand.items()))) not in known:
+            known.add(key)
+            found.append(pool)
+            if len(found) == MOST_POOLS:
+                break
+    return found
 
 
 def _windows(layout: Layout, upper: int) -> dict[Any, tuple[int, int]] | None:
@@ -182,47 +242,64 @@ def _capacity(layout: Layout, columns: _Columns, rows: _Rows, pool: Pool) -> Non
     rows.share(end - first, entries, room)
 
 
-def _matrix(rows: _Rows, columns: int) -> Any:
-    from scipy.sparse import csc_matrix
+class _Program:
+    """The LP inside HiGHS; rows are added between solves."""
 
-    parts = [np.concatenate(x) if x else np.zeros(0, dtype=np.int64) for x in (rows.value, rows.row, rows.column)]
-    return csc_matrix((parts[0], (parts[1], parts[2])), shape=(rows.count, columns), dtype=np.int64)
+    def __init__(self, cost: IntArray, threads: int) -> None:
+        import highspy
+
+        self.highs = highspy.Highs()
+        # Without this reset a second thread count in one process ends in kNotset, without any solution.
+        highspy.Highs.resetGlobalScheduler(True)
+        self.highs.setOptionValue("output_flag", False)
+        self.highs.setOptionValue("threads", threads)
+        lp = highspy.HighsLp()
+        lp.num_row_, lp.num_col_ = 0, len(cost)
+        lp.col_cost_ = cost.astype(np.float64)
+        lp.col_lower_, lp.col_upper_ = np.zeros(len(cost)), np.ones(len(cost))
+        lp.a_matrix_.start_ = np.zeros(len(cost) + 1, dtype=np.int32)
+        self.highs.passModel(lp)
+        self.blocks: list[Any] = []
+        self.uppers: list[IntArray] = []
+
+    def add(self, block: tuple[Any, IntArray]) -> None:
+        """Rows `matrix y <= upper`."""
+        matrix, upper = block
+        self.blocks.append(matrix)
+        self.uppers.append(upper)
+        self.highs.addRows(
+            len(upper), np.full(len(upper), -np.inf), upper.astype(np.float64), matrix.nnz,
+            matrix.indptr[:-1].astype(np.int32), matrix.indices.astype(np.int32), matrix.data.astype(np.float64),
+        )  # fmt: skip
+
+    def matrix(self) -> Any:
+        from scipy.sparse import vstack
+
+        return vstack(self.blocks, format="csr")
+
+    def upper(self) -> IntArray:
+        return np.concatenate(self.uppers)
+
+    def solve(self, seconds: float | None) -> tuple[IntArray, Any] | None:
+        """(prices >= 0 of the rows in multiples of 1/SCALE, column values); None when the limit struck first."""
+        import highspy
+
+        if seconds is not None:
+            self.highs.setOptionValue("time_limit", self.highs.getRunTime() + max(0.01, seconds))
+        self.highs.run()
+        # Infeasible means that no plan is as good as `upper`, which some plan attains; there are no prices to show it.
+        if self.highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        solution = self.highs.getSolution()
+        prices = np.maximum(-np.asarray(solution.row_dual, dtype=np.float64), 0)
+        return np.rint(prices * SCALE).astype(np.int64), np.asarray(solution.col_value)
 
 
-def _prices(matrix: Any, cost: IntArray, upper: IntArray, seconds: float | None, threads: int) -> IntArray | None:
-    """Prices >= 0 of the rows in multiples of 1/SCALE; None when the limit struck first."""
-    import highspy
-
-    lp = highspy.HighsLp()
-    lp.num_row_, lp.num_col_ = matrix.shape
-    lp.col_cost_ = cost.astype(np.float64)
-    lp.col_lower_, lp.col_upper_ = np.zeros(len(cost)), np.ones(len(cost))
-    lp.row_lower_, lp.row_upper_ = np.full(len(upper), -np.inf), upper.astype(np.float64)
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32)
-    lp.a_matrix_.value_ = matrix.data.astype(np.float64)
-    highs = highspy.Highs()
-    # Without this reset a second thread count in one process ends in kNotset, without any solution.
-    highspy.Highs.resetGlobalScheduler(True)
-    highs.setOptionValue("output_flag", False)
-    highs.setOptionValue("threads", threads)
-    if seconds is not None:
-        highs.setOptionValue("time_limit", max(0.01, seconds))
-    highs.passModel(lp)
-    highs.run()
-    if highs.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
-        # No prices to check: left to exact arithmetic, which can use any.
-        return np.zeros(len(upper), dtype=np.int64)
-    if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        return None
-    found = -np.asarray(highs.getSolution().row_dual, dtype=np.float64)
-    return np.rint(np.maximum(found, 0) * SCALE).astype(np.int64)
-
-
-def _narrowed(layout: Layout, columns: _Columns, bound: int, reduced: IntArray, spare: int) -> Relaxed:
+def _narrowed(columns: _Columns, bound: int, reduced: IntArray, spare: int, known: Relaxed | None) -> Relaxed:
     """Windows by reduced cost: a plan in which a column sits at its dearer end costs `reduced` more than the bound."""
-    earliest, latest = {}, {}
-    completion = {}
+    earliest: dict[Run, int] = {}
+    latest: dict[Run, int] = {}
+    completion: dict[int, tuple[int, int]] = {}
     for key, (low, high) in columns.windows.items():
         costs = reduced[columns.offset[key] : columns.offset[key] + max(0, high - low)]
         never = np.flatnonzero(costs > spare)  # Y[key, t] = 1 is too dear: starts after t
@@ -230,7 +307,9 @@ def _narrowed(layout: Layout, columns: _Columns, bound: int, reduced: IntArray, 
         first = low + int(never[-1]) + 1 if never.size else low
         last = low + int(always[0]) if always.size else high
         if isinstance(key, tuple):
-            earliest[key], latest[key] = first, last
+            earliest[key] = first if known is None else max(first, known.earliest[key])
+            latest[key] = last if known is None else min(last, known.latest[key])
         else:
-            completion[key] = first, last
-    return Relaxed(bound, earliest, latest, completion)
+            before = (first, last) if known is None else known.completion[key]
+            completion[key] = max(first, before[0]), min(last, before[1])
+    return Relaxed(bound if known is None else max(bound, known.bound), earliest, latest, completion)

@@ -59,6 +59,7 @@ def _total_jct(layout: Layout, limits: Limits, hint: Timetable | None, started: 
             best = found
     upper = None if best is None else _value(instance, best)
     shared = pools(layout) + packed(layout)
+    known = len(shared)
     bound = total_completion_bound(layout, shared) - sum(layout.arrival)
     if layout.reason is None and upper is not None and bound < upper:
         relaxed = _relaxed(layout, shared, upper, limits, started)
@@ -68,7 +69,7 @@ def _total_jct(layout: Layout, limits: Limits, hint: Timetable | None, started: 
         relaxed = None
     if upper is not None and bound >= upper:
         return Outcome("optimal", best, upper, "proof", work)
-    made = model(layout, ("total_jct",), upper, bound if layout.reason is None else None, relaxed)
+    made = model(layout, ("total_jct",), upper, bound if layout.reason is None else None, relaxed, shared[known:])
     outcome = solve(made, instance, "total_jct", _left(limits, started), best)
     return _combined(outcome, best, upper, bound, {**work, **outcome.work})
 
