@@ -40,6 +40,7 @@ def generate(
     sync: str = "mixed",
     partitions: int = 2,
     replicas: int = 2,
+    least_replicas: int = 2,
     longest: int = 8,
     slack: float = 1.5,
     spread: float = 0.3,
@@ -56,18 +57,21 @@ def generate(
     fit, and iterations fill the job's share. gpus: GPUs a node. graph: "mlfs" (the five algorithms), "dags" (random
     graphs of all kinds), one of "layered", "fork-join", "series-parallel", "random-order", or "mixed".
     parallelism: "both", "data", "model", "none", or "mixed"; sync: "parameter-server", "ring", "torus" or "mixed".
-    partitions, replicas: most partitions of a model (drawn from 1, 2, 4, ... 32) and most mini-batches at once.
+    partitions, replicas: most partitions of a model (drawn from 1, 2, 4, ... 32) and most mini-batches at once, at
+    least least_replicas with data parallelism where runs allow: more than a node's GPUs make traffic inevitable.
     longest: most ticks of a model's forward and backward pass, and of a random task. slack: deadline after arrival,
-    in 1.1 critical paths (the paper's estimate with room for 10 %), drawn from [1, slack]. spread: arrivals, as a share
+    in 1.1 critical paths (the paper's estimate with room for 10 %), drawn from
+    [max(1, slack / 2), slack]. spread: arrivals, as a share
     of the time that the cluster needs for all work. optional: share of jobs that may leave out their last iteration;
     with more freedom total_jct would be trivial, as running less is always faster. pinned: chance that a task may not
     use some node; fractional: that it needs half a GPU. bandwidth: MB that a transfer moves in a tick. movement,
     accuracy_at: see `Instance`; with movement, a task takes its parameters along.
     """
-    for name, value, least in (("jobs", jobs, 0), ("nodes", nodes, 1), ("runs", runs, max(1, jobs)),
-                               ("partitions", partitions, 1), ("replicas", replicas, 1), ("longest", longest, 1),
-                               ("bandwidth", bandwidth, 1)):  # fmt: skip
-        within(name, value, least)
+    counts = {"nodes": nodes, "partitions": partitions, "replicas": replicas, "least_replicas": least_replicas,
+              "longest": longest, "bandwidth": bandwidth, "runs": runs}  # fmt: skip
+    for name, value in counts.items():
+        within(name, value, 1)
+    within("jobs", jobs, 0, runs)
     within("gpus", gpus, 1, 1000)
     within("slack", slack, 1, 10**6)
     for name, share in (("optional", optional), ("pinned", pinned), ("fractional", fractional)):
@@ -78,7 +82,7 @@ def generate(
     one_of("sync", sync, ("mixed", *SYNCS))
     one_of("movement", movement, ("none", "between_iterations"))
     capacity = {name: amount * gpus // 4 for name, amount in SERVER.items()}
-    draw = _Jobs(rng, partitions, replicas, longest, bandwidth, movement != "none")
+    draw = _Jobs(rng, partitions, (min(least_replicas, replicas), replicas), longest, bandwidth, movement != "none")
     graphs = []
     left = runs
     for j in range(jobs):
@@ -108,7 +112,13 @@ class _Jobs:
     """Draws jobs as networkx graphs."""
 
     def __init__(
-        self, rng: np.random.Generator, partitions: int, replicas: int, longest: int, bandwidth: int, moving: bool
+        self,
+        rng: np.random.Generator,
+        partitions: int,
+        replicas: tuple[int, int],
+        longest: int,
+        bandwidth: int,
+        moving: bool,
     ) -> None:
         self.rng, self.partitions, self.replicas = rng, partitions, replicas
         self.longest, self.bandwidth, self.moving = longest, bandwidth, moving
@@ -129,9 +139,9 @@ class _Jobs:
         if how in ("both", "model") and algorithm.cut != "never":
             able = [g for g in GPUS if g <= min(self.partitions, most)]
             parts = able[self._upto(min(1, len(able) - 1), len(able) - 1)]
-        room = max(1, min(self.replicas, (most - (by == "parameter-server")) // parts))
         if how in ("both", "data"):
-            copies = self._upto(min(2, room), room)
+            room = max(1, min(self.replicas[1], (most - (by == "parameter-server")) // parts))
+            copies = self._upto(min(self.replicas[0], room), room)
         graph = training_graph(partition(algorithm, parts), copies, by, self._link(), self._link())
         # The longest pass fills `longest` ticks on one GPU; partitions share it by their work.
         total = sum(layer.work for layer in algorithm.layers)
@@ -174,7 +184,7 @@ class _Jobs:
             path[name] = max(before, default=0) + graph.nodes[name]["duration"]
         alone = graph.graph["max_iterations"] * max(path.values())
         arrival = self._upto(0, latest)
-        room = 1.1 * alone * self.rng.uniform(1, slack)
+        room = 1.1 * alone * self.rng.uniform(max(1.0, slack / 2), slack)
         graph.graph.update(arrival=arrival, deadline=min(UNLIMITED, arrival + int(np.ceil(room))),
                            urgency=self._upto(1, 10))  # fmt: skip
 
