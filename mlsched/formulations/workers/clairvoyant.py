@@ -37,6 +37,8 @@ from mlsched.instances.workers.horizon import NS, Horizon, Stages
 
 #: Longest cell of the price grid, in mean works / 1000.
 CELL = 200.0
+#: Share of a time limit that local search may use up.
+LOCAL = 0.3
 
 
 @dataclasses.dataclass
@@ -56,6 +58,11 @@ class _Clock:
         left = self.seconds_left()
         return left is not None and left <= 0
 
+    def local_search_over(self) -> bool:
+        """Local search gets a share of the time, so that some is left for the bound."""
+        left = self.seconds_left()
+        return left is not None and self.limits.seconds is not None and left <= (1 - LOCAL) * self.limits.seconds
+
     def stop(self, nodes: int) -> bool:
         return self.out_of_time() or (self.limits.work is not None and self.nodes + nodes >= self.limits.work)
 
@@ -70,7 +77,7 @@ def answer(instance: Horizon, *, objective: str, limits: Limits) -> Outcome:
         return Outcome("optimal", _empty(), 0.0, work={"nodes": 0})
     clock, data = _Clock(limits), fluid(instance)
     lp = EventLP(data)
-    best = first_incumbent(lp, clock.out_of_time)
+    best = first_incumbent(lp, clock.local_search_over)
     stopped: StoppedBy = "proof"
     proved = float(data.work.sum())
     while True:
