@@ -24,10 +24,10 @@ from mlsched.simulation.workers.world import WorkersWorld
 
 
 def rollout(instance: Horizon, rule: Rule, seed: int) -> Stages:
-    """The plan of `rule`, woken at events, under the default readings (all jobs are asked about; Eq. 7's floor)."""
+    """The plan of `rule`, woken at events, under Eq. 7's floor and the readings that the rule implies (its window)."""
     if not len(instance.arrival):
         return stages(instance, Log())
-    world = WorkersWorld(workload_of(instance), Options())
+    world = WorkersWorld(workload_of(instance), Options(**rule.options))
     run_clock(world, rule, wake=Wake.parse("events"), seed=seed, unit=MS)
     return stages(instance, world.log)
 

@@ -36,7 +36,8 @@ class Recorded:
         def choose(decision):
             self.states.append(decision.state)
             self.masks.append(decision.mask)
-            self.features.append(features(decision.state, len(load.models)))
+            self.features.append(decision.features)
+            assert decision.features.tobytes() == features(decision.state, len(load.models)).tobytes()
             self.actions.append(draw(rng, decision.mask, wild))
             return self.actions[-1]
 

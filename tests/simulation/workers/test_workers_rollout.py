@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,6 @@ from hypothesis import strategies as st
 
 from mlsched import api
 from mlsched.core.errors import InvalidInput
-from mlsched.simulation.workers import Options, WorkersWorld
 from mlsched.simulation.workers.rollout import horizon_of, rollout, stages, workload_of
 from mlsched.simulation.workers.strategies import options, workloads
 
@@ -89,6 +90,11 @@ def test_the_world_is_asked_as_by_simulate():
     """The default readings: all jobs, Eq. 7's floor."""
     load = api.workload("synthetic:chic", jobs=5, seed=4)
     rule = api.simulate(load, "optimus").rule
-    world = WorkersWorld(load, Options())
     assert rollout(horizon_of(load), rule, 0) == stages(horizon_of(load), api.simulate(load, "optimus").log)
-    assert not world.log.rows
+    narrow = dataclasses.replace(rule, options={"window": 1})
+    run = api.simulate(load, "optimus", options={"window": 1})
+    assert (
+        rollout(horizon_of(load), narrow, 0)
+        == stages(horizon_of(load), run.log)
+        != stages(horizon_of(load), api.simulate(load, "optimus").log)
+    )
