@@ -162,6 +162,13 @@ def test_a_batch_can_be_run_again():
     assert (ends[0] == ends[1]).all()
 
 
+@pytest.mark.parametrize("actions", [[0], [0, 7], [-1, 0], [0.0, 1.0], 3])
+def test_actions_that_are_none_are_refused(actions):
+    batch = Batch([api.workload("synthetic:chic", jobs=2, seed=seed) for seed in range(2)])
+    with pytest.raises(InvalidInput, match="actions: must be"):
+        batch.step(actions)
+
+
 def test_what_cannot_be_stepped_together_is_refused():
     load = api.workload("synthetic:chic", jobs=2)
     for loads, message in (
