@@ -37,6 +37,9 @@ from mlsched.instances.workers.horizon import NS, Horizon, Stages
 
 #: Longest cell of the price grid, in mean works / 1000.
 CELL = 200.0
+#: Grids for prices, the finest first: cell length in CELLs, and whether the incumbent's events are borders. Where the
+#: first is too large, the coarser ones narrow the windows until a finer one fits.
+LEVELS = ((1.0, True), (2.5, False), (1.75, False), (1.25, False), (1.0, False), (1.0, True))
 #: Share of a time limit that local search may use up.
 LOCAL = 0.3
 
@@ -115,14 +118,19 @@ def priced(data: Fluid, best: Incumbent, seconds_left: Callable[[], float | None
     prices = Prices(times, price)
     bound = Pricing(data, prices).bound()
     windows = bound.windows(prices, best.value)
-    left = seconds_left()
-    better = _price_lp.improved(data, times, windows, None if left is None else left / 2)
-    if better is not None:
+    for level, (size, with_events) in enumerate(LEVELS):
+        times = _price_lp.grid(best.time if with_events else best.time[-1:], data.arrival, size * CELL)
+        left = seconds_left()
+        better = _price_lp.improved(data, times, windows, None if left is None else left / 4)
+        if better is None:
+            continue
         found = Pricing(data, better, windows).bound()
+        narrower = found.windows(better, best.value)
+        windows = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(windows, narrower, strict=True)]
         if found.value > bound.value:
-            narrower = found.windows(better, best.value)
-            windows = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(windows, narrower, strict=True)]
             prices, bound = better, found
+        if level == 0:
+            break
     return Pricing(data, prices, windows), bound
 
 
