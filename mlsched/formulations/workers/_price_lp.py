@@ -23,8 +23,8 @@ import numpy as np
 from mlsched.formulations.workers._fluid import FloatArray, Fluid, new_highs
 from mlsched.formulations.workers._prices import Prices
 
-#: Columns beyond which the program is not built: minutes for HiGHS.
-MOST_COLUMNS = 60_000
+#: Columns beyond which the program is not built: HiGHS would take tens of seconds.
+MOST_COLUMNS = 40_000
 #: Configurations are priced in so many times, those whose reduced cost is below minus ENTERS.
 ROUNDS, ENTERS = 25, 1e-5
 #: HiGHS' simplex_strategy: new columns keep the basis primal feasible.

@@ -37,6 +37,11 @@ from mlsched.instances.workers.horizon import NS, Horizon, Stages
 
 #: Longest cell of the price grid, in mean works / 1000.
 CELL = 200.0
+#: Grids for prices, the finest first: cell length in CELLs, and whether the incumbent's events are borders. Where the
+#: first is too large, the coarser ones narrow the windows until a finer one fits.
+LEVELS = ((1.0, True), (2.5, False), (1.75, False), (1.25, False), (1.0, False), (1.0, True))
+#: Share of a time limit that local search may use up.
+LOCAL = 0.3
 
 
 @dataclasses.dataclass
@@ -56,6 +61,11 @@ class _Clock:
         left = self.seconds_left()
         return left is not None and left <= 0
 
+    def local_search_over(self) -> bool:
+        """Local search gets a share of the time, so that some is left for the bound."""
+        left = self.seconds_left()
+        return left is not None and self.limits.seconds is not None and left <= (1 - LOCAL) * self.limits.seconds
+
     def stop(self, nodes: int) -> bool:
         return self.out_of_time() or (self.limits.work is not None and self.nodes + nodes >= self.limits.work)
 
@@ -70,7 +80,7 @@ def answer(instance: Horizon, *, objective: str, limits: Limits) -> Outcome:
         return Outcome("optimal", _empty(), 0.0, work={"nodes": 0})
     clock, data = _Clock(limits), fluid(instance)
     lp = EventLP(data)
-    best = first_incumbent(lp, clock.out_of_time)
+    best = first_incumbent(lp, clock.local_search_over)
     stopped: StoppedBy = "proof"
     proved = float(data.work.sum())
     while True:
@@ -108,14 +118,19 @@ def priced(data: Fluid, best: Incumbent, seconds_left: Callable[[], float | None
     prices = Prices(times, price)
     bound = Pricing(data, prices).bound()
     windows = bound.windows(prices, best.value)
-    left = seconds_left()
-    better = _price_lp.improved(data, times, windows, None if left is None else left / 2)
-    if better is not None:
+    for level, (size, with_events) in enumerate(LEVELS):
+        times = _price_lp.grid(best.time if with_events else best.time[-1:], data.arrival, size * CELL)
+        left = seconds_left()
+        better = _price_lp.improved(data, times, windows, None if left is None else left / 4)
+        if better is None:
+            continue
         found = Pricing(data, better, windows).bound()
+        narrower = found.windows(better, best.value)
+        windows = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(windows, narrower, strict=True)]
         if found.value > bound.value:
-            narrower = found.windows(better, best.value)
-            windows = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(windows, narrower, strict=True)]
             prices, bound = better, found
+        if level == 0:
+            break
     return Pricing(data, prices, windows), bound
 
 
