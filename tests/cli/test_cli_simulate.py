@@ -220,7 +220,10 @@ def test_an_interrupt_exits_130(cli, replaced, tmp_path):
         (["fifo", "--trace", SMALL, "--wake", "never"], "wake = 'never': must be 'events'"),
         (["fifo", "--trace", SMALL, "--record", "2"], "record = 2.0: must be between 0 and 1"),
         (["fifo", "--trace", SMALL, "--objective", "x"], "preemption has no objective 'x'"),
-        (["cp-sat", "--trace", SMALL, "--time-limit", "-1"], "time_limit = -1.0: must be above 0"),
+        (
+            ["cp-sat", "--trace", SMALL, "--problem", "preemption", "--time-limit", "-1"],
+            "time_limit = -1.0: must be above 0",
+        ),
         (["fifo", "--trace", SMALL, "--limit", "3"], "cluster and limit are for traces"),
         (["fifo", "--trace", SMALL, "--limit", "0"], "see `mlsched simulate --help`"),
         (["fifo", "--trace", SMALL, "--cluster", "1x(1gpu)"], "cluster and limit are for traces"),
