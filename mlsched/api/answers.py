@@ -107,7 +107,7 @@ def start_within(
     """The plan an exact backend starts from, and what finding it leaves of the time limit."""
     started = time.perf_counter()
     plan = _hint(instance, answerer, objective, hint, limits)
-    if limits.seconds is None:
+    if limits.seconds is None or not answerer.takes_hint:
         return plan, limits
     left = max(LEAST_LEFT * limits.seconds, limits.seconds - (time.perf_counter() - started))
     return plan, dataclasses.replace(limits, seconds=left)

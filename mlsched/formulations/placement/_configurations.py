@@ -10,6 +10,7 @@ cannot lead to more than LB and are dropped.
 from __future__ import annotations
 
 import dataclasses
+import time
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,10 @@ from mlsched.instances.placement import Instance
 
 class TooMany(Exception):
     """There are more configurations than the caller wants to hear of."""
+
+
+class TooLong(Exception):
+    """They could not be listed in time."""
 
 
 @dataclasses.dataclass
@@ -106,22 +111,27 @@ class Space:
     def _clash(self, job: int, c: Class) -> bool:
         return bool((self.apart[job] & (c.run_w + c.run_p > 0)).any())
 
-    def configurations(self, lower: int, most: int) -> Table:
-        """All configurations that a plan of value above `lower` may use; TooMany if there are more than `most`."""
+    def configurations(self, lower: int, most: int, seconds: float | None = None) -> Table:
+        """All configurations that a plan of value above `lower` may use; TooMany if there are more than `most`, TooLong
+        if listing them takes more than so many seconds.
+        """
+        deadline = None if seconds is None else time.perf_counter() + seconds
         found: list[Table] = []
         left = most
         for k, c in enumerate(self.classes):
-            table = self._of_class(k, c, lower, left)
+            table = self._of_class(k, c, lower, left, deadline)
             left -= len(table)
             found.append(table)
         return Table(*(np.concatenate([getattr(t, f.name) for t in found]) for f in dataclasses.fields(Table)))
 
-    def _of_class(self, k: int, c: Class, lower: int, most: int) -> Table:
+    def _of_class(self, k: int, c: Class, lower: int, most: int, deadline: float | None) -> Table:
         """Job after job joins the configurations so far; the loss only grows, so what is lost stays lost."""
         w, p = c.run_w[None].copy(), c.run_p[None].copy()
         left = c.free[None].copy()
         count = np.zeros(1, dtype=np.int64)
         for j in range(self.jobs):
+            if deadline is not None and time.perf_counter() > deadline:
+                raise TooLong
             job = j + self.running
             if self.best[job] == 0 or self._clash(job, c):
                 continue

@@ -20,7 +20,7 @@ import numpy as np
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import Limits, Outcome, StoppedBy
-from mlsched.formulations.placement._configurations import Space, Table, TooMany
+from mlsched.formulations.placement._configurations import Space, Table, TooLong, TooMany
 from mlsched.formulations.placement._master import Bound, Master, build, price
 from mlsched.formulations.placement._pace import Pace
 from mlsched.formulations.placement._relaxation import solve as solve_lp
@@ -126,12 +126,16 @@ class Search:
 def prove(instance: Instance, limits: Limits, hint: Plan | None, solver: Solver) -> Outcome:
     """The optimum of `instance`, or the best plan and a valid bound when a limit strikes."""
     search = Search(instance, limits, hint)
-    if search.upper <= search.lower:
+    left = search.left()
+    if search.upper <= search.lower or left is None:
         return search.outcome()
     try:
-        table = search.space.configurations(search.lower, MOST_CONFIGURATIONS)
+        table = search.space.configurations(search.lower, MOST_CONFIGURATIONS, left.seconds)
     except TooMany:
         search.stopped = "backend"
+        return search.outcome()
+    except TooLong:
+        search.stopped = "time limit"
         return search.outcome()
     return _bounded(search, table, solver)
 

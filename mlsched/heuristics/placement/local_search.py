@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from mlsched.core.formulation import Limits
@@ -17,12 +19,16 @@ def answer(
 ) -> Plan:
     """Best of `rounds` annealing runs of `moves` random moves a job, each from a greedy start."""
     pace = Pace(instance)
-    seconds = None if limits is None or limits.seconds is None else limits.seconds / max(1, rounds)
-    plans = []
-    for _ in range(max(1, rounds)):
+    seconds, started = None if limits is None else limits.seconds, time.perf_counter()
+    plans: list[Plan] = []
+    for round_ in range(max(1, rounds)):
+        left = None if seconds is None else seconds - (time.perf_counter() - started)
+        if plans and left is not None and left <= 0:
+            break
         state = State(instance, pace)
         greedy(state, rng)
-        plans.append(anneal(state, rng, moves * len(instance.job_type), seconds))
+        share = None if left is None else left / (max(1, rounds) - round_)
+        plans.append(anneal(state, rng, moves * len(instance.job_type), share))
     return max(plans, key=lambda plan: _value(instance, pace, plan))
 
 

@@ -16,12 +16,10 @@ from mlsched.instances.placement.models import MODELS, PAIRS
 
 RACK = g.Reading("rack", 0.3, servers=30, patterns=("uniform",))
 GRID = g.Grid(readings=(g.LIGHT, g.BASE), rack=RACK, seeds=2)
-BIN, ALONE, SEARCH = (p for p in g.policies() if p.kind == "rule")
+RULES = [p for p in g.policies() if p.kind == "rule"]
 TRAINED = g.Policy("harmony", "harmony", "trained")
-#: Completion times: baselines 10 intervals, other rules 8, the exact answerer 5, a local search 5.2, a trained policy 6.
-TIMES = {p: 10.0 for p in g.BASELINES} | {BIN: 5.2, ALONE: 8.0, SEARCH: 8.0, g.EXACT: 5.0}
-for policy in (BIN, ALONE, SEARCH):
-    TIMES[policy] = 5.2 if policy.text == g.SEARCH else 8.0
+#: Completion times in intervals: baselines 10, other rules 8, a local search 5.2, the exact answerer 5.
+TIMES = dict.fromkeys(g.BASELINES, 10.0) | {p: 5.2 if p.text == g.SEARCH else 8.0 for p in RULES} | {g.EXACT: 5.0}
 
 
 def measured(trained=None, rack=None, fit=30.0, ctc=10.0, **changes):

@@ -77,7 +77,7 @@ def test_a_trained_policy_appears_by_itself(monkeypatch):
     rule = registry().answerers["placement", "bin-packing"]
     learned: Answerer = dataclasses.replace(rule, name="harmony", kind="trained")
     monkeypatch.setitem(registry().answerers, ("placement", "harmony"), learned)
-    assert g.policies()[-1] == g.Policy("harmony", "harmony", "trained")
+    assert g.Policy("harmony", "harmony", "trained") in g.policies()
     cases = [c for c in g.cases(GRID) if c.policy.text == "harmony"]
     assert {c.pattern for c in cases} == set(g.PATTERNS)
     assert run_case(cases[0], GRID).values["average_completion"] > 0

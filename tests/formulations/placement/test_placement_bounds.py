@@ -11,7 +11,7 @@ from mlsched import api
 from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.formulation import Limits
 from mlsched.formulations.placement import _exact, cp_sat, mip
-from mlsched.formulations.placement._configurations import Space, TooMany
+from mlsched.formulations.placement._configurations import Space, TooLong, TooMany
 from mlsched.formulations.placement._exact import Found
 from mlsched.formulations.placement._master import build, coarse, price
 from mlsched.formulations.placement._pace import Pace, patterns_of
@@ -85,6 +85,16 @@ def test_too_many_configurations_leave_ub0(monkeypatch):
     assert found.bound == space_of(instance).upper
     with pytest.raises(TooMany):
         space_of(instance).configurations(0, 5)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1e-9])
+def test_no_time_to_list_configurations_leaves_ub0(monkeypatch, seconds):
+    instance = api.generate("placement", "10x8-contended", seed=2)
+    with pytest.raises(TooLong):
+        space_of(instance).configurations(0, 10**6, seconds)
+    found = _exact.prove(instance, Limits(seconds=seconds), None, cp_sat.solve)
+    assert (found.status, found.stopped_by) == ("feasible", "time limit")
+    assert found.bound == space_of(instance).upper
 
 
 def test_a_false_proof_of_highs_is_caught(monkeypatch):

@@ -1,7 +1,8 @@
 """The placement world: scenarios worked out by hand, and any registered answerer under any reading.
 
 `load(...)`: servers with two slots, an interval of 10 s; a worker or a PS takes a slot. A job is (submit, type, K, W,
-P). Type a is slowed down by 1.0 by every foreign worker of b, and by 0.5 with its PS elsewhere; b by nobody. A row of the log is (job, start, end, speed, done).
+P). Type a is slowed down by 1.0 by every foreign worker of b, and by 0.5 with its PS elsewhere; b by nobody. A
+row of the log is (job, start, end, speed, done).
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ def _grid(settings: Settings) -> g.Grid:
     return dataclasses.replace(
         own,
         jobs=own.jobs if settings.jobs is None else settings.jobs,
+        rack_jobs=own.rack_jobs if settings.jobs is None else settings.jobs,
         seeds=own.seeds if settings.seeds is None else settings.seeds,
     )
 

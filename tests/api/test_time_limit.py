@@ -1,0 +1,75 @@
+"""A time limit covers the search for a start as well; rules that stop by themselves are told of it."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from mlsched import api
+from mlsched.api import answers
+from mlsched.core.formulation import Limits
+from mlsched.core.registry import Answerer, registry
+
+INSTANCE = api.generate("placement", "small", seed=1)
+EXACT = registry().answerers["placement", "cp-sat"]
+
+
+def left_after(monkeypatch, seconds: float, limit: float | None) -> Limits:
+    """What `start_within` leaves of a limit when finding a start takes so many seconds by its clock."""
+    clock = itertools.chain([0.0], itertools.repeat(seconds))
+    monkeypatch.setattr(answers.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(answers, "_hint", lambda *arguments: None)
+    return answers.start_within(INSTANCE, EXACT, "total_speed", Limits(seconds=limit, work=3.0, seed=5))[1]
+
+
+@pytest.mark.parametrize(("seconds", "limit", "left"), [(4, 10, 6), (20, 10, 0.1), (0, 10, 10), (4, None, None)])
+def test_finding_a_start_counts(monkeypatch, seconds, limit, left):
+    found = left_after(monkeypatch, seconds, limit)
+    assert found.seconds == pytest.approx(left)
+    assert (found.work, found.seed, found.threads) == (3.0, 5, 1)
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """A warm-start rule that notes the limits it is told, added to the registry."""
+    seen: list[Limits | None] = []
+
+    def search(instance, *, rng, limits: Limits | None = None):
+        seen.append(limits)
+        return registry().answerers["placement", "bin-packing"].function(instance, rng=rng)
+
+    declared = Answerer("search", "placement", "heuristic", search, warm_start=True)
+    monkeypatch.setitem(registry().answerers, ("placement", "search"), declared)
+    return seen
+
+
+def test_a_search_for_a_start_gets_a_share_of_the_limit(told):
+    api.solve(INSTANCE, "cp-sat", time_limit=10.0)
+    assert told[0].seconds == 10.0 * answers.START_SHARE
+    api.solve(INSTANCE, "cp-sat")
+    assert told[1].seconds is None
+
+
+def test_a_search_asked_for_itself_gets_all_of_it(told):
+    api.solve(INSTANCE, "search", time_limit=10.0)
+    assert told[0].seconds == 10.0
+    assert registry().answerers["placement", "search"].takes_limits
+    assert not EXACT.takes_limits
+
+
+def test_a_run_tells_rules_no_limit(told):
+    """Its rules are pure: another machine must give the same run."""
+    api.simulate(api.workload("synthetic:uniform:jobs=4"), "search", time_limit=10.0)
+    assert told
+    assert set(told) == {None}
+
+
+def test_local_search_stops_at_once_where_it_must():
+    cut = api.solve(api.generate("placement", "10x8-contended", seed=2), "local-search", time_limit=1e-9)
+    whole = api.solve(api.generate("placement", "10x8-contended", seed=2), "local-search")
+    assert cut.status == "feasible"  # a greedy start is there before any move
+    assert cut.value <= whole.value
+    assert np.array_equal(whole.plan.workers, api.solve(
+        api.generate("placement", "10x8-contended", seed=2), "local-search", time_limit=1e9).plan.workers)  # fmt: skip
