@@ -2,7 +2,8 @@
 
 All three are special cases with published optimal makespans: P|prec|Cmax is one job on nodes of one processor each, the
 resource-constrained project (RCPSP) one job on one node, the job shop jobs whose tasks have one eligible node each.
-Every job runs one iteration, without deadline, traffic or accuracy. A bad file is refused in one line with file and line.
+Every job runs one iteration, without deadline, traffic or accuracy. A bad file is refused in one line that names file
+and line.
 """
 
 from __future__ import annotations
