@@ -51,7 +51,7 @@ def test_the_order_is_a_topological_one(graph):
 
 
 def test_the_long_task_comes_first_although_its_branch_starts_with_a_small_one():
-    """Tasks 0 -> 1 (long); 2, 3, 4 fill the machine beside it. First come, first served leaves the long one to the end."""
+    """Tasks 0 -> 1 (long); 2, 3, 4 fill the machine beside it; first come, first served leaves the long one late."""
     duration, demand = (1, 9, 3, 3, 3), ((1,), (1,), (1,), (1,), (1,))
     order = ranks(duration, demand, ((0, 1),), (2,))
     assert order[0] == 0
@@ -81,7 +81,7 @@ def test_priorities_fall_evenly_from_one():
 
 
 def test_packing_prefers_the_demand_that_fills_and_srpt_the_short_job():
-    """Job 0 asks for 3 of 4 GPUs for 9 ticks, job 1 for one GPU for 2: together they are more than there is room for."""
+    """Job 0 asks for 3 of 4 GPUs for 9 ticks, job 1 for two for 2 ticks: there is no room for both."""
     inst = horizon([(0, 1, [(9, 3)]), (0, 1, [(2, 2)])], nodes=[(4,)])
     packing = api.solve(inst, "graphene:srpt=0").plan
     short = api.solve(inst, "graphene:srpt=5").plan

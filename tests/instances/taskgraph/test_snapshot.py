@@ -36,7 +36,7 @@ def test_the_snapshot_of_the_example():
 
 BAD = {
     "an unknown state": ({"state": [4, 0, 1, 0]}, r"state\[0\] = 4: must be between 0 and 3"),
-    "a waiting task somewhere": ({"node": [0, 1, 1, -1]}, r"node\[1\] = 1: must be -1 exactly for the tasks that wait"),
+    "a waiting task somewhere": ({"node": [0, 1, 1, -1]}, r"node\[1\] = 1: must be -1 exactly for the tasks that"),
     "a running task nowhere": ({"node": [0, -1, -1, -1]}, r"node\[2\] = -1: must be -1 exactly"),
     "no such node": ({"node": [2, -1, 1, -1]}, r"node\[0\] = 2: must be below 2"),
     "an end of what is not done": ({"end": [2, 0, 1, 0]}, r"end\[2\] = 1: must be 0 for a task in this state"),
