@@ -41,7 +41,7 @@ def test_a_task_starts_where_the_data_is_or_waits_until_it_has_arrived():
 
 def test_an_iteration_begins_when_the_one_before_is_complete():
     """Task 1 is done at 1, but its next run waits for task 0 although no edge says so."""
-    load, world, _ = play(horizon([(0, 2, [(3, 1), (1, 1)])]), greedy())
+    _, world, _ = play(horizon([(0, 2, [(3, 1), (1, 1)])]), greedy())
     assert rows(world) == [(0, 0, 0, 0, 3, 1), (0, 1, 0, 0, 1, 1), (1, 0, 0, 3, 6, 1), (1, 1, 0, 3, 4, 1)]
 
 
