@@ -7,6 +7,7 @@ from mlsched.core.contract import Problem
 from mlsched.instances.taskgraph.cases import cases, relaxations
 from mlsched.instances.taskgraph.convert import from_networkx, to_networkx
 from mlsched.instances.taskgraph.draw import draw
+from mlsched.instances.taskgraph.files import READERS
 from mlsched.instances.taskgraph.generate import generate
 from mlsched.instances.taskgraph.instance import Instance, Timetable
 from mlsched.instances.taskgraph.presets import PRESETS
@@ -28,6 +29,7 @@ PROBLEM = Problem(
     default="cp-sat",
     draw=draw,
     other_types=(Snapshot,),
+    readers=READERS,
 )
 
 __all__ = [
