@@ -39,7 +39,8 @@ def model_solvers() -> list[str]:
     """Names of the registered answerers that hand a model to a solver."""
     from mlsched.core.registry import registry
 
-    return sorted({a.name for a in registry().available(kind="exact") if a.backend not in (None, "direct")})
+    exact = registry().available(kind="exact")
+    return sorted({a.name for a in exact if a.backend not in (None, "direct") and not a.restricted})
 
 
 def pytest_generate_tests(metafunc):

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from mlsched import solvers
 from mlsched.api.answers import resolve_answerer
 from mlsched.api.records import check_seed
 from mlsched.core.contract import Instance
@@ -49,7 +48,7 @@ def pareto(
             raise UnknownName(f"{instance.problem} has no objective '{name}'; there are {', '.join(names)}")
         if chosen.count(name) > 1:
             raise InvalidInput(f"objectives: '{name}' is given twice")
-    able = [a.name for a in registry().available(instance.problem, "exact") if a.backend in solvers.BACKENDS]
+    able = [a.name for a in registry().available(instance.problem, "exact") if a.modelled is not None]
     default = registry().problem(instance.problem).default
     if solver is None:
         solver = default if default in able or not able else able[0]

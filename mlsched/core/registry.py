@@ -45,6 +45,10 @@ class Answerer:
     answerers of the problem may start from its plan. `world(params)`: options of the clock's world that the rule
     implies, unless the user sets them (a rule without priorities runs in a world without priorities).
     `asks`: the form of instance it answers natively, by default that of the problem's main instance type.
+    `model`: backend and builder `(instance, *, objectives, **params) -> Formulation` of an exact algorithm ("direct")
+    that can also hand out one model of several objectives, for fronts. `restricted`: its model holds only some of the
+    plans, so neither its bound nor its fronts are those of the instance; `solve` gives "feasible" and the bound in
+    `work["restricted_bound"]`.
     """
 
     name: str
@@ -60,6 +64,17 @@ class Answerer:
     paper: str = ""
     parameters: dict[str, Parameter] = dataclasses.field(default_factory=dict)
     asks: Question | None = None
+    model: tuple[str, Callable[..., Any]] | None = None
+    restricted: bool = False
+
+    @property
+    def modelled(self) -> tuple[str, Callable[..., Any]] | None:
+        """Backend and builder of a model of all plans, None when it has none."""
+        if self.restricted:
+            return None
+        if self.backend in (None, "direct"):
+            return self.model
+        return str(self.backend), self.function
 
     @property
     def takes_hint(self) -> bool:

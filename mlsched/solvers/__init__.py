@@ -40,7 +40,13 @@ def run(
             question, objective, sense, budget, hint, backend.minimise, lambda plan: instance.evaluate(plan)[objective]
         )
     found: Outcome = backend.minimise(question, objective, sense, budget.left(), hint)
-    return found
+    return _of_restricted(found) if answerer.restricted else found
+
+
+def _of_restricted(found: Outcome) -> Outcome:
+    """What the answer to a restricted model says about the instance: its plan is one, its bound is none."""
+    work = found.work if found.bound is None else {**found.work, "restricted_bound": float(found.bound)}
+    return Outcome("unknown" if found.plan is None else "feasible", found.plan, None, found.stopped_by, work)
 
 
 def __getattr__(name: str) -> Any:

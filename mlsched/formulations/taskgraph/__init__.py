@@ -1,1 +1,1 @@
-"""Task graphs by enumeration and as models."""
+"""Task graphs as mathematics: the task-level model, the moulded variant, and bounds."""

@@ -30,7 +30,7 @@ def front_of(
 
     def again(backend: str) -> Scalar:
         for other in registry().available(instance.problem, "exact"):
-            if other.backend == backend:
+            if other.modelled is not None and other.modelled[0] == backend:
                 values = (
                     params if other.name == answerer.name else {p.name: p.default for p in other.parameters.values()}
                 )
@@ -46,7 +46,8 @@ def _scalar(
     answerer: Answerer, instance: Instance, names: Sequence[str], params: dict[str, Any], threads: int, seed: int
 ) -> tuple[Formulation, Scalar]:
     """The answerer's formulation and the backend that holds it."""
-    question = answerer.function(instance, objectives=tuple(names), **params)
+    assert answerer.modelled is not None
+    question = answerer.modelled[1](instance, objectives=tuple(names), **params)
     if not isinstance(question, Formulation):
         raise InvalidInput(f"{answerer.name} gives no single model of {instance.problem} for {', '.join(names)}")
     senses = {o.name: o.sense for o in instance.objectives}

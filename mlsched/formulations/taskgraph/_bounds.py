@@ -1,0 +1,182 @@
+"""Bounds that need no solver: energy, node load, critical path, and SRPT on the total work.
+
+All rest on *pools*: sets of runs that together never use more than a capacity. Demand x duration is a run's energy.
+Only mandatory iterations count, so every bound holds for all iteration counts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+from collections.abc import Sequence
+
+import numpy as np
+
+from mlsched.formulations.taskgraph._layout import Layout
+
+
+#: Dual feasible functions u_1 .. that are tried.
+MOST_STEPS = 3
+#: Tails that the energy bound tries.
+MOST_LEVELS = 24
+
+
+@dataclasses.dataclass(frozen=True)
+class Pool:
+    """Runs of the tasks in `demand` together use at most `capacity` at any time."""
+
+    capacity: int
+    demand: dict[int, int]
+
+
+def overall(layout: Layout) -> list[Pool]:
+    """One pool a resource: the nodes' capacities add up."""
+    found = []
+    for r in range(len(layout.instance.resources)):
+        demand = {
+            k: layout.demand[k][r] for k in range(layout.tasks)
+            if layout.duration[k] and layout.allowed[k] and layout.demand[k][r]
+        }  # fmt: skip
+        if demand:
+            found.append(Pool(sum(c[r] for c in layout.capacity), demand))
+    return found
+
+
+def pools(layout: Layout) -> list[Pool]:
+    """The pools over all nodes, and one a node and resource over the tasks that can only run there."""
+    found = overall(layout)
+    if layout.nodes < 2:
+        return found
+    here: list[list[int]] = [[] for _ in range(layout.nodes)]
+    for k in range(layout.tasks):
+        # A fixed run is where it is; later ones may move, so only tasks confined altogether are counted.
+        if layout.duration[k] and len(layout.allowed[k]) == 1 and (k not in layout.fixed or layout.sticky):
+            here[layout.allowed[k][0]].append(k)
+    for n, tasks in enumerate(here):
+        for r in range(len(layout.instance.resources)):
+            demand = {k: layout.demand[k][r] for k in tasks if layout.demand[k][r]}
+            if demand:
+                found.append(Pool(layout.capacity[n][r], demand))
+    return found
+
+
+def packed(layout: Layout) -> list[Pool]:
+    """Pools that know that nodes are packed one by one: a task over half a node's memory has that node for itself.
+
+    Dual feasible functions (Fekete, Schepers 2001; Clautiaux, Alves, Valerio de Carvalho 2010): u maps demands, as a
+    share x of a node's capacity, to weights such that whatever fits on one node weighs at most 1. Then the runs under
+    way weigh at most the number of nodes. u_k(x) = x where (k+1)x is an integer, else floor((k+1)x)/k; for k = 1 that
+    counts tasks above one half. A task counts with its least weight over the nodes it may run on. All weights are
+    multiples of 1/(k(k+1)), so the pools are integer; those that say nothing new are left out.
+    """
+    found: list[Pool] = []
+    if layout.nodes < 2:
+        return found
+    lasting = [k for k in range(layout.tasks) if layout.duration[k] and layout.allowed[k] and k not in layout.fixed]
+    if len(lasting) < sum(1 for k in range(layout.tasks) if layout.duration[k] and layout.allowed[k]):
+        return found
+    for r in range(len(layout.instance.resources)):
+        total = sum(c[r] for c in layout.capacity)
+        for k in range(1, MOST_STEPS + 1):
+            unit = k * (k + 1)
+            weight: dict[int, int] = {}
+            for task in lasting:
+                least = min(_stepped(layout.demand[task][r], layout.capacity[n][r], k) for n in layout.allowed[task])
+                if least:
+                    weight[task] = least
+            room = unit * layout.nodes
+            if any(w * total > layout.demand[task][r] * room for task, w in weight.items()):
+                found.append(Pool(room, weight))
+    return found
+
+
+def _stepped(demand: int, capacity: int, k: int) -> int:
+    """k(k+1) u_k(demand / capacity)."""
+    if not demand:
+        return 0
+    steps, rest = divmod((k + 1) * demand, capacity)
+    return steps * (k + 1) if rest else steps * k
+
+
+def energy_bound(layout: Layout, pool: Pool) -> int:
+    """No plan's latest completion is earlier (absolute time).
+
+    The runs that neither start before h nor have less than q to follow fit between h and C - q, so their energy is at
+    most capacity * (C - q - h). Taken over all pairs (h, q) of heads and tails.
+    """
+    head, tail, energy = [], [], []
+    for j, i, k in layout.runs():
+        if i < layout.least[j] and k in pool.demand:
+            head.append(layout.head[k][i])
+            tail.append(layout.tail[k][i])
+            energy.append(pool.demand[k] * layout.duration[k])
+    if not head:
+        return 0
+    heads, tails, amount = np.array(head), np.array(tail), np.array(energy)
+    order = np.argsort(-heads, kind="stable")
+    heads, tails, amount = heads[order], tails[order], amount[order]
+    last_of_head = np.append(np.flatnonzero(np.diff(heads)), len(heads) - 1)
+    best = 0
+    levels = np.unique(tails)
+    # A few levels are enough, and any choice of them is valid; all would cost quadratic time.
+    for q in levels[np.linspace(0, len(levels) - 1, min(len(levels), MOST_LEVELS)).astype(int)].tolist():
+        total = np.cumsum(np.where(tails >= q, amount, 0))[last_of_head]
+        reach = heads[last_of_head] + q - (-total // pool.capacity)
+        best = max(best, int(reach[total > 0].max(initial=0)))
+    return best
+
+
+def makespan_bound(layout: Layout, shared: Sequence[Pool]) -> int:
+    """No plan's latest completion is earlier (absolute time): critical paths, energy, node load."""
+    path = max((layout.least_completion(j) for j in range(layout.jobs)), default=0)
+    return max([path, *(energy_bound(layout, pool) for pool in shared)])
+
+
+def completion_bound(layout: Layout, pool: Pool) -> int:
+    """No plan has a smaller sum of completion times (absolute): SRPT on one machine as fast as the whole pool.
+
+    Within `capacity` units a tick, the pool is a single machine on which a job's energy is its processing time; a
+    schedule of the runs is a preemptive schedule of that machine, for which shortest remaining processing time first
+    minimises the sum of completions (Schrage 1968). After the job's last run in the pool, at least its least tail
+    follows. Jobs without energy here count with their critical path. Time is scaled by the capacity, so all is integer.
+    """
+    work, release, tail = [0] * layout.jobs, [0] * layout.jobs, [0] * layout.jobs
+    for j, i, k in layout.runs():
+        if i < layout.least[j] and k in pool.demand:
+            head = layout.head[k][i]
+            release[j] = min(release[j], head) if work[j] else head
+            tail[j] = min(tail[j], layout.tail[k][i]) if work[j] else layout.tail[k][i]
+            work[j] += pool.demand[k] * layout.duration[k]
+    busy = [j for j in range(layout.jobs) if work[j]]
+    total = srpt([release[j] * pool.capacity for j in busy], [work[j] for j in busy])
+    rest = sum(layout.least_completion(j) for j in range(layout.jobs) if not work[j])
+    return -(-total // pool.capacity) + sum(tail[j] for j in busy) + rest
+
+
+def srpt(release: list[int], work: list[int]) -> int:
+    """Least sum of completion times of preemptive jobs on one machine."""
+    order = sorted(range(len(work)), key=lambda j: release[j])
+    queue: list[int] = []
+    time = total = 0
+    at = 0
+    while at < len(order) or queue:
+        if not queue:
+            time = max(time, release[order[at]])
+        while at < len(order) and release[order[at]] <= time:
+            heapq.heappush(queue, work[order[at]])
+            at += 1
+        left = heapq.heappop(queue)
+        until = release[order[at]] if at < len(order) else time + left
+        if time + left <= until:
+            time += left
+            total += time
+        else:
+            heapq.heappush(queue, left - (until - time))
+            time = until
+    return total
+
+
+def total_completion_bound(layout: Layout, shared: Sequence[Pool]) -> int:
+    """No plan has a smaller sum of completion times (absolute): critical paths, SRPT over each pool."""
+    paths = sum(layout.least_completion(j) for j in range(layout.jobs))
+    return max([paths, *(completion_bound(layout, pool) for pool in shared)])

@@ -1,0 +1,504 @@
+"""The task-level CP-SAT model: the reference that all other answers are measured against.
+
+Per task a place (sticky over iterations unless runs may move), per job the iterations that run, per run a start.
+s_v >= s_u + p_u (+ delay where the two are on different nodes); cumulative over every place and resource. Special cases
+collapse to the classic models: one node is RCPSP with plain intervals, identical machines are one cumulative
+(`_places`), one eligible node a task is the job shop with no-overlap.
+
+Completion, on-time and traffic variables are bounded in the direction that objectives push them, and traffic exactly:
+at an optimum of any weighted sum of the asked objectives they are what the judge computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mlsched.core.formulation import Formulation, Term
+from mlsched.formulations.taskgraph._bounds import Pool, makespan_bound, overall, pools, total_completion_bound
+from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._places import Place, colour, places, symmetric
+from mlsched.formulations.taskgraph._relaxation import Relaxed
+from mlsched.instances.taskgraph import Timetable
+
+#: 1, or a literal: whether something holds.
+Literal = Any
+Run = tuple[int, int]
+
+
+def model(
+    layout: Layout,
+    objectives: Sequence[str],
+    upper: int | None = None,
+    lower: int | None = None,
+    relaxed: Relaxed | None = None,
+    extra: Sequence[Pool] = (),
+) -> Formulation:
+    """The model for some objectives.
+
+    With one of total_jct or makespan alone, `upper` (a value that some plan attains) leaves only plans of this value or
+    better, `lower` is a proven bound that is added as a row, and `relaxed` narrows the windows of starts. `extra` pools
+    are added as implied rows.
+    """
+    return _Model(layout, tuple(objectives), upper, lower, relaxed, extra).formulation()
+
+
+class _Model:
+    def __init__(
+        self, layout: Layout, objectives: tuple[str, ...], upper: int | None, lower: int | None,
+        relaxed: Relaxed | None, extra: Sequence[Pool],
+    ) -> None:  # fmt: skip
+        from ortools.sat.python import cp_model
+
+        self.layout, self.objectives, self.upper, self.lower = layout, objectives, upper, lower
+        self.relaxed, self.extra = relaxed, extra
+        self.cp = cp_model.CpModel()
+        self.pools = pools(layout)
+        self.places = places(layout, "traffic" in objectives)
+        if all(place.whole for place in self.places):
+            # Each run takes a node for itself, however little it demands.
+            lasting = {k: 1 for k in range(layout.tasks) if layout.duration[k] and layout.allowed[k]}
+            self.pools.append(Pool(layout.nodes, lasting))
+        self.place_of = [0] * layout.nodes
+        for p, place in enumerate(self.places):
+            for n in place.nodes:
+                self.place_of[n] = p
+        self.x: dict[tuple[int, int], Any] = {}
+        self.where: dict[Run, dict[int, Literal]] = {}
+        self.start: dict[Run, Any] = {}
+        self.cuts: dict[tuple[int, int], Literal] = {}
+        self.both: dict[tuple[int, int], Any] = {}
+        self.completion: dict[int, Any] = {}
+        self.last: Any = None
+        self.met: dict[int, Any] = {}
+        self.on_time: dict[tuple[int, int], Any] = {}
+        self.reason = layout.reason or self._clash()
+        self.terms: dict[str, Any] = {name: 0 for name in objectives}
+        self.constant: dict[str, int] = {}
+        if self.reason is None:
+            self._horizons()
+        if self.reason is None:
+            self._counts()
+            self._choices()
+            self._starts()
+            self._order()
+            self._capacity()
+            self._break_symmetry()
+            self._complete()
+            self._measure()
+        if self.reason is not None:
+            self.cp.add_bool_or([])
+            self.terms = {name: 0 for name in objectives}
+
+    def _clash(self) -> str | None:
+        """Two fixed runs of a whole place on one node at once: a class of nodes would hide it."""
+        taken: list[tuple[int, int, int]] = []
+        for k, (node, start) in self.layout.fixed.items():
+            end = start + self.layout.duration[k]
+            if end > start and self.places[self.place_of[node]].whole:
+                if any(n == node and s < end and start < e for n, s, e in taken):
+                    return f"node {node} holds two fixed runs at once"
+                taken.append((node, start, end))
+        return None
+
+    def _horizons(self) -> None:
+        """until[j]: completion of job j at the latest."""
+        layout = self.layout
+        end = layout.horizon()
+        self.until = [end] * layout.jobs
+        if self.upper is None or len(self.objectives) != 1 or not layout.jobs:
+            return
+        if self.objectives[0] == "makespan":
+            # Only plans of value <= upper are wanted; this does not hold for any other objective.
+            self.until = [min(end, min(layout.arrival) + self.upper)] * layout.jobs
+        elif self.objectives[0] == "total_jct":
+            # C_j = total - the others' completions <= upper + sum of arrivals - the others' least completions.
+            least = [layout.least_completion(j) for j in range(layout.jobs)]
+            spare = self.upper + sum(layout.arrival) - sum(least)
+            self.until = [min(end, c + spare) for c in least]
+        if any(layout.least_completion(j) > u for j, u in enumerate(self.until)):
+            self.reason = "no plan is as good as the bound that was given"
+
+    def _counts(self) -> None:
+        for j in range(self.layout.jobs):
+            for i in range(self.layout.least[j], self.layout.most[j]):
+                self.x[j, i] = self.cp.new_bool_var("")
+                if (j, i - 1) in self.x:
+                    self.cp.add_implication(self.x[j, i], self.x[j, i - 1])
+
+    def _choices(self) -> None:
+        """where[run]: place -> literal; the same object for all runs of a task that stays."""
+        layout = self.layout
+        known: dict[int, dict[int, Literal]] = {}
+        for _, i, k in layout.runs():
+            if layout.sticky and k in known:
+                self.where[k, i] = known[k]
+                continue
+            allowed = list(dict.fromkeys(self.place_of[n] for n in layout.nodes_of(k, i)))
+            if len(allowed) == 1:
+                choice: dict[int, Literal] = {allowed[0]: 1}
+            elif len(allowed) == 2:
+                first = self.cp.new_bool_var("")
+                choice = {allowed[0]: first, allowed[1]: first.negated()}
+            else:
+                choice = {p: self.cp.new_bool_var("") for p in allowed}
+                self.cp.add_exactly_one(choice.values())
+            self.where[k, i] = known[k] = choice
+
+    def _starts(self) -> None:
+        layout, cp = self.layout, self.cp
+        for j, i, k in layout.runs():
+            if layout.is_fixed(k, i):
+                self.start[k, i] = layout.fixed[k][1]
+                continue
+            head, latest = layout.head[k][i], self.until[j] - layout.tail[k][i] - layout.duration[k]
+            if self.relaxed is not None:
+                head = max(head, self.relaxed.earliest.get((k, i), head))
+                latest = min(latest, self.relaxed.latest.get((k, i), latest))
+            if head > latest:
+                if i < layout.least[j]:
+                    self.reason = "no plan is as good as the bound that was given"
+                else:
+                    cp.add(self.x[j, i] == 0)
+                latest = head
+            self.start[k, i] = cp.new_int_var(head, latest, "")
+
+    def _order(self) -> None:
+        """Rule 4: runs of a task follow one another, edges hold, with the delay between different nodes."""
+        layout = self.layout
+        for j, i, k in layout.runs():
+            x = self.x.get((j, i))
+            begin = self.start[k, i]
+            for u, source, delay in layout.sources(k, i):
+                if source < layout.first[j]:
+                    end, apart = layout.last_end[u], self._away(k, i, layout.home[u]) if delay else 0
+                    if end + delay <= layout.head[k][i]:
+                        continue
+                else:
+                    end = self.start[u, source] + layout.duration[u]
+                    apart = self._apart((u, source), (k, i)) if delay else 0
+                    self._if(begin >= end, x)
+                if isinstance(apart, int):
+                    if apart:
+                        self._if(begin >= end + delay, x)
+                else:
+                    self._if(begin >= end + delay, x, apart)
+
+    def _if(self, row: Any, *conditions: Any) -> None:
+        """A row, under conditions (None: no condition)."""
+        # Between constants, a comparison is a bool.
+        added = self.cp.add(row) if not isinstance(row, bool) else self.cp.add_bool_and([row])
+        literals = [c for c in conditions if c is not None]
+        if literals:
+            added.only_enforce_if(literals)
+
+    def _apart(self, a: Run, b: Run) -> Literal:
+        """Whether two runs are on different nodes: 0, 1 or a literal that says so exactly."""
+        one, other = self.where[a], self.where[b]
+        if one is other:
+            return 0
+        if not one.keys() & other.keys():
+            return 1
+        if len(one) == 1 and len(other) == 1:
+            return 0
+        if len(other) == 1:
+            one, other = other, one
+        if len(one) == 1:
+            return other[next(iter(one))].negated()
+        key = (id(one), id(other)) if id(one) < id(other) else (id(other), id(one))
+        if key not in self.cuts:
+            cut = self.cp.new_bool_var("")
+            for p, here in one.items():
+                there = other.get(p)
+                self.cp.add_bool_or([here.negated(), cut] if there is None else [here.negated(), there, cut])
+                if there is not None:
+                    self.cp.add_bool_or([here.negated(), there.negated(), cut.negated()])
+            self.cuts[key] = cut
+        return self.cuts[key]
+
+    def _away(self, k: int, i: int, node: int) -> Literal:
+        """Whether run (k, i) is not on a node; places are single nodes wherever this matters."""
+        choice = self.where[k, i]
+        p = self.place_of[node]
+        if p not in choice:
+            return 1
+        return 0 if len(choice) == 1 else choice[p].negated()
+
+    def _and(self, a: Any, b: Any) -> Any:
+        """A literal for both (1: always true)."""
+        if isinstance(a, int):
+            return b
+        if isinstance(b, int):
+            return a
+        key = (a.index, b.index)
+        if key not in self.both:
+            both = self.cp.new_bool_var("")
+            self.cp.add_implication(both, a)
+            self.cp.add_implication(both, b)
+            self.cp.add_bool_or([a.negated(), b.negated(), both])
+            self.both[key] = both
+        return self.both[key]
+
+    def _capacity(self) -> None:
+        """Rule 5. A resource that cannot be short on a place is left out."""
+        layout, cp = self.layout, self.cp
+        here: list[list[tuple[int, Any]]] = [[] for _ in self.places]
+        for j, i, k in layout.runs():
+            duration = layout.duration[k]
+            if not duration:
+                continue
+            x = self.x.get((j, i), 1)
+            for p, literal in self.where[k, i].items():
+                present = self._and(literal, x)
+                if isinstance(present, int):
+                    interval = cp.new_fixed_size_interval_var(self.start[k, i], duration, "")
+                else:
+                    interval = cp.new_optional_fixed_size_interval_var(self.start[k, i], duration, present, "")
+                here[p].append((k, interval))
+        for place, runs in zip(self.places, here, strict=True):
+            if place.whole:
+                self._share([interval for _, interval in runs], [1] * len(runs), len(place.nodes))
+                continue
+            capacity = layout.capacity[place.nodes[0]]
+            for r, room in enumerate(capacity):
+                used = [(k, interval) for k, interval in runs if layout.demand[k][r]]
+                # A task's runs follow one another, so at most its demand is in use.
+                if sum(layout.demand[k][r] for k in {k for k, _ in used}) > room:
+                    self._share([v for _, v in used], [layout.demand[k][r] for k, _ in used], room)
+        if len(self.places) > 1:
+            self._share_all()
+
+    def _share(self, intervals: list[Any], demands: list[int], capacity: int) -> None:
+        if len(intervals) > 1 and min(demands) * 2 > capacity:
+            self.cp.add_no_overlap(intervals)
+            if max(demands) <= capacity:
+                return
+        if intervals:
+            self.cp.add_cumulative(intervals, demands, capacity)
+
+    def _share_all(self) -> None:
+        """Implied: all runs together fit into all nodes together, and into every pool that was found violated."""
+        layout, cp = self.layout, self.cp
+        intervals: dict[Run, Any] = {}
+        for j, i, k in layout.runs():
+            if layout.duration[k]:
+                x, begin, size = self.x.get((j, i)), self.start[k, i], layout.duration[k]
+                if x is None:
+                    intervals[k, i] = cp.new_fixed_size_interval_var(begin, size, "")
+                else:
+                    intervals[k, i] = cp.new_optional_fixed_size_interval_var(begin, size, x, "")
+        for pool in [*overall(layout), *self.extra]:
+            if sum(pool.demand.values()) > pool.capacity:
+                used = [(v, pool.demand[k]) for (k, _), v in intervals.items() if k in pool.demand]
+                cp.add_cumulative([v for v, _ in used], [d for _, d in used], pool.capacity)
+
+    def _break_symmetry(self) -> None:
+        """Of interchangeable nodes, the c-th is used only after a task before uses the one before it.
+
+        Valid: every plan can be renamed so (`symmetric`), which changes no value. Tasks in the order of their numbers;
+        the first iteration of each is looked at, later ones follow or, where runs may move, are left free.
+        """
+        layout = self.layout
+        if any(place.whole for place in self.places) or not layout.sticky:
+            return
+        present = [k for k in range(layout.tasks) if (k, layout.first[layout.job[k]]) in self.where]
+        self.ranks = symmetric(layout)
+        for nodes in self.ranks:
+            for before, node in zip(nodes, nodes[1:]):
+                earlier: list[Any] = []
+                for k in present:
+                    choice = self.where[k, layout.first[layout.job[k]]]
+                    # A task that may be on one node of a class may be on all, so these are literals.
+                    if (literal := choice.get(self.place_of[node])) is not None:
+                        self.cp.add_bool_or([*earlier, literal.negated()])
+                    if (mine := choice.get(self.place_of[before])) is not None:
+                        earlier.append(mine)
+
+    ranks: Sequence[tuple[int, ...]] = ()
+
+    def _complete(self) -> None:
+        layout, cp = self.layout, self.cp
+        if {"total_jct", "deadlines_met"} & set(self.objectives):
+            for j in range(layout.jobs):
+                self.completion[j] = cp.new_int_var(min(layout.least_completion(j), self.until[j]), self.until[j], "")
+                for i in self._ends(j):
+                    for k in layout.sinks(j, i):
+                        end = self.start[k, i] + layout.duration[k]
+                        self._if(self.completion[j] >= end, self.x.get((j, i)))
+        if "makespan" in self.objectives and layout.jobs:
+            least = makespan_bound(layout, self.pools)
+            self.last = cp.new_int_var(min(least, max(self.until)), max(self.until), "")
+            if least > max(self.until):
+                self.reason = "no plan is as good as the bound that was given"
+            for j in range(layout.jobs):
+                if self.completion:
+                    cp.add(self.last >= self.completion[j])
+                    continue
+                for i in self._ends(j):
+                    for k in layout.sinks(j, i):
+                        end = self.start[k, i] + layout.duration[k]
+                        self._if(self.last >= end, self.x.get((j, i)))
+
+    def _ends(self, j: int) -> range:
+        """The iterations with which job j may end."""
+        layout = self.layout
+        return range(max(layout.first[j], layout.least[j] - 1), layout.most[j])
+
+    def _measure(self) -> None:
+        from ortools.sat.python import cp_model
+
+        layout, cp = self.layout, self.cp
+        for name in self.objectives:
+            parts = getattr(self, "_" + name)()
+            variables = [v for v, _ in parts]
+            self.terms[name] = cp_model.LinearExpr.weighted_sum(variables, [w for _, w in parts]) if parts else 0
+        if "total_jct" in self.objectives and layout.jobs:
+            least = total_completion_bound(layout, self.pools) - sum(layout.arrival)
+            cp.add(self.terms["total_jct"] >= max(least, self.lower or least) + sum(layout.arrival))
+        if "makespan" in self.objectives and layout.jobs:
+            self._balance()
+
+    def _balance(self) -> None:
+        """Implied: what runs on a node lies between the first head and the end (energy and node load)."""
+        layout = self.layout
+        if len(self.places) == 1:
+            return
+        for p, place in enumerate(self.places):
+            for r in range(len(layout.instance.resources)):
+                load: list[tuple[Any, int]] = []
+                constant, first = 0, None
+                for j, i, k in layout.runs():
+                    literal = self.where[k, i].get(p)
+                    energy = layout.demand[k][r] * layout.duration[k]
+                    if literal is None or not energy or i >= layout.least[j]:
+                        continue
+                    head = layout.head[k][i]
+                    first = head if first is None else min(first, head)
+                    if isinstance(literal, int):
+                        constant += energy
+                    else:
+                        load.append((literal, energy))
+                room = sum(layout.capacity[n][r] for n in place.nodes)
+                if load and first is not None:
+                    used = sum(energy * literal for literal, energy in load) + constant
+                    self.cp.add(used <= room * self.last - room * first)
+
+    def _total_jct(self) -> list[tuple[Any, int]]:
+        self.constant["total_jct"] = -sum(self.layout.arrival)
+        return [(c, 1) for c in self.completion.values()]
+
+    def _makespan(self) -> list[tuple[Any, int]]:
+        self.constant["makespan"] = -min(self.layout.arrival, default=0)
+        return [] if self.last is None else [(self.last, 1)]
+
+    def _deadlines_met(self) -> list[tuple[Any, int]]:
+        layout = self.layout
+        for j in range(layout.jobs):
+            if layout.least_completion(j) > layout.deadline[j]:
+                continue
+            self.met[j] = self.cp.new_bool_var("")
+            self.cp.add(self.completion[j] <= layout.deadline[j]).only_enforce_if(self.met[j])
+        return [(v, 1) for v in self.met.values()]
+
+    def _counted(self, j: int) -> tuple[int, list[Any]]:
+        """(iterations that count for sure, literals for one more each) towards job j's accuracy."""
+        layout = self.layout
+        if layout.instance.accuracy_at == "final":
+            return layout.least[j], [self.x[j, i] for i in range(layout.least[j], layout.most[j])]
+        sure = int(layout.instance.on_time[j])
+        if sure < layout.first[j]:
+            return sure, []
+        found = []
+        for i in layout.iterations(j):
+            ends = [layout.head[k][i] + layout.duration[k] for k in layout.tasks_of[j]]
+            if max(ends) > layout.deadline[j]:
+                break
+            if (j, i) not in self.on_time:
+                self.on_time[j, i] = self._punctual(j, i)
+            found.append(self.on_time[j, i])
+        return sure, found
+
+    def _punctual(self, j: int, i: int) -> Any:
+        """A literal that is true only if iteration i of job j runs and ends by the deadline."""
+        layout = self.layout
+        literal = self.cp.new_bool_var("")
+        for k in layout.sinks(j, i):
+            if layout.is_fixed(k, i):
+                continue  # its end is constant and was compared above
+            row = self.start[k, i] + layout.duration[k] <= layout.deadline[j]
+            self.cp.add(row).only_enforce_if(literal)
+        if (j, i) in self.x:
+            self.cp.add_implication(literal, self.x[j, i])
+        if (j, i - 1) in self.on_time:
+            self.cp.add_implication(literal, self.on_time[j, i - 1])
+        return literal
+
+    def _total_accuracy(self) -> list[tuple[Any, int]]:
+        accuracy = self.layout.instance.accuracy.tolist()
+        parts, constant = [], 0
+        for j in range(self.layout.jobs):
+            sure, more = self._counted(j)
+            constant += accuracy[j][sure]
+            parts += [(v, accuracy[j][sure + n + 1] - accuracy[j][sure + n]) for n, v in enumerate(more)]
+        self.constant["total_accuracy"] = constant
+        return [(v, w) for v, w in parts if w]
+
+    def _accuracy_met(self) -> list[tuple[Any, int]]:
+        accuracy, required = self.layout.instance.accuracy.tolist(), self.layout.instance.required.tolist()
+        parts, constant = [], 0
+        for j in range(self.layout.jobs):
+            sure, more = self._counted(j)
+            if accuracy[j][sure] >= required[j]:
+                constant += 1
+                continue
+            enough = [v for n, v in enumerate(more) if accuracy[j][sure + n + 1] >= required[j]]
+            if enough:
+                parts.append((enough[0], 1))
+        self.constant["accuracy_met"] = constant
+        return parts
+
+    def _traffic(self) -> list[tuple[Any, int]]:
+        layout = self.layout
+        total: dict[int, tuple[Any, int]] = {}
+        constant = 0
+        for j, i, k in layout.runs():
+            x = self.x.get((j, i), 1)
+            for arc in layout.into[k]:
+                source = i - arc.lag
+                if not arc.volume or (source < layout.first[j] and not layout.first[j]):
+                    continue
+                if source < layout.first[j]:
+                    cut = self._away(k, i, layout.home[arc.u])
+                else:
+                    cut = self._apart((arc.u, source), (k, i))
+                if isinstance(cut, int) and not cut:
+                    continue
+                literal = self._and(cut, x)
+                if isinstance(literal, int):
+                    constant += arc.volume
+                else:
+                    _, so_far = total.get(literal.index, (literal, 0))
+                    total[literal.index] = literal, so_far + arc.volume
+        self.constant["traffic"] = constant
+        return list(total.values())
+
+    def formulation(self) -> Formulation:
+        terms = {name: (Term(1, expression),) for name, expression in self.terms.items()}
+        return Formulation(self.cp, terms, self.decode, self.encode, self.constant)
+
+    def decode(self, value_of: Callable[[Any], int]) -> Timetable:
+        layout = self.layout
+        start: dict[Run, int] = {}
+        at: dict[Run, int] = {}
+        for j, i, k in layout.runs():
+            if (j, i) in self.x and not value_of(self.x[j, i]):
+                continue
+            begin = self.start[k, i]
+            start[k, i] = begin if isinstance(begin, int) else value_of(begin)
+            at[k, i] = next(p for p, y in self.where[k, i].items() if isinstance(y, int) or value_of(y))
+        return layout.timetable(colour(layout, self.places, at, start), start)
+
+    def encode(self, plan: Timetable) -> list[tuple[Any, int]]:
+        from mlsched.formulations.taskgraph._hint import hint
+
+        return [] if self.reason is not None else hint(self, plan)

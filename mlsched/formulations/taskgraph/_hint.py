@@ -1,0 +1,85 @@
+"""A plan as values of all variables of the task-level CP-SAT model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mlsched.instances.taskgraph import Timetable
+
+if TYPE_CHECKING:
+    from mlsched.formulations.taskgraph._cp_model import Run, _Model
+
+
+def hint(model: _Model, plan: Timetable) -> list[tuple[Any, int]]:
+    """(variable, value) pairs, every variable once. Starts of runs that the plan leaves out are not hinted."""
+    layout = model.layout
+    rows = zip(plan.task.tolist(), plan.iteration.tolist(), plan.node.tolist(), plan.start.tolist(), strict=True)
+    runs: dict[Run, tuple[int, int]] = {(k, i): (n, s) for k, i, n, s in rows}
+    names = _renamed(model, runs)
+    values: dict[int, tuple[Any, int]] = {}
+
+    def put(variable: Any, value: int) -> None:
+        if not isinstance(variable, int) and variable.index >= 0:
+            values.setdefault(variable.index, (variable, value))
+
+    def known(literal: Any) -> int:
+        if isinstance(literal, int):
+            return literal
+        found = values.get(literal.index if literal.index >= 0 else -literal.index - 1)
+        return 0 if found is None else found[1] if literal.index >= 0 else 1 - found[1]
+
+    for (j, i), x in model.x.items():
+        put(x, int(any((k, i) in runs for k in layout.tasks_of[j])))
+    for run, choice in model.where.items():
+        if run in runs:
+            place = model.place_of[names[runs[run][0]]]
+            for p, literal in choice.items():
+                put(literal, int(p == place))
+    for run, variable in model.start.items():
+        if run in runs:
+            put(variable, runs[run][1])
+    by_id = {id(choice): choice for choice in model.where.values()}
+    for (a, b), cut in model.cuts.items():
+        one, other = by_id[a], by_id[b]
+        if any(known(v) for v in one.values()) and any(known(v) for v in other.values()):
+            put(cut, int(not any(known(v) and p in other and known(other[p]) for p, v in one.items())))
+    for (first, second), both in model.both.items():
+        put(both, _value(values, first) & _value(values, second))
+    completion = {j: _completion(model, runs, j) for j in range(layout.jobs)}
+    for j, variable in model.completion.items():
+        put(variable, completion[j])
+    for j, variable in model.met.items():
+        put(variable, int(completion[j] <= layout.deadline[j]))
+    for (j, i), variable in model.on_time.items():
+        ends = [runs[k, i][1] + layout.duration[k] for k in layout.tasks_of[j] if (k, i) in runs]
+        put(variable, int(bool(ends) and max(ends) <= layout.deadline[j]))
+    if model.last is not None:
+        put(model.last, max(completion.values()))
+    return list(values.values())
+
+
+def _value(values: dict[int, tuple[Any, int]], index: int) -> int:
+    found = values.get(index if index >= 0 else -index - 1)
+    return 0 if found is None else found[1] if index >= 0 else 1 - found[1]
+
+
+def _completion(model: _Model, runs: dict[Run, tuple[int, int]], j: int) -> int:
+    layout = model.layout
+    ends = [s + layout.duration[k] for (k, _), (_, s) in runs.items() if layout.job[k] == j]
+    return max(ends) if ends else layout.idle_completion(j)
+
+
+def _renamed(model: _Model, runs: dict[Run, tuple[int, int]]) -> list[int]:
+    """Node -> its name in the order in which tasks first use the nodes of a symmetric class."""
+    layout = model.layout
+    names = list(range(layout.nodes))
+    for nodes in model.ranks:
+        seen: list[int] = []
+        for k in range(layout.tasks):
+            node = runs.get((k, layout.first[layout.job[k]]), (-1, 0))[0]
+            if node in nodes and node not in seen:
+                seen.append(node)
+        seen += [n for n in nodes if n not in seen]
+        for name, node in zip(nodes, seen, strict=True):
+            names[node] = name
+    return names

@@ -1,0 +1,257 @@
+"""What every model of a task-graph instance starts from: which runs there may be, where, when at the earliest.
+
+A run is a pair (task, iteration). An *arc* is an edge of the instance, parallel ones merged. All bounds here are
+combinatorial: no solver is started.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from mlsched.core.errors import InvalidInput
+from mlsched.instances.taskgraph import Instance, Timetable
+
+#: Models list every run; beyond this many an instance is refused rather than left to exhaust the memory.
+MOST_RUNS = 200_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Arc:
+    """u -> v inside an iteration (lag 0) or to the next (1); delay and volume count when the nodes differ."""
+
+    u: int
+    v: int
+    lag: int
+    delay: int
+    volume: int
+
+
+class Layout:
+    """The instance in plain lists, with the runs of every job and valid earliest starts.
+
+    job[k], duration[k], demand[k][r]; allowed[k]: nodes that may run task k (eligible, large enough, home if bound);
+    first[j] .. most[j]: iterations that may run, of which those below least[j] must; fixed[k] = (node, start) of the
+    current run; head[k][i]: no plan starts the run earlier; tail[k][i]: the job runs for at least so long after it ends
+    (its mandatory iterations); reason: why no plan can exist, if that shows already.
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self.job: list[int] = instance.task_job.tolist()
+        self.duration: list[int] = instance.duration.tolist()
+        self.demand: list[list[int]] = instance.demand.tolist()
+        self.capacity: list[list[int]] = instance.node_capacity.tolist()
+        self.arrival: list[int] = instance.arrival.tolist()
+        self.deadline: list[int] = instance.deadline.tolist()
+        self.nodes, self.jobs, self.tasks = len(self.capacity), len(self.arrival), len(self.job)
+        self.home: list[int] = instance.home.tolist()
+        self.last_end: list[int] = instance.last_end.tolist()
+        self.sticky = instance.movement == "none"
+        self.reason: str | None = None
+        self.tasks_of: list[list[int]] = [[] for _ in range(self.jobs)]
+        for k, j in enumerate(self.job):
+            self.tasks_of[j].append(k)
+        fixed = zip(
+            instance.fixed_task.tolist(), instance.fixed_node.tolist(), instance.fixed_start.tolist(), strict=True
+        )
+        self.fixed: dict[int, tuple[int, int]] = {k: (n, s) for k, n, s in fixed}
+        self.first: list[int] = instance.finished.tolist()
+        self.most: list[int] = instance.max_iterations.tolist()
+        self._merge_arcs()
+        self._count_iterations()
+        self._place()
+        self._order()
+        self.ready = [max(a, instance.now) for a in self.arrival]
+        self._heads()
+        self._tails()
+
+    def _merge_arcs(self) -> None:
+        merged: dict[tuple[int, int, int], list[int]] = {}
+        i = self.instance
+        columns = (i.edge_from, i.edge_to, i.edge_lag, i.edge_delay, i.edge_volume)
+        for u, v, lag, delay, volume in zip(*(c.tolist() for c in columns), strict=True):
+            known = merged.setdefault((u, v, lag), [0, 0])
+            known[0] = max(known[0], delay)
+            known[1] += volume
+        self.arcs = [Arc(u, v, lag, delay, volume) for (u, v, lag), (delay, volume) in merged.items()]
+        self.into: list[list[Arc]] = [[] for _ in range(self.tasks)]
+        self.out: list[list[Arc]] = [[] for _ in range(self.tasks)]
+        for arc in self.arcs:
+            self.into[arc.v].append(arc)
+            self.out[arc.u].append(arc)
+
+    def _count_iterations(self) -> None:
+        started = {self.job[k] for k in self.fixed}
+        least = self.instance.min_iterations.tolist()
+        self.least = [max(m, f + (j in started)) for j, (m, f) in enumerate(zip(least, self.first, strict=True))]
+        runs = sum((m - f) * len(t) for m, f, t in zip(self.most, self.first, self.tasks_of, strict=True))
+        if runs > MOST_RUNS:
+            raise InvalidInput(
+                f"max_iterations: the jobs have {runs} runs, models take at most {MOST_RUNS}: join tasks or iterations"
+            )
+
+    def _place(self) -> None:
+        """allowed[k]; the iterations of a job that has a task without a node are cut to those that are finished."""
+        eligible = self.instance.eligible.tolist()
+        uniform = all(all(row) for row in eligible)
+        everywhere = tuple(range(self.nodes))
+        smallest = [min(c) for c in zip(*self.capacity, strict=True)]
+        self.allowed: list[tuple[int, ...]] = []
+        self.allowed_fixed: dict[int, tuple[int, ...]] = {}
+        for k in range(self.tasks):
+            need = self.demand[k] if self.duration[k] else [0] * len(smallest)
+            if uniform and all(d <= c for d, c in zip(need, smallest, strict=True)):
+                nodes = everywhere
+            else:
+                nodes = tuple(
+                    n for n in everywhere
+                    if eligible[k][n] and all(d <= c for d, c in zip(need, self.capacity[n], strict=True))
+                )  # fmt: skip
+            if self.sticky and self.home[k] >= 0:
+                nodes = tuple(n for n in nodes if n == self.home[k])
+            if k in self.fixed:
+                here = tuple(n for n in nodes if n == self.fixed[k][0])
+                self.allowed_fixed[k] = here
+                if self.sticky:
+                    nodes = here
+                if not here:
+                    self.reason = f"task {k} runs on node {self.fixed[k][0]}, which cannot hold it"
+            self.allowed.append(nodes)
+        for j, tasks in enumerate(self.tasks_of):
+            lacking = [k for k in tasks if not self.allowed[k]]
+            if lacking:
+                if self.least[j] > self.first[j]:
+                    self.reason = self.reason or f"task {lacking[0]} of job {j} has no node that can run it"
+                self.most[j] = self.first[j]
+                self.least[j] = min(self.least[j], self.first[j])
+
+    def nodes_of(self, k: int, i: int) -> tuple[int, ...]:
+        """The nodes that run (k, i) may be on."""
+        if k in self.fixed and i == self.first[self.job[k]]:
+            return self.allowed_fixed[k]
+        return self.allowed[k]
+
+    def _order(self) -> None:
+        """order[j]: the job's tasks, topologically by the arcs of lag 0."""
+        waiting = [sum(a.lag == 0 for a in arcs) for arcs in self.into]
+        self.order: list[list[int]] = []
+        for tasks in self.tasks_of:
+            order = [k for k in tasks if not waiting[k]]
+            for u in order:  # grows while it is read
+                for arc in self.out[u]:
+                    if arc.lag == 0:
+                        waiting[arc.v] -= 1
+                        if not waiting[arc.v]:
+                            order.append(arc.v)
+            self.order.append(order)
+
+    def iterations(self, j: int) -> range:
+        """The iterations that job j may still run."""
+        return range(self.first[j], self.most[j])
+
+    def runs(self) -> Iterator[tuple[int, int, int]]:
+        """(job, iteration, task) of every run there may be; predecessors come first."""
+        for j in range(self.jobs):
+            for i in self.iterations(j):
+                for k in self.order[j]:
+                    yield j, i, k
+
+    def is_fixed(self, k: int, i: int) -> bool:
+        """Whether run (k, i) has started already."""
+        return k in self.fixed and i == self.first[self.job[k]]
+
+    def apart(self, u: int, iu: int, v: int, iv: int) -> bool:
+        """Whether the two runs cannot be on one node."""
+        a, b = self.nodes_of(u, iu), self.nodes_of(v, iv)
+        return len(a) < self.nodes and len(b) < self.nodes and not set(a) & set(b)
+
+    def sources(self, k: int, i: int) -> Iterator[tuple[int, int, int]]:
+        """(task, iteration, delay if between nodes) of the runs that (k, i) waits for, its own last run included.
+
+        A source in iteration first - 1 is finished: it ended at last_end on its home. Fixed runs wait for nothing.
+        """
+        if self.is_fixed(k, i):
+            return
+        first = self.first[self.job[k]]
+        if i > first:
+            yield k, i - 1, 0
+        for arc in self.into[k]:
+            source = i - arc.lag
+            if source >= first or (source >= 0 and first):
+                yield arc.u, source, arc.delay
+
+    def _heads(self) -> None:
+        self.head: list[dict[int, int]] = [{} for _ in range(self.tasks)]
+        simple = all(len(a) == self.nodes for a in self.allowed) and not self.fixed
+        for j, i, k in self.runs():
+            if self.is_fixed(k, i):
+                self.head[k][i] = self.fixed[k][1]
+                continue
+            head = self.ready[j]
+            for u, iu, delay in self.sources(k, i):
+                if iu < self.first[j]:
+                    wait = delay if self.home[u] not in self.nodes_of(k, i) else 0
+                    end = self.last_end[u]
+                else:
+                    wait = delay if delay and not simple and self.apart(u, iu, k, i) else 0
+                    end = self.head[u][iu] + self.duration[u]
+                if end + wait > head:
+                    head = end + wait
+            self.head[k][i] = head
+
+    def _tails(self) -> None:
+        """tail[k][i] over the mandatory iterations; a run of a later iteration counts its own iteration only."""
+        self.tail: list[dict[int, int]] = [{} for _ in range(self.tasks)]
+        simple = all(len(a) == self.nodes for a in self.allowed) and not self.fixed
+        for j in range(self.jobs):
+            for i in reversed(self.iterations(j)):
+                follows = i + 1 < self.least[j]
+                for k in reversed(self.order[j]):
+                    tail = self.duration[k] + self.tail[k][i + 1] if follows else 0
+                    for arc in self.out[k]:
+                        to = i + arc.lag
+                        if (arc.lag and not follows) or self.is_fixed(arc.v, to):
+                            continue
+                        wait = arc.delay if arc.delay and not simple and self.apart(k, i, arc.v, to) else 0
+                        after = wait + self.duration[arc.v] + self.tail[arc.v][to]
+                        if after > tail:
+                            tail = after
+                    self.tail[k][i] = tail
+
+    def horizon(self) -> int:
+        """Some plan that is best in every objective at once, for its nodes and counts, ends by this time.
+
+        Starting a run earlier worsens no objective, so consider plans in which no run can. At any time from the last
+        arrival on, either a run is under way, or else all wait for transfers; a gap without runs ends with the start of
+        a run that waited, no longer than its longest incoming transfer. Hence the sum below. A horizon cut at a
+        heuristic's makespan would change optima of the other objectives.
+        """
+        end = max([self.instance.now, *self.arrival])
+        wait = [max((a.delay for a in arcs), default=0) for arcs in self.into]
+        return end + sum(self.duration[k] + wait[k] for _, _, k in self.runs())
+
+    def least_completion(self, j: int) -> int:
+        """No plan completes job j earlier."""
+        if self.least[j] <= self.first[j]:
+            return self.idle_completion(j)
+        last = self.least[j] - 1
+        return max(self.head[k][last] + self.duration[k] for k in self.tasks_of[j])
+
+    def idle_completion(self, j: int) -> int:
+        """When job j completes if it runs nothing more."""
+        return max(self.last_end[k] for k in self.tasks_of[j]) if self.first[j] else self.arrival[j]
+
+    def sinks(self, j: int, i: int) -> list[int]:
+        """Tasks of which one ends last in iteration i: those that no run of the iteration waits for."""
+        return [
+            k for k in self.tasks_of[j]
+            if all(a.lag or self.is_fixed(a.v, i) for a in self.out[k])
+        ]  # fmt: skip
+
+    def timetable(self, node: dict[tuple[int, int], int], start: dict[tuple[int, int], int]) -> Timetable:
+        """The plan of these runs, fixed ones included, by job, iteration and task."""
+        keys = sorted(start, key=lambda run: (self.job[run[0]], run[1], run[0]))
+        return self.instance.timetable(
+            [i for _, i in keys], [k for k, _ in keys], [node[run] for run in keys], [start[run] for run in keys]
+        )

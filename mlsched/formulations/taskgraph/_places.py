@@ -1,0 +1,101 @@
+"""Where models put runs: single nodes, or classes of identical nodes of which each run takes one whole.
+
+P|prec|Cmax is the extreme case: m machines are one place of capacity m. Which machine a run takes is then recovered by
+colouring an interval graph: in order of starts, any machine of the class that is free will do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from mlsched.formulations.taskgraph._layout import Layout
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Nodes that a model does not tell apart; `whole`: each run takes one of them for itself."""
+
+    nodes: tuple[int, ...]
+    whole: bool
+
+
+def places(layout: Layout, traffic: bool) -> list[Place]:
+    """One place a node, or one a class of identical nodes where that loses nothing.
+
+    It loses nothing when (a) two runs never fit on one node, (b) no delay and no asked-for traffic depends on which
+    node of a class a run takes, and (c) a run may take any node whatever those before it took.
+    """
+    classes = _classes(layout)
+    if len(classes) == layout.nodes or not (_free(layout) and _indifferent(layout, traffic) and _exclusive(layout)):
+        return [Place((n,), False) for n in range(layout.nodes)]
+    return [Place(nodes, True) for nodes in classes]
+
+
+def _classes(layout: Layout) -> list[tuple[int, ...]]:
+    """Nodes of equal capacities that may run the same tasks."""
+    eligible = layout.instance.eligible
+    groups: dict[tuple[tuple[int, ...], bytes], list[int]] = {}
+    for n in range(layout.nodes):
+        groups.setdefault((tuple(layout.capacity[n]), eligible[:, n].tobytes()), []).append(n)
+    return [tuple(nodes) for nodes in groups.values()]
+
+
+def _free(layout: Layout) -> bool:
+    """Whether no run is bound to the node of another (c)."""
+    single = all(most - first <= 1 for most, first in zip(layout.most, layout.first, strict=True))
+    homeless = all(home < 0 for home in layout.home)
+    return not layout.sticky or (single and homeless)
+
+
+def _indifferent(layout: Layout, traffic: bool) -> bool:
+    """Whether nothing depends on which nodes of a class runs take (b)."""
+    return all(
+        (arc.u == arc.v and layout.sticky) or (not arc.delay and not (traffic and arc.volume)) for arc in layout.arcs
+    )
+
+
+def _exclusive(layout: Layout) -> bool:
+    """Whether any two runs exceed some resource of every node (a)."""
+    lasting = [layout.demand[k] for k in range(layout.tasks) if layout.duration[k]]
+    largest = [max(c) for c in zip(*layout.capacity, strict=True)]
+    smallest = [min(d) for d in zip(*lasting, strict=True)] if lasting else [0] * len(largest)
+    return any(2 * d > c for d, c in zip(smallest, largest, strict=True))
+
+
+def symmetric(layout: Layout) -> list[tuple[int, ...]]:
+    """Classes of at least two nodes that may be renamed at will.
+
+    Delays and traffic depend only on whether two nodes are equal, so a permutation of nodes that are equal in capacity
+    and eligibility, and that neither a home nor a fixed run names, maps plans to plans of equal values.
+    """
+    named = set(layout.home) | {node for node, _ in layout.fixed.values()}
+    found = [tuple(n for n in nodes if n not in named) for nodes in _classes(layout)]
+    return [nodes for nodes in found if len(nodes) > 1]
+
+
+def colour(layout: Layout, group: list[Place], at: dict[tuple[int, int], int],
+           start: dict[tuple[int, int], int]) -> dict[tuple[int, int], int]:  # fmt: skip
+    """A node for every run, from its place (index into `group`) and start.
+
+    Fixed runs keep their nodes: they started by now and no other run starts before, so in order of starts a class of m
+    nodes, at most m of them busy at any time, always has a free one.
+    """
+    node: dict[tuple[int, int], int] = {}
+    until = [[0] * len(place.nodes) for place in group]
+
+    def key(run: tuple[int, int]) -> tuple[int, bool, tuple[int, int]]:
+        return start[run], not layout.is_fixed(*run), run
+
+    for run in sorted(start, key=key):
+        place, busy = group[at[run]], until[at[run]]
+        duration = layout.duration[run[0]]
+        if layout.is_fixed(*run):
+            c = place.nodes.index(layout.fixed[run[0]][0])
+        elif not duration or not place.whole:
+            c = 0
+        else:
+            c = next(c for c, end in enumerate(busy) if end <= start[run])
+        node[run] = place.nodes[c]
+        if duration:
+            busy[c] = max(busy[c], start[run] + duration)
+    return node

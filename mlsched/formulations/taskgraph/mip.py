@@ -1,0 +1,260 @@
+"""The task level as a time-indexed MIP in Pyomo, for HiGHS or any other Pyomo solver.
+
+Binary s[k, i, n, t]: run (k, i) starts on node n at time t. All rows are tight in the sense of Pritsker, Watters and
+Wolfe (1969), but their number grows with the horizon: this is the cross-check of `cp-sat` on small instances, not its
+rival. It shares the layout (which runs, where, when at the earliest) with `cp-sat` and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.formulation import Formulation, Term
+from mlsched.core.registry import answerer
+from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.instances.taskgraph import Instance, Timetable
+
+OBJECTIVES = ("total_jct", "deadlines_met", "traffic", "accuracy_met", "total_accuracy", "makespan")
+#: Most binary variables; beyond, the model alone takes minutes.
+MOST_COLUMNS = 200_000
+
+
+@answerer("highs", problem="taskgraph", backend="highs", objectives=OBJECTIVES)
+def build(instance: Instance, *, objectives: tuple[str, ...]) -> Formulation:
+    """The time-indexed MIP of every run, for small instances; the cross-check of cp-sat."""
+    return model(Layout(instance), objectives)
+
+
+def pyomo_model(instance: Instance, objective: str) -> Any:
+    """The MIP of one objective as a Pyomo ConcreteModel, its objective set: for any Pyomo solver, MPS or LP files.
+
+    `model.write("file.mps")`; `pyo.SolverFactory(...).solve(model)`. Values are those of the judge, constants included.
+    """
+    import pyomo.environ as pyo
+
+    wanted = instance.objective(objective)
+    made = build(instance, objectives=(objective,))
+    total = sum(t.weight * t.expression for t in made.objectives[objective]) + made.constant.get(objective, 0)
+    sense = pyo.minimize if wanted.sense == "min" else pyo.maximize
+    made.model.objective = pyo.Objective(expr=total, sense=sense)
+    return made.model
+
+
+def model(layout: Layout, objectives: Sequence[str]) -> Formulation:
+    """The model of this module's docstring."""
+    return _Mip(layout, tuple(objectives)).formulation()
+
+
+class _Mip:
+    def __init__(self, layout: Layout, objectives: tuple[str, ...]) -> None:
+        import pyomo.environ as pyo
+
+        self.layout, self.objectives = layout, objectives
+        self.end = layout.horizon()
+        self.mip = pyo.ConcreteModel()
+        self.mip.rows = pyo.ConstraintList()
+        self.keys: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        self.terms: dict[str, Any] = {name: 0 for name in objectives}
+        self.constant: dict[str, int] = {}
+        if layout.reason is not None:
+            self.mip.none = pyo.Var(domain=pyo.Binary)
+            self.mip.rows.add(self.mip.none >= 2)
+            return
+        for j, i, k in layout.runs():
+            self.keys[k, i] = self._slots(j, i, k)
+        columns = sum(map(len, self.keys.values()))
+        if columns > MOST_COLUMNS:
+            raise InvalidInput(f"highs: {columns} binary variables are more than {MOST_COLUMNS}: use cp-sat")
+        self.mip.s = pyo.Var([(k, i, n, t) for (k, i), slots in self.keys.items() for n, t in slots], domain=pyo.Binary)
+        self.mip.x = pyo.Var(
+            [(j, i) for j in range(layout.jobs) for i in range(layout.least[j], layout.most[j])], domain=pyo.Binary
+        )
+        self._present()
+        self._order()
+        self._capacity()
+        self._measure()
+
+    def _slots(self, j: int, i: int, k: int) -> list[tuple[int, int]]:
+        layout = self.layout
+        if layout.is_fixed(k, i):
+            return [layout.fixed[k]]
+        last = self.end - layout.tail[k][i] - layout.duration[k]
+        return [(n, t) for n in layout.nodes_of(k, i) for t in range(layout.head[k][i], last + 1)]
+
+    def _x(self, j: int, i: int) -> Any:
+        return 1 if i < self.layout.least[j] else self.mip.x[j, i]
+
+    def _started(self, k: int, i: int, until: int, node: int | None = None) -> Any:
+        """Whether run (k, i) has started by a time (on a node)."""
+        return sum(
+            self.mip.s[k, i, n, t] for n, t in self.keys[k, i] if t <= until and (node is None or n == node)
+        )  # fmt: skip
+
+    def _add(self, row: Any) -> None:
+        """A row; comparisons of constants are either true, or make the model infeasible."""
+        if row is True:
+            return
+        if row is False:
+            self.mip.rows.add((1, 0, 0))
+        else:
+            self.mip.rows.add(row)
+
+    def _present(self) -> None:
+        """Each run starts once, in a running iteration; its task stays where it was unless it may move."""
+        layout, far = self.layout, self.end
+        for j, i, k in layout.runs():
+            self._add(self._started(k, i, far) == self._x(j, i))
+            if layout.sticky and i > layout.first[j]:
+                for n in layout.nodes_of(k, i):
+                    self._add(self._started(k, i, far, n) <= self._started(k, i - 1, far, n))
+        for j in range(layout.jobs):
+            for i in range(layout.least[j] + 1, layout.most[j]):
+                self._add(self.mip.x[j, i] <= self.mip.x[j, i - 1])
+
+    def _order(self) -> None:
+        """v has started on n by t only if u has ended by then: by t - delay if on another node."""
+        layout = self.layout
+        for j, i, k in layout.runs():
+            for u, source, delay in layout.sources(k, i):
+                for n in layout.nodes_of(k, i):
+                    if source < layout.first[j]:
+                        ready = layout.last_end[u] + (delay if layout.home[u] != n else 0)
+                        early = self._started(k, i, ready - 1, n)
+                        if not isinstance(early, int):
+                            self._add(early <= 0)
+                        continue
+                    for t in sorted({t for m, t in self.keys[k, i] if m == n}):
+                        ended = sum(
+                            self.mip.s[u, source, m, b]
+                            for m, b in self.keys[u, source]
+                            if b + layout.duration[u] + (delay if m != n else 0) <= t
+                        )
+                        self._add(self._started(k, i, t, n) <= ended)
+
+    def _capacity(self) -> None:
+        layout = self.layout
+        use: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
+        for (k, i), slots in self.keys.items():
+            for n, t in slots:
+                for at in range(t, t + layout.duration[k]):
+                    use.setdefault((n, at), []).append((k, i, t))
+        for (n, _), running in use.items():
+            for r, room in enumerate(layout.capacity[n]):
+                if sum(layout.demand[k][r] for k in {k for k, _, _ in running}) > room:
+                    self._add(sum(layout.demand[k][r] * self.mip.s[k, i, n, t] for k, i, t in running) <= room)
+
+    def _measure(self) -> None:
+        import pyomo.environ as pyo
+
+        layout, mip = self.layout, self.mip
+        names = set(self.objectives)
+        least = [layout.least_completion(j) for j in range(layout.jobs)]
+        if {"total_jct", "makespan", "deadlines_met"} & names:
+            mip.c = pyo.Var(range(layout.jobs), domain=pyo.Integers, bounds=lambda _, j: (least[j], self.end))
+            for j in range(layout.jobs):
+                for i in range(max(layout.first[j], layout.least[j] - 1), layout.most[j]):
+                    for k in layout.tasks_of[j]:
+                        # An absent run counts 0; completions are at least 0.
+                        end = sum((t + layout.duration[k]) * mip.s[k, i, n, t] for n, t in self.keys[k, i])
+                        self._add(mip.c[j] >= end)
+        if "total_jct" in names:
+            self.terms["total_jct"] = sum(mip.c[j] for j in range(layout.jobs))
+            self.constant["total_jct"] = -sum(layout.arrival)
+        if "makespan" in names and layout.jobs:
+            mip.last = pyo.Var(domain=pyo.Integers, bounds=(max(least), self.end))
+            for j in range(layout.jobs):
+                self._add(mip.last >= mip.c[j])
+            self.terms["makespan"], self.constant["makespan"] = mip.last, -min(layout.arrival)
+        if "deadlines_met" in names:
+            mip.met = pyo.Var(range(layout.jobs), domain=pyo.Binary)
+            for j in range(layout.jobs):
+                late = max(0, self.end - layout.deadline[j])
+                self._add(mip.c[j] <= layout.deadline[j] + late * (1 - mip.met[j]))
+            self.terms["deadlines_met"] = sum(mip.met.values())
+        if {"total_accuracy", "accuracy_met"} & names:
+            self._accuracies()
+        if "traffic" in names:
+            self._traffic()
+
+    def _accuracies(self) -> None:
+        """e[j, i]: iteration i of job j runs, and ends by the deadline where that counts."""
+        import pyomo.environ as pyo
+
+        layout, mip, given = self.layout, self.mip, self.layout.instance
+        final = given.accuracy_at == "final"
+        steps = []
+        for j in range(layout.jobs):
+            if final or int(given.on_time[j]) == layout.first[j]:
+                steps += [(j, i) for i in layout.iterations(j)]
+        mip.e = pyo.Var(steps, domain=pyo.Binary)
+        for j, i in steps:
+            self._add(mip.e[j, i] <= self._x(j, i))
+            if (j, i - 1) in mip.e:
+                self._add(mip.e[j, i] <= mip.e[j, i - 1])
+            if not final:
+                for k in layout.tasks_of[j]:
+                    late = [
+                        mip.s[k, i, n, t] for n, t in self.keys[k, i] if t + layout.duration[k] > layout.deadline[j]
+                    ]
+                    if late:
+                        self._add(sum(late) + mip.e[j, i] <= 1)
+        accuracy, required = given.accuracy.tolist(), given.required.tolist()
+        total, met, constant, always = 0, 0, 0, 0
+        for j in range(layout.jobs):
+            sure = layout.first[j] if final else int(given.on_time[j])
+            constant += accuracy[j][sure]
+            always += accuracy[j][sure] >= required[j]
+            reached = accuracy[j][sure] >= required[j]
+            for i in layout.iterations(j):
+                if (j, i) in mip.e:
+                    total += (accuracy[j][i + 1] - accuracy[j][i]) * mip.e[j, i]
+                    if accuracy[j][i + 1] >= required[j] and not reached:
+                        met, reached = met + mip.e[j, i], True
+        if "total_accuracy" in self.objectives:
+            self.terms["total_accuracy"], self.constant["total_accuracy"] = total, constant
+        if "accuracy_met" in self.objectives:
+            self.terms["accuracy_met"], self.constant["accuracy_met"] = met, always
+
+    def _traffic(self) -> None:
+        import pyomo.environ as pyo
+
+        layout, mip, far = self.layout, self.mip, self.end
+        sent = []
+        for j, i, k in layout.runs():
+            for number, arc in enumerate(layout.into[k]):
+                source = i - arc.lag
+                if arc.volume and (source >= layout.first[j] or layout.first[j]):
+                    sent.append((k, i, number))
+        mip.cut = pyo.Var(sent, domain=pyo.Binary)
+        for k, i, number in sent:
+            arc = layout.into[k][number]
+            source = i - arc.lag
+            for n in layout.nodes_of(k, i):
+                there: Any = int(layout.home[arc.u] == n)
+                if source >= layout.first[layout.job[k]]:
+                    there = self._started(arc.u, source, far, n)
+                self._add(mip.cut[k, i, number] >= self._started(k, i, far, n) - there)
+        self.terms["traffic"] = sum(layout.into[k][number].volume * mip.cut[k, i, number] for k, i, number in sent)
+
+    def formulation(self) -> Formulation:
+        terms = {name: (Term(1, expression),) for name, expression in self.terms.items()}
+        return Formulation(self.mip, terms, self.decode, self.encode, self.constant)
+
+    def decode(self, value_of: Callable[[Any], int]) -> Timetable:
+        node, start = {}, {}
+        for (k, i), slots in self.keys.items():
+            for n, t in slots:
+                if value_of(self.mip.s[k, i, n, t]):
+                    node[k, i], start[k, i] = n, t
+        return self.layout.timetable(node, start)
+
+    def encode(self, plan: Timetable) -> list[tuple[Any, int]]:
+        rows = zip(plan.task.tolist(), plan.iteration.tolist(), plan.node.tolist(), plan.start.tolist(), strict=True)
+        runs = {(k, i): (n, t) for k, i, n, t in rows}
+        return [
+            (self.mip.s[k, i, n, t], int(runs.get((k, i)) == (n, t)))
+            for (k, i), slots in self.keys.items()
+            for n, t in slots
+        ]
