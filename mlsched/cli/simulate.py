@@ -146,8 +146,8 @@ def _describe(policy: str, run: Run) -> dict[str, Any]:
 
 def _optimality(run: Run) -> dict[str, Any] | None:
     """How the recorded decisions compare with the proven optimum of the problem's first objective."""
-    if not run.recorded:
-        return None
+    if not any(decision.instance.objectives for decision in run.recorded):
+        return None  # nothing recorded, or decisions without an objective of their own
     exact = registry().problem(run.simulation.problem).default
     gaps = []
     for decision in run.recorded:
