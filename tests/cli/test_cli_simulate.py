@@ -151,7 +151,9 @@ def test_rules_for_task_graphs(cli, tmp_path):
 def test_a_trace_on_a_node_file(cli, pods, tmp_path):
     nodes = tmp_path / "nodes.csv"
     nodes.write_text("sn,cpu_milli,memory_mib,gpu,model\nn0,32000,65536,4,T4\n")
-    document = cli("simulate", "fifo", "--trace", pods, "--problem", "preemption", "--cluster", nodes, "--json").document
+    document = cli(
+        "simulate", "fifo", "--trace", pods, "--problem", "preemption", "--cluster", nodes, "--json"
+    ).document
     assert document["cluster"] == "1x(32000 cpu_milli, 65536 memory_mib, 4000 gpu_milli)"
 
 

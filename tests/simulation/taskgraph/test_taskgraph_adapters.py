@@ -186,12 +186,12 @@ def test_solve_and_simulate():
     assert inst.violations(result.plan) == []
     assert result.bound is None
     snapshot = play(inst, greedy())[2][int(inst.arrival.min())]
-    for name in ("fifo", "brute-force"):
+    for name in ("fifo", "brute-force", "cp-sat"):
         answer = api.solve(snapshot, name)
         assert answer.status == "feasible"
         assert answer.values == {}
         assert answer.value is None
-    for name in ("drf", "brute-force"):
+    for name in ("drf", "cp-sat", "brute-force"):
         finished = api.simulate(Workload.of(inst), name, record=1.0)
         assert finished.violations() == []
         assert all(finished.replay(d) == d.plan for d in finished.recorded)
