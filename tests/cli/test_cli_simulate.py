@@ -138,8 +138,9 @@ def test_a_policy_of_several_problems_is_told_apart_by_the_workload_or_must_be_s
 
 
 def test_rules_for_task_graphs(cli, tmp_path):
-    found = cli("simulate", "fifo", "srpt", "tiresias", "--trace", "synthetic:dags:jobs=5,runs=8,nodes=2", "--record", 1,
-                "--set", "pausing=keep", "--plot", tmp_path / "jct.png", "-o", tmp_path / "runs.json")  # fmt: skip
+    found = cli("simulate", "fifo", "srpt", "tiresias", "--trace", "synthetic:dags:jobs=5,runs=8,nodes=2",
+                "--record", 1, "--set", "pausing=keep", "--plot", tmp_path / "jct.png", "-o",
+                tmp_path / "runs.json")  # fmt: skip
     assert found.status == 0
     for text in ("total_jct", "jct_percentiles p95", "utilisation gpu", "every run passed"):
         assert text in found.out

@@ -107,7 +107,9 @@ class _Rows:
         self.count += times
 
 
-def relax(layout: Layout, shared: list[Pool], upper: int, seconds: float | None, threads: int = 1) -> Relaxed | None:
+def relax(
+    layout: Layout, shared: list[Pool], upper: int, seconds: float | None, threads: int = 1
+) -> Relaxed | None:
     """The bound and windows for plans of total_jct <= `upper`; None when the LP is too large or the time is up.
 
     Pools that the solution violates (`_packing`) are added to `shared` and to the LP, round by round.
@@ -170,9 +172,7 @@ def _violated(layout: Layout, columns: _Columns, packing: Packing, solution: Any
     busiest = np.argsort(-active.sum(axis=0), kind="stable")
     for t in busiest[: 8 * MOST_POOLS].tolist():
         level = active[:, t]
-        if any(
-            sum(q * level[number[k]] for k, q in pool.demand.items()) > pool.capacity * (1 + 1e-3) for pool in found
-        ):
+        if any(sum(q * level[number[k]] for k, q in pool.demand.items()) > pool.capacity * (1 + 1e-3) for pool in found):
             continue  # a pool found just now cuts this time off as well
         pool = packing.violated(level)
         if pool is not None and (key := tuple(sorted(pool.demand.items()))) not in known:
