@@ -34,7 +34,9 @@ def scripted(rounds) -> Rule:
 def then_greedy(rounds, until: int) -> Rule:
     """As scripted up to a time, greedy after it."""
     script, eager = scripted(rounds), greedy()
-    return Rule("then greedy", lambda seen, memory, rng: (script if seen.now <= until else eager).call(seen, memory, rng))
+    return Rule(
+        "then greedy", lambda seen, memory, rng: (script if seen.now <= until else eager).call(seen, memory, rng)
+    )
 
 
 def play(inst: Instance, rule: Rule, *, true=None, wake="events", **readings):

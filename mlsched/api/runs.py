@@ -61,14 +61,13 @@ def workload(
 
 
 def problem_of(source: str | os.PathLike[str]) -> str | None:
-    """The problem that a workload's source says it is for: a workload file, or a synthetic name that only one problem
-    has. None for a trace, and for anything else that leaves it open.
+    """The problem that a workload's source says it is for: a workload file, or a synthetic name. None for a trace.
+
+    Raises UnknownName for a synthetic name that no problem has, or more than one.
     """
     text = str(source)
     if text.startswith("synthetic:"):
-        name = split(text.removeprefix("synthetic:"))[0]
-        having = [s.problem for s in simulations().values() if name in s.sources]
-        return having[0] if len(having) == 1 else None
+        return _problem_of_source(split(text.removeprefix("synthetic:"))[0])
     kinds = {s.workload_type.kind: s.problem for s in simulations().values()}
     return kinds.get(str(read_json(source).get("kind"))) if _is_record(Path(source)) else None
 

@@ -147,8 +147,8 @@ def _describe(policy: str, run: Run, time_limit: float | None) -> dict[str, Any]
 
 def _optimality(run: Run, time_limit: float | None) -> dict[str, Any] | None:
     """How the recorded decisions compare with the optimum of the problem's first objective, where it is proven."""
-    if not run.recorded:
-        return None
+    if not any(decision.instance.objectives for decision in run.recorded):
+        return None  # nothing recorded, or decisions without an objective of their own
     exact = registry().problem(run.simulation.problem).default
     gaps = []
     for decision in run.recorded:

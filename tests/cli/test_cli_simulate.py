@@ -123,14 +123,38 @@ def test_a_trace(cli, pods):
     assert [run["summary"]["te_jobs"] for run in document["runs"]] == [4, 4]
     assert document["runs"][0]["summary"]["preemptions"] > 0
     options = ["--limit", 5, "--set", "kinds=random", "--set", "te_share=1"]
-    cut = cli("simulate", "fifo", "--trace", pods, *CLUSTER, *options, "--json").document["runs"][0]["summary"]
+    cut = cli("simulate", "lrtp", "--trace", pods, *CLUSTER, *options, "--json").document["runs"][0]["summary"]
     assert (cut["jobs"], cut["te_jobs"]) == (5, 5)
+
+
+def test_a_policy_of_several_problems_is_told_apart_by_the_workload_or_must_be_said(cli, pods, tmp_path):
+    """fifo is a rule for preemption and for taskgraph; a trace fits both."""
+    cli("simulate", "fifo", "--trace", pods, *CLUSTER).refused("preemption, taskgraph all know them; give --problem")
+    graphs = cli("simulate", "fifo", "--trace", "synthetic:mlfs:jobs=4,runs=10", "--json").document
+    assert graphs["runs"][0]["summary"]["jobs"] == 4
+    path = tmp_path / "w.json"
+    api.save(api.workload("synthetic:mlfs:jobs=4,runs=10"), path)
+    assert cli("simulate", "fifo", "--trace", path, "--json").document["workload_hash"] == graphs["workload_hash"]
+
+
+def test_rules_for_task_graphs(cli, tmp_path):
+    found = cli("simulate", "fifo", "srpt", "tiresias", "--trace", "synthetic:dags:jobs=5,runs=8,nodes=2",
+                "--record", 1, "--set", "pausing=keep", "--plot", tmp_path / "jct.png", "-o",
+                tmp_path / "runs.json")  # fmt: skip
+    assert found.status == 0
+    for text in ("total_jct", "jct_percentiles p95", "utilisation gpu", "every run passed"):
+        assert text in found.out
+    data = json.loads((tmp_path / "runs.json").read_text())
+    assert data["kind"] == "taskgraph.runs"
+    assert [run["options"]["pausing"] for run in data["runs"]] == ["keep"] * 3
 
 
 def test_a_trace_on_a_node_file(cli, pods, tmp_path):
     nodes = tmp_path / "nodes.csv"
     nodes.write_text("sn,cpu_milli,memory_mib,gpu,model\nn0,32000,65536,4,T4\n")
-    document = cli("simulate", "fifo", "--trace", pods, "--cluster", nodes, "--json").document
+    document = cli(
+        "simulate", "fifo", "--trace", pods, "--problem", "preemption", "--cluster", nodes, "--json"
+    ).document
     assert document["cluster"] == "1x(32000 cpu_milli, 65536 memory_mib, 4000 gpu_milli)"
 
 
@@ -208,7 +232,7 @@ def test_an_interrupt_exits_130(cli, replaced, tmp_path):
         (["fifo", "--trace", SMALL, "--problem", "x"], "x has no simulated world; there are placement"),
         (["fitgpp:z=1", "--trace", SMALL], "fitgpp: has no parameter 'z'"),
         (["fitgpp:fallback=x", "--trace", SMALL], "fallback = 'x': must be one of random, again"),
-        (["fifo", "--trace", "synthetic:q"], "no synthetic workload 'q' for preemption; there are z, a"),
+        (["fifo", "--trace", "synthetic:q"], "no synthetic workload 'q'; there are z (preemption), a (preemption)"),
         (["fifo", "--trace", "synthetic:z:jobs=0"], "jobs = 0: must be between 1 and 10000000"),
         (["fifo", "--trace", "synthetic:z:jobs=x"], "jobs = 'x': must be of type int"),
         (["fifo", "--trace", SMALL, "--set", "speed=1"], "--set speed: there are ask_again, asked"),
@@ -253,7 +277,7 @@ def test_a_wrong_call_is_refused(cli, arguments, fragment):
     ],
 )
 def test_a_wrong_use_of_a_trace_is_refused(cli, pods, arguments, fragment):
-    cli("simulate", "fifo", "--trace", pods, *arguments).refused(fragment)
+    cli("simulate", "fifo", "--trace", pods, "--problem", "preemption", *arguments).refused(fragment)
 
 
 @pytest.mark.parametrize(
@@ -268,7 +292,7 @@ def test_a_wrong_use_of_a_trace_is_refused(cli, pods, arguments, fragment):
 def test_a_bad_row_is_named_by_its_line(cli, pods, row, fragment):
     lines = pods.read_text().splitlines()
     pods.write_text("\n".join([*lines[:3], row, *lines[3:]]) + "\n")
-    cli("simulate", "fifo", "--trace", pods, *CLUSTER).refused(str(pods), fragment)
+    cli("simulate", "lrtp", "--trace", pods, *CLUSTER).refused(str(pods), fragment)
 
 
 def test_a_finished_workload_takes_no_further_settings(cli, tmp_path):

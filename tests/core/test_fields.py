@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import EXACT, array, as_int, fail, integer, labels, text
+from mlsched.core.fields import EXACT, array, as_int, fail, integer, labels, record, text
 from mlsched.core.record import Record
 
 
@@ -145,3 +145,34 @@ def test_a_field_without_specification_is_a_programming_error():
 
     with pytest.raises(TypeError, match="Forgot: fields without a specification: bare"):
         Forgot(bare=1)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Outer(Record):
+    kind: ClassVar[str] = "test.outer"
+
+    inner: Sample = record(Sample)
+    count: int = integer(default=2)
+
+
+def test_a_record_in_a_record_survives_its_file_and_counts_for_equality_and_hash():
+    outer = Outer(inner=sample())
+    assert Outer.from_json(outer.to_json()) == outer
+    assert Outer(inner=sample()).hash == outer.hash
+    other = Outer(inner=sample(count=3))
+    assert other != outer
+    assert other.hash != outer.hash
+
+
+@pytest.mark.parametrize(
+    ("inner", "message"),
+    [
+        (3, "inner = 'int': must be a test.sample"),
+        ({"kind": "test.outer", "version": 1}, "must be a test.sample of version 1"),
+        ({**sample().to_json(), "version": 9}, "must be a test.sample of version 1"),
+        ({**sample().to_json(), "count": 99}, "inner: count = 99: must be between 1 and 9"),
+    ],
+)
+def test_a_wrong_record_in_a_record_is_refused(inner, message):
+    with pytest.raises(InvalidInput, match=message):
+        Outer(inner=inner)

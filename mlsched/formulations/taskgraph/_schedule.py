@@ -103,18 +103,21 @@ class Decoder:
         return self.layout.timetable({r: n for r, (n, _) in placed.items()}, {r: s for r, (_, s) in placed.items()})
 
 
-def search(layout: Layout, decodings: int, seed: int, until: float | None) -> Timetable | None:
-    """The plan of least total_jct among some decodings; None where runs may move or a task has no node.
+def search(
+    layout: Layout, decodings: int, seed: int, until: float | None, enough: int = 0
+) -> tuple[Timetable | None, int]:
+    """The plan of least total_jct among some decodings, and how many there were; no plan where runs may move or a task
+    has no node. The search ends at once when its completions sum to `enough`, a bound.
 
     Orders start from arrival, shortest work and shortest critical path; placements from the least loaded nodes. Then
     annealed moves: two jobs swap, a job moves, a task or a whole job goes to another node.
     """
     if layout.reason is not None or not layout.sticky or not layout.jobs:
-        return None
+        return None, 0
     rng = np.random.default_rng(seed)
     decoder = Decoder(layout)
     if any(not layout.allowed[k] for k in decoder.tasks):
-        return None
+        return None, 0
     best: tuple[int, dict[Run, tuple[int, int]]] | None = None
     value = 0
     order: list[int] = []
@@ -130,8 +133,9 @@ def search(layout: Layout, decodings: int, seed: int, until: float | None) -> Ti
     assert best is not None
     scale = max(1.0, (best[0] - sum(layout.arrival)) * 0.02)
     for step in range(used, decodings):
-        if until is not None and time.perf_counter() > until:
+        if best[0] <= enough or (until is not None and time.perf_counter() > until):
             break
+        used = step + 1
         candidate, places = _move(layout, decoder, order, node, rng)
         placed = decoder.decode(candidate, places)
         total = sum(decoder.completions(placed))
@@ -139,7 +143,7 @@ def search(layout: Layout, decodings: int, seed: int, until: float | None) -> Ti
             order, node, value = candidate, places, total
             if total < best[0]:
                 best = total, placed
-    return decoder.plan(best[1])
+    return decoder.plan(best[1]), used
 
 
 def _starts(layout: Layout, decoder: Decoder) -> list[tuple[list[int], list[int]]]:

@@ -49,18 +49,19 @@ def answer(instance: Instance, *, objective: str, limits: Limits, hint: Timetabl
 
 def _total_jct(layout: Layout, limits: Limits, hint: Timetable | None, started: float) -> Outcome:
     instance = layout.instance
-    best, work = hint, {"decodings": 0.0}
-    lasts = sum(layout.least[j] - layout.first[j] for j in range(layout.jobs) for _ in layout.tasks_of[j])
-    until = None if limits.seconds is None else started + DECODING_SHARE * limits.seconds
-    found = search(layout, DECODINGS * lasts, limits.seed, until)
-    if found is not None:
-        work["decodings"] = float(DECODINGS * lasts)
-        if best is None or _value(instance, found) < _value(instance, best):
-            best = found
-    upper = None if best is None else _value(instance, best)
     shared = pools(layout) + packed(layout)
     known = len(shared)
-    bound = total_completion_bound(layout, shared) - sum(layout.arrival)
+    least = total_completion_bound(layout, shared)
+    bound = least - sum(layout.arrival)
+    best, work = hint, {}
+    upper = None if best is None else _value(instance, best)
+    if upper is None or bound < upper:
+        runs = sum((layout.least[j] - layout.first[j]) * len(layout.tasks_of[j]) for j in range(layout.jobs))
+        until = None if limits.seconds is None else started + DECODING_SHARE * limits.seconds
+        found, decodings = search(layout, DECODINGS * runs, limits.seed, until, least)
+        work["decodings"] = float(decodings)
+        if found is not None and (upper is None or _value(instance, found) < upper):
+            best, upper = found, _value(instance, found)
     if layout.reason is None and upper is not None and bound < upper:
         relaxed = _relaxed(layout, shared, upper, limits, started)
         if relaxed is not None:

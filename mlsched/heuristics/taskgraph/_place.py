@@ -150,7 +150,8 @@ def shares(snapshot: Snapshot) -> Floats:
 
 def per_job(snapshot: Snapshot, values: Any) -> Floats:
     """Sum of a value a task over the tasks of each job."""
-    return np.bincount(snapshot.task_job, weights=values, minlength=len(snapshot.arrival))
+    found: Floats = np.bincount(snapshot.task_job, weights=values, minlength=len(snapshot.arrival)).astype(np.float64)
+    return found
 
 
 def _stop_after(snapshot: Snapshot, stop: str) -> IntArray:

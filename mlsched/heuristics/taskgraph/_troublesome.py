@@ -9,6 +9,7 @@ best over thresholds and orders is kept; tasks are wanted in the order in which 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,8 +18,8 @@ from mlsched.core.fields import IntArray
 
 #: How the four sets may follow each other: T is placed forwards; each other one backwards iff its descendants are in.
 ORDERS = ("TOCP", "TOPC", "TPOC", "TCOP")
-#: Thresholds on length (share of the longest task) and size (share of the largest dominant share).
-THRESHOLDS = (0.25, 0.5, 0.75, 1.0)
+#: Thresholds on length (share of the longest task) and size (share of the largest dominant share); inf: not by this.
+THRESHOLDS = (0.25, 0.5, 0.75, 1.0, math.inf)
 
 Edges = tuple[tuple[int, int], ...]
 
@@ -108,8 +109,9 @@ def _troublesome(
 ) -> frozenset[int]:  # fmt: skip
     """Tasks of at least these shares of the longest and of the largest, and all on paths between two of them."""
     shares = np.asarray(share)
-    ticks, top = max(duration, default=0), float(shares.max(initial=0.0))
-    core = {k for k in range(len(duration)) if duration[k] >= long * ticks or shares[k] >= large * top}
+    # inf x 0 is no number: 1 stands for a longest or largest of 0.
+    limit, size = long * max(1, *duration), large * (float(shares.max(initial=0.0)) or 1.0)
+    core = {k for k in range(len(duration)) if duration[k] >= limit or shares[k] >= size}
     return frozenset(core | {k for k in range(len(duration)) if before[k] & core and after[k] & core})
 
 

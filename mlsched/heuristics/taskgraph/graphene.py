@@ -5,8 +5,8 @@ the highest score start, again and again:
 
     score = priority x packing x locality - eta x remaining work of the job
 
-priority: (0, 1], 1 for the first in the job's order; packing: dot product of demand and free room, both as shares of
-the largest node; locality: 1 where all that the task needs is on the node already, else `remote`; eta: mean of the first
+priority: (0, 1], 1 for the first in the job's order; packing: dot product of demand and free room, as shares of the
+largest node; locality: 1 where all that the task needs is on the node already, else `remote`; eta: mean of the first
 term over mean remaining work, as Tetris has it. The bound on unfairness is left out.
 """
 

@@ -25,6 +25,6 @@ def answer(snapshot: Snapshot, *, rng: np.random.Generator, size: str = "work", 
     else:
         longest = np.zeros(len(snapshot.arrival), dtype=np.int64)
         np.maximum.at(longest, snapshot.task_job, tails(snapshot))
-        remaining = (placer.stop_after - snapshot.finished) * longest
+        remaining = ((placer.stop_after - snapshot.finished) * longest).astype(np.float64)
     placer.start_in_order(by_job(snapshot, remaining))
     return placer.round()

@@ -64,7 +64,9 @@ class Snapshot(contract.Instance):
     min_iterations: IntArray = array("jobs", high=10**6, doc="least iterations")
     max_iterations: IntArray = array("jobs", low=1, high=10**6, doc="most iterations")
     stop_after: IntArray = array("jobs", low=1, high=10**6, doc="iterations after which the job stops, as told so far")
-    accuracy: IntArray = array("jobs", "accuracies", high=FULL_ACCURACY, doc="ppm after 0, 1, ... iterations, estimated")
+    accuracy: IntArray = array(
+        "jobs", "accuracies", high=FULL_ACCURACY, doc="ppm after 0, 1, ... iterations, estimated"
+    )
     accuracy_seen: IntArray = array("jobs", high=FULL_ACCURACY, doc="ppm after the last finished iteration")
     finished: IntArray = array("jobs", high=10**6, doc="iterations finished")
     on_time: IntArray = array("jobs", high=10**6, doc="of these, those that ended by the deadline")
@@ -160,4 +162,4 @@ class Snapshot(contract.Instance):
         late = np.flatnonzero((source >= 0) & (arrives > self.now))
         # Only on the source's own node is it there already; an AND over the edges, since a task may have several.
         np.logical_and.at(may, v[late], source[late, None] == here)
-        return may
+        return np.asarray(may)

@@ -129,7 +129,9 @@ def _not_ready(snapshot: Snapshot, places: Pairs) -> list[str]:
             source, end = int(snapshot.home[u]), int(snapshot.last_end[u])
         arrives = end + (int(snapshot.edge_delay[e]) if source != target[v] else 0)
         if arrives > snapshot.now:
-            found.append(f"task {v}: what task {u} sends arrives at node {target[v]} at {arrives}, now is {snapshot.now}")
+            found.append(
+                f"task {v}: what task {u} sends arrives at node {target[v]} at {arrives}, now is {snapshot.now}"
+            )
     return found
 
 

@@ -74,7 +74,9 @@ def _check_counts(workload: Workload, log: Log, runs: Runs, found: Findings) -> 
             continue
         low, high = int(horizon.min_iterations[job]), int(horizon.max_iterations[job])
         if not low <= iterations <= high:
-            found.add("stop", f"job {job} is told at {time} to stop after {iterations} iterations: {low} to {high} may be")
+            found.add(
+                "stop", f"job {job} is told at {time} to stop after {iterations} iterations: {low} to {high} may be"
+            )
         total[job] = iterations
     for task in range(len(horizon.task_job)):
         job = int(horizon.task_job[task])

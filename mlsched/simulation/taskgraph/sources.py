@@ -44,7 +44,7 @@ def generated(
     error: float = 1.0,
     graph: str = "mlfs",
 ) -> Workload:
-    """The generator's jobs (see `mlsched.generate("taskgraph")`), of about so many task `runs` each, arriving over time.
+    """The generator's jobs (see `mlsched.generate("taskgraph")`), of about so many task `runs` each, arriving in time.
 
     load: GPU work over what the cluster's GPUs do while jobs arrive. seen: share of the models seen before; error:
     factor on the errors of the estimates, 0: they are true.
@@ -106,7 +106,12 @@ def from_trace(
     tick: seconds; bandwidth: MB that a transfer of [50, 100] MB moves in a tick; arrivals: factor on the arrival rate;
     seen, error: see `generated`. nodes=None: as many nodes of four GPUs as make this `load`.
     """
-    for name, value in (("tick", tick), ("iterations", iterations), ("partitions", partitions), ("bandwidth", bandwidth)):
+    for name, value in (
+        ("tick", tick),
+        ("iterations", iterations),
+        ("partitions", partitions),
+        ("bandwidth", bandwidth),
+    ):
         within(name, value, 1)
     one_of("sync", sync, SYNCS)
     within("slack", slack, 1)
@@ -157,7 +162,9 @@ def _graph(
 ) -> Any:
     """One job's graph, its iterations and its accuracy table."""
     algorithm = list(ALGORITHMS.values())[int(rng.integers(len(ALGORITHMS)))]
-    able = [p for p in (1, 2, 4, 8, 16, 32) if p <= partitions and gpus % p == 0 and (p == 1 or algorithm.cut != "never")]
+    able = [
+        p for p in (1, 2, 4, 8, 16, 32) if p <= partitions and gpus % p == 0 and (p == 1 or algorithm.cut != "never")
+    ]
     parts = able[int(rng.integers(len(able)))]
     stages = partition(algorithm, parts)
     most = max(1, min(iterations, ticks // len(stages)))

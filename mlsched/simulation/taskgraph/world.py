@@ -15,6 +15,7 @@ wakes, starts happen at wakes only. Without pauses a run is never interrupted, s
 from __future__ import annotations
 
 import heapq
+
 import numpy as np
 
 from mlsched.core.fields import IntArray

@@ -40,7 +40,7 @@ def test_a_rolled_out_rule_is_feasible_whenever_anything_is(instance, seed):
 
 def test_a_stuck_rule_is_named():
     inst = horizon([(0, 1, [(4, 1)])])
-    with pytest.raises(AnswererError, match="idle: at 0 s jobs wait.*the run is stuck"):
+    with pytest.raises(AnswererError, match=r"idle: at 0 s jobs wait.*the run is stuck"):
         rollout(inst, Rule("idle", lambda seen, memory, rng: (seen.round(), memory)))
 
 
@@ -65,7 +65,9 @@ def test_a_residual_horizon_goes_on_where_it_stands():
     )  # fmt: skip
     plan = rollout(inst, greedy())
     assert inst.violations(plan) == []
-    rows = sorted(zip(plan.task.tolist(), plan.iteration.tolist(), plan.node.tolist(), plan.start.tolist(), strict=True))
+    rows = sorted(
+        zip(plan.task.tolist(), plan.iteration.tolist(), plan.node.tolist(), plan.start.tolist(), strict=True)
+    )
     assert rows == [(0, 0, 0, 3), (0, 1, 0, 8), (1, 0, 0, 7), (1, 1, 0, 12), (2, 1, 1, 5)]
 
 
@@ -99,7 +101,9 @@ def test_a_run_beyond_its_estimate_ends_at_the_next_tick_and_one_that_was_short_
     _, _, asked = play(inst, greedy(), true=[8, 2, 1])
     rest, shift = residual(asked[5])
     assert shift == 0
-    ends = dict(zip(rest.fixed_task.tolist(), (rest.fixed_start + rest.duration[rest.fixed_task]).tolist(), strict=True))
+    ends = dict(
+        zip(rest.fixed_task.tolist(), (rest.fixed_start + rest.duration[rest.fixed_task]).tolist(), strict=True)
+    )
     assert ends == {0: 6, 1: 2}
 
 
@@ -139,7 +143,9 @@ def test_the_residual_is_feasible_and_what_is_kept_is_legal(snapshot):
 
 
 @settings(max_examples=40)
-@given(load=workloads(jobs=2, nodes=2, tasks=3, runs=5), objective=st.sampled_from(["total_jct", "makespan", "traffic"]))
+@given(
+    load=workloads(jobs=2, nodes=2, tasks=3, runs=5), objective=st.sampled_from(["total_jct", "makespan", "traffic"])
+)
 def test_a_planner_on_the_clock_is_sound_and_optimal_where_everything_is_known(load, objective):
     """All jobs there from the start, true estimates, single iterations: re-planning keeps the first plan's value."""
     known = load.horizon.replace(
@@ -180,12 +186,12 @@ def test_solve_and_simulate():
     assert inst.violations(result.plan) == []
     assert result.bound is None
     snapshot = play(inst, greedy())[2][int(inst.arrival.min())]
-    for name in ("fifo", "brute-force"):
+    for name in ("fifo", "brute-force", "cp-sat"):
         answer = api.solve(snapshot, name)
         assert answer.status == "feasible"
         assert answer.values == {}
         assert answer.value is None
-    for name in ("drf", "brute-force"):
+    for name in ("drf", "cp-sat", "brute-force"):
         finished = api.simulate(Workload.of(inst), name, record=1.0)
         assert finished.violations() == []
         assert all(finished.replay(d) == d.plan for d in finished.recorded)

@@ -1,4 +1,4 @@
-"""Figures of merit of a task-graph run, worked out by hand (see also the agreement with the judge in the world's test)."""
+"""Figures of merit of a task-graph run, worked out by hand; the world's test has their agreement with the judge."""
 
 from __future__ import annotations
 

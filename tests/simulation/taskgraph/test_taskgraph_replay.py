@@ -143,9 +143,7 @@ def truly_sound(load: Workload, options: Options, log: Log) -> bool:
         total[job] = iterations
     ends = {(row[2], row[1]): row[5] for row in rows if row[6] == 1}
     complete = {(k, i) for k, j in enumerate(inst.task_job.tolist()) for i in range(int(total[j]))} == set(ends)
-    worked = all(
-        sum(r[5] - r[4] for r in rows if (r[2], r[1]) == key) >= load.true_duration[key[0]] for key in ends
-    )
+    worked = all(sum(r[5] - r[4] for r in rows if (r[2], r[1]) == key) >= load.true_duration[key[0]] for key in ends)
     ordered = all(
         row[4] >= ends.get((u, row[1] - lag), 0)
         for u, v, lag in zip(inst.edge_from.tolist(), inst.edge_to.tolist(), inst.edge_lag.tolist(), strict=True)

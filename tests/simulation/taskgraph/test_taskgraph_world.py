@@ -29,7 +29,7 @@ MOVER = horizon([(0, 2, [(4, 1)])], nodes=[(1,), (1,)], edges=[(0, 0, 1, 7, 1)],
 
 
 def test_a_task_starts_where_the_data_is_or_waits_until_it_has_arrived():
-    load, near, asked = play(CHAIN, greedy())
+    _, near, asked = play(CHAIN, greedy())
     assert rows(near) == [(0, 0, 0, 0, 4, 1), (0, 1, 0, 4, 6, 1)]
     assert asked[4].ready.tolist() == [[False, False], [True, False]]
     late = scripted({0: {"start": [(0, 0)]}, 7: {"start": [(1, 1)]}})
@@ -41,7 +41,7 @@ def test_a_task_starts_where_the_data_is_or_waits_until_it_has_arrived():
 
 def test_an_iteration_begins_when_the_one_before_is_complete():
     """Task 1 is done at 1, but its next run waits for task 0 although no edge says so."""
-    load, world, _ = play(horizon([(0, 2, [(3, 1), (1, 1)])]), greedy())
+    _, world, _ = play(horizon([(0, 2, [(3, 1), (1, 1)])]), greedy())
     assert rows(world) == [(0, 0, 0, 0, 3, 1), (0, 1, 0, 0, 1, 1), (1, 0, 0, 3, 6, 1), (1, 1, 0, 3, 4, 1)]
 
 
@@ -65,7 +65,7 @@ def test_runs_that_take_no_time_end_at_once_and_what_follows_is_asked_for_at_the
 
 
 def test_the_snapshot_says_what_has_been_seen():
-    load, world, asked = play(
+    _, _, asked = play(
         horizon([(0, 2, [(4, 1), (2, 1)]), (1, 1, [(1, 1)])], edges=[(0, 1, 0, 0, 0)], nodes=[(1,)]), greedy(),
         true=[5, 2, 1],
     )  # fmt: skip
@@ -153,7 +153,7 @@ def test_starts_wait_for_ticks_while_runs_end_between_them():
 
 
 def test_a_rule_that_starts_nothing_is_stuck():
-    with pytest.raises(AnswererError, match="idle: at 2 s jobs wait, nothing runs.*stuck"):
+    with pytest.raises(AnswererError, match=r"idle: at 2 s jobs wait, nothing runs.*stuck"):
         play(horizon([(2, 1, [(1, 1)])]), Rule("idle", lambda seen, memory, rng: (seen.round(), memory)))
 
 
@@ -206,7 +206,9 @@ def test_whatever_is_allowed_leaves_a_sound_log_and_is_repeatable(load, readings
     assert worlds[0].log.rows == worlds[1].log.rows
 
 
-@given(load=workloads(), movement=st.sampled_from(["none", "between_iterations"]), wake=wakes(), seed=st.integers(0, 99))
+@given(
+    load=workloads(), movement=st.sampled_from(["none", "between_iterations"]), wake=wakes(), seed=st.integers(0, 99)
+)
 def test_without_pauses_a_run_is_a_timetable_and_the_judge_agrees_with_its_outcome(load, movement, wake, seed):
     world = TaskgraphWorld.of(load, Options(movement=movement))
     run(world, Rule("any", any_round), wake=Wake.parse(wake), seed=seed)
