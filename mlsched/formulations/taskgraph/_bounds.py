@@ -14,7 +14,6 @@ import numpy as np
 
 from mlsched.formulations.taskgraph._layout import Layout
 
-
 #: Dual feasible functions u_1 .. that are tried.
 MOST_STEPS = 3
 #: Tails that the energy bound tries.

@@ -11,13 +11,14 @@ at an optimum of any weighted sum of the asked objectives they are what the judg
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlsched.core.formulation import Formulation, Term
 from mlsched.formulations.taskgraph._bounds import Pool, makespan_bound, overall, pools, total_completion_bound
 from mlsched.formulations.taskgraph._layout import Layout
-from mlsched.formulations.taskgraph._places import Place, colour, places, symmetric
+from mlsched.formulations.taskgraph._places import colour, places, symmetric
 from mlsched.formulations.taskgraph._relaxation import Relaxed
 from mlsched.instances.taskgraph import Timetable
 
@@ -73,7 +74,7 @@ class _Model:
         self.met: dict[int, Any] = {}
         self.on_time: dict[tuple[int, int], Any] = {}
         self.reason = layout.reason or self._clash()
-        self.terms: dict[str, Any] = {name: 0 for name in objectives}
+        self.terms: dict[str, Any] = dict.fromkeys(objectives, 0)
         self.constant: dict[str, int] = {}
         if self.reason is None:
             self._horizons()
@@ -88,7 +89,7 @@ class _Model:
             self._measure()
         if self.reason is not None:
             self.cp.add_bool_or([])
-            self.terms = {name: 0 for name in objectives}
+            self.terms = dict.fromkeys(objectives, 0)
 
     def _clash(self) -> str | None:
         """Two fixed runs of a whole place on one node at once: a class of nodes would hide it."""
@@ -304,7 +305,7 @@ class _Model:
         present = [k for k in range(layout.tasks) if (k, layout.first[layout.job[k]]) in self.where]
         self.ranks = symmetric(layout)
         for nodes in self.ranks:
-            for before, node in zip(nodes, nodes[1:]):
+            for before, node in itertools.pairwise(nodes):
                 earlier: list[Any] = []
                 for k in present:
                     choice = self.where[k, layout.first[layout.job[k]]]
