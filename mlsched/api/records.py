@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -52,13 +53,22 @@ def record_types() -> dict[str, type[Record]]:
     return {t.kind: t for t in types}
 
 
-def load(path: str | os.PathLike[str]) -> Any:
-    """The instance, plan or workload in a file that `save` or the command line wrote."""
-    return load_with_hash(path)[0]
+def load(path: str | os.PathLike[str], **options: Any) -> Any:
+    """The instance, plan or workload in a file that `save` or the command line wrote; or others' instance files.
+
+    Files of others are known by their suffix: `.stg` (Standard Task Graphs, with `processors=`), `.sm` (PSPLIB) and
+    `.txt` (job shop) become taskgraph instances. Options are those of the suffix's reader.
+    """
+    return load_with_hash(path, **options)[0]
 
 
-def load_with_hash(path: str | os.PathLike[str]) -> tuple[Any, str | None]:
+def load_with_hash(path: str | os.PathLike[str], **options: Any) -> tuple[Any, str | None]:
     """`load`, and the hash of the instance that a plan file says it answers (None elsewhere)."""
+    reader = _reader(path)
+    if reader is not None:
+        return reader(path, **resolve(str(path), parameters_of(reader), options)), None
+    if options:
+        raise InvalidInput(f"{path}: {', '.join(options)}: a file of ours takes no options")
     data = read_json(path)
     types = record_types()
     kind = check_header(path, data, {name: t.version for name, t in types.items()})
@@ -69,6 +79,22 @@ def load_with_hash(path: str | os.PathLike[str]) -> tuple[Any, str | None]:
         return types[kind].from_json(data), answers
     except InvalidInput as error:
         raise InvalidFile(f"{path}: {error}") from None
+
+
+def _reader(path: str | os.PathLike[str]) -> Callable[..., Instance] | None:
+    """The reader of a file of others, by its suffix; None for ours, which are JSON objects whatever their name."""
+    found = [p.readers[Path(path).suffix] for p in registry().problems.values() if Path(path).suffix in p.readers]
+    if len(found) > 1:
+        raise InvalidInput(f"{path}: several problems read {Path(path).suffix} files; rename it")
+    return found[0] if found and not _is_json(path) else None
+
+
+def _is_json(path: str | os.PathLike[str]) -> bool:
+    try:
+        with Path(path).open("rb") as stream:
+            return stream.read(64).lstrip().startswith(b"{")
+    except OSError as error:
+        raise InvalidFile(f"{path}: cannot be read: {error.strerror}; check the path") from None
 
 
 def save(record: Any, path: str | os.PathLike[str], *, instance: Instance | None = None) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from mlsched import api
 from mlsched.cli.output import ChecksFailed, Json, emit, number, table
-from mlsched.cli.solve import read_instance
+from mlsched.cli.solve import Read, read_instance
 from mlsched.core.contract import Plan
 from mlsched.core.errors import InvalidFile
 
@@ -17,10 +17,11 @@ from mlsched.core.errors import InvalidFile
 def check(
     file: Annotated[Path, typer.Argument(help="Instance file.")],
     plan: Annotated[Path, typer.Argument(help="Plan file.")],
+    read: Read = None,
     as_json: Json = False,
 ) -> None:
     """Judge a plan: is it feasible, and what is it worth?"""
-    instance = read_instance(file)
+    instance = read_instance(file, read)
     answer, answers = api.load_with_hash(plan)
     if not isinstance(answer, Plan):
         raise InvalidFile(f"{plan}: kind = '{answer.kind}': must be a plan; `mlsched solve -o` writes one")

@@ -14,7 +14,7 @@ import typer
 
 from mlsched import api
 from mlsched.cli.output import ChecksFailed, Json, Seed, emit, number, table
-from mlsched.cli.solve import read_instance
+from mlsched.cli.solve import Read, read_instance
 from mlsched.core.contract import Instance
 from mlsched.core.files import atomic_write
 
@@ -35,12 +35,13 @@ def pareto(
     resume: Annotated[Path | None, typer.Option(help="File of answers, created or continued after a stop.")] = None,
     threads: Annotated[int, typer.Option(help="Threads; with 1 the answer depends on the seed alone.")] = 1,
     seed: Seed = 0,
+    read: Read = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Front to write (.csv).")] = None,
     plot: Annotated[Path | None, typer.Option(help="Picture of the front (.png, .svg or .pdf).")] = None,
     as_json: Json = False,
 ) -> None:
     """Enumerate all non-dominated plans, with the proof that none is missing; the judge recomputes every value."""
-    instance = read_instance(file)
+    instance = read_instance(file, read)
     with _counter() as update:
         front = api.pareto(
             instance, objectives, solver, method=method, time_limit=time_limit, resume=resume, threads=threads,

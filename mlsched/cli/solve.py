@@ -8,16 +8,20 @@ from typing import Annotated, Any
 import typer
 
 from mlsched import api
-from mlsched.cli.output import ChecksFailed, Json, Seed, emit, number, table
+from mlsched.cli.output import ChecksFailed, Json, Seed, emit, number, settings, table
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.registry import registry
 from mlsched.core.result import Result
 
+Read = Annotated[
+    list[str] | None, typer.Option(help="KEY=VALUE for the reader of the file: processors=4 for .stg (repeatable).")
+]
 
-def read_instance(path: Path) -> Instance:
-    """The instance in a file; any other record is refused."""
-    found = api.load(path)
+
+def read_instance(path: Path, options: list[str] | None = None) -> Instance:
+    """The instance in a file, of ours or of others; any other record is refused."""
+    found = api.load(path, **settings(options or [], "--read"))
     if not isinstance(found, Instance):
         raise InvalidFile(f"{path}: kind = '{found.kind}': must be an instance; `mlsched generate` writes one")
     return found
@@ -30,12 +34,13 @@ def solve(
     time_limit: Annotated[float | None, typer.Option(help="Wall seconds for an exact answer.")] = None,
     threads: Annotated[int, typer.Option(help="Threads; with 1 the answer depends on the seed alone.")] = 1,
     seed: Seed = 0,
+    read: Read = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Plan file to write.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Picture of the plan (.png, .svg or .pdf).")] = None,
     as_json: Json = False,
 ) -> None:
     """Answer an instance exactly, by heuristic or by trained policy; the judge recomputes every value."""
-    instance = read_instance(file)
+    instance = read_instance(file, read)
     chosen = solver or registry().problem(instance.problem).default
     result = api.solve(instance, chosen, objective=objective, time_limit=time_limit, threads=threads, seed=seed)
     if output is not None and result.plan is not None:

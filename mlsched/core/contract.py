@@ -91,6 +91,8 @@ class Problem:
 
     A problem may be asked in a second form, over a horizon or for a decision (`Instance.asks`): `other_types` holds
     the further instance types, each with its own plan type. `generate`, presets and strategy are of `instance_type`.
+    `readers` maps a file suffix (".stg") to `reader(path, **options) -> Instance` for files of others; its options are
+    its keyword arguments.
     """
 
     name: str
@@ -106,6 +108,7 @@ class Problem:
     default: str
     draw: Callable[[Any, Any, Any], None] | None = None
     other_types: tuple[type[Instance], ...] = ()
+    readers: Mapping[str, Callable[..., Instance]] = dataclasses.field(default_factory=dict)
 
     @property
     def instance_types(self) -> tuple[type[Instance], ...]:

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from mlsched import api
-from mlsched.core.contract import Instance, Objective
+from mlsched.api.adapters import adapted, native
+from mlsched.core.contract import Instance, Objective, Question
 from mlsched.core.errors import InvalidInput, MlschedError
-from mlsched.core.registry import registry
+from mlsched.core.formulation import Limits
+from mlsched.core.registry import Answerer, registry
 from mlsched.core.result import relative_gap
 
 
@@ -41,6 +43,7 @@ def check_scheduler(
     examples: int = 200,
     reference: str | None = "brute-force",
     stateful: bool = False,
+    asks: Question | None = None,
 ) -> Checked:
     """Check a rule `scheduler(instance, *, rng) -> plan` on `examples` small instances of `problem`.
 
@@ -48,6 +51,10 @@ def check_scheduler(
     generator (realistic). On each: it returns a plan of the problem's type, the judge finds it feasible, the same rng
     gives the same plan, the instance is left as it was, and no plan is better than the exact `reference` (None: not
     compared). A stateful rule is called as `scheduler(instance, *, memory, rng) -> (plan, memory)`, memory None first.
+    Instances that the reference proves infeasible are left out.
+
+    A problem whose instances ask for a horizon is also answered by rules that decide now (registered so, or a function
+    with `asks="decision"`): the problem's world rolls such a rule out, and the plan it makes is checked.
 
     Raises AssertionError with the property, the sentence and the instance; passes silently otherwise and returns what
     it saw.
@@ -61,8 +68,12 @@ def check_scheduler(
     goal = goals[objective] if objective in goals else next(iter(goals.values()))
     if objective is not None and objective not in goals:
         raise InvalidInput(f"objective = {objective!r}: {problem} has {', '.join(goals)}")
-    answer = _caller(scheduler, problem, stateful)
+    answer = _caller(scheduler, problem, stateful, asks, goal.name)
     gaps: list[float] = []
+
+    def check(instance: Instance) -> None:
+        gap = check_once(answer, instance, goal, reference)
+        gaps.extend([] if gap is None else [gap])
 
     @settings(
         max_examples=examples // 2, deadline=None, derandomize=True, database=None,
@@ -70,35 +81,47 @@ def check_scheduler(
     )  # fmt: skip
     @given(found.strategy())
     def adversarial(instance: Instance) -> None:
-        gaps.append(check_once(answer, instance, goal, reference))
+        check(instance)
 
     adversarial()
     for seed in range(examples - examples // 2):
-        gaps.append(check_once(answer, found.generate(np.random.default_rng(seed)), goal, reference))
+        check(found.generate(np.random.default_rng(seed)))
+    if not gaps:
+        raise InvalidInput(f"{problem}: {reference} finds every instance infeasible; nothing was checked")
     return Checked(len(gaps), sum(g == 0 for g in gaps), float(np.mean(gaps)), max(gaps))
 
 
-def _caller(scheduler: str | Callable[..., Any], problem: str, stateful: bool) -> Callable[[Instance], Any]:
+def _caller(
+    scheduler: str | Callable[..., Any], problem: str, stateful: bool, asks: Question | None, objective: str
+) -> Callable[[Instance], Any]:
     """The scheduler as a function of the instance, with a fresh rng at every call."""
+    params: dict[str, Any] = {}
     if isinstance(scheduler, str):
         entry, params = api.resolve_answerer(problem, scheduler, {})
         if entry.backend is not None:
             raise InvalidInput(f"{entry.name}: is exact; check_scheduler is for rules and policies")
-        function, stateful = entry.function, entry.stateful
     else:
-        function, params = scheduler, {}
+        name = getattr(scheduler, "__name__", type(scheduler).__name__)
+        entry = Answerer(name, problem, "heuristic", scheduler, stateful=stateful, asks=asks)
 
     def call(instance: Instance) -> Any:
+        if not native(entry, instance.asks):
+            return adapted(entry, instance, objective, Limits(seed=0), params)
         rng = np.random.default_rng(0)
-        if stateful:
-            return function(instance, memory=None, rng=rng, **params)[0]
-        return function(instance, rng=rng, **params)
+        if entry.stateful:
+            return entry.function(instance, memory=None, rng=rng, **params)[0]
+        return entry.function(instance, rng=rng, **params)
 
     return call
 
 
-def check_once(answer: Callable[[Instance], Any], instance: Instance, goal: Objective, reference: str | None) -> float:
-    """Check one instance; returns the gap to the reference (0 without one)."""
+def check_once(
+    answer: Callable[[Instance], Any], instance: Instance, goal: Objective, reference: str | None
+) -> float | None:
+    """Check one instance; returns the gap to the reference (0 without one), None where that finds no plan at all."""
+    best = None if reference is None else api.solve(instance, reference, objective=goal.name)
+    if best is not None and best.status == "infeasible":
+        return None
     before = copy.deepcopy(instance.to_json())
     try:
         plan, again = answer(instance), answer(instance)
@@ -108,9 +131,8 @@ def check_once(answer: Callable[[Instance], Any], instance: Instance, goal: Obje
         raise AssertionError(f"the scheduler raised {type(error).__name__}: {error}\non {instance!r}") from error
     for sentence in _wrong(instance, before, plan, again):
         raise AssertionError(f"{sentence}\non {instance!r}\nplan {plan!r}")
-    if reference is None:
+    if best is None:
         return 0.0
-    best = api.solve(instance, reference, objective=goal.name)
     value = instance.evaluate(plan)[goal.name]
     if best.status != "optimal" or best.value is None:
         raise AssertionError(f"{reference} did not prove an optimum on {instance!r}")

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from mlsched.core.errors import InvalidInput
@@ -74,9 +75,10 @@ def examined(instance: Instance) -> tuple[dict[Values, Timetable], int]:
             _least(instance), instance.finished.tolist(), instance.max_iterations.tolist(), strict=True
         )
     ]
+    budget.least(math.prod(len(c) for c in counts))
     for iterations in itertools.product(*counts):
         work = _Work(instance, iterations)
-        for nodes in work.placements():
+        for nodes in work.placements(budget):
             budget.take()
             traffic = work.traffic(nodes)
             for starts in work.schedules(nodes, budget):
@@ -94,7 +96,11 @@ class _Steps:
 
     def take(self) -> None:
         self.taken += 1
-        if self.taken > MOST_STEPS:
+        self.least(0)
+
+    def least(self, more: int) -> None:
+        """Refuse when at least so many steps will follow."""
+        if self.taken + more > MOST_STEPS:
             raise InvalidInput(f"brute-force: the instance needs more than {MOST_STEPS} steps: use cp-sat")
 
 
@@ -158,12 +164,13 @@ class _Work:
                     self.waited[to].append((int(instance.home[u]), int(instance.last_end[u]), delay))
                     self.flows.append((-1, int(instance.home[u]), to, volume))
 
-    def placements(self) -> Iterator[list[int]]:
+    def placements(self, budget: _Steps) -> Iterator[list[int]]:
         """A node for every run, in every way that eligibility, stickiness and the size of nodes allow."""
         free = self.instance.movement != "none"
         # Sticky tasks decide once, by their first run.
         groups = [[r] for r in range(len(self.runs))] if free else _by_task(self.runs)
         choices = [self._allowed(group, free) for group in groups]
+        budget.least(math.prod(len(c) for c in choices))
         for chosen in itertools.product(*choices):
             nodes = [0] * len(self.runs)
             for group, node in zip(groups, chosen, strict=True):

@@ -7,6 +7,7 @@ from mlsched.core.contract import Problem
 from mlsched.instances.taskgraph.cases import cases, relaxations
 from mlsched.instances.taskgraph.convert import from_networkx, to_networkx
 from mlsched.instances.taskgraph.draw import draw
+from mlsched.instances.taskgraph.files import READERS
 from mlsched.instances.taskgraph.generate import generate
 from mlsched.instances.taskgraph.instance import Instance, Timetable
 from mlsched.instances.taskgraph.presets import PRESETS
@@ -25,6 +26,7 @@ PROBLEM = Problem(
     relaxations=relaxations,
     default="cp-sat",
     draw=draw,
+    readers=READERS,
 )
 
 __all__ = ["PROBLEM", "Instance", "Timetable", "from_networkx", "generate", "instances", "to_networkx"]

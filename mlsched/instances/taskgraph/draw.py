@@ -44,7 +44,9 @@ def draw(instance: Instance, plan: Timetable, axes: Any) -> None:
     middles = [sum(heights[:n]) + (height - 1) / 2 for n, height in enumerate(heights)]
     values = instance.evaluate(plan)
     axes.set_yticks(middles, [f"node {n}" for n in range(len(heights))])
+    first = min([int(instance.arrival.min(initial=UNLIMITED)), *plan.start.tolist()])
     axes.set(xlabel="ticks (number: iteration; triangle: deadline; line: data between nodes)", ylim=(-0.6, top),
+             xlim=(first - 0.5, None),
              title=", ".join(f"{name.replace('_', ' ')} {values[name]}" for name in
                              ("total_jct", "makespan", "traffic", "deadlines_met")))  # fmt: skip
     if labelled:

@@ -21,6 +21,7 @@ from mlsched.formulations.taskgraph._schedule import search
 from mlsched.instances import strategies
 from mlsched.instances.taskgraph import PROBLEM, Instance
 from mlsched.solvers import enumerate_front
+from contended_examples import contended
 
 OBJECTIVES = tuple(o.name for o in Instance.objectives)
 #: Two and three objectives that pull apart.
@@ -30,8 +31,13 @@ FRONTS = (("total_jct", "traffic"), ("total_jct", "total_accuracy"), ("total_jct
 
 @pytest.fixture(scope="session")
 def count() -> int:
-    """Number of generated instances: 1000 in the thorough profile, 40 otherwise."""
+    """Number of drawn instances: 1000 in the thorough profile, 40 otherwise."""
     return 1000 if settings().max_examples >= 1000 else 40
+
+
+def drawn(number: int) -> Instance:
+    """Every other instance is a training workload, every other one is made to be hard."""
+    return contended(number) if number % 2 else generated(number)
 
 
 def generated(number: int) -> Instance:
@@ -70,9 +76,10 @@ def check(instance: Instance, solver: str) -> None:
         assert found.stopped_by == "proof", where
 
 
-def test_agreement_on_generated_instances(solver, count):
-    for number in range(count):
-        check(generated(number), solver)
+def test_agreement_on_drawn_instances(solver, count):
+    # HiGHS takes seconds where CP-SAT takes hundredths: it sees fewer of them here, and as many in the next test.
+    for number in range(count if solver == "cp-sat" else count // 5):
+        check(drawn(number), solver)
 
 
 @settings(max_examples=2 * settings().max_examples)
@@ -106,7 +113,9 @@ def test_a_front_is_replayed_by_the_other_backend():
 def test_the_moulded_variant_is_no_better_and_its_backends_agree(count):
     seen: Counter[str] = Counter()
     for number, objective in itertools.product(range(count // 2), OBJECTIVES):
-        instance = generated(number)
+        instance = generated(number) if number % 2 else contended(number)
+        if len(instance.fixed_task):
+            continue  # a gang starts as a whole
         sense = instance.objective(objective).sense
         one = api.solve(instance, "moulded", objective=objective)
         other = api.solve(instance, "moulded-highs", objective=objective)
@@ -141,19 +150,9 @@ def test_moulded_fronts_of_both_backends_are_equal():
 
 
 def test_the_instances_are_hard(count, report):
-    """First come, first served on the least loaded node stands for the simple rule."""
-    drawn = [generated(number) for number in range(count)]
-    lines = [f"{count} generated instances, optimum by brute force"]
-    able = [i for i in drawn if optimum(i, "total_jct")[0] == "optimal"]
-    compared = missed = 0
-    for instance in able:
-        plan, _ = search(Layout(instance), 1, 0, None)
-        if plan is not None:
-            compared += 1
-            missed += instance.evaluate(plan)["total_jct"] > optimum(instance, "total_jct")[1]
-    lines.append(f"{missed / compared:6.1%}  first come, first served is not optimal for total_jct")
-    best = [min(b for b in (_dispatch(i),) if b is not None) - optimum(i, "total_jct")[1] for i in able]
-    lines.append(f"{sum(b > 0 for b in best) / len(able):6.1%}  neither is the best of eight dispatching rules")
+    """The best of eight dispatching rules (four orders of jobs, each with jobs together or spread) stands for rules."""
+    able = [i for i in map(drawn, range(count)) if optimum(i, "total_jct")[0] == "optimal"]
+    missed: list[bool] = []
     binds: Counter[str] = Counter()
     cases: Counter[str] = Counter()
     for instance in able:
@@ -161,18 +160,19 @@ def test_the_instances_are_hard(count, report):
         cases.update(name for name, true in PROBLEM.cases(instance, plan).items() if true)
         for name, relaxed in PROBLEM.relaxations(instance).items():
             binds[name] += api.solve(relaxed, "cp-sat", objective="total_jct").value < value
+    for number in range(1, count, 2):
+        instance = contended(number)
+        rule, _ = search(Layout(instance), 8, 0, None)
+        if rule is not None and optimum(instance, "total_jct")[0] == "optimal":
+            missed.append(instance.evaluate(rule)["total_jct"] > optimum(instance, "total_jct")[1])
     spread = sum(len(brute_force.front(i, ("total_jct", "traffic", "total_accuracy"))) > 1 for i in able)
+    share = sum(missed) / len(missed)
+    lines = [f"{count} instances, {count - len(able)} of them infeasible, optimum of total_jct by brute force"]
+    lines.append(f"{share:6.1%}  the best of eight dispatching rules is not optimal (the contended half)")
     lines.append(f"{spread / len(able):6.1%}  total_jct, traffic and total_accuracy conflict")
     lines += [f"{times / len(able):6.1%}  binds: {name}" for name, times in binds.items()]
     lines += [f"{times / len(able):6.1%}  case: {name}" for name, times in sorted(cases.items())]
     report("taskgraph: how hard the instances of the agreement tests are", lines)
-    assert missed >= 0.3 * compared, "the simple rule is optimal too often: the instances are too easy"
+    assert share >= 0.3, "the best rule is optimal too often: the instances are too easy"
+    assert spread >= 0.3 * len(able), "the objectives hardly conflict"
     assert max(cases.values()) < count, "a case always occurs"
-
-
-def _dispatch(instance: Instance) -> int | None:
-    """total_jct of the best of the search's eight starts; where runs may move, of the best moulded plan instead."""
-    plan, _ = search(Layout(instance), 8, 0, None)
-    if plan is None:
-        return api.solve(instance, "moulded", objective="total_jct").value
-    return instance.evaluate(plan)["total_jct"]

@@ -1,0 +1,213 @@
+"""Public scheduling instances as task graphs: STG (`.stg`), PSPLIB (`.sm`) and job shop (`.txt`).
+
+All three are special cases with published optimal makespans: P|prec|Cmax is one job on nodes of one processor each, the
+resource-constrained project (RCPSP) one job on one node, the job shop jobs whose tasks have one eligible node each.
+Every job runs one iteration, without deadline, traffic or accuracy. A bad file is refused in one line that names file
+and line.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import InvalidFile, InvalidInput
+from mlsched.core.fields import UNLIMITED, IntArray, ints
+from mlsched.core.params import within
+from mlsched.instances.taskgraph.instance import Instance
+
+#: Far more than any published instance has; a larger number in a file is a mistake, not a reason to fill the memory.
+MOST = 1_000_000
+
+
+def read_stg(path: str | os.PathLike[str], *, processors: int = 0) -> Instance:
+    """A Standard Task Graph on so many identical `processors` (must be given: the file does not say).
+
+    Lines: the number of tasks between the dummies 0 and n + 1; then task, duration, number of predecessors,
+    predecessors. Tasks keep their numbers, the dummies included.
+    """
+    if processors == 0:
+        raise InvalidInput(f"{path}: a task graph does not say on how many machines; give processors=")
+    within("processors", processors, 1, MOST)
+    lines = _Lines(path)
+    count = lines.next("the number of tasks", 1)[0]
+    if not 0 <= count <= MOST:
+        raise lines.wrong(f"{count} tasks: must be between 0 and {MOST}")
+    duration, edges = [], []
+    for task in range(count + 2):
+        row = lines.next(f"task {task} (of 0 to {count + 1})", 3, more=True)
+        if row[0] != task:
+            raise lines.wrong(f"task {row[0]}: must be {task}, tasks come in order")
+        if row[2] != len(row) - 3:
+            raise lines.wrong(f"task {task} announces {row[2]} predecessors and names {len(row) - 3}")
+        duration.append(lines.least(row[1], "duration"))
+        edges += [(lines.below(u, count + 2, "predecessor"), task) for u in row[3:]]
+    lines.end("the last task")
+    return _instance(lines, ("processor",), np.ones((processors, 1), dtype=np.int64), [0] * len(duration), duration,
+                     [[int(d > 0)] for d in duration], None, edges)  # fmt: skip
+
+
+def read_jobshop(path: str | os.PathLike[str]) -> Instance:
+    """A job shop: "jobs machines", then a line a job of "machine duration" pairs, machines from 0."""
+    lines = _Lines(path)
+    jobs, machines = lines.next("the numbers of jobs and machines", 2)
+    if not (1 <= machines <= MOST and 0 <= jobs <= MOST):
+        raise lines.wrong(f"{jobs} jobs on {machines} machines: must be at least 0 and 1, at most {MOST}")
+    task_job: list[int] = []
+    duration: list[int] = []
+    hosts: list[int] = []
+    edges: list[tuple[int, int]] = []
+    for job in range(jobs):
+        row = lines.next(f"job {job} (of 0 to {jobs - 1})", 2, more=True)
+        if len(row) % 2:
+            raise lines.wrong(f"job {job} has {len(row)} numbers: must have pairs of machine and duration")
+        for step in range(0, len(row), 2):
+            if step:
+                edges.append((len(duration) - 1, len(duration)))
+            hosts.append(lines.below(row[step], machines, "machine"))
+            duration.append(lines.least(row[step + 1], "duration"))
+            task_job.append(job)
+    lines.end("the last job")
+    eligible = np.zeros((len(hosts), machines), dtype=np.int64)
+    eligible[np.arange(len(hosts)), hosts] = 1
+    return _instance(lines, ("machine",), np.ones((machines, 1), dtype=np.int64), task_job, duration,
+                     [[1]] * len(hosts), eligible, edges)  # fmt: skip
+
+
+def read_psplib(path: str | os.PathLike[str]) -> Instance:
+    """A project of PSPLIB: tasks with one mode each and renewable resources, on one node that has them all.
+
+    Tasks are numbered from 0, so PSPLIB's job 1 (the source) is task 0.
+    """
+    lines = _Lines(path)
+    count = lines.announced("jobs (incl. supersource/sink )")
+    renewable = lines.announced("- renewable")
+    for kind in ("- nonrenewable", "- doubly constrained"):
+        if lines.announced(kind):
+            raise lines.wrong(f"{kind[2:]} resources: only renewable ones can be read")
+    lines.find("PRECEDENCE RELATIONS", skip=1)
+    edges = []
+    for task in range(count):
+        row = lines.next(f"the successors of job {task + 1}", 3, more=True)
+        if row[0] != task + 1 or row[1] != 1 or row[2] != len(row) - 3:
+            raise lines.wrong(f"must be job {task + 1}, 1 mode, the number of successors, and the successors")
+        edges += [(task, lines.below(v - 1, count, "successor", shift=1)) for v in row[3:]]
+    lines.find("REQUESTS/DURATIONS", skip=2)
+    duration, demand = [], []
+    for task in range(count):
+        row = lines.next(f"the requests of job {task + 1}", 3 + renewable)
+        if row[0] != task + 1 or row[1] != 1:
+            raise lines.wrong(f"must be job {task + 1} in mode 1")
+        duration.append(lines.least(row[2], "duration"))
+        demand.append([lines.least(r, "request") for r in row[3:]])
+    lines.find("RESOURCEAVAILABILITIES", skip=1)
+    capacity = np.array([lines.next("the availabilities", renewable)], dtype=np.int64).reshape(1, renewable)
+    names = tuple(f"R{r + 1}" for r in range(renewable))
+    return _instance(lines, names, capacity, [0] * count, duration, demand, None, edges)
+
+
+class _Lines:
+    """The lines of a text file, read as integers in order; errors name file and line."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path, self.at = path, 0
+        try:
+            self.lines = Path(path).read_text(encoding="utf-8").splitlines()
+        except OSError as error:
+            raise InvalidFile(f"{path}: cannot be read: {error.strerror}; check the path") from None
+        except UnicodeDecodeError as error:
+            raise InvalidFile(f"{path}: is not text (byte {error.start} is not UTF-8)") from None
+
+    def wrong(self, sentence: str) -> InvalidFile:
+        return InvalidFile(f"{self.path}, line {self.at}: {sentence}")
+
+    def _following(self) -> Iterator[str]:
+        """Lines from here on that are neither empty nor a comment (#)."""
+        while self.at < len(self.lines):
+            self.at += 1
+            text = self.lines[self.at - 1].strip()
+            if text and not text.startswith("#"):
+                yield text
+
+    def next(self, what: str, count: int, more: bool = False) -> list[int]:
+        """The integers of the next line, `count` of them, or at least so many with `more`."""
+        text = next(self._following(), None)
+        if text is None:
+            raise self.wrong(f"the file ends here; {what} should follow")
+        words = text.split()
+        found = []
+        for word in words:
+            digits = word.removeprefix("-")
+            if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
+                raise self.wrong(f"{word[:20]!r} is not an integer; expected {what}")
+            found.append(int(word))
+        if len(found) != count and not (more and len(found) > count):
+            raise self.wrong(f"{len(found)} numbers: {what} needs {'at least ' if more else ''}{count}")
+        return found
+
+    def end(self, what: str) -> None:
+        """Refuse anything but comments from here on."""
+        if next(self._following(), None) is not None:
+            raise self.wrong(f"unexpected after {what}")
+
+    def announced(self, label: str) -> int:
+        """The integer after "label :" on some line from here on."""
+        for text in self._following():
+            name, colon, rest = text.partition(":")
+            if colon and name.strip() == label:
+                word = (rest.split() or [""])[0]
+                if not (word.isascii() and word.isdigit() and int(word) <= MOST):
+                    raise self.wrong(f"{label}: {word!r}: must be an integer between 0 and {MOST}")
+                return int(word)
+        raise self.wrong(f"the file ends without '{label}'")
+
+    def find(self, title: str, skip: int) -> None:
+        """Go to the section `title`, past `skip` lines of headings."""
+        for text in self._following():
+            if text.startswith(title):
+                self.at += skip
+                return
+        raise self.wrong(f"the file ends without the section {title}")
+
+    def least(self, number: int, what: str) -> int:
+        if not 0 <= number <= UNLIMITED:
+            raise self.wrong(f"{what} {number}: must be between 0 and {UNLIMITED}")
+        return number
+
+    def below(self, number: int, count: int, what: str, shift: int = 0) -> int:
+        if not 0 <= number < count:
+            raise self.wrong(f"{what} {number + shift}: must be between {shift} and {count - 1 + shift}")
+        return number
+
+
+def _instance(
+    lines: _Lines, resources: tuple[str, ...], capacity: IntArray, task_job: list[int], duration: list[int],
+    demand: list[list[int]], eligible: IntArray | None, edges: list[tuple[int, int]],
+) -> Instance:  # fmt: skip
+    """Jobs of one iteration that count by their completion alone."""
+    jobs = max(task_job, default=-1) + 1
+    tasks = len(duration)
+    nothing = ints([0] * len(edges))
+    fields: dict[str, Any] = {
+        "arrival": ints([0] * jobs), "deadline": ints([UNLIMITED] * jobs), "urgency": ints([1] * jobs),
+        "required": ints([0] * jobs), "min_iterations": ints([1] * jobs), "max_iterations": ints([1] * jobs),
+        "accuracy": np.zeros((jobs, 2), dtype=np.int64), "task_job": ints(task_job), "duration": ints(duration),
+        "demand": np.array(demand, dtype=np.int64).reshape(tasks, len(resources)),
+        "eligible": np.ones((tasks, len(capacity)), dtype=np.int64) if eligible is None else eligible,
+        "parameters": ints([0] * tasks), "edge_from": ints(u for u, _ in edges), "edge_to": ints(v for _, v in edges),
+        "edge_lag": nothing, "edge_volume": nothing, "edge_delay": nothing,
+    }  # fmt: skip
+    try:
+        return Instance(resources=resources, node_capacity=capacity, **fields)
+    except InvalidInput as error:
+        raise InvalidFile(f"{lines.path}: {error}") from None
+
+
+#: Suffix of a file -> its reader.
+READERS = {".stg": read_stg, ".sm": read_psplib, ".txt": read_jobshop}
+
+__all__ = ["READERS", "read_jobshop", "read_psplib", "read_stg"]

@@ -1,0 +1,176 @@
+"""Measured models as jobs: operator graphs of PipeDream (SOSP 2019) and dnn-partitioning (NeurIPS 2020).
+
+Formats: PipeDream's `graph.txt` has a line a layer, `id -- layer -- forward_compute_time=ms, backward_compute_time=ms,
+activation_size=bytes, parameter_size=bytes`, and indented lines `id -- id`; dnn-partitioning's JSON has nodes with
+`fpgaLatency` (ms on the accelerator) and `size` (bytes that the node holds, more than its parameters), and edges with
+`size` (bytes sent); their `cost` is not used, since its unit differs between the files. PipeDream's `Input` layers carry the time of loading data,
+up to 640 ms: it is set to 0.
+
+A profile becomes a networkx graph with `time` (ms, forward and backward), `parameters` (4 bytes each) of nodes and
+`bytes` of edges; `job_graph` cuts it into tasks.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import re
+import tarfile
+from pathlib import Path
+from typing import Any
+
+from mlsched.core.errors import InvalidFile, InvalidInput
+from mlsched.core.params import within
+from mlsched.instances.taskgraph.convert import Link, chain_iterations
+
+_LAYER = re.compile(
+    r"(?P<id>\S+) -- (?P<layer>.*) -- forward_compute_time=(?P<forward>\S+), backward_compute_time=(?P<backward>\S+), "
+    r"activation_size=(?P<activation>.+), parameter_size=(?P<parameters>\S+)"
+)
+
+
+def read_profiles(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Name -> graph (networkx.DiGraph) of the profiles in a `graph.txt`, a `.json`, or a `.tar.gz` of such files.
+
+    Raises InvalidFile, naming file and line, for anything else.
+    """
+    try:
+        if Path(path).suffix in (".gz", ".tar", ".tgz"):
+            return _archive(path)
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, tarfile.TarError, EOFError) as error:
+        raise InvalidFile(f"{path}: cannot be read: {error}; check the path") from None
+    except UnicodeDecodeError as error:
+        raise InvalidFile(f"{path}: is not text (byte {error.start} is not UTF-8)") from None
+    return {Path(path).stem: _parse(str(path), text)}
+
+
+def _archive(path: str | os.PathLike[str]) -> dict[str, Any]:
+    found = {}
+    with tarfile.open(path) as archive:
+        for member in archive.getmembers():
+            stream = archive.extractfile(member)
+            if stream is not None and member.name.endswith((".txt", ".json")):
+                text = io.TextIOWrapper(stream, encoding="utf-8").read()
+                found[member.name] = _parse(f"{path}::{member.name}", text)
+    if not found:
+        raise InvalidFile(f"{path}: holds no .txt and no .json file; expected profiles")
+    return found
+
+
+def _parse(name: str, text: str) -> Any:
+    import networkx as nx
+
+    graph = _parse_json(name, text) if text.lstrip().startswith("{") else _parse_pipedream(name, text)
+    if not graph or not nx.is_directed_acyclic_graph(graph):
+        raise InvalidFile(f"{name}: {'has a cycle' if graph else 'is empty'}; must be a graph of layers without cycles")
+    return graph
+
+
+def _parse_pipedream(name: str, text: str) -> Any:
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    sent: dict[str, float] = {}
+    edges = []
+    for number, line in enumerate(text.splitlines(), 1):
+        where = f"{name}, line {number}"
+        if not line.strip():
+            continue
+        if line[0].isspace():
+            ends = line.split(" -- ")
+            if len(ends) != 2:
+                raise InvalidFile(f"{where}: must be 'id -- id'")
+            edges.append((where, ends[0].strip(), ends[1].strip()))
+            continue
+        layer = _LAYER.fullmatch(line.strip())
+        if layer is None:
+            raise InvalidFile(f"{where}: must be 'id -- layer -- forward_compute_time=..., ...'")
+        loading = layer["layer"].startswith("Input")
+        time = 0.0 if loading else _number(where, layer["forward"]) + _number(where, layer["backward"])
+        graph.add_node(layer["id"], time=time, parameters=round(_number(where, layer["parameters"]) / 4))
+        # A layer with several outputs lists their sizes.
+        sent[layer["id"]] = sum(_number(where, size) for size in re.split(r"[;, \[\]]+", layer["activation"]) if size)
+    for where, tail, head in edges:
+        for end in (tail, head):
+            if end not in sent:
+                raise InvalidFile(f"{where}: there is no layer {end!r}")
+        graph.add_edge(tail, head, bytes=sent[tail])
+    return graph
+
+
+def _parse_json(name: str, text: str) -> Any:
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    try:
+        data = json.loads(text)
+        for node in data["nodes"]:
+            where = f"{name}: node {node['id']}"
+            size = _number(where, node["size"])
+            graph.add_node(node["id"], time=_number(where, node["fpgaLatency"]), parameters=round(size / 4))
+        for edge in data["edges"]:
+            where = f"{name}: edge {edge['sourceId']} -> {edge['destId']}"
+            if edge["sourceId"] not in graph or edge["destId"] not in graph:
+                raise InvalidFile(f"{where}: names a node that does not exist")
+            graph.add_edge(edge["sourceId"], edge["destId"], bytes=_number(where, edge["size"]))
+    except json.JSONDecodeError as error:
+        raise InvalidFile(f"{name}, line {error.lineno}: is not JSON: {error.msg}") from None
+    except (KeyError, TypeError) as error:
+        raise InvalidFile(f"{name}: is not a dnn-partitioning graph: {type(error).__name__} {error}") from None
+    return graph
+
+
+def _number(where: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InvalidFile(f"{where}: {value!r} is not a number") from None
+    if not 0 <= number < math.inf:
+        raise InvalidFile(f"{where}: {number} must be at least 0 and finite")
+    return number
+
+
+def job_graph(
+    profile: Any, parts: int, *, tick: float = 10.0, bandwidth: float = 1250.0, demand: dict[str, int] | None = None
+) -> Any:
+    """The tasks of a profile cut into at most `parts` consecutive pieces of about equal time, for `from_networkx`.
+
+    The layers are cut in a topological order, so the pieces form a graph without cycles. tick: ms a tick; a piece lasts
+    its time, rounded up, at least 1. bandwidth: MB a second; an edge's volume is the MB sent between two pieces, its
+    delay the ticks that takes, both rounded up. The first pieces of an iteration wait for the last of the one before.
+    demand: of each task (default: one "gpu").
+    """
+    import networkx as nx
+
+    within("parts", parts, 1)
+    within("tick", tick, 0, open_low=True)
+    within("bandwidth", bandwidth, 0, open_low=True)
+    if not len(profile):
+        raise InvalidInput("profile: has no layer")
+    order = list(nx.lexicographical_topological_sort(profile, key=str))
+    total = sum(profile.nodes[v]["time"] for v in order)
+    piece: dict[Any, int] = {}
+    done = 0.0
+    for place, v in enumerate(order):
+        # By the middle of the layer's time; by its place where nothing takes time.
+        middle = (done + profile.nodes[v]["time"] / 2) / total if total else place / len(order)
+        piece[v] = min(parts - 1, int(middle * parts))
+        done += profile.nodes[v]["time"]
+    graph = nx.MultiDiGraph()
+    for p in sorted(set(piece.values())):
+        inside = [profile.nodes[v] for v in order if piece[v] == p]
+        ticks = max(1, math.ceil(sum(layer["time"] for layer in inside) / tick))
+        graph.add_node(p, duration=ticks, parameters=sum(layer["parameters"] for layer in inside),
+                       demand=dict(demand or {"gpu": 1}))  # fmt: skip
+    sent: dict[tuple[int, int], float] = {}
+    for u, v, size in profile.edges(data="bytes"):
+        if piece[u] != piece[v]:
+            sent[piece[u], piece[v]] = sent.get((piece[u], piece[v]), 0.0) + size
+    for (p, q), size in sorted(sent.items()):
+        mega = size / 10**6
+        graph.add_edge(p, q, lag=0, volume=math.ceil(mega), delay=math.ceil(1000 * mega / bandwidth / tick))
+    chain_iterations(graph, Link(0, 0))
+    return graph
