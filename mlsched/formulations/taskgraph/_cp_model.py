@@ -59,7 +59,8 @@ class _Model:
         if all(place.whole for place in self.places):
             # Each run takes a node for itself, however little it demands.
             lasting = {k: 1 for k in range(layout.tasks) if layout.duration[k] and layout.allowed[k]}
-            self.pools.append(Pool(layout.nodes, lasting))
+            if (whole := Pool(layout.nodes, lasting)) not in self.pools:
+                self.pools.append(whole)
         self.place_of = [0] * layout.nodes
         for p, place in enumerate(self.places):
             for n in place.nodes:
@@ -131,11 +132,15 @@ class _Model:
         """where[run]: place -> literal; the same object for all runs of a task that stays."""
         layout = self.layout
         known: dict[int, dict[int, Literal]] = {}
+        places_of: dict[tuple[int, ...], list[int]] = {}
         for _, i, k in layout.runs():
             if layout.sticky and k in known:
                 self.where[k, i] = known[k]
                 continue
-            allowed = list(dict.fromkeys(self.place_of[n] for n in layout.nodes_of(k, i)))
+            nodes = layout.nodes_of(k, i)
+            if nodes not in places_of:
+                places_of[nodes] = list(dict.fromkeys(self.place_of[n] for n in nodes))
+            allowed = places_of[nodes]
             if len(allowed) == 1:
                 choice: dict[int, Literal] = {allowed[0]: 1}
             elif len(allowed) == 2:
@@ -178,7 +183,9 @@ class _Model:
                 else:
                     end = self.start[u, source] + layout.duration[u]
                     apart = self._apart((u, source), (k, i)) if delay else 0
-                    self._if(begin >= end, x)
+                    row = self.cp.add(begin >= end)
+                    if x is not None:
+                        row.only_enforce_if(x)
                 if isinstance(apart, int):
                     if apart:
                         self._if(begin >= end + delay, x)

@@ -6,8 +6,8 @@ combinatorial: no solver is started.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from mlsched.core.errors import InvalidInput
 from mlsched.instances.taskgraph import Instance, Timetable
@@ -16,8 +16,7 @@ from mlsched.instances.taskgraph import Instance, Timetable
 MOST_RUNS = 200_000
 
 
-@dataclasses.dataclass(frozen=True)
-class Arc:
+class Arc(NamedTuple):
     """u -> v inside an iteration (lag 0) or to the next (1); delay and volume count when the nodes differ."""
 
     u: int
@@ -67,14 +66,16 @@ class Layout:
         self._tails()
 
     def _merge_arcs(self) -> None:
-        merged: dict[tuple[int, int, int], list[int]] = {}
+        merged: dict[tuple[int, int, int], tuple[int, int]] = {}
         i = self.instance
         columns = (i.edge_from, i.edge_to, i.edge_lag, i.edge_delay, i.edge_volume)
         for u, v, lag, delay, volume in zip(*(c.tolist() for c in columns), strict=True):
-            known = merged.setdefault((u, v, lag), [0, 0])
-            known[0] = max(known[0], delay)
-            known[1] += volume
-        self.arcs = [Arc(u, v, lag, delay, volume) for (u, v, lag), (delay, volume) in merged.items()]
+            key = (u, v, lag)
+            if key in merged:
+                merged[key] = max(merged[key][0], delay), merged[key][1] + volume
+            else:
+                merged[key] = delay, volume
+        self.arcs = [Arc(*key, *most) for key, most in merged.items()]
         self.into: list[list[Arc]] = [[] for _ in range(self.tasks)]
         self.out: list[list[Arc]] = [[] for _ in range(self.tasks)]
         for arc in self.arcs:
