@@ -68,6 +68,7 @@ class _Model:
         self.x: dict[tuple[int, int], Any] = {}
         self.where: dict[Run, dict[int, Literal]] = {}
         self.start: dict[Run, Any] = {}
+        self.end: dict[Run, Any] = {}
         self.cuts: dict[tuple[int, int], Literal] = {}
         self.both: dict[tuple[int, int], Any] = {}
         self.completion: dict[int, Any] = {}
@@ -156,6 +157,7 @@ class _Model:
         for j, i, k in layout.runs():
             if layout.is_fixed(k, i):
                 self.start[k, i] = layout.fixed[k][1]
+                self.end[k, i] = layout.fixed[k][1] + layout.duration[k]
                 continue
             head, latest = layout.head[k][i], self.until[j] - layout.tail[k][i] - layout.duration[k]
             if self.relaxed is not None:
@@ -167,7 +169,8 @@ class _Model:
                 else:
                     cp.add(self.x[j, i] == 0)
                 latest = head
-            self.start[k, i] = cp.new_int_var(head, latest, "")
+            start = self.start[k, i] = cp.new_int_var(head, latest, "")
+            self.end[k, i] = start + layout.duration[k]
 
     def _order(self) -> None:
         """Rule 4: runs of a task follow one another, edges hold, with the delay between different nodes."""
@@ -181,7 +184,7 @@ class _Model:
                     if end + delay <= layout.head[k][i]:
                         continue
                 else:
-                    end = self.start[u, source] + layout.duration[u]
+                    end = self.end[u, source]
                     apart = self._apart((u, source), (k, i)) if delay else 0
                     row = self.cp.add(begin >= end)
                     if x is not None:
@@ -268,11 +271,12 @@ class _Model:
                 self._share([interval for _, interval in runs], [1] * len(runs), len(place.nodes))
                 continue
             capacity = layout.capacity[place.nodes[0]]
+            users = {k for k, _ in runs}
             for r, room in enumerate(capacity):
-                used = [(k, interval) for k, interval in runs if layout.demand[k][r]]
                 # A task's runs follow one another, so at most its demand is in use.
-                if sum(layout.demand[k][r] for k in {k for k, _ in used}) > room:
-                    self._share([v for _, v in used], [layout.demand[k][r] for k, _ in used], room)
+                if sum(layout.demand[k][r] for k in users) > room:
+                    used = [(interval, q) for k, interval in runs if (q := layout.demand[k][r])]
+                    self._share([v for v, _ in used], [q for _, q in used], room)
         if len(self.places) > 1:
             self._share_all()
 
@@ -331,8 +335,7 @@ class _Model:
                 self.completion[j] = cp.new_int_var(min(layout.least_completion(j), self.until[j]), self.until[j], "")
                 for i in self._ends(j):
                     for k in layout.sinks(j, i):
-                        end = self.start[k, i] + layout.duration[k]
-                        self._if(self.completion[j] >= end, self.x.get((j, i)))
+                        self._if(self.completion[j] >= self.end[k, i], self.x.get((j, i)))
         if "makespan" in self.objectives and layout.jobs:
             least = makespan_bound(layout, self.pools)
             self.last = cp.new_int_var(min(least, max(self.until)), max(self.until), "")
@@ -344,8 +347,7 @@ class _Model:
                     continue
                 for i in self._ends(j):
                     for k in layout.sinks(j, i):
-                        end = self.start[k, i] + layout.duration[k]
-                        self._if(self.last >= end, self.x.get((j, i)))
+                        self._if(self.last >= self.end[k, i], self.x.get((j, i)))
 
     def _ends(self, j: int) -> range:
         """The iterations with which job j may end."""
@@ -433,7 +435,7 @@ class _Model:
         for k in layout.sinks(j, i):
             if layout.is_fixed(k, i):
                 continue  # its end is constant and was compared above
-            row = self.start[k, i] + layout.duration[k] <= layout.deadline[j]
+            row = self.end[k, i] <= layout.deadline[j]
             self.cp.add(row).only_enforce_if(literal)
         if (j, i) in self.x:
             self.cp.add_implication(literal, self.x[j, i])
