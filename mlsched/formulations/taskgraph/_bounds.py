@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mlsched.core.fields import IntArray
 from mlsched.formulations.taskgraph._layout import Layout
-
 
 #: Dual feasible functions u_1 .. that are tried.
 MOST_STEPS = 3
@@ -98,21 +98,25 @@ def _stepped(demand: int, capacity: int, k: int) -> int:
     return steps * (k + 1) if rest else steps * k
 
 
+def _mandatory(layout: Layout, pool: Pool) -> tuple[IntArray, IntArray, IntArray]:
+    """Head, tail and energy of the mandatory runs in a pool."""
+    task, head, tail = layout.mandatory
+    demand = np.zeros(layout.tasks, dtype=np.int64)
+    demand[list(pool.demand)] = list(pool.demand.values())
+    energy = (demand * layout.instance.duration)[task]
+    used = energy > 0
+    return head[used], tail[used], energy[used]
+
+
 def energy_bound(layout: Layout, pool: Pool) -> int:
     """No plan's latest completion is earlier (absolute time).
 
     The runs that neither start before h nor have less than q to follow fit between h and C - q, so their energy is at
     most capacity * (C - q - h). Taken over all pairs (h, q) of heads and tails.
     """
-    head, tail, energy = [], [], []
-    for j, i, k in layout.runs():
-        if i < layout.least[j] and k in pool.demand:
-            head.append(layout.head[k][i])
-            tail.append(layout.tail[k][i])
-            energy.append(pool.demand[k] * layout.duration[k])
-    if not head:
+    heads, tails, amount = _mandatory(layout, pool)
+    if not len(heads):
         return 0
-    heads, tails, amount = np.array(head), np.array(tail), np.array(energy)
     order = np.argsort(-heads, kind="stable")
     heads, tails, amount = heads[order], tails[order], amount[order]
     last_of_head = np.append(np.flatnonzero(np.diff(heads)), len(heads) - 1)

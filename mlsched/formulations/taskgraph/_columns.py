@@ -116,7 +116,8 @@ def _offsets(layout: Layout, j: int, node: dict[int, int]) -> dict[int, int]:
                 end = offset[arc.u] + layout.duration[arc.u]
                 ready = max(ready, end + (arc.delay if node[arc.u] != node[k] else 0))
         here = [u for u in offset if node[u] == node[k] and layout.duration[u]]
-        times = sorted({ready, *(offset[u] + layout.duration[u] for u in here if offset[u] + layout.duration[u] > ready)})
+        ends = [offset[u] + layout.duration[u] for u in here]
+        times = sorted({ready, *(end for end in ends if end > ready)})
         offset[k] = next(t for t in times if _fits(layout, k, node[k], t, here, offset))
     return offset
 

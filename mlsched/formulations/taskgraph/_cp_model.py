@@ -11,13 +11,14 @@ at an optimum of any weighted sum of the asked objectives they are what the judg
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlsched.core.formulation import Formulation, Term
 from mlsched.formulations.taskgraph._bounds import Pool, makespan_bound, overall, pools, total_completion_bound
 from mlsched.formulations.taskgraph._layout import Layout
-from mlsched.formulations.taskgraph._places import Place, colour, places, symmetric
+from mlsched.formulations.taskgraph._places import colour, places, symmetric
 from mlsched.formulations.taskgraph._relaxation import Relaxed
 from mlsched.instances.taskgraph import Timetable
 
@@ -58,7 +59,8 @@ class _Model:
         if all(place.whole for place in self.places):
             # Each run takes a node for itself, however little it demands.
             lasting = {k: 1 for k in range(layout.tasks) if layout.duration[k] and layout.allowed[k]}
-            self.pools.append(Pool(layout.nodes, lasting))
+            if (whole := Pool(layout.nodes, lasting)) not in self.pools:
+                self.pools.append(whole)
         self.place_of = [0] * layout.nodes
         for p, place in enumerate(self.places):
             for n in place.nodes:
@@ -66,6 +68,7 @@ class _Model:
         self.x: dict[tuple[int, int], Any] = {}
         self.where: dict[Run, dict[int, Literal]] = {}
         self.start: dict[Run, Any] = {}
+        self.end: dict[Run, Any] = {}
         self.cuts: dict[tuple[int, int], Literal] = {}
         self.both: dict[tuple[int, int], Any] = {}
         self.completion: dict[int, Any] = {}
@@ -73,7 +76,7 @@ class _Model:
         self.met: dict[int, Any] = {}
         self.on_time: dict[tuple[int, int], Any] = {}
         self.reason = layout.reason or self._clash()
-        self.terms: dict[str, Any] = {name: 0 for name in objectives}
+        self.terms: dict[str, Any] = dict.fromkeys(objectives, 0)
         self.constant: dict[str, int] = {}
         if self.reason is None:
             self._horizons()
@@ -88,7 +91,7 @@ class _Model:
             self._measure()
         if self.reason is not None:
             self.cp.add_bool_or([])
-            self.terms = {name: 0 for name in objectives}
+            self.terms = dict.fromkeys(objectives, 0)
 
     def _clash(self) -> str | None:
         """Two fixed runs of a whole place on one node at once: a class of nodes would hide it."""
@@ -130,11 +133,15 @@ class _Model:
         """where[run]: place -> literal; the same object for all runs of a task that stays."""
         layout = self.layout
         known: dict[int, dict[int, Literal]] = {}
+        places_of: dict[tuple[int, ...], list[int]] = {}
         for _, i, k in layout.runs():
             if layout.sticky and k in known:
                 self.where[k, i] = known[k]
                 continue
-            allowed = list(dict.fromkeys(self.place_of[n] for n in layout.nodes_of(k, i)))
+            nodes = layout.nodes_of(k, i)
+            if nodes not in places_of:
+                places_of[nodes] = list(dict.fromkeys(self.place_of[n] for n in nodes))
+            allowed = places_of[nodes]
             if len(allowed) == 1:
                 choice: dict[int, Literal] = {allowed[0]: 1}
             elif len(allowed) == 2:
@@ -150,6 +157,7 @@ class _Model:
         for j, i, k in layout.runs():
             if layout.is_fixed(k, i):
                 self.start[k, i] = layout.fixed[k][1]
+                self.end[k, i] = layout.fixed[k][1] + layout.duration[k]
                 continue
             head, latest = layout.head[k][i], self.until[j] - layout.tail[k][i] - layout.duration[k]
             if self.relaxed is not None:
@@ -161,7 +169,8 @@ class _Model:
                 else:
                     cp.add(self.x[j, i] == 0)
                 latest = head
-            self.start[k, i] = cp.new_int_var(head, latest, "")
+            start = self.start[k, i] = cp.new_int_var(head, latest, "")
+            self.end[k, i] = start + layout.duration[k]
 
     def _order(self) -> None:
         """Rule 4: runs of a task follow one another, edges hold, with the delay between different nodes."""
@@ -175,9 +184,11 @@ class _Model:
                     if end + delay <= layout.head[k][i]:
                         continue
                 else:
-                    end = self.start[u, source] + layout.duration[u]
+                    end = self.end[u, source]
                     apart = self._apart((u, source), (k, i)) if delay else 0
-                    self._if(begin >= end, x)
+                    row = self.cp.add(begin >= end)
+                    if x is not None:
+                        row.only_enforce_if(x)
                 if isinstance(apart, int):
                     if apart:
                         self._if(begin >= end + delay, x)
@@ -260,11 +271,12 @@ class _Model:
                 self._share([interval for _, interval in runs], [1] * len(runs), len(place.nodes))
                 continue
             capacity = layout.capacity[place.nodes[0]]
+            users = {k for k, _ in runs}
             for r, room in enumerate(capacity):
-                used = [(k, interval) for k, interval in runs if layout.demand[k][r]]
                 # A task's runs follow one another, so at most its demand is in use.
-                if sum(layout.demand[k][r] for k in {k for k, _ in used}) > room:
-                    self._share([v for _, v in used], [layout.demand[k][r] for k, _ in used], room)
+                if sum(layout.demand[k][r] for k in users) > room:
+                    used = [(interval, q) for k, interval in runs if (q := layout.demand[k][r])]
+                    self._share([v for v, _ in used], [q for _, q in used], room)
         if len(self.places) > 1:
             self._share_all()
 
@@ -304,7 +316,7 @@ class _Model:
         present = [k for k in range(layout.tasks) if (k, layout.first[layout.job[k]]) in self.where]
         self.ranks = symmetric(layout)
         for nodes in self.ranks:
-            for before, node in zip(nodes, nodes[1:]):
+            for before, node in itertools.pairwise(nodes):
                 earlier: list[Any] = []
                 for k in present:
                     choice = self.where[k, layout.first[layout.job[k]]]
@@ -323,8 +335,7 @@ class _Model:
                 self.completion[j] = cp.new_int_var(min(layout.least_completion(j), self.until[j]), self.until[j], "")
                 for i in self._ends(j):
                     for k in layout.sinks(j, i):
-                        end = self.start[k, i] + layout.duration[k]
-                        self._if(self.completion[j] >= end, self.x.get((j, i)))
+                        self._if(self.completion[j] >= self.end[k, i], self.x.get((j, i)))
         if "makespan" in self.objectives and layout.jobs:
             least = makespan_bound(layout, self.pools)
             self.last = cp.new_int_var(min(least, max(self.until)), max(self.until), "")
@@ -336,8 +347,7 @@ class _Model:
                     continue
                 for i in self._ends(j):
                     for k in layout.sinks(j, i):
-                        end = self.start[k, i] + layout.duration[k]
-                        self._if(self.last >= end, self.x.get((j, i)))
+                        self._if(self.last >= self.end[k, i], self.x.get((j, i)))
 
     def _ends(self, j: int) -> range:
         """The iterations with which job j may end."""
@@ -425,7 +435,7 @@ class _Model:
         for k in layout.sinks(j, i):
             if layout.is_fixed(k, i):
                 continue  # its end is constant and was compared above
-            row = self.start[k, i] + layout.duration[k] <= layout.deadline[j]
+            row = self.end[k, i] <= layout.deadline[j]
             self.cp.add(row).only_enforce_if(literal)
         if (j, i) in self.x:
             self.cp.add_implication(literal, self.x[j, i])

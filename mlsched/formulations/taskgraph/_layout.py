@@ -6,18 +6,21 @@ combinatorial: no solver is started.
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
 
 from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray
 from mlsched.instances.taskgraph import Instance, Timetable
 
 #: Models list every run; beyond this many an instance is refused rather than left to exhaust the memory.
 MOST_RUNS = 200_000
 
 
-@dataclasses.dataclass(frozen=True)
-class Arc:
+class Arc(NamedTuple):
     """u -> v inside an iteration (lag 0) or to the next (1); delay and volume count when the nodes differ."""
 
     u: int
@@ -67,14 +70,15 @@ class Layout:
         self._tails()
 
     def _merge_arcs(self) -> None:
-        merged: dict[tuple[int, int, int], list[int]] = {}
         i = self.instance
-        columns = (i.edge_from, i.edge_to, i.edge_lag, i.edge_delay, i.edge_volume)
-        for u, v, lag, delay, volume in zip(*(c.tolist() for c in columns), strict=True):
-            known = merged.setdefault((u, v, lag), [0, 0])
-            known[0] = max(known[0], delay)
-            known[1] += volume
-        self.arcs = [Arc(u, v, lag, delay, volume) for (u, v, lag), (delay, volume) in merged.items()]
+        columns = [c.tolist() for c in (i.edge_from, i.edge_to, i.edge_lag, i.edge_delay, i.edge_volume)]
+        self.arcs = list(map(Arc, *columns))
+        if len(set(zip(*columns[:3], strict=True))) < len(self.arcs):
+            merged: dict[tuple[int, int, int], tuple[int, int]] = {}
+            for u, v, lag, delay, volume in self.arcs:
+                before = merged.get((u, v, lag), (0, 0))
+                merged[u, v, lag] = max(before[0], delay), before[1] + volume
+            self.arcs = [Arc(*key, *most) for key, most in merged.items()]
         self.into: list[list[Arc]] = [[] for _ in range(self.tasks)]
         self.out: list[list[Arc]] = [[] for _ in range(self.tasks)]
         for arc in self.arcs:
@@ -218,6 +222,13 @@ class Layout:
                         if after > tail:
                             tail = after
                     self.tail[k][i] = tail
+
+    @functools.cached_property
+    def mandatory(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Task, head and tail of every mandatory run."""
+        found = [(k, self.head[k][i], self.tail[k][i]) for j, i, k in self.runs() if i < self.least[j]]
+        table = np.array(found, dtype=np.int64).reshape(-1, 3)
+        return table[:, 0], table[:, 1], table[:, 2]
 
     def horizon(self) -> int:
         """Some plan that is best in every objective at once, for its nodes and counts, ends by this time.

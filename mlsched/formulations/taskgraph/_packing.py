@@ -1,9 +1,9 @@
 """Pools that know which tasks fit on a node together, found where a relaxation violates them.
 
-A pattern is a set of tasks that one node can hold at once. For any weights w >= 0, the runs under way on node n weigh at
-most W_n = max over patterns of n of w(pattern), so all runs under way weigh at most sum_n W_n: a pool. Given how much
-of each task a relaxation has under way at some time, the weights that it violates most solve a small LP. Whatever
-weights the LP returns are rounded to integers, and W_n is then computed by enumeration: the pool is valid in any case.
+A pattern is a set of tasks that one node can hold at once. For any weights w >= 0, the runs under way on node n weigh
+at most W_n = max over patterns of n of w(pattern), so all runs under way weigh at most sum_n W_n: a pool. Given how
+much of each task a relaxation has under way at some time, the weights that it violates most solve a small LP. Whatever
+weights the LP returns are rounded to integers, and W_n is computed by enumeration: the pool is valid in any case.
 """
 
 from __future__ import annotations

@@ -172,7 +172,8 @@ def _violated(layout: Layout, columns: _Columns, packing: Packing, solution: Any
     busiest = np.argsort(-active.sum(axis=0), kind="stable")
     for t in busiest[: 8 * MOST_POOLS].tolist():
         level = active[:, t]
-        if any(sum(q * level[number[k]] for k, q in pool.demand.items()) > pool.capacity * (1 + 1e-3) for pool in found):
+        loads = [sum(q * level[number[k]] for k, q in pool.demand.items()) / pool.capacity for pool in found]
+        if any(load > 1 + 1e-3 for load in loads):
             continue  # a pool found just now cuts this time off as well
         pool = packing.violated(level)
         if pool is not None and (key := tuple(sorted(pool.demand.items()))) not in known:

@@ -52,7 +52,7 @@ class Decoder:
     def _ready(self, k: int, i: int, n: int, placed: dict[Run, tuple[int, int]]) -> int:
         layout = self.layout
         j = layout.job[k]
-        ready = layout.ready[j]
+        ready: int = layout.ready[j]
         for u, source, delay in layout.sources(k, i):
             if source < layout.first[j]:
                 where, end = layout.home[u], layout.last_end[u]

@@ -56,7 +56,7 @@ class _Mip:
         self.mip = pyo.ConcreteModel()
         self.mip.rows = pyo.ConstraintList()
         self.keys: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        self.terms: dict[str, Any] = {name: 0 for name in objectives}
+        self.terms: dict[str, Any] = dict.fromkeys(objectives, 0)
         self.constant: dict[str, int] = {}
         if layout.reason is not None:
             self.mip.none = pyo.Var(domain=pyo.Binary)

@@ -91,7 +91,7 @@ class _TimeIndexed:
         self.moulded, self.values = moulded, _Values(moulded)
         self.mip = pyo.ConcreteModel()
         self.mip.rows = pyo.ConstraintList()
-        self.terms: dict[str, Any] = {name: 0 for name in objectives}
+        self.terms: dict[str, Any] = dict.fromkeys(objectives, 0)
         self.keys: list[tuple[int, int, int]] = []
         if moulded.reason is not None:
             self.mip.none = pyo.Var(domain=pyo.Binary)
@@ -152,7 +152,7 @@ class _Gangs:
 
         self.moulded, self.values, self.cp = moulded, _Values(moulded), cp_model.CpModel()
         self.constant = self.values.constants()
-        self.terms: dict[str, Any] = {name: 0 for name in objectives}
+        self.terms: dict[str, Any] = dict.fromkeys(objectives, 0)
         self.z: list[list[Any]] = []
         self.start: list[Any] = []
         self.end: list[Any] = []
@@ -167,7 +167,7 @@ class _Gangs:
     def _modes(self) -> None:
         cp, moulded = self.cp, self.moulded
         here: dict[tuple[int, int], list[tuple[Any, int]]] = {}
-        for j, modes in enumerate(moulded.modes):
+        for modes in moulded.modes:
             literals = [cp.new_bool_var("") for _ in modes]
             cp.add_exactly_one(literals)
             start = cp.new_int_var(min(moulded.release(m) for m in modes), moulded.end, "")
