@@ -111,8 +111,9 @@ def _earliest(instance, placed, task, i, node, clock) -> int:
         there, done = end(int(instance.edge_from[e]), i - int(instance.edge_lag[e]))
         time = max(time, done + int(instance.edge_delay[e]) * (there != node))
     busy = [(s + int(instance.duration[k]), instance.demand[k]) for (k, _), (n, s) in placed.items() if n == node]
-    while instance.duration[task] and (
-        sum((d for e, d in busy if e > time), instance.demand[task]) > instance.node_capacity[node]
-    ).any():
+    while (
+        instance.duration[task]
+        and (sum((d for e, d in busy if e > time), instance.demand[task]) > instance.node_capacity[node]).any()
+    ):
         time = min(e for e, _ in busy if e > time)
     return time

@@ -40,6 +40,7 @@ def relaxations(instance: Instance) -> dict[str, Instance]:
         "eligible nodes": instance.replace(eligible=np.ones_like(instance.eligible)),
         "staying on one node": instance.replace(movement="between_iterations"),
         "least iterations": instance.replace(min_iterations=np.zeros_like(instance.min_iterations)),
+        "capacity": instance.replace(demand=np.zeros_like(instance.demand)),
     }
     for r, name in enumerate(instance.resources):
         demand = instance.demand.copy()

@@ -3,8 +3,8 @@
 Formats: PipeDream's `graph.txt` has a line a layer, `id -- layer -- forward_compute_time=ms, backward_compute_time=ms,
 activation_size=bytes, parameter_size=bytes`, and indented lines `id -- id`; dnn-partitioning's JSON has nodes with
 `fpgaLatency` (ms on the accelerator) and `size` (bytes that the node holds, more than its parameters), and edges with
-`size` (bytes sent); their `cost` is not used, since its unit differs between the files. PipeDream's `Input` layers carry the time of loading data,
-up to 640 ms: it is set to 0.
+`size` (bytes sent); their `cost` is not used, since its unit differs between the files. PipeDream's `Input` layers hold
+the time of loading data, up to 640 ms: it is set to 0.
 
 A profile becomes a networkx graph with `time` (ms, forward and backward), `parameters` (4 bytes each) of nodes and
 `bytes` of edges; `job_graph` cuts it into tasks.

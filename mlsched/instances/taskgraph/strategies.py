@@ -32,8 +32,9 @@ def instances(*, jobs: int = 2, nodes: int = 2, tasks: int = 3, runs: int = 6) -
         n = draw(st.integers(1, nodes), label="nodes")
         resources = ("gpu", "cpu")[: draw(st.integers(1, 2))]
         k = len(resources)
-        task_job = _jobs(draw(st.lists(st.booleans(), min_size=0, max_size=tasks), label="tasks"), jobs)
-        count, m = len(task_job), int(task_job.max(initial=-1)) + 1
+        count = draw(st.sampled_from([*range(1, tasks + 1)] * 3 + [0]), label="tasks")
+        task_job = _jobs(draw(st.lists(st.booleans(), min_size=count, max_size=count)), jobs)
+        m = int(task_job.max(initial=-1)) + 1
         # Every task may run once; what is left of `runs` goes to a second or third iteration.
         most = np.ones(m, dtype=np.int64)
         left = runs - count
@@ -41,6 +42,7 @@ def instances(*, jobs: int = 2, nodes: int = 2, tasks: int = 3, runs: int = 6) -
             more = draw(st.integers(0, min(2, left // max(1, int((task_job == j).sum())))))
             most[j] += more
             left -= more * int((task_job == j).sum())
+        columns = int(most.max()) + 1 if m else 0
         edges = [(u, v, lag, volume, delay) for u, v, lag, volume, delay in draw(st.lists(_edges(max(1, count)),
                  max_size=4), label="edges") if u < count and v < count and task_job[u] == task_job[v]
                  and (u < v or lag)]  # fmt: skip
@@ -53,7 +55,7 @@ def instances(*, jobs: int = 2, nodes: int = 2, tasks: int = 3, runs: int = 6) -
             "required": column(st.sampled_from([0, 300_000, 500_000, 900_000]), m),
             "min_iterations": np.minimum(most, column(st.integers(0, 3), m)),
             "max_iterations": most,
-            "accuracy": np.cumsum(table(st.sampled_from([0, 100_000, 250_000]), m, int(most.max(initial=0)) + 1), 1),
+            "accuracy": np.cumsum(table(st.sampled_from([0, 100_000, 250_000]), m, columns), axis=1),
             "task_job": task_job,
             "duration": column(st.sampled_from([0, 1, 1, 2, 3]), count),
             "demand": table(st.sampled_from([0, 1, 1, 2]), count, k),

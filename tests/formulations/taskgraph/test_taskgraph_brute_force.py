@@ -17,7 +17,7 @@ from mlsched.instances import strategies
 
 SIGNS = np.array([1 if o.sense == "min" else -1 for o in small().objectives])
 #: Plans that the enumeration below may examine.
-MOST = 4_000
+MOST = 6_000
 
 
 def feasible(instance):
@@ -54,7 +54,7 @@ def pareto(values, columns):
     return (nondominated(np.unique((values * SIGNS)[:, columns], axis=0)) * SIGNS[columns]).tolist()
 
 
-@given(instance=strategies.taskgraph(tasks=2, runs=2))
+@given(instance=strategies.taskgraph(tasks=3, runs=3))
 def test_every_objective_and_front_is_that_of_all_plans(instance):
     found = feasible(instance)
     for column, objective in enumerate(instance.objectives):

@@ -192,8 +192,8 @@ BAD = [
     ({"edge_to": [2, 0]}, "must be a task of the same job"),
     ({"edge_lag": [0, 0]}, "edge_to: task 0 waits for itself"),
     ({"edge_volume": [2**52, 2**52]}, "traffic can reach"),
-    ({"duration": [2**31 - 1] * 3, "edge_delay": [2**31 - 1] * 2, "max_iterations": [10**6, 1], "accuracy": np.zeros((2, 10**6 + 1), dtype=int)},
-     "total_jct can reach"),
+    ({"duration": [2**31 - 1] * 3, "edge_delay": [2**31 - 1] * 2, "max_iterations": [10**6, 1],
+      "accuracy": np.zeros((2, 10**6 + 1), dtype=int)}, "total_jct can reach"),
     ({"node_capacity": [], "eligible": np.zeros((3, 0), dtype=int)}, "node_capacity: has no node"),
 ]  # fmt: skip
 
