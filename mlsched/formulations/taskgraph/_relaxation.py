@@ -107,9 +107,7 @@ class _Rows:
         self.count += times
 
 
-def relax(
-    layout: Layout, shared: list[Pool], upper: int, seconds: float | None, threads: int = 1
-) -> Relaxed | None:
+def relax(layout: Layout, shared: list[Pool], upper: int, seconds: float | None, threads: int = 1) -> Relaxed | None:
     """The bound and windows for plans of total_jct <= `upper`; None when the LP is too large or the time is up.
 
     Pools that the solution violates (`_packing`) are added to `shared` and to the LP, round by round.

@@ -149,4 +149,3 @@ def solve(made: Formulation, instance: Instance, objective: str, limits: Limits,
     bound = round(solver.best_objective_bound) + constant
     plan: Any = made.decode(lambda variable: int(solver.value(variable)))
     return Outcome("optimal" if status == cp_model.OPTIMAL else "feasible", plan, bound, stopped, work)
-

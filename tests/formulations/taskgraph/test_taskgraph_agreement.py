@@ -11,6 +11,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from contended_examples import contended
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,7 +22,6 @@ from mlsched.formulations.taskgraph._schedule import search
 from mlsched.instances import strategies
 from mlsched.instances.taskgraph import PROBLEM, Instance
 from mlsched.solvers import enumerate_front
-from contended_examples import contended
 
 OBJECTIVES = tuple(o.name for o in Instance.objectives)
 #: Two and three objectives that pull apart.

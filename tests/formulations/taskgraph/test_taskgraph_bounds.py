@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from contended_examples import contended
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +16,6 @@ from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._packing import Packing
 from mlsched.formulations.taskgraph._schedule import search
 from mlsched.instances import strategies
-from contended_examples import contended
 
 
 def optimum(instance, objective):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from contended_examples import contended
 
 import mlsched
 from mlsched import api
@@ -12,7 +13,6 @@ from mlsched.formulations.taskgraph import mip, moulded
 from mlsched.formulations.taskgraph._cp_model import model
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Instance
-from contended_examples import contended
 
 
 def single(capacity, duration, demand, eligible, edges=(), jobs=None, **changes) -> Instance:
