@@ -11,7 +11,7 @@ from mlsched.api import generate, solve
 from mlsched.benchmark.row import Row
 from mlsched.benchmark.tasks import ANSWER_SEED, Task
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import InvalidInput, MlschedError, UnknownName
+from mlsched.core.errors import InvalidInput, MlschedError, TooLarge, UnknownName
 from mlsched.core.registry import registry
 from mlsched.core.result import Result
 
@@ -37,10 +37,9 @@ def answer(task: Task) -> list[Row]:
         return _rows(task, instance, result)
     except UnknownName as error:  # an answerer registered in the parent process only
         return failed(task, _line(error))
-    except InvalidInput as error:
-        # An exact algorithm may refuse what is too large for it. A rule must answer every instance, and a modelling
-        # backend takes every model: from them the same exception means a malformed plan.
-        if task.backend == "direct":
+    except TooLarge as error:
+        # An exact algorithm may refuse what is beyond it; a rule must answer every instance.
+        if task.kind == "exact":
             return task.rows(status="skipped", error=_line(error))
         return failed(task, _line(error))
     except MlschedError as error:

@@ -20,6 +20,10 @@ class InvalidFile(InvalidInput):
     """A file cannot be read as what it should be: the message names path, place (field or line), value and rule."""
 
 
+class TooLarge(InvalidInput):
+    """The instance is beyond what an exact algorithm or model takes: the message names the limit and who takes more."""
+
+
 class UnknownName(InvalidInput, LookupError):
     """A problem, answerer, preset or the like that does not exist: the message lists those that do."""
 

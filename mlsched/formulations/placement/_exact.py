@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import TooLarge
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import Limits, Outcome, StoppedBy
 from mlsched.formulations.placement._configurations import Space, Table, TooLong, TooMany
@@ -249,4 +249,4 @@ def check_size(instance: Instance) -> None:
     """Refuse jobs whose parts alone are too many to list."""
     parts = ((instance.job_workers + 1) * (instance.job_ps + 1)).max(initial=0)
     if parts > 1024:
-        raise InvalidInput(f"job_workers, job_ps: a job has {parts} parts; exact answerers take at most 1024")
+        raise TooLarge(f"job_workers, job_ps: a job has {parts} parts; exact answerers take at most 1024")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import TooLarge
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import answerer
@@ -45,7 +45,7 @@ def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
             grown.append((np.full(len(rows), k), rows))
             count += len(rows)
             if count > MOST_PLANS:
-                raise InvalidInput(f"brute-force: more than {MOST_PLANS} plans: use cp-sat or highs")
+                raise TooLarge(f"brute-force: more than {MOST_PLANS} plans: use cp-sat or highs")
         options, rows = (np.concatenate([g[i] for g in grown]) for i in (0, 1))
         new_w, new_p, new_types = w[rows], p[rows], types[rows]
         new_w[:, j], new_p[:, j] = mine_w[options], mine_p[options]
@@ -77,7 +77,7 @@ def _whole(instance: Instance, job: int, servers: int) -> tuple[IntArray, IntArr
     """All ways to put all tasks of `job` on servers: workers and PSs, ways x servers."""
     of_w, of_p = (_split(int(n), servers) for n in (instance.job_workers[job], instance.job_ps[job]))
     if len(of_w) * len(of_p) * servers > MOST_PLANS:
-        raise InvalidInput(f"brute-force: job {job} has too many placements: use cp-sat or highs")
+        raise TooLarge(f"brute-force: job {job} has too many placements: use cp-sat or highs")
     return np.repeat(of_w, len(of_p), axis=0), np.tile(of_p, (len(of_w), 1))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import TooLarge
 from mlsched.core.fields import ints
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import answerer
@@ -27,11 +27,9 @@ def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     nodes, tes = len(instance.node_capacity), len(instance.te_demand)
     plans = 2 ** len(candidates) * (nodes + 1) ** tes
     if plans > MOST_PLANS:
-        raise InvalidInput(f"brute-force: {plans} plans are more than {MOST_PLANS}: use cp-sat or highs")
+        raise TooLarge(f"brute-force: {plans} plans are more than {MOST_PLANS}: use cp-sat or highs")
     if len(candidates) > MOST_CANDIDATES:
-        raise InvalidInput(
-            f"brute-force: {len(candidates)} preemptible jobs are more than {MOST_CANDIDATES}: use cp-sat"
-        )
+        raise TooLarge(f"brute-force: {len(candidates)} preemptible jobs are more than {MOST_CANDIDATES}: use cp-sat")
     chosen = (np.arange(2 ** len(candidates))[:, None] >> np.arange(len(candidates))) & 1
     base = _base_values(instance, candidates, chosen, objective)
     cost_of_waiting = 1 + int(base.max(initial=0))

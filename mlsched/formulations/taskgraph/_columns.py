@@ -12,7 +12,7 @@ import itertools
 
 import numpy as np
 
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import TooLarge
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Instance, Timetable
 
@@ -65,10 +65,10 @@ def columns(layout: Layout, j: int) -> tuple[list[Column], int]:
     """The columns of job j that no other dominates, and how many there were."""
     tasks = layout.tasks_of[j]
     if any(k in layout.fixed for k in tasks):
-        raise InvalidInput(f"moulded: job {j} has runs under way; a gang starts as a whole: use cp-sat")
+        raise TooLarge(f"moulded: job {j} has runs under way; a gang starts as a whole: use cp-sat")
     count = int(np.prod([float(len(layout.allowed[k])) for k in tasks]))
     if count > MOST_PLACEMENTS:
-        raise InvalidInput(f"moulded: job {j} has {count} placements, more than {MOST_PLACEMENTS}: use cp-sat")
+        raise TooLarge(f"moulded: job {j} has {count} placements, more than {MOST_PLACEMENTS}: use cp-sat")
     made = [
         column
         for nodes in itertools.product(*(layout.allowed[k] for k in tasks))
@@ -185,7 +185,7 @@ class Moulded:
             self.modes.append(modes)
         total = sum(map(len, self.modes))
         if total > MOST_MODES:
-            raise InvalidInput(f"moulded: {total} modes are more than {MOST_MODES}: use cp-sat")
+            raise TooLarge(f"moulded: {total} modes are more than {MOST_MODES}: use cp-sat")
         release = [self.release(m) for modes in self.modes for m in modes]
         # Starting a job earlier worsens no objective; after the last release, some job runs until all have ended.
         self.end = max(release, default=0) + sum(max((m.duration for m in modes), default=0) for modes in self.modes)

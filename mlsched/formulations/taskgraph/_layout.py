@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import TooLarge
 from mlsched.core.fields import IntArray
 from mlsched.instances.taskgraph import Instance, Timetable
 
@@ -91,7 +91,7 @@ class Layout:
         self.least = [max(m, f + (j in started)) for j, (m, f) in enumerate(zip(least, self.first, strict=True))]
         runs = sum((m - f) * len(t) for m, f, t in zip(self.most, self.first, self.tasks_of, strict=True))
         if runs > MOST_RUNS:
-            raise InvalidInput(
+            raise TooLarge(
                 f"max_iterations: the jobs have {runs} runs, models take at most {MOST_RUNS}: join tasks or iterations"
             )
 

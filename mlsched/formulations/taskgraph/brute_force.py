@@ -23,7 +23,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import answerer
 from mlsched.instances.taskgraph import Instance, Timetable
@@ -101,7 +101,7 @@ class _Steps:
     def least(self, more: int) -> None:
         """Refuse when at least so many steps will follow."""
         if self.taken + more > MOST_STEPS:
-            raise InvalidInput(f"brute-force: the instance needs more than {MOST_STEPS} steps: use cp-sat")
+            raise TooLarge(f"brute-force: the instance needs more than {MOST_STEPS} steps: use cp-sat")
 
 
 def _least(instance: Instance) -> list[int]:

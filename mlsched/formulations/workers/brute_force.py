@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import answerer
 from mlsched.instances.workers import NEVER, Instance, Plan
@@ -33,7 +33,7 @@ def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
             options.append(np.full(len(able), k))
             found += len(able)
             if found > MOST_PLANS:
-                raise InvalidInput(f"brute-force: more than {MOST_PLANS} plans fit: use dp, cp-sat or highs")
+                raise TooLarge(f"brute-force: more than {MOST_PLANS} plans fit: use dp, cp-sat or highs")
         row, option = np.concatenate(rows), np.concatenate(options)
         left, value = left[row] - need[option], value[row] + cost[option]
         trail.append((row, w[option], p[option]))

@@ -19,7 +19,7 @@ import time
 
 import numpy as np
 
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import TooLarge
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import Limits
 from mlsched.formulations.workers.columns import Columns, can_run_short, total
@@ -46,7 +46,7 @@ class Found:
 def cheapest(choice: Columns, limits: Limits | None = None) -> Found:
     """The plan of least cost; the best known one and a bound when the time limit strikes first.
 
-    Raises InvalidInput beyond `STATES` states.
+    Raises TooLarge beyond `STATES` states.
     """
     clock = _Clock(limits or Limits())
     relaxed = relax(choice)
@@ -146,8 +146,8 @@ def _search(choice: Columns, relaxed: Relaxed, most: int | None, clock: _Clock) 
     return chosen
 
 
-def _too_many() -> InvalidInput:
-    return InvalidInput(f"dp: more than {STATES} states: use cp-sat or highs")
+def _too_many() -> TooLarge:
+    return TooLarge(f"dp: more than {STATES} states: use cp-sat or highs")
 
 
 def _grow(state: _States, mine: IntArray, cost: IntArray, reduced: IntArray, use: IntArray) -> _States:
