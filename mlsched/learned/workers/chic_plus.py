@@ -15,7 +15,7 @@ import numpy as np
 from mlsched.core.registry import answerer
 from mlsched.instances.workers import NEVER, Instance, Plan
 from mlsched.learned._net import sample
-from mlsched.learned.weights import of
+from mlsched.learned.weights import Weights, of
 from mlsched.learned.workers._plus import PlusNet, dynamic, static, valid
 
 #: Time of a step more in each direction: as it is, a worker, a PS, both.
@@ -29,30 +29,12 @@ def answer(instance: Instance, *, rng: np.random.Generator, weights: str = "", g
     weights: a file that `mlsched train chic-plus` wrote; "": the weights that come with mlsched. greedy: always the
     highest score; otherwise drawn, as in training.
     """
-    return Allocation(instance).fill(_net(weights), None if greedy else rng)
-
-
-def _net(path: str) -> PlusNet:
-    weights = of("chic-plus", "workers", path)
-    return _made(_Key(weights))
-
-
-class _Key:
-    """Weights, hashed by identity: they are read once and never change."""
-
-    def __init__(self, weights: Any) -> None:
-        self.weights = weights
-
-    def __hash__(self) -> int:
-        return id(self.weights)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and other.weights is self.weights
+    return Allocation(instance).fill(_made(of("chic-plus", "workers", weights)), None if greedy else rng)
 
 
 @functools.lru_cache(maxsize=64)
-def _made(key: _Key) -> PlusNet:
-    return PlusNet(key.weights.tensors)
+def _made(weights: Weights) -> PlusNet:
+    return PlusNet(weights.tensors)
 
 
 class Allocation:

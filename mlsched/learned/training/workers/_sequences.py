@@ -35,7 +35,7 @@ def describe(params: Any) -> dict[str, Any]:
         "source": "synthetic:chic",
         "models": list(NAMES),
         "jobs": params.jobs,
-        "rate": params.rate,
+        "rates": [getattr(params, "low", params.rate), params.rate],
         "training_seeds_from": TRAINING,
         "validation_seeds": [VALIDATION, VALIDATION + params.validation - 1],
     }
