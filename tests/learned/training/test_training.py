@@ -19,7 +19,7 @@ from mlsched.learned.weights import read
 
 torch = pytest.importorskip("torch")
 from mlsched.learned.training.workers._chic import ChicParams, CrossEntropy  # noqa: E402
-from mlsched.learned.training.workers._imitation import examples, question  # noqa: E402
+from mlsched.learned.training.workers._imitation import examples  # noqa: E402
 from mlsched.learned.training.workers._plus import PlusParams, PolicyGradient, advantages, log_chance  # noqa: E402
 from mlsched.learned.training.workers._sequences import TRAINING, VALIDATION  # noqa: E402
 
@@ -209,28 +209,17 @@ def test_torch_and_numpy_score_alike():
     assert target.any(axis=1).all()
 
 
-def test_imitation_leads_to_the_teachers_answers():
-    """A short imitation of max-rate closes most of what separates the untrained policy's sum of speeds from it."""
-    from mlsched.learned.workers._plus import PlusNet
-    from mlsched.learned.workers.chic_plus import Allocation
-
+def test_imitation_makes_the_teachers_tasks_likelier():
+    """On questions that were not imitated, the tasks that the teacher gives become likelier."""
     with repeatable():
-        params = PlusParams(**{**PLUS, "questions": 100, "imitation_steps": 250, "imitation_batch": 256})
+        params = PlusParams(**{**PLUS, "questions": 60, "imitation_steps": 120, "imitation_batch": 128})
         learner = PolicyGradient(params, 0, "cpu")
-        before = PlusNet({k: v.copy() for k, v in learner.weights().items()})
+        *inputs, target = (torch.from_numpy(a) for a in examples("max-rate", 30, 6, np.random.default_rng(7)))
+
+        def loss() -> float:
+            chances = torch.log_softmax(learner.logits(*inputs), dim=1)
+            return float(-torch.logsumexp(chances.masked_fill(~target, -1e9), dim=1).mean().detach())
+
+        before = loss()
         learner._imitate()
-        after = PlusNet(learner.weights())
-    rng = np.random.default_rng(7)
-    shares: dict[str, list[float]] = {"before": [], "after": []}
-    for _ in range(20):
-        asked = question(rng, 4)
-        best = _rate(asked, mlsched.solve(asked, "max-rate").plan)
-        for name, net in (("before", before), ("after", after)):
-            shares[name].append(_rate(asked, Allocation(asked).fill(net, None)) / best)
-    assert 1 - np.mean(shares["after"]) < (1 - np.mean(shares["before"])) / 2
-
-
-def _rate(inst, plan):
-    """Iterations a second, what max-rate maximises."""
-    runs = np.flatnonzero(plan.workers)
-    return (inst.remaining[runs] / inst.cost[runs, plan.workers[runs] - 1, plan.ps[runs] - 1]).sum()
+        assert loss() < before / 2
