@@ -17,7 +17,7 @@ from _calibration import cpu_seconds, load
 from quality_prediction import scipy_fits
 
 import mlsched
-from mlsched.core.predict import Predictor
+from mlsched.core.losses.predict import Predictor
 from mlsched.core.registry import registry
 from mlsched.instances.quality import Instance
 from mlsched.instances.quality.histories import synthetic_mix

@@ -18,8 +18,8 @@ import numpy as np
 from _calibration import cpu_seconds, load
 from scipy.optimize import curve_fit
 
-from mlsched.core.predict import Predictor
-from mlsched.core.window import Window
+from mlsched.core.losses.predict import Predictor
+from mlsched.core.losses.window import Window
 from mlsched.instances.quality.histories import History, synthetic, synthetic_mix
 from mlsched.instances.quality.prediction import error_table, prediction_errors
 from mlsched.instances.quality.table1 import TABLE_1

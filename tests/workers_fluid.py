@@ -1,4 +1,4 @@
-"""The fluid model a second time, and an integral one in slots: other formulations of a workers horizon, for tests alone.
+"""The fluid model a second time, and an integral one in slots: formulations of a workers horizon for tests alone.
 
 `mip` orders the events by binaries with big-M rows over all configurations; `slots` gives each job one whole
 configuration in each slot of time, whole iterations only. Neither shares anything with the library's own algorithms.
@@ -61,7 +61,7 @@ def _solve(model, gap=1e-9):
 
 
 def mip(horizon):
-    """total_jct of the fluid optimum in ms: binaries say at which of 2n points in time which job arrives or finishes."""
+    """total_jct of the fluid optimum in ms: binaries say at which of 2n points in time a job arrives or finishes."""
     jobs = range(len(horizon.arrival))
     arrival = [int(a) / 1000 for a in horizon.arrival]
     choices = {j: _configurations(horizon, j) for j in jobs}
@@ -144,7 +144,7 @@ def slots(horizon, milliseconds):
 
 
 def contended(rng, jobs=3, gap=8000):
-    """A horizon in which jobs of very different demands and lengths arrive while the others run; gap: ms that divides all arrivals."""
+    """A horizon in which jobs of very different demands and lengths delay each other; gap: ms between arrivals."""
     worker = rng.integers(1, 7, (jobs, 2))
     seconds = rng.integers(2, 20, (jobs, 2, 1))
     return Horizon(

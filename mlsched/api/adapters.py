@@ -6,6 +6,7 @@ the answerer answers natively.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -42,7 +43,8 @@ def adapted(answerer: Answerer, instance: Instance, objective: str, limits: Limi
             f"{instance.asks}; there is no adapter"
         )
     if instance.asks == "horizon":
-        plan = adapter(instance, as_rule(answerer, params, objective, limits.seconds), limits.seed)
+        rule = as_rule(answerer, params, objective, limits.seconds)
+        plan = adapter(instance, dataclasses.replace(rule, options=answerer.world(params)), limits.seed)
     else:
         plan = adapter(instance, lambda question: _planned(answerer, question, objective, limits, params))
     if not isinstance(plan, Plan):

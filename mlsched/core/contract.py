@@ -55,8 +55,11 @@ class Instance(Record):
         """Sentences that say what is wrong with `plan`; empty when it is feasible."""
         raise NotImplementedError  # pragma: no cover - every problem defines it
 
-    def evaluate(self, plan: Any) -> dict[str, int]:
-        """Objective name -> value of a feasible `plan`, recomputed from the problem statement."""
+    def evaluate(self, plan: Any) -> dict[str, Any]:
+        """Objective name -> value of a feasible `plan`, recomputed from the problem statement.
+
+        Values are integers; real numbers only where the instance states a `tolerance`.
+        """
         raise NotImplementedError  # pragma: no cover - every problem defines it
 
     @classmethod

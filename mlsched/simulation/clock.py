@@ -9,7 +9,7 @@ memory of stateful rules, and the sampling of decisions for exact gaps.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -58,10 +58,14 @@ class Decision:
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """An answerer as the clock calls it: `call(instance, memory, rng) -> (plan, memory)`."""
+    """An answerer as the clock calls it: `call(instance, memory, rng) -> (plan, memory)`.
+
+    options: of the world, that the answerer implies (`Answerer.world`); for adapters that make a world of their own.
+    """
 
     name: str
     call: Callable[[Instance, Any, np.random.Generator], tuple[Plan, Any]]
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -220,7 +220,10 @@ def test_an_interrupt_exits_130(cli, replaced, tmp_path):
         (["fifo", "--trace", SMALL, "--wake", "never"], "wake = 'never': must be 'events'"),
         (["fifo", "--trace", SMALL, "--record", "2"], "record = 2.0: must be between 0 and 1"),
         (["fifo", "--trace", SMALL, "--objective", "x"], "preemption has no objective 'x'"),
-        (["cp-sat", "--trace", SMALL, "--time-limit", "-1"], "time_limit = -1.0: must be above 0"),
+        (
+            ["cp-sat", "--problem", "preemption", "--trace", SMALL, "--time-limit", "-1"],
+            "time_limit = -1.0: must be above 0",
+        ),
         (["fifo", "--trace", SMALL, "--limit", "3"], "cluster and limit are for traces"),
         (["fifo", "--trace", SMALL, "--limit", "0"], "see `mlsched simulate --help`"),
         (["fifo", "--trace", SMALL, "--cluster", "1x(1gpu)"], "cluster and limit are for traces"),
@@ -294,3 +297,21 @@ def test_an_interrupt_keeps_the_policies_that_are_done(cli, replaced, tmp_path):
     assert found.status == 130
     assert [run["policy"] for run in json.loads(found.out)["runs"]] == ["fifo"]
     assert [run["answerer"] for run in json.loads((tmp_path / "runs.json").read_text())["runs"]] == ["fifo"]
+
+
+# -- worlds that count milliseconds -----------------------------------------------------------------------------------
+
+
+def test_the_workers_world(cli):
+    """Its options belong to source and world; exact gaps of recorded decisions."""
+    given = ["--set", "jobs=2", "--set", "rate=20", "--set", "window=1", "--set", "floor=never", "--set", "most_ps=4"]
+    document = cli("simulate", "optimus", "fair", "--trace", "synthetic:chic", *given, "--record", 1, "--problem",
+                   "workers", "--json").document  # fmt: skip
+    assert document["violations"] == []
+    for entry in document["runs"]:
+        assert entry["options"] == {"window": 1, "floor": "never"}
+        assert entry["optimality"]["decisions"] == entry["recorded_decisions"] == 2
+        assert entry["summary"]["average_completion_s"] > 0
+    ticks = cli("simulate", "optimus", "--trace", "synthetic:chic", *given, "--wake", "interval:600", "--json",
+                "--problem", "workers").document  # fmt: skip
+    assert ticks["runs"][0]["summary"]["average_completion_s"] > document["runs"][0]["summary"]["average_completion_s"]

@@ -69,6 +69,15 @@ def test_it_wakes_at_events_ticks_or_both():
     assert wakes(Toy([0, 7, 300], open=True), "events+interval:100") == [0, 7, 100, 200, 300]
 
 
+def test_a_world_may_count_parts_of_seconds():
+    """Ticks stay seconds; event times and what errors say are the world's and seconds."""
+    world = Toy([1500, 2500])
+    run(world, Rule("waits", lambda i, m, rng: (WAIT, m)), wake=Wake.parse("interval:2"), seed=0, unit=1000)
+    assert world.wakes == [2000, 4000]
+    with pytest.raises(AnswererError, match=r"decision 0 at 1\.5 s"):
+        run(Toy([1500]), Rule("bad", lambda i, m, rng: (BAD, m)), wake=Wake.parse("events"), seed=0, unit=1000)
+
+
 def test_an_open_question_is_asked_at_every_tick():
     assert wakes(Toy([0, 200], open=True), "interval:60") == [0, 60, 120, 180, 240]
 

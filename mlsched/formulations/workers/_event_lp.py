@@ -9,9 +9,10 @@ An event is the next arrival or the finish of a job that is there. Between two e
           sum of L_k in the gap between two arrivals = the gap
           x, L >= 0
 
-is exact; `residual_j` is 0 once j's finish is among the events. For a prefix of an order it is a relaxation, made strong
-by what the caller knows of the rest: a convex piecewise linear cost of every residual (`tails`). After a finish the last
-stage is *open*: how it ends is undecided, jobs may finish in it, so each is charged only the time it works there.
+is exact; `residual_j` is 0 once j's finish is among the events. For a prefix of an order it is a relaxation, made
+strong by what the caller knows of the rest: a convex piecewise linear cost of every residual (`tails`). After a
+finish the last stage is *open*: how it ends is undecided, jobs may finish in it, so each is charged only the time it
+works there.
 
 Configurations are priced in: a stage starts with those of the pool, others enter when their reduced cost is negative.
 The bound that is returned is the dual objective, not the primal one, with what tolerances leave taken off.
@@ -26,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import SolverError
-from mlsched.formulations.workers._fluid import Fluid, FloatArray, new_highs
+from mlsched.formulations.workers._fluid import FloatArray, Fluid, new_highs
 from mlsched.formulations.workers._tails import SEGMENTS, Tail
 
 #: A configuration enters when its reduced cost is below minus this, per unit of time.
@@ -70,6 +71,11 @@ class Solved:
     bound: float
     columns: FloatArray
     rows: FloatArray
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the bound proves the value."""
+        return abs(self.value - self.bound) <= AGREE * max(1.0, abs(self.value))
 
 
 class EventLP:
@@ -186,7 +192,7 @@ class EventLP:
         stage = Stage(list(self.present), self.columns, first)
         own = np.arange(first, self.rows)
         index, value = own, np.full(len(own), -1.0)
-        if not last:
+        if self.gap_row is not None:
             index, value = np.append(own, self.gap_row), np.append(value, 1.0)
         starts, indices, values = [0], [index], [value]
         starts.append(len(index))
@@ -259,17 +265,14 @@ class EventLP:
     def solve(self) -> Solved | None:
         """The optimum, None when the order is impossible (a finish before its work can be done)."""
         self.orders += 1
-        for fresh in (False, True):
-            if fresh:
-                self.highs.clearSolver()
+        found = self._price_out()
+        if found is None or not found.agrees:
+            # Warm starts have been seen to go wrong: what looks infeasible or contradicts itself is solved anew.
+            self.highs.clearSolver()
             found = self._price_out()
-            if found is None:
-                if fresh:
-                    return None
-                continue
-            if abs(found.value - found.bound) <= AGREE * max(1.0, abs(found.value)):
-                return found
-        raise SolverError(f"highs: primal {found.value} and dual {found.bound} of an order's LP disagree")
+        if found is not None and not found.agrees:
+            raise SolverError(f"highs: primal {found.value} and dual {found.bound} of an order's LP disagree")
+        return found
 
     def _price_out(self) -> Solved | None:
         while True:
@@ -323,9 +326,7 @@ class EventLP:
                     new.append((stage, at, job, c))
         for stage, at, job, c in new:
             rows, values = self._column(stage, at, job, c)
-            self.highs.addCol(
-                1.0 if stage.open else 0.0, 0.0, math.inf, len(rows), rows.astype(np.int32), values
-            )
+            self.highs.addCol(1.0 if stage.open else 0.0, 0.0, math.inf, len(rows), rows.astype(np.int32), values)
             stage.entries.append((self.columns, job, c))
             self.columns += 1
         return slack, bool(new)

@@ -1,15 +1,15 @@
-"""The fluid model's data as the algorithms use them: scaled floats, and of every job only the configurations that count.
+"""The fluid model's data as the algorithms use them: scaled floats, and of each job the configurations that count.
 
-Configurations. A mixture of configurations of a job is a convex combination of its points (w, p, speed) and the origin
-(idle). A configuration is *covered* when a mixture of the others, the origin among them, has at most as many workers and
-PSs and at least its speed. Demands are non-negative and linear in w and p, so the mixture demands no more of any resource
-either and can take the configuration's place in every schedule, whatever the number of resources: no optimum changes
-when covered ones are dropped. (They are dropped one after another as long as the mixture is *strictly* faster: then no
-two can cover each other in a circle.) What is left are the vertices of the upper hull of (w, p, speed), 55 to 83 of the
-paper's 200.
+Configurations. A mixture of configurations of a job is a convex combination of its points (w, p, speed) and the
+origin (idle). A configuration is *covered* when a mixture of the others, the origin among them, has at most as many
+workers and PSs and at least its speed. Demands are non-negative and linear in w and p, so the mixture demands no more
+of any resource either and can take the configuration's place in every schedule, whatever the number of resources: no
+optimum changes when covered ones are dropped. (They are dropped one after another as long as the mixture is
+*strictly* faster: then no two can cover each other in a circle.) What is left are the vertices of the upper hull of
+(w, p, speed), 55 to 83 of the paper's 200.
 
-Scale. Speeds are shares of the job's fastest one, `work` is the time the job takes at that; times are in units such that
-the mean work is 1000. Demands are shares of the capacity. Resources that cannot run short are left out.
+Scale. Speeds are shares of the job's fastest one, `work` is the time the job takes at that; times are in units such
+that the mean work is 1000. Demands are shares of the capacity. Resources that cannot run short are left out.
 """
 
 from __future__ import annotations

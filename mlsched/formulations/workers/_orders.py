@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mlsched.formulations.workers._event_lp import ARRIVE, FINISH, Event, EventLP, Solved
-from mlsched.formulations.workers._fluid import Fluid, FloatArray
+from mlsched.formulations.workers._fluid import FloatArray, Fluid
 
 #: How much the first orders favour jobs that have little left: from equal shares towards SRPT.
 GREED = (0.0, 1.0, 3.0)

@@ -20,11 +20,11 @@ import time
 
 import numpy as np
 
-from mlsched.formulations.workers._fluid import Fluid, FloatArray, new_highs
+from mlsched.formulations.workers._fluid import FloatArray, Fluid, new_highs
 from mlsched.formulations.workers._prices import Prices
 
-#: Columns beyond which the program is not built: minutes for HiGHS.
-MOST_COLUMNS = 60_000
+#: Columns beyond which the program is not built: HiGHS would take tens of seconds.
+MOST_COLUMNS = 40_000
 #: Configurations are priced in so many times, those whose reduced cost is below minus ENTERS.
 ROUNDS, ENTERS = 25, 1e-5
 #: HiGHS' simplex_strategy: new columns keep the basis primal feasible.
@@ -84,9 +84,9 @@ def improved(
     started = time.perf_counter()
     for _ in range(ROUNDS):
         if seconds is not None:
-            left = seconds - (time.perf_counter() - started)
+            unused = max(0.01, seconds - (time.perf_counter() - started))
             # HiGHS counts its run time from the first solve of an instance on.
-            highs.setOptionValue("time_limit", highs.getRunTime() + max(0.01, left))
+            highs.setOptionValue("time_limit", highs.getRunTime() + unused)
         highs.run()
         if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None

@@ -1,10 +1,10 @@
 """Depth-first search over orders of events, with a bound for every prefix.
 
-A node is a prefix of events. Its bound is the prefix' LP with the tails of the price bound: after an arrival, the tails
-of all jobs present at that moment; after a finish, a stage that stays open until the next arrival and the tails from
-there. Events that the windows of the price bound rule out are not tried. Exact: the orders are all orders, every bound
-holds for every schedule whose order begins so and whose flow time is below the incumbent's, and a complete order's LP is
-its optimum.
+A node is a prefix of events. Its bound is the prefix' LP with the tails of the price bound: after an arrival, the
+tails of all jobs present at that moment; after a finish, a stage that stays open until the next arrival and the tails
+from there. Events that the windows of the price bound rule out are not tried. Exact: the orders are all orders, every
+bound holds for every schedule whose order begins so and whose flow time is below the incumbent's, and a complete
+order's LP is its optimum.
 """
 
 from __future__ import annotations
@@ -109,7 +109,8 @@ class Search:
             (FINISH, j)
             for j in lp.present
             if not any(i in self._before[j] for i in lp.present)
-            and windows[j][0] <= coming and fluid.arrival[j] + fluid.work[j] <= coming * (1 + 1e-9)
+            and windows[j][0] <= coming
+            and fluid.arrival[j] + fluid.work[j] <= coming * (1 + 1e-9)
         ]
         if lp.arrived < fluid.jobs and all(windows[j][1] >= coming for j in lp.present):
             able.append((ARRIVE, lp.arrived))

@@ -1,13 +1,13 @@
 """The clairvoyant optimum: the least total completion time over a horizon when all arrivals are known (fluid model).
 
-For a given order of events (arrivals and finishes) the fluid problem is a linear program over stage lengths and times in
-configurations (`_event_lp.py`). The optimum is the best over all orders:
+For a given order of events (arrivals and finishes) the fluid problem is a linear program over stage lengths and times
+in configurations (`_event_lp.py`). The optimum is the best over all orders:
 
 1. an incumbent: orders from a few ways of sharing the cluster, improved by local search (`_orders.py`);
-2. prices of the resources over time, which prove a bound mostly within half a percent, and with it windows in which each
-   job can finish in a schedule better than the incumbent (`_prices.py`, `_price_lp.py`);
-3. a depth-first search over orders inside the windows, each prefix bounded by its LP with what the prices say of the rest
-   (`_search.py`). When it meets a better schedule, 2. starts again from there.
+2. prices of the resources over time, which prove a bound mostly within half a percent, and with it windows in which
+   each job can finish in a schedule better than the incumbent (`_prices.py`, `_price_lp.py`);
+3. a depth-first search over orders inside the windows, each prefix bounded by its LP with what the prices say of the
+   rest (`_search.py`). When it meets a better schedule, 2. starts again from there.
 
 Bounds are floats: duals rather than primal values, less what the solver's tolerances leave. A prefix is cut when its
 bound reaches the incumbent less 10^-7 of it, so "optimal" means within 10^-6, the horizon's `tolerance`.
@@ -37,6 +37,11 @@ from mlsched.instances.workers.horizon import NS, Horizon, Stages
 
 #: Longest cell of the price grid, in mean works / 1000.
 CELL = 200.0
+#: Grids for prices, the finest first: cell length in CELLs, and whether the incumbent's events are borders. Where the
+#: first is too large, the coarser ones narrow the windows until a finer one fits.
+LEVELS = ((1.0, True), (2.5, False), (1.75, False), (1.25, False), (1.0, False), (1.0, True))
+#: Share of a time limit that local search may use up.
+LOCAL = 0.3
 
 
 @dataclasses.dataclass
@@ -56,6 +61,11 @@ class _Clock:
         left = self.seconds_left()
         return left is not None and left <= 0
 
+    def local_search_over(self) -> bool:
+        """Local search gets a share of the time, so that some is left for the bound."""
+        left = self.seconds_left()
+        return left is not None and self.limits.seconds is not None and left <= (1 - LOCAL) * self.limits.seconds
+
     def stop(self, nodes: int) -> bool:
         return self.out_of_time() or (self.limits.work is not None and self.nodes + nodes >= self.limits.work)
 
@@ -70,7 +80,7 @@ def answer(instance: Horizon, *, objective: str, limits: Limits) -> Outcome:
         return Outcome("optimal", _empty(), 0.0, work={"nodes": 0})
     clock, data = _Clock(limits), fluid(instance)
     lp = EventLP(data)
-    best = first_incumbent(lp, clock.out_of_time)
+    best = first_incumbent(lp, clock.local_search_over)
     stopped: StoppedBy = "proof"
     proved = float(data.work.sum())
     while True:
@@ -108,14 +118,19 @@ def priced(data: Fluid, best: Incumbent, seconds_left: Callable[[], float | None
     prices = Prices(times, price)
     bound = Pricing(data, prices).bound()
     windows = bound.windows(prices, best.value)
-    left = seconds_left()
-    better = _price_lp.improved(data, times, windows, None if left is None else left / 2)
-    if better is not None:
+    for level, (size, with_events) in enumerate(LEVELS):
+        times = _price_lp.grid(best.time if with_events else best.time[-1:], data.arrival, size * CELL)
+        left = seconds_left()
+        better = _price_lp.improved(data, times, windows, None if left is None else left / 4)
+        if better is None:
+            continue
         found = Pricing(data, better, windows).bound()
+        narrower = found.windows(better, best.value)
+        windows = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(windows, narrower, strict=True)]
         if found.value > bound.value:
-            narrower = found.windows(better, best.value)
-            windows = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(windows, narrower, strict=True)]
             prices, bound = better, found
+        if level == 0:
+            break
     return Pricing(data, prices, windows), bound
 
 
@@ -141,8 +156,10 @@ def _stages(instance: Horizon, data: Fluid, best: Incumbent) -> tuple[Stages, fl
         whole = ends[k] - ends[k - 1]
         if whole > 0 and length[k] > 0:
             rows += _whole(instance, data, k, entries, whole, whole / length[k])
-    stage, job, w, p, spent = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
-    plan = Stages(ends=np.array(ends), stage=stage, job=job, workers=w, ps=p, time=spent, finish=finish)
+    table = np.array(rows, dtype=np.int64).reshape(len(rows), 5)
+    names = ("stage", "job", "workers", "ps", "time")
+    columns = {name: table[:, i] for i, name in enumerate(names)}
+    plan = Stages(ends=np.array(ends), finish=finish, **columns)
     total = sum(ends[k] - int(a) * NS for k, a in zip(finish.tolist(), instance.arrival, strict=True))
     return plan, total / NS
 

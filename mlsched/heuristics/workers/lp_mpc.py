@@ -1,9 +1,9 @@
 """LP-MPC: look ahead as if nobody else came, and act on what a unit of each job's work is worth in that plan.
 
-Model predictive control: at each decision the fluid problem of the jobs present (see `docs/clairvoyant.md`; no further
-arrivals) is solved for one order of finishes, a linear program. Its duals say by how much the total completion time falls
-for a unit less of work of each job: a job that holds up many others is worth more. The decision is the whole workers and
-PSs that do the most worth of work a second,
+Model predictive control: at each decision the fluid problem of the jobs present (see `docs/clairvoyant.md`; no
+further arrivals) is solved for one order of finishes, a linear program. Its duals say by how much the total
+completion time falls for a unit less of work of each job: a job that holds up many others is worth more. The decision
+is the whole workers and PSs that do the most worth of work a second,
 
     max  sum_j value_j * speed_j(w_j, p_j),
 
@@ -19,7 +19,7 @@ from mlsched.core.fields import IntArray
 from mlsched.core.params import within
 from mlsched.core.registry import answerer
 from mlsched.formulations.workers._event_lp import ARRIVE, EventLP
-from mlsched.formulations.workers._fluid import MEAN_WORK, Fluid, FloatArray, scaled_kinds
+from mlsched.formulations.workers._fluid import MEAN_WORK, FloatArray, Fluid, scaled_kinds
 from mlsched.formulations.workers._orders import descend, shared_order, solve_order
 from mlsched.formulations.workers.columns import columns
 from mlsched.formulations.workers.search import cheapest

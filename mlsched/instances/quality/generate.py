@@ -12,8 +12,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from mlsched.core.contract import Preset
-from mlsched.core.curves import Family
 from mlsched.core.errors import InvalidInput
+from mlsched.core.losses.curves import Family
 from mlsched.core.params import one_of, within
 from mlsched.instances.quality.instance import Instance
 from mlsched.instances.quality.tables import Curves, Epoch, from_curves

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlsched.core.curves import Family, FloatArray, Floats
+from mlsched.core.losses.curves import Family, FloatArray, Floats
 from mlsched.core.params import within
 from mlsched.instances.quality.table1 import TABLE_1, Algorithm
 from mlsched.instances.traces.curve import Curve

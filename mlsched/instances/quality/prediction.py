@@ -11,10 +11,10 @@ from typing import Protocol
 
 import numpy as np
 
-from mlsched.core.curves import Family, FloatArray
 from mlsched.core.errors import InvalidInput
-from mlsched.core.predict import Predictor, strawman
-from mlsched.core.window import Window
+from mlsched.core.losses.curves import Family, FloatArray
+from mlsched.core.losses.predict import Predictor, strawman
+from mlsched.core.losses.window import Window
 
 
 class Run(Protocol):

@@ -21,8 +21,8 @@ from typing import Literal
 
 import numpy as np
 
-from mlsched.core.curves import FloatArray
 from mlsched.core.errors import UnknownName
+from mlsched.core.losses.curves import FloatArray
 
 
 @dataclass(frozen=True)

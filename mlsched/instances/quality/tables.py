@@ -22,9 +22,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.curves import Family, FloatArray, sublinear, superlinear
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, IntArray
+from mlsched.core.losses.curves import Family, FloatArray, sublinear, superlinear
 from mlsched.core.params import one_of
 from mlsched.instances.quality.instance import PPM, Instance, waiting_in_arrival_order
 
@@ -221,7 +221,7 @@ def from_histories(
     predict: a `core.predict.Predictor`; by default, one with its default settings. The final loss is predicted too. A
     history of one loss has no change yet: its predicted first change stands in.
     """
-    from mlsched.core.predict import Predictor
+    from mlsched.core.losses.predict import Predictor
 
     forecast = (Predictor() if predict is None else predict).fit(iterations, losses, families)
     seen = np.array([np.abs(np.diff(np.asarray(h, dtype=np.float64))).max(initial=0.0) for h in losses])

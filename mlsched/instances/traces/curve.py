@@ -15,8 +15,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from mlsched.core.curves import FloatArray
 from mlsched.core.errors import InvalidFile
+from mlsched.core.losses.curves import FloatArray
 from mlsched.instances.traces.source import Text, shown
 
 MAX_MEMBER = 1 << 26

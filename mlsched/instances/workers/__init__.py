@@ -30,4 +30,15 @@ PROBLEM = Problem(
     other_types=(Horizon,),
 )
 
-__all__ = ["DELAY", "NEVER", "PROBLEM", "Horizon", "Instance", "Plan", "Stages", "generate", "instances", "waiting_terms"]
+__all__ = [
+    "DELAY",
+    "NEVER",
+    "PROBLEM",
+    "Horizon",
+    "Instance",
+    "Plan",
+    "Stages",
+    "generate",
+    "instances",
+    "waiting_terms",
+]

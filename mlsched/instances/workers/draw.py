@@ -26,11 +26,14 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
         f"{u} of {c} {name}" for u, c, name in zip(used, instance.capacity, instance.resources, strict=True)
     )
     axes.axhline(0, color="black", linewidth=0.6)
-    axes.set(xlabel="job, by arrival", ylabel="PSs | workers", title=f"{int((~runs).sum())} jobs wait; {amounts}")
+    top, bottom = int(plan.workers.max(initial=1)), int(plan.ps.max(initial=1))
+    axes.set(xlabel="job, by arrival", ylabel="PSs | workers", ylim=(-1.1 * bottom, 1.2 * top + 0.4 * bottom),
+             title=f"{int((~runs).sum())} jobs wait; {amounts}")  # fmt: skip
     axes.set_xticks(place, [str(j) for j in shown], rotation=90 if len(shown) > 20 else 0)
     right = axes.twinx()
     right.plot(place[runs[shown]], minutes[shown][runs[shown]], "o", color="#d1495b", label="minutes to finish")
-    right.plot(place[~runs[shown]], minutes[shown][~runs[shown]], "x", color="#d1495b", label="waits (its charge)")
+    if not runs[shown].all():
+        right.plot(place[~runs[shown]], minutes[shown][~runs[shown]], "x", color="#d1495b", label="waits (its charge)")
     right.set(ylabel="minutes", ylim=(0, None))
     handles, labels = (
         a + b for a, b in zip(axes.get_legend_handles_labels(), right.get_legend_handles_labels(), strict=True)

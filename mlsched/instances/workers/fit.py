@@ -34,7 +34,7 @@ class Fitted:
 def fit(points: Sequence[Point], *, mode: str = "synchronous", relative: bool = True) -> Fitted:
     """The Optimus model that comes closest to `points`.
 
-    mode: "synchronous" (Eq. 4) or "asynchronous" (Eq. 3). relative: minimise the sum of squared relative errors;
+    mode: "synchronous" or "asynchronous". relative: minimise the sum of squared relative errors;
     False: of squared seconds. Points that cannot tell two parameters apart (one number of PSs throughout, say) are
     accepted: the model is then right along them and arbitrary off them.
 

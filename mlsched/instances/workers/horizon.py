@@ -89,7 +89,7 @@ class Horizon(contract.Instance):
         early[1:] = np.diff(self.arrival) < 0
         refuse_first(early, "arrival", self.arrival, "must not precede the one before: jobs are in arrival order")
         refuse_first(
-            ~self.allowed.any(axis=(1, 2)), "remaining", self.remaining,
+            np.asarray(~self.allowed.any(axis=(1, 2))), "remaining", self.remaining,
             "belongs to a job that fits in no configuration: it never finishes; leave it out or add capacity",
         )  # fmt: skip
         # One job after another, each in its fastest configuration, ends by then.

@@ -1,18 +1,17 @@
 """The judge of workers over a horizon, written from the statement of the fluid model alone.
 
 1. Stages follow each other from time 0; no stage ends before it begins.
-2. A job works only from its arrival on and up to the stage at whose end it finishes; a configuration is one in which it
-   can train. A stage in which a job works begins no earlier than the job arrives.
+2. A job works only from its arrival on and up to the stage at whose end it finishes; a configuration is one in which
+   it can train. A stage in which a job works begins no earlier than the job arrives.
 3. In a stage, a job's configurations together take no more time than the stage lasts: a job is in one at a time.
-4. In a stage, for every resource: sum of (time x demand) over all entries <= capacity x length of the stage. With every
-   entry spread evenly over the stage, this says that the demand of all mixtures fits at every instant: time-sharing.
-   No floor: parts of iterations count, and changing configurations is free.
+4. In a stage, for every resource: sum of (time x demand) over all entries <= capacity x length of the stage. With
+   every entry spread evenly over the stage, this says that the demand of all mixtures fits at every instant: time-
+   sharing. No floor: parts of iterations count, and changing configurations is free.
 5. By its finish each job has done all its iterations: sum of time / (time of an iteration) >= B. Because plans hold
    whole ns, up to GRAIN ns are granted to each of the job's entries, and WORK of B for the accuracy of an LP solver.
 6. `total_jct` = sum over the jobs of (end of its stage `finish` - arrival), in ms.
 
-3. and 4. are checked in integers, exactly. Plain loops: shares no code with the models and rules it judges.
-"""
+3. and 4. are checked in integers, exactly. Plain loops: shares no code with the models and rules it judges."""
 
 from __future__ import annotations
 

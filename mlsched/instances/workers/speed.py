@@ -4,7 +4,7 @@ A model gives g(w, p) in seconds as an exact rational: its parameters are read a
 (0.15 is 15/100). `Times` holds a model's whole table of g as fractions of a millisecond, so that what follows from g is
 exact in integers: `cost` is ceil(B g), `iterations` is floor(t / g), and nothing is rounded twice.
 
-Paper: Peng, Bao, Chen, Wu, Guo, "Optimus", EuroSys 2018, Section 3.2 (Eq. 3 asynchronous, Eq. 4 synchronous).
+Paper: Peng, Bao, Chen, Wu, Guo, "Optimus", EuroSys 2018, Section 3.2.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class SpeedModel(ABC):
 
 @dataclasses.dataclass(frozen=True)
 class Synchronous(SpeedModel):
-    """Optimus, synchronous training: g = theta0_m / w + theta1 + theta2 w / p + theta3 w + theta4 p seconds (Eq. 4).
+    """Optimus, synchronous training: g = theta0_m / w + theta1 + theta2 w / p + theta3 w + theta4 p seconds.
 
     theta0_m: forward propagation of a whole batch of M samples, shared by the workers (theta0 M). theta1: backward
     propagation and what else does not shrink. theta2: transfer of the model to and from a PS that serves w / p workers'
@@ -83,7 +83,7 @@ class Synchronous(SpeedModel):
 
 @dataclasses.dataclass(frozen=True)
 class Asynchronous(SpeedModel):
-    """Optimus, asynchronous training: w / (theta0 + theta1 w / p + theta2 w + theta3 p) steps a second (Eq. 3).
+    """Optimus, asynchronous training: w / (theta0 + theta1 w / p + theta2 w + theta3 p) steps a second.
 
     Workers do not wait for each other: each makes a step in theta0 + ... seconds, the job w of them meanwhile.
     """

@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mlsched.core.curves import FAMILIES, FloatArray
 from mlsched.core.fields import IntArray
-from mlsched.core.fits import Fits, unfitted
-from mlsched.core.predict import Predictor, strawman
-from mlsched.core.window import Window
+from mlsched.core.losses.curves import FAMILIES, FloatArray
+from mlsched.core.losses.fits import Fits, unfitted
+from mlsched.core.losses.predict import Predictor, strawman
+from mlsched.core.losses.window import Window
 from mlsched.instances.quality.instance import PPM
 from mlsched.instances.quality.tables import gain_table, loss_table
 from mlsched.simulation.quality.options import Options

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.curves import FAMILIES
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.core.losses.curves import FAMILIES
 from mlsched.core.params import one_of, within
 from mlsched.instances.quality.histories import History, synthetic_mix
 from mlsched.instances.quality.histories import recorded as recorded_history

@@ -204,6 +204,10 @@ class Batch:
     def step(self, actions: npt.ArrayLike) -> Step:
         """One action an episode: 0 .. A - 1, the last the void action."""
         action = np.asarray(actions)
+        if action.shape != (self._episodes,) or action.dtype.kind not in "iu":
+            raise InvalidInput(f"actions: must be {self._episodes} integers, one an episode")
+        if action.min() < 0 or action.max() >= self.phase.actions:
+            raise InvalidInput(f"actions: must be between 0 and {self.phase.actions - 1}, the void action")
         alive = ~self.done
         at, slot = self._row_action + action, self._row_slot + self._slot_of[action]
         valid = self.mask.ravel()[at]

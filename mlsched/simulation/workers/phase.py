@@ -21,6 +21,7 @@ Readings:
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Callable
 
 import numpy as np
@@ -74,32 +75,47 @@ class Decision:
     def __init__(self, instance: Instance, phase: Phase) -> None:
         self.instance, self.phase = instance, phase
         self._jobs = min(phase.window, len(instance.waiting))
+        self._model: list[int] = instance.model.tolist()
+        self._left: list[int] = instance.remaining.tolist()
+        self._backlog = len(instance.waiting) - self._jobs + instance.backlog
         self._free: list[int] = instance.capacity.tolist()
         self._cost: list[list[list[int]]] = instance.cost[: self._jobs].tolist()
+        _, self._most_workers, self._most_ps = instance.cost.shape
         self._demand: list[tuple[list[int], list[int]]] = list(
             zip(instance.worker_demand[: self._jobs].tolist(), instance.ps_demand[: self._jobs].tolist(), strict=True)
         )
+        self._adds = [self._added(action) for action in range(phase.actions - 1)]
+        self._need = [self._needed(*adds) for adds in self._adds if adds[0] < self._jobs]
         self.workers, self.ps = [0] * self._jobs, [0] * self._jobs
-        self.steps, self.over = 0, self._full()
+        self._fitting = self._what_fits()
+        self.steps, self.over = 0, not any(self._fitting)
 
     @property
     def state(self) -> IntArray:
         """The paper's s_t: (model, B, workers, PSs) of every slot, (-1, 0, 0, 0) if empty; the backlog N."""
-        found = [[-1, 0, 0, 0]] * self.phase.window
+        found: list[int] = []
         for slot in range(self._jobs):
-            found[slot] = [int(self.instance.model[slot]), int(self.instance.remaining[slot]), self.workers[slot],
-                           self.ps[slot]]  # fmt: skip
-        backlog = len(self.instance.waiting) - self._jobs + self.instance.backlog
-        return np.array([*(v for slot in found for v in slot), backlog], dtype=np.int64)
+            found += (self._model[slot], self._left[slot], self.workers[slot], self.ps[slot])
+        found += (-1, 0, 0, 0) * (self.phase.window - self._jobs)
+        return np.array([*found, self._backlog], dtype=np.int64)
+
+    @property
+    def features(self) -> Features:
+        """`features` of the state, made directly: what a network reads at every step."""
+        models = len(self.instance.models)
+        found: list[float] = []
+        for slot in range(self._jobs):
+            one_hot = [0.0] * models
+            one_hot[self._model[slot]] = 1.0
+            found += one_hot
+            found += (self._left[slot] / ITERATIONS_UNIT, self.workers[slot] / TASKS_UNIT, self.ps[slot] / TASKS_UNIT)
+        found += [0.0] * ((models + FIELDS - 1) * (self.phase.window - self._jobs))
+        return np.array([*found, self._backlog / BACKLOG_UNIT], dtype=np.float32)
 
     @property
     def mask(self) -> Mask:
         """Which actions change something."""
-        found = np.zeros(self.phase.actions, dtype=bool)
-        for action in range(self.phase.actions - 1):
-            found[action] = self._fits(action)
-        found[-1] = self._trains() or not found.any()
-        return found
+        return np.array([*self._fitting, self._trains() or not any(self._fitting)], dtype=bool)
 
     def step(self, action: int) -> None:
         """Take an action."""
@@ -110,13 +126,14 @@ class Decision:
         self.steps += 1
         if action == self.phase.actions - 1:
             self.over = self._trains()
-        elif self._fits(action):
-            slot, workers, ps = self._adds(action)
+        elif self._fitting[action]:
+            slot, workers, ps = self._adds[action]
             self.workers[slot] += workers
             self.ps[slot] += ps
-            for r, need in enumerate(self._need(action)):
-                self._free[r] -= need
-        self.over = self.over or self.steps >= self.phase.limit or self._full() or not self._improvable()
+            self._free = [free - need for free, need in zip(self._free, self._need[action], strict=True)]
+            self._fitting = self._what_fits()
+        full = not any(self._fitting)  # Condition 1
+        self.over = self.over or full or self.steps >= self.phase.limit or not self._improvable()
 
     def plan(self) -> Plan:
         """The allocation as it stands; slots that could not train with what they have wait."""
@@ -131,26 +148,20 @@ class Decision:
 
     # -- the rules of the phase ---------------------------------------------------------------------------------------
 
-    def _adds(self, action: int) -> tuple[int, int, int]:
+    def _added(self, action: int) -> tuple[int, int, int]:
         """(slot, workers, PSs) that an action other than the void one adds."""
         return (action, 1, 1) if self.phase.pair else (action // 2, 1 - action % 2, action % 2)
 
-    def _need(self, action: int) -> list[int]:
-        slot, workers, ps = self._adds(action)
+    def _needed(self, slot: int, workers: int, ps: int) -> list[int]:
         return [workers * a + ps * b for a, b in zip(*self._demand[slot], strict=True)]
 
-    def _fits(self, action: int) -> bool:
-        slot, workers, ps = self._adds(action)
-        if slot >= self._jobs:
-            return False
-        _, most_workers, most_ps = self.instance.cost.shape
-        if self.workers[slot] + workers > most_workers or self.ps[slot] + ps > most_ps:
-            return False
-        return all(need <= free for need, free in zip(self._need(action), self._free, strict=True))
-
-    def _full(self) -> bool:
-        """Condition 1."""
-        return not any(self._fits(action) for action in range(self.phase.actions - 1))
+    def _what_fits(self) -> list[bool]:
+        """For every action but the void one: whether what it adds fits."""
+        found = []
+        for (slot, workers, ps), needs in zip(self._adds, self._need, strict=False):
+            within_table = self.workers[slot] + workers <= self._most_workers and self.ps[slot] + ps <= self._most_ps
+            found.append(within_table and all(map(operator.le, needs, self._free)))
+        return found + [False] * (len(self._adds) - len(found))  # empty slots
 
     def _improvable(self) -> bool:
         """Whether Condition 2 is not met: an action would make some slot faster, or a slot lacks a worker or a PS."""

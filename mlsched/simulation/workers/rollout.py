@@ -24,10 +24,10 @@ from mlsched.simulation.workers.world import WorkersWorld
 
 
 def rollout(instance: Horizon, rule: Rule, seed: int) -> Stages:
-    """The plan of `rule`, woken at events, under the default readings (all jobs are asked about; Eq. 7's floor)."""
+    """The plan of `rule`, woken at events, under Eq. 7's floor and the readings that the rule implies (its window)."""
     if not len(instance.arrival):
         return stages(instance, Log())
-    world = WorkersWorld(workload_of(instance), Options())
+    world = WorkersWorld(workload_of(instance), Options(**rule.options))
     run_clock(world, rule, wake=Wake.parse("events"), seed=seed, unit=MS)
     return stages(instance, world.log)
 
@@ -64,6 +64,16 @@ def workload_of(horizon: Horizon) -> Workload:
         resources=horizon.resources, models=tuple(names), capacity=horizon.capacity, worker_demand=worker, ps_demand=ps,
         iteration=time, submit=horizon.arrival, model=np.array(model, dtype=np.int64), iterations=horizon.remaining,
         source="a horizon",
+    )  # fmt: skip
+
+
+def horizon_of(workload: Workload) -> Horizon:
+    """The jobs of a workload, asked about over the horizon: the inverse of `workload_of`."""
+    kind = workload.model
+    return Horizon(
+        resources=workload.resources, models=workload.models, capacity=workload.capacity,
+        worker_demand=workload.worker_demand[kind], ps_demand=workload.ps_demand[kind], time=workload.iteration[kind],
+        remaining=workload.iterations, model=kind, arrival=workload.submit,
     )  # fmt: skip
 
 

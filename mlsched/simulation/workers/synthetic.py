@@ -38,7 +38,7 @@ def chic(
     within("most_workers", most_workers, 1, 1000)
     within("most_ps", most_ps, 1, 1000)
     rng = np.random.default_rng([seed, jobs])
-    gaps = rng.exponential(1.0, jobs) * (3600 * MS / rate) if rate else np.zeros(jobs)
+    gaps = rng.exponential(1.0, jobs) * (3600 * MS / rate if rate else 0.0)
     return workload(
         MODELS,
         RESOURCES,

@@ -29,7 +29,7 @@ def test_every_table_figure_and_claim_is_there(tiny):
     assert EXPERIMENTS["chic"].doc
     count = len(g.QUICK.readings)
     assert [table.name for table in tiny.tables] == (
-        ["Figure 4(a)"] * 2 * count + ["Figure 4(b)"] + ["Figure 5"] * count + ["Figure 7(b)"]
+        ["Figure 4(a)"] * 3 * count + ["Figure 4(b)"] + ["Figure 5"] * count + ["Figure 7(b)"]
     )
     assert list(tiny.verdicts()) == [s.name for s in STATEMENTS]
     assert len(set(tiny.verdicts())) == len(STATEMENTS)

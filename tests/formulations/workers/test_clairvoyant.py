@@ -55,8 +55,8 @@ def test_the_optimum_equals_that_of_a_mip_of_the_same_model(scale, report):
     report(
         "workers: clairvoyant against a MIP of the fluid model",
         [
-            f"{len(questions)} horizons of 1 to 4 jobs, all equal; in {delayed} jobs delay each other; not optimal: the "
-            f"order of equal sharing in {shared}, local search in {descended}"
+            f"{len(questions)} horizons of 1 to 4 jobs, all equal; in {delayed} jobs delay each other",
+            f"not optimal: the order of equal sharing in {shared}, local search in {descended}",
         ],
     )
     assert delayed >= 0.5 * len(questions)

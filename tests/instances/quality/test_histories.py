@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlsched.core.curves import normalised_loss
 from mlsched.core.errors import InvalidInput, UnknownName
+from mlsched.core.losses.curves import normalised_loss
 from mlsched.instances.quality.histories import History, recorded, synthetic, synthetic_mix
 from mlsched.instances.quality.prediction import error_table, prediction_errors
 from mlsched.instances.quality.table1 import TABLE_1, algorithm

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from mlsched import api
-from mlsched.core.curves import sublinear_is_convex
 from mlsched.core.errors import InvalidInput
+from mlsched.core.losses.curves import sublinear_is_convex
 from mlsched.instances.quality.generate import PRESETS, draw_curves
 
 

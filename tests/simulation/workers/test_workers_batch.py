@@ -36,7 +36,8 @@ class Recorded:
         def choose(decision):
             self.states.append(decision.state)
             self.masks.append(decision.mask)
-            self.features.append(features(decision.state, len(load.models)))
+            self.features.append(decision.features)
+            assert decision.features.tobytes() == features(decision.state, len(load.models)).tobytes()
             self.actions.append(draw(rng, decision.mask, wild))
             return self.actions[-1]
 
@@ -159,6 +160,13 @@ def test_a_batch_can_be_run_again():
             batch.step([draw(rng, mask, 0.2) for mask in batch.mask])
         ends.append(batch.finish.copy())
     assert (ends[0] == ends[1]).all()
+
+
+@pytest.mark.parametrize("actions", [[0], [0, 7], [-1, 0], [0.0, 1.0], 3])
+def test_actions_that_are_none_are_refused(actions):
+    batch = Batch([api.workload("synthetic:chic", jobs=2, seed=seed) for seed in range(2)])
+    with pytest.raises(InvalidInput, match="actions: must be"):
+        batch.step(actions)
 
 
 def test_what_cannot_be_stepped_together_is_refused():

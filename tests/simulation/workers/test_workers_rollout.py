@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,26 +11,14 @@ from hypothesis import strategies as st
 
 from mlsched import api
 from mlsched.core.errors import InvalidInput
-from mlsched.instances.workers import Horizon
-from mlsched.simulation.workers import Options, WorkersWorld, Workload
-from mlsched.simulation.workers.rollout import rollout, stages, workload_of
+from mlsched.simulation.workers.rollout import horizon_of, rollout, stages, workload_of
 from mlsched.simulation.workers.strategies import options, workloads
+
+pytestmark = pytest.mark.filterwarnings("ignore:the offered load")
 
 RULES = ["optimus", "fair", "drf", "srpt", "marginal-gain"]
 
 
-def horizon_of(load: Workload, **changes) -> Horizon:
-    """The same jobs, asked about over the horizon."""
-    kind = load.model
-    fields = {
-        "resources": load.resources, "models": load.models, "capacity": load.capacity,
-        "worker_demand": load.worker_demand[kind], "ps_demand": load.ps_demand[kind], "time": load.iteration[kind],
-        "remaining": load.iterations, "model": kind, "arrival": load.submit,
-    }  # fmt: skip
-    return Horizon(**{**fields, **changes})
-
-
-@pytest.mark.filterwarnings("ignore:the offered load")
 @settings(max_examples=40)
 @given(load=workloads(), readings=options(), name=st.sampled_from(RULES), interval=st.booleans())
 def test_the_fluid_judge_accepts_every_run_and_counts_the_same_time(load, readings, name, interval):
@@ -62,7 +52,7 @@ def test_a_horizons_jobs_are_a_workload_again(load):
 
 def test_jobs_of_one_model_that_differ_become_further_models():
     load = api.workload("synthetic:chic", jobs=4, seed=1)
-    instance = horizon_of(load, model=[0, 0, 0, 0], models=("one", "none"))
+    instance = horizon_of(load).replace(model=[0, 0, 0, 0], models=("one", "none"))
     found = workload_of(instance)
     kinds = len(np.unique(load.model))
     assert found.models[:2] == ("one", "none")
@@ -76,7 +66,8 @@ def test_jobs_of_one_model_that_differ_become_further_models():
 
 def test_a_horizon_without_jobs_has_no_stages():
     load = api.workload("synthetic:chic", jobs=1)
-    empty = horizon_of(load, **{n: [] for n in ("worker_demand", "ps_demand", "time", "remaining", "model", "arrival")})
+    names = ("worker_demand", "ps_demand", "time", "remaining", "model", "arrival")
+    empty = horizon_of(load).replace(**{name: [] for name in names})
     assert api.solve(empty, "fair").value == 0
 
 
@@ -99,6 +90,11 @@ def test_the_world_is_asked_as_by_simulate():
     """The default readings: all jobs, Eq. 7's floor."""
     load = api.workload("synthetic:chic", jobs=5, seed=4)
     rule = api.simulate(load, "optimus").rule
-    world = WorkersWorld(load, Options())
     assert rollout(horizon_of(load), rule, 0) == stages(horizon_of(load), api.simulate(load, "optimus").log)
-    assert not world.log.rows
+    narrow = dataclasses.replace(rule, options={"window": 1})
+    run = api.simulate(load, "optimus", options={"window": 1})
+    assert (
+        rollout(horizon_of(load), narrow, 0)
+        == stages(horizon_of(load), run.log)
+        != stages(horizon_of(load), api.simulate(load, "optimus").log)
+    )

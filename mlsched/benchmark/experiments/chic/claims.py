@@ -89,15 +89,8 @@ def untrained_worse_at_events(m: Measured) -> list[Piece]:
 @stated("optimus-beats-drf", text="Optimus outperforms DRF", where="Section 6.1, citing Optimus",
         tested="Optimus-600's cut of the ACT of DRF, decided every 600 s as well, at every rate")  # fmt: skip
 def optimus_beats_drf(m: Measured) -> list[Piece]:
-    # DRF runs under the first reading only; it does not depend on when Optimus stops.
-    return [(v.reading.name, f"at {rate:g}/h", _against_drf(m, i, rate), ABOVE_0, "%", None)
-            for i, v in enumerate(m.views) if v.reading.floor == m.views[0].reading.floor
-            for rate in m.grid.rates]  # fmt: skip
-
-
-def _against_drf(m: Measured, view: int, rate: float) -> object:
-    ours, theirs = m.views[view].values(OPTIMUS_600, "act", rate), m.views[0].values(DRF_600, "act", rate)
-    return 100 * (1 - ours / theirs) if len(theirs) else []
+    return [(v.reading.name, f"at {rate:g}/h", v.cut(OPTIMUS_600, rate, against=DRF_600), ABOVE_0, "%", None)
+            for v in m.views if v.has(DRF_600, m.grid.rates[0]) for rate in m.grid.rates]  # fmt: skip
 
 
 @stated("optimus-300", text="the best ACT of Optimus is with an interval of 300 s", where="Section 6.2.1, Fig. 5(b)",

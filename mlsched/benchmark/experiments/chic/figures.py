@@ -13,7 +13,6 @@ from mlsched.benchmark.experiments.chic.grid import (
     RANDOM,
     WINDOWS,
     Policy,
-    core,
     everyone,
     known,
     optimus,
@@ -36,7 +35,7 @@ def figures(m: Measured) -> list[Figure]:
 
 def _figure_4a(m: Measured, view: View) -> Figure:
     rates = list(m.grid.rates)
-    policies = everyone() if view is m.views[0] else core()
+    policies = [p for p in everyone() if view.has(p, rates[0])]
     panels = {"": {p.label: (rates, [float(view.values(p, "act", r).mean()) for r in rates]) for p in policies}}
     return Figure("Figure 4(a)", f"average completion time, {view.reading.name}", panels, "jobs an hour", "ACT, s")
 

@@ -14,7 +14,7 @@ import numpy as np
 from mlsched import api
 from mlsched.benchmark.experiments.claim import Estimate, estimate
 from mlsched.benchmark.experiments.slaq.grid import Grid
-from mlsched.core.curves import normalised_changes
+from mlsched.core.losses.curves import normalised_changes
 from mlsched.core.registry import registry
 from mlsched.instances.quality import Instance
 from mlsched.instances.quality.histories import synthetic

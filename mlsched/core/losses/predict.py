@@ -21,11 +21,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.curves import FAMILIES, Family, FloatArray, Floats
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fits import Fits, Mask, fit
+from mlsched.core.losses.curves import FAMILIES, Family, FloatArray, Floats
+from mlsched.core.losses.fits import Fits, Mask, fit
+from mlsched.core.losses.window import MOST_LOSS, Window
 from mlsched.core.params import within
-from mlsched.core.window import MOST_LOSS, Window
 
 Histories = Sequence[npt.ArrayLike]
 """One list of numbers a job, of any lengths."""

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.window import Window
+from mlsched.core.losses.window import Window
 
 
 @given(st.lists(st.lists(st.integers(-99, 99), min_size=1, max_size=9), max_size=5), st.integers(1, 6))

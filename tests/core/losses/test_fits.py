@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import curve_fit
 
-from mlsched.core import curves, fits
-from mlsched.core.window import Window
+from mlsched.core.losses import curves, fits
+from mlsched.core.losses.window import Window
 
 DECAY = 0.9
 JOBS = 40

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mlsched.core.curves import FAMILIES, sublinear, superlinear
 from mlsched.core.errors import InvalidInput
-from mlsched.core.predict import Predictor, Runtime, strawman
-from mlsched.core.window import Window
+from mlsched.core.losses.curves import FAMILIES, sublinear, superlinear
+from mlsched.core.losses.predict import Predictor, Runtime, strawman
+from mlsched.core.losses.window import Window
 
 any_loss = st.floats(-1e300, 1e300)
 near_loss = st.floats(0, 10)

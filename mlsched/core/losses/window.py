@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.curves import FloatArray
 from mlsched.core.errors import InvalidInput
+from mlsched.core.losses.curves import FloatArray
 
 MOST_LOSS = 1e300
 """Largest magnitude of a loss, and of an iteration number: differences of two must not overflow."""

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlsched.core import curves
 from mlsched.core.errors import InvalidInput
+from mlsched.core.losses import curves
 
 positive = st.floats(1e-6, 1e3)
 anything = st.floats(allow_nan=False, allow_infinity=False)

@@ -17,9 +17,9 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core import _varpro
-from mlsched.core.curves import FloatArray, Floats
-from mlsched.core.window import Window
+from mlsched.core.losses import _varpro
+from mlsched.core.losses.curves import FloatArray, Floats
+from mlsched.core.losses.window import Window
 
 Mask = npt.NDArray[np.bool_]
 _LONGEST = 1e300
