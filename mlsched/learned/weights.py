@@ -38,7 +38,10 @@ FIELDS: dict[str, type] = {
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Weights:
-    """Compared and hashed by identity. tensors: name -> float32 array. card: JSON data about them. source: the file they were read from, if any."""
+    """tensors: name -> float32 array. card: JSON data about them. source: the file they were read from, if any.
+
+    Compared and hashed by identity.
+    """
 
     tensors: Mapping[str, Floats]
     card: Mapping[str, Any]
@@ -59,7 +62,7 @@ def write(path: str | os.PathLike[str], weights: Weights) -> None:
 def read(path: str | os.PathLike[str], policy: str | None = None, *, kind: str = KIND) -> Weights:
     """The weights in a file; InvalidFile when it is none, is damaged, or is not of `policy`."""
     try:
-        size = os.stat(path).st_size
+        size = Path(path).stat().st_size
         if size > MOST_BYTES:
             raise InvalidFile(f"{path}: has {size} bytes: no weights file of mlsched is so large; check the path")
         content = Path(path).read_bytes()
@@ -162,7 +165,7 @@ def of(policy: str, problem: str, path: str = "", variant: str = "") -> Weights:
     if not path:
         return _shipped(problem, policy, variant)
     try:
-        stat = os.stat(path)
+        stat = Path(path).stat()
     except (OSError, ValueError):
         return read(path, policy)  # says what is wrong
     return _cached(path, policy, (stat.st_mtime_ns, stat.st_size))

@@ -51,8 +51,7 @@ def test_damage_is_refused_or_harmless(tmp_path_factory, data):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     try:
         found = w.parse(bytes(content), "x")
-    except InvalidFile as error:
-        assert "\n" not in str(error)
+    except InvalidFile:
         return
     assert found.card == CARD
     assert all(found.tensors[k].tobytes() == v.tobytes() for k, v in TENSORS.items())

@@ -76,7 +76,7 @@ class Policy:
         if len(asked) and (found[asked] < 0).any():
             name = instance.models[int(asked[found[asked] < 0][0])]
             raise InvalidInput(f"models: '{name}' is none that these weights know ({', '.join(self.models)}); "
-                               "train a policy on your models and give its file as weights=, or use chic-plus")  # fmt: skip
+                               "train one on your models and give its file as weights=, or use chic-plus")  # fmt: skip
         return found
 
 

@@ -59,7 +59,8 @@ def dynamic(ahead: Any, best: Any, workers: Any, servers: Any, worker: Any, ps: 
         workers > 0, workers * worker, servers * ps,
     ]  # fmt: skip
     columns = [*columns, np.log1p(workers) - np.log1p(servers)]
-    return np.clip(np.stack(np.broadcast_arrays(*columns), axis=-1), -20, 20).astype(np.float32)
+    clipped = np.clip(np.stack(np.broadcast_arrays(*columns), axis=-1), -20, 20)
+    return np.asarray(clipped, dtype=np.float32)
 
 
 def valid(ahead: Any, workers: Any, servers: Any, fits: Any, there: Any) -> Any:
@@ -87,7 +88,9 @@ class PlusNet:
         self.encoder, self.head = Mlp(tensors, "encoder."), Mlp(tensors, "head.")
         sizes = (self.encoder.inputs, self.encoder.outputs, self.head.inputs, self.head.outputs)
         if sizes != (STATIC, CODE, 2 * CODE + DYNAMIC, 2):
-            raise InvalidFile(f"weights: layers of {sizes} inputs and outputs are not those of chic-plus; train it anew")
+            raise InvalidFile(
+                f"weights: layers of {sizes} inputs and outputs are not those of chic-plus; train it anew"
+            )
 
     def encode(self, features: Any, there: Any) -> Any:
         """Encodings of jobs beside the mean of all: (... x jobs x STATIC) -> (... x jobs x 2 CODE)."""

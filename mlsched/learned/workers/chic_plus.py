@@ -70,7 +70,8 @@ class Allocation:
 
     def start(self) -> Any:
         """`static` features of all jobs."""
-        return static(self.best, self.time[:, 1, 1], *self.shares.T, self.there, np.float64(self.instance.backlog))
+        worker, ps = self.shares.T
+        return static(self.best, self.time[:, 1, 1], worker, ps, self.there, np.float64(self.instance.backlog))
 
     def ahead(self, jobs: Any) -> Any:
         """4 x jobs: times as it is and after each move."""
@@ -88,7 +89,8 @@ class Allocation:
         room = self.tasks < self.most
         fits &= np.concatenate([room, room.all(axis=1, keepdims=True)], axis=1)
         every = np.arange(len(self.tasks))
-        return valid(self.ahead(every), *self.tasks.T, fits, self.there)
+        workers, servers = self.tasks.T
+        return valid(self.ahead(every), workers, servers, fits, self.there)
 
     def give(self, job: int, kind: int) -> None:
         """Give a job a worker (0) or a PS (1)."""

@@ -110,7 +110,8 @@ def test_sequences_never_meet():
 
 scales = st.fixed_dictionaries({
     "jobs": st.integers(1, 6), "rate": st.sampled_from([0.0, 0.01, 2.0, 500.0]), "window": st.integers(1, 5),
-    "p1": st.sampled_from([0.0, 5.0, 1e6]), "unit_s": st.sampled_from([1, 1200, 10**6]), "keep": st.sampled_from([0.01, 0.3, 1.0]),
+    "p1": st.sampled_from([0.0, 5.0, 1e6]), "unit_s": st.sampled_from([1, 1200, 10**6]),
+    "keep": st.sampled_from([0.01, 0.3, 1.0]),
     "steps": st.sampled_from([1, 3, 1000]), "dropout": st.sampled_from([0.0, 0.5, 0.95]), "masked": st.booleans(),
     "void": st.sampled_from(["ends", "forced"]), "floor": st.sampled_from(["always", "never"]),
     "learning_rate": st.sampled_from([1e-4, 0.01, 1.0]),
