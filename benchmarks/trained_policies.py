@@ -82,9 +82,29 @@ def found_weights(folder: Path | None) -> dict[str, list[Weights]]:
     return {p: [read(f, p) for f in sorted(folder.glob(f"{p}-[0-9].safetensors"))] for p in POLICIES}
 
 
+def variants(folder: Path, rates: list[float], sequences: int) -> None:
+    """ACT of the other files in the folder: other windows, other recipes."""
+    rows = []
+    for file in sorted(folder.glob("*.safetensors")):
+        weights = read(file)
+        if file.stem in {f"{weights.card['policy']}-{k}" for k in range(10)}:
+            continue
+        row = [file.stem]
+        for rate in rates:
+            works = [mlsched.workload("synthetic:chic", seed=s, rate=rate) for s in range(sequences)]
+            act = runs_of(weights.card["policy"], weights.tensors, weights.card["recipe"], works, 0)
+            row.append(f"{act.mean():.0f}")
+        rows.append(row)
+    table("Other weights, ACT [s]", ["file", *(f"{rate:g}/h" for rate in rates)], rows)
+
+
 def cut(ours: Any, theirs: Any) -> str:
     """Percent below, of means over sequences, with the interval of the paired difference."""
-    values = 100 * (1 - ours / theirs)
+    return interval(100 * (1 - ours / theirs))
+
+
+def interval(values: Any) -> str:
+    """Mean and half of the 95 % interval."""
     half = t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5
     return f"{values.mean():+.1f} ± {half:.1f}"
 
@@ -135,9 +155,9 @@ def small(found: dict[str, list[Weights]], rate: float, jobs: int, count: int = 
     for label, act in acts.items():
         if (act < bound * (1 - 1e-6)).any():
             raise SystemExit(f"{label} is below the proven bound")
-    rows = [[label, cut(bound, act).replace("+", "")] for label, act in acts.items()]
+    rows = [[label, interval(100 * (act / bound - 1)).removeprefix("+")] for label, act in acts.items()]
     proven = sum(r.status == "optimal" for r in best)
-    table(f"Share of the completion time above the clairvoyant optimum, {jobs} jobs, {rate:g}/h ({proven} of {count} "
+    table(f"Gap to the clairvoyant optimum, {jobs} jobs, {rate:g}/h ({proven} of {count} "
           "optima proven, otherwise the bound)", ["policy", "[%]"], rows)  # fmt: skip
 
 
@@ -168,6 +188,8 @@ def main() -> None:
         compare(found, rate, arguments.sequences)
         if arguments.small:
             small(found, rate, arguments.small)
+    if arguments.weights:
+        variants(arguments.weights, [float(r) for r in arguments.rates.split(",")], arguments.sequences)
 
 
 if __name__ == "__main__":
