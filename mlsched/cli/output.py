@@ -53,10 +53,12 @@ def table(title: str, header: list[str], rows: list[list[str]]) -> Any:
 
 
 def number(value: float | int | None) -> str:
-    """A figure for a table: integers whole, others to four significant digits, None as a dash."""
+    """A figure for a table: integers whole, others to four significant digits or one decimal, None as a dash."""
     if value is None:
         return "-"
-    return str(value) if isinstance(value, int) else f"{value:.4g}"
+    if isinstance(value, int):
+        return str(value)
+    return f"{value:.4g}" if abs(value) < 10_000 else f"{value:.1f}"
 
 
 def settings(items: list[str], option: str) -> dict[str, str]:

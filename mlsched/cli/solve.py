@@ -36,7 +36,7 @@ def solve(
 ) -> None:
     """Answer an instance exactly, by heuristic or by trained policy; the judge recomputes every value."""
     instance = read_instance(file)
-    chosen = solver or registry().problem(instance.problem).default
+    chosen = solver or _default(instance)
     result = api.solve(instance, chosen, objective=objective, time_limit=time_limit, threads=threads, seed=seed)
     if output is not None and result.plan is not None:
         api.save(result, output)
@@ -45,6 +45,13 @@ def solve(
     emit(as_json, result.to_json, lambda: _render(instance, result))
     if result.plan is None and result.status == "unknown":
         raise ChecksFailed(f"{file}: {result.answerer} found no plan within its limits; give it more time")
+
+
+def _default(instance: Instance) -> str:
+    """The problem's default, or where it does not answer this form of question itself, an exact answerer that does."""
+    usual = registry().problem(instance.problem).default
+    names = [usual, *(a.name for a in registry().available(instance.problem, "exact"))]
+    return next((n for n in names if registry().answerer(instance.problem, n)[0].asks == instance.asks), usual)
 
 
 def _plot(instance: Instance, plan: Any, path: Path) -> None:

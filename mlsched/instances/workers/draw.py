@@ -6,13 +6,25 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.instances.workers.draw_stages import draw_stages
+from mlsched.instances.workers.horizon import Horizon, Stages
 from mlsched.instances.workers.instance import Instance, Plan
 
 #: How many jobs fit into one picture; those with the most workers come first.
 MOST_JOBS = 60
 
 
-def draw(instance: Instance, plan: Plan, axes: Any) -> None:
+def draw(instance: Instance | Horizon, plan: Plan | Stages, axes: Any) -> None:
+    """A plan of either form of question."""
+    if isinstance(instance, Horizon) and isinstance(plan, Stages):
+        draw_stages(instance, plan, axes)
+    elif isinstance(instance, Instance) and isinstance(plan, Plan):
+        draw_decision(instance, plan, axes)
+    else:
+        raise TypeError(f"a {plan.kind} is no answer to a {instance.kind}")
+
+
+def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:
     """Bars: workers up, PSs down, by job in arrival order. Dots on the right-hand axis: minutes to finish."""
     shown = np.sort(np.argsort(-plan.workers, kind="stable")[:MOST_JOBS])
     place = np.arange(len(shown))
