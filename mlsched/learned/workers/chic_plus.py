@@ -17,6 +17,7 @@ from mlsched.instances.workers import NEVER, Instance, Plan
 from mlsched.learned._net import sample
 from mlsched.learned.weights import Weights, of
 from mlsched.learned.workers._plus import PlusNet, dynamic, static, valid
+from mlsched.learned.workers._plus_quick import fill, suits
 
 #: Time of a step more in each direction: as it is, a worker, a PS, both.
 MOVES = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
@@ -29,7 +30,11 @@ def answer(instance: Instance, *, rng: np.random.Generator, weights: str = "", g
     weights: a file that `mlsched train chic-plus` wrote; "": the weights that come with mlsched. greedy: always the
     highest score; otherwise drawn, as in training.
     """
-    return Allocation(instance).fill(_made(of("chic-plus", "workers", weights)), None if greedy else rng)
+    state, net = Allocation(instance), _made(of("chic-plus", "workers", weights))
+    if greedy and suits(state):
+        state.tasks = fill(state, net)
+        return state.plan()
+    return state.fill(net, None if greedy else rng)
 
 
 @functools.lru_cache(maxsize=64)

@@ -15,6 +15,7 @@ from mlsched.learned.training.workers._plus_batch import Views, scores
 from mlsched.learned.weights import Weights, of, read, write
 from mlsched.learned.workers._chic import allowed_actions
 from mlsched.learned.workers._plus import DYNAMIC, STATIC, PlusNet
+from mlsched.learned.workers._plus_quick import suits
 from mlsched.learned.workers.chic_plus import Allocation
 from mlsched.simulation.workers.batch import Batch
 from mlsched.simulation.workers.phase import Phase, features
@@ -119,6 +120,24 @@ def _question(batch, work, e):
     state.tasks = slots[:, 2:].copy()
     state.free = inst.capacity - (state.need[:, :2] * state.tasks[..., None]).sum(axis=(0, 1))
     return state
+
+
+@given(instances())
+def test_the_quick_way_is_the_same_way(inst):
+    if suits(Allocation(inst)):
+        assert mlsched.solve(inst, "chic-plus").plan == Allocation(inst).fill(net(), None)
+
+
+def test_the_quick_way_is_the_same_way_on_the_papers_cluster():
+    waits = large = 0
+    for seed in range(40):
+        inst = mlsched.generate("workers", seed=seed, jobs=1 + seed % 14, most_workers=10)
+        plan = mlsched.solve(inst, "chic-plus").plan
+        assert plan == Allocation(inst).fill(net(), None)
+        waits += int((plan.workers == 0).any())
+        large += not suits(Allocation(inst))
+    assert waits
+    assert not large
 
 
 @pytest.mark.parametrize("policy", POLICIES)
