@@ -24,7 +24,7 @@ NEVER = float("-inf")
 def suits(state: Allocation) -> bool:
     """Whether the question is small enough."""
     jobs, wide, high = state.time.shape
-    return 0 < jobs <= MOST_JOBS and jobs * wide * high <= MOST_CELLS
+    return bool(0 < jobs <= MOST_JOBS and jobs * wide * high <= MOST_CELLS)
 
 
 def fill(state: Allocation, net: PlusNet) -> IntArray:
@@ -44,14 +44,13 @@ def fill(state: Allocation, net: PlusNet) -> IntArray:
         for j in jobs:
             (w, p), (worker, ps, both) = tasks[j], needs[j]
             for kind, score in enumerate(table[j][w][p]):
-                if score <= best or (w < most_w, p < most_p)[kind] is False:
-                    continue
-                if fits(both if not w else (worker, ps)[kind]):
+                room = w < most_w if kind == 0 else p < most_p
+                if score > best and room and fits(both if not w else (worker, ps)[kind]):
                     best, chosen = score, (j, kind)
-        job, kind = chosen
+        job, task = chosen
         if job < 0:
             return np.array(tasks, dtype=np.int64)
-        for kind in (0, 1) if not tasks[job][0] else (kind,):  # a job begins with a worker and at once its PS
+        for kind in (task,) if tasks[job][0] else (0, 1):  # a job begins with a worker and at once its PS
             tasks[job][kind] += 1
             free = [a - b for a, b in zip(free, needs[job][kind], strict=True)]
 
