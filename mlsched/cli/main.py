@@ -18,6 +18,7 @@ from mlsched.cli.pareto import pareto
 from mlsched.cli.reproduce import reproduce
 from mlsched.cli.simulate import simulate
 from mlsched.cli.solve import solve
+from mlsched.cli.train import train
 from mlsched.core.errors import InvalidInput, MlschedError
 
 #: Base of every wrong call that typer reports. Newer typers carry a click of their own, so it is found by ancestry.
@@ -56,6 +57,7 @@ app.command()(check)
 app.command()(pareto)
 app.command("list")(list_)
 app.command()(simulate)
+app.command()(train)
 app.command()(bench)
 app.command()(reproduce)
 

@@ -22,8 +22,8 @@ class Mlp:
     def __init__(self, tensors: Mapping[str, Floats], prefix: str = "") -> None:
         self.layers: list[tuple[Floats, Floats]] = []
         while (name := f"{prefix}{len(self.layers)}.weight") in tensors:
-            bias = tensors.get(f"{prefix}{len(self.layers)}.bias")
-            self.layers.append((np.ascontiguousarray(tensors[name].T), bias if bias is not None else np.zeros(0)))
+            bias = tensors.get(f"{prefix}{len(self.layers)}.bias", np.zeros(0, dtype=np.float32))
+            self.layers.append((np.ascontiguousarray(tensors[name].T), bias))
         self._check(prefix)
 
     def _check(self, prefix: str) -> None:

@@ -36,9 +36,12 @@ FIELDS: dict[str, type] = {
 }  # fmt: skip
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Weights:
-    """tensors: name -> float32 array. card: JSON data about them. source: the file they were read from, if any."""
+    """tensors: name -> float32 array. card: JSON data about them. source: the file they were read from, if any.
+
+    Compared and hashed by identity.
+    """
 
     tensors: Mapping[str, Floats]
     card: Mapping[str, Any]
@@ -59,7 +62,7 @@ def write(path: str | os.PathLike[str], weights: Weights) -> None:
 def read(path: str | os.PathLike[str], policy: str | None = None, *, kind: str = KIND) -> Weights:
     """The weights in a file; InvalidFile when it is none, is damaged, or is not of `policy`."""
     try:
-        size = os.stat(path).st_size
+        size = Path(path).stat().st_size
         if size > MOST_BYTES:
             raise InvalidFile(f"{path}: has {size} bytes: no weights file of mlsched is so large; check the path")
         content = Path(path).read_bytes()
@@ -140,10 +143,13 @@ def _digest(card: str, tensors: Mapping[str, Any]) -> str:
 
 
 @functools.lru_cache(maxsize=16)
-def _shipped(problem: str, policy: str) -> Weights:
-    place = resources.files("mlsched.learned").joinpath(problem, "weights", f"{policy}.safetensors")
-    found = parse(place.read_bytes(), f"the weights of {policy} that come with mlsched")
-    return found
+def _shipped(problem: str, policy: str, variant: str) -> Weights:
+    place = resources.files("mlsched.learned").joinpath(problem, "weights", f"{policy}{variant}.safetensors")
+    try:
+        content = place.read_bytes()
+    except OSError:
+        raise InvalidFile(f"{place}: the weights that come with mlsched are missing; install mlsched anew") from None
+    return parse(content, f"the weights of {policy} that come with mlsched")
 
 
 @functools.lru_cache(maxsize=64)
@@ -151,12 +157,15 @@ def _cached(path: str, policy: str, stamp: tuple[int, int]) -> Weights:
     return read(path, policy)
 
 
-def of(policy: str, problem: str, path: str = "") -> Weights:
-    """The weights of a policy: those in a file, or, for "", those that come with mlsched. Read once."""
+def of(policy: str, problem: str, path: str = "", variant: str = "") -> Weights:
+    """The weights of a policy: those in a file, or, for "", those that come with mlsched. Read once.
+
+    variant: which of those that come with mlsched, where there are several.
+    """
     if not path:
-        return _shipped(problem, policy)
+        return _shipped(problem, policy, variant)
     try:
-        stat = os.stat(path)
+        stat = Path(path).stat()
     except (OSError, ValueError):
         return read(path, policy)  # says what is wrong
     return _cached(path, policy, (stat.st_mtime_ns, stat.st_size))

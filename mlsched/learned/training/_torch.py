@@ -32,7 +32,7 @@ def choose_device(name: str) -> str:
 
 @contextlib.contextmanager
 def repeatable() -> Iterator[None]:
-    """One thread, and torch's random numbers put back afterwards: sums over several threads may differ in the last bit."""
+    """One thread (sums over several may differ in the last bit), and torch's random numbers put back afterwards."""
     module = torch()
     threads = module.get_num_threads()
     module.set_num_threads(1)

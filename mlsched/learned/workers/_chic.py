@@ -76,25 +76,32 @@ class Policy:
         if len(asked) and (found[asked] < 0).any():
             name = instance.models[int(asked[found[asked] < 0][0])]
             raise InvalidInput(f"models: '{name}' is none that these weights know ({', '.join(self.models)}); "
-                               "train a policy on your models and give its file as weights=, or use chic-plus")  # fmt: skip
+                               "train one on your models and give its file as weights=, or use chic-plus")  # fmt: skip
         return found
 
 
+#: I -> which weights that come with mlsched were trained for it.
+VARIANTS = {"chic": {0: "", 3: ""}, "chic-pair": {0: "", 2: "-i2", 3: "", 4: "-i4"}}
+
+
 @functools.lru_cache(maxsize=64)
-def _policy(key: int, pair: bool) -> Policy:
-    return Policy(_HELD[key], pair)
+def _made(weights: Weights, pair: bool) -> Policy:
+    return Policy(weights, pair)
 
 
-_HELD: dict[int, Weights] = {}
-
-
-def policy(name: str, path: str) -> Policy:
-    """The policy of a weights file, or, for "", the one that comes with mlsched; made once."""
-    weights = of(name, "workers", path)
-    _HELD[id(weights)] = weights  # keeps it alive, so that its id stays its own
-    return _policy(id(weights), name == "chic-pair")
+def policy(name: str, path: str, window: int = 0) -> Policy:
+    """The policy of a weights file, or, for "", the one that comes with mlsched for I = `window`; made once."""
+    variants = VARIANTS[name]
+    if not path and window not in variants:
+        known = ", ".join(str(k) for k in variants if k)
+        raise InvalidInput(f"{name}: window = {window}: weights come with mlsched for {known}; "
+                           f"`mlsched train {name} --set window={window}` makes others")  # fmt: skip
+    found = _made(of(name, "workers", path, "" if path else variants[window]), name == "chic-pair")
+    if window not in (0, found.phase.window):
+        raise InvalidInput(f"{name}: window = {window}: {path} was trained for {found.phase.window}; leave it out")
+    return found
 
 
 def world(name: str) -> Any:
     """The options of the clock's world that a policy implies: it is asked about its window of jobs."""
-    return lambda params: {"window": policy(name, params["weights"]).phase.window}
+    return lambda params: {"window": policy(name, params["weights"], params.get("window", 0)).phase.window}

@@ -59,7 +59,8 @@ def dynamic(ahead: Any, best: Any, workers: Any, servers: Any, worker: Any, ps: 
         workers > 0, workers * worker, servers * ps,
     ]  # fmt: skip
     columns = [*columns, np.log1p(workers) - np.log1p(servers)]
-    return np.clip(np.stack(np.broadcast_arrays(*columns), axis=-1), -20, 20).astype(np.float32)
+    clipped = np.clip(np.stack(np.broadcast_arrays(*columns), axis=-1), -20, 20)
+    return np.asarray(clipped, dtype=np.float32)
 
 
 def valid(ahead: Any, workers: Any, servers: Any, fits: Any, there: Any) -> Any:

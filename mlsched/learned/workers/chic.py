@@ -17,7 +17,7 @@ from mlsched.learned.workers._chic import policy, world
 def answer(instance: Instance, *, rng: np.random.Generator, weights: str = "", greedy: bool = False) -> Plan:
     """One worker or PS after the other to the first I jobs, drawn from a network's distribution.
 
-    weights: a file that `mlsched train chic` wrote; "": the weights that come with mlsched. greedy: always the likeliest
-    action that changes something.
+    weights: a file that `mlsched train chic` wrote; "": the weights that come with mlsched. greedy: always the
+    likeliest action that changes something.
     """
     return policy("chic", weights).plan(instance, rng, greedy)

@@ -15,8 +15,9 @@ import numpy as np
 from mlsched.core.registry import answerer
 from mlsched.instances.workers import NEVER, Instance, Plan
 from mlsched.learned._net import sample
-from mlsched.learned.weights import of
+from mlsched.learned.weights import Weights, of
 from mlsched.learned.workers._plus import PlusNet, dynamic, static, valid
+from mlsched.learned.workers._plus_quick import fill, suits
 
 #: Time of a step more in each direction: as it is, a worker, a PS, both.
 MOVES = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
@@ -29,30 +30,16 @@ def answer(instance: Instance, *, rng: np.random.Generator, weights: str = "", g
     weights: a file that `mlsched train chic-plus` wrote; "": the weights that come with mlsched. greedy: always the
     highest score; otherwise drawn, as in training.
     """
-    return Allocation(instance).fill(_net(weights), None if greedy else rng)
-
-
-def _net(path: str) -> PlusNet:
-    weights = of("chic-plus", "workers", path)
-    return _made(_Key(weights))
-
-
-class _Key:
-    """Weights, hashed by identity: they are read once and never change."""
-
-    def __init__(self, weights: Any) -> None:
-        self.weights = weights
-
-    def __hash__(self) -> int:
-        return id(self.weights)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and other.weights is self.weights
+    state, net = Allocation(instance), _made(of("chic-plus", "workers", weights))
+    if greedy and suits(state):
+        state.tasks = fill(state, net)
+        return state.plan()
+    return state.fill(net, None if greedy else rng)
 
 
 @functools.lru_cache(maxsize=64)
-def _made(key: _Key) -> PlusNet:
-    return PlusNet(key.weights.tensors)
+def _made(weights: Weights) -> PlusNet:
+    return PlusNet(weights.tensors)
 
 
 class Allocation:
@@ -88,7 +75,8 @@ class Allocation:
 
     def start(self) -> Any:
         """`static` features of all jobs."""
-        return static(self.best, self.time[:, 1, 1], *self.shares.T, self.there, np.float64(self.instance.backlog))
+        worker, ps = self.shares.T
+        return static(self.best, self.time[:, 1, 1], worker, ps, self.there, np.float64(self.instance.backlog))
 
     def ahead(self, jobs: Any) -> Any:
         """4 x jobs: times as it is and after each move."""
@@ -106,7 +94,8 @@ class Allocation:
         room = self.tasks < self.most
         fits &= np.concatenate([room, room.all(axis=1, keepdims=True)], axis=1)
         every = np.arange(len(self.tasks))
-        return valid(self.ahead(every), *self.tasks.T, fits, self.there)
+        workers, servers = self.tasks.T
+        return valid(self.ahead(every), workers, servers, fits, self.there)
 
     def give(self, job: int, kind: int) -> None:
         """Give a job a worker (0) or a PS (1)."""

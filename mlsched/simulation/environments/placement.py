@@ -63,9 +63,9 @@ class PlacementEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore
             self._free[server] -= demand
             if self._whole(inst):
                 self._placed += 1
+                self._job += 1
                 total = self._total(inst)
                 gain, self._speed = (total - self._speed) / self._best, total
-                self._job += 1
         else:
             self._give_up(inst)
         self._skip(inst)

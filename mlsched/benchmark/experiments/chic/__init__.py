@@ -1,4 +1,4 @@
-"""Chic's evaluation (Gong, Li, Liang and Zhan, IWQoS 2019, Section 6): Figures 4, 5 and 7(b), and its claims."""
+"""Chic's evaluation (Gong, Li, Liang and Zhan, IWQoS 2019, Section 6): Figures 4, 5, 6 and 7(b), and its claims."""
 
 from __future__ import annotations
 
@@ -62,4 +62,4 @@ def _readings(grid: g.Grid, runs: int) -> list[str]:
     return [*found, "Versions: " + ", ".join(f"{name} {version}" for name, version in versions().items()) + "."]
 
 
-EXPERIMENT = Experiment("chic", f"{TITLE} (Figures 4, 5, 7)", run)
+EXPERIMENT = Experiment("chic", f"{TITLE} (Figures 4 to 7)", run)

@@ -94,5 +94,5 @@ def _figure_7b(m: Measured) -> Table:
     )
     header = ("policy", *(f"I = {w}, {rate:g}/h" for rate in rates for w in WINDOWS))
     note = f"The paper: Chic-Pair with I = 4 is {paper.WINDOW_GAIN_S:g} s below I = 3 at 2.7/h. W is the length of the "
-    note += "sequences in training: Figures 6 and 7(a) are made by training."
+    note += "sequences in training: for Figure 7(a), see docs/trained-policies.md."
     return Table("Figure 7(b)", f"ACT by the number of jobs a policy sees [s], {view.reading.name}", header, rows, note)

@@ -24,8 +24,8 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.params import one_of, within
 from mlsched.learned._net import Mlp, sample
 from mlsched.learned.training._torch import adam_state, restore_adam, seed_torch, torch
-from mlsched.learned.workers._chic import VOIDS, allowed_actions
 from mlsched.learned.training.workers._sequences import NAMES, TRAINING, sequence, validation
+from mlsched.learned.workers._chic import VOIDS, allowed_actions
 from mlsched.simulation.workers.batch import Batch, Rewards
 from mlsched.simulation.workers.phase import Phase
 
@@ -37,12 +37,12 @@ class ChicParams:
     window: I. hidden: neurons of the hidden layers. dropout: in the first of them, while learning. episodes: N.
     uniform: episodes of uniform actions added to them. jobs: W, jobs an episode. rate: arrivals an hour. keep: share
     of the episodes that are kept. smoothing: share of the new parameters in line 11. learning_rate: Adam's. steps: of
-    Adam an iteration, together one pass. p1, p2: punishments; unit_s: seconds that count as 1 in r_t1. validation: sequences; every:
-    iterations between validations. examples: training sequences to draw from (0: new ones every time). limit: most
-    steps of a decision phase. floor: what a re-schedule costs. void: what the void action is for - "ends": the network
-    may take it at any time, and it ends the phase; "forced": it is taken only where nothing else can be done (the
-    states S' of Eq. 6), as Section 4.2's decision phase ends by Conditions 1 and 2 alone. masked: never take actions
-    that change nothing (not the paper's).
+    Adam an iteration, together one pass. p1, p2: punishments; unit_s: seconds that count as 1 in r_t1. validation:
+    sequences; every: iterations between validations. examples: training sequences to draw from (0: new ones every
+    time). limit: most steps of a decision phase. floor: what a re-schedule costs. void: what the void action is for -
+    "ends": the network may take it at any time, and it ends the phase; "forced": it is taken only where nothing else
+    can be done (the states S' of Eq. 6), as Section 4.2's decision phase ends by Conditions 1 and 2
+    alone. masked: never take actions that change nothing (not the paper's).
     """
 
     window: int = 3

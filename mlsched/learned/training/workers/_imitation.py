@@ -28,10 +28,10 @@ def question(rng: np.random.Generator, window: int) -> Instance:
 
 
 def examples(teacher: str, count: int, window: int, rng: np.random.Generator) -> tuple[Any, ...]:
-    """(static, dynamic, there, possible, target) of the decisions on the way to a teacher's answers to `count` questions.
+    """(static, dynamic, there, possible, target) of the decisions on the way to a teacher's answers.
 
-    D x I x features, D x I, and D x (2 I + 1) twice; I = window. target: every action that a step towards the answer
-    takes; steps without one, or without a choice, are left out.
+    count: questions. D x I x features, D x I, and D x (2 I + 1) twice; I = window. target: every action that a step
+    towards the answer takes; steps without one, or without a choice, are left out.
     """
     found, values = registry().answerer("workers", teacher)
     values = resolve(found.name, found.parameters, values)
@@ -50,7 +50,8 @@ def _steps(asked: Instance, plan: Plan, rng: np.random.Generator) -> list[tuple[
     of all kinds, and it must know its way from all the states that it meets.
     """
     state, goal = Allocation(asked), np.stack([plan.workers, plan.ps], axis=1)
-    begin, every, rows = state.start(), np.arange(len(goal)), []
+    begin, every = state.start(), np.arange(len(goal))
+    rows: list[tuple[Any, ...]] = []
     liking = rng.exponential(1.0, (len(goal), 1)) ** rng.choice([0.0, 1.0, 4.0, 20.0])
     while True:
         possible = state.valid()

@@ -141,12 +141,8 @@ class PolicyGradient:
         if iteration == 1 and p.teacher:
             found["imitation_loss"] = self._imitate()
         rng = np.random.default_rng([self.seed, iteration])
-        works = [
-            sequence(TRAINING + int(k), p.jobs, round(float(rate), 2))
-            for k, rate in zip(
-                rng.integers(0, 10**9, p.sequences), rng.uniform(p.low, p.rate, p.sequences), strict=True
-            )
-        ]
+        seeds, rates = rng.integers(0, 10**9, p.sequences).tolist(), rng.uniform(p.low, p.rate, p.sequences).tolist()
+        works = [sequence(TRAINING + k, p.jobs, round(rate, 2)) for k, rate in zip(seeds, rates, strict=True)]
         batch = Batch([w for w in works for _ in range(p.episodes)], self.phase, floor=p.floor)
         columns, time, episode, trail = self._sample(batch, works[0], rng)
         advantage = advantages(time, episode, trail, p.episodes)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.instances.workers import NEVER
-from mlsched.learned.workers._plus import PlusNet, dynamic, static, valid
+from mlsched.learned.workers._plus import STATIC, PlusNet, dynamic, static, valid
 from mlsched.learned.workers.chic_plus import MOVES, dominant_shares
 from mlsched.simulation.workers.batch import Batch
 from mlsched.simulation.workers.phase import FIELDS
@@ -30,11 +30,13 @@ class Views:
         need = np.concatenate([tasks, tasks.sum(axis=1, keepdims=True)], axis=1)
         self.need = np.concatenate([need, np.zeros_like(need[:1])])
         self.shares = np.append(dominant_shares(tasks, first.capacity), [[1e-3, 1e-3]], axis=0)
-        self.code = np.zeros((len(batch.done), self.window, 0), dtype=np.float32)
-        self.statics = np.zeros((len(batch.done), self.window, 0), dtype=np.float32)
+        self.begin = np.zeros((len(batch.done), self.window, STATIC), dtype=np.float32)
 
     def look(self) -> tuple[Any, Any, Any, Any]:
-        """(static, dynamic, there, valid) of every episode now; `valid` is E x (2 I + 1), the void action last."""
+        """(static, dynamic, there, valid) of every episode now; `valid` is E x (2 I + 1), the void action last.
+
+        The first is updated in place by the next look.
+        """
         state = self.batch.state
         slots = state[:, :-1].reshape(len(state), self.window, FIELDS)
         there = slots[..., 0] >= 0
@@ -43,11 +45,13 @@ class Views:
         at = tasks + MOVES[:, None, None]
         ahead = self.seconds[kind, at[..., 0], at[..., 1]] * left
         best, share = self.best[kind] * left, self.shares[kind]
-        begin = static(best, self.seconds[kind, 1, 1] * left, share[..., 0], share[..., 1], there, state[:, -1])
+        new = np.flatnonzero(~tasks.any(axis=(1, 2)))  # a phase begins; `static` does not change within one
+        pair = self.seconds[kind[new], 1, 1] * left[new]
+        self.begin[new] = static(best[new], pair, share[new, :, 0], share[new, :, 1], there[new], state[new, -1])
         changing = dynamic(ahead, best, tasks[..., 0], tasks[..., 1], share[..., 0], share[..., 1])
         possible = valid(ahead, tasks[..., 0], tasks[..., 1], self._fits(kind, tasks), there)
         flat = possible.reshape(len(state), -1)
-        return begin, changing, there, np.concatenate([flat, ~flat.any(axis=1, keepdims=True)], axis=1)
+        return self.begin, changing, there, np.concatenate([flat, ~flat.any(axis=1, keepdims=True)], axis=1)
 
     def _fits(self, kind: Any, tasks: Any) -> Any:
         """E x I x 3: whether a worker, a PS, both fit."""

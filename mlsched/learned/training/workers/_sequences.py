@@ -1,7 +1,7 @@
 """Workload sequences to train and to validate on: synthetic ones of the Chic paper, by seed.
 
-Seeds below 100,000 are left to tests and benchmarks; validation sequences have those from 100,000 on, training sequences
-those from 1,000,000 on, with room for a thousand millions of them: no policy is ever tested on what it has seen.
+Seeds below 100,000 are left to tests and benchmarks; validation sequences have those from 100,000 on, training
+sequences those from 1,000,000 on, with room for a thousand millions of them: no policy is tested on what it has seen.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def describe(params: Any) -> dict[str, Any]:
         "source": "synthetic:chic",
         "models": list(NAMES),
         "jobs": params.jobs,
-        "rate": params.rate,
+        "rates": [getattr(params, "low", params.rate), params.rate],
         "training_seeds_from": TRAINING,
         "validation_seeds": [VALIDATION, VALIDATION + params.validation - 1],
     }

@@ -1,4 +1,4 @@
-"""Chic's recipe: the modified cross-entropy method (`_chic.py`), every hyper-parameter as in the paper, Sections 4.3 and 5."""
+"""Chic's recipe: the modified cross-entropy method with the paper's hyper-parameters (Sections 4.3 and 5)."""
 
 from __future__ import annotations
 

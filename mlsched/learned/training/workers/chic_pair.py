@@ -1,4 +1,4 @@
-"""Chic-Pair's recipe: the modified cross-entropy method (`_chic.py`), every hyper-parameter as in the paper, Section 4.4."""
+"""Chic-Pair's recipe: the modified cross-entropy method with the paper's hyper-parameters (Section 4.4)."""
 
 from __future__ import annotations
 

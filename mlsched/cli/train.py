@@ -1,0 +1,84 @@
+"""`mlsched train POLICY`: train a policy and write its weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mlsched.cli.output import Json, Seed, emit, number, progress, settings, table
+from mlsched.core.errors import InvalidInput
+
+
+def train(
+    policy: Annotated[str, typer.Argument(help="The policy: chic, chic-pair or chic-plus.")],
+    iterations: Annotated[int | None, typer.Option(help="Iterations in all (default: the recipe's).", min=1)] = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the recipe.")
+    ] = None,
+    seed: Seed = 0,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Weights file (default: POLICY.safetensors).")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint beside the output.")] = False,
+    device: Annotated[str, typer.Option(help="cpu, cuda, or auto: the GPU if there is one.")] = "cpu",
+    plot: Annotated[Path | None, typer.Option(help="Learning curve (.png, .svg or .pdf).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Train a policy; its checkpoint is written at every validation, so that an interrupted training can go on."""
+    from mlsched.learned import training
+
+    if plot is not None:
+        from mlsched.benchmark import plots
+
+        plots.check_target(plot)
+    target = output or Path(f"{policy}.safetensors")
+    total = iterations or training.recipe(policy).iterations
+    given = settings(option or [], "--set")
+    if reserved := sorted({"iterations", "seed", "output", "resume", "device", "progress", "policy"} & set(given)):
+        raise InvalidInput(f"--set {reserved[0]}: has an option of its own, --{reserved[0]}")
+    with progress(f"training {policy}", float(total)) as update:
+        done = training.train(
+            policy, iterations=total, seed=seed, output=target, resume=resume, device=device,
+            progress=lambda k, n, best: update(float(k)), **given,
+        )  # fmt: skip
+    if plot is not None:
+        _plot(policy, done, plot)
+    emit(as_json, lambda: _document(target, done), lambda: _render(target, done))
+
+
+def _document(target: Path, done: Any) -> dict[str, Any]:
+    return {
+        "output": str(target),
+        "card": {k: v for k, v in done.weights.card.items() if k != "curve"},
+        "curve": done.curve,
+        "cpu_seconds": done.cpu_seconds,
+        "cpu_seconds_an_iteration": done.cpu_seconds / done.iterations_run,
+    }
+
+
+def _render(target: Path, done: Any) -> list[Any]:
+    card = done.weights.card
+    scores = card["scores"]
+    rows = [
+        ["validation score of the weights kept", number(scores["validation"])],
+        ["  of the untrained policy", number(scores["untrained_validation"])],
+        ["  found at iteration", number(scores["best_iteration"])],
+        ["iterations", number(card["iterations"])],
+        ["CPU seconds an iteration, this call", number(done.cpu_seconds / done.iterations_run)],
+    ]
+    return [table("", [card["policy"], ""], rows),
+            f"written to {target}; use it as {card['policy']}:weights={target}"]  # fmt: skip
+
+
+def _plot(policy: str, done: Any, path: Path) -> None:
+    """One panel a figure of the curve; those that validation alone knows have fewer points."""
+    from mlsched.benchmark import plots
+
+    names = list(dict.fromkeys(name for entry in done.curve for name in entry if name != "iteration"))
+    panels = {}
+    for name in sorted(names, key=lambda n: n != "validation"):
+        points = [(entry["iteration"], entry[name]) for entry in done.curve if name in entry]
+        panels[name] = {policy: ([x for x, _ in points], [y for _, y in points])}
+    plots.save(plots.lines(panels, "iteration", ""), path)

@@ -1,0 +1,55 @@
+"""`mlsched train`: exit statuses, JSON, curves, resuming."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mlsched.cli.main import run
+
+pytest.importorskip("torch")
+SMALL = [x for s in ("episodes=3", "jobs=2", "validation=1", "limit=20") for x in ("--set", s)]
+
+
+def test_trains_writes_plots_and_goes_on(tmp_path, capsys):
+    path, curve = tmp_path / "w.safetensors", tmp_path / "curve.png"
+    call = ["train", "chic-pair", "--seed", "1", "-o", str(path), "--json", *SMALL]
+    assert run([*call, "--iterations", "2", "--plot", str(curve)]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["output"] == str(path)
+    assert document["card"]["policy"] == "chic-pair"
+    assert document["card"]["seed"] == 1
+    assert [c["iteration"] for c in document["curve"]] == [1, 2]
+    assert path.exists()
+    assert curve.read_bytes().startswith(b"\x89PNG")
+    assert run([*call, "--iterations", "4", "--resume"]) == 0
+    assert [c["iteration"] for c in json.loads(capsys.readouterr().out)["curve"]] == [1, 2, 3, 4]
+
+
+def test_says_what_it_did(tmp_path, capsys):
+    path = tmp_path / "w.safetensors"
+    assert run(["train", "chic", "--iterations", "1", "-o", str(path), *SMALL]) == 0
+    out = capsys.readouterr().out
+    assert "validation score" in out
+    assert f"chic:weights={path}" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["nope"], "no policy 'nope'"),
+        (["chic", "--set", "keep=2"], "keep = 2"),
+        (["chic", "--set", "seed=2"], "--seed"),
+        (["chic", "--device", "tpu"], "device"),
+        (["chic", "--resume"], "no such file"),
+        (["chic", "--plot", "curve.xyz"], "curve.xyz"),
+    ],
+)
+def test_wrong_calls_exit_with_2(tmp_path, monkeypatch, capsys, arguments, says):
+    monkeypatch.chdir(tmp_path)
+    assert run(["train", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert says in captured.err
+    assert captured.err.count("\n") == 1

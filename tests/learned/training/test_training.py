@@ -1,0 +1,226 @@
+"""Training: repeatable to the byte, resumable, finite, and what the paper's algorithm says."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mlsched
+from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName
+from mlsched.learned.training import recipe, recipes, train
+from mlsched.learned.training._torch import repeatable
+from mlsched.learned.training.trainer import checkpoint_of
+from mlsched.learned.weights import read
+
+torch = pytest.importorskip("torch")
+from mlsched.learned.training.workers._chic import ChicParams, CrossEntropy  # noqa: E402
+from mlsched.learned.training.workers._imitation import examples  # noqa: E402
+from mlsched.learned.training.workers._plus import PlusParams, PolicyGradient, advantages, log_chance  # noqa: E402
+from mlsched.learned.training.workers._sequences import TRAINING, VALIDATION  # noqa: E402
+
+#: Small enough for a test: everything is there, a little of each.
+CHIC = {"episodes": 4, "jobs": 3, "validation": 2, "limit": 40}
+PLUS = {"sequences": 2, "episodes": 2, "jobs": 3, "validation": 2, "every": 2, "teacher": "max-rate", "questions": 8,
+        "imitation_steps": 5, "decisions": 200, "batch": 64}  # fmt: skip
+SMALL = {"chic": CHIC, "chic-pair": CHIC, "chic-plus": PLUS}
+
+
+@pytest.mark.parametrize("policy", sorted(SMALL))
+def test_the_same_seed_gives_the_same_bytes(tmp_path, policy):
+    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
+        train(policy, iterations=2, seed=seed, output=tmp_path / f"{name}.safetensors", **SMALL[policy])
+    a, b, c = ((tmp_path / f"{n}.safetensors").read_bytes() for n in "abc")
+    assert a == b
+    assert a != c
+
+
+@pytest.mark.parametrize("policy", sorted(SMALL))
+def test_a_resumed_training_is_as_one_that_never_stopped(tmp_path, policy):
+    whole, parts = tmp_path / "whole.safetensors", tmp_path / "parts.safetensors"
+    train(policy, iterations=4, output=whole, **SMALL[policy])
+    train(policy, iterations=2, output=parts, **SMALL[policy])
+    done = train(policy, iterations=4, output=parts, resume=True, **SMALL[policy])
+    assert done.iterations_run == 2
+    assert whole.read_bytes() == parts.read_bytes()
+    assert checkpoint_of(whole).read_bytes() == checkpoint_of(parts).read_bytes()
+
+
+def test_the_trained_weights_answer(tmp_path):
+    path = tmp_path / "w.safetensors"
+    done = train("chic", iterations=2, output=path, **CHIC)
+    card = read(path, "chic").card
+    assert card["recipe"] == dataclasses.asdict(ChicParams(**CHIC))
+    assert [c["iteration"] for c in card["curve"]] == [1, 2]
+    assert card["scores"]["validation"] == min(
+        card["scores"]["untrained_validation"], *(c["validation"] for c in done.curve if "validation" in c)
+    )
+    inst = mlsched.generate("workers", seed=0)
+    assert inst.violations(mlsched.solve(inst, "chic", weights=str(path)).plan) == []
+
+
+def test_resuming_needs_the_same_settings(tmp_path):
+    path = tmp_path / "w.safetensors"
+    train("chic", iterations=2, output=path, **CHIC)
+    with pytest.raises(InvalidInput, match=r"keep = 0\.7 there, 0\.3 here"):
+        train("chic", iterations=4, output=path, resume=True, keep=0.3, **CHIC)
+    with pytest.raises(InvalidInput, match="seed = 0 there, 1 here"):
+        train("chic", iterations=4, output=path, resume=True, seed=1, **CHIC)
+    with pytest.raises(InvalidInput, match="has done 2 already"):
+        train("chic", iterations=2, output=path, resume=True, **CHIC)
+    with pytest.raises(InvalidFile, match=r"not a mlsched\.weights"):
+        read(checkpoint_of(path))
+    checkpoint_of(path).write_bytes(checkpoint_of(path).read_bytes()[:-1])
+    with pytest.raises(InvalidFile):
+        train("chic", iterations=4, output=path, resume=True, **CHIC)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [({"iterations": 0}, "iterations"), ({"keep": 0.0}, "keep"), ({"hidden": "64-x"}, "hidden"), ({"nope": 1}, "nope"),
+     ({"device": "tpu"}, "device"), ({"resume": True}, "output"), ({"output": "/nowhere/w"}, "/nowhere/w"),
+     ({"void": "x"}, "void"), ({"dropout": 1.0}, "dropout"), ({"keep": "much"}, "keep")],
+)  # fmt: skip
+def test_wrong_calls_are_refused(wrong, says):
+    with pytest.raises(InvalidInput, match=says) as error:
+        train("chic", **{"iterations": 1, **wrong})
+    assert "\n" not in str(error.value)
+
+
+def test_unknown_policies_are_refused():
+    with pytest.raises(UnknownName, match="chic, chic-pair, chic-plus"):
+        recipe("nope")
+    assert set(SMALL) <= set(recipes())
+
+
+def test_the_papers_hyper_parameters_are_the_defaults():
+    p = ChicParams()
+    assert (p.hidden, p.dropout, p.episodes, p.uniform, p.jobs, p.window) == ("64-32-4", 0.5, 35, 1, 30, 3)
+    assert (p.learning_rate, p.p1, p.p2, p.unit_s, p.validation, p.every) == (0.01, 5.0, 1.0, 1200, 30, 2)
+
+
+def test_sequences_never_meet():
+    assert VALIDATION >= 100_000
+    assert TRAINING > VALIDATION + 10**5
+
+
+scales = st.fixed_dictionaries({
+    "jobs": st.integers(1, 6), "rate": st.sampled_from([0.0, 0.01, 2.0, 500.0]), "window": st.integers(1, 5),
+    "p1": st.sampled_from([0.0, 5.0, 1e6]), "unit_s": st.sampled_from([1, 1200, 10**6]),
+    "keep": st.sampled_from([0.01, 0.3, 1.0]),
+    "steps": st.sampled_from([1, 3, 1000]), "dropout": st.sampled_from([0.0, 0.5, 0.95]), "masked": st.booleans(),
+    "void": st.sampled_from(["ends", "forced"]), "floor": st.sampled_from(["always", "never"]),
+    "learning_rate": st.sampled_from([1e-4, 0.01, 1.0]),
+})  # fmt: skip
+
+
+@settings(max_examples=10)
+@given(scales, st.booleans(), st.integers(0, 100))
+def test_losses_and_gradients_are_finite(given_, pair, seed):
+    with repeatable():
+        learner = CrossEntropy(ChicParams(episodes=3, validation=1, limit=30, **given_), seed, "cpu", pair=pair)
+        for k in (1, 2):
+            found = learner.improve(k)
+            assert all(math.isfinite(v) for v in found.values())
+        assert all(torch.isfinite(p.grad).all() for p in learner.parameters)
+        assert all(np.isfinite(v).all() for v in learner.state().values())
+        assert math.isfinite(learner.validate())
+
+
+@settings(max_examples=5)
+@given(st.integers(1, 5), st.sampled_from([0.01, 2.0, 400.0]), st.integers(1, 6), st.integers(0, 99))
+def test_policy_gradients_are_finite(jobs, rate, window, seed):
+    chosen = {**PLUS, "jobs": jobs, "rate": rate, "low": rate / 2, "window": window, "learning_rate": 0.1}
+    with repeatable():
+        learner = PolicyGradient(PlusParams(**chosen), seed, "cpu")
+        for k in (1, 2):
+            assert all(math.isfinite(v) for v in learner.improve(k).values())
+        assert all(np.isfinite(v).all() for v in learner.state().values())
+        assert math.isfinite(learner.validate())
+
+
+def test_more_kept_episodes_lower_the_bar():
+    """keep = 0.3 keeps the best three tenths: line 9 of Algorithm 1, read both ways."""
+    with repeatable():
+        bounds = [
+            CrossEntropy(ChicParams(**{**CHIC, "episodes": 9}, keep=keep), 0, "cpu", pair=False).improve(1)["bound"]
+            for keep in (0.1, 0.3, 0.7, 1.0)
+        ]
+    assert bounds == sorted(bounds, reverse=True)
+    assert bounds[0] > bounds[-1]
+
+
+def test_no_smoothing_towards_the_old_is_adam_alone():
+    """smoothing = 1 takes Adam's parameters; 0.25 goes a quarter of the way (line 11)."""
+    with repeatable():
+        whole = CrossEntropy(ChicParams(**CHIC, smoothing=1.0, steps=1), 0, "cpu", pair=False)
+        part = CrossEntropy(ChicParams(**CHIC, smoothing=0.25, steps=1), 0, "cpu", pair=False)
+        start = {k: v.copy() for k, v in whole.weights().items()}
+        whole.improve(1)
+        part.improve(1)
+    for name, old in start.items():
+        expected = old + 0.25 * (whole.weights()[name] - old)
+        assert np.allclose(part.weights()[name], expected, atol=1e-6)
+
+
+def test_learning_makes_the_kept_actions_likelier():
+    """A few steps on what was sampled: the loss falls, so probabilities of the kept actions rise."""
+    with repeatable():
+        learner = CrossEntropy(ChicParams(**CHIC, dropout=0.0, steps=1, smoothing=1.0), 1, "cpu", pair=False)
+        rng = np.random.default_rng(0)
+        features = rng.random((64, learner.net[0].in_features)).astype(np.float32)
+        actions, masks = np.full(64, 2), np.ones((64, 7), dtype=bool)
+        losses = [learner._learn(k, features, actions, masks) for k in range(1, 60)]
+    assert losses[-1] < losses[0] / 3
+
+
+def test_advantages_by_hand():
+    """Two episodes of one sequence, two phases each from time 0: 10 + 10 against 10 + 30."""
+    trail = (np.array([0, 1, 0, 1]), np.array([0, 0, 10, 10]), np.array([10.0, 10.0, 10.0, 30.0]))
+    time, episode = np.array([0, 10, 0, 10]), np.array([0, 0, 1, 1])
+    found = advantages(time, episode, trail, 2)
+    assert np.allclose(found, [1, 1, -1, -1])  # +-20 everywhere, standardised
+
+
+def test_log_chances_are_those_of_torch():
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(20, 7)).astype(np.float32)
+    logits[:, 3] = -np.inf
+    action = np.where(rng.random(20) < 0.5, 1, 6)
+    theirs = torch.log_softmax(torch.from_numpy(logits), dim=1).numpy()[np.arange(20), action]
+    assert np.allclose(log_chance(logits, action), theirs, atol=1e-5)
+
+
+def test_torch_and_numpy_score_alike():
+    with repeatable():
+        learner = PolicyGradient(PlusParams(**PLUS), 0, "cpu")
+        *inputs, target = examples("max-rate", 10, 4, np.random.default_rng(0))
+        ours = learner.logits(*(torch.from_numpy(x) for x in inputs)).detach().numpy()
+    from mlsched.learned.training.workers._plus_batch import scores
+    from mlsched.learned.workers._plus import PlusNet
+
+    theirs = scores(PlusNet(learner.weights()), *inputs)
+    possible = inputs[3]
+    assert np.allclose(ours[possible], theirs[possible], atol=1e-4)
+    assert (target <= possible).all()
+    assert target.any(axis=1).all()
+
+
+def test_imitation_makes_the_teachers_tasks_likelier():
+    """On questions that were not imitated, the tasks that the teacher gives become likelier."""
+    with repeatable():
+        params = PlusParams(**{**PLUS, "questions": 60, "imitation_steps": 120, "imitation_batch": 128})
+        learner = PolicyGradient(params, 0, "cpu")
+        *inputs, target = (torch.from_numpy(a) for a in examples("max-rate", 30, 6, np.random.default_rng(7)))
+
+        def loss() -> float:
+            chances = torch.log_softmax(learner.logits(*inputs), dim=1)
+            return float(-torch.logsumexp(chances.masked_fill(~target, -1e9), dim=1).mean().detach())
+
+        before = loss()
+        learner._imitate()
+        assert loss() < before / 2
