@@ -232,7 +232,7 @@ def test_an_interrupt_exits_130(cli, replaced, tmp_path):
         (["fifo", "--trace", SMALL, "--problem", "x"], "x has no simulated world; there are placement"),
         (["fitgpp:z=1", "--trace", SMALL], "fitgpp: has no parameter 'z'"),
         (["fitgpp:fallback=x", "--trace", SMALL], "fallback = 'x': must be one of random, again"),
-        (["fifo", "--trace", "synthetic:q"], "no synthetic workload 'q'; there are z (preemption), a (preemption)"),
+        (["fifo", "--trace", "synthetic:q"], "no synthetic workload 'q'; there are uniform (placement), "),
         (["fifo", "--trace", "synthetic:z:jobs=0"], "jobs = 0: must be between 1 and 10000000"),
         (["fifo", "--trace", "synthetic:z:jobs=x"], "jobs = 'x': must be of type int"),
         (["fifo", "--trace", SMALL, "--set", "speed=1"], "--set speed: there are ask_again, asked"),

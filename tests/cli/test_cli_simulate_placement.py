@@ -78,7 +78,6 @@ def test_real_arrivals(cli, shared_data):
         (["tetris", "--trace", SMALL, "--set", "departure=x"], "departure = 'x': must be one of wake, instant"),
         (["tetris", "--trace", SMALL, "--set", "most_jobs=0"], "most_jobs = 0: must be between 1"),
         (["tetris", "--trace", SMALL, "--set", "speed=1"], "--set speed: there are all_reduce, departure"),
-        (["cp-sat", "--trace", SMALL], "all know them; give --problem"),
     ],
 )
 def test_a_wrong_call_is_refused(cli, arguments, fragment):
