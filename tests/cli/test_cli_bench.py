@@ -12,9 +12,10 @@ from mlsched.core.registry import answerer, registry
 from mlsched.instances.preemption import Plan
 
 
+@pytest.mark.slow
 def test_bench_writes_a_report_and_says_what_is_verified(tmp_path, capsys):
     html = tmp_path / "new" / "report.html"
-    assert run(["bench", "quick", "--html", str(html)]) == 0
+    assert run(["bench", "quick", "--workers", "2", "--html", str(html)]) == 0
     shown = capsys.readouterr()
     assert "they all agree" in shown.out
     assert shown.err == ""
