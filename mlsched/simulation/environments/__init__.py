@@ -20,7 +20,7 @@ except ImportError:
         "the environments need gymnasium, which is not installed: pip install 'mlsched[learn]'"
     ) from None
 
-WORKERS, PLACEMENT = "mlsched/Workers-v0", "mlsched/Placement-v0"
+WORKERS, PLACEMENT, TASKGRAPH = "mlsched/Workers-v0", "mlsched/Placement-v0", "mlsched/TaskGraph-v0"
 
 
 def register() -> None:
@@ -31,6 +31,8 @@ def register() -> None:
                            vector_entry_point=f"{home}.workers:WorkersVectorEnv")  # fmt: skip
     if PLACEMENT not in gymnasium.registry:
         gymnasium.register(PLACEMENT, entry_point=f"{home}.placement:PlacementEnv")
+    if TASKGRAPH not in gymnasium.registry:
+        gymnasium.register(TASKGRAPH, entry_point=f"{home}.taskgraph:TaskGraphEnv")
 
 
 register()

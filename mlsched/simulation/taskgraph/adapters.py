@@ -33,8 +33,13 @@ def rollout(instance: Instance, rule: Rule, seed: int = 0) -> Timetable | None:
         return None
     world = TaskgraphWorld(instance, instance.duration, Options())
     run(world, rule, wake=Wake.parse("events"), seed=seed)
+    return timetable(world)
+
+
+def timetable(world: TaskgraphWorld) -> Timetable:
+    """The runs of a world without pauses and moves inside an iteration that have ended, as a plan of its horizon."""
     rows = world.log.rows
-    return instance.timetable(
+    return world.horizon.timetable(
         [row[1] for row in rows], [row[2] for row in rows], [row[3] for row in rows], [row[4] for row in rows]
     )
 
