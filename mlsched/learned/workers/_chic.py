@@ -44,6 +44,7 @@ class Policy:
             raise InvalidFile(f"{name}: its recipe lacks window or limit; train it anew")
         self.models: tuple[str, ...] = tuple(models)
         self.phase = Phase(window=window, pair=pair, limit=recipe["limit"])
+        self.episode = recipe.get("jobs")  # W, only compared with what is asked for
         self.net = Mlp(weights.tensors)
         sizes = (self.phase.feature_size(len(models)), self.phase.actions)
         if (self.net.inputs, self.net.outputs) != sizes:
@@ -80,8 +81,11 @@ class Policy:
         return found
 
 
-#: I -> which weights that come with mlsched were trained for it.
-VARIANTS = {"chic": {0: "", 3: ""}, "chic-pair": {0: "", 2: "-i2", 3: "", 4: "-i4"}}
+#: (I, W) -> which weights that come with mlsched were trained so.
+VARIANTS = {
+    "chic": {(3, 30): "", (3, 60): "-w60"},
+    "chic-pair": {(2, 30): "-i2", (3, 30): "", (3, 60): "-w60", (4, 30): "-i4"},
+}
 
 
 @functools.lru_cache(maxsize=64)
@@ -89,19 +93,24 @@ def _made(weights: Weights, pair: bool) -> Policy:
     return Policy(weights, pair)
 
 
-def policy(name: str, path: str, window: int = 0) -> Policy:
-    """The policy of a weights file, or, for "", the one that comes with mlsched for I = `window`; made once."""
-    variants = VARIANTS[name]
-    if not path and window not in variants:
-        known = ", ".join(str(k) for k in variants if k)
-        raise InvalidInput(f"{name}: window = {window}: weights come with mlsched for {known}; "
-                           f"`mlsched train {name} --set window={window}` makes others")  # fmt: skip
-    found = _made(of(name, "workers", path, "" if path else variants[window]), name == "chic-pair")
-    if window not in (0, found.phase.window):
-        raise InvalidInput(f"{name}: window = {window}: {path} was trained for {found.phase.window}; leave it out")
+def policy(name: str, path: str, window: int = 0, episode: int = 0) -> Policy:
+    """The policy of a weights file, or, for "", the one that comes with mlsched for I = `window` and W = `episode`
+    (0: 3 and 30); made once."""
+    variants, asked = VARIANTS[name], (window or 3, episode or 30)
+    if not path and asked not in variants:
+        known = ", ".join(f"{i} and {w}" for i, w in variants)
+        raise InvalidInput(f"{name}: window = {asked[0]} and episode = {asked[1]}: weights come with mlsched for "
+                           f"{known}; `mlsched train {name} --set window={asked[0]} --set jobs={asked[1]}` "
+                           "makes others")  # fmt: skip
+    found = _made(of(name, "workers", path, "" if path else variants[asked]), name == "chic-pair")
+    for key, value, trained in (("window", window, found.phase.window), ("episode", episode, found.episode)):
+        if value not in (0, trained):
+            raise InvalidInput(f"{name}: {key} = {value}: {path} was trained for {trained}; leave it out")
     return found
 
 
 def world(name: str) -> Any:
     """The options of the clock's world that a policy implies: it is asked about its window of jobs."""
-    return lambda params: {"window": policy(name, params["weights"], params.get("window", 0)).phase.window}
+    return lambda params: {
+        "window": policy(name, params["weights"], params.get("window", 0), params["episode"]).phase.window
+    }

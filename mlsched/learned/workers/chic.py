@@ -14,10 +14,13 @@ from mlsched.learned.workers._chic import policy, world
 
 
 @answerer("chic", problem="workers", world=world("chic"), paper="Chic Sections 4 and 5")
-def answer(instance: Instance, *, rng: np.random.Generator, weights: str = "", greedy: bool = False) -> Plan:
+def answer(
+    instance: Instance, *, rng: np.random.Generator, weights: str = "", greedy: bool = False, episode: int = 0
+) -> Plan:
     """One worker or PS after the other to the first I jobs, drawn from a network's distribution.
 
     weights: a file that `mlsched train chic` wrote; "": the weights that come with mlsched. greedy: always the
-    likeliest action that changes something.
+    likeliest action that changes something. episode: W, jobs an episode in training (30 and 60 come with mlsched); 0:
+    30, or what the file was trained with.
     """
-    return policy("chic", weights).plan(instance, rng, greedy)
+    return policy("chic", weights, episode=episode).plan(instance, rng, greedy)

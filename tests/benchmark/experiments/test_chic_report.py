@@ -29,7 +29,7 @@ def test_every_table_figure_and_claim_is_there(tiny):
     assert EXPERIMENTS["chic"].doc
     count = len(g.QUICK.readings)
     assert [table.name for table in tiny.tables] == (
-        ["Figure 4(a)"] * 3 * count + ["Figure 4(b)"] + ["Figure 5"] * count + ["Figure 7(b)"]
+        ["Figure 4(a)"] * 3 * count + ["Figure 4(b)"] + ["Figure 5"] * count + ["Figure 7(a)", "Figure 7(b)"]
     )
     assert list(tiny.verdicts()) == [s.name for s in STATEMENTS]
     assert len(set(tiny.verdicts())) == len(STATEMENTS)
@@ -38,12 +38,37 @@ def test_every_table_figure_and_claim_is_there(tiny):
         assert all(len(numbers) == len(table.header) - 1 for _, numbers in table.rows)
 
 
+def test_figure_7a_has_every_training_and_both_lengths_of_test_sequences(tiny):
+    table = next(table for table in tiny.tables if table.name == "Figure 7(a)")
+    assert table.header[1:] == ("W = 30, 4 jobs", "W = 60, 4 jobs", "W = 30, 8 jobs", "W = 60, 8 jobs")
+    rows = {label: [n.measured for n in numbers] for label, numbers in table.rows}
+    for label in ("Chic", "Chic-Pair"):
+        thirty, sixty = ([m.mean for m in rows[label][k::2]] for k in (0, 1))
+        assert thirty != sixty
+    for label in ("Chic plus (ours)", "uniform-random, I = 3", "uniform-random pairs, I = 3", "max-rate"):
+        assert [m is None for m in rows[label]] == [False, True, False, True]
+    first = next(table for table in tiny.tables if table.name == "Figure 4(a)")
+    column = first.header.index("1.8/h") - 1
+    assert dict(first.rows)["Chic"][column].measured == rows["Chic"][0]  # the very runs of the other figures
+    figure = next(figure for figure in tiny.figures if figure.name == "Figure 7(a)")
+    assert list(figure.panels) == ["test sequences of 4 jobs", "test sequences of 8 jobs"]
+    assert all(len(xs) == len(ys) == 2 for lines in figure.panels.values() for xs, ys in lines.values())
+
+
+def test_trained_policies_are_tested_at_every_rate_and_with_every_window(tiny):
+    first = next(table for table in tiny.tables if table.name == "Figure 4(a)")
+    windows = next(table for table in tiny.tables if table.name == "Figure 7(b)")
+    assert all(n.measured for label in ("Chic", "Chic-Pair", "Chic plus (ours)") for n in dict(first.rows)[label])
+    assert all(n.measured for n in dict(windows.rows)["Chic-Pair"])
+    assert any("Chic at 1.8/h, Chic-Pair at 1.8/h" in reading for reading in tiny.readings)
+
+
 def test_policies_that_are_not_there_are_named_and_not_measured(tiny):
     known = {policy.label for policy in g.trained()}
     verdicts = tiny.verdicts()
     for label, claim in (("Chic", "chic-12.65"), ("Chic-Pair", "chic-pair-10.08")):
         assert (verdicts[claim] == "not measured") == (label not in known)
-    text = " ".join(tiny.readings)
+    text = " ".join(reading for reading in tiny.readings if reading.startswith("Not there"))
     for policy in (g.CHIC, g.CHIC_PAIR, g.CHIC_PLUS, g.LP_MPC):
         assert (policy.label in text) == (not g.known(policy))
 
@@ -94,4 +119,7 @@ def test_sizes():
     assert {"misfit", "used-up", "full"} == {r.stop for r in g.FULL.readings}
     texts = {case.text.partition(":")[0] for case in full}
     assert {"optimus", "uniform-random", "max-rate", "drf", "fair", "srpt", "marginal-gain"} <= texts
+    assert {(case.text, case.rate, case.jobs) for case in full if "episode" in case.text} == {
+        (f"{name}:episode=60", 1.8, jobs) for name in ("chic", "chic-pair") for jobs in (0, 60)
+    }
     assert {case.wake for case in full} == {"events", *(f"interval:{i}" for i in g.INTERVALS)}

@@ -1,10 +1,11 @@
-"""Figures 4, 5 and 7(b) of the Chic paper, measured; the paper's are images whose numbers cannot be read."""
+"""Figures 4, 5, 6 and 7 of the Chic paper, measured; the paper's are images whose numbers cannot be read."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from mlsched.benchmark.experiments.chic.grid import (
+    EPISODES,
     INTERVALS,
     LP_MPC,
     MAX_RATE,
@@ -13,7 +14,9 @@ from mlsched.benchmark.experiments.chic.grid import (
     RANDOM,
     WINDOWS,
     Policy,
+    by_episode,
     everyone,
+    figure_7a,
     known,
     optimus,
     trained,
@@ -28,10 +31,10 @@ POINTS = 100
 
 
 def figures(m: Measured) -> list[Figure]:
-    """Fig. 4(a) and 5(b) a reading, 4(b) and 7(b) for the first, 6 as it was when the policies were trained."""
+    """Fig. 4(a) and 5(b) a reading, 4(b) and 7 for the first, 6 as it was when the policies were trained."""
     first = m.views[0]
     return [*(_figure_4a(m, v) for v in m.views), _figure_4b(m, first), *(_figure_5(m, v) for v in m.views),
-            figure_6(), _figure_7b(m, first)]  # fmt: skip
+            figure_6(), _figure_7a(m, first), _figure_7b(m, first)]  # fmt: skip
 
 
 def _figure_4a(m: Measured, view: View) -> Figure:
@@ -66,6 +69,18 @@ def _figure_5(m: Measured, view: View) -> Figure:
 
 def _mean(view: View, policy: Policy, metric: str, m: Measured) -> float:
     return float(view.values(policy, metric, m.grid.at).mean())
+
+
+def _figure_7a(m: Measured, view: View) -> Figure:
+    panels = {}
+    for length, jobs in m.grid.lengths.items():
+        lines = {}
+        for policy in figure_7a():
+            found = [float(view.values(p, "act", m.grid.at, jobs).mean()) for p in by_episode(policy) if p is not None]
+            # Who has no second W is a level.
+            lines[policy.label] = ([float(w) for w in EPISODES], found if len(found) > 1 else found * len(EPISODES))
+        panels[f"test sequences of {length} jobs"] = lines
+    return Figure("Figure 7(a)", f"ACT by W at {m.grid.at:g}/h, {view.reading.name}", panels, "W", "ACT, s")
 
 
 def _figure_7b(m: Measured, view: View) -> Figure:

@@ -13,6 +13,8 @@ AT = 1.8
 INTERVALS = (1200, 600, 300, 150)
 #: Fig. 7(b): I.
 WINDOWS = (2, 3, 4)
+#: Fig. 7(a): W, jobs an episode in training.
+EPISODES = (30, 60)
 
 Options = tuple[tuple[str, str], ...]
 
@@ -103,19 +105,20 @@ READINGS = (
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One simulated run."""
+    """One simulated run. jobs: of the sequence; 0: as many as the grid says."""
 
     text: str
     wake: str
     options: Options
     rate: float
     seed: int
+    jobs: int = 0
 
 
-def case(reading: Reading, policy: Policy, rate: float, seed: int) -> Case:
+def case(reading: Reading, policy: Policy, rate: float, seed: int, jobs: int = 0) -> Case:
     """The run of a policy under a reading."""
     text = f"{policy.text}:stop={reading.stop}" if policy.optimus else policy.text
-    return Case(text, policy.wake, (*policy.options, ("floor", reading.floor)), rate, seed)
+    return Case(text, policy.wake, (*policy.options, ("floor", reading.floor)), rate, seed, jobs)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,6 +134,11 @@ class Grid:
     def at(self) -> float:
         """The rate of Fig. 5: the paper's, or the middle one."""
         return AT if AT in self.rates else self.rates[len(self.rates) // 2]
+
+    @property
+    def lengths(self) -> dict[int, int]:
+        """Fig. 7(a): number of jobs of a test sequence -> `jobs` of its cases; as many as elsewhere, and twice that."""
+        return {self.jobs: 0, 2 * self.jobs: 2 * self.jobs}
 
 
 FULL = Grid()
@@ -150,6 +158,28 @@ def windows(window: int) -> tuple[Policy, ...]:
     return tuple(found)
 
 
+def with_episode(policy: Policy, episode: int) -> Policy:
+    """Fig. 7(a): the policy trained with W = `episode`; the one of all other figures for the first."""
+    if episode == EPISODES[0]:
+        return policy
+    return dataclasses.replace(policy, label=f"{policy.label}, W = {episode}", text=f"{policy.text}:episode={episode}")
+
+
+def has_episodes(policy: Policy) -> bool:
+    """Whether weights of every W come with mlsched: those of a trained policy with a parameter `episode`."""
+    return policy in trained() and "episode" in registry().answerers["workers", policy.text].parameters
+
+
+def figure_7a() -> tuple[Policy, ...]:
+    """Who is compared over W: the trained, what they are without training, and rules that decide at events."""
+    return (*trained(), RANDOM, RANDOM_PAIR, OPTIMUS, *known(MAX_RATE, LP_MPC))
+
+
+def by_episode(policy: Policy) -> tuple[Policy | None, ...]:
+    """The policy for every W; None where there is none. Who is not trained has no W: first only."""
+    return tuple(with_episode(policy, w) if w == EPISODES[0] or has_episodes(policy) else None for w in EPISODES)
+
+
 def cases(grid: Grid) -> list[Case]:
     """Every run that tables, figures and claims read, once each."""
     found: dict[Case, None] = {}
@@ -160,6 +190,9 @@ def cases(grid: Grid) -> list[Case]:
                     found[case(reading, policy, rate, seed)] = None
             for interval in INTERVALS:
                 found[case(reading, optimus(interval), grid.at, seed)] = None
+        for jobs in grid.lengths.values():
+            for one in (p for policy in figure_7a() for p in by_episode(policy) if p is not None):
+                found[case(grid.readings[0], one, grid.at, seed, jobs)] = None
         for window in WINDOWS:
             for policy in windows(window):
                 for rate in (grid.rates[0], grid.rates[-1]):

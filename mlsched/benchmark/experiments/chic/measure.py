@@ -52,7 +52,7 @@ def _parallel(cases: Sequence[Case], grid: Grid, workers: int) -> Iterator[tuple
 
 def run_case(case: Case, grid: Grid) -> Metrics:
     """Simulate, check, reduce."""
-    workload = api.workload("synthetic:chic", "workers", seed=case.seed, jobs=grid.jobs, rate=case.rate)
+    workload = api.workload("synthetic:chic", "workers", seed=case.seed, jobs=case.jobs or grid.jobs, rate=case.rate)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="the offered load")
         run = api.simulate(workload, case.text, seed=case.seed, wake=case.wake, options=dict(case.options))

@@ -21,15 +21,15 @@ class View:
     def __init__(self, reading: Reading, grid: Grid, metrics: Mapping[Case, Metrics]) -> None:
         self.reading, self.grid, self._metrics = reading, grid, metrics
 
-    def has(self, policy: Policy, rate: float) -> bool:
-        """Whether the policy ran at that rate."""
-        return case(self.reading, policy, rate, 0) in self._metrics
+    def has(self, policy: Policy, rate: float, jobs: int = 0) -> bool:
+        """Whether the policy ran at that rate, on sequences of that many jobs (0: the grid's)."""
+        return case(self.reading, policy, rate, 0, jobs) in self._metrics
 
-    def values(self, policy: Policy, metric: str, rate: float) -> Values:
+    def values(self, policy: Policy, metric: str, rate: float, jobs: int = 0) -> Values:
         """One value a sequence; empty where the policy did not run."""
-        if not self.has(policy, rate):
+        if not self.has(policy, rate, jobs):
             return np.zeros(0)
-        runs = [self._metrics[case(self.reading, policy, rate, seed)] for seed in range(self.grid.seeds)]
+        runs = [self._metrics[case(self.reading, policy, rate, seed, jobs)] for seed in range(self.grid.seeds)]
         return np.array([run.values[metric] for run in runs], dtype=np.float64)
 
     def completions(self, policy: Policy, rate: float) -> Values:
@@ -39,13 +39,15 @@ class View:
         runs = [self._metrics[case(self.reading, policy, rate, seed)] for seed in range(self.grid.seeds)]
         return np.concatenate([run.completion for run in runs])
 
-    def estimate(self, policy: Policy, metric: str, rate: float) -> Estimate | None:
+    def estimate(self, policy: Policy, metric: str, rate: float, jobs: int = 0) -> Estimate | None:
         """Mean and interval over sequences."""
-        return estimate(self.values(policy, metric, rate))
+        return estimate(self.values(policy, metric, rate, jobs))
 
-    def cut(self, policy: Policy, rate: float, metric: str = "act", against: Policy = OPTIMUS_600) -> Values:
+    def cut(
+        self, policy: Policy, rate: float, metric: str = "act", against: Policy = OPTIMUS_600, jobs: int = 0
+    ) -> Values:
         """By how many percent the policy's value is below that of `against`, sequence by sequence."""
-        new, old = self.values(policy, metric, rate), self.values(against, metric, rate)
+        new, old = self.values(policy, metric, rate, jobs), self.values(against, metric, rate, jobs)
         return np.zeros(0) if new.shape != old.shape else np.asarray(100 * (1 - new / old), dtype=np.float64)
 
     def less(self, policy: Policy, rate: float, metric: str = "act", against: Policy = OPTIMUS_600) -> Values:
