@@ -11,8 +11,8 @@ from mlsched.benchmark.experiments.chic.measure import Metrics
 from mlsched.benchmark.experiments.chic.measured import Measured, View
 from mlsched.benchmark.experiments.experiment import Experiment, Settings
 from mlsched.benchmark.experiments.report import Report
+from mlsched.benchmark.experiments.runs import CHECKED, versions_sentence
 from mlsched.core.errors import InvalidInput
-from mlsched.core.versions import versions
 from mlsched.learned.weights import of
 
 TITLE = "Chic: experience-driven scheduling in machine learning clusters"
@@ -50,7 +50,7 @@ def _readings(grid: g.Grid, runs: int) -> list[str]:
     found = [
         f"{grid.seeds} sequences (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs a rate, {runs} runs in all. "
         "Intervals: 95 %, Student's t over sequences; policies are compared on the same sequences.",
-        "Every run passed the independent replay check.",
+        CHECKED,
         "The paper does not print how fast its models train: the speeds are ours, chosen so that completion times come "
         "out in its range. It does not print when Optimus stops either; the reading says.",
         "The interval of Optimus-600 is 600 s, its ticks at multiples of it; everybody else decides at every arrival "
@@ -61,7 +61,7 @@ def _readings(grid: g.Grid, runs: int) -> list[str]:
     ]
     if missing:
         found.append(f"Not there, hence not measured: {', '.join(missing)}.")
-    return [*found, "Versions: " + ", ".join(f"{name} {version}" for name, version in versions().items()) + "."]
+    return [*found, versions_sentence()]
 
 
 def _trained() -> list[str]:

@@ -20,8 +20,8 @@ from mlsched.benchmark.experiments.chic.grid import (
     with_episode,
 )  # fmt: skip
 from mlsched.benchmark.experiments.chic.measured import Measured
-from mlsched.benchmark.experiments.chic.statement import ABOVE_0, Piece, Statement, stated
 from mlsched.benchmark.experiments.claim import Bound, Claim
+from mlsched.benchmark.experiments.statement import ABOVE_0, Piece, Statement, stated
 
 PAIRED = "mean over sequences of the cut of Optimus-600's ACT, sequence by sequence"
 

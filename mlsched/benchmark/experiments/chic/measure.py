@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import warnings
-from collections.abc import Iterator, Sequence
-from concurrent.futures import as_completed
+from collections.abc import Sequence
 
 from mlsched import api
 from mlsched.benchmark.experiments.chic.grid import Case, Grid
 from mlsched.benchmark.experiments.experiment import Progress
-from mlsched.benchmark.pool import processes
-from mlsched.core.errors import AnswererError
+from mlsched.benchmark.experiments.runs import measure as run_all
+from mlsched.benchmark.experiments.runs import refuse_unsound
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,25 +29,7 @@ def measure(
 
     Raises AnswererError with the first sentence of a replay check that fails.
     """
-    done: dict[Case, Metrics] = {}
-    report = progress or (lambda finished, total: None)
-    report(0, len(cases))
-    for case, metrics in _in_turn(cases, grid) if workers == 1 else _parallel(cases, grid, workers):
-        done[case] = metrics
-        report(len(done), len(cases))
-    return {case: done[case] for case in cases}
-
-
-def _in_turn(cases: Sequence[Case], grid: Grid) -> Iterator[tuple[Case, Metrics]]:
-    for case in cases:
-        yield case, run_case(case, grid)
-
-
-def _parallel(cases: Sequence[Case], grid: Grid, workers: int) -> Iterator[tuple[Case, Metrics]]:
-    with processes(min(workers, len(cases))) as pool:
-        futures = {pool.submit(run_case, case, grid): case for case in cases}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
+    return run_all(cases, functools.partial(run_case, grid=grid), workers=workers, progress=progress)
 
 
 def run_case(case: Case, grid: Grid) -> Metrics:
@@ -56,10 +38,7 @@ def run_case(case: Case, grid: Grid) -> Metrics:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="the offered load")
         run = api.simulate(workload, case.text, seed=case.seed, wake=case.wake, options=dict(case.options))
-    if wrong := run.violations():
-        raise AnswererError(
-            f"{case.text} on {workload.source}: the replay check fails: {wrong[0]} ({len(wrong)} in all)"
-        )
+    refuse_unsound(run)
     summary = run.summary()
     values = {
         "act": summary["average_completion_s"],
