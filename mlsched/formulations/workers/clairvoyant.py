@@ -7,7 +7,7 @@ in configurations (`_event_lp.py`). The optimum is the best over all orders:
 2. prices of the resources over time, which prove a bound mostly within half a percent, and with it windows in which
    each job can finish in a schedule better than the incumbent (`_prices.py`, `_price_lp.py`);
 3. a depth-first search over orders inside the windows, each prefix bounded by its LP with what the prices say of the
-   rest (`_search.py`). When it meets a better schedule, 2. starts again from there.
+   rest (`_order_search.py`). When it meets a better schedule, 2. starts again from there.
 
 Bounds are floats: duals rather than primal values, less what the solver's tolerances leave. A prefix is cut when its
 bound reaches the incumbent less 10^-7 of it, so "optimal" means within 10^-6, the horizon's `tolerance`.
@@ -30,9 +30,9 @@ from mlsched.core.registry import answerer
 from mlsched.formulations.workers import _price_lp
 from mlsched.formulations.workers._event_lp import ARRIVE, FINISH, EventLP
 from mlsched.formulations.workers._fluid import Fluid, fluid
+from mlsched.formulations.workers._order_search import BetterFound, OutOfLimits, Search
 from mlsched.formulations.workers._orders import Incumbent, descend, first_incumbent
 from mlsched.formulations.workers._prices import Bound, Prices, Pricing
-from mlsched.formulations.workers._search import BetterFound, OutOfLimits, Search
 from mlsched.instances.workers.horizon import NS, Horizon, Stages
 
 #: Longest cell of the price grid, in mean works / 1000.
