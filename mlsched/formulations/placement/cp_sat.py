@@ -8,6 +8,7 @@ from mlsched.core.errors import SolverError
 from mlsched.core.fields import ints
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import answerer
+from mlsched.formulations._cp_solver import WORK, within
 from mlsched.formulations.placement._cp_master import model
 from mlsched.formulations.placement._exact import Found, check_size, prove
 from mlsched.formulations.placement._master import Master
@@ -26,15 +27,9 @@ def solve(master: Master, above: int, limits: Limits) -> Found:
     from ortools.sat.python import cp_model
 
     cp, use, _ = model(master, above)
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = limits.threads
-    solver.parameters.random_seed = limits.seed % 2**31
-    if limits.seconds is not None:
-        solver.parameters.max_time_in_seconds = limits.seconds
-    if limits.work is not None:
-        solver.parameters.max_deterministic_time = limits.work
+    solver = within(limits)
     status = solver.solve(cp)
-    work = {"deterministic_time": solver.response_proto.deterministic_time, "solves": 1}
+    work = {WORK: solver.response_proto.deterministic_time, "solves": 1}
     if status == cp_model.MODEL_INVALID:
         raise SolverError(f"cp-sat calls the model invalid: {cp.validate()}")
     if status == cp_model.INFEASIBLE:

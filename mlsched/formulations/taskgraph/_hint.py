@@ -23,10 +23,7 @@ def hint(model: _Model, plan: Timetable) -> list[tuple[Any, int]]:
             values.setdefault(variable.index, (variable, value))
 
     def known(literal: Any) -> int:
-        if isinstance(literal, int):
-            return literal
-        found = values.get(literal.index if literal.index >= 0 else -literal.index - 1)
-        return 0 if found is None else found[1] if literal.index >= 0 else 1 - found[1]
+        return literal if isinstance(literal, int) else _value(values, literal.index)
 
     for (j, i), x in model.x.items():
         put(x, int(any((k, i) in runs for k in layout.tasks_of[j])))

@@ -13,8 +13,9 @@ import time
 from typing import Any
 
 from mlsched.core.errors import SolverError
-from mlsched.core.formulation import Formulation, Limits, Outcome, StoppedBy
+from mlsched.core.formulation import Formulation, Limits, Outcome
 from mlsched.core.registry import answerer
+from mlsched.formulations._cp_solver import WORK, stopped_by, within
 from mlsched.formulations.taskgraph._bounds import packed, pools, total_completion_bound
 from mlsched.formulations.taskgraph._cp_model import model
 from mlsched.formulations.taskgraph._layout import Layout
@@ -27,8 +28,6 @@ OBJECTIVES = ("total_jct", "deadlines_met", "traffic", "accuracy_met", "total_ac
 DECODINGS, DECODING_SHARE = 60, 0.1
 #: Share of the time that the linear relaxation may take.
 RELAXATION_SHARE = 0.3
-#: Name of the deterministic measure, of which `Limits.work` limits CP-SAT's part.
-WORK = "deterministic_time"
 
 
 def build(instance: Instance, *, objectives: tuple[str, ...]) -> Formulation:
@@ -122,25 +121,14 @@ def solve(made: Formulation, instance: Instance, objective: str, limits: Limits,
     if hint is not None:
         for variable, value in made.encode(hint):
             cp.add_hint(variable, value)
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = limits.threads
-    # Ctrl-C must interrupt the program, not end this solve early and pass for a result.
-    solver.parameters.catch_sigint_signal = False
-    solver.parameters.random_seed = limits.seed % 2**31
-    if limits.seconds is not None:
-        solver.parameters.max_time_in_seconds = limits.seconds
-    if limits.work is not None:
-        solver.parameters.max_deterministic_time = limits.work
+    solver = within(limits)
     status = solver.solve(cp)
     work = {WORK: float(solver.response_proto.deterministic_time)}
     if status == cp_model.MODEL_INVALID:
         raise SolverError(f"cp-sat calls the model invalid: {cp.validate()}")
     if status == cp_model.INFEASIBLE:
         return Outcome("infeasible", None, None, "proof", work)
-    stopped: StoppedBy = "proof"
-    if status != cp_model.OPTIMAL:
-        spent = limits.work is not None and work[WORK] >= limits.work
-        stopped = "work limit" if spent else "time limit" if limits.seconds is not None else "backend"
+    stopped = stopped_by(status == cp_model.OPTIMAL, limits, work)
     constant = made.constant.get(objective, 0)
     if status == cp_model.UNKNOWN:
         # A bound without a solution is not reported: CP-SAT's response holds 0 where it has none.

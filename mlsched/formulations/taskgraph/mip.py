@@ -32,10 +32,14 @@ def pyomo_model(instance: Instance, objective: str) -> Any:
 
     `model.write("file.mps")`; `pyo.SolverFactory(...).solve(model)`. Values are those of the judge, constants included.
     """
+    return posed(build(instance, objectives=(objective,)), instance, objective)
+
+
+def posed(made: Formulation, instance: Instance, objective: str) -> Any:
+    """A formulation's Pyomo model with one of its objectives set, constants included."""
     import pyomo.environ as pyo
 
     wanted = instance.objective(objective)
-    made = build(instance, objectives=(objective,))
     total = sum(t.weight * t.expression for t in made.objectives[objective]) + made.constant.get(objective, 0)
     sense = pyo.minimize if wanted.sense == "min" else pyo.maximize
     made.model.objective = pyo.Objective(expr=total, sense=sense)

@@ -13,6 +13,7 @@ from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import Formulation, Term
 from mlsched.core.registry import answerer
 from mlsched.formulations.taskgraph._columns import Mode, Moulded
+from mlsched.formulations.taskgraph.mip import posed
 from mlsched.instances.taskgraph import Instance, Timetable
 
 OBJECTIVES = ("total_jct", "deadlines_met", "traffic", "accuracy_met", "total_accuracy", "makespan")
@@ -34,14 +35,7 @@ def highs_model(instance: Instance, *, objectives: tuple[str, ...]) -> Formulati
 
 def pyomo_model(instance: Instance, objective: str) -> Any:
     """The moulded MIP of one objective as a Pyomo ConcreteModel, its objective set: for any Pyomo solver, MPS or LP."""
-    import pyomo.environ as pyo
-
-    wanted = instance.objective(objective)
-    made = highs_model(instance, objectives=(objective,))
-    total = sum(t.weight * t.expression for t in made.objectives[objective]) + made.constant.get(objective, 0)
-    sense = pyo.minimize if wanted.sense == "min" else pyo.maximize
-    made.model.objective = pyo.Objective(expr=total, sense=sense)
-    return made.model
+    return posed(highs_model(instance, objectives=(objective,)), instance, objective)
 
 
 class _Values:

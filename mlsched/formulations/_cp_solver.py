@@ -1,0 +1,38 @@
+"""CP-SAT within limits: set up once, for `solvers/cp_sat.py` and for exact algorithms that start it themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mlsched.core.formulation import Limits, StoppedBy
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
+#: Name of CP-SAT's deterministic measure in `Outcome.work`, of which `Limits.work` is the limit.
+WORK = "deterministic_time"
+
+
+def within(limits: Limits) -> cp_model.CpSolver:
+    """A solver that keeps to the limits."""
+    from ortools.sat.python import cp_model
+
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = limits.threads
+    # Ctrl-C must interrupt the program, not end this solve early and pass for a result.
+    solver.parameters.catch_sigint_signal = False
+    solver.parameters.random_seed = limits.seed % 2**31
+    if limits.seconds is not None:
+        solver.parameters.max_time_in_seconds = limits.seconds
+    if limits.work is not None:
+        solver.parameters.max_deterministic_time = limits.work
+    return solver
+
+
+def stopped_by(proved: bool, limits: Limits, work: dict[str, float]) -> StoppedBy:
+    """Why a solve that spent `work` ended."""
+    if proved:
+        return "proof"
+    if limits.work is not None and work[WORK] >= limits.work:
+        return "work limit"
+    return "time limit" if limits.seconds is not None else "backend"
