@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,24 @@ def repeatable() -> Iterator[None]:
 def seed_torch(*words: int) -> None:
     """Seed torch's random numbers from several words."""
     torch().manual_seed(int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0] >> np.uint64(1)))
+
+
+def layer_state(layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Weights and biases of linear layers, as arrays by name."""
+    found = {}
+    for name, layer in layers.items():
+        found[f"{name}.weight"] = layer.weight.detach().cpu().numpy()
+        found[f"{name}.bias"] = layer.bias.detach().cpu().numpy()
+    return found
+
+
+def restore_layers(layers: Mapping[str, Any], state: dict[str, Any]) -> None:
+    """Give the layers back what `layer_state` took down."""
+    module = torch()
+    with module.no_grad():
+        for name, layer in layers.items():
+            layer.weight.copy_(module.from_numpy(state[f"{name}.weight"].copy()))
+            layer.bias.copy_(module.from_numpy(state[f"{name}.bias"].copy()))
 
 
 def adam_state(optimiser: Any, parameters: list[Any]) -> dict[str, Any]:

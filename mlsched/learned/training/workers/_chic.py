@@ -23,7 +23,7 @@ import numpy as np
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import one_of, within
 from mlsched.learned._net import Mlp, sample
-from mlsched.learned.training._torch import adam_state, restore_adam, seed_torch, torch
+from mlsched.learned.training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch
 from mlsched.learned.training.workers._sequences import NAMES, TRAINING, sequence, validation
 from mlsched.learned.workers._chic import VOIDS, allowed_actions
 from mlsched.simulation.workers.batch import Batch, Rewards
@@ -191,13 +191,12 @@ class CrossEntropy:
             batch.step(self._act(net, batch, rng))
         return float(batch.completion_s().mean())
 
+    def _layers(self) -> dict[str, Any]:
+        return {str(k): layer for k, layer in enumerate(self.linear)}
+
     def weights(self) -> dict[str, Any]:
         """The network's tensors."""
-        found = {}
-        for k, layer in enumerate(self.linear):
-            found[f"{k}.weight"] = layer.weight.detach().cpu().numpy()
-            found[f"{k}.bias"] = layer.bias.detach().cpu().numpy()
-        return found
+        return layer_state(self._layers())
 
     def state(self) -> dict[str, Any]:
         """The network and Adam."""
@@ -205,9 +204,5 @@ class CrossEntropy:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go back to a `state`."""
-        t = torch()
-        with t.no_grad():
-            for k, layer in enumerate(self.linear):
-                layer.weight.copy_(t.from_numpy(state[f"{k}.weight"].copy()))
-                layer.bias.copy_(t.from_numpy(state[f"{k}.bias"].copy()))
+        restore_layers(self._layers(), state)
         restore_adam(self.optimiser, self.parameters, state)

@@ -17,7 +17,7 @@ import numpy as np
 
 from mlsched.core.params import one_of, within
 from mlsched.learned._net import sample
-from mlsched.learned.training._torch import adam_state, restore_adam, seed_torch, torch
+from mlsched.learned.training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch
 from mlsched.learned.training.workers._imitation import examples
 from mlsched.learned.training.workers._plus_batch import Views, scores
 from mlsched.learned.training.workers._sequences import TRAINING, sequence, validation
@@ -206,11 +206,7 @@ class PolicyGradient:
 
     def weights(self) -> dict[str, Any]:
         """The network's tensors."""
-        found = {}
-        for name, layer in self.layers.items():
-            found[f"{name}.weight"] = layer.weight.detach().cpu().numpy()
-            found[f"{name}.bias"] = layer.bias.detach().cpu().numpy()
-        return found
+        return layer_state(self.layers)
 
     def state(self) -> dict[str, Any]:
         """The network and Adam."""
@@ -218,11 +214,7 @@ class PolicyGradient:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go back to a `state`."""
-        t = torch()
-        with t.no_grad():
-            for name, layer in self.layers.items():
-                layer.weight.copy_(t.from_numpy(state[f"{name}.weight"].copy()))
-                layer.bias.copy_(t.from_numpy(state[f"{name}.bias"].copy()))
+        restore_layers(self.layers, state)
         restore_adam(self.optimiser, self.parameters, state)
 
 
