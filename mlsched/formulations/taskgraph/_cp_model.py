@@ -42,13 +42,13 @@ def model(
     better, `lower` is a proven bound that is added as a row, and `relaxed` narrows the windows of starts. `extra` pools
     are added as implied rows.
     """
-    return _Model(layout, tuple(objectives), upper, lower, relaxed, extra).formulation()
+    return TaskModel(layout, tuple(objectives), upper, lower, relaxed, extra).formulation()
 
 
-class _Model(Objectives):
+class TaskModel(Objectives):
     def __init__(
-        self, layout: Layout, objectives: tuple[str, ...], upper: int | None, lower: int | None,
-        relaxed: Relaxed | None, extra: Sequence[Pool],
+        self, layout: Layout, objectives: tuple[str, ...], upper: int | None = None, lower: int | None = None,
+        relaxed: Relaxed | None = None, extra: Sequence[Pool] = (),
     ) -> None:  # fmt: skip
         from ortools.sat.python import cp_model
 
@@ -262,10 +262,7 @@ class _Model(Objectives):
             x = self.x.get((j, i), 1)
             for p, literal in self.where[k, i].items():
                 present = self._and(literal, x)
-                if isinstance(present, int):
-                    interval = cp.new_fixed_size_interval_var(self.start[k, i], duration, "")
-                else:
-                    interval = cp.new_optional_fixed_size_interval_var(self.start[k, i], duration, present, "")
+                interval = self._interval((k, i), present)
                 here[p].append((k, interval))
         for place, runs in zip(self.places, here, strict=True):
             if place.whole:
@@ -281,6 +278,13 @@ class _Model(Objectives):
         if len(self.places) > 1:
             self._share_all()
 
+    def _interval(self, run: Run, present: Literal) -> Any:
+        """A run's time, where it takes place."""
+        start, duration = self.start[run], self.layout.duration[run[0]]
+        if isinstance(present, int):
+            return self.cp.new_fixed_size_interval_var(start, duration, "")
+        return self.cp.new_optional_fixed_size_interval_var(start, duration, present, "")
+
     def _share(self, intervals: list[Any], demands: list[int], capacity: int) -> None:
         if len(intervals) > 1 and min(demands) * 2 > capacity:
             self.cp.add_no_overlap(intervals)
@@ -295,11 +299,7 @@ class _Model(Objectives):
         intervals: dict[Run, Any] = {}
         for j, i, k in layout.runs():
             if layout.duration[k]:
-                x, begin, size = self.x.get((j, i)), self.start[k, i], layout.duration[k]
-                if x is None:
-                    intervals[k, i] = cp.new_fixed_size_interval_var(begin, size, "")
-                else:
-                    intervals[k, i] = cp.new_optional_fixed_size_interval_var(begin, size, x, "")
+                intervals[k, i] = self._interval((k, i), self.x.get((j, i), 1))
         for pool in [*overall(layout), *self.extra]:
             if sum(pool.demand.values()) > pool.capacity:
                 used = [(v, pool.demand[k]) for (k, _), v in intervals.items() if k in pool.demand]
@@ -317,15 +317,19 @@ class _Model(Objectives):
         present = [k for k in range(layout.tasks) if (k, layout.first[layout.job[k]]) in self.where]
         self.ranks = symmetric(layout)
         for nodes in self.ranks:
-            for before, node in itertools.pairwise(nodes):
-                earlier: list[Any] = []
-                for k in present:
-                    choice = self.where[k, layout.first[layout.job[k]]]
-                    # A task that may be on one node of a class may be on all, so these are literals.
-                    if (literal := choice.get(self.place_of[node])) is not None:
-                        self.cp.add_bool_or([*earlier, literal.negated()])
-                    if (mine := choice.get(self.place_of[before])) is not None:
-                        earlier.append(mine)
+            self._in_order(nodes, present)
+
+    def _in_order(self, nodes: Sequence[int], tasks: Sequence[int]) -> None:
+        """The c-th of some nodes is used only after a task before uses the one before it."""
+        for before, node in itertools.pairwise(nodes):
+            earlier: list[Any] = []
+            for k in tasks:
+                choice = self.where[k, self.layout.first[self.layout.job[k]]]
+                # A task that may be on one node of a class may be on all, so these are literals.
+                if (literal := choice.get(self.place_of[node])) is not None:
+                    self.cp.add_bool_or([*earlier, literal.negated()])
+                if (mine := choice.get(self.place_of[before])) is not None:
+                    earlier.append(mine)
 
     ranks: Sequence[tuple[int, ...]] = ()
 

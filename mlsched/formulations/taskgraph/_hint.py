@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from mlsched.instances.taskgraph import Timetable
 
 if TYPE_CHECKING:
-    from mlsched.formulations.taskgraph._cp_model import Run, _Model
+    from mlsched.formulations.taskgraph._cp_model import Run, TaskModel
 
 
-def hint(model: _Model, plan: Timetable) -> list[tuple[Any, int]]:
+def hint(model: TaskModel, plan: Timetable) -> list[tuple[Any, int]]:
     """(variable, value) pairs, every variable once. Starts of runs that the plan leaves out are not hinted."""
     layout = model.layout
     rows = zip(plan.task.tolist(), plan.iteration.tolist(), plan.node.tolist(), plan.start.tolist(), strict=True)
@@ -60,13 +60,13 @@ def _value(values: dict[int, tuple[Any, int]], index: int) -> int:
     return 0 if found is None else found[1] if index >= 0 else 1 - found[1]
 
 
-def _completion(model: _Model, runs: dict[Run, tuple[int, int]], j: int) -> int:
+def _completion(model: TaskModel, runs: dict[Run, tuple[int, int]], j: int) -> int:
     layout = model.layout
     ends = [s + layout.duration[k] for (k, _), (_, s) in runs.items() if layout.job[k] == j]
     return max(ends) if ends else layout.idle_completion(j)
 
 
-def _renamed(model: _Model, runs: dict[Run, tuple[int, int]]) -> list[int]:
+def _renamed(model: TaskModel, runs: dict[Run, tuple[int, int]]) -> list[int]:
     """Node -> its name in the order in which tasks first use the nodes of a symmetric class."""
     layout = model.layout
     names = list(range(layout.nodes))

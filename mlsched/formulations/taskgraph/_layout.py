@@ -66,6 +66,8 @@ class Layout:
         self._place()
         self._order()
         self.ready = [max(a, instance.now) for a in self.arrival]
+        #: No plan completes the job earlier; `_alone` raises it above the critical path.
+        self.alone: list[int] = [0] * self.jobs
         self._heads()
         self._tails()
 
@@ -247,7 +249,7 @@ class Layout:
         if self.least[j] <= self.first[j]:
             return self.idle_completion(j)
         last = self.least[j] - 1
-        return max(self.head[k][last] + self.duration[k] for k in self.tasks_of[j])
+        return max(self.alone[j], *(self.head[k][last] + self.duration[k] for k in self.tasks_of[j]))
 
     def idle_completion(self, j: int) -> int:
         """When job j completes if it runs nothing more."""
