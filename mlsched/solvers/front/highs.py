@@ -15,7 +15,7 @@ import numpy as np
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Limits, safe_bound
 from mlsched.solvers.front.program import Program
-from mlsched.solvers.front.scalar import Answer, Solution, enclose
+from mlsched.solvers.front.scalar import Answer, Bounds, Solution, enclose, inside, loosest, shown
 from mlsched.solvers.highs import _check, _highspy, _new_highs
 
 #: How far a rounded solution may be from a row, relative to the row's size.
@@ -28,6 +28,7 @@ class HighsScalar:
     name = "highs"
     #: A weighted sum beyond this would drown a unit in the feasibility tolerance.
     largest = 10**9
+    most_boxes = 16
 
     def __init__(self, program: Program, *, threads: int = 1, seed: int = 0) -> None:
         self._program = program
@@ -39,6 +40,8 @@ class HighsScalar:
         if len(self._columns):
             _check(self._highs.passModel(self._lp()), "passModel")
         self._first = len(program.row_lower)
+        #: Literals in the model, each of which stands for a box of a union.
+        self._literals = 0
         for objective in self._objectives if len(self._columns) else ():
             size, index = len(objective.index), objective.index.astype(np.int32)
             added = self._highs.addRow(-np.inf, np.inf, size, index, objective.coefficient.astype(np.float64))
@@ -59,32 +62,75 @@ class HighsScalar:
         return lp
 
     def minimise(
-        self, weights: Sequence[int], upper: Sequence[int | None], hint: Solution | None, limit: float | None
+        self, weights: Sequence[int], boxes: Sequence[Bounds], hint: Solution | None, limit: float | None
     ) -> Answer:
         """One solve; the bound is rounded the safe way."""
+        # Constant objectives are no rows: they decide which boxes there are.
+        boxes = [b for b in boxes if all(u is None or o.constant <= u or len(o.index) for o, u in zip(self._objectives, b, strict=True))]
+        if not boxes: return Answer("infeasible")
         if not len(self._columns):
-            return self._constant(weights, upper)
+            return self._constant(weights, boxes)
+        upper = loosest(boxes)
+        self._choose(boxes, upper)
         cost, constant = self._cost(weights)
         _check(self._highs.changeColsCost(len(cost), self._columns, cost), "changeColsCost")
-        for k, (objective, u) in enumerate(zip(self._objectives, upper, strict=True)):
-            if u is not None and not len(objective.index) and objective.constant > u:
-                return Answer("infeasible")
-            top = np.inf if u is None or not len(objective.index) else u + 0.5 - objective.constant
-            _check(self._highs.changeRowBounds(self._first + k, -np.inf, top), "changeRowBounds")
         self._highs.clearSolver()
-        if hint is not None:
-            self._highs.setSolution(len(hint), self._columns, np.array(hint, dtype=np.float64))
+        import os
+        if hint is not None and "NOHINT" not in os.environ and not (len(boxes)>1 and "NOHINTU" in os.environ):
+            self._highs.setSolution(*self._start(hint, boxes))
         # HiGHS counts its run time from the first solve of an instance on.
         stop = np.inf if limit is None else self._highs.getRunTime() + max(0.001, limit)
         _check(self._highs.setOptionValue("time_limit", stop), "time_limit")
         self._highs.run()
-        return self._read(weights, upper, constant)
+        return self._read(weights, boxes, constant)
 
-    def _constant(self, weights: Sequence[int], upper: Sequence[int | None]) -> Answer:
+    def _start(self, hint: Solution, boxes: Sequence[Bounds]) -> tuple[int, Any, Any]:
+        """A hint with the literal of its box, as `setSolution` takes it."""
+        whole = np.zeros(len(hint) + self._literals)
+        whole[: len(hint)] = hint
+        values = [o.value(np.rint(whole[: len(hint)]).astype(np.int64)) for o in self._objectives]
+        chosen = next((b for b, box in enumerate(boxes) if inside(values, [box])), 0)
+        if len(boxes) > 1:
+            whole[len(hint) + chosen] = 1.0
+        return len(whole), np.arange(len(whole), dtype=np.int32), whole
+
+    def _choose(self, boxes: Sequence[Bounds], upper: Bounds) -> None:
+        """Bound the objectives: f_k <= sum_b box_k y_b, where sum_b y_b = 1 and the y_b are binary.
+
+        One row an objective for any number of boxes, without big numbers: a box without a bound has that of `high`.
+        """
+        count = len(boxes) if len(boxes) > 1 else 0
+        rows = [k for k, o in enumerate(self._objectives) if len(o.index)]
+        one = self._first + len(self._objectives)
+        size = len(self._columns)
+        if count > self._literals:
+            if not self._literals:
+                _check(self._highs.addRow(1.0, 1.0, 0, np.zeros(0, dtype=np.int32), np.zeros(0)), "addRow")
+            for _ in range(count - self._literals):
+                _check(self._highs.addCol(0.0, 0.0, 1.0, 1, np.array([one], dtype=np.int32), np.ones(1)), "addCol")
+                _check(
+                    self._highs.changeColIntegrality(size + self._literals, _highspy().HighsVarType.kInteger), "changeColIntegrality",
+                )
+                self._literals += 1
+        if self._literals:
+            _check(self._highs.changeRowBounds(one, float(count > 0), 1.0), "changeRowBounds")
+        for b in range(self._literals):
+            _check(self._highs.changeColBounds(size + b, 0.0, float(b < count)), "changeColBounds")
+        for k in rows:
+            u, constant = upper[k], self._objectives[k].constant
+            top = np.inf if u is None else u + 0.5 - constant
+            ends = [self.high[k] if box[k] is None else box[k] for box in boxes]
+            for b in range(self._literals):
+                # f_k + sum_b (loosest - box_b) y_b <= loosest
+                less = 0 if b >= count or u is None else u - ends[b]
+                _check(self._highs.changeCoeff(self._first + k, size + b, float(less)), "changeCoeff")
+            _check(self._highs.changeRowBounds(self._first + k, -np.inf, top), "changeRowBounds")
+
+    def _constant(self, weights: Sequence[int], boxes: Sequence[Bounds]) -> Answer:
         """A model without variables, which HiGHS does not take: every plan is the same, if there is one."""
         values = tuple(o.constant for o in self._objectives)
         fits = np.all(self._program.row_lower <= 0) and np.all(self._program.row_upper >= 0)
-        if not fits or any(u is not None and v > u for v, u in zip(values, upper, strict=True)):
+        if not fits or not inside(values, boxes):
             return Answer("infeasible")
         return Answer("optimal", values, sum(w * v for w, v in zip(weights, values, strict=True)), ())
 
@@ -94,7 +140,7 @@ class HighsScalar:
             cost[objective.index] += float(weight) * objective.coefficient
         return cost, sum(w * o.constant for w, o in zip(weights, self._objectives, strict=True))
 
-    def _read(self, weights: Sequence[int], upper: Sequence[int | None], constant: int) -> Answer:
+    def _read(self, weights: Sequence[int], boxes: Sequence[Bounds], constant: int) -> Answer:
         kinds = _highspy().HighsModelStatus
         status, info = self._highs.getModelStatus(), self._highs.getInfo()
         if status == kinds.kInfeasible:
@@ -110,14 +156,14 @@ class HighsScalar:
             return (
                 Answer("failed", note="highs: a proof without a solution") if proved else Answer("unknown", bound=bound)
             )
-        solution = self._rounded(np.asarray(self._highs.getSolution().col_value))
+        solution = self._rounded(np.asarray(self._highs.getSolution().col_value)[: len(self._columns)])
         if solution is None:
             return Answer("failed", note="highs: the rounded solution breaks a row; scale the model down")
         x = np.array(solution)
         values = tuple(o.value(np.rint(x).astype(np.int64)) for o in self._objectives)
         total = sum(w * v for w, v in zip(weights, values, strict=True))
-        if any(u is not None and v > u for v, u in zip(values, upper, strict=True)):
-            return Answer("failed", note=f"highs: the rounded solution {values} breaks a bound of {tuple(upper)}")
+        if not inside(values, boxes):
+            return Answer("failed", note=f"highs: the rounded solution {values} is outside {shown(boxes)}")
         if not proved:
             return Answer("feasible", values, bound, solution)
         if abs(total - constant - info.objective_function_value) > 0.5:
