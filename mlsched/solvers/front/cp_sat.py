@@ -78,15 +78,14 @@ class CpSatScalar:
         self, weights: Sequence[int], boxes: Sequence[Bounds], hint: Solution | None, limit: float | None
     ) -> Answer:
         """One solve; `bound` is CP-SAT's own integer bound, never a float."""
-        boxes = [box for box in map(self._clipped, boxes) if box is not None]
-        if not boxes:
+        inner = [box for box in map(self._clipped, boxes) if box is not None]
+        if not inner:
             return Answer("infeasible")
         constant = self._set_cost(weights)
-        for k, ends in enumerate(zip(*boxes, strict=True)):
-            constant_k = self.objectives[k].constant
-            self._rows[k].clear()
-            self._rows[k].extend([self._low[k] - constant_k, max(ends) - constant_k])
-        known = self._known(weights, boxes, hint)
+        for objective, row, low, *ends in zip(self.objectives, self._rows, self._low, *inner, strict=True):
+            row.clear()
+            row.extend([low - objective.constant, max(ends) - objective.constant])
+        known = self._known(weights, inner, hint)
         if known is not None and known.bound is not None:
             trivial = self._trivial(weights)
             if known.bound <= trivial:
@@ -97,7 +96,7 @@ class CpSatScalar:
             self._solver.parameters.max_time_in_seconds = max(0.001, limit)
         else:
             self._solver.parameters.clear_max_time_in_seconds()
-        status = self._solver.solve(self._model if len(boxes) == 1 else self._united(boxes, hint))
+        status = self._solver.solve(self._model if len(inner) == 1 else self._united(inner, hint))
         return self._read(status.name, weights, constant, known)
 
     def _clipped(self, box: Bounds) -> tuple[int, ...] | None:

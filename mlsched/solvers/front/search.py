@@ -126,7 +126,8 @@ class Search:
     def _best(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...]) -> tuple[int, Solution] | None:
         """The best known point for a sub-problem, which in the defining-point search is a defining point."""
         ends = np.array([[BIG if u is None else u for u in box] for box in boxes], dtype=np.int64)
-        known = self._known[(self._known[:, None, :] <= ends[None, :, :]).all(axis=2).any(axis=1)]
+        within = np.all(self._known[:, None, :] <= ends[None, :, :], axis=2)
+        known = self._known[np.any(within, axis=1)]
         if not len(known):
             return None
         totals = known @ np.array(weights, dtype=np.int64)
@@ -174,9 +175,7 @@ class Search:
     def _fail(self, note: str, boxes: tuple[Bounds, ...]) -> None:
         self.failures.append(f"sub-problem {len(self.subproblems)} (bounds {shown(boxes)}): {note}".replace("\n", " "))
 
-    def _check(
-        self, answer: Answer, weights: tuple[int, ...], boxes: tuple[Bounds, ...], least: int | None
-    ) -> Answer:
+    def _check(self, answer: Answer, weights: tuple[int, ...], boxes: tuple[Bounds, ...], least: int | None) -> Answer:
         """Refuse an answer that contradicts itself or the best point already known."""
         if answer.status == "infeasible":
             wrong = "called infeasible" if least is not None else ""

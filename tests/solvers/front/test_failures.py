@@ -142,13 +142,13 @@ class Forgetful(Faulty):
 @pytest.mark.parametrize("build", ["cp_sat", "highs"])
 def test_a_backend_that_forgets_a_box_is_caught(build):
     lies = 0
-    for seed in (3, 4):
-        question = front_data.knapsack(8, 3, seed=seed)
+    for seed in (1, 2):
+        question = front_data.knapsack(9, 4, seed=seed)
         honest = Forgetful(question, build, 0)
-        run(honest, question.senses, lambda name: honest.inner)
+        run(honest, question.senses, lambda name: None)
         for at in range(1, honest.unions + 1):
             forgetful = Forgetful(question, build, at)
-            front = run(forgetful, question.senses, lambda name: honest.inner)
+            front = run(forgetful, question.senses, lambda name: None)
             assert front.failures or not forgetful.lied or front.verify(honest.inner) != []
             lies += forgetful.lied
     assert lies >= 3

@@ -22,7 +22,7 @@ BUILDS = ["cp_sat", "highs"]
 
 @st.composite
 def unions(draw):
-    """A question, some boxes around its values, weights that put one objective first or all equal, and a hint's rank."""
+    """A question, some boxes around its values, weights that put one objective first or none, and a hint's rank."""
     question = draw(questions(4))
     p = len(question.senses)
     values = question.feasible_values()
