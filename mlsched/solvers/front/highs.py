@@ -38,9 +38,9 @@ class HighsScalar:
         self._highs = _new_highs(Limits(threads=threads, seed=seed))
         if len(self._columns):
             _check(self._highs.passModel(self._lp()), "passModel")
-        # Unions have a weaker relaxation, and with three objectives there are hardly two boxes a union (CPU time of
-        # whole fronts relative to single boxes: assignment of 9 2.2, knapsack of 20 1.3; with more objectives, unions of
-        # up to 4: knapsack of 20 and p = 4 1.3, of 10 and p = 5 0.65, ILP of 10 and p = 4 0.76).
+        # Unions have a weaker relaxation, and with three objectives there are hardly two boxes a union. CPU time of
+        # whole fronts relative to single boxes: p = 3, assignment of 9 2.2, knapsack of 20 1.3; p = 4, up to 4 boxes,
+        # knapsack of 20 1.3, ILP of 10 0.76; p = 5, knapsack of 10 0.65.
         self.most_boxes = 4 if len(self._objectives) > 3 else 1
         self._first = len(program.row_lower)
         # Literals in the model, each of which stands for a box of a union, and the row that sums them.
