@@ -18,7 +18,7 @@ FAST = ["KP_p-3_n-10_ins-1", "KP_p-3_n-20_ins-1", "KP_p-4_n-10_ins-1", "KP_p-5_n
 
 
 #: Solves a point at most, by the number of objectives, when zones are asked for together (CP-SAT).
-MOST_SOLVES = {3: 1.7, 4: 1.9, 5: 2.5}
+MOST_SOLVES = {3: 1.5, 4: 1.9, 5: 3.1}
 
 
 def zones_to_close(values: np.ndarray) -> int:
