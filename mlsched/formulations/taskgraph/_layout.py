@@ -72,7 +72,8 @@ class Layout:
     def _merge_arcs(self) -> None:
         i = self.instance
         columns = [c.tolist() for c in (i.edge_from, i.edge_to, i.edge_lag, i.edge_delay, i.edge_volume)]
-        self.arcs = list(map(Arc, *columns))
+        # What Arc(*row) does, without a Python call a row: models of thousands of tasks are built in hundredths of seconds.
+        self.arcs: list[Arc] = list(map(functools.partial(tuple.__new__, Arc), zip(*columns, strict=True)))
         if len(set(zip(*columns[:3], strict=True))) < len(self.arcs):
             merged: dict[tuple[int, int, int], tuple[int, int]] = {}
             for u, v, lag, delay, volume in self.arcs:
@@ -98,16 +99,17 @@ class Layout:
     def _place(self) -> None:
         """allowed[k]; the iterations of a job that has a task without a node are cut to those that are finished."""
         eligible = self.instance.eligible.tolist()
-        uniform = all(all(row) for row in eligible)
+        uniform = bool(self.instance.eligible.all())
         everywhere = tuple(range(self.nodes))
-        smallest = [min(c) for c in zip(*self.capacity, strict=True)]
+        smallest = self.instance.node_capacity.min(axis=0)
+        small = ((self.instance.demand <= smallest).all(axis=1) | (self.instance.duration == 0)).tolist()
         self.allowed: list[tuple[int, ...]] = []
         self.allowed_fixed: dict[int, tuple[int, ...]] = {}
         for k in range(self.tasks):
-            need = self.demand[k] if self.duration[k] else [0] * len(smallest)
-            if uniform and all(d <= c for d, c in zip(need, smallest, strict=True)):
+            if uniform and small[k]:
                 nodes = everywhere
             else:
+                need = self.demand[k] if self.duration[k] else [0] * len(smallest)
                 nodes = tuple(
                     n for n in everywhere
                     if eligible[k][n] and all(d <= c for d, c in zip(need, self.capacity[n], strict=True))
@@ -138,16 +140,18 @@ class Layout:
 
     def _order(self) -> None:
         """order[j]: the job's tasks, topologically by the arcs of lag 0."""
-        waiting = [sum(a.lag == 0 for a in arcs) for arcs in self.into]
+        waiting = [0] * self.tasks
+        for _, v, lag, _, _ in self.arcs:
+            waiting[v] += lag == 0
         self.order: list[list[int]] = []
         for tasks in self.tasks_of:
             order = [k for k in tasks if not waiting[k]]
             for u in order:  # grows while it is read
-                for arc in self.out[u]:
-                    if arc.lag == 0:
-                        waiting[arc.v] -= 1
-                        if not waiting[arc.v]:
-                            order.append(arc.v)
+                for _, v, lag, _, _ in self.out[u]:
+                    if lag == 0:
+                        waiting[v] -= 1
+                        if not waiting[v]:
+                            order.append(v)
             self.order.append(order)
 
     def iterations(self, j: int) -> range:
@@ -170,26 +174,21 @@ class Layout:
         a, b = self.nodes_of(u, iu), self.nodes_of(v, iv)
         return len(a) < self.nodes and len(b) < self.nodes and not set(a) & set(b)
 
-    def sources(self, k: int, i: int) -> Iterator[tuple[int, int, int]]:
+    def sources(self, k: int, i: int) -> list[tuple[int, int, int]]:
         """(task, iteration, delay if between nodes) of the runs that (k, i) waits for, its own last run included.
 
         A source in iteration first - 1 is finished: it ended at last_end on its home. Fixed runs wait for nothing.
         """
-        if self.is_fixed(k, i):
-            return
-        first = self.first[self.job[k]]
-        if i > first:
-            yield k, i - 1, 0
-        for arc in self.into[k]:
-            source = i - arc.lag
-            if source >= first or (source >= 0 and first):
-                yield arc.u, source, arc.delay
+        if self.fixed and self.is_fixed(k, i):
+            return []
+        found = [(u, i - lag, delay) for u, _, lag, delay, _ in self.into[k] if lag <= i]
+        return [(k, i - 1, 0), *found] if i > self.first[self.job[k]] else found
 
     def _heads(self) -> None:
         self.head: list[dict[int, int]] = [{} for _ in range(self.tasks)]
         simple = all(len(a) == self.nodes for a in self.allowed) and not self.fixed
         for j, i, k in self.runs():
-            if self.is_fixed(k, i):
+            if self.fixed and self.is_fixed(k, i):
                 self.head[k][i] = self.fixed[k][1]
                 continue
             head = self.ready[j]
@@ -213,12 +212,12 @@ class Layout:
                 follows = i + 1 < self.least[j]
                 for k in reversed(self.order[j]):
                     tail = self.duration[k] + self.tail[k][i + 1] if follows else 0
-                    for arc in self.out[k]:
-                        to = i + arc.lag
-                        if (arc.lag and not follows) or self.is_fixed(arc.v, to):
+                    for _, v, lag, delay, _ in self.out[k]:
+                        to = i + lag
+                        if (lag and not follows) or (self.fixed and self.is_fixed(v, to)):
                             continue
-                        wait = arc.delay if arc.delay and not simple and self.apart(k, i, arc.v, to) else 0
-                        after = wait + self.duration[arc.v] + self.tail[arc.v][to]
+                        wait = delay if delay and not simple and self.apart(k, i, v, to) else 0
+                        after = wait + self.duration[v] + self.tail[v][to]
                         if after > tail:
                             tail = after
                     self.tail[k][i] = tail
@@ -239,8 +238,13 @@ class Layout:
         heuristic's makespan would change optima of the other objectives.
         """
         end = max([self.instance.now, *self.arrival])
-        wait = [max((a.delay for a in arcs), default=0) for arcs in self.into]
-        return end + sum(self.duration[k] + wait[k] for _, _, k in self.runs())
+        wait = [0] * self.tasks
+        for _, v, _, delay, _ in self.arcs:
+            wait[v] = max(wait[v], delay)
+        return end + sum(
+            (most - first) * sum(self.duration[k] + wait[k] for k in tasks)
+            for first, most, tasks in zip(self.first, self.most, self.tasks_of, strict=True)
+        )
 
     def least_completion(self, j: int) -> int:
         """No plan completes job j earlier."""
@@ -257,7 +261,7 @@ class Layout:
         """Tasks of which one ends last in iteration i: those that no run of the iteration waits for."""
         return [
             k for k in self.tasks_of[j]
-            if all(a.lag or self.is_fixed(a.v, i) for a in self.out[k])
+            if not self.out[k] or all(a.lag or self.is_fixed(a.v, i) for a in self.out[k])
         ]  # fmt: skip
 
     def timetable(self, node: dict[tuple[int, int], int], start: dict[tuple[int, int], int]) -> Timetable:
