@@ -72,7 +72,7 @@ class Layout:
     def _merge_arcs(self) -> None:
         i = self.instance
         columns = [c.tolist() for c in (i.edge_from, i.edge_to, i.edge_lag, i.edge_delay, i.edge_volume)]
-        # What Arc(*row) does, without a Python call a row: models of thousands of tasks are built in hundredths of seconds.
+        # What Arc(*row) does, without a call in Python a row.
         self.arcs: list[Arc] = list(map(functools.partial(tuple.__new__, Arc), zip(*columns, strict=True)))
         if len(set(zip(*columns[:3], strict=True))) < len(self.arcs):
             merged: dict[tuple[int, int, int], tuple[int, int]] = {}
@@ -225,9 +225,15 @@ class Layout:
     @functools.cached_property
     def mandatory(self) -> tuple[IntArray, IntArray, IntArray]:
         """Task, head and tail of every mandatory run."""
-        found = [(k, self.head[k][i], self.tail[k][i]) for j, i, k in self.runs() if i < self.least[j]]
-        table = np.array(found, dtype=np.int64).reshape(-1, 3)
-        return table[:, 0], table[:, 1], table[:, 2]
+        task: list[int] = []
+        head: list[int] = []
+        tail: list[int] = []
+        for j, order in enumerate(self.order):
+            for i in range(self.first[j], min(self.least[j], self.most[j])):
+                task += order
+                head += [self.head[k][i] for k in order]
+                tail += [self.tail[k][i] for k in order]
+        return np.array(task, dtype=np.int64), np.array(head, dtype=np.int64), np.array(tail, dtype=np.int64)
 
     def horizon(self) -> int:
         """Some plan that is best in every objective at once, for its nodes and counts, ends by this time.
