@@ -20,6 +20,7 @@ class Capacity:
     x: dict[tuple[int, int], Any]
     where: dict[tuple[int, int], dict[int, Any]]
     start: dict[tuple[int, int], Any]
+    end: dict[tuple[int, int], Any]
     both: dict[tuple[int, int], Any]
 
     def _and(self, a: Any, b: Any) -> Any:
@@ -41,7 +42,8 @@ class Capacity:
         """Rule 5. A resource that cannot be short on a place is left out."""
         layout, cp = self.layout, self.cp
         here: list[list[tuple[int, Any]]] = [[] for _ in self.places]
-        always = cp.new_fixed_size_interval_var
+        # The ends are there already; new_fixed_size_interval_var would make them again.
+        always, maybe = cp.new_interval_var, cp.new_optional_interval_var
         for j, i, k in layout.runs():
             run, duration = (k, i), layout.duration[k]
             if not duration:
@@ -50,9 +52,9 @@ class Capacity:
             for p, literal in self.where[run].items():
                 present = self._and(literal, x)
                 if isinstance(present, int):
-                    interval = always(self.start[run], duration, "")
+                    interval = always(self.start[run], duration, self.end[run], "")
                 else:
-                    interval = cp.new_optional_fixed_size_interval_var(self.start[run], duration, present, "")
+                    interval = maybe(self.start[run], duration, self.end[run], present, "")
                 here[p].append((k, interval))
         for place, runs in zip(self.places, here, strict=True):
             if place.whole:
@@ -82,11 +84,11 @@ class Capacity:
         intervals: dict[tuple[int, int], Any] = {}
         for j, i, k in layout.runs():
             if layout.duration[k]:
-                x, begin, size = self.x.get((j, i)), self.start[k, i], layout.duration[k]
-                if x is None:
-                    intervals[k, i] = cp.new_fixed_size_interval_var(begin, size, "")
-                else:
-                    intervals[k, i] = cp.new_optional_fixed_size_interval_var(begin, size, x, "")
+                x, run = self.x.get((j, i)), (k, i)
+                ends = self.start[run], layout.duration[k], self.end[run]
+                intervals[run] = (
+                    cp.new_interval_var(*ends, "") if x is None else cp.new_optional_interval_var(*ends, x, "")
+                )
         for pool in [*overall(layout), *self.extra]:
             if sum(pool.demand.values()) > pool.capacity:
                 used = [(v, pool.demand[k]) for (k, _), v in intervals.items() if k in pool.demand]

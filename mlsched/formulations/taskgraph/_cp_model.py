@@ -141,7 +141,7 @@ class _Model(Capacity, Objectives):
             if layout.sticky and k in known:
                 self.where[k, i] = known[k]
                 continue
-            nodes = layout.nodes_of(k, i)
+            nodes = layout.nodes_of(k, i) if layout.fixed else layout.allowed[k]
             if nodes not in places_of:
                 places_of[nodes] = list(dict.fromkeys(self.place_of[n] for n in nodes))
             allowed = places_of[nodes]

@@ -74,7 +74,7 @@ class Layout:
         columns = [c.tolist() for c in (i.edge_from, i.edge_to, i.edge_lag, i.edge_delay, i.edge_volume)]
         # What Arc(*row) does, without a call in Python a row.
         self.arcs: list[Arc] = list(map(functools.partial(tuple.__new__, Arc), zip(*columns, strict=True)))
-        if len(set(zip(*columns[:3], strict=True))) < len(self.arcs):
+        if len(np.unique((i.edge_from * self.tasks + i.edge_to) * 2 + i.edge_lag)) < len(self.arcs):
             merged: dict[tuple[int, int, int], tuple[int, int]] = {}
             for u, v, lag, delay, volume in self.arcs:
                 before = merged.get((u, v, lag), (0, 0))
@@ -83,8 +83,9 @@ class Layout:
         self.into: list[list[Arc]] = [[] for _ in range(self.tasks)]
         self.out: list[list[Arc]] = [[] for _ in range(self.tasks)]
         for arc in self.arcs:
-            self.into[arc.v].append(arc)
-            self.out[arc.u].append(arc)
+            u, v, _, _, _ = arc
+            self.into[v].append(arc)
+            self.out[u].append(arc)
 
     def _count_iterations(self) -> None:
         started = {self.job[k] for k in self.fixed}
@@ -244,13 +245,10 @@ class Layout:
         heuristic's makespan would change optima of the other objectives.
         """
         end = max([self.instance.now, *self.arrival])
-        wait = [0] * self.tasks
-        for _, v, _, delay, _ in self.arcs:
-            wait[v] = max(wait[v], delay)
-        return end + sum(
-            (most - first) * sum(self.duration[k] + wait[k] for k in tasks)
-            for first, most, tasks in zip(self.first, self.most, self.tasks_of, strict=True)
-        )
+        wait = np.zeros(self.tasks, dtype=np.int64)
+        np.maximum.at(wait, self.instance.edge_to, self.instance.edge_delay)
+        rounds = np.array(self.most, dtype=np.int64) - np.array(self.first, dtype=np.int64)
+        return end + int(((self.instance.duration + wait) * rounds[self.instance.task_job]).sum())
 
     def least_completion(self, j: int) -> int:
         """No plan completes job j earlier."""
@@ -265,10 +263,14 @@ class Layout:
 
     def sinks(self, j: int, i: int) -> list[int]:
         """Tasks of which one ends last in iteration i: those that no run of the iteration waits for."""
-        return [
-            k for k in self.tasks_of[j]
-            if not self.out[k] or all(a.lag or self.is_fixed(a.v, i) for a in self.out[k])
-        ]  # fmt: skip
+        found = []
+        for k in self.tasks_of[j]:
+            for _, v, lag, _, _ in self.out[k]:
+                if not lag and not (self.fixed and self.is_fixed(v, i)):
+                    break
+            else:
+                found.append(k)
+        return found
 
     def timetable(self, node: dict[tuple[int, int], int], start: dict[tuple[int, int], int]) -> Timetable:
         """The plan of these runs, fixed ones included, by job, iteration and task."""
