@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from mlsched.formulations.taskgraph._bounds import Pool, overall
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._places import Place
@@ -60,13 +62,14 @@ class Capacity:
             if place.whole:
                 self._share([interval for _, interval in runs], [1] * len(runs), len(place.nodes))
                 continue
-            capacity = layout.capacity[place.nodes[0]]
-            users = {k for k, _ in runs}
-            for r, room in enumerate(capacity):
-                # A task's runs follow one another, so at most its demand is in use.
-                if sum(layout.demand[k][r] for k in users) > room:
-                    used = [(interval, q) for k, interval in runs if (q := layout.demand[k][r])]
-                    self._share([v for v, _ in used], [q for _, q in used], room)
+            tasks = np.array([k for k, _ in runs], dtype=np.int64)
+            demand = layout.instance.demand[tasks]
+            # A task's runs follow one another, so at most its demand is in use.
+            most = layout.instance.demand[np.unique(tasks)].sum(axis=0).tolist()
+            for r, room in enumerate(layout.capacity[place.nodes[0]]):
+                if most[r] > room:
+                    used = np.flatnonzero(demand[:, r])
+                    self._share([runs[n][1] for n in used.tolist()], demand[used, r].tolist(), room)
         if len(self.places) > 1:
             self._share_all()
 

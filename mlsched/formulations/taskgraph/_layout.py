@@ -188,6 +188,9 @@ class Layout:
     def _heads(self) -> None:
         self.head: list[dict[int, int]] = [{} for _ in range(self.tasks)]
         simple = all(len(a) == self.nodes for a in self.allowed) and not self.fixed
+        if simple and not any(self.first):
+            self._plain_heads()
+            return
         for j, i, k in self.runs():
             if self.fixed and self.is_fixed(k, i):
                 self.head[k][i] = self.fixed[k][1]
@@ -202,6 +205,15 @@ class Layout:
                     end = self.head[u][iu] + self.duration[u]
                 if end + wait > head:
                     head = end + wait
+            self.head[k][i] = head
+
+    def _plain_heads(self) -> None:
+        """The same where no node matters and nothing has run yet, as in most large instances."""
+        for j, i, k in self.runs():
+            head = self.ready[j] if not i else max(self.ready[j], self.head[k][i - 1] + self.duration[k])
+            for u, _, lag, _, _ in self.into[k]:
+                if lag <= i and (end := self.head[u][i - lag] + self.duration[u]) > head:
+                    head = end
             self.head[k][i] = head
 
     def _tails(self) -> None:
