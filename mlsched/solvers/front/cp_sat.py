@@ -52,14 +52,14 @@ class CpSatScalar:
         # CP-SAT's variables are always bounded, so the objectives are too.
         self._low, self._high = [int(v or 0) for v in self.low], [int(v or 0) for v in self.high]
         self._first = len(proto.constraints)
-        self._small = _small(proto)
+        small = _small(proto)
         self._rows = self._add_rows()
         #: Where unions are asked: a model of its own, since constraints cannot be taken back.
         self._joint: Any = None
         self._solver = cp_model.CpSolver()
         self._solver.parameters.num_workers = threads
         self._solver.parameters.random_seed = seed
-        if self._small:
+        if small:
             self._solver.parameters.cp_model_presolve = False
             self._solver.parameters.cut_level = 0
 
@@ -85,38 +85,18 @@ class CpSatScalar:
         for objective, row, low, *ends in zip(self.objectives, self._rows, self._low, *inner, strict=True):
             row.clear()
             row.extend([low - objective.constant, max(ends) - objective.constant])
-        known = self._known(weights, inner, hint)
-        if known is not None and known.bound is not None:
-            trivial = self._trivial(weights)
-            if known.bound <= trivial:
-                return known
-            self._model.proto.objective.domain.extend([trivial - constant, known.bound - 1 - constant])
-        self._set_hint(hint if known is None else None)
+        self._set_hint(hint)
         if limit is not None:
             self._solver.parameters.max_time_in_seconds = max(0.001, limit)
         else:
             self._solver.parameters.clear_max_time_in_seconds()
         status = self._solver.solve(self._model if len(inner) == 1 else self._united(inner, hint))
-        return self._read(status.name, weights, constant, known)
+        return self._read(status.name, weights, constant)
 
     def _clipped(self, box: Bounds) -> tuple[int, ...] | None:
         """A box within the objectives' ranges; None when it is empty."""
         ends = tuple(h if u is None else min(u, h) for u, h in zip(box, self._high, strict=True))
         return ends if all(e >= low for e, low in zip(ends, self._low, strict=True)) else None
-
-    def _known(self, weights: Sequence[int], boxes: Sequence[Bounds], hint: Solution | None) -> Answer | None:
-        """What a hint makes the answer if nothing is better, for small models: these are asked for better ones only.
-
-        Without presolve, CP-SAT would search for the hint's value all the same (CPU time of whole fronts without
-        this: knapsack of 30 items 1.15, assignment of 9 1.2).
-        """
-        if hint is None or not self._small:
-            return None
-        x = np.array(hint, dtype=np.int64)
-        values = tuple(o.value(x) for o in self.objectives)
-        if not inside(values, boxes):
-            return None
-        return Answer("optimal", values, sum(w * v for w, v in zip(weights, values, strict=True)), hint)
 
     def _united(self, boxes: Sequence[tuple[int, ...]], hint: Solution | None) -> Any:
         """The model with a literal y_b a box, exactly one of them true: f_k <= sum_b box_bk y_b.
@@ -138,23 +118,20 @@ class CpSatScalar:
                 if end < max(ends):
                     row.vars.append(literal.index)
                     row.coeffs.append(max(ends) - end)
-        if hint is not None and len(proto.solution_hint.vars):
+        if hint is not None:
             values = [o.value(np.array(hint, dtype=np.int64)) for o in self.objectives]
             chosen = next((b for b, box in enumerate(boxes) if inside(values, [box])), None)
             proto.solution_hint.vars.extend(literal.index for literal in literals)
             proto.solution_hint.values.extend(int(b == chosen) for b in range(len(boxes)))
         return self._joint
 
-    def _read(self, status: str, weights: Sequence[int], constant: int, known: Answer | None) -> Answer:
-        """CP-SAT's answer; `known` is what nothing better than means."""
+    def _read(self, status: str, weights: Sequence[int], constant: int) -> Answer:
         response = self._solver.response_proto
         if status == "INFEASIBLE":
-            return known or Answer("infeasible")
+            return Answer("infeasible")
         if status not in ("OPTIMAL", "FEASIBLE", "UNKNOWN"):
             return Answer("failed", note=f"cp-sat: {status}: {self._model.validate().strip()}")
         bound = max(int(response.inner_objective_lower_bound) + constant, self._trivial(weights))
-        if known is not None and known.bound is not None:
-            bound = min(bound, known.bound)
         if status == "UNKNOWN":
             return Answer("unknown", bound=bound)
         x = np.array(response.solution, dtype=np.int64)[: len(self._variables)]
