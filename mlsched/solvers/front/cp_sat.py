@@ -12,8 +12,8 @@ from mlsched.core.errors import InvalidInput
 from mlsched.solvers.front.scalar import Answer, Bounds, Linear, Solution, enclose, inside, signs_of
 
 #: Linear models with at most this many non-zeros are solved without presolve and cuts, which would cost more than they
-#: save (CPU time of fronts with both, relative to neither: knapsack of 30 items 3.5, of 50 4.3, of 200 4.3, assignment
-#: of 9 4, of 20 9, ILP of 20 variables 2.0, of 30 1.1).
+#: save (CPU time of fronts with both, relative to neither: knapsack of 30, 50 and 200 items 3.9, 4.0, 4.5, assignment of
+#: 9, 12 and 20 4.3, 3.6, 8.4, ILP of 20 and 30 variables 2.0, 1.1; the largest of these has 800 non-zeros).
 SMALL = 1000
 
 
@@ -23,7 +23,8 @@ class CpSatScalar:
     name = "cp-sat"
     #: Activities are 64-bit integers.
     largest = 2**60
-    #: CPU time of KP_p-4_n-30's front (Kirlik, Sayin) by boxes at most: 1 9.0, 8 7.8, 32 12 s.
+    #: Solves and CPU seconds of the front of KP_p-4_n-30 (Kirlik, Sayin) by boxes at most: 1 2869, 9.0; 4 1278, 6.8;
+    #: 8 1022, 7.8; 16 921, 10.7; 32 873, 13.5.
     most_boxes = 8
 
     def __init__(
