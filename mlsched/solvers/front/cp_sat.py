@@ -12,8 +12,8 @@ from mlsched.core.errors import InvalidInput
 from mlsched.solvers.front.scalar import Answer, Bounds, Linear, Solution, enclose, inside, signs_of
 
 #: Linear models with at most this many non-zeros are solved without presolve and cuts, which would cost more than they
-#: save (CPU time of fronts with both, relative to neither: knapsack of 30, 50, 200 items 3.9, 4.0, 4.5, assignment of 9,
-#: 12, 20 4.3, 3.6, 8.4, ILP of 20, 30 variables 2.0, 1.1; the largest of these has 800 non-zeros).
+#: save (CPU time of fronts with both, relative to neither: knapsack of 30, 50, 200 items 3.9, 4.0, 4.5, assignment of
+#: 9, 12, 20 4.3, 3.6, 8.4, ILP of 20, 30 variables 2.0, 1.1; the largest of these has 800 non-zeros).
 SMALL = 1000
 
 
