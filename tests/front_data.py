@@ -62,8 +62,8 @@ class Question:
         made = [sum(int(c) * v for c, v in zip(row, x, strict=True)) for row in self.objectives]
         return model, made, self.senses
 
-    def brute_force(self) -> list[list[int]]:
-        """All non-dominated values in natural senses, sorted as `Front.values` is."""
+    def feasible_values(self) -> np.ndarray:
+        """The distinct objective values of all feasible solutions, in minimisation form."""
         grid = np.array(list(itertools.product(*(range(a, b + 1) for a, b in zip(self.low, self.high, strict=True)))))
         activity = grid @ self.rows.T if len(self.rows) else np.zeros((len(grid), 0))
         fits = np.ones(len(grid), dtype=bool)
@@ -72,8 +72,11 @@ class Question:
                 fits &= activity[:, i] <= right
             if sense >= 0:
                 fits &= activity[:, i] >= right
-        values = np.unique((grid[fits] @ self.objectives.T) * self.signs, axis=0)
-        return (nondominated(values) * self.signs).tolist()
+        return np.unique((grid[fits] @ self.objectives.T) * self.signs, axis=0)
+
+    def brute_force(self) -> list[list[int]]:
+        """All non-dominated values in natural senses, sorted as `Front.values` is."""
+        return (nondominated(self.feasible_values()) * self.signs).tolist()
 
 
 def nondominated(values: np.ndarray) -> np.ndarray:

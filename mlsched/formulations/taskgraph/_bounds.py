@@ -120,13 +120,14 @@ def energy_bound(layout: Layout, pool: Pool) -> int:
     order = np.argsort(-heads, kind="stable")
     heads, tails, amount = heads[order], tails[order], amount[order]
     last_of_head = np.append(np.flatnonzero(np.diff(heads)), len(heads) - 1)
+    earliest = heads[last_of_head]
     best = 0
     levels = np.unique(tails)
     # A few levels are enough, and any choice of them is valid; all would cost quadratic time.
     for q in levels[np.linspace(0, len(levels) - 1, min(len(levels), MOST_LEVELS)).astype(int)].tolist():
-        total = np.cumsum(np.where(tails >= q, amount, 0))[last_of_head]
-        reach = heads[last_of_head] + q - (-total // pool.capacity)
-        best = max(best, int(reach[total > 0].max(initial=0)))
+        total = np.cumsum(amount * (tails >= q))[last_of_head]
+        reach = earliest - (-total // pool.capacity)
+        best = max(best, q + int(reach[total > 0].max(initial=-q)))
     return best
 
 

@@ -16,7 +16,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlsched.core.formulation import Formulation, Term
-from mlsched.formulations.taskgraph._bounds import Pool, makespan_bound, overall, pools, total_completion_bound
+from mlsched.formulations.taskgraph._bounds import Pool, makespan_bound, pools, total_completion_bound
+from mlsched.formulations.taskgraph._cp_capacity import Capacity
 from mlsched.formulations.taskgraph._cp_objectives import Objectives
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._places import colour, places, symmetric
@@ -45,7 +46,7 @@ def model(
     return TaskModel(layout, tuple(objectives), upper, lower, relaxed, extra).formulation()
 
 
-class TaskModel(Objectives):
+class TaskModel(Capacity, Objectives):
     def __init__(
         self, layout: Layout, objectives: tuple[str, ...], upper: int | None = None, lower: int | None = None,
         relaxed: Relaxed | None = None, extra: Sequence[Pool] = (),
@@ -135,16 +136,17 @@ class TaskModel(Objectives):
         layout = self.layout
         known: dict[int, dict[int, Literal]] = {}
         places_of: dict[tuple[int, ...], list[int]] = {}
+        only: list[dict[int, Literal]] = [{p: 1} for p in range(len(self.places))]
         for _, i, k in layout.runs():
             if layout.sticky and k in known:
                 self.where[k, i] = known[k]
                 continue
-            nodes = layout.nodes_of(k, i)
+            nodes = layout.nodes_of(k, i) if layout.fixed else layout.allowed[k]
             if nodes not in places_of:
                 places_of[nodes] = list(dict.fromkeys(self.place_of[n] for n in nodes))
             allowed = places_of[nodes]
             if len(allowed) == 1:
-                choice: dict[int, Literal] = {allowed[0]: 1}
+                choice: dict[int, Literal] = only[allowed[0]]
             elif len(allowed) == 2:
                 first = self.cp.new_bool_var("")
                 choice = {allowed[0]: first, allowed[1]: first.negated()}
@@ -154,40 +156,41 @@ class TaskModel(Objectives):
             self.where[k, i] = known[k] = choice
 
     def _starts(self) -> None:
-        layout, cp = self.layout, self.cp
+        layout, new = self.layout, self.cp.new_int_var
         for j, i, k in layout.runs():
-            if layout.is_fixed(k, i):
-                self.start[k, i] = layout.fixed[k][1]
-                self.end[k, i] = layout.fixed[k][1] + layout.duration[k]
+            run, duration = (k, i), layout.duration[k]
+            if layout.fixed and layout.is_fixed(k, i):
+                self.start[run] = layout.fixed[k][1]
+                self.end[run] = layout.fixed[k][1] + duration
                 continue
-            head, latest = layout.head[k][i], self.until[j] - layout.tail[k][i] - layout.duration[k]
+            head, latest = layout.head[k][i], self.until[j] - layout.tail[k][i] - duration
             if self.relaxed is not None:
-                head = max(head, self.relaxed.earliest.get((k, i), head))
-                latest = min(latest, self.relaxed.latest.get((k, i), latest))
+                head = max(head, self.relaxed.earliest.get(run, head))
+                latest = min(latest, self.relaxed.latest.get(run, latest))
             if head > latest:
                 if i < layout.least[j]:
                     self.reason = "no plan is as good as the bound that was given"
                 else:
-                    cp.add(self.x[j, i] == 0)
+                    self.cp.add(self.x[j, i] == 0)
                 latest = head
-            start = self.start[k, i] = cp.new_int_var(head, latest, "")
-            self.end[k, i] = start + layout.duration[k]
+            start = self.start[run] = new(head, latest, "")
+            self.end[run] = start + duration
 
     def _order(self) -> None:
         """Rule 4: runs of a task follow one another, edges hold, with the delay between different nodes."""
-        layout = self.layout
+        layout, add, ends = self.layout, self.cp.add, self.end
         for j, i, k in layout.runs():
-            x = self.x.get((j, i))
+            x, first = self.x.get((j, i)), layout.first[j]
             begin = self.start[k, i]
             for u, source, delay in layout.sources(k, i):
-                if source < layout.first[j]:
+                if source < first:
                     end, apart = layout.last_end[u], self._away(k, i, layout.home[u]) if delay else 0
                     if end + delay <= layout.head[k][i]:
                         continue
                 else:
-                    end = self.end[u, source]
+                    end = ends[u, source]
                     apart = self._apart((u, source), (k, i)) if delay else 0
-                    row = self.cp.add(begin >= end)
+                    row = add(begin >= end)
                     if x is not None:
                         row.only_enforce_if(x)
                 if isinstance(apart, int):
@@ -235,75 +238,6 @@ class TaskModel(Objectives):
         if p not in choice:
             return 1
         return 0 if len(choice) == 1 else choice[p].negated()
-
-    def _and(self, a: Any, b: Any) -> Any:
-        """A literal for both (1: always true)."""
-        if isinstance(a, int):
-            return b
-        if isinstance(b, int):
-            return a
-        key = (a.index, b.index)
-        if key not in self.both:
-            both = self.cp.new_bool_var("")
-            self.cp.add_implication(both, a)
-            self.cp.add_implication(both, b)
-            self.cp.add_bool_or([a.negated(), b.negated(), both])
-            self.both[key] = both
-        return self.both[key]
-
-    def _capacity(self) -> None:
-        """Rule 5. A resource that cannot be short on a place is left out."""
-        layout, cp = self.layout, self.cp
-        here: list[list[tuple[int, Any]]] = [[] for _ in self.places]
-        for j, i, k in layout.runs():
-            duration = layout.duration[k]
-            if not duration:
-                continue
-            x = self.x.get((j, i), 1)
-            for p, literal in self.where[k, i].items():
-                present = self._and(literal, x)
-                interval = self._interval((k, i), present)
-                here[p].append((k, interval))
-        for place, runs in zip(self.places, here, strict=True):
-            if place.whole:
-                self._share([interval for _, interval in runs], [1] * len(runs), len(place.nodes))
-                continue
-            capacity = layout.capacity[place.nodes[0]]
-            users = {k for k, _ in runs}
-            for r, room in enumerate(capacity):
-                # A task's runs follow one another, so at most its demand is in use.
-                if sum(layout.demand[k][r] for k in users) > room:
-                    used = [(interval, q) for k, interval in runs if (q := layout.demand[k][r])]
-                    self._share([v for v, _ in used], [q for _, q in used], room)
-        if len(self.places) > 1:
-            self._share_all()
-
-    def _interval(self, run: Run, present: Literal) -> Any:
-        """A run's time, where it takes place."""
-        start, duration = self.start[run], self.layout.duration[run[0]]
-        if isinstance(present, int):
-            return self.cp.new_fixed_size_interval_var(start, duration, "")
-        return self.cp.new_optional_fixed_size_interval_var(start, duration, present, "")
-
-    def _share(self, intervals: list[Any], demands: list[int], capacity: int) -> None:
-        if len(intervals) > 1 and min(demands) * 2 > capacity:
-            self.cp.add_no_overlap(intervals)
-            if max(demands) <= capacity:
-                return
-        if intervals:
-            self.cp.add_cumulative(intervals, demands, capacity)
-
-    def _share_all(self) -> None:
-        """Implied: all runs together fit into all nodes together, and into every pool that was found violated."""
-        layout, cp = self.layout, self.cp
-        intervals: dict[Run, Any] = {}
-        for j, i, k in layout.runs():
-            if layout.duration[k]:
-                intervals[k, i] = self._interval((k, i), self.x.get((j, i), 1))
-        for pool in [*overall(layout), *self.extra]:
-            if sum(pool.demand.values()) > pool.capacity:
-                used = [(v, pool.demand[k]) for (k, _), v in intervals.items() if k in pool.demand]
-                cp.add_cumulative([v for v, _ in used], [d for _, d in used], pool.capacity)
 
     def _break_symmetry(self) -> None:
         """Of interchangeable nodes, the c-th is used only after a task before uses the one before it.

@@ -74,8 +74,9 @@ class Layout:
     def _merge_arcs(self) -> None:
         i = self.instance
         columns = [c.tolist() for c in (i.edge_from, i.edge_to, i.edge_lag, i.edge_delay, i.edge_volume)]
-        self.arcs = list(map(Arc, *columns))
-        if len(set(zip(*columns[:3], strict=True))) < len(self.arcs):
+        # What Arc(*row) does, without a call in Python a row.
+        self.arcs: list[Arc] = list(map(functools.partial(tuple.__new__, Arc), zip(*columns, strict=True)))
+        if len(np.unique((i.edge_from * self.tasks + i.edge_to) * 2 + i.edge_lag)) < len(self.arcs):
             merged: dict[tuple[int, int, int], tuple[int, int]] = {}
             for u, v, lag, delay, volume in self.arcs:
                 before = merged.get((u, v, lag), (0, 0))
@@ -84,8 +85,9 @@ class Layout:
         self.into: list[list[Arc]] = [[] for _ in range(self.tasks)]
         self.out: list[list[Arc]] = [[] for _ in range(self.tasks)]
         for arc in self.arcs:
-            self.into[arc.v].append(arc)
-            self.out[arc.u].append(arc)
+            u, v, _, _, _ = arc
+            self.into[v].append(arc)
+            self.out[u].append(arc)
 
     def _count_iterations(self) -> None:
         started = {self.job[k] for k in self.fixed}
@@ -100,16 +102,17 @@ class Layout:
     def _place(self) -> None:
         """allowed[k]; the iterations of a job that has a task without a node are cut to those that are finished."""
         eligible = self.instance.eligible.tolist()
-        uniform = all(all(row) for row in eligible)
+        uniform = bool(self.instance.eligible.all())
         everywhere = tuple(range(self.nodes))
-        smallest = [min(c) for c in zip(*self.capacity, strict=True)]
+        smallest = self.instance.node_capacity.min(axis=0)
+        small = ((self.instance.demand <= smallest).all(axis=1) | (self.instance.duration == 0)).tolist()
         self.allowed: list[tuple[int, ...]] = []
         self.allowed_fixed: dict[int, tuple[int, ...]] = {}
         for k in range(self.tasks):
-            need = self.demand[k] if self.duration[k] else [0] * len(smallest)
-            if uniform and all(d <= c for d, c in zip(need, smallest, strict=True)):
+            if uniform and small[k]:
                 nodes = everywhere
             else:
+                need = self.demand[k] if self.duration[k] else [0] * len(smallest)
                 nodes = tuple(
                     n for n in everywhere
                     if eligible[k][n] and all(d <= c for d, c in zip(need, self.capacity[n], strict=True))
@@ -140,16 +143,18 @@ class Layout:
 
     def _order(self) -> None:
         """order[j]: the job's tasks, topologically by the arcs of lag 0."""
-        waiting = [sum(a.lag == 0 for a in arcs) for arcs in self.into]
+        waiting = [0] * self.tasks
+        for _, v, lag, _, _ in self.arcs:
+            waiting[v] += lag == 0
         self.order: list[list[int]] = []
         for tasks in self.tasks_of:
             order = [k for k in tasks if not waiting[k]]
             for u in order:  # grows while it is read
-                for arc in self.out[u]:
-                    if arc.lag == 0:
-                        waiting[arc.v] -= 1
-                        if not waiting[arc.v]:
-                            order.append(arc.v)
+                for _, v, lag, _, _ in self.out[u]:
+                    if lag == 0:
+                        waiting[v] -= 1
+                        if not waiting[v]:
+                            order.append(v)
             self.order.append(order)
 
     def iterations(self, j: int) -> range:
@@ -172,26 +177,24 @@ class Layout:
         a, b = self.nodes_of(u, iu), self.nodes_of(v, iv)
         return len(a) < self.nodes and len(b) < self.nodes and not set(a) & set(b)
 
-    def sources(self, k: int, i: int) -> Iterator[tuple[int, int, int]]:
+    def sources(self, k: int, i: int) -> list[tuple[int, int, int]]:
         """(task, iteration, delay if between nodes) of the runs that (k, i) waits for, its own last run included.
 
         A source in iteration first - 1 is finished: it ended at last_end on its home. Fixed runs wait for nothing.
         """
-        if self.is_fixed(k, i):
-            return
-        first = self.first[self.job[k]]
-        if i > first:
-            yield k, i - 1, 0
-        for arc in self.into[k]:
-            source = i - arc.lag
-            if source >= first or (source >= 0 and first):
-                yield arc.u, source, arc.delay
+        if self.fixed and self.is_fixed(k, i):
+            return []
+        found = [(u, i - lag, delay) for u, _, lag, delay, _ in self.into[k] if lag <= i]
+        return [(k, i - 1, 0), *found] if i > self.first[self.job[k]] else found
 
     def _heads(self) -> None:
         self.head: list[dict[int, int]] = [{} for _ in range(self.tasks)]
         simple = all(len(a) == self.nodes for a in self.allowed) and not self.fixed
+        if simple and not any(self.first):
+            self._plain_heads()
+            return
         for j, i, k in self.runs():
-            if self.is_fixed(k, i):
+            if self.fixed and self.is_fixed(k, i):
                 self.head[k][i] = self.fixed[k][1]
                 continue
             head = self.ready[j]
@@ -206,6 +209,15 @@ class Layout:
                     head = end + wait
             self.head[k][i] = head
 
+    def _plain_heads(self) -> None:
+        """The same where no node matters and nothing has run yet, as in most large instances."""
+        for j, i, k in self.runs():
+            head = self.ready[j] if not i else max(self.ready[j], self.head[k][i - 1] + self.duration[k])
+            for u, _, lag, _, _ in self.into[k]:
+                if lag <= i and (end := self.head[u][i - lag] + self.duration[u]) > head:
+                    head = end
+            self.head[k][i] = head
+
     def _tails(self) -> None:
         """tail[k][i] over the mandatory iterations; a run of a later iteration counts its own iteration only."""
         self.tail: list[dict[int, int]] = [{} for _ in range(self.tasks)]
@@ -215,12 +227,12 @@ class Layout:
                 follows = i + 1 < self.least[j]
                 for k in reversed(self.order[j]):
                     tail = self.duration[k] + self.tail[k][i + 1] if follows else 0
-                    for arc in self.out[k]:
-                        to = i + arc.lag
-                        if (arc.lag and not follows) or self.is_fixed(arc.v, to):
+                    for _, v, lag, delay, _ in self.out[k]:
+                        to = i + lag
+                        if (lag and not follows) or (self.fixed and self.is_fixed(v, to)):
                             continue
-                        wait = arc.delay if arc.delay and not simple and self.apart(k, i, arc.v, to) else 0
-                        after = wait + self.duration[arc.v] + self.tail[arc.v][to]
+                        wait = delay if delay and not simple and self.apart(k, i, v, to) else 0
+                        after = wait + self.duration[v] + self.tail[v][to]
                         if after > tail:
                             tail = after
                     self.tail[k][i] = tail
@@ -228,9 +240,15 @@ class Layout:
     @functools.cached_property
     def mandatory(self) -> tuple[IntArray, IntArray, IntArray]:
         """Task, head and tail of every mandatory run."""
-        found = [(k, self.head[k][i], self.tail[k][i]) for j, i, k in self.runs() if i < self.least[j]]
-        table = np.array(found, dtype=np.int64).reshape(-1, 3)
-        return table[:, 0], table[:, 1], table[:, 2]
+        task: list[int] = []
+        head: list[int] = []
+        tail: list[int] = []
+        for j, order in enumerate(self.order):
+            for i in range(self.first[j], min(self.least[j], self.most[j])):
+                task += order
+                head += [self.head[k][i] for k in order]
+                tail += [self.tail[k][i] for k in order]
+        return np.array(task, dtype=np.int64), np.array(head, dtype=np.int64), np.array(tail, dtype=np.int64)
 
     def horizon(self) -> int:
         """Some plan that is best in every objective at once, for its nodes and counts, ends by this time.
@@ -241,8 +259,10 @@ class Layout:
         heuristic's makespan would change optima of the other objectives.
         """
         end = max([self.instance.now, *self.arrival])
-        wait = [max((a.delay for a in arcs), default=0) for arcs in self.into]
-        return end + sum(self.duration[k] + wait[k] for _, _, k in self.runs())
+        wait = np.zeros(self.tasks, dtype=np.int64)
+        np.maximum.at(wait, self.instance.edge_to, self.instance.edge_delay)
+        rounds = np.array(self.most, dtype=np.int64) - np.array(self.first, dtype=np.int64)
+        return end + int(((self.instance.duration + wait) * rounds[self.instance.task_job]).sum())
 
     def least_completion(self, j: int) -> int:
         """No plan completes job j earlier."""
@@ -257,10 +277,14 @@ class Layout:
 
     def sinks(self, j: int, i: int) -> list[int]:
         """Tasks of which one ends last in iteration i: those that no run of the iteration waits for."""
-        return [
-            k for k in self.tasks_of[j]
-            if all(a.lag or self.is_fixed(a.v, i) for a in self.out[k])
-        ]  # fmt: skip
+        found = []
+        for k in self.tasks_of[j]:
+            for _, v, lag, _, _ in self.out[k]:
+                if not lag and not (self.fixed and self.is_fixed(v, i)):
+                    break
+            else:
+                found.append(k)
+        return found
 
     def timetable(self, node: dict[tuple[int, int], int], start: dict[tuple[int, int], int]) -> Timetable:
         """The plan of these runs, fixed ones included, by job, iteration and task."""

@@ -49,17 +49,16 @@ def _free(layout: Layout) -> bool:
 
 def _indifferent(layout: Layout, traffic: bool) -> bool:
     """Whether nothing depends on which nodes of a class runs take (b)."""
-    return all(
-        (arc.u == arc.v and layout.sticky) or (not arc.delay and not (traffic and arc.volume)) for arc in layout.arcs
-    )
+    i = layout.instance
+    matters = (i.edge_delay > 0) | ((i.edge_volume > 0) & traffic)
+    return not bool((matters & ~((i.edge_from == i.edge_to) & layout.sticky)).any())
 
 
 def _exclusive(layout: Layout) -> bool:
     """Whether any two runs exceed some resource of every node (a)."""
-    lasting = [layout.demand[k] for k in range(layout.tasks) if layout.duration[k]]
-    largest = [max(c) for c in zip(*layout.capacity, strict=True)]
-    smallest = [min(d) for d in zip(*lasting, strict=True)] if lasting else [0] * len(largest)
-    return any(2 * d > c for d, c in zip(smallest, largest, strict=True))
+    i = layout.instance
+    lasting = i.demand[i.duration > 0]
+    return len(lasting) > 0 and bool((2 * lasting.min(axis=0) > i.node_capacity.max(axis=0)).any())
 
 
 def symmetric(layout: Layout) -> list[tuple[int, ...]]:

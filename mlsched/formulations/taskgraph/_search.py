@@ -141,7 +141,7 @@ def _watch(proof: Proof) -> Any:
     """Stops search and proof when a plan meets the bound."""
     from ortools.sat.python import cp_model
 
-    class Watch(cp_model.CpSolverSolutionCallback):
+    class Watch(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
         def on_solution_callback(self) -> None:
             proof.enough = min(proof.enough, round(self.objective_value))
             if proof.bound >= proof.enough:

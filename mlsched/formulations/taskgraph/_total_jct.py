@@ -3,8 +3,8 @@
 1. Combinatorial bounds, with jobs alone on the cluster (`_alone`).
 2. An incumbent by serial schedule generation.
 3. The linear relaxation (`_relaxation`): a bound, narrower windows and more implied capacities.
-4. The relaxation in which every job has nodes of its own (`_separate`), by core-guided search. With two threads or more,
-   CP-SAT's large neighbourhood search improves the incumbent of the full model beside it.
+4. The relaxation in which every job has nodes of its own (`_separate`), by core-guided search. With two threads or
+   more, CP-SAT's large neighbourhood search improves the incumbent of the full model beside it.
 5. The full model on plans at least as good as the incumbent and no better than the bound; core-guided search first.
 
 Sums of completion times are where core-guided search shines: the bound rises step by step from below, by conflicts
@@ -105,7 +105,8 @@ class _Progress:
         least = self.lower + sum(layout.arrival)
         plan, decodings = search(layout, DECODINGS * runs, limits.seed, until, least)
         self.work["decodings"] = float(decodings)
-        if plan is not None:
+        # Runs under way that do not fit together are placed as they are: then there is no plan at all.
+        if plan is not None and not (layout.fixed and layout.instance.violations(plan)):
             self.offer(plan)
 
     def offer(self, plan: Timetable) -> None:

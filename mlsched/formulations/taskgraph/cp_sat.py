@@ -1,7 +1,7 @@
 """The task level by CP-SAT: the reference that all other answers are measured against.
 
-total_jct is hard because its bound is weak; it is answered in steps (`_total_jct`). The other objectives go to the model
-at once.
+total_jct is hard because its bound is weak; it is answered in steps (`_total_jct`). The other objectives go to the
+model at once.
 """
 
 from __future__ import annotations

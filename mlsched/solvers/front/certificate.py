@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.solvers.front.scalar import Status
+from mlsched.solvers.front.scalar import Bounds, Status
 from mlsched.solvers.front.zones import BIG, Zones
 
 
 @dataclasses.dataclass(frozen=True)
 class Subproblem:
-    """minimise sum_k weights[k] f_k subject to f_k <= upper[k], and what a backend said (minimisation form)."""
+    """minimise sum_k weights[k] f_k with f in one of the boxes, and what a backend said (minimisation form)."""
 
     weights: tuple[int, ...]
-    upper: tuple[int | None, ...]
+    boxes: tuple[Bounds, ...]
     status: Status
     values: tuple[int, ...] | None
     bound: int | None
@@ -32,28 +32,32 @@ class Subproblem:
         """Whether the status is a proof."""
         return self.status in ("optimal", "infeasible")
 
-    def implies(self, high: Sequence[int | None]) -> list[tuple[int, Any, int]]:
-        """(k, bounds, least): f_k >= least wherever f_j < bounds[j], j != k; for each k of the largest weight.
+    def implies(self, high: Sequence[int | None]) -> list[tuple[int, Any, Any]]:
+        """(k, bounds, least), row by row: f_k >= least[b] wherever f_j < bounds[b, j] for all j != k.
 
-        From sum_j w_j f_j >= bound and f_j <= min(upper_j, high_j) for j != k. It holds for f_k <= upper_k only, so
-        least never exceeds upper_k + 1.
+        For each k of the largest weight and each box (m x p and m numbers; boxes that prove nothing are left out). What
+        holds in a union of boxes holds in each: there, sum_j w_j f_j >= bound and f_j <= min(box_j, high_j) for j != k.
+        It holds for f_k <= box_k only, so least never exceeds box_k + 1.
         """
-        bounds = np.array([BIG if u is None else u + 1 for u in self.upper], dtype=np.int64)
         found = []
-        for k in np.flatnonzero(np.array(self.weights, dtype=object) == max(self.weights)).tolist():
-            if self.status == "infeasible":
-                found.append((k, bounds, int(bounds[k])))
-                continue
-            rest = self._rest(k, high)
-            if self.bound is not None and rest is not None:
-                least = -((rest - self.bound) // self.weights[k])
-                found.append((k, bounds, min(least, int(bounds[k]))))
+        for k in (k for k, weight in enumerate(self.weights) if weight == max(self.weights)):
+            rows = [(box, least) for box in self.boxes if (least := self._least(k, box, high)) is not None]
+            if rows:
+                bounds = np.array([[BIG if u is None else u + 1 for u in box] for box, _ in rows], dtype=np.int64)
+                found.append((k, bounds, np.minimum([least for _, least in rows], bounds[:, k])))
         return found
 
-    def _rest(self, k: int, high: Sequence[int | None]) -> int | None:
-        """The most that the other objectives can add to the weighted sum; None without bounds."""
+    def _least(self, k: int, box: Bounds, high: Sequence[int | None]) -> int | None:
+        """The least f_k that the answer leaves possible in a box; None when it says nothing."""
+        if self.status == "infeasible":
+            return BIG
+        rest = self._rest(k, box, high)
+        return None if self.bound is None or rest is None else -((rest - self.bound) // self.weights[k])
+
+    def _rest(self, k: int, box: Bounds, high: Sequence[int | None]) -> int | None:
+        """The most that the other objectives can add to the weighted sum in a box; None without bounds."""
         rest = 0
-        for j, (weight, u, h) in enumerate(zip(self.weights, self.upper, high, strict=True)):
+        for j, (weight, u, h) in enumerate(zip(self.weights, box, high, strict=True)):
             if j != k and weight:
                 ends = [e for e in (u, h) if e is not None]
                 if not ends:

@@ -16,15 +16,15 @@ from typing import Any
 
 from mlsched.core.errors import InvalidFile
 from mlsched.core.files import atomic_write
-from mlsched.solvers.front.scalar import Answer
+from mlsched.solvers.front.scalar import Answer, Bounds
 
-KIND, VERSION = "mlsched.front", 1
+KIND, VERSION = "mlsched.front", 2
 
-Key = tuple[tuple[int, ...], tuple[int | None, ...]]
+Key = tuple[tuple[int, ...], tuple[Bounds, ...]]
 
 
 class Journal:
-    """Known answers by (weights, upper); `add` appends one. Open it with the header that the caller's model needs."""
+    """Known answers by (weights, boxes); `add` appends one. Open it with the header that the caller's model needs."""
 
     def __init__(self, path: str | os.PathLike[str], header: dict[str, Any]) -> None:
         self.path = Path(path)
@@ -87,7 +87,7 @@ class Journal:
                 data["status"], None if values is None else tuple(values), data["bound"],
                 None if solution is None else tuple(solution),
             )  # fmt: skip
-            self.answers[tuple(data["weights"]), tuple(data["upper"])] = answer
+            self.answers[tuple(data["weights"]), tuple(map(tuple, data["boxes"]))] = answer
         except (KeyError, TypeError):
             raise InvalidFile(f"{self.path}, line {number}: lacks a field; start a new file") from None
 
@@ -95,6 +95,10 @@ class Journal:
         """The file must belong to this very model and these settings."""
         if found.get("kind") != KIND:
             raise InvalidFile(f"{self.path}: kind = {found.get('kind')!r}: must be {KIND}; choose another file")
+        if found.get("version") != VERSION:
+            raise InvalidFile(
+                f"{self.path}: version = {found.get('version')!r}: this release reads {VERSION}; choose another file"
+            )
         for name, value in self.header.items():
             if found.get(name) != value:
                 shown = (
@@ -104,16 +108,16 @@ class Journal:
                     f"{self.path}: belongs to {shown}, not to this call; repeat that call or choose another file"
                 )
 
-    def add(self, weights: tuple[int, ...], upper: tuple[int | None, ...], answer: Answer) -> None:
+    def add(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], answer: Answer) -> None:
         """Append one proved answer."""
         body = {
-            "weights": weights, "upper": upper, "status": answer.status, "values": answer.values,
+            "weights": weights, "boxes": boxes, "status": answer.status, "values": answer.values,
             "bound": answer.bound, "solution": answer.solution,
         }  # fmt: skip
         text, self._chain = _line(body, self._chain)
         self._stream.write(text.encode())
         self._stream.flush()
-        self.answers[weights, upper] = answer
+        self.answers[weights, boxes] = answer
 
     def close(self) -> None:
         """Release the file."""

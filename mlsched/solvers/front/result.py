@@ -10,7 +10,7 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.solvers.front.certificate import Certificate
-from mlsched.solvers.front.scalar import Scalar
+from mlsched.solvers.front.scalar import Scalar, shown
 from mlsched.solvers.front.zones import BIG
 
 #: "complete" and "infeasible" (an empty, complete front) are proved; the others leave zones open.
@@ -99,7 +99,7 @@ class Front:
         wrong = [text for number in range(len(self.certificate.subproblems)) for text in self._replay(scalar, number)]
         for point in points:
             # Attained, and by nothing smaller: this also proves the point non-dominated.
-            answer = scalar.minimise((1,) * len(point), point, None, None)
+            answer = scalar.minimise((1,) * len(point), (point,), None, None)
             if answer.status != "optimal" or answer.values != point:
                 wrong.append(f"point {point}: {scalar.name} says {answer.status} {answer.values}")
         _, upper = self.certificate.open_zones(points)
@@ -118,7 +118,7 @@ class Front:
         if not exact:
             # A backend in floats cannot tell such sums apart; that f_k is at least this is all that is drawn from them.
             weights = tuple(int(j == k) for j in range(len(weights)))
-        answer = scalar.minimise(weights, one.upper, None, None)
+        answer = scalar.minimise(weights, one.boxes, None, None)
         same = answer.bound == one.bound if exact else one.values is None or (answer.bound or 0) >= least
         if answer.status == one.status and same:
             return []
@@ -126,7 +126,7 @@ class Front:
             f"{one.status} {one.bound if exact else least}",
             f"{answer.status} {answer.bound} {answer.note}".strip(),
         )
-        return [f"sub-problem {number} (bounds {list(one.upper)}): is said to be {said}; {scalar.name} says {says}"]
+        return [f"sub-problem {number} (bounds {shown(one.boxes)}): is said to be {said}; {scalar.name} says {says}"]
 
     def _representable(self, weights: Sequence[int], largest: int) -> bool:
         ends = [

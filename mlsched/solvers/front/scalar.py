@@ -1,4 +1,4 @@
-"""The one question that every method asks: the cheapest solution of a weighted sum under bounds on the objectives.
+"""The one question that every method asks: the cheapest solution of a weighted sum in a union of boxes.
 
 A backend is a class with `minimise`. Everything else here (methods, zones, journal, certificate) knows integers only,
 in minimisation form: an objective to maximise enters negated.
@@ -18,6 +18,8 @@ from mlsched.core.errors import InvalidInput
 Status = Literal["optimal", "feasible", "infeasible", "unknown", "unbounded", "failed"]
 #: Values of all variables of the model, in its own order (floats only for continuous ones).
 Solution = tuple[int | float, ...]
+#: f is in a box when f_k <= box[k] for all k (None: no bound).
+Bounds = tuple[int | None, ...]
 #: Objectives of a model stay below this, so that weighted sums fit 64-bit integers and doubles hold each value exactly.
 EXACT = 2**53
 
@@ -38,22 +40,28 @@ class Answer:
 
 
 class Scalar(Protocol):
-    """A model behind scalar sub-problems: minimise sum_k weights[k] f_k subject to f_k <= upper[k] (None: no bound).
+    """A model behind scalar sub-problems: minimise sum_k weights[k] f_k subject to f being in one of some boxes.
 
     `low` and `high` enclose each objective as the variables' bounds do (None: they do not). `largest` is the greatest
-    weighted sum the backend can tell apart from its neighbours. `fingerprint` identifies model and objectives.
+    weighted sum the backend can tell apart from its neighbours, `most_boxes` the number of boxes up to which asking
+    for them together is worth it. `fingerprint` identifies model and objectives.
     """
 
     name: str
     low: tuple[int | None, ...]
     high: tuple[int | None, ...]
     largest: int
+    most_boxes: int
     fingerprint: str
 
     def minimise(
-        self, weights: Sequence[int], upper: Sequence[int | None], hint: Solution | None, limit: float | None
+        self, weights: Sequence[int], boxes: Sequence[Bounds], hint: Solution | None, limit: float | None
     ) -> Answer:
-        """Solve one sub-problem from a hint (a solution) within `limit` seconds."""
+        """Solve one sub-problem from a hint (a solution) within `limit` seconds.
+
+        boxes: one or more; several only where each is bounded in every objective that some of them bounds, by itself
+        or by `high`.
+        """
 
     def value_of(self, solution: Solution) -> Callable[[Any], Any]:
         """The value of a variable of the caller's model in a solution."""
@@ -120,3 +128,19 @@ def signs_of(senses: Sequence[str], count: int) -> list[int]:
         if sense not in ("min", "max"):
             raise InvalidInput(f"senses = {sense!r}: must be 'min' or 'max'")
     return [1 if sense == "min" else -1 for sense in senses]
+
+
+def inside(values: Sequence[int], boxes: Sequence[Bounds]) -> bool:
+    """Whether objective values are in one of the boxes."""
+    return any(all(u is None or v <= u for v, u in zip(values, box, strict=True)) for box in boxes)
+
+
+def loosest(boxes: Sequence[Bounds]) -> Bounds:
+    """The smallest box that holds all of `boxes`."""
+    return tuple(None if None in ends else max(e for e in ends if e is not None) for ends in zip(*boxes, strict=True))
+
+
+def shown(boxes: Sequence[Bounds]) -> str:
+    """The boxes in a message."""
+    more = f" and {len(boxes) - 1} boxes more" if len(boxes) > 1 else ""
+    return f"{list(boxes[0])}{more}"

@@ -16,7 +16,7 @@ import numpy as np
 from mlsched.core.errors import InvalidInput
 from mlsched.solvers.front.certificate import Subproblem
 from mlsched.solvers.front.journal import Journal
-from mlsched.solvers.front.scalar import Answer, Scalar, Solution
+from mlsched.solvers.front.scalar import Answer, Bounds, Scalar, Solution, inside, loosest, shown
 from mlsched.solvers.front.zones import BIG
 
 Stages = Literal["one", "two"]
@@ -63,27 +63,28 @@ class Search:
         """Find finite lower ends of objectives that the variables' bounds leave open; refuse unbounded ones."""
         for k in range(self.size):
             if self.low[k] is None:
-                answer = self._ask(_unit(self.size, k), (None,) * self.size)
+                answer = self._ask(_unit(self.size, k), ((None,) * self.size,))
                 if answer.status == "optimal":
                     self.low[k] = answer.bound
 
     def explore(self, k: int, bounds: Any) -> Explored:
-        """Lexicographically least (f_k, sum of all) where f_j < bounds[j] for all j != k (BIG: no bound).
+        """Lexicographically least (f_k, sum of all) where f_j < bounds[b, j] for all j != k and some b (BIG: no bound).
 
         One stage weighs f_k by W = 1 + the sum of the other ranges, so that a unit of f_k outweighs them; two stages
-        minimise f_k, then the sum with f_k fixed.
+        minimise f_k, then the sum with f_k fixed. bounds: m x p (or p numbers), all rows with the same bounds[b, k].
         """
-        upper = tuple(None if j == k or b >= BIG else int(b) - 1 for j, b in enumerate(bounds))
-        weight = self._weight(k, upper)
+        rows = np.atleast_2d(bounds).tolist()
+        boxes = tuple(sorted(tuple(None if j == k or b >= BIG else b - 1 for j, b in enumerate(row)) for row in rows))
+        weight = self._weight(k, loosest(boxes))
         if weight is not None:
             weights = tuple(weight if j == k else 1 for j in range(self.size))
-            return self._explored(k, self._ask(weights, upper))
-        first = self._ask(_unit(self.size, k), upper)
+            return self._explored(k, self._ask(weights, boxes))
+        first = self._ask(_unit(self.size, k), boxes)
         found = self._explored(k, first, final=False)
-        if found.failed or found.least >= bounds[k]:
-            # Nothing below bounds[k]: the zone is empty, and the second stage would only tell a known point again.
+        if found.failed or found.least >= rows[0][k]:
+            # Nothing below bounds[k]: the zones are empty, and the second stage would only tell a known point again.
             return dataclasses.replace(found, point=None)
-        fixed = tuple(found.least if j == k else u for j, u in enumerate(upper))
+        fixed = tuple(tuple(found.least if j == k else u for j, u in enumerate(box)) for box in boxes)
         second = self._explored(k, self._ask((1,) * self.size, fixed, first.solution))
         if second.point is None and not second.failed:
             self._fail(f"infeasible although {found.least} was attained", fixed)
@@ -100,7 +101,7 @@ class Search:
             self._known = np.vstack([self._known, answer.values])
         return Explored(answer.values[k], answer.values)
 
-    def _weight(self, k: int, upper: tuple[int | None, ...]) -> int | None:
+    def _weight(self, k: int, upper: Bounds) -> int | None:
         """W for one stage; None for two."""
         if self.stages == "two":
             return None
@@ -122,39 +123,41 @@ class Search:
         if self.stages == "one":
             raise InvalidInput(f"stages = 'one': would need {what}; use stages='two'")
 
-    def _best(self, weights: tuple[int, ...], upper: tuple[int | None, ...]) -> tuple[int, Solution] | None:
+    def _best(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...]) -> tuple[int, Solution] | None:
         """The best known point for a sub-problem, which in the defining-point search is a defining point."""
-        inside = self._known[(self._known <= np.array([BIG if u is None else u for u in upper])).all(axis=1)]
-        if not len(inside):
+        ends = np.array([[BIG if u is None else u for u in box] for box in boxes], dtype=np.int64)
+        within = np.all(self._known[:, None, :] <= ends[None, :, :], axis=2)
+        known = self._known[np.any(within, axis=1)]
+        if not len(known):
             return None
-        totals = inside @ np.array(weights, dtype=np.int64)
+        totals = known @ np.array(weights, dtype=np.int64)
         best = int(np.argmin(totals))
-        return int(totals[best]), self.points[tuple(inside[best].tolist())]
+        return int(totals[best]), self.points[tuple(known[best].tolist())]
 
-    def _ask(self, weights: tuple[int, ...], upper: tuple[int | None, ...], start: Solution | None = None) -> Answer:
+    def _ask(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], start: Solution | None = None) -> Answer:
         """One sub-problem: from the journal if it is there, else by the backend, then checked and recorded."""
-        answer = None if self._journal is None else self._journal.answers.get((weights, upper))
+        answer = None if self._journal is None else self._journal.answers.get((weights, boxes))
         if answer is None:
-            best = self._best(weights, upper)
+            best = self._best(weights, boxes)
             hint = start if start is not None or best is None else best[1]
-            answer = self._check(self._solve(weights, upper, hint), weights, upper, None if best is None else best[0])
+            answer = self._check(self._solve(weights, boxes, hint), weights, boxes, None if best is None else best[0])
             if self._journal is not None and answer.status in ("optimal", "infeasible"):
-                self._journal.add(weights, upper, answer)
+                self._journal.add(weights, boxes, answer)
         else:
             self.recalled += 1
-        self.subproblems.append(Subproblem(weights, upper, answer.status, answer.values, answer.bound, answer.note))
+        self.subproblems.append(Subproblem(weights, boxes, answer.status, answer.values, answer.bound, answer.note))
         if answer.status == "unbounded":
             k = int(np.argmax(weights))
             raise InvalidInput(f"objective {k} is unbounded; bound the variables in it")
         if answer.status in ("feasible", "unknown") and self._left() is not None:
             raise Stop("time limit")
         if answer.status not in ("optimal", "infeasible"):
-            self._fail(answer.note or "gave up without a limit", upper)
+            self._fail(answer.note or "gave up without a limit", boxes)
         if self._progress is not None:
             self._progress(len(self.points), self.solves + self.recalled)
         return answer
 
-    def _solve(self, weights: tuple[int, ...], upper: tuple[int | None, ...], hint: Solution | None) -> Answer:
+    def _solve(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], hint: Solution | None) -> Answer:
         left = self._left()
         if left is not None and left <= 0:
             raise Stop("time limit")
@@ -162,24 +165,22 @@ class Search:
             raise Stop("solve limit")
         self.solves += 1
         try:
-            return self.scalar.minimise(weights, upper, hint, left)
+            return self.scalar.minimise(weights, boxes, hint, left)
         except Exception as error:  # whatever a backend raises must not lose the points found so far
             return Answer("failed", note=f"{type(error).__name__}: {error}")
 
     def _left(self) -> float | None:
         return None if self._until is None else self._until - time.perf_counter()
 
-    def _fail(self, note: str, upper: tuple[int | None, ...]) -> None:
-        self.failures.append(f"sub-problem {len(self.subproblems)} (bounds {list(upper)}): {note}".replace("\n", " "))
+    def _fail(self, note: str, boxes: tuple[Bounds, ...]) -> None:
+        self.failures.append(f"sub-problem {len(self.subproblems)} (bounds {shown(boxes)}): {note}".replace("\n", " "))
 
-    def _check(
-        self, answer: Answer, weights: tuple[int, ...], upper: tuple[int | None, ...], least: int | None
-    ) -> Answer:
+    def _check(self, answer: Answer, weights: tuple[int, ...], boxes: tuple[Bounds, ...], least: int | None) -> Answer:
         """Refuse an answer that contradicts itself or the best point already known."""
         if answer.status == "infeasible":
             wrong = "called infeasible" if least is not None else ""
         elif answer.status == "optimal":
-            wrong = self._wrong_optimum(answer, weights, upper, least)
+            wrong = self._wrong_optimum(answer, weights, boxes, least)
         elif answer.bound is not None and least is not None and answer.bound > least:
             wrong = f"bounded by {answer.bound}"
         else:
@@ -190,14 +191,14 @@ class Search:
         return Answer("failed", note=f"{self.scalar.name} is wrong: {wrong}, but {about}")
 
     def _wrong_optimum(
-        self, answer: Answer, weights: tuple[int, ...], upper: tuple[int | None, ...], least: int | None
+        self, answer: Answer, weights: tuple[int, ...], boxes: tuple[Bounds, ...], least: int | None
     ) -> str:
         if answer.values is None or answer.solution is None or len(answer.values) != self.size:
             return "an optimum without a solution"
         total = sum(w * v for w, v in zip(weights, answer.values, strict=True))
         if total != answer.bound:
             return f"its bound {answer.bound} is not its value {total}"
-        if any(u is not None and v > u for v, u in zip(answer.values, upper, strict=True)):
+        if not inside(answer.values, boxes):
             return f"its solution {answer.values} is out of bounds"
         if least is not None and total > least:
             return f"claims the optimum {total}"

@@ -26,8 +26,8 @@ class Zones:
         self.top = np.array([BIG if h is None else h + 1 for h in high], dtype=np.int64)
         self.upper = self.top[None, :].copy()
         self.lower = np.array([[-BIG if v is None else v for v in low]], dtype=np.int64)
-        #: blocked[i, k]: asking for the least f_k of zone i failed; do not ask again.
-        self.blocked = np.zeros((1, self.size), dtype=bool)
+        #: failed[i, k]: 1 after a failure to find the least f_k of zone i and others, 2 after one for zone i alone.
+        self.failed = np.zeros((1, self.size), dtype=np.int8)
         # Proofs by k, rows (bounds on the other components..., least f_k): f_k >= last wherever f_j < bound_j, j != k.
         self._proofs = [np.zeros((0, self.size + 1), dtype=np.int64) for _ in range(self.size)]
         self._others = [np.array([j for j in range(self.size) if j != k]) for k in range(self.size)]
@@ -35,17 +35,21 @@ class Zones:
     def __len__(self) -> int:
         return len(self.upper)
 
-    def prove(self, k: int, bounds: Any, least: int) -> None:
-        """Take note that f_k >= least wherever f_j < bounds[j] for all j != k; `least` = BIG: nothing is there."""
+    def prove(self, k: int, bounds: Any, least: Any) -> None:
+        """Take note, row by row, that f_k >= least[b] wherever f_j < bounds[b, j] for all j != k.
+
+        `least` = BIG: nothing is there. bounds: m x p; least: m numbers.
+        """
         others = self._others[k]
-        within = (self.upper[:, others] <= bounds[others]).all(axis=1)
-        self.lower[within, k] = np.maximum(self.lower[within, k], least)
+        within = (self.upper[:, None, others] <= bounds[None, :, others]).all(axis=2)
+        proved = np.where(within, least, -BIG).max(axis=1)
+        np.maximum(self.lower[:, k], proved, out=self.lower[:, k])
         self._keep(self.lower[:, k] < self.upper[:, k])
         known = self._proofs[k]
-        weaker = (known[:, others] <= bounds[others]).all(axis=1) & (known[:, -1] <= least)
-        row = np.append(bounds, least)
-        row[k] = BIG
-        self._proofs[k] = np.vstack([known[~weaker], row])
+        weaker = (known[:, None, others] <= bounds[None, :, others]).all(axis=2) & (known[:, -1:] <= least)
+        rows = np.column_stack([bounds, least])
+        rows[:, k] = BIG
+        self._proofs[k] = np.vstack([known[~weaker.any(axis=1)], rows])
 
     def insert(self, point: Any) -> None:
         """Split every zone that holds `point`."""
@@ -54,7 +58,7 @@ class Zones:
             return
         parents, proved = self.upper[hit], self.lower[hit]
         upper, lower = [self.upper[~hit]], [self.lower[~hit]]
-        blocked = [self.blocked[~hit]]
+        failed = [self.failed[~hit]]
         for k in range(self.size):
             chosen = self._maximal(parents, k, point)
             child, least = parents[chosen], proved[chosen]
@@ -63,8 +67,8 @@ class Zones:
             alive = (least < child).all(axis=1)
             upper.append(child[alive])
             lower.append(least[alive])
-            blocked.append(np.zeros((int(alive.sum()), self.size), dtype=bool))
-        self.upper, self.lower, self.blocked = np.vstack(upper), np.vstack(lower), np.vstack(blocked)
+            failed.append(np.zeros((int(alive.sum()), self.size), dtype=np.int8))
+        self.upper, self.lower, self.failed = np.vstack(upper), np.vstack(lower), np.vstack(failed)
 
     def _maximal(self, parents: Any, k: int, point: Any) -> Any:
         """Indices of the parents whose k-th child no other child and no zone on its face contains."""
@@ -95,20 +99,28 @@ class Zones:
 
     def _keep(self, alive: Any) -> None:
         if not alive.all():
-            self.upper, self.lower, self.blocked = self.upper[alive], self.lower[alive], self.blocked[alive]
+            self.upper, self.lower, self.failed = self.upper[alive], self.lower[alive], self.failed[alive]
 
-    def select(self, floor: Any) -> tuple[int, int] | None:
-        """Zone i and objective k to ask next, None when no zone is left that can be asked.
+    def select(self, floor: Any, most: int) -> tuple[Any, int] | None:
+        """Zones (their indices, at most `most`) and objective k to ask next; None when none is left that can be asked.
 
-        Tamby, Vanderpooten (2021), Section 4: the largest projection prod_{j != k} (u_j - floor_j). Where a zone has
-        points on its boundary, k is one of those components: the sub-problem is then feasible.
+        Tamby, Vanderpooten (2021), Section 4: the zone with the largest projection prod_{j != k} (u_j - floor_j). Where
+        a zone has points on its boundary, k is one of those components: the sub-problem is then feasible. With it come
+        the largest zones of the same u_k: the point that makes one of these sub-problems feasible does so for all.
         """
-        open_ = ~self.blocked
+        open_ = self.failed < 2
         if not open_.any():
             return None
         backed = self.upper < self.top
         usable = open_ & np.where((backed & open_).any(axis=1, keepdims=True), backed, True)
         extent = np.log(np.maximum(self.upper.astype(np.float64) - floor, 1.0))
         size = np.where(usable, extent.sum(axis=1, keepdims=True) - extent, -np.inf)
-        zone, k = np.unravel_index(int(np.argmax(size)), size.shape)
-        return int(zone), int(k)
+        zone, k = map(int, np.unravel_index(int(np.argmax(size)), size.shape))
+        if most == 1 or not backed[zone, k] or self.failed[zone, k] or (self.top == BIG).any():
+            return np.array([zone]), k
+        group = np.flatnonzero(usable[:, k] & (self.failed[:, k] == 0) & (self.upper[:, k] == self.upper[zone, k]))
+        return group[np.argsort(-size[group, k], kind="stable")][:most], k
+
+    def fail(self, chosen: Any, k: int) -> None:
+        """Asking for the least f_k of these zones failed: several are asked one by one next time, one no more."""
+        self.failed[chosen, k] = 1 if len(chosen) > 1 else 2

@@ -11,10 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlsched import api
+from mlsched.core.formulation import Limits
 from mlsched.formulations.taskgraph import _bounds, _relaxation
+from mlsched.formulations.taskgraph._alone import sharpened
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._packing import Packing
 from mlsched.formulations.taskgraph._schedule import search
+from mlsched.formulations.taskgraph._search import Proof
+from mlsched.formulations.taskgraph._separate import SeparateModel
 from mlsched.instances import strategies
 
 
@@ -43,6 +47,15 @@ def check_bounds(instance) -> dict[str, bool]:
         for k, i, start in runs:
             if (k, i) in relaxed.earliest:
                 assert relaxed.earliest[k, i] <= start <= relaxed.latest[k, i], (k, i, start)
+    sharp, _ = sharpened(layout)
+    _check_heads(instance, sharp, best.plan)
+    _check_heads(instance, sharp, short.plan)
+    found["jobs alone"] = sum(sharp.least_completion(j) for j in range(layout.jobs)) - arrivals
+    if layout.reason is None and layout.jobs:
+        proof = Proof(SeparateModel(sharp, ("total_jct",), value, extra=shared), Limits())
+        proof.run()
+        found["separate nodes"] = proof.bound - arrivals
+        assert proof.done.is_set()
     for name, bound in found.items():
         assert bound <= value, (name, bound, value)
     least = _bounds.makespan_bound(layout, shared) - min(layout.arrival, default=0)
@@ -52,6 +65,21 @@ def check_bounds(instance) -> dict[str, bool]:
             assert _peak(instance, plan, pool) <= pool.capacity
     return {**{name: bound == value for name, bound in found.items()}, "makespan": least == last,
             "a violated pool": len(shared) > before}  # fmt: skip
+
+
+def _check_heads(instance, layout, plan) -> None:
+    """No run of a plan starts before its head, and no job ends sooner after a run than its tail says."""
+    rows = zip(plan.task.tolist(), plan.iteration.tolist(), plan.start.tolist(), strict=True)
+    ends = {(k, i): s + layout.duration[k] for k, i, s in rows}
+    last: dict[int, int] = {}
+    for (k, _), end in ends.items():
+        last[layout.job[k]] = max(last.get(layout.job[k], 0), end)
+    for (k, i), end in ends.items():
+        j = layout.job[k]
+        assert last[j] >= layout.least_completion(j)
+        if i < layout.least[j]:
+            assert end - layout.duration[k] >= layout.head[k][i], (k, i)
+            assert last[j] - end >= layout.tail[k][i], (k, i)
 
 
 def _peak(instance, plan, pool) -> int:

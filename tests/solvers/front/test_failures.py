@@ -23,13 +23,15 @@ class Faulty:
     def __init__(self, question, spoil, at: int) -> None:
         self.inner = scalar_of(*question.cp_sat())
         self.spoil, self.at, self.calls = spoil, at, 0
+        self.asked: list[tuple] = []
 
     def __getattr__(self, name):
         return getattr(self.inner, name)
 
-    def minimise(self, weights, upper, hint, limit):
+    def minimise(self, weights, boxes, hint, limit):
         self.calls += 1
-        answer = self.inner.minimise(weights, upper, hint, limit)
+        self.asked.append(boxes)
+        answer = self.inner.minimise(weights, boxes, hint, limit)
         return self.spoil(answer) if self.calls == self.at else answer
 
 
@@ -100,6 +102,56 @@ def test_a_failure_at_every_sub_problem(method, p, fault, stages):
         assert front.status in ("complete", "failed")
         if at == calls // 2:
             assert front.verify("cp-sat") == []
+
+
+@pytest.mark.parametrize("fault", HONEST)
+def test_the_zones_of_a_failed_union_are_asked_one_by_one(fault):
+    whole = Faulty(QUESTIONS[3], None, 0)
+    run(whole, QUESTIONS[3].senses, lambda name: whole.inner)
+    unions = [number for number, boxes in enumerate(whole.asked, 1) if len(boxes) > 1]
+    assert unions
+    for at in unions:
+        faulty = Faulty(QUESTIONS[3], HONEST[fault], at)
+        front = run(faulty, QUESTIONS[3].senses, lambda name: whole.inner)
+        assert front.complete
+        assert front.values.tolist() == TRUTH[3]
+        assert len(front.failures) == 1
+        assert f"and {len(faulty.asked[at - 1]) - 1} boxes more" in front.failures[0]
+        again = [boxes for boxes in faulty.asked[at:] if set(boxes) & set(faulty.asked[at - 1])]
+        assert all(len(boxes) == 1 for boxes in again)
+
+
+class Forgetful(Faulty):
+    """A backend that looks at one box of its n-th union only."""
+
+    def __init__(self, question, build: str, at: int) -> None:
+        super().__init__(question, lambda answer: answer, 0)
+        self.inner, self.at, self.unions, self.lied = scalar_of(*getattr(question, build)()), at, 0, False
+        self.most_boxes = 8
+
+    def minimise(self, weights, boxes, hint, limit):
+        answer = self.inner.minimise(weights, boxes, hint, limit)
+        self.unions += len(boxes) > 1
+        if len(boxes) == 1 or self.unions != self.at:
+            return answer
+        one = self.inner.minimise(weights, boxes[:1], None, limit)
+        self.lied = (one.status, one.bound) != (answer.status, answer.bound)
+        return one
+
+
+@pytest.mark.parametrize("build", ["cp_sat", "highs"])
+def test_a_backend_that_forgets_a_box_is_caught(build):
+    lies = 0
+    for seed in (1, 2):
+        question = front_data.knapsack(9, 4, seed=seed)
+        honest = Forgetful(question, build, 0)
+        run(honest, question.senses, lambda name: None)
+        for at in range(1, honest.unions + 1):
+            forgetful = Forgetful(question, build, at)
+            front = run(forgetful, question.senses, lambda name: None)
+            assert front.failures or not forgetful.lied or front.verify(honest.inner) != []
+            lies += forgetful.lied
+    assert lies >= 3
 
 
 @pytest.mark.parametrize("lie", LIES)

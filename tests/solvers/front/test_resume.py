@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 
 import front_data
@@ -89,7 +90,7 @@ def test_limits_and_resume_add_up(tmp_path, build, stages):
     file = tmp_path / "front.jsonl"
     total, fronts = 0, []
     while not fronts or not fronts[-1].complete:
-        fronts.append(enumerate_front(*getattr(small, build)(), resume=file, solve_limit=5, stages=stages))
+        fronts.append(enumerate_front(*getattr(small, build)(), resume=file, solve_limit=3, stages=stages))
         assert fronts[-1].recalled == total
         total += fronts[-1].solves
     assert fronts[-1].values.tolist() == small.brute_force()
@@ -171,6 +172,17 @@ def test_a_file_of_another_model_or_call(journal):
     refuse(journal, "another model or other objectives", built=SMALL.highs())
     refuse(journal, "belongs to method = 'epsilon-constraint'", method="laumanns")
     refuse(journal, "belongs to stages = 'auto'", stages="two")
+
+
+def test_a_file_of_an_earlier_format(journal):
+    first, _, rest = journal.read_bytes().partition(b"\n")
+    header = json.loads(first)
+    del header["check"]
+    text = json.dumps({**header, "version": 1})
+    journal.write_bytes(f'{text[:-1]}, "check": {zlib.crc32(text.encode(), 0)}}}\n'.encode() + rest)
+    refuse(journal, "line 2: is damaged|version = 1: this release reads 2; choose another file")
+    journal.write_bytes(journal.read_bytes().partition(b"\n")[0] + b"\n")
+    refuse(journal, "version = 1: this release reads 2; choose another file")
 
 
 def test_a_file_in_use(journal):

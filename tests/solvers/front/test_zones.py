@@ -53,7 +53,7 @@ def test_proofs_close_the_same_zones_before_and_after_the_points(drawn, data):
             if kind == "point":
                 zones.insert(np.array(what))
             else:
-                zones.prove(what[0], np.array(what[1]), what[2])
+                zones.prove(what[0], np.array([what[1]]), np.array([what[2]]))
         free = [
             c
             for c in itertools.product(range(5), repeat=p)
