@@ -29,6 +29,11 @@ def within(limits: Limits) -> cp_model.CpSolver:
     return solver
 
 
+#: CP-SAT's strategies for the full problem, the most useful first for the schedules here. It takes as many as its
+#: threads allow; with its own order core-guided search comes in only with many.
+CORE_FIRST = ("core", "reduced_costs", "default_lp", "quick_restart", "no_lp", "objective_lb_search")
+
+
 def stopped_by(proved: bool, limits: Limits, work: dict[str, float]) -> StoppedBy:
     """Why a solve that spent `work` ended."""
     if proved:

@@ -25,7 +25,7 @@ def left(limits: Limits, started: float) -> Limits:
 
 def solve(made: Formulation, instance: Instance, objective: str, limits: Limits, hint: Timetable | None,
           strategies: Sequence[str] = ()) -> Outcome:  # fmt: skip
-    """One model by CP-SAT within limits, from a hint; with several threads, by some strategies first."""
+    """One model by CP-SAT within limits, from a hint, by CP-SAT's own strategies or these."""
     from ortools.sat.python import cp_model
 
     cp, sense = made.model, instance.objective(objective).sense
@@ -38,8 +38,10 @@ def solve(made: Formulation, instance: Instance, objective: str, limits: Limits,
         for variable, value in made.encode(hint):
             cp.add_hint(variable, value)
     solver = within(limits)
-    if limits.threads > 1:
+    if strategies:
         solver.parameters.subsolvers.extend(strategies)
+        # On one thread strategies (and neighbourhood search) take turns, in an order that does not depend on the clock.
+        solver.parameters.interleave_search = limits.threads == 1
     status = solver.solve(cp)
     work = {WORK: float(solver.response_proto.deterministic_time)}
     if status == cp_model.MODEL_INVALID:

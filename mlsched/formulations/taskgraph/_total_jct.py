@@ -21,7 +21,7 @@ import numpy as np
 
 from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Limits, Outcome
-from mlsched.formulations._cp_solver import WORK
+from mlsched.formulations._cp_solver import CORE_FIRST, WORK
 from mlsched.formulations.taskgraph._alone import sharpened
 from mlsched.formulations.taskgraph._bounds import Pool, packed, pools, total_completion_bound
 from mlsched.formulations.taskgraph._cp_model import model
@@ -36,9 +36,7 @@ from mlsched.instances.taskgraph import Instance, Timetable
 DECODINGS, DECODING_SHARE = 60, 0.1
 #: Shares of the time that the linear relaxation and the one with separate nodes may take; the latter's deterministic
 #: time where no limit is given.
-RELAXATION_SHARE, SEPARATE_SHARE, SEPARATE_WORK = 0.3, 0.5, 30.0
-#: CP-SAT's strategies for the full problem, the most useful first; it takes as many as its threads allow.
-STRATEGIES = ("core", "reduced_costs", "default_lp", "quick_restart", "no_lp", "objective_lb_search")
+RELAXATION_SHARE, SEPARATE_SHARE, SEPARATE_WORK = 0.3, 0.5, 2.0
 
 
 def total_jct(given: Instance, limits: Limits, hint: Timetable | None, started: float) -> Outcome:
@@ -137,7 +135,7 @@ class _Progress:
         layout = self.layout
         lower = self.lower if layout.reason is None else None
         made = model(layout, ("total_jct",), self.upper, lower, relaxed, extra)
-        outcome = solve(made, layout.instance, "total_jct", self.left(), self.plan, STRATEGIES)
+        outcome = solve(made, layout.instance, "total_jct", self.left(), self.plan, CORE_FIRST)
         work = {**self.work, WORK: self.work[WORK] + outcome.work[WORK]}
         if outcome.status == "infeasible" and self.upper is not None:
             raise SolverError(f"cp-sat finds no plan of total_jct {self.upper}, which a plan attains")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
+from mlsched.formulations._cp_solver import CORE_FIRST
 from mlsched.solvers.front.scalar import Answer, Bounds, Linear, Solution, enclose, inside, signs_of
 
 #: Linear models with at most this many non-zeros are solved without presolve and cuts, which would cost more than they
@@ -60,6 +61,8 @@ class CpSatScalar:
         self._solver = cp_model.CpSolver()
         self._solver.parameters.num_workers = threads
         self._solver.parameters.random_seed = seed
+        if threads > 1:
+            self._solver.parameters.subsolvers.extend(CORE_FIRST)
         if small:
             self._solver.parameters.cp_model_presolve = False
             self._solver.parameters.cut_level = 0
