@@ -67,7 +67,8 @@ def _preset(name: str, objective: str, limit: float, seeds: int) -> None:
             start, _ = search(Layout(instance), 60 * len(found.plan.start), 0, None)
             warm += start is not None and instance.evaluate(start)[objective] == found.value
     started = f"  start is the best known {warm}/{seeds}" if objective == "total_jct" else ""
-    print(f"{name:15} {objective:15} proved {proved}/{seeds} in {limit:.0f} s  largest gap {max(gaps):.4f}  "
+    within = f"within 3 % {sum(g <= 0.03 for g in gaps)}, 5 % {sum(g <= 0.05 for g in gaps)}"
+    print(f"{name:15} {objective:15} proved {proved}/{seeds} in {limit:.0f} s  {within}  largest gap {max(gaps):.4f}  "
           f"CPU s median {np.median(cpu):.2f} most {max(cpu):.1f}  det. time most {max(work):.1f}{started}",
           flush=True)  # fmt: skip
 

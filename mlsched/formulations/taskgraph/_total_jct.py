@@ -45,7 +45,7 @@ def total_jct(given: Instance, limits: Limits, hint: Timetable | None, started: 
     layout, spent = sharpened(Layout(instance))
     found = _Progress(layout, limits, started, {WORK: spent})
     if hint is not None:
-        found.plan, found.upper = _cut(hint, layout), given.evaluate(hint)["total_jct"]
+        found.offer(_cut(hint, layout))
     shared = pools(layout) + packed(layout)
     known = len(shared)
     found.raise_to(total_completion_bound(layout, shared) - sum(layout.arrival))

@@ -1,0 +1,118 @@
+"""The steps that answer total_jct: whatever the threads, limits and hints, the optimum and bounds around it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from contended_examples import contended
+
+from mlsched import api
+from mlsched.core.formulation import Limits
+from mlsched.formulations.taskgraph import _total_jct
+from mlsched.formulations.taskgraph._alone import alone, sharpened
+from mlsched.formulations.taskgraph._bounds import packed, pools
+from mlsched.formulations.taskgraph._cp_model import model
+from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._schedule import search
+from mlsched.formulations.taskgraph._search import Proof, improved
+from mlsched.formulations.taskgraph._separate import SeparateModel
+
+
+def six(kind: str, seed: int):
+    return api.generate("taskgraph", preset=f"six-{kind}", seed=seed)
+
+
+def test_any_number_of_threads_finds_the_optimum(report):
+    spread = 0
+    for number in range(8):
+        instance = contended(number, runs=7)
+        best = api.solve(instance, "brute-force", objective="total_jct")
+        for threads in (1, 2, 3):
+            found = api.solve(instance, "cp-sat", objective="total_jct", threads=threads)
+            assert (found.status, found.value) == (best.status, best.value), (number, threads)
+        spread += any(len(set(best.plan.node[best.plan.job == j])) > 1 for j in range(3))
+    report("taskgraph: total_jct on one, two and three threads", [f"{spread} of 8 optima spread a job over nodes"])
+    assert spread
+
+
+@pytest.mark.slow
+def test_one_thread_repeats_itself_and_two_threads_agree():
+    instance = six("replicas", 0)
+    first, again = (api.solve(instance, "cp-sat", objective="total_jct", seed=3) for _ in range(2))
+    assert first.plan == again.plan
+    assert first.work == again.work
+    both = api.solve(instance, "cp-sat", objective="total_jct", threads=2)
+    assert first.status == both.status == "optimal"
+    assert first.value == both.value
+
+
+@pytest.mark.parametrize("work", [1e-4, 0.05])
+def test_a_work_limit_ends_early_with_a_bound(work):
+    instance = six("replicas", 12)  # hard: open after half a minute
+    found = api.solve(instance, "cp-sat", objective="total_jct", work_limit=work)
+    assert found.status == "feasible"
+    assert found.stopped_by == "work limit"
+    assert instance.evaluate(found.plan)["total_jct"] == found.value
+    assert 71 <= found.bound <= found.value  # 71: the sum of the jobs' shortest times alone
+
+
+def test_a_hint_with_optional_iterations_is_cut_to_the_mandatory_ones():
+    instance = six("loose", 2)
+    assert (instance.min_iterations < instance.max_iterations).any()
+    full = api.solve(instance, "cp-sat", objective="total_accuracy").plan
+    kept = _total_jct._cut(full, Layout(_total_jct._mandatory(instance)))
+    assert len(kept.task) < len(full.task)
+    assert not instance.violations(kept)
+    assert instance.evaluate(kept)["total_jct"] <= instance.evaluate(full)["total_jct"]
+    found = api.solve(instance, "cp-sat", objective="total_jct", hint=full)
+    assert found.value == api.solve(instance, "cp-sat", objective="total_jct").value
+
+
+def test_a_job_alone_is_an_instance_of_its_own():
+    instance = contended(2)
+    layout = Layout(instance)
+    looked_at = [j for j in range(layout.jobs) if layout.least[j] > layout.first[j]]
+    assert looked_at
+    for j in looked_at:
+        single = alone(layout, j)
+        assert len(single.arrival) == 1
+        assert len(single.task_job) == len(layout.tasks_of[j])
+        best = api.solve(single, "brute-force", objective="total_jct")
+        sharp, _ = sharpened(layout)
+        completion = best.value + int(instance.arrival[j])
+        assert layout.least_completion(j) <= sharp.least_completion(j) <= completion
+
+
+def test_more_replicas_than_a_node_holds_need_longer_than_the_critical_path():
+    layout = Layout(six("replicas", 12))
+    sharp, work = sharpened(layout)
+    paths, alone_ = (sum(x.least_completion(j) for j in range(layout.jobs)) for x in (layout, sharp))
+    assert alone_ > paths
+    assert work > 0
+    gained = [sharp.head[k][i] - layout.head[k][i] for j, i, k in layout.runs() if i < layout.least[j]]
+    assert min(gained) >= 0 < max(gained)
+    assert layout.alone == [0] * layout.jobs, "the given layout stays as it is"
+
+
+def test_plans_improve_while_a_bound_is_proved():
+    layout, _ = sharpened(Layout(_total_jct._mandatory(six("replicas", 12))))
+    plan, _ = search(layout, 200, 0, None)
+    value = layout.instance.evaluate(plan)["total_jct"]
+    extra = pools(layout) + packed(layout)
+    proof = Proof(SeparateModel(layout, ("total_jct",), value, extra=extra), Limits(work=0.2))
+    better, _ = improved(model(layout, ("total_jct",), value), plan, proof, Limits())
+    assert proof.done.is_set()
+    found = layout.instance.evaluate(better)["total_jct"]
+    assert proof.bound - sum(layout.arrival) <= found <= value
+    assert not layout.instance.violations(better)
+
+
+def test_a_plan_that_meets_the_bound_ends_the_proof():
+    instance = _total_jct._mandatory(six("loose", 1))
+    layout = Layout(instance)
+    best = api.solve(instance, "cp-sat", objective="total_jct")
+    proof = Proof(SeparateModel(layout, ("total_jct",), best.value), Limits())
+    proof.enough = int(np.sum(layout.arrival))  # less than any bound: the first one ends it
+    proof.run()
+    assert proof.done.is_set()
+    assert proof.bound <= best.value + sum(layout.arrival)
