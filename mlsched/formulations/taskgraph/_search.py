@@ -104,8 +104,19 @@ class Proof:
             self.done.set()
 
 
-def improved(made: Formulation, plan: Timetable | None, proof: Proof, limits: Limits) -> tuple[Timetable | None, float]:
-    """(a plan at least as good, deterministic time) of total_jct by large neighbourhood search, until a proof ends."""
+@dataclasses.dataclass(frozen=True)
+class Improved:
+    """A plan (None: none was found), a proved bound on the sum of completion times, the deterministic time spent."""
+
+    plan: Timetable | None
+    bound: int
+    work: float
+
+
+def improved(made: Formulation, plan: Timetable | None, proof: Proof, limits: Limits) -> Improved:
+    """Better plans of total_jct, by neighbourhood search above all, until a proof ends or the plan is the best."""
+    from ortools.sat.python import cp_model
+
     cp, (term,) = made.model, made.objectives["total_jct"]
     cp.minimize(term.expression)
     if plan is not None:
@@ -119,17 +130,17 @@ def improved(made: Formulation, plan: Timetable | None, proof: Proof, limits: Li
     with ThreadPoolExecutor(2) as pool:
         threads = [pool.submit(proof.run), pool.submit(_end, solver, proof, ended)]
         try:
-            solver.solve(cp, _watch(proof))
+            status = solver.solve(cp, _watch(proof))
         finally:
             ended.set()
             proof.stop()
         for thread in threads:
             thread.result()
     work = float(solver.response_proto.deterministic_time)
-    if not solver.response_proto.solution:
-        return None, work
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return Improved(None, 0, work)
     better: Any = made.decode(lambda variable: int(solver.value(variable)))
-    return better, work
+    return Improved(better, round(solver.best_objective_bound), work)
 
 
 def _end(solver: Any, proof: Proof, ended: threading.Event) -> None:

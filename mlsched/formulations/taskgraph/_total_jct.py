@@ -123,10 +123,11 @@ class _Progress:
             proof.run()
         else:
             full = model(self.layout, ("total_jct",), self.upper, self.lower, relaxed, extra)
-            plan, work = improved(full, self.plan, proof, dataclasses.replace(limits, threads=limits.threads - 1))
-            self.work[WORK] += work
-            if plan is not None:
-                self.offer(plan)
+            found = improved(full, self.plan, proof, dataclasses.replace(limits, threads=limits.threads - 1))
+            self.work[WORK] += found.work
+            if found.plan is not None:
+                self.offer(found.plan)
+            self.raise_to(found.bound - sum(self.layout.arrival))
         self.work[WORK] += proof.work
         self.raise_to(proof.bound - sum(self.layout.arrival))
 
