@@ -122,7 +122,8 @@ class _Progress:
         if limits.threads == 1:
             proof.run()
         else:
-            full = model(self.layout, ("total_jct",), self.upper, self.lower, relaxed, extra)
+            # The bound as a row, or windows narrowed by it, keeps neighbourhood search from any improvement (measured).
+            full = model(self.layout, ("total_jct",), self.upper)
             found = improved(full, self.plan, proof, dataclasses.replace(limits, threads=limits.threads - 1))
             self.work[WORK] += found.work
             if found.plan is not None:
