@@ -73,6 +73,9 @@ class HighsScalar:
             return Answer("infeasible")
         if not len(self._columns):
             return self._constant(weights, boxes)
+        if len(boxes) > 1:
+            # A row can only be as loose as its loosest box, which must have an end for the others to have theirs.
+            boxes = [tuple(h if u is None else u for u, h in zip(box, self.high, strict=True)) for box in boxes]
         self._bound(boxes)
         cost, constant = self._cost(weights)
         _check(self._highs.changeColsCost(len(cost), self._columns, cost), "changeColsCost")

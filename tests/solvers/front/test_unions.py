@@ -144,3 +144,13 @@ def test_a_front_by_unions_resumes(tmp_path, build):
 
 def enumerate_again(question: Question, build: str, file, limit: int | None):
     return front_by(question, build, 8, resume=file, solve_limit=limit)
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_a_box_without_an_end_does_not_take_those_of_the_others(build):
+    question = Question(
+        objectives=np.array([[1], [1]]), senses=("min", "min"), rows=np.zeros((0, 1)), row_sense=(), right=(),
+        low=np.array([1]), high=np.array([1]),
+    )  # fmt: skip
+    scalar = scalar_of(*getattr(question, build)())
+    assert scalar.minimise((1, 1), ((None, 0), (0, None)), None, None).status == "infeasible"
