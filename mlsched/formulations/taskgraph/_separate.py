@@ -16,7 +16,7 @@ from mlsched.formulations.taskgraph._places import symmetric
 
 
 class SeparateModel(TaskModel):
-    """The model without decode and encode: its places mean nothing across jobs."""
+    """The model without decode and encode: its places mean nothing across jobs. Every place must be a single node."""
 
     def _capacity(self) -> None:
         layout = self.layout

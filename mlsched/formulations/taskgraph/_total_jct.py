@@ -26,6 +26,7 @@ from mlsched.formulations.taskgraph._alone import sharpened
 from mlsched.formulations.taskgraph._bounds import Pool, packed, pools, total_completion_bound
 from mlsched.formulations.taskgraph._cp_model import model
 from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._places import places
 from mlsched.formulations.taskgraph._relaxation import Relaxed, relax
 from mlsched.formulations.taskgraph._schedule import search
 from mlsched.formulations.taskgraph._search import Proof, improved, solve
@@ -164,5 +165,7 @@ def _cut(plan: Timetable, layout: Layout) -> Timetable:
 
 
 def _worth_separating(layout: Layout) -> bool:
-    """Whether a job's own tasks can be on different nodes: with one task a job, the linear relaxation says as much."""
-    return layout.nodes > 1 and layout.jobs > 1 and any(len(tasks) > 1 for tasks in layout.tasks_of)
+    """Whether it matters where a job's own tasks are: with one task a job, the linear relaxation says as much, and so
+    it does where the nodes of a class need not be told apart."""
+    several = layout.nodes > 1 and layout.jobs > 1 and any(len(tasks) > 1 for tasks in layout.tasks_of)
+    return several and not any(place.whole for place in places(layout, traffic=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import networkx as nx
 import numpy as np
 import pytest
 from contended_examples import contended
@@ -16,6 +17,7 @@ from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._schedule import search
 from mlsched.formulations.taskgraph._search import Proof, improved
 from mlsched.formulations.taskgraph._separate import SeparateModel
+from mlsched.instances.taskgraph import from_networkx
 
 
 def six(kind: str, seed: int):
@@ -33,6 +35,29 @@ def test_any_number_of_threads_finds_the_optimum(report):
         spread += any(len(set(best.plan.node[best.plan.job == j])) > 1 for j in range(3))
     report("taskgraph: total_jct on one, two and three threads", [f"{spread} of 8 optima spread a job over nodes"])
     assert spread
+
+
+def machines(number: int):
+    """Three jobs of one to three chained or parallel tasks on two identical machines."""
+    rng = np.random.default_rng([5, number])
+    jobs = []
+    for _ in range(3):
+        job = nx.DiGraph(arrival=int(rng.integers(3)), deadline=99, max_iterations=1, accuracy=[0, 5])
+        for k in range(int(rng.integers(1, 4))):
+            job.add_node(k, duration=int(rng.integers(1, 6)), demand={"gpu": 1})
+            if k and rng.random() < 0.5:
+                job.add_edge(k - 1, k)
+        jobs.append(job)
+    return from_networkx(jobs, nodes=[{"gpu": 1}, {"gpu": 1}])
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_machines_that_are_not_told_apart(threads):
+    for number in range(6):
+        instance = machines(number)
+        best = api.solve(instance, "highs", objective="total_jct")
+        found = api.solve(instance, "cp-sat", objective="total_jct", threads=threads)
+        assert (found.status, found.value) == (best.status, best.value), number
 
 
 @pytest.mark.slow
