@@ -59,7 +59,7 @@ class _Single:
     """A job's mandatory iterations alone on the cluster."""
 
     def __init__(self, layout: Layout, j: int) -> None:
-        self.offset, self.job, self.work = layout.tasks_of[j][0], j, 0.0
+        self.offset, self.work = layout.tasks_of[j][0], 0.0
         self.model = TaskModel(Layout(alone(layout, j)), ("total_jct",))
 
     def least(self, expression: object) -> int:

@@ -34,9 +34,7 @@ def solve(made: Formulation, instance: Instance, objective: str, limits: Limits,
         cp.minimize(expression)
     else:
         cp.maximize(expression)
-    if hint is not None:
-        for variable, value in made.encode(hint):
-            cp.add_hint(variable, value)
+    _start_from(made, hint)
     solver = within(limits)
     if strategies:
         solver.parameters.subsolvers.extend(strategies)
@@ -57,6 +55,12 @@ def solve(made: Formulation, instance: Instance, objective: str, limits: Limits,
     bound = round(solver.best_objective_bound) + constant
     plan: Any = made.decode(lambda variable: int(solver.value(variable)))
     return Outcome("optimal" if status == cp_model.OPTIMAL else "feasible", plan, bound, stopped, work)
+
+
+def _start_from(made: Formulation, plan: Timetable | None) -> None:
+    if plan is not None:
+        for variable, value in made.encode(plan):
+            made.model.add_hint(variable, value)
 
 
 class Proof:
@@ -119,9 +123,7 @@ def improved(made: Formulation, plan: Timetable | None, proof: Proof, limits: Li
 
     cp, (term,) = made.model, made.objectives["total_jct"]
     cp.minimize(term.expression)
-    if plan is not None:
-        for variable, value in made.encode(plan):
-            cp.add_hint(variable, value)
+    _start_from(made, plan)
     solver = within(limits)
     # One thread has no neighbourhood search of its own unless strategies take turns.
     solver.parameters.interleave_search = limits.threads == 1

@@ -136,8 +136,7 @@ class _Progress:
     def finish(self, relaxed: Relaxed | None, extra: Sequence[Pool]) -> Outcome:
         """The full model, from what is known."""
         layout = self.layout
-        lower = self.lower if layout.reason is None else None
-        made = model(layout, ("total_jct",), self.upper, lower, relaxed, extra)
+        made = model(layout, ("total_jct",), self.upper, self.lower, relaxed, extra)
         outcome = solve(made, layout.instance, "total_jct", self.left(), self.plan, CORE_FIRST)
         work = {**self.work, WORK: self.work[WORK] + outcome.work[WORK]}
         if outcome.status == "infeasible" and self.upper is not None:
