@@ -1,0 +1,159 @@
+"""Serial schedule generation: a plan from an order of jobs and a node, or none yet, for each task.
+
+A decoded plan is feasible by construction: each run, in an order that respects all arcs, starts as early as its sources
+and its node's free capacity allow. Only mandatory iterations run: for the objectives that use this, running less is
+never worse.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.instances.taskgraph import Timetable
+
+Run = tuple[int, int]
+
+#: In place of a node: the one on which the task can start first, of several the one with most runs by then.
+ANY = -1
+
+
+class Decoder:
+    """Plans from (order of jobs, node of every task)."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.sequence: list[list[Run]] = [[] for _ in range(layout.jobs)]
+        for j, i, k in layout.runs():
+            if i < layout.least[j]:
+                self.sequence[j].append((k, i))
+        self.tasks = [k for k in range(layout.tasks) if layout.least[layout.job[k]] > layout.first[layout.job[k]]]
+        self.free = [k for k in self.tasks if len(layout.allowed[k]) > 1]
+        self._sources = {
+            run: [(u, i, delay) for u, i, delay in layout.sources(*run) if i >= layout.first[layout.job[u]]]
+            for runs in self.sequence for run in runs
+        }  # fmt: skip
+        self._finished = {
+            run: [(layout.home[u], layout.last_end[u], delay) for u, i, delay in layout.sources(*run)
+                  if i < layout.first[layout.job[u]]]
+            for runs in self.sequence for run in runs
+        }  # fmt: skip
+        self._pack()
+
+    def _pack(self) -> None:
+        """All resources in one integer: a field each, whose highest bit is set when a node is overfull, and above them
+        the number of runs."""
+        layout = self.layout
+        resources = range(len(layout.instance.resources))
+        most = [
+            max([sum(d[r] for d in layout.demand), *(c[r] for c in layout.capacity)]).bit_length() for r in resources
+        ]
+        shift = [sum(most[:r]) + r for r in resources]
+        self._count = sum(most) + len(most)
+        self._empty = [
+            sum(((1 << most[r]) - 1 - room[r]) << shift[r] for r in resources) for room in layout.capacity
+        ]  # fmt: skip
+        self._need = [sum(d[r] << shift[r] for r in resources) + (1 << self._count) for d in layout.demand]
+        # A resource that a run does not need cannot keep it out, even when runs under way overfill the node.
+        self._over = [sum(1 << (shift[r] + most[r]) for r in resources if d[r]) for d in layout.demand]
+
+    def decode(self, order: Sequence[int], node: Sequence[int]) -> dict[Run, tuple[int, int]]:
+        """run -> (node, start), the jobs inserted one after the other."""
+        layout = self.layout
+        busy = [_Profile(empty) for empty in self._empty]
+        placed: dict[Run, tuple[int, int]] = {}
+        chosen = list(node)
+        for k, (n, start) in layout.fixed.items():
+            placed[k, layout.first[layout.job[k]]] = n, start
+            if layout.duration[k]:
+                busy[n].add(start, start + layout.duration[k], self._need[k])
+            if layout.sticky:
+                chosen[k] = n
+        for j in order:
+            for run in self.sequence[j]:
+                if run not in placed:
+                    k, _ = run
+                    if chosen[k] == ANY:
+                        n, start = self._first(run, placed, busy)
+                        if layout.sticky:
+                            chosen[k] = n
+                    else:
+                        n = chosen[k]
+                        start, _ = self._earliest(run, n, placed, busy[n])
+                    placed[run] = n, start
+                    if layout.duration[k]:
+                        busy[n].add(start, start + layout.duration[k], self._need[k])
+        return placed
+
+    def _first(self, run: Run, placed: dict[Run, tuple[int, int]], busy: list[_Profile]) -> tuple[int, int]:
+        """The node on which the run starts first, and when."""
+        best: tuple[int, int, int] | None = None
+        for n in self.layout.allowed[run[0]]:
+            start, used = self._earliest(run, n, placed, busy[n])
+            key = start, -(used >> self._count), n
+            if best is None or key < best:
+                best = key
+        assert best is not None
+        return best[2], best[0]
+
+    def _earliest(self, run: Run, n: int, placed: dict[Run, tuple[int, int]], busy: _Profile) -> tuple[int, int]:
+        """When the run can start on a node, and what is used there then."""
+        layout, k = self.layout, run[0]
+        ready = layout.ready[layout.job[k]]
+        for source in self._sources[run]:
+            u, i, delay = source
+            where, start = placed[u, i]
+            end = start + layout.duration[u] + (delay if where != n else 0)
+            if end > ready:
+                ready = end
+        for where, end, delay in self._finished[run]:
+            ready = max(ready, end + (delay if where != n else 0))
+        if not layout.duration[k]:
+            return ready, 0
+        return busy.earliest(ready, layout.duration[k], self._need[k], self._over[k])
+
+    def completions(self, placed: dict[Run, tuple[int, int]]) -> list[int]:
+        """When each job completes."""
+        layout = self.layout
+        return [
+            max((placed[run][1] + layout.duration[run[0]] for run in self.sequence[j]),
+                default=layout.idle_completion(j))
+            for j in range(layout.jobs)
+        ]  # fmt: skip
+
+    def plan(self, placed: dict[Run, tuple[int, int]]) -> Timetable:
+        return self.layout.timetable({r: n for r, (n, _) in placed.items()}, {r: s for r, (_, s) in placed.items()})
+
+
+class _Profile:
+    """What is used on a node, as a step function of time; the last step is empty and never ends."""
+
+    def __init__(self, empty: int) -> None:
+        self.times, self.used = [0], [empty]
+
+    def earliest(self, ready: int, duration: int, need: int, over: int) -> tuple[int, int]:
+        """The first time from `ready` on at which a run fits throughout, and what is used then."""
+        times, used = self.times, self.used
+        first = at = bisect_right(times, ready) - 1
+        start, steps = ready, len(times)
+        while True:
+            full = (used[at] + need) & over
+            at += 1
+            if full:
+                start, first = times[at], at
+            elif at == steps or times[at] >= start + duration:
+                return start, used[first]
+
+    def add(self, start: int, end: int, need: int) -> None:
+        for at in range(self._step(start), self._step(end)):
+            self.used[at] += need
+
+    def _step(self, time: int) -> int:
+        """The step that begins at a time; it is made where there is none."""
+        at = bisect_right(self.times, time) - 1
+        if self.times[at] == time:
+            return at
+        self.times.insert(at + 1, time)
+        self.used.insert(at + 1, self.used[at])
+        return at + 1
