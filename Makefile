@@ -1,6 +1,8 @@
 # Two commands do all the set-up on a fresh machine: `make demo` and `make test`.
 PYTHON ?= python3
 VENV   := .venv
+# A process a core. worksteal: contiguous runs of tests, so that a module's fixtures are mostly made once.
+CORES  := -n auto --dist worksteal
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
@@ -10,8 +12,8 @@ demo: $(STAMP)  ## the main job: exact, heuristic and learned answers with their
 	$(BIN)/mlsched bench quick --workers 2 --html report/quick.html
 	@echo "report: report/quick.html"
 
-test: $(STAMP)  ## all tests
-	$(BIN)/python -m pytest
+test: $(STAMP)  ## all tests, on all cores
+	$(BIN)/python -m pytest $(CORES)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -24,7 +26,7 @@ types: $(STAMP)
 check: test lint types
 
 coverage: $(STAMP)
-	$(BIN)/python -m pytest --cov --cov-report=term-missing
+	$(BIN)/python -m pytest $(CORES) --cov --cov-report=term-missing
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -1,5 +1,6 @@
 """Options, Hypothesis profiles and fixtures that every test may use.
 
+pytest -n auto --dist worksteal           # on all cores, as `make test` does
 pytest --hypothesis-profile thorough      # default: `ci` when $CI is set, else `fast`
 pytest --solvers cp-sat,highs             # the solvers that tests with the argument `solver` run on; default: all
 """
@@ -52,8 +53,22 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("solver", chosen)
 
 
+def pytest_sessionfinish(session):
+    """A worker of pytest-xdist hands its sections to the controller: only that prints."""
+    if hasattr(session.config, "workeroutput"):
+        sections = session.config.stash[SECTIONS]
+        session.config.workeroutput["sections"] = {t: [str(line) for line in lines] for t, lines in sections.items()}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """The controller takes them; a worker that died has none."""
+    node.config.stash[SECTIONS].update(getattr(node, "workeroutput", {}).get("sections", {}))
+
+
 def pytest_terminal_summary(terminalreporter, config):
-    for title, lines in config.stash[SECTIONS].items():
+    """Print the sections by title: workers finish in any order."""
+    for title, lines in sorted(config.stash[SECTIONS].items()):
         terminalreporter.section(title)
         for line in lines:
             terminalreporter.line(line)

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
 
-from mlsched.benchmark.suites import SUITES
+from mlsched.benchmark import runner
+from mlsched.benchmark.suites import SUITES, Suite, find_suite
 from mlsched.cli.main import run
 from mlsched.core.registry import answerer, registry
 from mlsched.instances.preemption import Plan
 
 
+@pytest.fixture
+def one_seed(monkeypatch):
+    """`quick` asks every answerer all that it asks, about the first seed of every case (`make demo` runs all seeds)."""
+
+    def find(name: str) -> Suite:
+        suite = find_suite(name)
+        cases = tuple(dataclasses.replace(case, seeds=case.seeds[:1]) for case in suite.cases)
+        return dataclasses.replace(suite, cases=cases)
+
+    monkeypatch.setattr(runner, "find_suite", find)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("one_seed")
 def test_bench_writes_a_report_and_says_what_is_verified(tmp_path, capsys):
     html = tmp_path / "new" / "report.html"
     assert run(["bench", "quick", "--workers", "2", "--html", str(html)]) == 0
@@ -22,6 +37,7 @@ def test_bench_writes_a_report_and_says_what_is_verified(tmp_path, capsys):
     assert html.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
+@pytest.mark.usefixtures("one_seed")
 def test_bench_json_is_one_document(capsys):
     assert run(["bench", "quick", "--solver", "fitgpp", "--solver", "cp-sat", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)

@@ -67,9 +67,25 @@ class Pace:
     def total(self, w: IntArray, p: IntArray) -> IntArray:
         """total_speed of each placement (plans x jobs x servers, running jobs included)."""
         plans, jobs, servers = w.shape
-        rows = self.at_server(*(np.moveaxis(x, 1, 2).reshape(plans * servers, jobs) for x in (w, p)))
+        hosted = [np.moveaxis(x, 1, 2).reshape(plans * servers, jobs) for x in (w, p)]
+        # Many plans share what a server hosts: each such row is priced once.
+        first, which = _distinct(*hosted)
+        rows = self.at_server(*(x[first] for x in hosted))[which]
         slowest = rows.reshape(plans, servers, jobs).max(axis=1)
         return np.asarray(self.speeds(slowest).sum(axis=1))
+
+
+def _distinct(w: IntArray, p: IntArray) -> tuple[IntArray, IntArray]:
+    """Indices of the distinct rows of (w, p) (rows x jobs), and which of them each row is."""
+    number, most = np.zeros(len(w), dtype=np.int64), 1  # a row so far as one number below `most`
+    for column in (*w.T, *p.T):
+        base = int(column.max(initial=0)) + 1
+        if most * base >= 2**63:
+            seen, number = np.unique(number, return_inverse=True)
+            most = len(seen)
+        number, most = number * base + column, most * base
+    _, first, which = np.unique(number, return_index=True, return_inverse=True)
+    return first, which
 
 
 def parts_of(workers: int, ps: int) -> list[tuple[int, int]]:

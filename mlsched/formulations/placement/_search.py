@@ -28,8 +28,10 @@ class State:
         self.instance, self.pace = instance, pace
         self.servers = range(len(instance.server_free))
         self.jobs = range(len(instance.job_type))
-        self.free: list[list[int]] = instance.server_free.tolist()
+        self.empty: list[list[int]] = instance.server_free.tolist()
+        self.free = [row.copy() for row in self.empty]
         self.demand = [instance.worker_demand.tolist(), instance.ps_demand.tolist()]
+        self.nothing = [0] * len(instance.resources)
         self.whole = list(zip(instance.job_workers.tolist(), instance.job_ps.tolist(), strict=True))
         self.speed: list[int] = pace.speed.tolist()
         run = [
@@ -46,6 +48,10 @@ class State:
         for s in self.servers:
             for i in self.slow[s]:
                 self.on[i].add(s)
+        most = max(0, min(instance.most_new, instance.most_jobs - pace.running))
+        #: No plan is worth more: the running jobs as before anything is placed, the fastest new ones undisturbed.
+        self.ceiling = sum(self.value_of(i, {}) for i in range(pace.running))
+        self.ceiling += sum(sorted(self.speed[pace.running :], reverse=True)[:most])
         self.apart = instance.apart[np.ix_(pace.kind, pace.kind)].astype(bool).tolist()
 
     def slowdowns(self, server: int, hosted: Hosted) -> dict[int, int]:
@@ -89,7 +95,7 @@ class State:
             self.hosts[s], self.slow[s] = hosted, changed[s]
             for job in changed[s]:
                 self.on[job].add(s)
-            left = self.instance.server_free[s].tolist()
+            left = self.empty[s].copy()
             for job, w, p in hosted:
                 for r, (a, b) in enumerate(zip(self.demand[0][job], self.demand[1][job], strict=True)):
                     left[r] -= w * a + p * b
@@ -97,17 +103,13 @@ class State:
 
     def fits(self, job: int, kind: int, server: int, without: tuple[int, int] | None = None) -> bool:
         """Whether `server` has room for a task (worker 0, PS 1) of `job`, once a task `without` has left it."""
-        free, need = self.free[server], self.demand[kind][job]
-        if without is None:
-            room = all(a >= b for a, b in zip(free, need, strict=True))
-        else:
-            back = self.demand[without[1]][without[0]]
-            room = all(a + c >= b for a, b, c in zip(free, need, back, strict=True))
-        if not room:
-            return False
-        mine = self.apart[job + self.pace.running]
-        leaving = -1 if without is None else without[0] + self.pace.running
+        back = self.nothing if without is None else self.demand[without[1]][without[0]]
+        for free, need, freed in zip(self.free[server], self.demand[kind][job], back, strict=True):
+            if free + freed < need:
+                return False
         here = job + self.pace.running
+        leaving = -1 if without is None else without[0] + self.pace.running
+        mine = self.apart[here]
         return not any(mine[o] for o in self.slow[server] if o != here and o != leaving)
 
     def placed(self) -> int:
@@ -169,14 +171,14 @@ def restore(state: State, before: list[Hosted]) -> None:
 def anneal(state: State, rng: np.random.Generator, moves: int, seconds: float | None = None) -> Plan:
     """The best plan of `moves` random moves: a task elsewhere, two tasks swapped, a job taken out and put back.
 
-    seconds: cools down as fast as it must to end by then.
+    seconds: cools down as fast as it must to end by then. Ends early with a plan that none can exceed.
     """
     started = time.perf_counter()
     instance = state.instance
     most = min(instance.most_new, instance.most_jobs - state.pace.running)
     current = sum(state.value_of(job, {}) for job in range(len(state.speed)))
     best_value, best = current, state.plan()
-    if not state.jobs or most <= 0:
+    if not state.jobs or most <= 0 or best_value >= state.ceiling:
         return best
     mean = max(1.0, float(instance.job_speed.mean()))
     for move in range(moves):
@@ -199,18 +201,22 @@ def anneal(state: State, rng: np.random.Generator, moves: int, seconds: float | 
                 current += gain
         if current > best_value:
             best_value, best = current, state.plan()
+            if best_value >= state.ceiling:
+                break
     return best
 
 
 def _random_task(state: State, rng: np.random.Generator) -> tuple[int, int, int] | None:
     """(server, job, kind) of a task of a random placed job."""
     job = int(rng.random() * len(state.jobs))
-    hosts = list(state.on[job + state.pace.running])
+    hosts = sorted(state.on[job + state.pace.running])
     if not hosts:
         return None
-    s = sorted(hosts)[int(rng.random() * len(hosts))]
-    w, p = next((w, p) for j, w, p in state.hosts[s] if j == job)
-    return s, job, (0 if rng.random() * (w + p) < w else 1)
+    s = hosts[int(rng.random() * len(hosts))]
+    for j, w, p in state.hosts[s]:
+        if j == job:
+            return s, job, (0 if rng.random() * (w + p) < w else 1)
+    raise AssertionError("a server hosts what `on` says")
 
 
 def _relocate(state: State, rng: np.random.Generator) -> dict[int, Hosted] | None:

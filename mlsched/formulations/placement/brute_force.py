@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from mlsched.instances.placement import Instance, Plan
 MOST_PLANS = 2**20
 #: Placements evaluated at once.
 CHUNK = 20_000
+#: Parts of a job on a server for which it is kept which plans have room for them (a byte a plan each).
+MOST_MASKS = 128
 
 
 @answerer("brute-force", problem="placement", backend="direct", objectives=("total_speed",))
@@ -26,35 +29,63 @@ def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     jobs, servers = len(instance.job_type), len(instance.server_free)
     most = min(instance.most_new, instance.most_jobs - running)
     w, p = np.zeros((2, 1, jobs, servers), dtype=np.int64)
-    left, placed = instance.server_free[None].copy(), np.zeros(1, dtype=np.int64)
-    hosted = (instance.run_workers + instance.run_ps > 0).T.astype(np.int64)
-    # How many jobs of each type every server hosts: which types may still come.
-    kinds = np.zeros((servers, len(instance.types)), dtype=np.int64)
-    for i, kind in enumerate(instance.run_type.tolist()):
-        kinds[:, kind] += hosted[:, i]
-    types = kinds[None].copy()
+    left, placed = instance.server_free[..., None].copy(), np.zeros(1, dtype=np.int64)
     for j in range(jobs):
         mine_w, mine_p = _whole(instance, j, servers)
-        need = mine_w[:, :, None] * instance.worker_demand[j] + mine_p[:, :, None] * instance.ps_demand[j]
-        here = mine_w + mine_p > 0
-        banned = (types @ instance.apart[instance.job_type[j]]) > 0
-        grown, count = [], len(w)
-        for k in range(len(mine_w)):
-            fits = (left >= need[k]).all(axis=(1, 2)) & (placed < most) & ~(banned & here[k]).any(axis=1)
-            rows = np.flatnonzero(fits)
-            grown.append((np.full(len(rows), k), rows))
-            count += len(rows)
-            if count > MOST_PLANS:
-                raise TooLarge(f"brute-force: more than {MOST_PLANS} plans: use cp-sat or highs")
-        options, rows = (np.concatenate([g[i] for g in grown]) for i in (0, 1))
-        new_w, new_p, new_types = w[rows], p[rows], types[rows]
+        options, rows = _fitting(instance, j, (mine_w, mine_p), left, _banned(instance, j, w + p), placed < most)
+        new_w, new_p = w[rows], p[rows]
         new_w[:, j], new_p[:, j] = mine_w[options], mine_p[options]
-        new_types[:, :, instance.job_type[j]] += here[options]
         w, p = np.concatenate([w, new_w]), np.concatenate([p, new_p])
-        left = np.concatenate([left, left[rows] - need[options]])
-        types, placed = np.concatenate([types, new_types]), np.concatenate([placed, placed[rows] + 1])
+        if j < jobs - 1:
+            need_w = mine_w.T[:, None] * instance.worker_demand[j, :, None]
+            need_p = mine_p.T[:, None] * instance.ps_demand[j, :, None]
+            need = (need_w + need_p)[..., options]
+            left = np.concatenate([left, left[..., rows] - need], axis=-1)
+            placed = np.concatenate([placed, placed[rows] + 1])
     best, value = _best(instance, pace, w, p)
     return Outcome("optimal", Plan(workers=w[best], ps=p[best]), value, work={"plans": len(w)})
+
+
+def _banned(instance: Instance, job: int, tasks: IntArray) -> Any:
+    """On which servers of which plans (servers x plans) a type must be apart from that of `job`.
+
+    tasks (plans x jobs x servers): how many tasks of each new job a server hosts.
+    """
+    apart = instance.apart[instance.job_type[job]] > 0
+    running = (instance.run_workers + instance.run_ps > 0)[apart[instance.run_type]].any(axis=0)
+    found = np.tile(running[:, None], len(tasks))
+    for other in np.flatnonzero(apart[instance.job_type[:job]]).tolist():
+        found |= tasks[:, other].T > 0
+    return found
+
+
+def _fitting(
+    instance: Instance, job: int, ways: tuple[IntArray, IntArray], left: IntArray, banned: Any, may: Any
+) -> tuple[IntArray, IntArray]:
+    """Which ways (workers and PSs, ways x servers) to place `job` fit which plans: indices of ways, indices of plans.
+
+    left (servers x resources x plans): what is free; banned (servers x plans): a type that must be apart is there; may
+    (plans): one more job may be placed.
+    """
+
+    @functools.lru_cache(maxsize=MOST_MASKS)
+    def room(server: int, workers: int, ps: int) -> Any:
+        demand = workers * instance.worker_demand[job] + ps * instance.ps_demand[job]
+        return (left[server] >= demand[:, None]).all(axis=0) & ~banned[server]
+
+    found, count = [], left.shape[-1]
+    for k, parts in enumerate(np.stack(ways, axis=2).tolist()):
+        fits = may
+        for server, (workers, ps) in enumerate(parts):
+            if workers + ps > 0:
+                fits = fits & room(server, workers, ps)
+        rows = np.flatnonzero(fits)
+        found.append((np.full(len(rows), k), rows))
+        count += len(rows)
+        if count > MOST_PLANS:
+            raise TooLarge(f"brute-force: more than {MOST_PLANS} plans: use cp-sat or highs")
+    options, rows = (np.concatenate([f[i] for f in found]) for i in (0, 1))
+    return options, rows
 
 
 def _best(instance: Instance, pace: Pace, w: IntArray, p: IntArray) -> tuple[int, int]:

@@ -144,6 +144,7 @@ class _Work:
         #: run -> (node, start) of the runs that have started.
         self.fixed = {self.number[k, first[job_of[k]]]: (node, start) for k, node, start in begun}
         self._read_edges(instance, job_of, first)
+        self._read_jobs(instance, job_of, first)
 
     def _read_edges(self, instance: Instance, job_of: list[int], first: list[int]) -> None:
         """What each run waits for: runs as (run, delay), finished runs as (node, end, delay); and what moves data."""
@@ -163,6 +164,21 @@ class _Work:
                 elif i >= lag:  # the source is finished
                     self.waited[to].append((int(instance.home[u]), int(instance.last_end[u]), delay))
                     self.flows.append((-1, int(instance.home[u]), to, volume))
+
+    def _read_jobs(self, instance: Instance, job_of: list[int], first: list[int]) -> None:
+        """The runs of each job, a list an iteration, and what decides its value."""
+        self.runs_of = [
+            [[self.number[k, i] for k, j in enumerate(job_of) if j == job] for i in range(first[job], last)]
+            for job, last in enumerate(self.iterations)
+        ]
+        self.arrival, self.deadline = instance.arrival.tolist(), instance.deadline.tolist()
+        self.required, self.accuracy = instance.required.tolist(), instance.accuracy.tolist()
+        self.finished, self.on_time = first, instance.on_time.tolist()
+        #: When a job without further runs completed.
+        self.completed = [
+            int(instance.last_end[instance.task_job == job].max()) if first[job] else arrival
+            for job, arrival in enumerate(self.arrival)
+        ]
 
     def placements(self, budget: _Steps) -> Iterator[list[int]]:
         """A node for every run, in every way that eligibility, stickiness and the size of nodes allow."""
@@ -196,93 +212,111 @@ class _Work:
 
     def schedules(self, nodes: list[int], budget: _Steps) -> Iterator[list[int]]:
         """The starts of all runs, in every schedule of the module's docstring."""
-        starts = [-1] * len(self.runs)
-        for r, (_, start) in self.fixed.items():
-            starts[r] = start
-        ready = list(self.release)
-        for r, found in enumerate(self.waited):
-            for home, end, delay in found:
-                ready[r] = max(ready[r], end + delay * (home != nodes[r]))
         waiting = [r for r in range(len(self.runs)) if r not in self.fixed]
-        return self._place(nodes, starts, ready, waiting, 0, -1, budget)
-
-    def _place(
-        self, nodes: list[int], starts: list[int], ready: list[int], waiting: list[int], clock: int, last: int,
-        budget: _Steps,
-    ) -> Iterator[list[int]]:  # fmt: skip
-        """Place one more of the `waiting` runs in every way; `last` was placed before, at `clock`."""
-        budget.take()
-        if not waiting:
-            yield starts
-            return
-        able = {r: self._earliest(r, nodes, starts, ready, clock) for r in waiting
-                if all(starts[u] >= 0 for u, _ in self.waits[r])}  # fmt: skip
-        for r, start in able.items():
-            if any(a < start and a + self.duration[u] <= start for u, a in able.items()):
-                continue
-            if start == clock and r < last and all(u != last for u, _ in self.waits[r]):
-                continue
-            starts[r] = start
-            yield from self._place(nodes, starts, ready, [w for w in waiting if w != r], start, r, budget)
-            starts[r] = -1
-
-    def _earliest(self, run: int, nodes: list[int], starts: list[int], ready: list[int], clock: int) -> int:
-        """When the run can start, not before `clock`, at which or before which everything placed starts."""
-        node = nodes[run]
-        time = max(clock, ready[run])
-        for u, delay in self.waits[run]:
-            time = max(time, starts[u] + self.duration[u] + delay * (nodes[u] != node))
-        if not self.duration[run]:
-            return time
-        busy = sorted((starts[u] + self.duration[u], self.demand[u]) for u in range(len(self.runs))
-                      if starts[u] >= 0 and nodes[u] == node and starts[u] + self.duration[u] > time)  # fmt: skip
-        for first in range(len(busy)):  # those from `first` on are still under way
-            use = [sum(column) for column in zip(self.demand[run], *(d for _, d in busy[first:]), strict=True)]
-            if _within(use, self.capacity[node]):
-                break
-            time = busy[first][0]
-        return time
+        return _Schedules(self, nodes, budget).place(waiting, {}, 0, -1)
 
     def values(self, starts: list[int], traffic: int) -> Values:
         """All objectives of a schedule."""
-        instance = self.instance
         completions, met, reached, accuracies = [], 0, 0, 0
         for job, iterations in enumerate(self.iterations):
             ends = self._ends(job, starts)
-            deadline = int(instance.deadline[job])
-            completion = ends[-1] if ends else self._last(job)
+            completion = ends[-1] if ends else self.completed[job]
             done = iterations
-            if instance.accuracy_at == "deadline":
-                done = int(instance.on_time[job])
-                if done == instance.finished[job]:
-                    done += sum(end <= deadline for end in ends)
-            accuracy = int(instance.accuracy[job, done])
+            if self.instance.accuracy_at == "deadline":
+                done = self.on_time[job]
+                if done == self.finished[job]:
+                    done += sum([end <= self.deadline[job] for end in ends])
+            accuracy = self.accuracy[job][done]
             completions.append(completion)
-            met += completion <= deadline
-            reached += accuracy >= instance.required[job]
+            met += completion <= self.deadline[job]
+            reached += accuracy >= self.required[job]
             accuracies += accuracy
-        arrivals = instance.arrival.tolist()
-        makespan = max(completions) - min(arrivals) if completions else 0
-        named = {"total_jct": sum(completions) - sum(arrivals), "deadlines_met": met, "traffic": traffic,
-                 "accuracy_met": int(reached), "total_accuracy": accuracies, "makespan": makespan}  # fmt: skip
-        return tuple(int(named[name]) for name in OBJECTIVES)
+        makespan = max(completions) - min(self.arrival) if completions else 0
+        named = {"total_jct": sum(completions) - sum(self.arrival), "deadlines_met": met, "traffic": traffic,
+                 "accuracy_met": reached, "total_accuracy": accuracies, "makespan": makespan}  # fmt: skip
+        return tuple([named[name] for name in OBJECTIVES])
 
     def _ends(self, job: int, starts: list[int]) -> list[int]:
         """When each iteration of the plan ends: with the last of its runs and of those before."""
-        ends: dict[int, int] = {}
-        for r, (task, i) in enumerate(self.runs):
-            if self.instance.task_job[task] == job:
-                ends[i] = max(ends.get(i, 0), starts[r] + self.duration[r])
-        return list(itertools.accumulate((ends[i] for i in sorted(ends)), max))
-
-    def _last(self, job: int) -> int:
-        """When a job without runs completed."""
-        if not self.instance.finished[job]:
-            return int(self.instance.arrival[job])
-        return int(self.instance.last_end[self.instance.task_job == job].max())
+        ends, latest = [], 0
+        for runs in self.runs_of[job]:
+            for r in runs:
+                end = starts[r] + self.duration[r]
+                if end > latest:
+                    latest = end
+            ends.append(latest)
+        return ends
 
     def timetable(self, nodes: list[int], starts: list[int]) -> Timetable:
         return self.instance.timetable([i for _, i in self.runs], [k for k, _ in self.runs], nodes, starts)
+
+
+class _Schedules:
+    """The schedules of given runs on given nodes, run after run in the order of their starts."""
+
+    def __init__(self, work: _Work, nodes: list[int], budget: _Steps) -> None:
+        self.work, self.nodes, self.budget = work, nodes, budget
+        self.starts = [-1] * len(nodes)
+        #: node -> the runs that are placed there.
+        self.placed: list[list[int]] = [[] for _ in work.capacity]
+        for r, (node, start) in work.fixed.items():
+            self.starts[r] = start
+            self.placed[node].append(r)
+        self.ready = list(work.release)
+        for r, found in enumerate(work.waited):
+            for home, end, delay in found:
+                self.ready[r] = max(self.ready[r], end + delay * (home != nodes[r]))
+
+    def place(self, waiting: list[int], before: dict[int, int], clock: int, last: int) -> Iterator[list[int]]:
+        """Place one more of the `waiting` runs in every way; `last` was placed just now, at `clock`.
+
+        before: the earliest starts, when `last` was chosen, of the runs that could be placed then.
+        """
+        self.budget.take()
+        if not waiting:
+            yield self.starts
+            return
+        work, able = self.work, self._able(waiting, before, clock, last)
+        for r, start in able.items():
+            if any(a < start and a + work.duration[u] <= start for u, a in able.items()):
+                continue
+            if start == clock and r < last and all(u != last for u, _ in work.waits[r]):
+                continue
+            self.starts[r] = start
+            self.placed[self.nodes[r]].append(r)
+            yield from self.place([w for w in waiting if w != r], able, start, r)
+            self.placed[self.nodes[r]].pop()
+            self.starts[r] = -1
+
+    def _able(self, waiting: list[int], before: dict[int, int], clock: int, last: int) -> dict[int, int]:
+        """Earliest starts of the waiting runs that wait for no other."""
+        able = {}
+        for r in waiting:
+            if r in before and self.nodes[r] != self.nodes[last]:
+                # Nothing was added to its node, and what is there only ends.
+                able[r] = max(before[r], clock)
+            elif r in before or all(self.starts[u] >= 0 for u, _ in self.work.waits[r]):
+                able[r] = self._earliest(r, clock)
+        return able
+
+    def _earliest(self, run: int, clock: int) -> int:
+        """When the run can start, not before `clock`, at which or before which everything placed starts."""
+        work, starts, node = self.work, self.starts, self.nodes[run]
+        time = max(clock, self.ready[run])
+        for u, delay in work.waits[run]:
+            time = max(time, starts[u] + work.duration[u] + delay * (self.nodes[u] != node))
+        if not work.duration[run]:
+            return time
+        busy = [(starts[u] + work.duration[u], u) for u in self.placed[node] if starts[u] + work.duration[u] > time]
+        if not busy:
+            return time
+        use = [sum(column) for column in zip(work.demand[run], *[work.demand[u] for _, u in busy], strict=True)]
+        for end, u in sorted(busy):  # this one and those that follow are still under way
+            if _within(use, work.capacity[node]):
+                break
+            time = end
+            use = [a - b for a, b in zip(use, work.demand[u], strict=True)]
+        return time
 
 
 def _by_task(runs: Iterable[tuple[int, int]]) -> list[list[int]]:

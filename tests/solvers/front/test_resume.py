@@ -52,10 +52,10 @@ def test_kill_9_anywhere_and_resume(tmp_path):
     whole = enumerate_front(*QUESTION.cp_sat())
     for trial in range(kills):
         file = tmp_path / f"{trial}.jsonl"
-        with child(file, pause=0.004) as process:
+        with child(file, pause=0.02) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
-            time.sleep(rng.uniform(0.0, 0.25))
+            time.sleep(rng.uniform(0.0, 0.4))
             os.kill(process.pid, signal.SIGKILL)
         kept = records(file)
         assert kept < whole.solves, "the child was done before it was killed: make the pauses longer"
