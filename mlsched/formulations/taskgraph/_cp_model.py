@@ -47,6 +47,9 @@ def model(
 
 
 class TaskModel(Capacity, Objectives):
+    #: Whether solutions are no plans.
+    relaxation = False
+
     def __init__(
         self, layout: Layout, objectives: tuple[str, ...], upper: int | None = None, lower: int | None = None,
         relaxed: Relaxed | None = None, extra: Sequence[Pool] = (),

@@ -18,6 +18,8 @@ from mlsched.formulations.taskgraph._places import symmetric
 class SeparateModel(TaskModel):
     """The model without decode and encode: its places mean nothing across jobs. Every place must be a single node."""
 
+    relaxation = True
+
     def _capacity(self) -> None:
         layout = self.layout
         used: dict[tuple[int, int], list[tuple[int, Any]]] = {}

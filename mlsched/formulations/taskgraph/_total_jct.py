@@ -1,11 +1,13 @@
 """total_jct in steps that share the limits, each of which starts from what the ones before it proved and found.
 
 1. Combinatorial bounds, with jobs alone on the cluster (`_alone`).
-2. An incumbent by serial schedule generation.
+2. An incumbent by serial schedule generation (`_schedule`).
 3. The linear relaxation (`_relaxation`): a bound, narrower windows and more implied capacities.
-4. The relaxation in which every job has nodes of its own (`_separate`), by core-guided search. With two threads or
-   more, CP-SAT's large neighbourhood search improves the incumbent of the full model beside it.
+4. The relaxation in which every job has nodes of its own (`_separate`), by core-guided search.
 5. The full model on plans at least as good as the incumbent and no better than the bound; core-guided search first.
+
+Neighbourhood search (`_neighbourhoods`) improves the incumbent: on a thread of its own beside 4 and 5, or, with one
+thread, between them.
 
 Sums of completion times are where core-guided search shines: the bound rises step by step from below, by conflicts
 that name few jobs, where branching has to close the whole range of one job after the other.
@@ -14,138 +16,155 @@ that name few jobs, where branching has to close the whole range of one job afte
 from __future__ import annotations
 
 import dataclasses
+import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
-from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Limits, Outcome
-from mlsched.formulations._cp_solver import CORE_FIRST, WORK
+from mlsched.formulations._cp_solver import stopped_by
 from mlsched.formulations.taskgraph._alone import sharpened
+from mlsched.formulations.taskgraph._best import Best
 from mlsched.formulations.taskgraph._bounds import Pool, packed, pools, total_completion_bound
-from mlsched.formulations.taskgraph._cp_model import model
+from mlsched.formulations.taskgraph._cp_model import TaskModel
 from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._neighbourhoods import Neighbourhoods
 from mlsched.formulations.taskgraph._places import places
+from mlsched.formulations.taskgraph._proof import Proof
 from mlsched.formulations.taskgraph._relaxation import Relaxed, relax
 from mlsched.formulations.taskgraph._schedule import search
-from mlsched.formulations.taskgraph._search import Proof, improved, solve
 from mlsched.formulations.taskgraph._separate import SeparateModel
 from mlsched.instances.taskgraph import Instance, Timetable
 
 #: Schedules that are generated for an incumbent, a run of the instance each, and the share of the time they may take.
 DECODINGS, DECODING_SHARE = 60, 0.1
-#: Shares of the time that the linear relaxation and the one with separate nodes may take; the latter's deterministic
+#: Shares of the limits that the linear relaxation and the one with separate nodes may take; the latter's deterministic
 #: time where no limit is given.
 RELAXATION_SHARE, SEPARATE_SHARE, SEPARATE_WORK = 0.3, 0.5, 2.0
+#: With one thread: the share of the limits for neighbourhood search, and its steps a job where no limit is given.
+NEIGHBOURHOOD_SHARE, NEIGHBOURHOODS = 0.2, 4
 
 
 def total_jct(given: Instance, limits: Limits, hint: Timetable | None, started: float) -> Outcome:
     """The plan of least total_jct, within limits of which the clock started at `started`."""
     instance = _mandatory(given)
     layout, spent = sharpened(Layout(instance))
-    found = _Progress(layout, limits, started, {WORK: spent})
+    best = Best(layout, limits, started)
+    best.spend(spent)
     if hint is not None:
-        found.offer(_cut(hint, layout))
+        best.offer(_cut(hint, layout))
     shared = pools(layout) + packed(layout)
     known = len(shared)
-    found.raise_to(total_completion_bound(layout, shared) - sum(layout.arrival))
-    if not found.closed:
-        found.generate()
-    if layout.reason is None and found.upper is not None and not found.closed:
-        relaxed = relax(layout, shared, found.upper, found.seconds(RELAXATION_SHARE, 0.01), limits.threads)
-        extra = shared[known:]
+    best.raise_to(total_completion_bound(layout, shared) - sum(layout.arrival))
+    if not best.closed:
+        _generate(best)
+    relaxed = None
+    if layout.reason is None and best.upper is not None and not best.closed:
+        relaxed = relax(layout, shared, best.upper, best.left(RELAXATION_SHARE).seconds, limits.threads)
         if relaxed is not None:
-            found.raise_to(relaxed.bound)
-        if not found.closed and _worth_separating(layout):
-            found.separate(relaxed, extra)
-    else:
-        relaxed, extra = None, []
-    if found.closed:
-        return Outcome("optimal", found.plan, found.upper, "proof", found.work)
-    return found.finish(relaxed, extra)
+            best.raise_to(relaxed.bound)
+    infeasible = not best.closed and _searched(best, relaxed, shared[known:])
+    return _outcome(best, infeasible)
 
 
-class _Progress:
-    """The best plan and bound so far."""
+def _outcome(best: Best, infeasible: bool) -> Outcome:
+    if infeasible:
+        return Outcome("infeasible", None, None, "proof", best.work)
+    if best.closed:
+        return Outcome("optimal", best.plan, best.upper, "proof", best.work)
+    stopped = stopped_by(False, best.limits, best.work)
+    if best.plan is None:
+        return Outcome("unknown", None, None, stopped, best.work)
+    return Outcome("feasible", best.plan, best.lower, stopped, best.work)
 
-    def __init__(self, layout: Layout, limits: Limits, started: float, work: dict[str, float]) -> None:
-        self.layout, self.limits, self.started, self.work = layout, limits, started, work
-        self.plan: Timetable | None = None
-        self.upper: int | None = None
-        self.lower = 0
 
-    @property
-    def closed(self) -> bool:
-        return self.upper is not None and self.lower >= self.upper
+def _generate(best: Best) -> None:
+    """An incumbent by schedule generation."""
+    layout, limits = best.layout, best.limits
+    runs = sum(1 for _ in layout.runs())
+    until = None if limits.seconds is None else best.started + DECODING_SHARE * limits.seconds
+    plan, decodings = search(layout, DECODINGS * runs, limits.seed, until, best.lower + sum(layout.arrival))
+    best.work["decodings"] = float(decodings)
+    # Runs under way that do not fit together are placed as they are: then there is no plan at all.
+    if plan is not None and not (layout.fixed and layout.instance.violations(plan)):
+        best.offer(plan)
 
-    def raise_to(self, bound: int) -> None:
-        # A relaxation of plans of at most `upper` may prove more than that, when there is none better.
-        self.lower = max(self.lower, bound if self.upper is None else min(bound, self.upper))
 
-    def seconds(self, share: float, least: float) -> float | None:
-        """A share of the time limit, no more than is left of it."""
-        if self.limits.seconds is None:
-            return None
-        left = self.limits.seconds - (time.perf_counter() - self.started)
-        return max(least, min(share * self.limits.seconds, left))
+def _searched(best: Best, relaxed: Relaxed | None, extra: Sequence[Pool]) -> bool:
+    """Steps 4 and 5; whether there is no plan at all."""
+    layout, threads = best.layout, best.limits.threads
+    if best.plan is None or layout.reason is not None:
+        return _full(best, None, (), threads).run()
+    with _Rival(best) as rival:
+        if _worth_separating(layout):
+            rival.race(_separate(best, relaxed, extra))
+        if threads == 1:
+            rival.search.run(best.left(NEIGHBOURHOOD_SHARE), NEIGHBOURHOODS * layout.jobs)
+        if not best.closed:
+            rival.race(_full(best, relaxed, extra, max(1, threads - 1)))
+    return False
 
-    def left(self, share: float = 1.0) -> Limits:
-        """What is left of the limits; of deterministic work a share."""
-        work = self.limits.work
-        if work is not None:
-            work = max(1e-3, min(share * work, work - self.work[WORK]))
-        return dataclasses.replace(self.limits, seconds=self.seconds(share, 0.001), work=work)
 
-    def generate(self) -> None:
-        layout, limits = self.layout, self.limits
-        runs = sum(1 for _ in layout.runs())
-        until = None if limits.seconds is None else self.started + DECODING_SHARE * limits.seconds
-        least = self.lower + sum(layout.arrival)
-        plan, decodings = search(layout, DECODINGS * runs, limits.seed, until, least)
-        self.work["decodings"] = float(decodings)
-        # Runs under way that do not fit together are placed as they are: then there is no plan at all.
-        if plan is not None and not (layout.fixed and layout.instance.violations(plan)):
-            self.offer(plan)
+def _separate(best: Best, relaxed: Relaxed | None, extra: Sequence[Pool]) -> Proof:
+    """The relaxation with separate nodes, on one thread."""
+    made = SeparateModel(best.layout, ("total_jct",), best.upper, best.lower, relaxed, extra)
+    limits = best.left(SEPARATE_SHARE)
+    if limits.seconds is None and limits.work is None:
+        limits = dataclasses.replace(limits, work=SEPARATE_WORK)
+    return Proof(made, dataclasses.replace(limits, threads=1), best)
 
-    def offer(self, plan: Timetable) -> None:
-        value = self.layout.instance.evaluate(plan)["total_jct"]
-        if self.upper is None or value < self.upper:
-            self.plan, self.upper = plan, value
 
-    def separate(self, relaxed: Relaxed | None, extra: Sequence[Pool]) -> None:
-        """The bound of separate nodes; with threads to spare, better plans meanwhile."""
-        made = SeparateModel(self.layout, ("total_jct",), self.upper, self.lower, relaxed, extra)
-        limits = self.left(SEPARATE_SHARE)
-        if limits.seconds is None and limits.work is None:
-            limits = dataclasses.replace(limits, work=SEPARATE_WORK)
-        proof = Proof(made, dataclasses.replace(limits, threads=1))
-        if limits.threads == 1:
-            proof.run()
-        else:
-            # The bound as a row, or windows narrowed by it, keeps neighbourhood search from any improvement (measured).
-            full = model(self.layout, ("total_jct",), self.upper)
-            found = improved(full, self.plan, proof, dataclasses.replace(limits, threads=limits.threads - 1))
-            self.work[WORK] += found.work
-            if found.plan is not None:
-                self.offer(found.plan)
-            self.raise_to(found.bound - sum(self.layout.arrival))
-        self.work[WORK] += proof.work
-        self.raise_to(proof.bound - sum(self.layout.arrival))
+def _full(best: Best, relaxed: Relaxed | None, extra: Sequence[Pool], threads: int) -> Proof:
+    """The full model, from what is known."""
+    made = TaskModel(best.layout, ("total_jct",), best.upper, best.lower, relaxed, extra)
+    if best.plan is not None:
+        for variable, value in made.encode(best.plan):
+            made.cp.add_hint(variable, value)
+    return Proof(made, dataclasses.replace(best.left(), threads=threads), best)
 
-    def finish(self, relaxed: Relaxed | None, extra: Sequence[Pool]) -> Outcome:
-        """The full model, from what is known."""
-        layout = self.layout
-        made = model(layout, ("total_jct",), self.upper, self.lower, relaxed, extra)
-        outcome = solve(made, layout.instance, "total_jct", self.left(), self.plan, CORE_FIRST)
-        work = {**self.work, WORK: self.work[WORK] + outcome.work[WORK]}
-        if outcome.status == "infeasible" and self.upper is not None:
-            raise SolverError(f"cp-sat finds no plan of total_jct {self.upper}, which a plan attains")
-        if outcome.status in ("infeasible", "optimal"):
-            return dataclasses.replace(outcome, work=work)
-        plan = self.plan if outcome.plan is None else outcome.plan
-        bound = self.lower if outcome.bound is None else max(self.lower, round(outcome.bound))
-        return Outcome("unknown" if plan is None else "feasible", plan, bound, outcome.stopped_by, work)
+
+class _Rival:
+    """Neighbourhood search on a thread of its own, while a proof runs, until either meets the other.
+
+    With one thread there is none.
+    """
+
+    def __init__(self, best: Best) -> None:
+        self.best, self.search = best, Neighbourhoods(best)
+        self._proof: Proof | None = None
+        self._over = threading.Event()
+        self._pool = ThreadPoolExecutor(1)
+        self._improving: Future[None] | None = None
+
+    def __enter__(self) -> _Rival:
+        if self.best.limits.threads > 1:
+            self._improving = self._pool.submit(self._improve)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        while self._improving is not None and not self._improving.done():
+            self.search.stop()
+            time.sleep(0.01)
+        self._pool.shutdown()
+        if self._improving is not None:
+            self._improving.result()
+
+    def race(self, proof: Proof) -> None:
+        """Run the proof."""
+        self._proof = proof
+        proof.run()
+
+    def _improve(self) -> None:
+        while not self._over.is_set():
+            if not self.best.closed and not self.best.over:
+                self.search.step()
+            elif self._proof is not None:
+                # Again and again: a search that has not begun cannot be stopped.
+                self._proof.stop()
+                self._over.wait(0.01)
 
 
 def _mandatory(instance: Instance) -> Instance:
