@@ -148,6 +148,7 @@ class _Kept(TaskModel):
         super().__init__(narrowed, ("total_jct",), upper, relaxed=Relaxed(0, {}, latest, {}))
         if self.reason is None:
             self._in_turn(kept)
+            self.cp.add(self.terms["total_jct"] <= upper + sum(layout.arrival))
             before = {r: n for r, (n, _) in runs.items()}, {r: s for r, (_, s) in runs.items()}
             for variable, value in self.encode(layout.timetable(*before)):
                 self.cp.add_hint(variable, value)

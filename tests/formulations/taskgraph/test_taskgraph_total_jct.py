@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import time
+
 import networkx as nx
 import numpy as np
 import pytest
 from contended_examples import contended
 
 from mlsched import api
+from mlsched.core.errors import AnswererError
 from mlsched.core.formulation import Limits
 from mlsched.formulations.taskgraph import _total_jct
 from mlsched.formulations.taskgraph._alone import alone, sharpened
-from mlsched.formulations.taskgraph._bounds import packed, pools
-from mlsched.formulations.taskgraph._cp_model import model
+from mlsched.formulations.taskgraph._best import Best
+from mlsched.formulations.taskgraph._cp_model import TaskModel
 from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._neighbourhoods import WORK_EACH, Neighbourhoods
+from mlsched.formulations.taskgraph._proof import Proof
 from mlsched.formulations.taskgraph._schedule import search
-from mlsched.formulations.taskgraph._search import Proof, improved
-from mlsched.formulations.taskgraph._separate import SeparateModel
 from mlsched.instances.taskgraph import from_networkx
 
 
@@ -119,25 +122,77 @@ def test_more_replicas_than_a_node_holds_need_longer_than_the_critical_path():
     assert layout.alone == [0] * layout.jobs, "the given layout stays as it is"
 
 
-def test_plans_improve_while_a_bound_is_proved():
-    layout, _ = sharpened(Layout(_total_jct._mandatory(six("replicas", 12))))
-    plan, _ = search(layout, 200, 0, None)
-    value = layout.instance.evaluate(plan)["total_jct"]
-    extra = pools(layout) + packed(layout)
-    proof = Proof(SeparateModel(layout, ("total_jct",), value, extra=extra), Limits(work=0.2))
-    better = improved(model(layout, ("total_jct",), value), plan, proof, Limits())
-    assert proof.done.is_set()
-    found = layout.instance.evaluate(better.plan)["total_jct"]
-    assert max(proof.bound, better.bound) - sum(layout.arrival) <= found <= value
-    assert not layout.instance.violations(better.plan)
+def start(instance, limits: Limits = Limits(), decodings: int = 200) -> Best:  # noqa: B008 - frozen
+    """Step 2 alone: a generated plan."""
+    layout, _ = sharpened(Layout(_total_jct._mandatory(instance)))
+    best = Best(layout, limits, time.perf_counter())
+    best.offer(search(layout, decodings, 0, None)[0])
+    return best
+
+
+def test_neighbourhoods_hold_better_plans(report):
+    lines = []
+    for kind, seed in (("replicas", 12), ("replicas", 29), ("tight", 4)):
+        best = start(six(kind, seed))
+        before = best.upper
+        Neighbourhoods(best).run(Limits(), 12)
+        assert best.layout.instance.violations(best.plan) == []
+        assert best.layout.instance.evaluate(best.plan)["total_jct"] == best.upper <= before
+        lines.append(f"six-{kind} {seed}: {before} -> {best.upper} in 12 steps")
+        assert best.work["deterministic_time"] > 0
+    report("taskgraph: neighbourhood search", lines)
+    assert any(" -> " in line and line.split()[2] != line.split()[4] for line in lines)
+
+
+def test_neighbourhoods_find_the_optimum_of_tiny_instances_and_nothing_better():
+    found = []
+    for number in range(12):
+        instance = _total_jct._mandatory(contended(number, runs=7))
+        layout = Layout(instance)
+        plan, _ = search(layout, 1, 0, None)
+        if plan is None or layout.reason is not None or instance.violations(plan):
+            continue
+        optimum = api.solve(instance, "brute-force", objective="total_jct").value
+        best = Best(layout, Limits(seed=number), 0.0)
+        best.offer(plan)
+        Neighbourhoods(best).run(Limits(), 20)
+        assert best.upper >= optimum
+        found.append((best.upper == optimum, instance.evaluate(plan)["total_jct"] == optimum))
+    assert len(found) >= 8
+    assert sum(after for after, _ in found) > sum(before for _, before in found), "the first plans are worse"
+
+
+def test_limits_end_neighbourhood_search():
+    best = start(six("replicas", 12))
+    before = best.work["deterministic_time"]
+    Neighbourhoods(best).run(Limits(work=0.05), 0)
+    assert 0.05 <= best.work["deterministic_time"] - before <= 0.05 + 2 * WORK_EACH
+
+
+def test_a_failure_beside_a_proof_is_raised(monkeypatch):
+    def fail(self):
+        raise RuntimeError("the step fails")
+
+    monkeypatch.setattr(Neighbourhoods, "step", fail)
+    with pytest.raises(AnswererError, match="the step fails"):
+        api.solve(six("replicas", 12), "cp-sat", objective="total_jct", threads=2, time_limit=2)
 
 
 def test_a_plan_that_meets_the_bound_ends_the_proof():
-    instance = _total_jct._mandatory(six("loose", 1))
-    layout = Layout(instance)
-    best = api.solve(instance, "cp-sat", objective="total_jct")
-    proof = Proof(SeparateModel(layout, ("total_jct",), best.value), Limits())
-    proof.enough = int(np.sum(layout.arrival))  # less than any bound: the first one ends it
-    proof.run()
-    assert proof.done.is_set()
-    assert proof.bound <= best.value + sum(layout.arrival)
+    instance = six("loose", 1)
+    optimal = api.solve(instance, "cp-sat", objective="total_jct")
+    best = start(instance, decodings=1)
+    assert best.upper > optimal.value
+    best.raise_to(optimal.value)
+    proof = Proof(TaskModel(best.layout, ("total_jct",), best.upper), Limits(), best)
+    best.offer(_total_jct._cut(optimal.plan, best.layout))
+    assert best.closed
+    assert not proof.run()
+    assert best.work["deterministic_time"] == 0, "there was nothing left to search"
+
+
+def test_bounds_never_exceed_a_plan():
+    best = start(six("loose", 1))
+    best.raise_to(best.upper + 5)
+    assert best.closed
+    assert best.lower == best.upper
