@@ -29,24 +29,19 @@ Literal = Any
 Run = tuple[int, int]
 
 
-def model(
-    layout: Layout,
-    objectives: Sequence[str],
-    upper: int | None = None,
-    lower: int | None = None,
-    relaxed: Relaxed | None = None,
-    extra: Sequence[Pool] = (),
-) -> Formulation:
-    """The model for some objectives.
-
-    With one of total_jct or makespan alone, `upper` (a value that some plan attains) leaves only plans of this value or
-    better, `lower` is a proven bound that is added as a row, and `relaxed` narrows the windows of starts. `extra` pools
-    are added as implied rows.
-    """
-    return TaskModel(layout, tuple(objectives), upper, lower, relaxed, extra).formulation()
+def model(layout: Layout, objectives: Sequence[str], upper: int | None = None) -> Formulation:
+    """The model for some objectives; see `TaskModel` for `upper`."""
+    return TaskModel(layout, tuple(objectives), upper).formulation()
 
 
 class TaskModel(Capacity, Objectives):
+    """The model for some objectives.
+
+    With one of total_jct or makespan alone, `upper` (a value that some plan attains) narrows the windows to those of
+    plans of this value or better, `lower` is a proven bound that is added as a row, and `relaxed` narrows the windows
+    of starts. `extra` pools are added as implied rows.
+    """
+
     #: Whether solutions are no plans.
     relaxation = False
 
@@ -350,6 +345,11 @@ class TaskModel(Capacity, Objectives):
             start[k, i] = begin if isinstance(begin, int) else value_of(begin)
             at[k, i] = next(p for p, y in self.where[k, i].items() if isinstance(y, int) or value_of(y))
         return layout.timetable(colour(layout, self.places, at, start), start)
+
+    def start_from(self, plan: Timetable) -> None:
+        """Give the search a plan to begin with."""
+        for variable, value in self.encode(plan):
+            self.cp.add_hint(variable, value)
 
     def encode(self, plan: Timetable) -> list[tuple[Any, int]]:
         from mlsched.formulations.taskgraph._hint import hint

@@ -3,6 +3,7 @@
 Freed are whole jobs that complete at about the same time, that overlap most, or that are drawn at random, or else the
 tasks of a slice of time. The others keep their nodes, on each node their order, and start at most a little later. What
 is left is a small task-level model that core-guided search closes more often than not; the number of jobs follows that.
+When that has not helped for some steps, CP-SAT's own neighbourhoods, which free single runs, have a turn.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from mlsched.instances.taskgraph import Timetable
 
 #: Deterministic time of a step, jobs freed at first, and how the number grows when a step is closed (else it shrinks).
 WORK_EACH, JOBS_FREED, GROWTH = 0.1, 2.0, 1.05
+#: Steps without a better plan after which CP-SAT's own neighbourhoods have a turn, and its deterministic time.
+PATIENCE, TURN = 20, 1.0
 #: How much later than before the other runs may start, at most.
 LATER = (0, 2, 5, 10)
 KINDS = ("random", "completion", "overlap", "slice")
@@ -40,6 +43,7 @@ class Neighbourhoods:
         self.best, self.layout = best, best.layout
         self._rng, self._size = np.random.default_rng(best.limits.seed), JOBS_FREED
         self._solver: Any = None
+        self._stale = 0
 
     def run(self, limits: Limits, steps: int) -> None:
         """So many steps, or as many as the limits allow."""
@@ -59,35 +63,60 @@ class Neighbourhoods:
             self._solver.stop_search()
 
     def step(self) -> None:
-        """Search one neighbourhood."""
-        from ortools.sat.python import cp_model
+        """Search one neighbourhood, or give CP-SAT's own a turn."""
+        before = self.best.upper
+        if self._stale < PATIENCE:
+            self._narrow()
+        else:
+            self._broad()
+        helped = self.best.upper != before
+        self._stale = 0 if helped or self._stale >= PATIENCE else self._stale + 1
 
+    def _narrow(self) -> None:
+        """Some tasks anew."""
+        plan, value = self._known()
+        runs = _runs(plan)
+        made = _Kept(self.layout, runs, self._freed(runs), int(self._rng.choice(LATER)), value - 1)
+        closed = True
+        if made.reason is None:
+            made.start_from(plan)
+            solver = self._set_up(WORK_EACH)
+            chosen = solver.parameters
+            chosen.optimize_with_core = True
+            # Small models: what prepares long searches costs more than it saves.
+            chosen.linearization_level = chosen.symmetry_level = chosen.cp_model_probing_level = 0
+            closed = self._solve(made, solver)
+        self._size = min(max(1.0, self._size * (GROWTH if closed else 1 / GROWTH)), float(self.layout.jobs))
+
+    def _broad(self) -> None:
+        """CP-SAT's neighbourhoods of the full model."""
+        plan, value = self._known()
+        made = TaskModel(self.layout, ("total_jct",), value)
+        made.start_from(plan)
+        solver = self._set_up(TURN)
+        solver.parameters.interleave_search = solver.parameters.use_lns_only = True
+        self._solve(made, solver)
+
+    def _known(self) -> tuple[Timetable, int]:
         plan, value = self.best.plan, self.best.upper
         assert plan is not None
         assert value is not None
-        runs = _runs(plan)
-        made = _Kept(self.layout, runs, self._freed(runs), int(self._rng.choice(LATER)), value - 1)
-        if made.reason is not None:
-            return self._resize(closed=True)
-        made.cp.minimize(made.formulation().objectives["total_jct"][0].expression)
-        self._solver = solver = self._set_up()
+        return plan, value
+
+    def _set_up(self, work: float) -> Any:
+        return within(Limits(self.best.left().seconds, work, seed=int(self._rng.integers(2**31))))
+
+    def _solve(self, made: TaskModel, solver: Any) -> bool:
+        """Offer what is found; whether the search came to its end."""
+        from ortools.sat.python import cp_model
+
+        made.cp.minimize(made.terms["total_jct"])
+        self._solver = solver
         status = solver.solve(made.cp)
         self.best.spend(float(solver.response_proto.deterministic_time))
         if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             self.best.offer(made.decode(lambda variable: int(solver.value(variable))))
-        return self._resize(closed=status in (cp_model.OPTIMAL, cp_model.INFEASIBLE))
-
-    def _set_up(self) -> Any:
-        left = self.best.left()
-        solver = within(Limits(left.seconds, WORK_EACH, seed=int(self._rng.integers(2**31))))
-        chosen = solver.parameters
-        chosen.optimize_with_core = True
-        # Small models: what prepares long searches costs more than it saves.
-        chosen.linearization_level = chosen.symmetry_level = chosen.cp_model_probing_level = 0
-        return solver
-
-    def _resize(self, closed: bool) -> None:
-        self._size = min(max(1.0, self._size * (GROWTH if closed else 1 / GROWTH)), float(self.layout.jobs))
+        return status in (cp_model.OPTIMAL, cp_model.INFEASIBLE)
 
     def _freed(self, runs: Runs) -> set[int]:
         """The tasks that are placed anew."""
@@ -149,9 +178,6 @@ class _Kept(TaskModel):
         if self.reason is None:
             self._in_turn(kept)
             self.cp.add(self.terms["total_jct"] <= upper + sum(layout.arrival))
-            before = {r: n for r, (n, _) in runs.items()}, {r: s for r, (_, s) in runs.items()}
-            for variable, value in self.encode(layout.timetable(*before)):
-                self.cp.add_hint(variable, value)
 
     def _break_symmetry(self) -> None:
         """Tasks that stay name the nodes."""

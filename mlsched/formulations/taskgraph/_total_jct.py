@@ -120,8 +120,7 @@ def _full(best: Best, relaxed: Relaxed | None, extra: Sequence[Pool], threads: i
     """The full model, from what is known."""
     made = TaskModel(best.layout, ("total_jct",), best.upper, best.lower, relaxed, extra)
     if best.plan is not None:
-        for variable, value in made.encode(best.plan):
-            made.cp.add_hint(variable, value)
+        made.start_from(best.plan)
     return Proof(made, dataclasses.replace(best.left(), threads=threads), best)
 
 
