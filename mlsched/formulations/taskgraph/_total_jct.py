@@ -42,7 +42,7 @@ from mlsched.instances.taskgraph import Instance, Timetable
 DECODINGS, DECODING_SHARE = 60, 0.1
 #: Shares of the limits that the linear relaxation and the one with separate nodes may take; the latter's deterministic
 #: time where no limit is given.
-RELAXATION_SHARE, SEPARATE_SHARE, SEPARATE_WORK = 0.3, 0.5, 2.0
+RELAXATION_SHARE, SEPARATE_SHARE, SEPARATE_WORK = 0.3, 0.8, 2.0
 #: With one thread: the share of the limits for neighbourhood search, and its steps a job where no limit is given.
 NEIGHBOURHOOD_SHARE, NEIGHBOURHOODS = 0.2, 4
 
