@@ -40,8 +40,8 @@ from mlsched.instances.taskgraph import Instance, Timetable
 
 #: Schedules that are generated for an incumbent, a run of the instance each, and the share of the time they may take.
 DECODINGS, DECODING_SHARE = 60, 0.1
-#: Shares of the limits that the linear relaxation and the one with separate nodes may take; the latter's deterministic
-#: time where no limit is given.
+#: Shares of the limits that the linear relaxation and the one with separate nodes may take, half of the latter with one
+#: thread, which is needed for more; its deterministic time where no limit is given.
 RELAXATION_SHARE, SEPARATE_SHARE, SEPARATE_WORK = 0.3, 0.8, 2.0
 #: With one thread: the share of the limits for neighbourhood search, and its steps a job where no limit is given.
 NEIGHBOURHOOD_SHARE, NEIGHBOURHOODS = 0.2, 4
@@ -110,7 +110,7 @@ def _searched(best: Best, relaxed: Relaxed | None, extra: Sequence[Pool]) -> boo
 def _separate(best: Best, relaxed: Relaxed | None, extra: Sequence[Pool]) -> Proof:
     """The relaxation with separate nodes, on one thread."""
     made = SeparateModel(best.layout, ("total_jct",), best.upper, best.lower, relaxed, extra)
-    limits = best.left(SEPARATE_SHARE)
+    limits = best.left(SEPARATE_SHARE if best.limits.threads > 1 else SEPARATE_SHARE / 2)
     if limits.seconds is None and limits.work is None:
         limits = dataclasses.replace(limits, work=SEPARATE_WORK)
     return Proof(made, dataclasses.replace(limits, threads=1), best)
@@ -160,10 +160,11 @@ class _Rival:
         while not self._over.is_set():
             if not self.best.closed and not self.best.over:
                 self.search.step()
-            elif self._proof is not None:
+                continue
+            if self._proof is not None:
                 # Again and again: a search that has not begun cannot be stopped.
                 self._proof.stop()
-                self._over.wait(0.01)
+            self._over.wait(0.01)
 
 
 def _mandatory(instance: Instance) -> Instance:
