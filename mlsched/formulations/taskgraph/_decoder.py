@@ -7,6 +7,7 @@ never worse.
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_right
 from collections.abc import Sequence
 
@@ -30,15 +31,14 @@ class Decoder:
                 self.sequence[j].append((k, i))
         self.tasks = [k for k in range(layout.tasks) if layout.least[layout.job[k]] > layout.first[layout.job[k]]]
         self.free = [k for k in self.tasks if len(layout.allowed[k]) > 1]
-        self._sources = {
-            run: [(u, i, delay) for u, i, delay in layout.sources(*run) if i >= layout.first[layout.job[u]]]
-            for runs in self.sequence for run in runs
-        }  # fmt: skip
-        self._finished = {
-            run: [(layout.home[u], layout.last_end[u], delay) for u, i, delay in layout.sources(*run)
-                  if i < layout.first[layout.job[u]]]
-            for runs in self.sequence for run in runs
-        }  # fmt: skip
+        self._sources: dict[Run, list[tuple[int, int, int]]] = {}
+        #: What a run waits for that is finished: node, end and delay.
+        self._finished: dict[Run, list[tuple[int, int, int]]] = {}
+        for run in itertools.chain(*self.sequence):
+            begun = layout.first[layout.job[run[0]]]
+            sources = layout.sources(*run)
+            self._sources[run] = [source for source in sources if source[1] >= begun]
+            self._finished[run] = [(layout.home[u], layout.last_end[u], delay) for u, i, delay in sources if i < begun]
         self._pack()
 
     def _pack(self) -> None:
@@ -101,8 +101,7 @@ class Decoder:
         """When the run can start on a node, and what is used there then."""
         layout, k = self.layout, run[0]
         ready = layout.ready[layout.job[k]]
-        for source in self._sources[run]:
-            u, i, delay = source
+        for u, i, delay in self._sources[run]:
             where, start = placed[u, i]
             end = start + layout.duration[u] + (delay if where != n else 0)
             if end > ready:

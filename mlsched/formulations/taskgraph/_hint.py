@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 def hint(model: TaskModel, plan: Timetable) -> list[tuple[Any, int]]:
     """(variable, value) pairs, every variable once. Starts of runs that the plan leaves out are not hinted."""
     layout = model.layout
-    rows = zip(plan.task.tolist(), plan.iteration.tolist(), plan.node.tolist(), plan.start.tolist(), strict=True)
-    runs: dict[Run, tuple[int, int]] = {(k, i): (n, s) for k, i, n, s in rows}
+    runs = runs_of(plan)
     names = _renamed(model, runs)
     values: dict[int, tuple[Any, int]] = {}
 
@@ -53,6 +52,12 @@ def hint(model: TaskModel, plan: Timetable) -> list[tuple[Any, int]]:
     if model.last is not None:
         put(model.last, max(completion.values()))
     return list(values.values())
+
+
+def runs_of(plan: Timetable) -> dict[Run, tuple[int, int]]:
+    """(task, iteration) -> (node, start)."""
+    columns = (plan.task, plan.iteration, plan.node, plan.start)
+    return {(k, i): (n, s) for k, i, n, s in zip(*(column.tolist() for column in columns), strict=True)}
 
 
 def _value(values: dict[int, tuple[Any, int]], index: int) -> int:

@@ -19,6 +19,7 @@ from mlsched.core.formulation import Limits
 from mlsched.formulations._cp_solver import WORK, within
 from mlsched.formulations.taskgraph._best import Best
 from mlsched.formulations.taskgraph._cp_model import Run, TaskModel
+from mlsched.formulations.taskgraph._hint import runs_of
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._relaxation import Relaxed
 from mlsched.instances.taskgraph import Timetable
@@ -75,7 +76,7 @@ class Neighbourhoods:
     def _narrow(self) -> None:
         """Some tasks anew."""
         plan, value = self._known()
-        runs = _runs(plan)
+        runs = runs_of(plan)
         made = _Kept(self.layout, runs, self._freed(runs), int(self._rng.choice(LATER)), value - 1)
         closed = True
         if made.reason is None:
@@ -144,13 +145,8 @@ class Neighbourhoods:
         return set(sorted(far, key=lambda k: far[k])[:number])
 
 
-def _runs(plan: Timetable) -> Runs:
-    columns = (getattr(plan, name).tolist() for name in ("task", "iteration", "node", "start"))
-    return {(k, i): (n, s) for k, i, n, s in zip(*columns, strict=True)}
-
-
 def _spans(layout: Layout, runs: Runs) -> tuple[Any, Any]:
-    """When each job begins and ends (jobs, jobs); jobs without runs at 0."""
+    """When each job begins and ends (an array over jobs each); jobs without runs at 0."""
     begin, end = np.zeros((2, layout.jobs))
     seen: set[int] = set()
     for (k, _), (_, start) in runs.items():

@@ -46,8 +46,7 @@ class Proof:
         from ortools.sat.python import cp_model
 
         made, best = self._made, self._best
-        (term,) = made.formulation().objectives["total_jct"]
-        made.cp.minimize(term.expression)
+        made.cp.minimize(made.terms["total_jct"])
         if self._stopped or best.closed:
             return False
         status = self._solver.solve(made.cp)

@@ -13,6 +13,7 @@ from typing import Any
 from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import Formulation, Term
 from mlsched.core.registry import answerer
+from mlsched.formulations.taskgraph._hint import runs_of
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Instance, Timetable
 
@@ -255,8 +256,7 @@ class _Mip:
         return self.layout.timetable(node, start)
 
     def encode(self, plan: Timetable) -> list[tuple[Any, int]]:
-        rows = zip(plan.task.tolist(), plan.iteration.tolist(), plan.node.tolist(), plan.start.tolist(), strict=True)
-        runs = {(k, i): (n, t) for k, i, n, t in rows}
+        runs = runs_of(plan)
         return [
             (self.mip.s[k, i, n, t], int(runs.get((k, i)) == (n, t)))
             for (k, i), slots in self.keys.items()

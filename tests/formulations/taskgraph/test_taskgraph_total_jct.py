@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -122,26 +120,27 @@ def test_more_replicas_than_a_node_holds_need_longer_than_the_critical_path():
     assert layout.alone == [0] * layout.jobs, "the given layout stays as it is"
 
 
-def start(instance, limits: Limits = Limits(), decodings: int = 200) -> Best:  # noqa: B008 - frozen
+def start(instance, decodings: int = 200) -> Best:
     """Step 2 alone: a generated plan."""
     layout, _ = sharpened(Layout(_total_jct._mandatory(instance)))
-    best = Best(layout, limits, time.perf_counter())
+    best = Best(layout, Limits(), 0.0)
     best.offer(search(layout, decodings, 0, None)[0])
     return best
 
 
 def test_neighbourhoods_hold_better_plans(report):
-    lines = []
+    lines, better = [], 0
     for kind, seed in (("replicas", 12), ("replicas", 29), ("tight", 4)):
         best = start(six(kind, seed))
         before = best.upper
         Neighbourhoods(best).run(Limits(), 12)
         assert best.layout.instance.violations(best.plan) == []
         assert best.layout.instance.evaluate(best.plan)["total_jct"] == best.upper <= before
+        better += best.upper < before
         lines.append(f"six-{kind} {seed}: {before} -> {best.upper} in 12 steps")
         assert best.work["deterministic_time"] > 0
     report("taskgraph: neighbourhood search", lines)
-    assert any(" -> " in line and line.split()[2] != line.split()[4] for line in lines)
+    assert better
 
 
 def test_neighbourhoods_find_the_optimum_of_tiny_instances_and_nothing_better():
