@@ -28,6 +28,12 @@ class Best:
         """Whether the plan is proved to be best."""
         return self.upper is not None and self.lower >= self.upper
 
+    @property
+    def plan_value(self) -> int:
+        """The value of the best plan, where there is one."""
+        assert self.upper is not None
+        return self.upper
+
     def raise_to(self, bound: int) -> None:
         """No plan that is better than the best known has a total_jct below `bound`."""
         with self._lock:

@@ -44,7 +44,7 @@ class Neighbourhoods:
         self.best, self.layout = best, best.layout
         self._rng, self._size = np.random.default_rng(best.limits.seed), JOBS_FREED
         self._solver: Any = None
-        self._stale = 0
+        self.stale = 0
 
     def run(self, limits: Limits, steps: int) -> None:
         """So many steps, or as many as the limits allow."""
@@ -66,12 +66,12 @@ class Neighbourhoods:
     def step(self) -> None:
         """Search one neighbourhood, or give CP-SAT's own a turn."""
         before = self.best.upper
-        if self._stale < PATIENCE:
+        if self.stale < PATIENCE:
             self._narrow()
         else:
             self._broad()
         helped = self.best.upper != before
-        self._stale = 0 if helped or self._stale >= PATIENCE else self._stale + 1
+        self.stale = 0 if helped or self.stale >= PATIENCE else self.stale + 1
 
     def _narrow(self) -> None:
         """Some tasks anew."""

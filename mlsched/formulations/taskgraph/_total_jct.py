@@ -3,8 +3,9 @@
 1. Combinatorial bounds, with jobs alone on the cluster (`_alone`).
 2. An incumbent by serial schedule generation (`_schedule`).
 3. The linear relaxation (`_relaxation`): a bound, narrower windows and more implied capacities.
-4. The relaxation in which every job has nodes of its own (`_separate`), by core-guided search.
-5. The full model on plans at least as good as the incumbent and no better than the bound; core-guided search first.
+4. Where the windows of starts are narrow: the time-indexed model by cutting planes (`_cutting_planes`).
+5. Where they are wide: the relaxation in which every job has nodes of its own (`_separate`), by core-guided search,
+   and with what it leaves of the time the full model, by cutting planes or core-guided as its size is.
 
 Neighbourhood search (`_neighbourhoods`) improves the incumbent: on a thread of its own beside 4 and 5, or, with one
 thread, between them.
@@ -29,6 +30,7 @@ from mlsched.formulations.taskgraph._alone import sharpened
 from mlsched.formulations.taskgraph._best import Best
 from mlsched.formulations.taskgraph._bounds import Pool, packed, pools, total_completion_bound
 from mlsched.formulations.taskgraph._cp_model import TaskModel
+from mlsched.formulations.taskgraph._cutting_planes import Attempts, CuttingPlanes
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._neighbourhoods import Neighbourhoods
 from mlsched.formulations.taskgraph._places import places
@@ -36,6 +38,7 @@ from mlsched.formulations.taskgraph._proof import Proof
 from mlsched.formulations.taskgraph._relaxation import Relaxed, relax
 from mlsched.formulations.taskgraph._schedule import search
 from mlsched.formulations.taskgraph._separate import SeparateModel
+from mlsched.formulations.taskgraph._time_indexed import TimeIndexed, size
 from mlsched.instances.taskgraph import Instance, Timetable
 
 #: Schedules that are generated for an incumbent, a run of the instance each, and the share of the time they may take.
@@ -43,6 +46,11 @@ DECODINGS, DECODING_SHARE = 60, 0.1
 #: Shares of the limits that the linear relaxation and the one with separate nodes may take, half of the latter with one
 #: thread, which is needed for more; its deterministic time where no limit is given.
 RELAXATION_SHARE, SEPARATE_SHARE, SEPARATE_WORK = 0.3, 0.8, 2.0
+#: Variables up to which the time-indexed model goes before separate nodes, and beyond which it is not used.
+NARROW, WIDE = 9_000, 25_000
+#: Steps of neighbourhood search without a better plan after which a plan of a given value is attempted, where the
+#: bound is CLOSE (a share of the value) and where not.
+STALE, CLOSE = (3, 8), 0.05
 #: With one thread: the share of the limits for neighbourhood search, and its steps a job where no limit is given.
 NEIGHBOURHOOD_SHARE, NEIGHBOURHOODS = 0.2, 4
 
@@ -60,13 +68,17 @@ def total_jct(given: Instance, limits: Limits, hint: Timetable | None, started: 
     best.raise_to(total_completion_bound(layout, shared) - sum(layout.arrival))
     if not best.closed:
         _generate(best)
-    relaxed = None
-    if layout.reason is None and best.upper is not None and not best.closed:
-        relaxed = relax(layout, shared, best.upper, best.left(RELAXATION_SHARE).seconds, limits.threads)
-        if relaxed is not None:
-            best.raise_to(relaxed.bound)
-    infeasible = not best.closed and _searched(best, relaxed, shared[known:])
+    relaxed = _relax(best, shared) if layout.reason is None and best.upper is not None and not best.closed else None
+    infeasible = not best.closed and _searched(best, relaxed, shared, known)
     return _outcome(best, infeasible)
+
+
+def _relax(best: Best, shared: list[Pool]) -> Relaxed | None:
+    """The linear relaxation of plans as good as the incumbent; pools that it violates are added to `shared`."""
+    relaxed = relax(best.layout, shared, best.plan_value, best.left(RELAXATION_SHARE).seconds, best.limits.threads)
+    if relaxed is not None:
+        best.raise_to(relaxed.bound)
+    return relaxed
 
 
 def _outcome(best: Best, infeasible: bool) -> Outcome:
@@ -92,19 +104,35 @@ def _generate(best: Best) -> None:
         best.offer(plan)
 
 
-def _searched(best: Best, relaxed: Relaxed | None, extra: Sequence[Pool]) -> bool:
-    """Steps 4 and 5; whether there is no plan at all."""
+def _searched(best: Best, relaxed: Relaxed | None, shared: list[Pool], known: int) -> bool:
+    """Steps 4 and 5; whether there is no plan at all. `shared` has `known` pools that models find by themselves."""
     layout, threads = best.layout, best.limits.threads
     if best.plan is None or layout.reason is not None:
         return _full(best, None, (), threads).run()
-    with _Rival(best) as rival:
-        if _worth_separating(layout):
-            rival.race(_separate(best, relaxed, extra))
+    with _Rival(best, shared) as rival:
+        separable = _worth_separating(layout)
+        if separable and size(layout, best.plan_value) > NARROW:
+            rival.race(_separate(best, relaxed, shared[known:]))
         if threads == 1:
             rival.search.run(best.left(NEIGHBOURHOOD_SHARE), NEIGHBOURHOODS * layout.jobs)
-        if not best.closed:
-            rival.race(_full(best, relaxed, extra, max(1, threads - 1)))
+        if separable and not best.closed:
+            _cut_planes(best, rival, relaxed, shared)
+        if not best.closed and not best.over:
+            rival.race(_full(best, relaxed, shared[known:], max(1, threads - 1)))
     return False
+
+
+def _cut_planes(best: Best, rival: _Rival, relaxed: Relaxed | None, shared: list[Pool]) -> None:
+    """The time-indexed model, from the start again while the incumbent improves early enough."""
+    upper = best.plan_value
+    while size(best.layout, upper) <= WIDE:
+        made = TimeIndexed(best.layout, upper, relaxed, shared)
+        proof = CuttingPlanes(made, best.left(), best)
+        rival.race(proof)
+        if not proof.again or best.closed or best.over:
+            break
+        upper = best.plan_value
+        relaxed = _relax(best, shared)
 
 
 def _separate(best: Best, relaxed: Relaxed | None, extra: Sequence[Pool]) -> Proof:
@@ -130,9 +158,10 @@ class _Rival:
     With one thread there is none.
     """
 
-    def __init__(self, best: Best) -> None:
+    def __init__(self, best: Best, shared: Sequence[Pool]) -> None:
         self.best, self.search = best, Neighbourhoods(best)
-        self._proof: Proof | None = None
+        self._attempts = Attempts(best, shared, WIDE) if _worth_separating(best.layout) else None
+        self._proof: Proof | CuttingPlanes | None = None
         self._over = threading.Event()
         self._pool = ThreadPoolExecutor(1)
         self._improving: Future[None] | None = None
@@ -146,12 +175,18 @@ class _Rival:
         self._over.set()
         while self._improving is not None and not self._improving.done():
             self.search.stop()
+            if self._attempts is not None:
+                self._attempts.stop()
             time.sleep(0.01)
         self._pool.shutdown()
         if self._improving is not None:
             self._improving.result()
 
-    def race(self, proof: Proof) -> None:
+    def _patience(self) -> int:
+        value = self.best.plan_value
+        return STALE[value - self.best.lower > CLOSE * value]
+
+    def race(self, proof: Proof | CuttingPlanes) -> None:
         """Run the proof."""
         self._proof = proof
         proof.run()
@@ -159,7 +194,14 @@ class _Rival:
     def _improve(self) -> None:
         while not self._over.is_set():
             if not self.best.closed and not self.best.over:
-                self.search.step()
+                if self._attempts is not None and self._attempts.possible and self.search.stale >= self._patience():
+                    self._attempts.step()
+                    self.search.stale = 0
+                else:
+                    self.search.step()
+                if isinstance(self._proof, CuttingPlanes) and self._proof.outdated:
+                    self._proof.again = True
+                    self._proof.stop()
                 continue
             if self._proof is not None:
                 # Again and again: a search that has not begun cannot be stopped.
