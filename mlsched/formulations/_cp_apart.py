@@ -51,8 +51,9 @@ class Apart:
         """Search until proof, limit or `stop`."""
         if self._stopped.is_set():
             return Ended("UNKNOWN")
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        with subprocess.Popen([sys.executable, "-I", __file__], text=True, **pipes) as process:
+        pipe = subprocess.PIPE
+        program = [sys.executable, "-I", __file__]
+        with subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
             try:
                 return self._talk(process)
             finally:
@@ -107,7 +108,7 @@ def _helper() -> None:
             solver.stop_search()
 
     threading.Thread(target=listen, daemon=True).start()
-    found = solver.solve(model)
+    found: Any = solver.solve(model)  # type: ignore[no-untyped-call]
     over.set()
     answer = {"status": found.status.name, "bound": found.best_objective_bound, "solution": list(found.solution),
               "work": found.deterministic_time}  # fmt: skip

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from mlsched.formulations.taskgraph._cp_model import Run, TaskModel
 
 
+#: (task, iteration) -> (node, start)
+Runs = dict[tuple[int, int], tuple[int, int]]
+
+
 def hint(model: TaskModel, plan: Timetable) -> list[tuple[Any, int]]:
     """(variable, value) pairs, every variable once. Starts of runs that the plan leaves out are not hinted."""
     layout = model.layout
@@ -54,7 +58,7 @@ def hint(model: TaskModel, plan: Timetable) -> list[tuple[Any, int]]:
     return list(values.values())
 
 
-def runs_of(plan: Timetable) -> dict[Run, tuple[int, int]]:
+def runs_of(plan: Timetable) -> Runs:
     """(task, iteration) -> (node, start)."""
     columns = (plan.task, plan.iteration, plan.node, plan.start)
     return {(k, i): (n, s) for k, i, n, s in zip(*(column.tolist() for column in columns), strict=True)}

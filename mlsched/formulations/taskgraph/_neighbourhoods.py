@@ -19,7 +19,7 @@ from mlsched.core.formulation import Limits
 from mlsched.formulations._cp_solver import WORK, within
 from mlsched.formulations.taskgraph._best import Best
 from mlsched.formulations.taskgraph._cp_model import Run, TaskModel
-from mlsched.formulations.taskgraph._hint import runs_of
+from mlsched.formulations.taskgraph._hint import Runs, runs_of
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._relaxation import Relaxed
 from mlsched.instances.taskgraph import Timetable
@@ -30,11 +30,9 @@ WORK_EACH, JOBS_FREED, GROWTH = 0.1, 2.0, 1.05
 PATIENCE, TURN = 20, 1.0
 #: How much later than before the other runs may start, at most.
 LATER = (0, 2, 5, 10)
-KINDS = ("random", "completion", "overlap", "slice")
+KINDS = ("random", "completion", "overlap")
 #: Random numbers up to this are added to distances in time.
 NOISE = 3.0
-
-Runs = dict[Run, tuple[int, int]]
 
 
 class Neighbourhoods:
@@ -122,19 +120,13 @@ class Neighbourhoods:
     def _freed(self, runs: Runs) -> set[int]:
         """The tasks that are placed anew."""
         layout, rng = self.layout, self._rng
-        kind, one = str(rng.choice(KINDS)), int(rng.integers(layout.jobs))
         number = min(layout.jobs, int(self._size + rng.random()))
-        begin, end = _spans(layout, runs)
-        if kind == "slice":
+        if rng.random() * (len(KINDS) + 1) < 1:
+            one = int(rng.integers(layout.jobs))
+            begin, end = _spans(layout, runs)
             at = begin[one] + rng.random() * (end[one] - begin[one])
             return self._slice(runs, at, max(1, round(number * layout.tasks / layout.jobs)))
-        far = NOISE * rng.random(layout.jobs)
-        if kind == "completion":
-            far += np.abs(end - end[one])
-        elif kind == "overlap":
-            far -= np.minimum(end, end[one]) - np.maximum(begin, begin[one])
-        far[one] = -np.inf
-        return {k for j in np.argsort(far)[:number].tolist() for k in layout.tasks_of[j]}
+        return {k for j in drawn(layout, runs, rng, number) for k in layout.tasks_of[j]}
 
     def _slice(self, runs: Runs, at: float, number: int) -> set[int]:
         """The tasks with the runs nearest to a time."""
@@ -143,6 +135,20 @@ class Neighbourhoods:
             away = abs(start + self.layout.duration[k] / 2 - at) + float(self._rng.random())
             far[k] = min(far.get(k, np.inf), away)
         return set(sorted(far, key=lambda k: far[k])[:number])
+
+
+def drawn(layout: Layout, runs: Runs, rng: np.random.Generator, number: int) -> list[int]:
+    """So many jobs that complete at about the same time, that overlap most, or that are drawn at random."""
+    kind, one = str(rng.choice(KINDS)), int(rng.integers(layout.jobs))
+    begin, end = _spans(layout, runs)
+    far = NOISE * rng.random(layout.jobs)
+    if kind == "completion":
+        far += np.abs(end - end[one])
+    elif kind == "overlap":
+        far -= np.minimum(end, end[one]) - np.maximum(begin, begin[one])
+    far[one] = -np.inf
+    found: list[int] = np.argsort(far)[:number].tolist()
+    return found
 
 
 def _spans(layout: Layout, runs: Runs) -> tuple[Any, Any]:

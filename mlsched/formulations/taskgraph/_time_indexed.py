@@ -195,7 +195,8 @@ class TimeIndexed(TaskModel):
         def value(literal: Literal) -> int:
             if isinstance(literal, int):
                 return literal
-            return solution[literal.index] if literal.index >= 0 else 1 - solution[-literal.index - 1]
+            index: int = literal.index
+            return solution[index] if index >= 0 else 1 - solution[-index - 1]
 
         start = {run: self._window[run][1] - sum(map(value, begun)) for run, begun in self._begun.items()}
         node = {run: next(p for p, y in choice.items() if value(y)) for run, choice in self.where.items()}

@@ -27,10 +27,11 @@ import numpy as np
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.formulations._cp_solver import stopped_by
 from mlsched.formulations.taskgraph._alone import sharpened
+from mlsched.formulations.taskgraph._attempts import Attempts, possible
 from mlsched.formulations.taskgraph._best import Best
 from mlsched.formulations.taskgraph._bounds import Pool, packed, pools, total_completion_bound
 from mlsched.formulations.taskgraph._cp_model import TaskModel
-from mlsched.formulations.taskgraph._cutting_planes import Attempts, CuttingPlanes
+from mlsched.formulations.taskgraph._cutting_planes import CuttingPlanes
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._neighbourhoods import Neighbourhoods
 from mlsched.formulations.taskgraph._places import places
@@ -47,10 +48,10 @@ DECODINGS, DECODING_SHARE = 60, 0.1
 #: thread, which is needed for more; its deterministic time where no limit is given.
 RELAXATION_SHARE, SEPARATE_SHARE, SEPARATE_WORK = 0.3, 0.8, 2.0
 #: Variables up to which the time-indexed model goes before separate nodes, and beyond which it is not used.
-NARROW, WIDE = 9_000, 25_000
-#: Steps of neighbourhood search without a better plan after which a plan of a given value is attempted, where the
-#: bound is CLOSE (a share of the value) and where not.
-STALE, CLOSE = (3, 8), 0.05
+NARROW, WIDE = 10_000, 25_000
+#: Steps of neighbourhood search without a better plan after which cutting planes attempt one, where the bound is not
+#: close and where it is; and how many of these steps count when an attempt ends in nothing.
+STALE, AGAIN = (10, 3), (5, 0)
 #: With one thread: the share of the limits for neighbourhood search, and its steps a job where no limit is given.
 NEIGHBOURHOOD_SHARE, NEIGHBOURHOODS = 0.2, 4
 
@@ -160,7 +161,7 @@ class _Rival:
 
     def __init__(self, best: Best, shared: Sequence[Pool]) -> None:
         self.best, self.search = best, Neighbourhoods(best)
-        self._attempts = Attempts(best, shared, WIDE) if _worth_separating(best.layout) else None
+        self._attempts = Attempts(best, shared) if _worth_separating(best.layout) else None
         self._proof: Proof | CuttingPlanes | None = None
         self._over = threading.Event()
         self._pool = ThreadPoolExecutor(1)
@@ -182,9 +183,17 @@ class _Rival:
         if self._improving is not None:
             self._improving.result()
 
-    def _patience(self) -> int:
-        value = self.best.plan_value
-        return STALE[value - self.best.lower > CLOSE * value]
+    def _attempt(self) -> bool:
+        """Attempt a better plan by cutting planes, if it is time to."""
+        if self._attempts is None or not possible(self.best, WIDE):
+            return False
+        close = self._attempts.close
+        if self.search.stale < STALE[close]:
+            return False
+        before = self.best.upper
+        self._attempts.step()
+        self.search.stale = AGAIN[close] if self.best.upper == before else 0
+        return True
 
     def race(self, proof: Proof | CuttingPlanes) -> None:
         """Run the proof."""
@@ -194,10 +203,7 @@ class _Rival:
     def _improve(self) -> None:
         while not self._over.is_set():
             if not self.best.closed and not self.best.over:
-                if self._attempts is not None and self._attempts.possible and self.search.stale >= self._patience():
-                    self._attempts.step()
-                    self.search.stale = 0
-                else:
+                if not self._attempt():
                     self.search.step()
                 if isinstance(self._proof, CuttingPlanes) and self._proof.outdated:
                     self._proof.again = True

@@ -1,0 +1,131 @@
+"""Plans of total_jct of a given value, by cutting planes on the time-indexed model.
+
+Where the bound is close, a value between it and the incumbent is asked for, with windows of starts as narrow as that
+makes them: that often ends within seconds, with a plan or with a proof that there is none. Where it is not, some jobs
+are kept near their places and times and the others are asked to make the plan better.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from mlsched.formulations._cp_apart import Apart, Ended
+from mlsched.formulations.taskgraph._best import Best
+from mlsched.formulations.taskgraph._bounds import Pool
+from mlsched.formulations.taskgraph._cutting_planes import count, parameters
+from mlsched.formulations.taskgraph._hint import Runs, runs_of
+from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._neighbourhoods import drawn
+from mlsched.formulations.taskgraph._relaxation import Relaxed, relax
+from mlsched.formulations.taskgraph._time_indexed import TimeIndexed, size
+
+#: The bound is close when it is within this share of the incumbent's value.
+CLOSE = 0.04
+#: Deterministic time: of the first attempt at a plan of some value, which grows with each that ends in nothing, and
+#: beside kept jobs.
+ATTEMPT, PATIENCE, NEAR = 10.0, 1.5, 8.0
+#: The share of the jobs that are asked anew, and how far in time the others may move.
+ANEW, MOVE = 0.7, 3
+
+
+class Attempts:
+    """Attempts at better plans of `best`, which must know one, and at proofs that there are none."""
+
+    def __init__(self, best: Best, shared: Sequence[Pool]) -> None:
+        self._best, self._shared = best, shared
+        self._rng = np.random.default_rng(best.limits.seed)
+        self._work, self._failed = ATTEMPT, 0
+        self._search: Apart | None = None
+
+    @property
+    def close(self) -> bool:
+        """Whether the bound is close."""
+        return self._best.plan_value - self._best.lower <= CLOSE * self._best.plan_value
+
+    def stop(self) -> None:
+        """End the attempt under way, from any thread."""
+        if self._search is not None:
+            self._search.stop()
+
+    def step(self) -> None:
+        """One attempt."""
+        if self.close:
+            self._anywhere()
+        else:
+            self._near()
+
+    def _anywhere(self) -> None:
+        """A value halfway between bound and incumbent at first, and nearer to the incumbent after each failure."""
+        best = self._best
+        better = best.plan_value - 1
+        value = better - (better - best.lower) // 2 ** (self._failed + 1)
+        relaxed = relax(best.layout, list(self._shared), value, best.left().seconds, 1)
+        ended = Ended("INFEASIBLE")
+        if relaxed is None or relaxed.bound <= value:
+            ended = self._ask(TimeIndexed(best.layout, value, relaxed, self._shared), value, self._work)
+        if ended.status == "INFEASIBLE":
+            best.raise_to(value + 1)
+        if ended.status in ("INFEASIBLE", "OPTIMAL", "FEASIBLE"):
+            self._failed = 0
+        else:
+            self._failed, self._work = self._failed + 1, self._work * PATIENCE
+
+    def _near(self) -> None:
+        """Any better value, while some jobs keep their nodes and about their times."""
+        best, layout = self._best, self._best.layout
+        assert best.plan is not None
+        value = best.plan_value - 1
+        relaxed = relax(layout, list(self._shared), value, best.left().seconds, 1)
+        runs = runs_of(best.plan)
+        number = max(2, round(ANEW * layout.jobs))
+        anew = drawn(layout, runs, self._rng, number)
+        self._ask(_Near(layout, value, relaxed, self._shared, runs, anew), value, NEAR)
+
+    def _ask(self, made: TimeIndexed, value: int, work: float) -> Ended:
+        """Search a plan of at most a value; offer what is found."""
+        best = self._best
+        if made.reason is not None:
+            return Ended("INFEASIBLE")
+        made.cp.add(made.terms["total_jct"] <= value + sum(best.layout.arrival))
+        limits = best.left()
+        limits = dataclasses.replace(limits, work=min(work, limits.work or work), seed=int(self._rng.integers(2**31)))
+        self._search = Apart(made.cp, parameters(limits), lambda _: None)
+        ended = self._search.run()
+        count(best, ended)
+        if ended.solution:
+            best.offer(made.plan(ended.solution))
+        return ended
+
+
+class _Near(TimeIndexed):
+    """The model in which all jobs but those `anew` keep their nodes and start at about their times."""
+
+    def __init__(
+        self, layout: Layout, upper: int, relaxed: Relaxed | None, shared: Sequence[Pool], runs: Runs,
+        anew: Collection[int],
+    ) -> None:  # fmt: skip
+        narrowed = copy.copy(layout)
+        narrowed.allowed = list(layout.allowed)
+        windows = Relaxed(0, {}, {}, {}) if relaxed is None else relaxed
+        earliest, latest = dict(windows.earliest), dict(windows.latest)
+        nodes: dict[int, set[int]] = {}
+        for (k, i), (n, start) in runs.items():
+            if layout.job[k] not in anew:
+                nodes.setdefault(k, set()).add(n)
+                earliest[k, i] = max(earliest.get((k, i), 0), start - MOVE)
+                latest[k, i] = min(latest.get((k, i), start + MOVE), start + MOVE)
+        for k, used in nodes.items():
+            narrowed.allowed[k] = tuple(sorted(used))
+        super().__init__(narrowed, upper, dataclasses.replace(windows, earliest=earliest, latest=latest), shared)
+
+    def _break_symmetry(self) -> None:
+        """Jobs that stay name the nodes."""
+
+
+def possible(best: Best, most: int) -> bool:
+    """Whether the model has at most so many variables."""
+    return size(best.layout, best.plan_value) <= most

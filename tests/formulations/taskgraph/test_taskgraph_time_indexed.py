@@ -1,0 +1,176 @@
+"""The time-indexed model of total_jct and its cutting planes, against brute force and against the judge."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from contended_examples import contended
+from hypothesis import given, settings
+
+from mlsched import api
+from mlsched.core.errors import SolverError
+from mlsched.core.formulation import Limits
+from mlsched.formulations._cp_apart import Apart, Ended
+from mlsched.formulations._cp_solver import within
+from mlsched.formulations.taskgraph import _bounds, _relaxation
+from mlsched.formulations.taskgraph._alone import sharpened
+from mlsched.formulations.taskgraph._best import Best
+from mlsched.formulations.taskgraph._cutting_planes import Attempts, CuttingPlanes, _parameters
+from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._schedule import search
+from mlsched.formulations.taskgraph._time_indexed import TimeIndexed, size
+from mlsched.formulations.taskgraph._total_jct import _mandatory
+from mlsched.instances import strategies
+from mlsched.instances.taskgraph import PROBLEM
+
+
+def known(instance):
+    """(layout on mandatory iterations, optimal value) where the model has a place for the instance, else None."""
+    least = _mandatory(instance)
+    layout, _ = sharpened(Layout(least))
+    if layout.reason is not None or not layout.jobs:
+        return None
+    best = api.solve(least, "brute-force", objective="total_jct")
+    return None if best.plan is None or not size(layout, best.value) else (layout, best.value)
+
+
+def least_of(model: TimeIndexed):
+    """(value, plan) of the model's optimum; None where it has no solution."""
+    solver = within(Limits())
+    if model.reason is not None:
+        return None
+    model.cp.minimize(model.terms["total_jct"])
+    status = solver.status_name(solver.solve(model.cp))
+    if status == "INFEASIBLE":
+        return None
+    assert status == "OPTIMAL"
+    return round(solver.objective_value) - sum(model.layout.arrival), model.plan(list(solver.response_proto.solution))
+
+
+def check(instance) -> str:
+    """Hold the model against brute force: with and without the linear relaxation, with room and without."""
+    found = known(instance)
+    if found is None:
+        return "no place"
+    layout, optimum = found
+    shared = _bounds.pools(layout) + _bounds.packed(layout)
+    for upper in (optimum, optimum + 3):
+        relaxed = _relaxation.relax(layout, shared, upper, None)
+        for narrowed in (None, relaxed):
+            model = TimeIndexed(layout, upper, narrowed, shared)
+            assert len(model.cp.proto.variables) <= size(layout, upper) + 3 * layout.tasks * (layout.tasks + layout.nodes)
+            value, plan = least_of(model)
+            assert value == optimum
+            assert not layout.instance.violations(plan)
+            assert layout.instance.evaluate(plan)["total_jct"] == optimum
+    assert least_of(TimeIndexed(layout, optimum - 1, None, shared)) is None
+    return "optimal"
+
+
+@given(instance=strategies.taskgraph())
+def test_the_optimum_is_that_of_brute_force_on_adversarial_instances(instance):
+    check(instance)
+
+
+def test_the_optimum_is_that_of_brute_force_on_contended_instances(report):
+    seen = Counter(check(contended(number)) for number in range(12))
+    report("taskgraph: time-indexed model against brute force", [f"{n:4}  {name}" for name, n in seen.items()])
+    assert seen["optimal"] >= 10
+
+
+def started(preset: str, seed: int, limits: Limits = Limits(), decodings: int = 300) -> tuple[Best, list]:
+    """What is known before cutting planes: a generated plan, the pools."""
+    layout, _ = sharpened(Layout(_mandatory(PROBLEM.preset(preset, seed))))
+    best = Best(layout, limits, 0.0)
+    plan, _ = search(layout, decodings, 0, None)
+    best.offer(plan)
+    return best, _bounds.pools(layout) + _bounds.packed(layout)
+
+
+def cut(best: Best, shared: list) -> CuttingPlanes:
+    relaxed = _relaxation.relax(best.layout, shared, best.upper, None)
+    return CuttingPlanes(TimeIndexed(best.layout, best.upper, relaxed, shared), best.limits, best)
+
+
+@settings(max_examples=10)
+@given(instance=strategies.taskgraph())
+def test_cutting_planes_prove_no_more_than_brute_force(instance):
+    found = known(instance)
+    if found is None:
+        return
+    layout, optimum = found
+    best = Best(layout, Limits(), 0.0)
+    best.offer(api.solve(layout.instance, "brute-force", objective="total_jct").plan)
+    cut(best, _bounds.pools(layout)).run()
+    assert best.lower == optimum
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_cutting_planes_prove_contended_instances(number):
+    layout, optimum = known(contended(number))
+    best = Best(layout, Limits(), 0.0)
+    best.offer(search(layout, 1, 0, None)[0])
+    cut(best, _bounds.pools(layout)).run()
+    assert best.closed
+    assert best.upper == optimum
+
+
+def test_attempts_find_plans_and_raise_the_bound():
+    best, shared = started("six-replicas", 27, decodings=1)
+    expected = api.solve(best.layout.instance, "cp-sat", objective="total_jct", time_limit=60)
+    assert expected.status == "optimal"
+    first = best.upper
+    assert first > expected.value
+    best.raise_to(expected.value - 2)
+    attempts = Attempts(best, shared, 10**6)
+    assert attempts.possible
+    for _ in range(20):
+        if best.closed:
+            break
+        attempts.step()
+    assert (best.lower, best.upper) == (expected.value, expected.value)
+
+
+def test_an_instance_beyond_the_room_is_not_attempted():
+    best, shared = started("six-replicas", 27)
+    assert not Attempts(best, shared, 100).possible
+
+
+def test_a_better_plan_makes_a_young_search_outdated():
+    best, shared = started("six-replicas", 12, Limits(seconds=1e9), decodings=1)
+    proof = cut(best, shared)
+    assert not proof.outdated
+    best.offer(search(best.layout, 2000, 0, None)[0])
+    assert proof.outdated
+
+
+def test_the_same_work_gives_the_same_bound():
+    bounds = []
+    for _ in range(2):
+        best, shared = started("six-replicas", 12, Limits(work=0.5))
+        cut(best, shared).run()
+        bounds.append((best.lower, best.work["deterministic_time"]))
+    assert bounds[0] == bounds[1]
+    assert bounds[0][0] >= 78
+
+
+def test_an_abort_of_cp_sat_is_counted_and_costs_only_the_proof(monkeypatch):
+    monkeypatch.setattr(Apart, "run", lambda self: Ended("ABORTED"))
+    instance = PROBLEM.preset("six-replicas", 27)
+    found = api.solve(instance, "cp-sat", objective="total_jct", threads=2, time_limit=30)
+    assert found.status == "optimal"
+    assert found.work["aborted_proofs"] >= 1
+
+
+def test_an_impossible_answer_is_an_error(monkeypatch):
+    best, shared = started("six-replicas", 27)
+    monkeypatch.setattr(Apart, "run", lambda self: Ended("INFEASIBLE"))
+    with pytest.raises(SolverError, match="which a plan attains"):
+        cut(best, shared).run()
+
+
+def test_parameters_are_those_that_cutting_planes_need():
+    chosen = _parameters(Limits(threads=4))
+    assert chosen.use_pb_resolution
+    assert (chosen.num_workers, chosen.cp_model_presolve, chosen.linearization_level) == (1, False, 0)

@@ -1,0 +1,104 @@
+"""CP-SAT in a process of its own: answers, bounds on the way, stopping, and ends that are no answers."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from ortools.sat.python import cp_model
+
+from mlsched.core.formulation import Limits
+from mlsched.formulations import _cp_apart
+from mlsched.formulations._cp_apart import Apart
+from mlsched.formulations._cp_solver import within
+
+
+def knapsack() -> tuple[cp_model.CpModel, list]:
+    model = cp_model.CpModel()
+    taken = [model.new_bool_var("") for _ in range(6)]
+    model.add(sum(w * x for w, x in zip((4, 5, 6, 7, 8, 9), taken, strict=True)) >= 20)
+    model.minimize(sum(c * x for c, x in zip((5, 4, 7, 8, 6, 9), taken, strict=True)))
+    return model, taken
+
+
+def pigeons(holes: int) -> cp_model.CpModel:
+    """One pigeon more than holes: hard for clauses, easy for cutting planes."""
+    model = cp_model.CpModel()
+    sits = [[model.new_bool_var("") for _ in range(holes)] for _ in range(holes + 1)]
+    for pigeon in sits:
+        model.add_bool_or(pigeon)
+    for hole in zip(*sits, strict=True):
+        model.add(sum(hole) <= 1)
+    return model
+
+
+def parameters(limits: Limits, **chosen):
+    found = within(limits).parameters
+    for name, value in chosen.items():
+        setattr(found, name, value)
+    return found
+
+
+def test_it_answers_as_cp_sat_does():
+    model, taken = knapsack()
+    here = within(Limits())
+    assert here.solve(model) == cp_model.OPTIMAL
+    bounds: list[float] = []
+    ended = Apart(model, parameters(Limits()), bounds.append).run()
+    assert ended.status == "OPTIMAL"
+    assert ended.bound == here.objective_value
+    assert bounds[-1] == ended.bound
+    assert bounds == sorted(bounds)
+    assert sum(c * ended.solution[x.index] for c, x in zip((5, 4, 7, 8, 6, 9), taken, strict=True)) == ended.bound
+    assert ended.work >= 0
+
+
+def test_cutting_planes_refute_pigeons():
+    chosen = parameters(Limits(work=5.0), use_pb_resolution=True, cp_model_presolve=False, linearization_level=0)
+    assert Apart(pigeons(12), chosen, lambda bound: None).run().status == "INFEASIBLE"
+
+
+def test_a_limit_ends_it():
+    chosen = parameters(Limits(work=0.05), cp_model_presolve=False, linearization_level=0, symmetry_level=0)
+    ended = Apart(pigeons(14), chosen, lambda bound: None).run()
+    assert ended.status == "UNKNOWN"
+    assert ended.work >= 0.05
+
+
+@pytest.mark.parametrize("after", [0.0, 0.3], ids=["before it begins", "under way"])
+def test_any_thread_stops_it(after):
+    chosen = parameters(Limits(seconds=120), cp_model_presolve=False, linearization_level=0, symmetry_level=0)
+    search = Apart(pigeons(20), chosen, lambda bound: None)
+    timer = threading.Timer(after, search.stop)
+    timer.start()
+    if not after:
+        timer.join()
+    begun = time.perf_counter()
+    assert search.run().status == "UNKNOWN"
+    timer.join()
+    assert time.perf_counter() - begun < 60, "it went on until its limit"
+
+
+def test_a_check_of_cp_sat_that_fails_is_no_answer(monkeypatch, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("import os\nos.abort()\n")
+    monkeypatch.setattr(_cp_apart, "__file__", str(program))
+    ended = Apart(knapsack()[0], parameters(Limits()), lambda bound: None).run()
+    assert (ended.status, ended.bound, ended.solution) == ("ABORTED", None, ())
+
+
+def test_a_program_that_does_not_run_is_an_error(monkeypatch, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("raise ImportError('no CP-SAT here')\n")
+    monkeypatch.setattr(_cp_apart, "__file__", str(program))
+    with pytest.raises(RuntimeError, match="no CP-SAT here"):
+        Apart(knapsack()[0], parameters(Limits()), lambda bound: None).run()
+
+
+def test_an_error_where_bounds_are_heard_ends_the_process():
+    def fail(bound: float) -> None:
+        raise ValueError("not heard")
+
+    with pytest.raises(ValueError, match="not heard"):
+        Apart(knapsack()[0], parameters(Limits(seconds=60)), fail).run()
