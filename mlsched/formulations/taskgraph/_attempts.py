@@ -27,7 +27,7 @@ from mlsched.formulations.taskgraph._time_indexed import TimeIndexed, size
 CLOSE = 0.04
 #: Deterministic time: of the first attempt at a plan of some value, which grows with each that ends in nothing, and
 #: beside kept jobs.
-ATTEMPT, PATIENCE, NEAR = 10.0, 1.5, 8.0
+ATTEMPT, PATIENCE, NEAR = 5.0, 1.5, 8.0
 #: The share of the jobs that are asked anew, and how far in time the others may move.
 ANEW, MOVE = 0.7, 3
 

@@ -13,6 +13,7 @@ evaluated in integers: valid whatever the floats did. Reduced costs then narrow 
 from __future__ import annotations
 
 import dataclasses
+import threading
 import time
 from typing import Any
 
@@ -32,6 +33,9 @@ MOST_COLUMNS = 150_000
 MOST_ROUNDS, MOST_POOLS = 6, 4
 
 Run = tuple[int, int]
+
+#: HiGHS has one scheduler of threads a process, which cannot be set up anew while another thread solves.
+_ALONE = threading.Lock()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,7 +123,15 @@ def relax(layout: Layout, shared: list[Pool], upper: int, seconds: float | None,
     columns = _Columns(windows)
     if columns.count > MOST_COLUMNS:
         return None
-    rows = _Rows()
+    with _ALONE:
+        return _rounds(layout, shared, upper, columns, until, threads)
+
+
+def _rounds(
+    layout: Layout, shared: list[Pool], upper: int, columns: _Columns, until: float | None, threads: int
+) -> Relaxed | None:
+    """The LP, with violated pools added until there are none or it is over."""
+    windows, rows = columns.windows, _Rows()
     _precedence(layout, columns, rows)
     for pool in shared:
         _capacity(layout, columns, rows, pool)

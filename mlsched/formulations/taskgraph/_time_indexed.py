@@ -10,6 +10,7 @@ Rows must have no enforcement literals, which cutting planes know nothing of.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 from collections.abc import Iterable, Sequence
@@ -27,8 +28,10 @@ Terms = list[tuple[int, Literal]]
 
 
 class TimeIndexed(TaskModel):
-    """total_jct of plans of value `upper` or better, which must exist; mandatory iterations only, and every place a
-    single node. `shared` are pools of the layout, the overall ones among them."""
+    """total_jct of plans of value `upper` or better; every place must be a single node.
+
+    `shared` are pools of the layout, the overall ones among them.
+    """
 
     def __init__(self, layout: Layout, upper: int, relaxed: Relaxed | None, shared: Sequence[Pool]) -> None:
         self._shared = shared
@@ -36,7 +39,10 @@ class TimeIndexed(TaskModel):
         self._begun: dict[Run, list[Literal]] = {}
         self._done: list[list[Literal]] = []
         self._here: dict[tuple[Run, int, int], Literal] = {}
-        super().__init__(layout, ("total_jct",), upper, relaxed=relaxed)
+        mandatory = copy.copy(layout)
+        # No job completes later without its optional iterations.
+        mandatory.most = [min(least, most) for least, most in zip(layout.least, layout.most, strict=True)]
+        super().__init__(mandatory, ("total_jct",), upper, relaxed=relaxed)
 
     # -- literals and rows ---------------------------------------------------------------------------------------------
 

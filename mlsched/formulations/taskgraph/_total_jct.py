@@ -17,29 +17,25 @@ that name few jobs, where branching has to close the whole range of one job afte
 from __future__ import annotations
 
 import dataclasses
-import threading
-import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.formulations._cp_solver import stopped_by
 from mlsched.formulations.taskgraph._alone import sharpened
-from mlsched.formulations.taskgraph._attempts import Attempts, possible
+from mlsched.formulations.taskgraph._attempts import possible
 from mlsched.formulations.taskgraph._best import Best
 from mlsched.formulations.taskgraph._bounds import Pool, packed, pools, total_completion_bound
 from mlsched.formulations.taskgraph._cp_model import TaskModel
 from mlsched.formulations.taskgraph._cutting_planes import CuttingPlanes
 from mlsched.formulations.taskgraph._layout import Layout
-from mlsched.formulations.taskgraph._neighbourhoods import Neighbourhoods
-from mlsched.formulations.taskgraph._places import places
 from mlsched.formulations.taskgraph._proof import Proof
 from mlsched.formulations.taskgraph._relaxation import Relaxed, relax
+from mlsched.formulations.taskgraph._rival import WIDE, Rival, worth_separating
 from mlsched.formulations.taskgraph._schedule import search
 from mlsched.formulations.taskgraph._separate import SeparateModel
-from mlsched.formulations.taskgraph._time_indexed import TimeIndexed, size
+from mlsched.formulations.taskgraph._time_indexed import TimeIndexed
 from mlsched.instances.taskgraph import Instance, Timetable
 
 #: Schedules that are generated for an incumbent, a run of the instance each, and the share of the time they may take.
@@ -47,11 +43,8 @@ DECODINGS, DECODING_SHARE = 60, 0.1
 #: Shares of the limits that the linear relaxation and the one with separate nodes may take, half of the latter with one
 #: thread, which is needed for more; its deterministic time where no limit is given.
 RELAXATION_SHARE, SEPARATE_SHARE, SEPARATE_WORK = 0.3, 0.8, 2.0
-#: Variables up to which the time-indexed model goes before separate nodes, and beyond which it is not used.
-NARROW, WIDE = 10_000, 25_000
-#: Steps of neighbourhood search without a better plan after which cutting planes attempt one, where the bound is not
-#: close and where it is; and how many of these steps count when an attempt ends in nothing.
-STALE, AGAIN = (10, 3), (5, 0)
+#: Variables up to which the time-indexed model goes before separate nodes.
+NARROW = 10_000
 #: With one thread: the share of the limits for neighbourhood search, and its steps a job where no limit is given.
 NEIGHBOURHOOD_SHARE, NEIGHBOURHOODS = 0.2, 4
 
@@ -110,29 +103,30 @@ def _searched(best: Best, relaxed: Relaxed | None, shared: list[Pool], known: in
     layout, threads = best.layout, best.limits.threads
     if best.plan is None or layout.reason is not None:
         return _full(best, None, (), threads).run()
-    with _Rival(best, shared) as rival:
-        separable = _worth_separating(layout)
-        if separable and size(layout, best.plan_value) > NARROW:
+    with Rival(best, shared) as rival:
+        separable = worth_separating(layout)
+        if separable and not possible(best, NARROW):
             rival.race(_separate(best, relaxed, shared[known:]))
         if threads == 1:
             rival.search.run(best.left(NEIGHBOURHOOD_SHARE), NEIGHBOURHOODS * layout.jobs)
-        if separable and not best.closed:
+        if separable and not best.closed and possible(best, WIDE):
+            if threads > 2:
+                rival.beside(_full(best, relaxed, shared[known:], threads - 2))
             _cut_planes(best, rival, relaxed, shared)
-        if not best.closed and not best.over:
+        if not best.closed and not best.over and not rival.finish():
             rival.race(_full(best, relaxed, shared[known:], max(1, threads - 1)))
     return False
 
 
-def _cut_planes(best: Best, rival: _Rival, relaxed: Relaxed | None, shared: list[Pool]) -> None:
+def _cut_planes(best: Best, rival: Rival, relaxed: Relaxed | None, shared: list[Pool]) -> None:
     """The time-indexed model, from the start again while the incumbent improves early enough."""
-    upper = best.plan_value
-    while size(best.layout, upper) <= WIDE:
-        made = TimeIndexed(best.layout, upper, relaxed, shared)
+    while possible(best, WIDE):
+        # The windows are those of plans as good as the incumbent was then.
+        made = TimeIndexed(best.layout, best.plan_value, relaxed, shared)
         proof = CuttingPlanes(made, best.left(), best)
         rival.race(proof)
         if not proof.again or best.closed or best.over:
             break
-        upper = best.plan_value
         relaxed = _relax(best, shared)
 
 
@@ -153,68 +147,6 @@ def _full(best: Best, relaxed: Relaxed | None, extra: Sequence[Pool], threads: i
     return Proof(made, dataclasses.replace(best.left(), threads=threads), best)
 
 
-class _Rival:
-    """Neighbourhood search on a thread of its own, while a proof runs, until either meets the other.
-
-    With one thread there is none.
-    """
-
-    def __init__(self, best: Best, shared: Sequence[Pool]) -> None:
-        self.best, self.search = best, Neighbourhoods(best)
-        self._attempts = Attempts(best, shared) if _worth_separating(best.layout) else None
-        self._proof: Proof | CuttingPlanes | None = None
-        self._over = threading.Event()
-        self._pool = ThreadPoolExecutor(1)
-        self._improving: Future[None] | None = None
-
-    def __enter__(self) -> _Rival:
-        if self.best.limits.threads > 1:
-            self._improving = self._pool.submit(self._improve)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        while self._improving is not None and not self._improving.done():
-            self.search.stop()
-            if self._attempts is not None:
-                self._attempts.stop()
-            time.sleep(0.01)
-        self._pool.shutdown()
-        if self._improving is not None:
-            self._improving.result()
-
-    def _attempt(self) -> bool:
-        """Attempt a better plan by cutting planes, if it is time to."""
-        if self._attempts is None or not possible(self.best, WIDE):
-            return False
-        close = self._attempts.close
-        if self.search.stale < STALE[close]:
-            return False
-        before = self.best.upper
-        self._attempts.step()
-        self.search.stale = AGAIN[close] if self.best.upper == before else 0
-        return True
-
-    def race(self, proof: Proof | CuttingPlanes) -> None:
-        """Run the proof."""
-        self._proof = proof
-        proof.run()
-
-    def _improve(self) -> None:
-        while not self._over.is_set():
-            if not self.best.closed and not self.best.over:
-                if not self._attempt():
-                    self.search.step()
-                if isinstance(self._proof, CuttingPlanes) and self._proof.outdated:
-                    self._proof.again = True
-                    self._proof.stop()
-                continue
-            if self._proof is not None:
-                # Again and again: a search that has not begun cannot be stopped.
-                self._proof.stop()
-            self._over.wait(0.01)
-
-
 def _mandatory(instance: Instance) -> Instance:
     """The instance without optional iterations: cutting a plan to the mandatory ones makes no job later."""
     started = np.zeros(len(instance.arrival), dtype=np.int64)
@@ -228,10 +160,3 @@ def _cut(plan: Timetable, layout: Layout) -> Timetable:
     most = np.array(layout.most, dtype=np.int64)
     kept = plan.iteration < most[plan.job]
     return Timetable(*(getattr(plan, f.name)[kept] for f in dataclasses.fields(plan)))
-
-
-def _worth_separating(layout: Layout) -> bool:
-    """Whether it matters where a job's own tasks are: with one task a job, the linear relaxation says as much, and so
-    it does where the nodes of a class need not be told apart."""
-    several = layout.nodes > 1 and layout.jobs > 1 and any(len(tasks) > 1 for tasks in layout.tasks_of)
-    return several and not any(place.whole for place in places(layout, traffic=False))
