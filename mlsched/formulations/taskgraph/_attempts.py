@@ -1,4 +1,4 @@
-"""Plans of total_jct of a given value, by cutting planes on the time-indexed model.
+"""Plans of a given total_jct or makespan, by cutting planes on the time-indexed model.
 
 Where the bound is close, a value between it and the incumbent is asked for, with windows of starts as narrow as that
 makes them: that often ends within seconds, with a plan or with a proof that there is none. Where it is not, some jobs
@@ -54,19 +54,22 @@ class Attempts:
     def step(self) -> None:
         """One attempt."""
         if self.close:
-            self._anywhere()
+            self.anywhere()
         else:
             self._near()
 
-    def _anywhere(self) -> None:
-        """A value halfway between bound and incumbent at first, and nearer to the incumbent after each failure."""
+    def anywhere(self) -> None:
+        """Ask for a value: halfway to the bound at first, nearer to the incumbent after each failure."""
         best = self._best
         better = best.plan_value - 1
-        value = better - (better - best.lower) // 2 ** (self._failed + 1)
-        relaxed = relax(best.layout, list(self._shared), value, best.left().seconds, 1)
+        value = better - (better - best.lower + 1) // 2 ** (self._failed + 1)
+        relaxed = None
+        if best.objective == "total_jct":
+            relaxed = relax(best.layout, list(self._shared), value, best.left().seconds, 1)
         ended = Ended("INFEASIBLE")
         if relaxed is None or relaxed.bound <= value:
-            ended = self._ask(TimeIndexed(best.layout, value, relaxed, self._shared), value, self._work)
+            made = TimeIndexed(best.layout, value, relaxed, self._shared, best.objective)
+            ended = self._ask(made, value, self._work)
         if ended.status == "INFEASIBLE":
             best.raise_to(value + 1)
         if ended.status in ("INFEASIBLE", "OPTIMAL", "FEASIBLE"):
@@ -90,7 +93,7 @@ class Attempts:
         best = self._best
         if made.reason is not None:
             return Ended("INFEASIBLE")
-        made.cp.add(made.terms["total_jct"] <= value + sum(best.layout.arrival))
+        made.cp.add(made.terms[best.objective] <= value - made.constant[best.objective])
         limits = best.left()
         limits = dataclasses.replace(limits, work=min(work, limits.work or work), seed=int(self._rng.integers(2**31)))
         self._search = Apart(made.cp, parameters(limits), lambda _: None)
@@ -128,4 +131,4 @@ class _Near(TimeIndexed):
 
 def possible(best: Best, most: int) -> bool:
     """Whether the model has at most so many variables."""
-    return size(best.layout, best.plan_value) <= most
+    return size(best.layout, best.plan_value, best.objective) <= most

@@ -1,4 +1,4 @@
-"""What the steps of total_jct know and may still spend; searches on several threads share it."""
+"""What the steps of an exact search know and may still spend; searches on several threads share it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from mlsched.instances.taskgraph import Timetable
 class Best:
     """The best plan and the best bound so far, and the limits, of which the clock started at `started`."""
 
-    def __init__(self, layout: Layout, limits: Limits, started: float) -> None:
-        self.layout, self.limits, self.started = layout, limits, started
+    def __init__(self, layout: Layout, limits: Limits, started: float, objective: str = "total_jct") -> None:
+        self.layout, self.limits, self.started, self.objective = layout, limits, started, objective
         self.work: dict[str, float] = {WORK: 0.0}
         self.plan: Timetable | None = None
         self.upper: int | None = None
@@ -35,14 +35,14 @@ class Best:
         return self.upper
 
     def raise_to(self, bound: int) -> None:
-        """No plan that is better than the best known has a total_jct below `bound`."""
+        """No plan that is better than the best known has a value below `bound`."""
         with self._lock:
             # A relaxation of plans of at most `upper` may prove more than that, when there is none better.
             self.lower = max(self.lower, bound if self.upper is None else min(bound, self.upper))
 
     def offer(self, plan: Timetable) -> None:
         """A plan that the judge values; it is kept when it is better."""
-        value = self.layout.instance.evaluate(plan)["total_jct"]
+        value = self.layout.instance.evaluate(plan)[self.objective]
         with self._lock:
             if self.upper is None or value < self.upper:
                 self.plan, self.upper = plan, value

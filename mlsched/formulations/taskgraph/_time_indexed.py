@@ -1,4 +1,4 @@
-"""The task-level model of total_jct in linear rows over 0/1 variables alone: "has started by t", "is on node n".
+"""total_jct or makespan in linear rows over 0/1 variables alone: "has started by t", "is on node n".
 
 CP-SAT learns cutting planes from conflicts when all rows are linear and their variables Boolean (`use_pb_resolution`).
 That is what gangs that have to be packed into nodes need: clauses alone must go through who sits where, one by one,
@@ -28,21 +28,24 @@ Terms = list[tuple[int, Literal]]
 
 
 class TimeIndexed(TaskModel):
-    """total_jct of plans of value `upper` or better; every place must be a single node.
+    """Plans of value `upper` or better in one objective; every place must be a single node.
 
-    `shared` are pools of the layout, the overall ones among them.
+    `shared` are pools of the layout, the overall ones among them. An objective is its term plus its constant.
     """
 
-    def __init__(self, layout: Layout, upper: int, relaxed: Relaxed | None, shared: Sequence[Pool]) -> None:
+    def __init__(
+        self, layout: Layout, upper: int, relaxed: Relaxed | None, shared: Sequence[Pool], objective: str = "total_jct"
+    ) -> None:
         self._shared = shared
         self._window: dict[Run, tuple[int, int]] = {}
         self._begun: dict[Run, list[Literal]] = {}
         self._done: list[list[Literal]] = []
+        self._ended = 0
         self._here: dict[tuple[Run, int, int], Literal] = {}
         mandatory = copy.copy(layout)
         # No job completes later without its optional iterations.
         mandatory.most = [min(least, most) for least, most in zip(layout.least, layout.most, strict=True)]
-        super().__init__(mandatory, ("total_jct",), upper, relaxed=relaxed)
+        super().__init__(mandatory, (objective,), upper, relaxed=relaxed)
 
     # -- literals and rows ---------------------------------------------------------------------------------------------
 
@@ -181,19 +184,25 @@ class TimeIndexed(TaskModel):
             self.reason = "no plan is as good as the bound that was given"
 
     def _complete(self) -> None:
-        layout = self.layout
-        for j in range(layout.jobs):
-            least = self._least[j]
-            done = [self.cp.new_bool_var("") for _ in range(least, self.until[j])]
+        """Done by t: each job for total_jct, all of them for makespan."""
+        layout, every = self.layout, list(range(self.layout.jobs))
+        groups = [[j] for j in every] if self.objectives == ("total_jct",) else [every]
+        for group in groups:
+            least = max(self._least[j] for j in group)
+            done = [self.cp.new_bool_var("") for _ in range(least, max(self.until[j] for j in group))]
             self._rising(done)
             self._done.append(done)
-            for i in self._ends(j):
-                for k in layout.sinks(j, i):
-                    for t, literal in enumerate(done, least):
-                        self._clause(_no(literal), self._started((k, i), t - layout.duration[k]))
+            self._ended += least + len(done)
+            for j, t in itertools.product(group, range(least, least + len(done))):
+                for i in self._ends(j):
+                    for k in layout.sinks(j, i):
+                        self._clause(_no(done[t - least]), self._started((k, i), t - layout.duration[k]))
 
     def _measure(self) -> None:
-        self.terms["total_jct"] = sum(self.until) - sum(v for done in self._done for v in done)
+        (objective,) = self.objectives
+        self.terms[objective] = self._ended - sum(v for done in self._done for v in done)
+        arrival = self.layout.arrival
+        self.constant[objective] = -sum(arrival) if objective == "total_jct" else -min(arrival)
 
     def plan(self, solution: Sequence[int]) -> Timetable:
         """The plan of a solution, a value a variable."""
@@ -209,15 +218,17 @@ class TimeIndexed(TaskModel):
         return self.layout.timetable({run: self.places[p].nodes[0] for run, p in node.items()}, start)
 
 
-def size(layout: Layout, upper: int) -> int:
-    """How many variables the model would have, at most; 0 where classes of nodes are one place."""
+def size(layout: Layout, upper: int, objective: str = "total_jct") -> int:
+    """How many variables the model would have, about; 0 where classes of nodes are one place."""
     if any(place.whole for place in places(layout, traffic=False)):
         return 0
     least = [layout.least_completion(j) for j in range(layout.jobs)]
     spare = upper + sum(layout.arrival) - sum(least)
-    total = layout.jobs * spare
+    end = min(layout.arrival, default=0) + upper
+    until = [c + spare if objective == "total_jct" else end for c in least]
+    total = sum(high - low for low, high in zip(least, until, strict=True))
     for j, i, k in layout.runs():
-        width = least[j] + spare - layout.tail[k][i] - layout.duration[k] - layout.head[k][i]
+        width = until[j] - layout.tail[k][i] - layout.duration[k] - layout.head[k][i]
         total += width + (width + layout.duration[k]) * len(layout.nodes_of(k, i))
     return total
 
