@@ -23,6 +23,7 @@ import numpy as np
 from _calibration import cpu_seconds, load
 
 import mlsched
+from mlsched.core.clock import cpu_time
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._schedule import search
 from mlsched.instances.taskgraph import PROBLEM, Instance
@@ -35,11 +36,11 @@ class Clock:
     """Wall and CPU seconds of a block."""
 
     def __enter__(self) -> Clock:
-        self._wall, self._cpu = time.perf_counter(), time.process_time()
+        self._wall, self._cpu = time.perf_counter(), cpu_time()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.wall, self.cpu = time.perf_counter() - self._wall, time.process_time() - self._cpu
+        self.wall, self.cpu = time.perf_counter() - self._wall, cpu_time() - self._cpu
 
 
 def presets(seeds: int, sizes: list[str], scale: float) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from mlsched.api.adapters import as_rule
 from mlsched.api.answers import AnyAnswerer, make_limits, resolve_answerer, start_within
 from mlsched.api.records import check_seed, load
+from mlsched.core.clock import cpu_time
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName
 from mlsched.core.files import read_json
 from mlsched.core.params import parameters_of, resolve, split
@@ -147,13 +148,13 @@ def simulate(
     aim = _objective(world.problem, objective)
     rule = as_rule(answerer, values, aim, make_limits(time_limit, None, seed, 1).seconds, start_within)
     state, cadence = world.world(workload, settings), Wake.parse(wake or world.wake)
-    wall, cpu = time.perf_counter(), time.process_time()
+    wall, cpu = time.perf_counter(), cpu_time()
     trip = run_clock(state, rule, wake=cadence, seed=check_seed(seed), record=record, progress=progress,
                      unit=world.unit)  # fmt: skip
     return Run(
         simulation=world, workload=workload, answerer=answerer.name, params=values, options=settings, wake=cadence,
         seed=seed, log=state.log, decisions=trip.decisions, recorded=trip.recorded,
-        seconds=time.perf_counter() - wall, cpu_seconds=time.process_time() - cpu, versions=versions(), rule=rule,
+        seconds=time.perf_counter() - wall, cpu_seconds=cpu_time() - cpu, versions=versions(), rule=rule,
     )  # fmt: skip
 
 

@@ -52,7 +52,7 @@ class Apart:
         if self._stopped.is_set():
             return Ended("UNKNOWN")
         pipe = subprocess.PIPE
-        program = [sys.executable, "-I", __file__]
+        program = [sys.executable, "-P", __file__]
         with subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
             try:
                 return self._talk(process)

@@ -13,7 +13,7 @@ from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Limits
 from mlsched.formulations._cp_apart import Apart, Ended
 from mlsched.formulations._cp_solver import within
-from mlsched.formulations.taskgraph import _bounds, _relaxation
+from mlsched.formulations.taskgraph import _bounds, _makespan, _relaxation
 from mlsched.formulations.taskgraph._alone import sharpened
 from mlsched.formulations.taskgraph._attempts import Attempts, possible
 from mlsched.formulations.taskgraph._best import Best
@@ -177,3 +177,39 @@ def test_parameters_are_those_that_cutting_planes_need():
     chosen = parameters(Limits(threads=4))
     assert chosen.use_pb_resolution
     assert (chosen.num_workers, chosen.cp_model_presolve, chosen.linearization_level) == (1, False, 0)
+
+
+@given(instance=strategies.taskgraph())
+def test_the_least_makespan_is_that_of_brute_force(instance):
+    layout, _ = sharpened(Layout(instance))
+    best = api.solve(instance, "brute-force", objective="makespan")
+    if best.plan is None or not layout.jobs or not size(layout, best.value, "makespan"):
+        return
+    for upper in (best.value, best.value + 3):
+        made = TimeIndexed(layout, upper, None, _bounds.pools(layout), "makespan")
+        solver = within(Limits())
+        made.cp.minimize(made.terms["makespan"])
+        assert solver.status_name(solver.solve(made.cp)) == "OPTIMAL"
+        assert round(solver.objective_value) + made.constant["makespan"] == best.value
+        plan = made.plan(list(solver.response_proto.solution))
+        assert instance.evaluate(plan)["makespan"] == best.value
+
+
+def test_attempts_prove_the_makespan_when_the_full_model_has_no_time(monkeypatch):
+    asked = []
+    anywhere = Attempts.anywhere
+    monkeypatch.setattr(_makespan, "FULL_WORK", 1e-4)
+    monkeypatch.setattr(Attempts, "anywhere", lambda self: (asked.append(self), anywhere(self)))
+    for number in range(6):
+        instance = contended(number)
+        best = api.solve(instance, "brute-force", objective="makespan")
+        found = api.solve(instance, "cp-sat", objective="makespan")
+        assert (found.status, found.value) == (best.status, best.value)
+    assert asked
+
+
+def test_a_limit_ends_attempts_at_a_makespan():
+    found = api.solve(api.generate("taskgraph", preset="six-replicas", seed=12), "cp-sat", objective="makespan",
+                      work_limit=6.0)  # fmt: skip
+    assert found.bound <= found.value
+    assert found.status in ("optimal", "feasible")
