@@ -7,8 +7,8 @@
 5. Where they are wide: the relaxation in which every job has nodes of its own (`_separate`), by core-guided search,
    and with what it leaves of the time the full model, by cutting planes or core-guided as its size is.
 
-Neighbourhood search (`_neighbourhoods`) and attempts by cutting planes (`_attempts`) improve the incumbent on a thread of
-their own beside 4 and 5 (`_rival`); with one thread, neighbourhood search has a turn between them.
+Neighbourhood search (`_neighbourhoods`) and attempts by cutting planes (`_attempts`) improve the incumbent on a thread
+of their own beside 4 and 5 (`_rival`); with one thread, neighbourhood search has a turn between them.
 
 Sums of completion times are where core-guided search shines: the bound rises step by step from below, by conflicts
 that name few jobs, where branching has to close the whole range of one job after the other.
