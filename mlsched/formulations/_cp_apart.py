@@ -32,10 +32,15 @@ class Ended:
 
 
 class Apart:
-    """One search of a model with its objective. `bound` hears of every better bound, in the thread of `run`."""
+    """One search of a model with its objective. `bound` hears of every better bound, in the thread of `run`.
 
-    def __init__(self, model: Any, parameters: Any, bound: Callable[[float], None]) -> None:
-        self._task = json.dumps({"model": str(model.proto), "parameters": str(parameters)})
+    A bound of `enough` ends the search there and then, after the same work every time, which `stop` cannot promise.
+    """
+
+    def __init__(
+        self, model: Any, parameters: Any, bound: Callable[[float], None], enough: float | None = None
+    ) -> None:
+        self._task = json.dumps({"model": str(model.proto), "parameters": str(parameters), "enough": enough})
         self._bound, self._stopped = bound, threading.Event()
         self._process: subprocess.Popen[str] | None = None
 
@@ -99,7 +104,13 @@ def _helper() -> None:
         raise ValueError("no model and parameters of CP-SAT")
     solver, over = cp_sat.SolveWrapper(), threading.Event()
     solver.set_parameters(parameters)
-    solver.add_best_bound_callback(lambda bound: _say({"bound": bound}))
+
+    def rise(bound: float) -> None:
+        _say({"bound": bound})
+        if task["enough"] is not None and bound >= task["enough"]:
+            solver.stop_search()
+
+    solver.add_best_bound_callback(rise)
 
     def listen() -> None:
         sys.stdin.read()

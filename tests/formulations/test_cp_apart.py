@@ -54,6 +54,21 @@ def test_it_answers_as_cp_sat_does():
     assert ended.work >= 0
 
 
+def test_a_bound_that_is_enough_ends_it_after_the_same_work():
+    model = cp_model.CpModel()
+    taken = [model.new_bool_var("") for _ in range(60)]
+    for shift in (1, 2, 3):
+        for a, b in zip(taken, taken[shift:] + taken[:shift], strict=True):
+            model.add_bool_or([a, b])
+    model.minimize(sum(taken))
+    chosen = parameters(Limits(), cp_model_presolve=False, linearization_level=0, optimize_with_core=True)
+    bounds: list[float] = []
+    ended = [Apart(model, chosen, bounds.append, enough=20).run() for _ in range(3)]
+    assert max(bounds) >= 20
+    assert len({(e.status, e.work) for e in ended}) == 1
+    assert ended[0].status != "OPTIMAL"
+
+
 def test_cutting_planes_refute_pigeons():
     chosen = parameters(Limits(work=5.0), use_pb_resolution=True, cp_model_presolve=False, linearization_level=0)
     assert Apart(pigeons(12), chosen, lambda bound: None).run().status == "INFEASIBLE"

@@ -32,7 +32,7 @@ class CuttingPlanes:
         made.cp.minimize(made.terms["total_jct"])
         chosen = parameters(limits)
         chosen.optimize_with_lb_tree_search = True
-        self._search = Apart(made.cp, chosen, self._rise)
+        self._search = Apart(made.cp, chosen, self._rise, self._upper + sum(best.layout.arrival))
 
     @property
     def outdated(self) -> bool:
