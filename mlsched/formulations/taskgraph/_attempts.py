@@ -7,7 +7,6 @@ are kept near their places and times and the others are asked to make the plan b
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from collections.abc import Collection, Sequence
 
@@ -19,7 +18,7 @@ from mlsched.formulations.taskgraph._bounds import Pool
 from mlsched.formulations.taskgraph._cutting_planes import count, parameters
 from mlsched.formulations.taskgraph._hint import Runs, runs_of
 from mlsched.formulations.taskgraph._layout import Layout
-from mlsched.formulations.taskgraph._neighbourhoods import drawn
+from mlsched.formulations.taskgraph._neighbourhoods import drawn, staying
 from mlsched.formulations.taskgraph._relaxation import Relaxed, relax
 from mlsched.formulations.taskgraph._time_indexed import TimeIndexed, size
 
@@ -40,6 +39,8 @@ class Attempts:
         self._rng = np.random.default_rng(best.limits.seed)
         self._work, self._failed = ATTEMPT, 0
         self._search: Apart | None = None
+        #: The linear relaxation of the value that was asked for last.
+        self._relaxed: tuple[int, Relaxed | None] | None = None
 
     @property
     def close(self) -> bool:
@@ -63,9 +64,7 @@ class Attempts:
         best = self._best
         better = best.plan_value - 1
         value = better - (better - best.lower + 1) // 2 ** (self._failed + 1)
-        relaxed = None
-        if best.objective == "total_jct":
-            relaxed = relax(best.layout, list(self._shared), value, best.left().seconds, 1)
+        relaxed = self._relax(value) if best.objective == "total_jct" else None
         ended = Ended("INFEASIBLE")
         if relaxed is None or relaxed.bound <= value:
             made = TimeIndexed(best.layout, value, relaxed, self._shared, best.objective)
@@ -82,11 +81,16 @@ class Attempts:
         best, layout = self._best, self._best.layout
         assert best.plan is not None
         value = best.plan_value - 1
-        relaxed = relax(layout, list(self._shared), value, best.left().seconds, 1)
         runs = runs_of(best.plan)
-        number = max(2, round(ANEW * layout.jobs))
-        anew = drawn(layout, runs, self._rng, number)
-        self._ask(_Near(layout, value, relaxed, self._shared, runs, anew), value, NEAR)
+        anew = drawn(layout, runs, self._rng, max(2, round(ANEW * layout.jobs)))
+        self._ask(_Near(layout, value, self._relax(value), self._shared, runs, anew), value, NEAR)
+
+    def _relax(self, value: int) -> Relaxed | None:
+        """The linear relaxation of plans of a value; attempts at the same value share it."""
+        if self._relaxed is None or self._relaxed[0] != value:
+            found = relax(self._best.layout, list(self._shared), value, self._best.left().seconds, 1)
+            self._relaxed = value, found
+        return self._relaxed[1]
 
     def _ask(self, made: TimeIndexed, value: int, work: float) -> Ended:
         """Search a plan of at most a value; offer what is found."""
@@ -111,19 +115,14 @@ class _Near(TimeIndexed):
         self, layout: Layout, upper: int, relaxed: Relaxed | None, shared: Sequence[Pool], runs: Runs,
         anew: Collection[int],
     ) -> None:  # fmt: skip
-        narrowed = copy.copy(layout)
-        narrowed.allowed = list(layout.allowed)
+        kept = {(k, i): at for (k, i), at in runs.items() if layout.job[k] not in anew}
         windows = Relaxed(0, {}, {}, {}) if relaxed is None else relaxed
         earliest, latest = dict(windows.earliest), dict(windows.latest)
-        nodes: dict[int, set[int]] = {}
-        for (k, i), (n, start) in runs.items():
-            if layout.job[k] not in anew:
-                nodes.setdefault(k, set()).add(n)
-                earliest[k, i] = max(earliest.get((k, i), 0), start - MOVE)
-                latest[k, i] = min(latest.get((k, i), start + MOVE), start + MOVE)
-        for k, used in nodes.items():
-            narrowed.allowed[k] = tuple(sorted(used))
-        super().__init__(narrowed, upper, dataclasses.replace(windows, earliest=earliest, latest=latest), shared)
+        for run, (_, start) in kept.items():
+            earliest[run] = max(earliest.get(run, 0), start - MOVE)
+            latest[run] = min(latest.get(run, start + MOVE), start + MOVE)
+        windows = dataclasses.replace(windows, earliest=earliest, latest=latest)
+        super().__init__(staying(layout, kept), upper, windows, shared)
 
     def _break_symmetry(self) -> None:
         """Jobs that stay name the nodes."""

@@ -26,7 +26,9 @@ class CuttingPlanes:
 
     def __init__(self, made: TimeIndexed, limits: Limits, best: Best) -> None:
         self._made, self._best, self._begun = made, best, time.perf_counter()
-        self._upper = best.plan_value
+        assert made.upper is not None
+        #: The value that the windows of starts were made for.
+        self._upper = made.upper
         #: Set by whoever stops this to begin again.
         self.again = False
         made.cp.minimize(made.terms["total_jct"])

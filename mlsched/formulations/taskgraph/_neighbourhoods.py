@@ -137,6 +137,16 @@ class Neighbourhoods:
         return set(sorted(far, key=lambda k: far[k])[:number])
 
 
+def staying(layout: Layout, kept: Runs) -> Layout:
+    """The layout in which the tasks of some runs may use only the nodes that these runs use."""
+    nodes: dict[int, set[int]] = {}
+    for (k, _), (n, _) in kept.items():
+        nodes.setdefault(k, set()).add(n)
+    narrowed = copy.copy(layout)
+    narrowed.allowed = [tuple(sorted(nodes[k])) if k in nodes else layout.allowed[k] for k in range(layout.tasks)]
+    return narrowed
+
+
 def drawn(layout: Layout, runs: Runs, rng: np.random.Generator, number: int) -> list[int]:
     """So many jobs that complete at about the same time, that overlap most, or that are drawn at random."""
     kind, one = str(rng.choice(KINDS)), int(rng.integers(layout.jobs))
@@ -168,15 +178,8 @@ class _Kept(TaskModel):
 
     def __init__(self, layout: Layout, runs: Runs, freed: Collection[int], later: int, upper: int) -> None:
         kept = {run: at for run, at in runs.items() if run[0] not in freed}
-        narrowed = copy.copy(layout)
-        narrowed.allowed = list(layout.allowed)
-        nodes: dict[int, set[int]] = {}
-        for (k, _), (n, _) in kept.items():
-            nodes.setdefault(k, set()).add(n)
-        for k, used in nodes.items():
-            narrowed.allowed[k] = tuple(sorted(used))
         latest = {run: start + later for run, (_, start) in kept.items()}
-        super().__init__(narrowed, ("total_jct",), upper, relaxed=Relaxed(0, {}, latest, {}))
+        super().__init__(staying(layout, kept), ("total_jct",), upper, relaxed=Relaxed(0, {}, latest, {}))
         if self.reason is None:
             self._in_turn(kept)
             self.cp.add(self.terms["total_jct"] <= upper + sum(layout.arrival))
