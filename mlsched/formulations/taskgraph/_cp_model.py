@@ -115,10 +115,7 @@ class TaskModel(Capacity, Objectives):
             # Only plans of value <= upper are wanted; this does not hold for any other objective.
             self.until = [min(end, min(layout.arrival) + self.upper)] * layout.jobs
         elif self.objectives[0] == "total_jct":
-            # C_j = total - the others' completions <= upper + sum of arrivals - the others' least completions.
-            least = [layout.least_completion(j) for j in range(layout.jobs)]
-            spare = self.upper + sum(layout.arrival) - sum(least)
-            self.until = [min(end, c + spare) for c in least]
+            self.until = [min(end, c) for c in layout.latest_completions(self.upper)]
         if any(layout.least_completion(j) > u for j, u in enumerate(self.until)):
             self.reason = "no plan is as good as the bound that was given"
 

@@ -271,6 +271,13 @@ class Layout:
         last = self.least[j] - 1
         return max(self.alone[j], *(self.head[k][last] + self.duration[k] for k in self.tasks_of[j]))
 
+    def latest_completions(self, upper: int) -> list[int]:
+        """No plan of total_jct at most `upper` completes a job later: C_j = total - the others' completions <= upper +
+        sum of arrivals - the others' least completions. Below the least completions where there is no such plan."""
+        least = [self.least_completion(j) for j in range(self.jobs)]
+        spare = upper + sum(self.arrival) - sum(least)
+        return [c + spare for c in least]
+
     def idle_completion(self, j: int) -> int:
         """When job j completes if it runs nothing more."""
         return max(self.last_end[k] for k in self.tasks_of[j]) if self.first[j] else self.arrival[j]

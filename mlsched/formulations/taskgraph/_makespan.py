@@ -34,20 +34,30 @@ def makespan(instance: Instance, limits: Limits, hint: Timetable | None, started
     full = best.left(FULL_SHARE if packable else 1.0)
     if packable and limits.seconds is None and limits.work is None:
         full = dataclasses.replace(full, work=FULL_WORK)
-    found = solve(model(layout, ("makespan",), best.upper), instance, "makespan", full, best.plan)
-    best.spend(found.work[WORK])
+    found = _full(best, full)
     if found.status in ("optimal", "infeasible") or not packable:
         return dataclasses.replace(found, work=best.work)
-    if found.bound is not None:
-        best.raise_to(round(found.bound))
-    if isinstance(found.plan, Timetable):
-        best.offer(found.plan)
     attempts = Attempts(best, pools(layout) + packed(layout))
-    while not best.closed and not best.over:
+    while not (best.closed or best.over or "aborted_proofs" in best.work):
         attempts.anywhere()
+    if not best.closed and not best.over:
+        # The search for cutting planes aborts, and would again: the full model has what is left.
+        _full(best, best.left())
     if best.closed:
         return Outcome("optimal", best.plan, best.upper, "proof", best.work)
     return Outcome("feasible", best.plan, best.lower, stopped_by(False, limits, best.work), best.work)
+
+
+def _full(best: Best, limits: Limits) -> Outcome:
+    """The full model within limits, from the best plan; what it finds and proves counts."""
+    made = model(best.layout, ("makespan",), best.upper)
+    found = solve(made, best.layout.instance, "makespan", limits, best.plan)
+    best.spend(found.work[WORK])
+    if isinstance(found.plan, Timetable):
+        best.offer(found.plan)
+    if found.bound is not None:
+        best.raise_to(round(found.bound))
+    return found
 
 
 def _packable(best: Best) -> bool:

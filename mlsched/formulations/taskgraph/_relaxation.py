@@ -197,18 +197,18 @@ def _violated(layout: Layout, columns: _Columns, packing: Packing, solution: Any
 def _windows(layout: Layout, upper: int) -> dict[Any, tuple[int, int]] | None:
     """Starts of mandatory runs and completions of jobs for plans of total_jct <= upper; None: there are none."""
     least = [layout.least_completion(j) for j in range(layout.jobs)]
-    spare = upper + sum(layout.arrival) - sum(least)
-    if spare < 0:
+    until = layout.latest_completions(upper)
+    if upper + sum(layout.arrival) < sum(least):
         return None
     windows: dict[Any, tuple[int, int]] = {}
     for j, i, k in layout.runs():
         if i < layout.least[j]:
-            last = least[j] + spare - layout.tail[k][i] - layout.duration[k]
+            last = until[j] - layout.tail[k][i] - layout.duration[k]
             if layout.is_fixed(k, i):
                 last = layout.head[k][i]
             windows[k, i] = layout.head[k][i], last
     for j in range(layout.jobs):
-        windows[j] = least[j], least[j] + spare
+        windows[j] = least[j], until[j]
     return windows
 
 

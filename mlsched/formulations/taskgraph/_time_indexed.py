@@ -223,9 +223,9 @@ def size(layout: Layout, upper: int, objective: str = "total_jct") -> int:
     if any(place.whole for place in places(layout, traffic=False)):
         return 0
     least = [layout.least_completion(j) for j in range(layout.jobs)]
-    spare = upper + sum(layout.arrival) - sum(least)
-    end = min(layout.arrival, default=0) + upper
-    until = [c + spare if objective == "total_jct" else end for c in least]
+    until = [min(layout.arrival, default=0) + upper] * layout.jobs
+    if objective == "total_jct":
+        until = layout.latest_completions(upper)
     total = sum(high - low for low, high in zip(least, until, strict=True))
     for j, i, k in layout.runs():
         width = until[j] - layout.tail[k][i] - layout.duration[k] - layout.head[k][i]

@@ -208,6 +208,19 @@ def test_attempts_prove_the_makespan_when_the_full_model_has_no_time(monkeypatch
     assert asked
 
 
+def test_an_abort_of_cp_sat_leaves_the_makespan_to_the_full_model(monkeypatch):
+    monkeypatch.setattr(_makespan, "FULL_WORK", 1e-4)
+    monkeypatch.setattr(Apart, "run", lambda self: Ended("ABORTED"))
+    aborted = 0
+    for number in range(6):
+        instance = contended(number)
+        best = api.solve(instance, "brute-force", objective="makespan")
+        found = api.solve(instance, "cp-sat", objective="makespan")
+        assert (found.status, found.value) == (best.status, best.value)
+        aborted += "aborted_proofs" in found.work
+    assert aborted
+
+
 def test_a_limit_ends_attempts_at_a_makespan():
     found = api.solve(api.generate("taskgraph", preset="six-replicas", seed=12), "cp-sat", objective="makespan",
                       work_limit=6.0)  # fmt: skip
