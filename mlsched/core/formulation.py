@@ -10,9 +10,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from mlsched.core.contract import Plan
+
+if TYPE_CHECKING:
+    from mlsched.core.scalar import Scalar, Searcher
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
 #: Why the search ended: a proof, the wall clock, the deterministic work limit, or neither (the backend gave up).
@@ -45,6 +48,9 @@ class Formulation:
 
     `decode(value_of)` turns variable values into a plan; `encode(plan)` turns a plan into (variable, value) pairs for
     a warm start, every variable at most once. `constant[name]` is added to the objective's terms.
+
+    `assisted`, where there is one, gives what answers the sub-problems of a front in place of the model alone: it is
+    handed `make(formulation, threads, parameters)` for searches of models by the same backend, threads and seed.
     """
 
     model: Any
@@ -52,6 +58,7 @@ class Formulation:
     decode: Callable[[Callable[[Any], int]], Plan]
     encode: Callable[[Any], list[tuple[Any, int]]]
     constant: dict[str, int] = dataclasses.field(default_factory=dict)
+    assisted: Callable[[Callable[[Formulation, int, Mapping[str, Any]], Searcher], int, int], Scalar] | None = None
 
 
 @dataclasses.dataclass(frozen=True)

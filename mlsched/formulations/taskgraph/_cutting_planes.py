@@ -34,7 +34,7 @@ class CuttingPlanes:
         made.cp.minimize(made.terms["total_jct"])
         chosen = parameters(limits)
         chosen.optimize_with_lb_tree_search = True
-        self._search = Apart(made.cp, chosen, self._rise, self._upper + sum(best.layout.arrival))
+        self._search = Apart(made.cp, chosen, self._rise, self._upper - made.constant["total_jct"])
 
     @property
     def outdated(self) -> bool:
@@ -48,7 +48,7 @@ class CuttingPlanes:
 
     def _rise(self, bound: float) -> None:
         # A double that holds an integer exactly up to 2^53, which instances guarantee.
-        self._best.raise_to(round(bound) - sum(self._best.layout.arrival))
+        self._best.raise_to(round(bound) + self._made.constant["total_jct"])
         if self._best.closed:
             self.stop()
 

@@ -1,7 +1,7 @@
 """The task level by CP-SAT: the reference that all other answers are measured against.
 
-total_jct is hard because its bound is weak; it is answered in steps (`_total_jct`), and so is makespan (`_makespan`).
-The other objectives go to the model at once.
+total_jct is hard because its bound is weak; it is answered in steps (`_total_jct`), and so are makespan (`_makespan`)
+and accuracy (`_accuracy`). The other objectives go to the model at once.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import time
 
 from mlsched.core.formulation import Formulation, Limits, Outcome
 from mlsched.core.registry import answerer
+from mlsched.formulations.taskgraph._accuracy import accuracy
 from mlsched.formulations.taskgraph._cp_model import model
+from mlsched.formulations.taskgraph._front import front_model
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._makespan import makespan
 from mlsched.formulations.taskgraph._solve import solve
@@ -23,7 +25,7 @@ OBJECTIVES = ("total_jct", "deadlines_met", "traffic", "accuracy_met", "total_ac
 
 def build(instance: Instance, *, objectives: tuple[str, ...]) -> Formulation:
     """The model of several objectives, for fronts."""
-    return model(Layout(instance), objectives)
+    return front_model(Layout(instance), objectives)
 
 
 @answerer("cp-sat", problem="taskgraph", backend="direct", objectives=OBJECTIVES, model=("cp-sat", build))
@@ -34,6 +36,8 @@ def answer(instance: Instance, *, objective: str, limits: Limits, hint: Timetabl
         return total_jct(instance, limits, hint, started)
     if objective == "makespan":
         return makespan(instance, limits, hint, started)
+    if objective in ("total_accuracy", "accuracy_met"):
+        return accuracy(instance, objective, limits, hint, started)
     made = model(Layout(instance), (objective,))
     if limits.seconds is not None:
         limits = dataclasses.replace(limits, seconds=max(1e-3, limits.seconds - (time.perf_counter() - started)))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.solvers.front.scalar import Bounds, Status
+from mlsched.core.scalar import Bounds, Status
 from mlsched.solvers.front.zones import BIG, Zones
 
 

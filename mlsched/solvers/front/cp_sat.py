@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
+from mlsched.core.scalar import Answer, Bounds, Linear, Solution, enclose, inside, signs_of
 from mlsched.formulations._cp_solver import CORE_FIRST
-from mlsched.solvers.front.scalar import Answer, Bounds, Linear, Solution, enclose, inside, signs_of
 
 #: Linear models with at most this many non-zeros are solved without presolve and cuts, which would cost more than they
 #: save (CPU time of fronts with both, relative to neither: knapsack of 30, 50, 200 items 3.9, 4.0, 4.5, assignment of
@@ -29,8 +29,9 @@ class CpSatScalar:
     most_boxes = 8
 
     def __init__(
-        self, model: Any, objectives: Sequence[Any], senses: Sequence[str], *, threads: int = 1, seed: int = 0
-    ) -> None:
+        self, model: Any, objectives: Sequence[Any], senses: Sequence[str], *, threads: int = 1, seed: int = 0,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
         from ortools.sat.python import cp_model
 
         if model.has_objective():
@@ -38,7 +39,8 @@ class CpSatScalar:
                 "the model already has an objective; give it as one of the objectives, clear_objective()"
             )
         signs = signs_of(senses, len(objectives))
-        self._model = model.clone()
+        self.work: float | None = None
+        self._given, self._model = model, model.clone()
         proto = self._model.proto
         count = len(proto.variables)
         self.objectives = [
@@ -66,6 +68,8 @@ class CpSatScalar:
         if small:
             self._solver.parameters.cp_model_presolve = False
             self._solver.parameters.cut_level = 0
+        for name, value in (parameters or {}).items():
+            setattr(self._solver.parameters, name, value)
 
     def _add_rows(self) -> list[Any]:
         """The domains of the rows that bound the objectives."""
@@ -94,6 +98,10 @@ class CpSatScalar:
             self._solver.parameters.max_time_in_seconds = max(0.001, limit)
         else:
             self._solver.parameters.clear_max_time_in_seconds()
+        if self.work is not None:
+            self._solver.parameters.max_deterministic_time = self.work
+        else:
+            self._solver.parameters.clear_max_deterministic_time()
         status = self._solver.solve(self._model if len(inner) == 1 else self._united(inner, hint))
         return self._read(status.name, weights, constant)
 
@@ -166,6 +174,22 @@ class CpSatScalar:
             proto = self._model.proto.solution_hint
             proto.vars.extend(range(len(hint)))
             proto.values.extend(int(v) for v in hint)
+
+    def stop(self) -> None:
+        """End the solve under way, from any thread; one that has not begun begins none the less."""
+        self._solver.stop_search()
+
+    def solution_of(self, pairs: Sequence[tuple[Any, int]]) -> Solution | None:
+        """A solution in which some variables of the caller's model have these values; None where there is none."""
+        from ortools.sat.python import cp_model
+
+        model, solver = self._given.clone(), cp_model.CpSolver()
+        for variable, value in pairs:
+            model.add_hint(model.get_int_var_from_proto_index(variable.index), value)
+        solver.parameters.num_workers, solver.parameters.fix_variables_to_their_hinted_value = 1, True
+        if solver.solve(model) != cp_model.OPTIMAL:
+            return None
+        return tuple(solver.response_proto.solution)
 
     def value_of(self, solution: Solution) -> Callable[[Any], int]:
         """The value of a variable, literal or integer linear expression."""

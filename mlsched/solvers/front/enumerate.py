@@ -11,11 +11,11 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.params import one_of
+from mlsched.core.scalar import Scalar, Solution
 from mlsched.solvers.front import epsilon_constraint, laumanns, tamby_vanderpooten
 from mlsched.solvers.front.certificate import Certificate
 from mlsched.solvers.front.journal import Journal
 from mlsched.solvers.front.result import Front, FrontStatus, boxes
-from mlsched.solvers.front.scalar import Scalar, Solution
 from mlsched.solvers.front.search import Search, Stages, Stop
 
 METHODS: dict[str, Callable[[Search], None]] = {

@@ -14,8 +14,8 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Limits, safe_bound
+from mlsched.core.scalar import Answer, Bounds, Solution, enclose, inside, loosest, shown
 from mlsched.solvers.front.program import Program
-from mlsched.solvers.front.scalar import Answer, Bounds, Solution, enclose, inside, loosest, shown
 from mlsched.solvers.highs import _check, _highspy, _new_highs
 
 #: How far a rounded solution may be from a row, relative to the row's size.

@@ -16,7 +16,7 @@ from typing import Any
 
 from mlsched.core.errors import InvalidFile
 from mlsched.core.files import atomic_write
-from mlsched.solvers.front.scalar import Answer, Bounds
+from mlsched.core.scalar import Answer, Bounds
 
 KIND, VERSION = "mlsched.front", 2
 

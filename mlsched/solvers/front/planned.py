@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlsched.core.contract import Instance
 from mlsched.core.errors import AnswererError, InvalidInput
 from mlsched.core.formulation import Formulation
 from mlsched.core.registry import Answerer, registry
+from mlsched.core.scalar import Scalar, Searcher
 from mlsched.solvers.front.enumerate import _check_call, run, scalar_of
 from mlsched.solvers.front.result import Front
-from mlsched.solvers.front.scalar import Scalar
 
 
 def front_of(
@@ -51,13 +51,26 @@ def _scalar(
     if not isinstance(question, Formulation):
         raise InvalidInput(f"{answerer.name} gives no single model of {instance.problem} for {', '.join(names)}")
     senses = {o.name: o.sense for o in instance.objectives}
-    # Weighted terms are one integer expression: the driver compares whole objectives, so nothing is lost.
-    sums = [
+    chosen = [senses[name] for name in names]
+    if question.assisted is None:
+        return question, scalar_of(question.model, _sums(question, names), chosen, threads=threads, seed=seed)
+
+    def make(part: Formulation, workers: int, parameters: Mapping[str, Any]) -> Searcher:
+        from mlsched.solvers.front.cp_sat import CpSatScalar
+
+        sums = _sums(part, names)
+        return CpSatScalar(part.model, sums, chosen, threads=workers, seed=seed, parameters=parameters)
+
+    return question, question.assisted(make, threads, seed)
+
+
+def _sums(question: Formulation, names: Sequence[str]) -> list[Any]:
+    """The objectives. Weighted terms are one integer expression: the driver compares whole objectives, so nothing is
+    lost."""
+    return [
         sum(t.weight * t.expression for t in question.objectives[name]) + question.constant.get(name, 0)
         for name in names
     ]
-    scalar = scalar_of(question.model, sums, [senses[name] for name in names], threads=threads, seed=seed)
-    return question, scalar
 
 
 def judge(name: str, instance: Instance, objectives: Sequence[str], front: Front) -> None:

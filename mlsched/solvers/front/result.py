@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
+from mlsched.core.scalar import Scalar, shown
 from mlsched.solvers.front.certificate import Certificate
-from mlsched.solvers.front.scalar import Scalar, shown
 from mlsched.solvers.front.zones import BIG
 
 #: "complete" and "infeasible" (an empty, complete front) are proved; the others leave zones open.

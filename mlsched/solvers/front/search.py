@@ -14,9 +14,9 @@ from typing import Any, Literal
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
+from mlsched.core.scalar import Answer, Bounds, Scalar, Solution, inside, loosest, shown
 from mlsched.solvers.front.certificate import Subproblem
 from mlsched.solvers.front.journal import Journal
-from mlsched.solvers.front.scalar import Answer, Bounds, Scalar, Solution, inside, loosest, shown
 from mlsched.solvers.front.zones import BIG
 
 Stages = Literal["one", "two"]

@@ -10,7 +10,7 @@ import pytest
 
 from mlsched.core.errors import InvalidInput
 from mlsched.solvers.front.enumerate import run, scalar_of
-from mlsched.solvers.front.scalar import Answer
+from mlsched.core.scalar import Answer
 
 METHODS = ["epsilon-constraint", "laumanns", "tamby-vanderpooten"]
 QUESTIONS = {p: front_data.knapsack(8, p, seed=3) for p in (2, 3)}

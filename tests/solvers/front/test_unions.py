@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mlsched.solvers.front.certificate import Subproblem
 from mlsched.solvers.front.enumerate import run, scalar_of
-from mlsched.solvers.front.scalar import inside, loosest
+from mlsched.core.scalar import inside, loosest
 from mlsched.solvers.front.zones import BIG
 
 BUILDS = ["cp_sat", "highs"]

@@ -70,6 +70,22 @@ class Scalar(Protocol):
         """The values of some variables of the caller's model (None: all, in the model's order)."""
 
 
+class Searcher(Scalar, Protocol):
+    """A `Scalar` that others may limit, end and translate plans for.
+
+    `work` is the deterministic time that a solve may take, None for no limit; a solve that it ends is "feasible" or
+    "unknown".
+    """
+
+    work: float | None
+
+    def stop(self) -> None:
+        """End the solve under way, from any thread; one that has not begun begins none the less."""
+
+    def solution_of(self, pairs: Sequence[tuple[Any, int]]) -> Solution | None:
+        """A solution in which some variables of the caller's model have these values; None where there is none."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Linear:
     """An integer linear expression sum_i coefficient[i] x[index[i]] + constant, in minimisation form."""
