@@ -1,22 +1,19 @@
 """The task level by CP-SAT: the reference that all other answers are measured against.
 
 total_jct is hard because its bound is weak; it is answered in steps (`_total_jct`), and so are makespan (`_makespan`)
-and accuracy (`_accuracy`). The other objectives go to the model at once.
+and the objectives that know no time after the deadlines (`_timeless`).
 """
 
 from __future__ import annotations
 
-import dataclasses
 import time
 
 from mlsched.core.formulation import Formulation, Limits, Outcome
 from mlsched.core.registry import answerer
-from mlsched.formulations.taskgraph._accuracy import accuracy
-from mlsched.formulations.taskgraph._cp_model import model
 from mlsched.formulations.taskgraph._front import front_model
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._makespan import makespan
-from mlsched.formulations.taskgraph._solve import solve
+from mlsched.formulations.taskgraph._timeless import timeless
 from mlsched.formulations.taskgraph._total_jct import total_jct
 from mlsched.instances.taskgraph import Instance, Timetable
 
@@ -36,9 +33,4 @@ def answer(instance: Instance, *, objective: str, limits: Limits, hint: Timetabl
         return total_jct(instance, limits, hint, started)
     if objective == "makespan":
         return makespan(instance, limits, hint, started)
-    if objective in ("total_accuracy", "accuracy_met"):
-        return accuracy(instance, objective, limits, hint, started)
-    made = model(Layout(instance), (objective,))
-    if limits.seconds is not None:
-        limits = dataclasses.replace(limits, seconds=max(1e-3, limits.seconds - (time.perf_counter() - started)))
-    return solve(made, instance, objective, limits, hint)
+    return timeless(instance, objective, limits, hint, started)

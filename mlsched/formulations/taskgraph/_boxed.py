@@ -1,0 +1,127 @@
+"""Models of the plans in some boxes of objective values, for cutting planes; objectives in minimisation form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from mlsched.core.scalar import Bounds, inside
+from mlsched.formulations.taskgraph._bounds import packed, pools
+from mlsched.formulations.taskgraph._cp_model import TaskModel
+from mlsched.formulations.taskgraph._due import DueModel, worth
+from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._places import places
+from mlsched.formulations.taskgraph._relaxation import Relaxed, relax
+from mlsched.formulations.taskgraph._rival import WIDE, worth_separating
+from mlsched.formulations.taskgraph._schedule import search
+from mlsched.formulations.taskgraph._time_indexed import TimeIndexed, size
+from mlsched.instances.taskgraph import Timetable
+
+#: Schedules that are generated for a first plan, a run of the instance each.
+DECODINGS = 30
+
+Made = TypeVar("Made", bound=TaskModel)
+
+
+class Boxed:
+    """The time-indexed model where total_jct is bounded (`timed`), and the model of what can be due (`due`)."""
+
+    def __init__(self, layout: Layout, objectives: tuple[str, ...], seed: int) -> None:
+        self.layout, self.seed = layout, seed
+        self._objectives = objectives
+        self._signs = [1 if layout.instance.objective(o).sense == "min" else -1 for o in objectives]
+        self.timed, self.due = timed(layout, objectives), due(layout, objectives)
+        #: Which objective total_jct is; -1 where it is none.
+        self.at = objectives.index("total_jct") if "total_jct" in objectives else -1
+        self._shared = pools(layout) + packed(layout)
+        self._relaxed: dict[int, Relaxed] = {}
+        self._first: Timetable | None = None
+        if self.timed:
+            runs = sum(1 for _ in layout.runs())
+            self._first, _ = search(layout, DECODINGS * runs, seed, None)
+
+    def values(self, plan: Timetable) -> tuple[int, ...]:
+        """A plan's objectives, by the judge."""
+        found = self.layout.instance.evaluate(plan)
+        return tuple(sign * found[o] for sign, o in zip(self._signs, self._objectives, strict=True))
+
+    def upper(
+        self, weights: Sequence[int], boxes: Sequence[Bounds], low: Sequence[int | None], plan: Timetable | None,
+        better: int = 0,
+    ) -> int | None:  # fmt: skip
+        """The most total_jct of plans in the boxes that are no worse than a plan in them, or better by so much; None:
+        too much, or unknown.
+
+        sum_k w_k f_k <= its value and f_k >= low_k give f_jct <= (its value - sum of the others' w_k low_k) / w_jct.
+        """
+        plan = self._first if plan is None else plan
+        if plan is None or not weights[self.at] or not inside(values := self.values(plan), boxes):
+            return None
+        others = [(w, v, lo) for k, (w, v, lo) in enumerate(zip(weights, values, low, strict=True)) if k != self.at]
+        spare = -better
+        for weight, value, least in others:
+            if weight and least is None:
+                return None
+            spare += weight * (value - (least or 0))
+        return self.narrow(values[self.at] + spare // weights[self.at])
+
+    def end(self, box: Bounds) -> int | None:
+        """The most total_jct of plans in a box; None: too much."""
+        end = box[self.at]
+        return None if end is None else self.narrow(end)
+
+    def narrow(self, upper: int) -> int | None:
+        """A bound on total_jct; None where the model would be too large."""
+        return upper if size(self.layout, upper) <= WIDE else None
+
+    def by_time(
+        self, weights: Sequence[int], boxes: Sequence[Bounds], upper: int, seconds: float | None
+    ) -> TimeIndexed:
+        """The model of plans in the boxes of total_jct at most `upper`."""
+        if upper not in self._relaxed:
+            found = relax(self.layout, self._shared, upper, seconds, 1)
+            if found is not None:
+                self._relaxed[upper] = found
+        made = TimeIndexed(self.layout, upper, self._relaxed.get(upper), self._shared, objectives=self._objectives)
+        if made.reason is None:
+            made.cp.add(made.terms["total_jct"] <= upper - made.constant["total_jct"])
+        return self._in_boxes(made, weights, boxes)
+
+    def by_due(self, weights: Sequence[int], boxes: Sequence[Bounds]) -> DueModel:
+        """The model of plans in the boxes, whatever their total_jct, which must have no weight."""
+        names = tuple(o for o in self._objectives if o != "total_jct")
+        return self._in_boxes(DueModel(self.layout, names, self._shared), weights, boxes)
+
+    def _in_boxes(self, made: Made, weights: Sequence[int], boxes: Sequence[Bounds]) -> Made:
+        if made.reason is not None:
+            return made
+        literals = [made.cp.new_bool_var("") for _ in boxes] if len(boxes) > 1 else [1]
+        if len(boxes) > 1:
+            made.cp.add_exactly_one(literals)
+        total = []
+        for name, sign, weight, ends in zip(
+            self._objectives, self._signs, weights, zip(*boxes, strict=True), strict=True
+        ):
+            if name not in made.objectives:
+                continue
+            term = sign * made.terms[name]
+            if weight:
+                total.append(weight * term)
+            # Sub-problems bound an objective in all boxes or in none, but for what bounds it anyway.
+            if None not in ends:
+                row = term - sum(end * literal for end, literal in zip(ends, literals, strict=True))
+                made.cp.add(row <= -sign * made.constant[name])
+        made.cp.minimize(sum(total))
+        return made
+
+
+def timed(layout: Layout, objectives: Sequence[str]) -> bool:
+    """Whether cutting planes help plans of bounded total_jct: jobs of several tasks, and nodes that are told apart."""
+    if "total_jct" not in objectives or layout.reason is not None or not layout.jobs or not worth_separating(layout):
+        return False
+    return not any(place.whole for place in places(layout, "traffic" in objectives))
+
+
+def due(layout: Layout, objectives: Sequence[str]) -> bool:
+    """Whether all other objectives than total_jct are told by what is done by the deadlines."""
+    return worth(layout, [o for o in objectives if o != "total_jct"]) and worth_separating(layout)

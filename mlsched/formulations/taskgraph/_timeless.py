@@ -1,0 +1,110 @@
+"""Objectives that know no time after the deadlines: the task-level model, then cutting planes on what can be due.
+
+Most instances are proved by the task-level model at once. Where it is not, many gangs want to end before the same
+deadlines, and whether they fit is what cutting planes on `_due` tell soon.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+
+from mlsched.core.errors import SolverError
+from mlsched.core.formulation import Limits, Outcome
+from mlsched.formulations._cp_apart import Apart
+from mlsched.formulations._cp_solver import WORK, stopped_by
+from mlsched.formulations.taskgraph._alone import sharpened
+from mlsched.formulations.taskgraph._bounds import packed, pools
+from mlsched.formulations.taskgraph._cp_model import model
+from mlsched.formulations.taskgraph._cutting_planes import parameters
+from mlsched.formulations.taskgraph._due import DueModel, worth
+from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._solve import solve
+from mlsched.instances.taskgraph import Instance, Timetable
+
+#: Shares of the limits that the task-level model has at first, and that cutting planes have then; their deterministic
+#: times where there are none.
+FIRST_SHARE, CUTTING_SHARE, FIRST_WORK, CUTTING_WORK = 0.15, 0.6, 2.0, 20.0
+
+
+def timeless(instance: Instance, objective: str, limits: Limits, hint: Timetable | None, started: float) -> Outcome:
+    """The plan that is best in one of `_due.TIMELESS`, within limits of which the clock started at `started`."""
+    layout = Layout(instance)
+    made = model(layout, (objective,))
+    useful = worth(layout, (objective,))
+    first = _part(_left(limits, started, 0.0), FIRST_SHARE, FIRST_WORK) if useful else _left(limits, started, 0.0)
+    found = solve(made, instance, objective, first, hint)
+    if not useful or found.status in ("optimal", "infeasible"):
+        return found
+    known, work = [found], dict(found.work)
+    due = _due(layout, objective, _part(_left(limits, started, work[WORK]), CUTTING_SHARE, CUTTING_WORK))
+    work[WORK] += due.work[WORK]
+    work.update({name: value for name, value in due.work.items() if name != WORK})
+    known.append(due)
+    left = _left(limits, started, work[WORK])
+    if due.status != "optimal" and (left.seconds is None or left.seconds > 1e-3):
+        last = solve(model(layout, (objective,)), instance, objective, left, _best(instance, objective, known, hint))
+        work[WORK] += last.work[WORK]
+        known.append(last)
+    return _joined(instance, objective, known, limits, work)
+
+
+def _due(layout: Layout, objective: str, limits: Limits) -> Outcome:
+    """The best plan by cutting planes on what can be done by the deadlines."""
+    narrow, work = sharpened(layout)
+    made = DueModel(narrow, (objective,), pools(narrow) + packed(narrow))
+    instance = layout.instance
+    sign = 1 if instance.objective(objective).sense == "min" else -1
+    made.cp.minimize(sign * made.terms[objective])
+    ended = Apart(made.cp, parameters(limits), lambda _: None).run()
+    spent = {WORK: work + ended.work}
+    if ended.status == "ABORTED":
+        spent["aborted_proofs"] = 1.0
+    if ended.status in ("INFEASIBLE", "MODEL_INVALID"):
+        raise SolverError(f"cp-sat calls the model of what can be due {ended.status.lower()}")
+    if ended.status not in ("OPTIMAL", "FEASIBLE") or ended.bound is None:
+        return Outcome("unknown", None, None, "backend", spent)
+    bound = sign * round(ended.bound) + made.constant[objective]
+    proved = ended.status == "OPTIMAL"
+    return Outcome("optimal" if proved else "feasible", made.plan(ended.solution), bound, "backend", spent)
+
+
+def _part(limits: Limits, share: float, work: float) -> Limits:
+    """A share of limits, or so much work where there are none."""
+    seconds = None if limits.seconds is None else share * limits.seconds
+    if limits.work is not None:
+        work = share * limits.work
+    return dataclasses.replace(limits, seconds=seconds, work=None if limits.work is None and seconds else work)
+
+
+def _left(limits: Limits, started: float, work: float) -> Limits:
+    """What is left of the limits."""
+    return dataclasses.replace(
+        limits,
+        seconds=None if limits.seconds is None else max(1e-3, limits.seconds - (time.perf_counter() - started)),
+        work=None if limits.work is None else max(1e-3, limits.work - work),
+    )
+
+
+def _best(instance: Instance, objective: str, known: list[Outcome], hint: Timetable | None) -> Timetable | None:
+    """The best plan of some outcomes and of a hint."""
+    sign = 1 if instance.objective(objective).sense == "min" else -1
+    plans = [plan for plan in (hint, *(o.plan for o in known)) if isinstance(plan, Timetable)]
+    return min(plans, key=lambda plan: sign * instance.evaluate(plan)[objective], default=None)
+
+
+def _joined(
+    instance: Instance, objective: str, known: list[Outcome], limits: Limits, work: dict[str, float]
+) -> Outcome:
+    """What searches of the same question know together."""
+    if any(outcome.status == "infeasible" for outcome in known):
+        return Outcome("infeasible", None, None, "proof", work)
+    plan = _best(instance, objective, known, None)
+    if plan is None:
+        return Outcome("unknown", None, None, stopped_by(False, limits, work), work)
+    least = instance.objective(objective).sense == "min"
+    bounds = [outcome.bound for outcome in known if outcome.bound is not None]
+    bound = (max(bounds) if least else min(bounds)) if bounds else None
+    if bound is not None and bound == instance.evaluate(plan)[objective]:
+        return Outcome("optimal", plan, bound, "proof", work)
+    return Outcome("feasible", plan, bound, stopped_by(False, limits, work), work)
