@@ -85,8 +85,8 @@ def test_a_time_limit_without_any_point_is_status_1(file, capsys):
 
 
 def test_a_failed_sub_problem_is_status_1_and_keeps_the_points(file, capsys, monkeypatch, tmp_path):
-    from mlsched.solvers.front.cp_sat import CpSatScalar
     from mlsched.core.scalar import Answer
+    from mlsched.solvers.front.cp_sat import CpSatScalar
 
     true, calls = CpSatScalar.minimise, []
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, NamedTuple
 
 from mlsched.core.scalar import Bounds, inside
 from mlsched.formulations.taskgraph._bounds import packed, pools
@@ -20,14 +20,19 @@ from mlsched.instances.taskgraph import Timetable
 #: Schedules that are generated for a first plan, a run of the instance each.
 DECODINGS = 30
 
-Made = TypeVar("Made", bound=TaskModel)
+
+class Most(NamedTuple):
+    """The weighted sum of the objectives is at most a value."""
+
+    weights: Sequence[int]
+    value: int
 
 
 class Boxed:
     """The time-indexed model where total_jct is bounded (`timed`), and the model of what can be due (`due`)."""
 
-    def __init__(self, layout: Layout, objectives: tuple[str, ...], seed: int) -> None:
-        self.layout, self.seed = layout, seed
+    def __init__(self, layout: Layout, objectives: tuple[str, ...], high: Sequence[int | None], seed: int) -> None:
+        self.layout, self.seed, self._high = layout, seed, high
         self._objectives = objectives
         self._signs = [1 if layout.instance.objective(o).sense == "min" else -1 for o in objectives]
         self.timed, self.due = timed(layout, objectives), due(layout, objectives)
@@ -46,11 +51,9 @@ class Boxed:
         return tuple(sign * found[o] for sign, o in zip(self._signs, self._objectives, strict=True))
 
     def upper(
-        self, weights: Sequence[int], boxes: Sequence[Bounds], low: Sequence[int | None], plan: Timetable | None,
-        better: int = 0,
-    ) -> int | None:  # fmt: skip
-        """The most total_jct of plans in the boxes that are no worse than a plan in them, or better by so much; None:
-        too much, or unknown.
+        self, weights: Sequence[int], boxes: Sequence[Bounds], low: Sequence[int | None], plan: Timetable | None
+    ) -> int | None:
+        """The most total_jct of plans in the boxes that are no worse than a plan in them; None: too much, or unknown.
 
         sum_k w_k f_k <= its value and f_k >= low_k give f_jct <= (its value - sum of the others' w_k low_k) / w_jct.
         """
@@ -58,7 +61,7 @@ class Boxed:
         if plan is None or not weights[self.at] or not inside(values := self.values(plan), boxes):
             return None
         others = [(w, v, lo) for k, (w, v, lo) in enumerate(zip(weights, values, low, strict=True)) if k != self.at]
-        spare = -better
+        spare = 0
         for weight, value, least in others:
             if weight and least is None:
                 return None
@@ -75,8 +78,9 @@ class Boxed:
         return upper if size(self.layout, upper) <= WIDE else None
 
     def by_time(
-        self, weights: Sequence[int], boxes: Sequence[Bounds], upper: int, seconds: float | None
-    ) -> TimeIndexed:
+        self, weights: Sequence[int], boxes: Sequence[Bounds], upper: int, seconds: float | None,
+        most: Most | None = None,
+    ) -> TimeIndexed:  # fmt: skip
         """The model of plans in the boxes of total_jct at most `upper`."""
         if upper not in self._relaxed:
             found = relax(self.layout, self._shared, upper, seconds, 1)
@@ -85,34 +89,40 @@ class Boxed:
         made = TimeIndexed(self.layout, upper, self._relaxed.get(upper), self._shared, objectives=self._objectives)
         if made.reason is None:
             made.cp.add(made.terms["total_jct"] <= upper - made.constant["total_jct"])
-        return self._in_boxes(made, weights, boxes)
+            self._in_boxes(made, boxes)
+            if most is not None:
+                made.cp.add(self._sum(made, most.weights) <= most.value - self._constant(made, most.weights))
+            made.cp.minimize(self._sum(made, weights))
+        return made
 
     def by_due(self, weights: Sequence[int], boxes: Sequence[Bounds]) -> DueModel:
         """The model of plans in the boxes, whatever their total_jct, which must have no weight."""
-        names = tuple(o for o in self._objectives if o != "total_jct")
-        return self._in_boxes(DueModel(self.layout, names, self._shared), weights, boxes)
+        made = DueModel(self.layout, tuple(o for o in self._objectives if o != "total_jct"), self._shared)
+        self._in_boxes(made, boxes)
+        made.cp.minimize(self._sum(made, weights))
+        return made
 
-    def _in_boxes(self, made: Made, weights: Sequence[int], boxes: Sequence[Bounds]) -> Made:
-        if made.reason is not None:
-            return made
-        literals = [made.cp.new_bool_var("") for _ in boxes] if len(boxes) > 1 else [1]
+    def _sum(self, made: TaskModel, weights: Sequence[int]) -> Any:
+        """The weighted sum without its constant."""
+        triples = zip(self._objectives, self._signs, weights, strict=True)
+        return sum(sign * weight * made.terms[name] for name, sign, weight in triples if weight)
+
+    def _constant(self, made: TaskModel, weights: Sequence[int]) -> int:
+        triples = zip(self._objectives, self._signs, weights, strict=True)
+        return sum(sign * weight * made.constant[name] for name, sign, weight in triples if weight)
+
+    def _in_boxes(self, made: TaskModel, boxes: Sequence[Bounds]) -> None:
+        """Each objective of the model in the box that is chosen."""
+        literals: list[Any] = [1] if len(boxes) == 1 else [made.cp.new_bool_var("") for _ in boxes]
         if len(boxes) > 1:
             made.cp.add_exactly_one(literals)
-        total = []
-        for name, sign, weight, ends in zip(
-            self._objectives, self._signs, weights, zip(*boxes, strict=True), strict=True
-        ):
-            if name not in made.objectives:
-                continue
-            term = sign * made.terms[name]
-            if weight:
-                total.append(weight * term)
-            # Sub-problems bound an objective in all boxes or in none, but for what bounds it anyway.
-            if None not in ends:
-                row = term - sum(end * literal for end, literal in zip(ends, literals, strict=True))
-                made.cp.add(row <= -sign * made.constant[name])
-        made.cp.minimize(sum(total))
-        return made
+        for k, ends in enumerate(zip(*boxes, strict=True)):
+            name, sign = self._objectives[k], self._signs[k]
+            if name in made.objectives and any(end is not None for end in ends):
+                # What has no bound in some boxes only is bounded there by the variables.
+                filled = [self._high[k] if end is None else end for end in ends]
+                room = sum(end * literal for end, literal in zip(filled, literals, strict=True))
+                made.cp.add(sign * made.terms[name] - room <= -sign * made.constant[name])
 
 
 def timed(layout: Layout, objectives: Sequence[str]) -> bool:

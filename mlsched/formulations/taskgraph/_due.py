@@ -1,9 +1,9 @@
 """What can be done by the deadlines, in linear rows over 0/1 variables: for objectives that know no later time.
 
-total_accuracy, accuracy_met, deadlines_met and traffic depend on which runs there are, on which nodes, and which of them
-end by their job's deadline. So a run has started by some time up to its last punctual start, or is late; when late runs
-start does not matter, and there is always room for them one after the other at the end. CP-SAT learns cutting planes on
-such a model (see `_time_indexed`).
+total_accuracy, accuracy_met, deadlines_met and traffic depend on which runs there are, on which nodes, and which of
+them end by their job's deadline. So a run has started by some time up to its last punctual start, or is late; when late
+runs start does not matter, and there is always room for them one after the other at the end. CP-SAT learns cutting
+planes on such a model (see `_time_indexed`).
 """
 
 from __future__ import annotations

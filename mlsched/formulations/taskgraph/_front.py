@@ -21,15 +21,16 @@ from mlsched.core.scalar import Answer, Bounds, Searcher, Solution, loosest
 from mlsched.formulations.taskgraph._alone import sharpened
 from mlsched.formulations.taskgraph._boxed import Boxed, due, timed
 from mlsched.formulations.taskgraph._cp_model import model
-from mlsched.formulations.taskgraph._front_ways import Asked, ByDue, ByIntervals, ByTime, OneByOne, Way, left
+from mlsched.formulations.taskgraph._front_ways import Asked, ByDue, ByIntervals, ByTime, OneByOne, Way, left, total
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Timetable
 
 #: (formulation, threads, parameters) -> its search.
 Make = Callable[[Formulation, int, Mapping[str, Any]], Searcher]
 
-#: Deterministic time of the task-level model alone and of the first turns, and how turns grow.
-ALONE, TURN, GROWTH = 0.3, 2.0, 2.0
+#: Deterministic time of the task-level model alone, and the least of it, which it has after it has not proved alone
+#: again and again; that of the first turns, and how turns grow.
+ALONE, LITTLE, TURN, GROWTH = 0.3, 0.02, 2.0, 2.0
 #: Core-guided search, without a linear relaxation. (With more threads CP-SAT has strategies of its own.)
 CORE = {"optimize_with_core": True, "linearization_level": 0}
 
@@ -53,7 +54,8 @@ class Assisted:
         self._plain, self._intervals = plain, ByIntervals(plain)
         self.name, self.low, self.high, self.largest = plain.name, plain.low, plain.high, plain.largest
         self.most_boxes, self.fingerprint = plain.most_boxes, plain.fingerprint
-        self._boxed = Boxed(sharpened(layout)[0], objectives, seed)
+        self._boxed = Boxed(sharpened(layout)[0], objectives, plain.high, seed)
+        self._alone = ALONE
         #: No plan has a smaller value; sub-problems without bounds raise it.
         self._ideal = list(plain.low)
 
@@ -63,13 +65,13 @@ class Assisted:
         """See `Scalar.minimise`."""
         until = None if limit is None else time.perf_counter() + limit
         asked = Asked(weights, boxes, hint)
-        answer = self._intervals.ask(asked, limit, ALONE)
+        answer = self._intervals.ask(asked, limit, self._alone)
+        self._alone = min(ALONE, 2 * self._alone) if _final(answer) else max(LITTLE, self._alone / 2)
         if not _final(answer) and not _late(until):
             plan: Any = None if hint is None else self._made.decode(self._plain.value_of(hint))
             values = None if plan is None else self._boxed.values(plan)
             asked = dataclasses.replace(asked, plan=plan, values=values)
-            ways = self._ways(asked)
-            answer = self._race(ways, asked, until) if self._threads > 1 else _turns(ways, asked, until)
+            answer = self._helped(asked, until)
         k = self._leading(weights, boxes)
         free = all(end is None for box in boxes for j, end in enumerate(box) if j != k)
         if k is not None and free and answer.status == "optimal" and answer.values is not None:
@@ -88,24 +90,33 @@ class Assisted:
                 rest += weight * max(0, min(most) - low)
         return k if weights[k] > rest else None
 
-    def _ways(self, asked: Asked) -> list[Way]:
-        """What suits the sub-problem, the task-level model first."""
+    def _helped(self, asked: Asked, until: float | None) -> Answer:
+        """The answer of what suits the sub-problem, or of the task-level model."""
+        helper = self._way(asked)
+        if helper is None:
+            return self._intervals.ask(asked, left(until), None)
+        ways = [self._intervals, helper]
+        return self._race(ways, asked, until) if self._threads > 1 else _turns(ways, asked, until)
+
+    def _way(self, asked: Asked) -> Way | None:
+        """What suits the sub-problem, if anything does."""
         boxed, boxes = self._boxed, asked.boxes
         leading = self._leading(asked.weights, boxes)
+        by_time = functools.partial(ByTime, boxed, leading, self._told)
         if boxed.timed:
             upper = boxed.upper(asked.weights, boxes, self._ideal, asked.plan)
             if upper is not None:
-                return [self._intervals, ByTime(boxed, upper, leading, self._told)]
+                return by_time(upper)
         ends = {box: end for box in boxes if boxed.timed and (end := boxed.end(box)) is not None}
         rest = [box for box in boxes if box not in ends]
+        if rest and not boxed.due:
+            return None
         parts: list[tuple[Way, Sequence[Bounds]]] = []
         if ends:
-            parts.append((ByTime(boxed, max(ends.values()), leading, self._told), list(ends)))
-        if rest and not boxed.due:
-            return [self._intervals]
+            parts.append((by_time(max(ends.values())), list(ends)))
         if rest:
-            parts.append((ByDue(boxed, self._ideal, leading, self._told), rest))
-        return [self._intervals, parts[0][0] if len(parts) == 1 else OneByOne(parts, leading)]
+            parts.append((ByDue(boxed, leading, self._told, self._ideal), rest))
+        return parts[0][0] if len(parts) == 1 else OneByOne(parts, leading)
 
     def _told(self, weights: Sequence[int], plan: Timetable) -> Answer:
         """The best plan of a sub-problem as an answer of the task-level model."""
@@ -113,7 +124,7 @@ class Assisted:
         solution = self._plain.solution_of(self._made.encode(plan))
         if solution is None:
             raise SolverError(f"a plan of values {values} is not one of the task-level model")
-        return Answer("optimal", values, sum(w * v for w, v in zip(weights, values, strict=True)), solution)
+        return Answer("optimal", values, total(weights, values), solution)
 
     def _race(self, ways: Sequence[Way], asked: Asked, until: float | None) -> Answer:
         """All at once; when one has proved, the others are ended."""
@@ -145,14 +156,13 @@ class Assisted:
 
 def _turns(ways: Sequence[Way], asked: Asked, until: float | None) -> Answer:
     """One after the other, each longer every time."""
-    work = TURN if len(ways) > 1 else None
+    work = TURN
     while True:
         for way in ways:
             answer = way.ask(asked, left(until), work)
             if _final(answer) or _late(until):
                 return answer
-        if work is not None:
-            work *= GROWTH
+        work *= GROWTH
 
 
 def _final(answer: Answer) -> bool:

@@ -11,7 +11,7 @@ from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Limits
 from mlsched.core.scalar import Answer, Bounds, Searcher, Solution, inside
 from mlsched.formulations._cp_apart import Apart
-from mlsched.formulations.taskgraph._boxed import Boxed
+from mlsched.formulations.taskgraph._boxed import Boxed, Most
 from mlsched.formulations.taskgraph._cutting_planes import parameters
 from mlsched.formulations.taskgraph._due import DueModel
 from mlsched.formulations.taskgraph._time_indexed import TimeIndexed
@@ -70,10 +70,13 @@ class ByIntervals:
 
 
 class _Cutting:
-    """Searches by cutting planes, one after the other."""
+    """Searches by cutting planes, one after the other.
 
-    def __init__(self, boxed: Boxed, tell: Told) -> None:
-        self._boxed, self._tell = boxed, tell
+    `leading` is the objective of which a unit outweighs whatever the others may be, if there is one.
+    """
+
+    def __init__(self, boxed: Boxed, leading: int | None, tell: Told) -> None:
+        self._boxed, self._leading, self._tell = boxed, leading, tell
         self._search: Apart | None = None
         self._stopped = False
 
@@ -95,19 +98,6 @@ class _Cutting:
             return False
         return made.plan(ended.solution) if ended.status == "OPTIMAL" else None
 
-    def _timed(self, asked: Asked, upper: int, leading: int | None, until: float | None, work: float | None) -> Found:
-        """The best plan of total_jct at most `upper`: first in the leading objective, then in the sum of the others."""
-        weights, boxes, at = list(asked.weights), asked.boxes, self._boxed.at
-        if leading is not None:
-            unit = [int(j == leading) for j in range(len(weights))]
-            found = self._best(self._boxed.by_time(unit, boxes, upper, left(until)), left(until), work, leading == at)
-            if not isinstance(found, Timetable):
-                return found
-            best = self._boxed.values(found)[leading]
-            boxes, upper = [with_end(box, leading, best) for box in boxes], best if leading == at else upper
-            weights[leading] = 0
-        return self._best(self._boxed.by_time(weights, boxes, upper, left(until)), left(until), work)
-
     def _answer(self, asked: Asked, found: Found) -> Answer:
         if isinstance(found, Timetable):
             return self._tell(asked.weights, found)
@@ -123,69 +113,95 @@ class _Cutting:
 class ByTime(_Cutting):
     """The time-indexed model for total_jct at most `upper`."""
 
-    def __init__(self, boxed: Boxed, upper: int, leading: int | None, tell: Told) -> None:
-        super().__init__(boxed, tell)
-        self._upper, self._leading = upper, leading
+    def __init__(self, boxed: Boxed, leading: int | None, tell: Told, upper: int) -> None:
+        super().__init__(boxed, leading, tell)
+        self._upper = upper
 
     def ask(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
-        """See `Way`; `work` is for each search."""
+        """See `Way`; `work` is for each search: first of the leading objective, then of the sum of the others."""
         until = None if seconds is None else time.perf_counter() + seconds
-        return self._answer(asked, self._timed(asked, self._upper, self._leading, until, work))
+        weights, boxes, upper, k = list(asked.weights), asked.boxes, self._upper, self._leading
+        if k is not None:
+            made = self._boxed.by_time([int(j == k) for j in range(len(weights))], boxes, upper, left(until))
+            found = self._best(made, left(until), work, tree=k == self._boxed.at)
+            if not isinstance(found, Timetable):
+                return self._answer(asked, found)
+            best = self._boxed.values(found)[k]
+            boxes, upper = [with_end(box, k, best) for box in boxes], best if k == self._boxed.at else upper
+            weights[k] = 0
+        made = self._boxed.by_time(weights, boxes, upper, left(until))
+        return self._answer(asked, self._best(made, left(until), work))
 
 
 class ByDue(_Cutting):
-    """What can be due, for the leading objective and bounds of the others; then the least total_jct with that.
+    """What can be due, for all but total_jct, whose bound the other searches lack; then the least total_jct with that.
 
-    Nothing bounds total_jct at first. The best of the leading objective and the ideals of the others do not depend on
-    it and are found at once; with them a plan of small total_jct, which is looked for where it is small and then where
-    it is larger, bounds that of better plans.
+    The best of the leading objective, and of the weighted sum of the others with that, do not depend on total_jct. The
+    least total_jct with both is looked for where it is small and then where it is larger. What could be better still
+    has less of it.
     """
 
-    def __init__(self, boxed: Boxed, ideal: Sequence[int | None], leading: int | None, tell: Told) -> None:
-        super().__init__(boxed, tell)
-        self._ideal, self._leading = ideal, leading
+    def __init__(self, boxed: Boxed, leading: int | None, tell: Told, ideal: Sequence[int | None]) -> None:
+        super().__init__(boxed, leading, tell)
+        self._ideal = ideal
 
     def ask(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
         """See `Way`; `work` is for each search."""
         until = None if seconds is None else time.perf_counter() + seconds
-        boxes, at, k = list(asked.boxes), self._boxed.at, self._leading
-        if at < 0 or not asked.weights[at]:
-            found = self._best(self._boxed.by_due(asked.weights, boxes), seconds, work)
-            return self._answer(asked, found)
-        low = list(self._ideal)
-        first = low[at]
-        if k is None or k == at or first is None:
-            return Answer("unknown")
-        for j in (k, *(j for j, w in enumerate(asked.weights) if w and j not in (k, at))):
-            unit = [int(i == j) for i in range(len(low))]
-            found = self._best(self._boxed.by_due(unit, boxes), left(until), work)
+        weights, at, k = list(asked.weights), self._boxed.at, self._leading
+        if at < 0 or not weights[at]:
+            return self._answer(asked, self._due(asked, weights, until, work))
+        others, fixed = [0 if j in (k, at) else w for j, w in enumerate(weights)], 0
+        if k is not None and k != at:
+            found = self._due(asked, [int(j == k) for j in range(len(weights))], until, work)
             if not isinstance(found, Timetable):
                 return self._answer(asked, found)
-            low[j] = best = self._boxed.values(found)[j]
-            if j == k:
-                boxes = [with_end(box, k, best) for box in boxes]
-        return self._least(asked.within(boxes), low, first, until, work)
+            best = self._boxed.values(found)[k]
+            asked, fixed = asked.within([with_end(box, k, best) for box in asked.boxes]), weights[k] * best
+        # Without weights: whether there is a plan at all.
+        found = self._due(asked, others, until, work)
+        if not isinstance(found, Timetable):
+            return self._answer(asked, found)
+        if k == at:
+            return self._answer(asked, self._soonest(asked, None, others, until, work))
+        least = total(others, self._boxed.values(found))
+        found = self._soonest(asked, Most(others, least), None, until, work)
+        if not isinstance(found, Timetable):
+            return Answer("unknown")
+        return self._better(asked, found, least + fixed, until, work)
 
-    def _least(
-        self, asked: Asked, low: Sequence[int | None], first: int, until: float | None, work: float | None
-    ) -> Answer:
-        """The least weighted sum, from total_jct little above `first` on."""
-        upper, best = first + max(1, round(SPARE * first)), None
-        while self._boxed.narrow(upper):
-            # The leading objective is the same in all these plans.
-            found = self._timed(asked, upper, None, until, work)
-            if found is None:
-                break
-            best = found if isinstance(found, Timetable) else best
-            # Of better plans all have been looked at but those of more total_jct, up to this.
-            needed = first + 2 * (upper - first)
-            if best is not None:
-                better = self._boxed.upper(asked.weights, asked.boxes, low, best, better=1)
-                if better is not None and better <= upper:
-                    return self._answer(asked, best)
-                needed = better or needed
-            upper = needed
-        return Answer("unknown")
+    def _due(self, asked: Asked, weights: Sequence[int], until: float | None, work: float | None) -> Found:
+        return self._best(self._boxed.by_due(weights, asked.boxes), left(until), work)
+
+    def _soonest(
+        self, asked: Asked, most: Most | None, then: Sequence[int] | None, until: float | None, work: float | None
+    ) -> Found:
+        """The least total_jct of a plan that there is, and with that the least of a weighted sum."""
+        at = self._boxed.at
+        first, unit = self._ideal[at] or 0, [int(j == at) for j in range(len(asked.weights))]
+        spare = max(1, round(SPARE * first))
+        while self._boxed.narrow(first + spare):
+            made = self._boxed.by_time(unit, asked.boxes, first + spare, left(until), most)
+            found = self._best(made, left(until), work, tree=True)
+            if isinstance(found, Timetable) and then is not None:
+                soonest = self._boxed.values(found)[at]
+                found = self._best(self._boxed.by_time(then, asked.boxes, soonest, left(until)), left(until), work)
+            if found is not False:
+                return found
+            spare *= 2
+        return None
+
+    def _better(
+        self, asked: Asked, known: Timetable, least: int, until: float | None, work: float | None
+    ) -> Answer:  # fmt: skip
+        """The best plan; without total_jct none has a smaller weighted sum than `least`."""
+        value = total(asked.weights, self._boxed.values(known))
+        upper = (value - 1 - least) // asked.weights[self._boxed.at]
+        if self._boxed.narrow(upper) is None:
+            return Answer("unknown")
+        made = self._boxed.by_time(asked.weights, asked.boxes, upper, left(until), Most(asked.weights, value - 1))
+        found = self._best(made, left(until), work)
+        return self._answer(asked, known if found is False else found)
 
 
 class OneByOne:
@@ -222,6 +238,11 @@ class OneByOne:
         self._stopped = True
         for way, _ in self._parts:
             way.stop()
+
+
+def total(weights: Sequence[int], values: Sequence[int]) -> int:
+    """The weighted sum of objectives."""
+    return sum(w * v for w, v in zip(weights, values, strict=True))
 
 
 def with_end(box: Bounds, k: int, end: int) -> Bounds:

@@ -60,8 +60,10 @@ def _due(layout: Layout, objective: str, limits: Limits) -> Outcome:
     spent = {WORK: work + ended.work}
     if ended.status == "ABORTED":
         spent["aborted_proofs"] = 1.0
-    if ended.status in ("INFEASIBLE", "MODEL_INVALID"):
-        raise SolverError(f"cp-sat calls the model of what can be due {ended.status.lower()}")
+    if ended.status == "MODEL_INVALID":
+        raise SolverError("cp-sat calls the model of what can be due invalid")
+    if ended.status == "INFEASIBLE" or made.reason is not None:
+        return Outcome("infeasible", None, None, "proof", spent)
     if ended.status not in ("OPTIMAL", "FEASIBLE") or ended.bound is None:
         return Outcome("unknown", None, None, "backend", spent)
     bound = sign * round(ended.bound) + made.constant[objective]
@@ -97,9 +99,11 @@ def _joined(
     instance: Instance, objective: str, known: list[Outcome], limits: Limits, work: dict[str, float]
 ) -> Outcome:
     """What searches of the same question know together."""
-    if any(outcome.status == "infeasible" for outcome in known):
-        return Outcome("infeasible", None, None, "proof", work)
     plan = _best(instance, objective, known, None)
+    if any(outcome.status == "infeasible" for outcome in known):
+        if plan is not None:
+            raise SolverError("cp-sat says that there is no plan, and one is known")
+        return Outcome("infeasible", None, None, "proof", work)
     if plan is None:
         return Outcome("unknown", None, None, stopped_by(False, limits, work), work)
     least = instance.objective(objective).sense == "min"

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from mlsched.core.errors import InvalidInput
-from mlsched.solvers.front.enumerate import run, scalar_of
 from mlsched.core.scalar import Answer
+from mlsched.solvers.front.enumerate import run, scalar_of
 
 METHODS = ["epsilon-constraint", "laumanns", "tamby-vanderpooten"]
 QUESTIONS = {p: front_data.knapsack(8, p, seed=3) for p in (2, 3)}

@@ -12,9 +12,9 @@ from front_examples import questions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mlsched.core.scalar import inside, loosest
 from mlsched.solvers.front.certificate import Subproblem
 from mlsched.solvers.front.enumerate import run, scalar_of
-from mlsched.core.scalar import inside, loosest
 from mlsched.solvers.front.zones import BIG
 
 BUILDS = ["cp_sat", "highs"]

@@ -1,0 +1,186 @@
+"""Fronts with help for their sub-problems: the same as without, whoever answers."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+
+import pytest
+from contended_examples import contended
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mlsched import api
+from mlsched.core.scalar import Answer, inside
+from mlsched.formulations._cp_apart import Apart, Ended
+from mlsched.formulations.taskgraph import _boxed, _front, _front_ways, brute_force
+from mlsched.formulations.taskgraph._layout import Layout
+
+FRONTS = (("total_jct", "traffic"), ("total_jct", "total_accuracy"), ("total_jct", "traffic", "total_accuracy"),
+          ("traffic", "total_accuracy"), ("accuracy_met", "deadlines_met", "traffic"),
+          ("makespan", "total_jct", "accuracy_met"), ("deadlines_met", "total_accuracy", "total_jct"))  # fmt: skip
+
+
+@pytest.fixture
+def helpers(monkeypatch):
+    """Which helpers answered; the task-level model says nothing while there are any."""
+    seen = Counter()
+    ask = _front_ways.ByIntervals.ask
+    monkeypatch.setattr(
+        _front_ways.ByIntervals, "ask",
+        lambda self, asked, seconds, work: ask(self, asked, seconds, work) if work is None else Answer("unknown"),
+    )  # fmt: skip
+    for way in (_front_ways.ByTime, _front_ways.ByDue, _front_ways.OneByOne):
+        monkeypatch.setattr(way, "ask", counted(way, seen))
+    return seen
+
+
+def counted(way, seen):
+    ask = way.ask
+
+    def wrapped(self, asked, seconds, work):
+        answer = ask(self, asked, seconds, work)
+        seen[f"{way.__name__} {answer.status}"] += 1
+        return answer
+
+    return wrapped
+
+
+def rows(front) -> list[tuple[int, ...]]:
+    assert front.complete, front.failures
+    return [tuple(row) for row in front.values.tolist()]
+
+
+def test_fronts_are_those_of_brute_force_when_helpers_answer(helpers, report):
+    count = 200 if settings().max_examples >= 1000 else 14
+    for number in range(count):
+        instance, objectives = contended(number), FRONTS[number % len(FRONTS)]
+        front = api.pareto(instance, objectives, solver="cp-sat")
+        assert rows(front) == brute_force.front(instance, objectives), (number, objectives)
+    report("taskgraph: who answered sub-problems of fronts", [f"{n:4}  {name}" for name, n in sorted(helpers.items())])
+    assert helpers["ByTime optimal"] >= count
+    assert helpers["ByDue optimal"] >= count // 3
+    assert helpers["ByDue infeasible"] >= 1
+    assert not {name for name in helpers if name.endswith("unknown")}
+
+
+def test_two_threads_end_the_search_that_has_not_proved(helpers, monkeypatch):
+    stopped = []
+    waiting = threading.Event()
+    monkeypatch.setattr(_front_ways.ByIntervals, "stop", lambda self: (stopped.append(self), waiting.set()))
+    ask = _front_ways.ByIntervals.ask
+
+    def slow(self, asked, seconds, work):
+        if work is not None:
+            return Answer("unknown")
+        waiting.clear()
+        return Answer("unknown") if waiting.wait(20) else ask(self, asked, seconds, work)
+
+    monkeypatch.setattr(_front_ways.ByIntervals, "ask", slow)
+    for number in [n for n in range(40) if timed(n)][:4]:
+        front = api.pareto(contended(number), FRONTS[2], solver="cp-sat", threads=2)
+        assert rows(front) == brute_force.front(contended(number), FRONTS[2])
+    assert helpers["ByTime optimal"] + helpers["ByDue optimal"] >= 8
+    assert stopped
+
+
+def timed(number: int) -> bool:
+    layout = Layout(contended(number))
+    return _boxed.timed(layout, FRONTS[2]) and _boxed.due(layout, FRONTS[2])
+
+
+class Told:
+    """A way that finds the best of some points, and remembers what it was asked."""
+
+    def __init__(self, points: list[tuple[int, int]]) -> None:
+        self.points, self.asked, self.stopped = points, [], False
+
+    def ask(self, asked, seconds, work):
+        self.asked.append(tuple(asked.boxes))
+        within = [p for p in self.points if inside(p, asked.boxes)]
+        if not within:
+            return Answer("infeasible")
+        best = min(within, key=lambda p: _front_ways.total(asked.weights, p))
+        return Answer("optimal", best, _front_ways.total(asked.weights, best))
+
+    def stop(self):
+        self.stopped = True
+
+
+@given(points=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=8), first=st.integers(0, 6),
+       second=st.integers(0, 6))  # fmt: skip
+def test_parts_one_by_one_are_the_whole(points, first, second):
+    boxes = [(first, None), (None, second)]
+    asked = _front_ways.Asked((1, 100), boxes)
+    one, other = Told(points), Told(points)
+    way = _front_ways.OneByOne([(one, boxes[:1]), (other, boxes[1:])], 1)
+    answer, whole = way.ask(asked, None, None), Told(points).ask(asked, None, None)
+    assert (answer.status, answer.bound) == (whole.status, whole.bound)
+    best = one.ask(asked.within(boxes[:1]), None, None)
+    if best.status == "optimal":
+        assert other.asked[0] == ((None, min(second, best.values[1])),), "no worse is looked for"
+
+
+def test_parts_one_by_one_stop_and_keep_to_the_time():
+    asked = _front_ways.Asked((1, 100), [(1, None), (None, 1)])
+    one, other = Told([]), Told([])
+    way = _front_ways.OneByOne([(one, asked.boxes[:1]), (other, asked.boxes[1:])], 1)
+    assert way.ask(asked, -1.0, None).status == "unknown"
+    way.stop()
+    assert one.stopped
+    assert other.stopped
+    assert way.ask(asked, None, None).status == "unknown"
+    assert not one.asked
+
+
+def test_an_abort_of_cp_sat_leaves_sub_problems_to_the_task_level_model(monkeypatch):
+    monkeypatch.setattr(Apart, "run", lambda self: Ended("ABORTED"))
+    monkeypatch.setattr(_front, "ALONE", 1e-9)
+    for number, threads in ((1, 1), (3, 2)):
+        instance = contended(number)
+        front = api.pareto(instance, FRONTS[2], solver="cp-sat", threads=threads)
+        assert rows(front) == brute_force.front(instance, FRONTS[2])
+
+
+def test_help_changes_neither_the_question_nor_what_is_kept(tmp_path, helpers):
+    instance = contended(5)
+    path = tmp_path / "front.jsonl"
+    front = api.pareto(instance, FRONTS[2], solver="cp-sat", resume=path)
+    again = api.pareto(instance, FRONTS[2], solver="cp-sat", resume=path, threads=2)
+    assert rows(front) == rows(again)
+    assert again.solves == 0
+    assert again.recalled == front.solves
+    assert front.verify("cp-sat") == []
+    assert front.verify("highs") == []
+
+
+def test_a_hard_front_is_complete():
+    instance = api.generate("taskgraph", preset="six-replicas", seed=0)
+    front = api.pareto(instance, FRONTS[2], solver="cp-sat", threads=2)
+    assert len(rows(front)) == 5
+
+
+def test_boxes_without_a_bound_are_bounded_by_the_variables():
+    """Union of boxes of which one leaves an objective free."""
+    instance = contended(2)
+    layout = Layout(instance)
+    names = ("total_jct", "traffic")
+    points = brute_force.front(instance, names)
+    boxed = _boxed.Boxed(layout, names, (10**4, 10**4), 0)
+    assert boxed.timed
+    for boxes in ([(points[0][0] - 1, None), (None, points[0][1])], [(None, None), (0, 0)]):
+        made = boxed.by_time((1, 1), boxes, points[-1][0], None)
+        way = _front_ways.ByTime(boxed, None, lambda weights, plan: boxed.values(plan), points[-1][0])
+        values = way._answer(_front_ways.Asked((1, 1), boxes), way._best(made, None, None))
+        expected = min(
+            (sum(p), p)
+            for p in points
+            if any(all(u is None or v <= u for v, u in zip(p, b, strict=True)) for b in boxes)
+        )
+        assert sum(values) == expected[0]
+
+
+def test_fronts_with_makespan_alone_have_no_help():
+    layout = Layout(contended(1))
+    assert _front.front_model(layout, ("total_jct", "traffic")).assisted is not None
+    assert _front.front_model(layout, ("makespan", "traffic")).assisted is None
