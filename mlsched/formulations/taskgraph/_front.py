@@ -49,15 +49,20 @@ class Assisted:
     def __init__(
         self, layout: Layout, objectives: tuple[str, ...], made: Formulation, make: Make, threads: int, seed: int
     ) -> None:
+        self._layout, self._objectives, self._seed = layout, objectives, seed
         self._made, self._threads = made, threads
         plain = make(made, max(1, threads - 1), CORE if threads <= 2 else {})
         self._plain, self._intervals = plain, ByIntervals(plain)
         self.name, self.low, self.high, self.largest = plain.name, plain.low, plain.high, plain.largest
         self.most_boxes, self.fingerprint = plain.most_boxes, plain.fingerprint
-        self._boxed = Boxed(sharpened(layout)[0], objectives, plain.high, seed)
         self._alone = ALONE
         #: No plan has a smaller value; sub-problems without bounds raise it.
         self._ideal = list(plain.low)
+
+    @functools.cached_property
+    def _boxed(self) -> Boxed:
+        """Made when it is needed, which easy fronts never do."""
+        return Boxed(sharpened(self._layout)[0], self._objectives, self.high, self._seed)
 
     def minimise(
         self, weights: Sequence[int], boxes: Sequence[Bounds], hint: Solution | None, limit: float | None

@@ -187,7 +187,7 @@ class CpSatScalar:
         for variable, value in pairs:
             model.add_hint(model.get_int_var_from_proto_index(variable.index), value)
         solver.parameters.num_workers, solver.parameters.fix_variables_to_their_hinted_value = 1, True
-        if solver.solve(model) != cp_model.OPTIMAL:
+        if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return None
         return tuple(solver.response_proto.solution)
 

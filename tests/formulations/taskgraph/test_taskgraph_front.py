@@ -156,7 +156,7 @@ def test_help_changes_neither_the_question_nor_what_is_kept(tmp_path, helpers):
 
 def test_a_hard_front_is_complete():
     instance = api.generate("taskgraph", preset="six-replicas", seed=0)
-    front = api.pareto(instance, FRONTS[2], solver="cp-sat", threads=2)
+    front = api.pareto(instance, FRONTS[2], solver="cp-sat", threads=2, time_limit=60)
     assert len(rows(front)) == 5
 
 
