@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Timetable
@@ -84,6 +84,25 @@ class Decoder:
                     placed[run] = n, start
                     if layout.duration[k]:
                         busy[n].add(start, start + layout.duration[k], self._need[k])
+        return placed
+
+    def compact(self, given: Mapping[Run, tuple[int, int]]) -> dict[Run, tuple[int, int]]:
+        """The runs of a plan on their nodes, in the order of their starts, each as early as it can: none starts later.
+
+        The layout's mandatory runs must be those of the plan.
+        """
+        layout = self.layout
+        busy = [_Profile(empty) for empty in self._empty]
+        placed: dict[Run, tuple[int, int]] = {}
+        fixed = {(k, layout.first[layout.job[k]]): at for k, at in layout.fixed.items()}
+        # Of runs that start at once, those without duration may be waited for by the others: predecessors come first.
+        topological = {run: n for n, run in enumerate(itertools.chain(*self.sequence))}
+        for run in sorted(given, key=lambda run: (run not in fixed, given[run][1], topological[run])):
+            k, node = run[0], given[run][0]
+            start = fixed[run][1] if run in fixed else self._earliest(run, node, placed, busy[node])[0]
+            placed[run] = node, start
+            if layout.duration[k]:
+                busy[node].add(start, start + layout.duration[k], self._need[k])
         return placed
 
     def _first(self, run: Run, placed: dict[Run, tuple[int, int]], busy: list[_Profile]) -> tuple[int, int]:

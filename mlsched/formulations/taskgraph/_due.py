@@ -8,11 +8,13 @@ planes on such a model (see `_time_indexed`).
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
 from mlsched.formulations.taskgraph._bounds import Pool
 from mlsched.formulations.taskgraph._cp_model import TaskModel
+from mlsched.formulations.taskgraph._decoder import Decoder
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._places import places
 from mlsched.formulations.taskgraph._time_indexed import valued
@@ -98,7 +100,10 @@ class DueModel(TaskModel, TimeRows):
     # -- plans ---------------------------------------------------------------------------------------------------------
 
     def plan(self, solution: Sequence[int]) -> Timetable:
-        """A plan of a solution: late runs one after the other when all else has ended."""
+        """A plan of a solution: late runs one after the other when all else has ended, then all as early as they can.
+
+        A plan in which no run can start earlier ends by the layout's horizon.
+        """
         layout, value = self.layout, valued(solution)
         present = [(j, i, k) for j, i, k in layout.runs() if value(self.x.get((j, i), 1))]
         node = {
@@ -115,7 +120,12 @@ class DueModel(TaskModel, TimeRows):
             if (k, i) not in start:
                 start[k, i] = begin = max(end, layout.ready[j], self._sent(j, (k, i), node, start))
                 end = begin + layout.duration[k]
-        return layout.timetable(node, start)
+        exact = copy.copy(layout)
+        exact.least = [
+            max([i + 1 for job, i, _ in present if job == j], default=layout.first[j]) for j in range(layout.jobs)
+        ]
+        decoder = Decoder(exact)
+        return decoder.plan(decoder.compact({run: (node[run], t) for run, t in start.items()}))
 
     def _sent(self, j: int, run: Run, node: dict[Run, int], start: dict[Run, int]) -> int:
         """When what a run waits for has arrived at its node."""

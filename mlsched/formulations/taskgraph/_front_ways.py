@@ -129,6 +129,8 @@ class ByTime(_Cutting):
             best = self._boxed.values(found)[k]
             boxes, upper = [with_end(box, k, best) for box in boxes], best if k == self._boxed.at else upper
             weights[k] = 0
+            if not any(weights):
+                return self._answer(asked, found)
         made = self._boxed.by_time(weights, boxes, upper, left(until))
         return self._answer(asked, self._best(made, left(until), work))
 
@@ -150,7 +152,11 @@ class ByDue(_Cutting):
         until = None if seconds is None else time.perf_counter() + seconds
         weights, at, k = list(asked.weights), self._boxed.at, self._leading
         if at < 0 or not weights[at]:
-            return self._answer(asked, self._due(asked, weights, until, work))
+            found = self._due(asked, weights, until, work)
+            if isinstance(found, Timetable) and not inside(self._boxed.values(found), asked.boxes):
+                # A bound on total_jct too large for windows, and too small for this plan.
+                found = None
+            return self._answer(asked, found)
         others, fixed = [0 if j in (k, at) else w for j, w in enumerate(weights)], 0
         if k is not None and k != at:
             found = self._due(asked, [int(j == k) for j in range(len(weights))], until, work)

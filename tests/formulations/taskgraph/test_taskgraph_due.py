@@ -56,6 +56,7 @@ def check(instance) -> list[str]:
         assert (expected.status, expected.value) == ("optimal", value), objective
         assert not instance.violations(plan)
         assert instance.evaluate(plan)[objective] == value
+        assert int((plan.start + instance.duration[plan.task]).max(initial=0)) <= Layout(instance).horizon()
         late = any(job_late(instance, plan, j) for j in range(len(instance.arrival)))
         seen.append("late runs" if late else "in time")
     return seen

@@ -64,6 +64,15 @@ def test_fronts_are_those_of_brute_force_when_helpers_answer(helpers, report):
     assert not {name for name in helpers if name.endswith("unknown")}
 
 
+def test_fronts_in_two_stages_are_those_of_brute_force(helpers):
+    """Sub-problems in which total_jct is bounded and has no weight."""
+    for number in range(40, 52):
+        instance, objectives = contended(number), FRONTS[(2, 3, 6)[number % 3]]
+        front = api.pareto(instance, objectives, solver="cp-sat", stages="two")
+        assert rows(front) == brute_force.front(instance, objectives), (number, objectives)
+    assert helpers["ByDue optimal"] >= 5
+
+
 def test_two_threads_end_the_search_that_has_not_proved(helpers, monkeypatch):
     stopped = []
     waiting = threading.Event()
