@@ -39,10 +39,10 @@ class DueModel(TaskModel, TimeRows):
         super().__init__(layout, objectives)
 
     def _starts(self) -> None:
-        layout = self.layout
+        layout, due = self.layout, _deadlines(self.layout)
         for j, i, k in layout.runs():
             run, x = (k, i), self.x.get((j, i), 1)
-            low, high = layout.head[k][i], layout.deadline[j] - layout.duration[k]
+            low, high = layout.head[k][i], due[j] - layout.duration[k]
             if layout.fixed and layout.is_fixed(k, i):
                 start = layout.fixed[k][1]
                 self._window[run], self._begun[run], self._after[run] = (start, start), [], 1
@@ -56,7 +56,7 @@ class DueModel(TaskModel, TimeRows):
         self._in_time()
 
     def _capacity(self) -> None:
-        self._in_room(min(self.layout.arrival, default=0), max(self.layout.deadline, default=0))
+        self._in_room(min(self.layout.arrival, default=0), max(_deadlines(self.layout), default=0))
 
     def _complete(self) -> None:
         """Times of completion do not matter here."""
@@ -139,14 +139,20 @@ class DueModel(TaskModel, TimeRows):
         return ready
 
 
+def _deadlines(layout: Layout) -> list[int]:
+    """The deadlines, or the horizon by which some best plan ends: many are as good as none."""
+    end = layout.horizon()
+    return [min(deadline, end) for deadline in layout.deadline]
+
+
 def worth(layout: Layout, objectives: Sequence[str]) -> bool:
     """Whether the model answers for some objectives, and is not too large."""
     if not objectives or set(objectives) - TIMELESS or layout.reason is not None or not layout.jobs:
         return False
     if any(place.whole for place in places(layout, "traffic" in objectives)):
         return False
-    total = 0
+    total, due = 0, _deadlines(layout)
     for j, i, k in layout.runs():
-        width = max(0, layout.deadline[j] - layout.duration[k] - layout.head[k][i] + 1)
+        width = max(0, due[j] - layout.duration[k] - layout.head[k][i] + 1)
         total += width + (width + layout.duration[k]) * len(layout.nodes_of(k, i))
     return total <= MOST

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 
+import numpy as np
 import pytest
 from contended_examples import contended
 from hypothesis import given
 
 from mlsched import api
 from mlsched.core.errors import SolverError
+from mlsched.core.fields import UNLIMITED
 from mlsched.core.formulation import Limits
 from mlsched.formulations._cp_apart import Apart, Ended
 from mlsched.formulations._cp_solver import within
@@ -77,6 +80,12 @@ def test_optima_are_those_of_brute_force_on_contended_instances(report):
     report("taskgraph: what can be due against brute force", [f"{n:4}  {name}" for name, n in seen.items()])
     assert seen["late runs"] >= 50
     assert seen["in time"] >= 4
+
+
+def test_deadlines_beyond_the_horizon_cost_nothing():
+    instance = contended(3)
+    free = dataclasses.replace(instance, deadline=np.full_like(instance.deadline, UNLIMITED))
+    assert "in time" in check(free)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
