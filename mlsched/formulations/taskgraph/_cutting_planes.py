@@ -84,6 +84,6 @@ def count(best: Best, ended: Ended) -> None:
     """Count the work of a search that ended."""
     best.spend(ended.work)
     if ended.status == "MODEL_INVALID":
-        raise SolverError("cp-sat calls the time-indexed model invalid")
+        raise SolverError("cp-sat calls a model for cutting planes invalid")
     if ended.status == "ABORTED":
         best.work["aborted_proofs"] = best.work.get("aborted_proofs", 0.0) + 1

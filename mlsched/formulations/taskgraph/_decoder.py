@@ -87,15 +87,14 @@ class Decoder:
         return placed
 
     def compact(self, given: Mapping[Run, tuple[int, int]]) -> dict[Run, tuple[int, int]]:
-        """The runs of a plan on their nodes, in the order of their starts, each as early as it can: none starts later.
+        """Runs on their nodes, in the order of their starts, each as early as it can: none of a plan starts later.
 
-        The layout's mandatory runs must be those of the plan.
+        The layout's mandatory runs must be those given; of runs that start at once those a run waits for come first.
         """
         layout = self.layout
         busy = [_Profile(empty) for empty in self._empty]
         placed: dict[Run, tuple[int, int]] = {}
         fixed = {(k, layout.first[layout.job[k]]): at for k, at in layout.fixed.items()}
-        # Of runs that start at once, those without duration may be waited for by the others: predecessors come first.
         topological = {run: n for n, run in enumerate(itertools.chain(*self.sequence))}
         for run in sorted(given, key=lambda run: (run not in fixed, given[run][1], topological[run])):
             k, node = run[0], given[run][0]

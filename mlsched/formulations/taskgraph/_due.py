@@ -12,13 +12,12 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from mlsched.formulations.taskgraph._bounds import Pool
-from mlsched.formulations.taskgraph._cp_model import TaskModel
+from mlsched.formulations.taskgraph._cp_model import Run
 from mlsched.formulations.taskgraph._decoder import Decoder
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._places import places
 from mlsched.formulations.taskgraph._time_indexed import valued
-from mlsched.formulations.taskgraph._time_rows import Literal, Run, TimeRows, no
+from mlsched.formulations.taskgraph._time_rows import TimeRows, no
 from mlsched.instances.taskgraph import Timetable
 
 #: The objectives that the model knows.
@@ -27,16 +26,8 @@ TIMELESS = {"total_accuracy", "accuracy_met", "deadlines_met", "traffic"}
 MOST = 25_000
 
 
-class DueModel(TaskModel, TimeRows):
+class DueModel(TimeRows):
     """Runs that start in time to end by their deadlines, and nodes of all runs."""
-
-    def __init__(self, layout: Layout, objectives: tuple[str, ...], shared: Sequence[Pool]) -> None:
-        self._shared = shared
-        self._window: dict[Run, tuple[int, int]] = {}
-        self._begun: dict[Run, list[Literal]] = {}
-        self._after: dict[Run, Literal] = {}
-        self._here: dict[tuple[Run, int, int], Literal] = {}
-        super().__init__(layout, objectives)
 
     def _starts(self) -> None:
         layout, due = self.layout, _deadlines(self.layout)
@@ -52,9 +43,6 @@ class DueModel(TaskModel, TimeRows):
             self._after[run] = begun[-1] if begun else 0
             self._rising([*begun, x])
 
-    def _order(self) -> None:
-        self._in_time()
-
     def _capacity(self) -> None:
         self._in_room(min(self.layout.arrival, default=0), max(_deadlines(self.layout), default=0))
 
@@ -62,13 +50,6 @@ class DueModel(TaskModel, TimeRows):
         """Times of completion do not matter here."""
 
     # -- objectives ----------------------------------------------------------------------------------------------------
-
-    def _measure(self) -> None:
-        from ortools.sat.python import cp_model
-
-        for name in self.objectives:
-            parts = getattr(self, "_" + name)()
-            self.terms[name] = cp_model.LinearExpr.weighted_sum([v for v, _ in parts], [w for _, w in parts])
 
     def _punctual(self, j: int, i: int) -> Any:
         layout, literal = self.layout, self.cp.new_bool_var("")
@@ -100,7 +81,7 @@ class DueModel(TaskModel, TimeRows):
     # -- plans ---------------------------------------------------------------------------------------------------------
 
     def plan(self, solution: Sequence[int]) -> Timetable:
-        """A plan of a solution: late runs one after the other when all else has ended, then all as early as they can.
+        """A plan of a solution: the runs in the order of their starts, late ones last, each as early as it can.
 
         A plan in which no run can start earlier ends by the layout's horizon.
         """
@@ -116,27 +97,13 @@ class DueModel(TaskModel, TimeRows):
                 begun = sum(map(value, self._begun[k, i]))
                 start[k, i] = self._window[k, i][1] + (1 - begun if self._begun[k, i] else 0)
         end = max((t + layout.duration[k] for (k, _), t in start.items()), default=0)
-        for j, i, k in present:
-            if (k, i) not in start:
-                start[k, i] = begin = max(end, layout.ready[j], self._sent(j, (k, i), node, start))
-                end = begin + layout.duration[k]
         exact = copy.copy(layout)
         exact.least = [
             max([i + 1 for job, i, _ in present if job == j], default=layout.first[j]) for j in range(layout.jobs)
         ]
         decoder = Decoder(exact)
-        return decoder.plan(decoder.compact({run: (node[run], t) for run, t in start.items()}))
-
-    def _sent(self, j: int, run: Run, node: dict[Run, int], start: dict[Run, int]) -> int:
-        """When what a run waits for has arrived at its node."""
-        layout, ready = self.layout, 0
-        for u, source, delay in layout.sources(*run):
-            if source < layout.first[j]:
-                end, there = layout.last_end[u], layout.home[u]
-            else:
-                end, there = start[u, source] + layout.duration[u], node[u, source]
-            ready = max(ready, end + (delay if there != node[run] else 0))
-        return ready
+        # Late runs come after all others, in the decoder's own order.
+        return decoder.plan(decoder.compact({run: (n, start.get(run, end)) for run, n in node.items()}))
 
 
 def _deadlines(layout: Layout) -> list[int]:

@@ -14,15 +14,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlsched.formulations.taskgraph._bounds import Pool
-from mlsched.formulations.taskgraph._cp_model import TaskModel
+from mlsched.formulations.taskgraph._cp_model import Literal
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._places import places
 from mlsched.formulations.taskgraph._relaxation import Relaxed
-from mlsched.formulations.taskgraph._time_rows import Literal, Run, TimeRows, no
+from mlsched.formulations.taskgraph._time_rows import TimeRows, no
 from mlsched.instances.taskgraph import Timetable
 
 
-class TimeIndexed(TaskModel, TimeRows):
+class TimeIndexed(TimeRows):
     """Plans of value `upper` or better in total_jct or makespan (`bounded`); every place must be a single node.
 
     `objectives` are those that are measured, by default the bounded one alone, for which optional iterations are left
@@ -34,18 +34,14 @@ class TimeIndexed(TaskModel, TimeRows):
         self, layout: Layout, upper: int, relaxed: Relaxed | None, shared: Sequence[Pool], bounded: str = "total_jct",
         objectives: tuple[str, ...] | None = None,
     ) -> None:  # fmt: skip
-        self._shared, self._bounded = shared, bounded
-        self._window: dict[Run, tuple[int, int]] = {}
-        self._begun: dict[Run, list[Literal]] = {}
-        self._after: dict[Run, Literal] = {}
-        self._here: dict[tuple[Run, int, int], Literal] = {}
+        self._bounded = bounded
         #: "Complete by t" from the first time at which that can be, a list a job and one of all jobs together.
         self._done: dict[int | None, tuple[int, list[Literal]]] = {}
         if objectives is None:
             # No job completes later without its optional iterations.
             layout = copy.copy(layout)
             layout.most = [min(least, most) for least, most in zip(layout.least, layout.most, strict=True)]
-        super().__init__(layout, objectives or (bounded,), upper, relaxed=relaxed)
+        super().__init__(layout, objectives or (bounded,), shared, upper, relaxed)
 
     def _horizons(self) -> None:
         layout, end = self.layout, self.layout.horizon()
@@ -82,9 +78,6 @@ class TimeIndexed(TaskModel, TimeRows):
             self._begun[run] = [self.cp.new_bool_var("") for _ in range(low, high)]
             self._rising([*self._begun[run], x])
 
-    def _order(self) -> None:
-        self._in_time()
-
     def _capacity(self) -> None:
         self._in_room(min(self.layout.arrival, default=0), max(self.until, default=0))
 
@@ -110,13 +103,6 @@ class TimeIndexed(TaskModel, TimeRows):
         return first, done
 
     # -- objectives ----------------------------------------------------------------------------------------------------
-
-    def _measure(self) -> None:
-        from ortools.sat.python import cp_model
-
-        for name in self.objectives:
-            parts = getattr(self, "_" + name)()
-            self.terms[name] = cp_model.LinearExpr.weighted_sum([v for v, _ in parts], [w for _, w in parts])
 
     def _total_jct(self) -> list[tuple[Any, int]]:
         done = [self._done[j] for j in range(self.layout.jobs)]

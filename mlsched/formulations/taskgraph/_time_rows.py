@@ -12,36 +12,39 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mlsched.formulations.taskgraph._bounds import Pool
+from mlsched.formulations.taskgraph._cp_model import Literal, Run, TaskModel
 from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._relaxation import Relaxed
 
-Run = tuple[int, int]
-#: A CP-SAT literal or 0 or 1.
-Literal = Any
 #: Weighted literals; a literal may be 0 or 1.
 Terms = list[tuple[int, Literal]]
 
 
-class TimeRows:
-    """What `_cp_model.TaskModel` is extended by.
+class TimeRows(TaskModel):
+    """What models in such rows share; each says from when to when a run may start.
 
     A run has started by no time before `_window[run][0]`; then by `_begun[run]`, a literal a time; then, at all times,
     by `_after[run]`: 1, or a literal that is false in plans in which the run never starts or is not looked at.
+    `shared` are pools of the layout. An objective is its term plus its constant.
     """
 
-    layout: Layout
-    cp: Any
-    where: dict[Run, dict[int, Literal]]
-    _window: dict[Run, tuple[int, int]]
-    _begun: dict[Run, list[Literal]]
-    _after: dict[Run, Literal]
-    _shared: Sequence[Pool]
-    _here: dict[tuple[Run, int, int], Literal]
+    def __init__(
+        self, layout: Layout, objectives: tuple[str, ...], shared: Sequence[Pool], upper: int | None = None,
+        relaxed: Relaxed | None = None,
+    ) -> None:  # fmt: skip
+        self._shared = shared
+        self._window: dict[Run, tuple[int, int]] = {}
+        self._begun: dict[Run, list[Literal]] = {}
+        self._after: dict[Run, Literal] = {}
+        self._here: dict[tuple[Run, int, int], Literal] = {}
+        super().__init__(layout, objectives, upper, relaxed=relaxed)
 
-    def _apart(self, a: Run, b: Run) -> Literal:
-        raise NotImplementedError  # pragma: no cover - the model defines it
+    def _measure(self) -> None:
+        from ortools.sat.python import cp_model
 
-    def _away(self, k: int, i: int, node: int) -> Literal:
-        raise NotImplementedError  # pragma: no cover - the model defines it
+        for name in self.objectives:
+            parts = getattr(self, "_" + name)()
+            self.terms[name] = cp_model.LinearExpr.weighted_sum([v for v, _ in parts], [w for _, w in parts])
 
     # -- literals and rows ---------------------------------------------------------------------------------------------
 
@@ -77,7 +80,7 @@ class TimeRows:
 
     # -- order ---------------------------------------------------------------------------------------------------------
 
-    def _in_time(self) -> None:
+    def _order(self) -> None:
         """Rule 4: what a run waits for has ended when it starts, transfers between nodes included."""
         layout = self.layout
         for _, i, k in layout.runs():

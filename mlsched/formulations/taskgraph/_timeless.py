@@ -7,16 +7,16 @@ deadlines, and whether they fit is what cutting planes on `_due` tell soon.
 from __future__ import annotations
 
 import dataclasses
-import time
 
 from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.formulations._cp_apart import Apart
 from mlsched.formulations._cp_solver import WORK, stopped_by
 from mlsched.formulations.taskgraph._alone import sharpened
+from mlsched.formulations.taskgraph._best import Best
 from mlsched.formulations.taskgraph._bounds import packed, pools
 from mlsched.formulations.taskgraph._cp_model import model
-from mlsched.formulations.taskgraph._cutting_planes import parameters
+from mlsched.formulations.taskgraph._cutting_planes import count, parameters
 from mlsched.formulations.taskgraph._due import DueModel, worth
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._solve import solve
@@ -31,44 +31,38 @@ def timeless(instance: Instance, objective: str, limits: Limits, hint: Timetable
     """The plan that is best in one of `_due.TIMELESS`, within limits of which the clock started at `started`."""
     layout = Layout(instance)
     made = model(layout, (objective,))
+    best = Best(layout, limits, started, objective)
     useful = worth(layout, (objective,))
-    first = _part(_left(limits, started, 0.0), FIRST_SHARE, FIRST_WORK) if useful else _left(limits, started, 0.0)
-    found = solve(made, instance, objective, first, hint)
+    found = solve(
+        made, instance, objective, _part(best.left(), FIRST_SHARE, FIRST_WORK) if useful else best.left(), hint
+    )  # fmt: skip
     if not useful or found.status in ("optimal", "infeasible"):
         return found
-    known, work = [found], dict(found.work)
-    due = _due(layout, objective, _part(_left(limits, started, work[WORK]), CUTTING_SHARE, CUTTING_WORK))
-    work[WORK] += due.work[WORK]
-    work.update({name: value for name, value in due.work.items() if name != WORK})
-    known.append(due)
-    left = _left(limits, started, work[WORK])
-    if due.status != "optimal" and (left.seconds is None or left.seconds > 1e-3):
-        last = solve(model(layout, (objective,)), instance, objective, left, _best(instance, objective, known, hint))
-        work[WORK] += last.work[WORK]
-        known.append(last)
-    return _joined(instance, objective, known, limits, work)
+    best.spend(found.work[WORK])
+    known = [found, _due(best, _part(best.left(), CUTTING_SHARE, CUTTING_WORK))]
+    if known[-1].status != "optimal" and not best.over:
+        plan = _best(instance, objective, known, hint)
+        known.append(solve(model(layout, (objective,)), instance, objective, best.left(), plan))
+        best.spend(known[-1].work[WORK])
+    return _joined(instance, objective, known, limits, best.work)
 
 
-def _due(layout: Layout, objective: str, limits: Limits) -> Outcome:
-    """The best plan by cutting planes on what can be done by the deadlines."""
-    narrow, work = sharpened(layout)
+def _due(best: Best, limits: Limits) -> Outcome:
+    """The best plan by cutting planes on what can be done by the deadlines; its work counts in `best`."""
+    instance, objective = best.layout.instance, best.objective
+    narrow, work = sharpened(best.layout)
+    best.spend(work)
     made = DueModel(narrow, (objective,), pools(narrow) + packed(narrow))
-    instance = layout.instance
     sign = 1 if instance.objective(objective).sense == "min" else -1
     made.cp.minimize(sign * made.terms[objective])
     ended = Apart(made.cp, parameters(limits), lambda _: None).run()
-    spent = {WORK: work + ended.work}
-    if ended.status == "ABORTED":
-        spent["aborted_proofs"] = 1.0
-    if ended.status == "MODEL_INVALID":
-        raise SolverError("cp-sat calls the model of what can be due invalid")
+    count(best, ended)
     if ended.status == "INFEASIBLE" or made.reason is not None:
-        return Outcome("infeasible", None, None, "proof", spent)
+        return Outcome("infeasible", None, None)
     if ended.status not in ("OPTIMAL", "FEASIBLE") or ended.bound is None:
-        return Outcome("unknown", None, None, "backend", spent)
+        return Outcome("unknown", None, None)
     bound = sign * round(ended.bound) + made.constant[objective]
-    proved = ended.status == "OPTIMAL"
-    return Outcome("optimal" if proved else "feasible", made.plan(ended.solution), bound, "backend", spent)
+    return Outcome("optimal" if ended.status == "OPTIMAL" else "feasible", made.plan(ended.solution), bound)
 
 
 def _part(limits: Limits, share: float, work: float) -> Limits:
@@ -77,15 +71,6 @@ def _part(limits: Limits, share: float, work: float) -> Limits:
     if limits.work is not None:
         work = share * limits.work
     return dataclasses.replace(limits, seconds=seconds, work=None if limits.work is None and seconds else work)
-
-
-def _left(limits: Limits, started: float, work: float) -> Limits:
-    """What is left of the limits."""
-    return dataclasses.replace(
-        limits,
-        seconds=None if limits.seconds is None else max(1e-3, limits.seconds - (time.perf_counter() - started)),
-        work=None if limits.work is None else max(1e-3, limits.work - work),
-    )
 
 
 def _best(instance: Instance, objective: str, known: list[Outcome], hint: Timetable | None) -> Timetable | None:
