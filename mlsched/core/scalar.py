@@ -16,6 +16,8 @@ from mlsched.core.errors import InvalidInput
 
 #: "optimal" and "infeasible" are proofs; "feasible" and "unknown" ended at a limit; "failed" is anything else.
 Status = Literal["optimal", "feasible", "infeasible", "unknown", "unbounded", "failed"]
+#: A lexicographic minimum by one weighted sum, or by one objective and then the sum of all.
+Stages = Literal["one", "two"]
 #: Values of all variables of the model, in its own order (floats only for continuous ones).
 Solution = tuple[int | float, ...]
 #: f is in a box when f_k <= box[k] for all k (None: no bound).
@@ -44,7 +46,9 @@ class Scalar(Protocol):
 
     `low` and `high` enclose each objective as the variables' bounds do (None: they do not). `largest` is the greatest
     weighted sum the backend can tell apart from its neighbours, `most_boxes` the number of boxes up to which asking
-    for them together is worth it. `fingerprint` identifies model and objectives.
+    for them together is worth it, `stages` into how many sub-problems a lexicographic one is better taken (None: as
+    few as possible), `favourite` the objective that is better minimised than others are, the others being bounded
+    (None: there is none). `fingerprint` identifies model and objectives.
     """
 
     name: str
@@ -52,6 +56,8 @@ class Scalar(Protocol):
     high: tuple[int | None, ...]
     largest: int
     most_boxes: int
+    stages: Stages | None
+    favourite: int | None
     fingerprint: str
 
     def minimise(
@@ -71,7 +77,17 @@ class Scalar(Protocol):
 
 
 class Searcher(Scalar, Protocol):
-    """A `Scalar` that others may limit, end and translate plans for.
+    """A `Scalar` of which there may be several, on a thread each, and whose solves others may end."""
+
+    def stop(self) -> None:
+        """End the solve under way, from any thread; one that has not begun begins none the less."""
+
+    def another(self) -> Searcher:
+        """One more for the same question, for another thread."""
+
+
+class Limited(Searcher, Protocol):
+    """A `Searcher` that others may limit and translate plans for.
 
     `work` is the deterministic time that a solve may take, None for no limit; a solve that it ends is "feasible" or
     "unknown".
@@ -79,8 +95,8 @@ class Searcher(Scalar, Protocol):
 
     work: float | None
 
-    def stop(self) -> None:
-        """End the solve under way, from any thread; one that has not begun begins none the less."""
+    def another(self) -> Limited:
+        """One more for the same question, for another thread."""
 
     def solution_of(self, pairs: Sequence[tuple[Any, int]]) -> Solution | None:
         """A solution in which some variables of the caller's model have these values; None where there is none."""

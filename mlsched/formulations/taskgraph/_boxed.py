@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mlsched.core.scalar import Bounds, inside
-from mlsched.formulations.taskgraph._bounds import packed, pools
+from mlsched.formulations.taskgraph._bounds import packed, pools, total_completion_bound
 from mlsched.formulations.taskgraph._cp_model import TaskModel
 from mlsched.formulations.taskgraph._due import DueModel, worth
 from mlsched.formulations.taskgraph._layout import Layout
@@ -19,6 +21,8 @@ from mlsched.instances.taskgraph import Timetable
 
 #: Schedules that are generated for a first plan, a run of the instance each.
 DECODINGS = 30
+#: Models that are kept, a few megabytes each.
+MODELS = 16
 
 
 class Most(NamedTuple):
@@ -39,11 +43,27 @@ class Boxed:
         #: Which objective total_jct is; -1 where it is none.
         self.at = objectives.index("total_jct") if "total_jct" in objectives else -1
         self._shared = pools(layout) + packed(layout)
-        self._relaxed: dict[int, Relaxed] = {}
+        #: No plan has less total_jct.
+        self.least = max(0, total_completion_bound(layout, self._shared) - sum(layout.arrival))
+        #: The linear relaxation of plans of total_jct at most `_within`; made once, for its bound and its pools.
+        self._relaxed: Relaxed | None = None
+        self._within = -1
         self._first: Timetable | None = None
+        #: Sub-problems ask for the same bounds on total_jct again and again.
+        self._made = functools.lru_cache(MODELS)(self._without_boxes)
         if self.timed:
-            runs = sum(1 for _ in layout.runs())
-            self._first, _ = search(layout, DECODINGS * runs, seed, None)
+            self._begin()
+
+    def _begin(self) -> None:
+        """A first plan and the linear relaxation of those as good."""
+        layout = self.layout
+        runs = sum(1 for _ in layout.runs())
+        self._first, _ = search(layout, DECODINGS * runs, self.seed, None)
+        if self._first is not None:
+            self._within = layout.instance.evaluate(self._first)["total_jct"]
+            self._relaxed = relax(layout, self._shared, self._within, None, 1)
+            if self._relaxed is not None:
+                self.least = max(self.least, min(self._relaxed.bound, self._within))
 
     def values(self, plan: Timetable) -> tuple[int, ...]:
         """A plan's objectives, by the judge."""
@@ -77,17 +97,17 @@ class Boxed:
         """A bound on total_jct; None where the model would be too large."""
         return upper if size(self.layout, upper) <= WIDE else None
 
+    def _without_boxes(self, upper: int) -> TimeIndexed:
+        relaxed = self._relaxed if upper <= self._within else None
+        return TimeIndexed(self.layout, upper, relaxed, self._shared, objectives=self._objectives)
+
     def by_time(
-        self, weights: Sequence[int], boxes: Sequence[Bounds], upper: int, seconds: float | None,
-        most: Most | None = None,
-    ) -> TimeIndexed:  # fmt: skip
+        self, weights: Sequence[int], boxes: Sequence[Bounds], upper: int, most: Most | None = None
+    ) -> TimeIndexed:
         """The model of plans in the boxes of total_jct at most `upper`."""
-        if upper not in self._relaxed:
-            found = relax(self.layout, self._shared, upper, seconds, 1)
-            if found is not None:
-                self._relaxed[upper] = found
-        made = TimeIndexed(self.layout, upper, self._relaxed.get(upper), self._shared, objectives=self._objectives)
+        made = copy.copy(self._made(upper))
         if made.reason is None:
+            made.cp = made.cp.clone()
             made.cp.add(made.terms["total_jct"] <= upper - made.constant["total_jct"])
             self._in_boxes(made, boxes)
             if most is not None:

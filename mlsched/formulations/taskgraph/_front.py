@@ -2,35 +2,49 @@
 
 Where total_jct is bounded, by the boxes or by a plan that is known, that is the time-indexed model with its narrow
 windows; else, where the other objectives know no time after the deadlines, first the model of what can be due: both by
-cutting planes (`_boxed`, `_front_ways`). The task-level model begins, alone, because it proves many sub-problems at
-once; then both run, with one thread in turns that grow. Whichever proves first answers.
+cutting planes (`_boxed`, `_front_ways`). The task-level model begins, because it proves many sub-problems at once; then
+they have turns that grow. Whichever proves first answers. What was proved in larger boxes bounds what comes after.
 """
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import Any
 
 from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Formulation
-from mlsched.core.scalar import Answer, Bounds, Searcher, Solution, loosest
+from mlsched.core.scalar import Answer, Bounds, Limited, Solution, Stages, loosest
 from mlsched.formulations.taskgraph._alone import sharpened
 from mlsched.formulations.taskgraph._boxed import Boxed, due, timed
 from mlsched.formulations.taskgraph._cp_model import model
-from mlsched.formulations.taskgraph._front_ways import Asked, ByDue, ByIntervals, ByTime, OneByOne, Way, left, total
+from mlsched.formulations.taskgraph._front_ways import (
+    Asked,
+    ByDue,
+    ByIntervals,
+    ByTime,
+    OneByOne,
+    Way,
+    left,
+    total,
+    with_end,
+)  # fmt: skip
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Timetable
 
 #: (formulation, threads, parameters) -> its search.
-Make = Callable[[Formulation, int, Mapping[str, Any]], Searcher]
+Make = Callable[[Formulation, int, Mapping[str, Any]], Limited]
 
-#: Deterministic time of the task-level model alone, and the least of it, which it has after it has not proved alone
-#: again and again; that of the first turns, and how turns grow.
-ALONE, LITTLE, TURN, GROWTH = 0.3, 0.02, 2.0, 2.0
+#: Deterministic time of the task-level model at first, and the least of it, which it has after it has not proved alone
+#: again and again.
+ALONE, LITTLE = 0.3, 0.02
+#: Deterministic time of the first turns, of cutting planes (each search) and of the task-level model, which needs more
+#: seconds for it; how turns grow.
+TURN, GROWTH = (40.0, 5.0), 2.0
 #: Core-guided search, without a linear relaxation. (With more threads CP-SAT has strategies of its own.)
 CORE = {"optimize_with_core": True, "linearization_level": 0}
 
@@ -43,51 +57,134 @@ def front_model(layout: Layout, objectives: tuple[str, ...]) -> Formulation:
     return dataclasses.replace(made, assisted=functools.partial(Assisted, layout, objectives, made))
 
 
+class Least:
+    """The least values of objectives in boxes, as sub-problems prove them."""
+
+    def __init__(self, low: Sequence[int | None]) -> None:
+        self._proofs: list[tuple[int, Sequence[Bounds], int]] = []
+        self._low = low
+        #: Of all plans.
+        self.ideal = list(low)
+
+    def prove(self, k: int, boxes: Sequence[Bounds], least: int) -> None:
+        """No plan in the boxes has a smaller f_k than `least`, which some plan has."""
+        if len(boxes) > 1 and any(box[k] is not None for box in boxes):
+            return  # in a box with a bound on f_k there may be nothing, and beyond that bound less than `least`
+        self._proofs.append((k, boxes, least))
+        if all(end is None for box in boxes for j, end in enumerate(box) if j != k):
+            self.ideal[k] = least
+
+    def within(self, boxes: Sequence[Bounds]) -> list[int | None]:
+        """What is proved of plans in some boxes, an objective after the other."""
+        return [self._least(k, boxes) for k in range(len(self._low))]
+
+    def _least(self, k: int, boxes: Sequence[Bounds]) -> int | None:
+        proofs = [proof for proof in self._proofs if proof[0] == k]
+        low = self._low[k]
+        known = []
+        for box in boxes:
+            told = [least for _, larger, least in proofs if any(_holds(one, box, k) for one in larger)]
+            known.append(max(told, default=low) if low is None else max([low, *told]))
+        return None if None in known else min(v for v in known if v is not None)
+
+
+def _holds(larger: Bounds, box: Bounds, k: int) -> bool:
+    """Whether a box is within another one but for objective k."""
+    pairs = enumerate(zip(larger, box, strict=True))
+    return all(j == k or end is None or (mine is not None and mine <= end) for j, (end, mine) in pairs)
+
+
+class _Shared:
+    """What all searchers of a front share: what was proved, and what models are made of."""
+
+    def __init__(self, layout: Layout, objectives: tuple[str, ...], plain: Limited, seed: int) -> None:
+        self._layout, self._objectives, self._high, self._seed = layout, objectives, plain.high, seed
+        self._boxed: Boxed | None = None
+        self._lock = threading.Lock()
+        self.least = Least(plain.low)
+        #: What searches answered beside what they were asked.
+        self.answers: dict[tuple[Sequence[int], Sequence[Bounds]], Answer] = {}
+
+    def keep(self, asked: Asked, answer: Answer) -> None:
+        """Cutting planes for total_jct alone also tell what comes next: the least sum with no more of it."""
+        at, values = self.boxed.at, answer.values
+        alone = [j for j, weight in enumerate(asked.weights) if weight] == [at]
+        if values is None or answer.status != "optimal" or not alone:
+            return
+        boxes = tuple(sorted(with_end(box, at, values[at]) for box in asked.boxes))
+        self.answers[(1,) * len(values), boxes] = dataclasses.replace(answer, bound=sum(values))
+
+    @property
+    def boxed(self) -> Boxed:
+        """Made when it is needed, which easy fronts never do."""
+        with self._lock:
+            if self._boxed is None:
+                self._boxed = Boxed(sharpened(self._layout)[0], self._objectives, self._high, self._seed)
+            return self._boxed
+
+
 class Assisted:
-    """The `Scalar` of a task-level model with help."""
+    """The `Searcher` of a task-level model with help; several share what they know.
+
+    An objective alone is soon known to be no better than that of a known point, where a tie-break would take long; and
+    total_jct is minimised, because its bounds are what is hard to prove, and then serve sub-problems to come.
+    """
+
+    stages: Stages | None = "two"
 
     def __init__(
         self, layout: Layout, objectives: tuple[str, ...], made: Formulation, make: Make, threads: int, seed: int
     ) -> None:
-        self._layout, self._objectives, self._seed = layout, objectives, seed
-        self._made, self._threads = made, threads
-        plain = make(made, max(1, threads - 1), CORE if threads <= 2 else {})
+        plain = make(made, threads, CORE if threads == 1 else {})
+        self._made, self._shared = made, _Shared(layout, objectives, plain, seed)
+        self.favourite = objectives.index("total_jct") if timed(layout, objectives) else None
+        self._least = self._shared.least
+        self._set(plain)
+
+    def _set(self, plain: Limited) -> None:
         self._plain, self._intervals = plain, ByIntervals(plain)
         self.name, self.low, self.high, self.largest = plain.name, plain.low, plain.high, plain.largest
         self.most_boxes, self.fingerprint = plain.most_boxes, plain.fingerprint
         self._alone = ALONE
-        #: No plan has a smaller value; sub-problems without bounds raise it.
-        self._ideal = list(plain.low)
+        self._helper: Way | None = None
 
-    @functools.cached_property
-    def _boxed(self) -> Boxed:
-        """Made when it is needed, which easy fronts never do."""
-        return Boxed(sharpened(self._layout)[0], self._objectives, self.high, self._seed)
+    def another(self) -> Assisted:
+        """One more for the same question, for another thread."""
+        one = copy.copy(self)
+        one._set(self._plain.another())
+        return one
+
+    def stop(self) -> None:
+        """End the solve under way, from any thread; one that has not begun begins none the less."""
+        self._intervals.stop()
+        if (helper := self._helper) is not None:
+            helper.stop()
 
     def minimise(
         self, weights: Sequence[int], boxes: Sequence[Bounds], hint: Solution | None, limit: float | None
     ) -> Answer:
         """See `Scalar.minimise`."""
         until = None if limit is None else time.perf_counter() + limit
+        if (known := self._shared.answers.get((tuple(weights), tuple(boxes)))) is not None:
+            return known
         asked = Asked(weights, boxes, hint)
         answer = self._intervals.ask(asked, limit, self._alone)
         self._alone = min(ALONE, 2 * self._alone) if _final(answer) else max(LITTLE, self._alone / 2)
         if not _final(answer) and not _late(until):
             plan: Any = None if hint is None else self._made.decode(self._plain.value_of(hint))
-            values = None if plan is None else self._boxed.values(plan)
+            values = None if plan is None else self._shared.boxed.values(plan)
             asked = dataclasses.replace(asked, plan=plan, values=values)
             answer = self._helped(asked, until)
         k = self._leading(weights, boxes)
-        free = all(end is None for box in boxes for j, end in enumerate(box) if j != k)
-        if k is not None and free and answer.status == "optimal" and answer.values is not None:
-            self._ideal[k] = answer.values[k]
+        if k is not None and answer.status == "optimal" and answer.values is not None:
+            self._least.prove(k, boxes, answer.values[k])
         return answer
 
     def _leading(self, weights: Sequence[int], boxes: Sequence[Bounds]) -> int | None:
         """The objective of which a unit outweighs whatever the others may be in the boxes, if there is one."""
         k = max(range(len(weights)), key=lambda j: weights[j])
         rest, ends = 0, loosest(boxes)
-        for j, (weight, low, high, end) in enumerate(zip(weights, self._ideal, self.high, ends, strict=True)):
+        for j, (weight, low, high, end) in enumerate(zip(weights, self._least.ideal, self.high, ends, strict=True)):
             if j != k and weight:
                 most = [e for e in (high, end) if e is not None]
                 if low is None or not most:
@@ -97,19 +194,20 @@ class Assisted:
 
     def _helped(self, asked: Asked, until: float | None) -> Answer:
         """The answer of what suits the sub-problem, or of the task-level model."""
-        helper = self._way(asked)
-        if helper is None:
-            return self._intervals.ask(asked, left(until), None)
-        ways = [self._intervals, helper]
-        return self._race(ways, asked, until) if self._threads > 1 else _turns(ways, asked, until)
+        self._helper = self._way(asked)
+        ways = [self._intervals] if self._helper is None else [self._helper, self._intervals]
+        answer, way = _turns(ways, asked, until)
+        if isinstance(way, (ByTime, ByDue)) and answer.solution is not asked.hint:
+            self._shared.keep(asked, answer)
+        return answer
 
     def _way(self, asked: Asked) -> Way | None:
         """What suits the sub-problem, if anything does."""
-        boxed, boxes = self._boxed, asked.boxes
-        leading = self._leading(asked.weights, boxes)
-        by_time = functools.partial(ByTime, boxed, leading, self._told)
+        boxed, boxes = self._shared.boxed, asked.boxes
+        leading, low = self._leading(asked.weights, boxes), self._least.within(boxes)
+        by_time = functools.partial(ByTime, boxed, leading, self._told, low)
         if boxed.timed:
-            upper = boxed.upper(asked.weights, boxes, self._ideal, asked.plan)
+            upper = boxed.upper(asked.weights, boxes, low, asked.plan)
             if upper is not None:
                 return by_time(upper)
         ends = {box: end for box in boxes if boxed.timed and (end := boxed.end(box)) is not None}
@@ -120,35 +218,16 @@ class Assisted:
         if ends:
             parts.append((by_time(max(ends.values())), list(ends)))
         if rest:
-            parts.append((ByDue(boxed, leading, self._told, self._ideal), rest))
+            parts.append((ByDue(boxed, leading, self._told, low), rest))
         return parts[0][0] if len(parts) == 1 else OneByOne(parts, leading)
 
     def _told(self, weights: Sequence[int], plan: Timetable) -> Answer:
         """The best plan of a sub-problem as an answer of the task-level model."""
-        values = self._boxed.values(plan)
+        values = self._shared.boxed.values(plan)
         solution = self._plain.solution_of(self._made.encode(plan))
         if solution is None:
             raise SolverError(f"a plan of values {values} is not one of the task-level model")
         return Answer("optimal", values, total(weights, values), solution)
-
-    def _race(self, ways: Sequence[Way], asked: Asked, until: float | None) -> Answer:
-        """All at once; when one has proved, the others are ended."""
-        with ThreadPoolExecutor(len(ways)) as pool:
-            running = {pool.submit(way.ask, asked, left(until), None): way for way in ways}
-            pending = set(running)
-            try:
-                while pending:
-                    done, pending = wait(pending, return_when=FIRST_COMPLETED)
-                    if any(future.exception() is not None or _final(future.result()) for future in done):
-                        break
-            finally:
-                while not all(future.done() for future in running):
-                    # Again and again: a search that has not begun cannot be stopped.
-                    for way in ways:
-                        way.stop()
-                    time.sleep(0.005)
-        answers = [future.result() for future in running]
-        return next((answer for answer in answers if _final(answer)), answers[0])
 
     def value_of(self, solution: Solution) -> Callable[[Any], Any]:
         """See `Scalar.value_of`."""
@@ -159,15 +238,17 @@ class Assisted:
         return self._plain.values_of(solution, variables)
 
 
-def _turns(ways: Sequence[Way], asked: Asked, until: float | None) -> Answer:
-    """One after the other, each longer every time."""
-    work = TURN
+def _turns(ways: Sequence[Way], asked: Asked, until: float | None) -> tuple[Answer, Way]:
+    """One after the other, each longer every time; a single one without such a limit. Whose answer it is, too."""
+    if len(ways) == 1:
+        return ways[0].ask(asked, left(until), None), ways[0]
+    longer = 1.0
     while True:
-        for way in ways:
-            answer = way.ask(asked, left(until), work)
+        for way, work in zip(ways, TURN, strict=True):
+            answer = way.ask(asked, left(until), longer * work)
             if _final(answer) or _late(until):
-                return answer
-        work *= GROWTH
+                return answer, way
+        longer *= GROWTH
 
 
 def _final(answer: Answer) -> bool:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Limits
-from mlsched.core.scalar import Answer, Bounds, Searcher, Solution, inside
+from mlsched.core.scalar import Answer, Bounds, Limited, Solution, inside
 from mlsched.formulations._cp_apart import Apart
 from mlsched.formulations.taskgraph._boxed import Boxed, Most
 from mlsched.formulations.taskgraph._cutting_planes import parameters
@@ -17,8 +17,10 @@ from mlsched.formulations.taskgraph._due import DueModel
 from mlsched.formulations.taskgraph._time_indexed import TimeIndexed
 from mlsched.instances.taskgraph import Timetable
 
-#: How far above the ideal total_jct a plan is looked for at first, as a share of it.
-SPARE = 0.15
+#: By how much total_jct may exceed its bound, as a share of that, so that what is looked for is what makes up for it.
+SPARE = 0.3
+#: Deterministic time of a search that ended quickly.
+QUICK = 0.5
 
 #: A plan; False: there is none; None: not known.
 Found = Timetable | bool | None
@@ -56,7 +58,7 @@ class Way(Protocol):
 class ByIntervals:
     """The task-level model itself."""
 
-    def __init__(self, search: Searcher) -> None:
+    def __init__(self, search: Limited) -> None:
         self.search = search
 
     def ask(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
@@ -72,13 +74,19 @@ class ByIntervals:
 class _Cutting:
     """Searches by cutting planes, one after the other.
 
-    `leading` is the objective of which a unit outweighs whatever the others may be, if there is one.
+    `leading` is the objective of which a unit outweighs whatever the others may be, if there is one; `low` bounds the
+    objectives of all plans in the boxes that will be asked for.
     """
 
-    def __init__(self, boxed: Boxed, leading: int | None, tell: Told) -> None:
+    def __init__(self, boxed: Boxed, leading: int | None, tell: Told, low: Sequence[int | None]) -> None:
         self._boxed, self._leading, self._tell = boxed, leading, tell
         self._search: Apart | None = None
         self._stopped = False
+        #: No plan in the boxes has less total_jct; whatever is proved on the way stays for the next turn.
+        self._least = self._low = max(boxed.least, low[boxed.at] or 0) if boxed.at >= 0 else 0
+        self._early_plan: Timetable | None = None
+        #: Deterministic time of the last search.
+        self._spent = 0.0
 
     def _best(
         self, made: TimeIndexed | DueModel, seconds: float | None, work: float | None, tree: bool = False
@@ -92,6 +100,7 @@ class _Cutting:
         if self._stopped:
             return None
         ended = self._search.run()
+        self._spent = ended.work
         if ended.status == "MODEL_INVALID":
             raise SolverError("cp-sat calls a model for cutting planes invalid")
         if ended.status == "INFEASIBLE":
@@ -109,29 +118,53 @@ class _Cutting:
         if self._search is not None:
             self._search.stop()
 
+    def _soonest(
+        self, boxes: Sequence[Bounds], upper: int, then: Sequence[int], until: float | None, work: float | None,
+        most: Most | None = None,
+    ) -> Found:  # fmt: skip
+        """The least total_jct up to `upper`, and with that the least weighted sum of the others.
+
+        A total_jct at a time, from the bound on: windows are narrowest there, and the first plan is the answer.
+        """
+        while self._least <= upper:
+            found = self._best(self._boxed.by_time(then, boxes, self._least, most), left(until), work)
+            if found is not False:
+                return found
+            self._least += 1
+        return False
+
 
 class ByTime(_Cutting):
-    """The time-indexed model for total_jct at most `upper`."""
+    """The time-indexed model for total_jct at most `upper`.
 
-    def __init__(self, boxed: Boxed, leading: int | None, tell: Told, upper: int) -> None:
-        super().__init__(boxed, leading, tell)
+    A plan of least total_jct has the least sum of the others as well, even if that is not asked for.
+    """
+
+    def __init__(
+        self, boxed: Boxed, leading: int | None, tell: Told, low: Sequence[int | None], upper: int
+    ) -> None:  # fmt: skip
+        super().__init__(boxed, leading, tell, low)
         self._upper = upper
 
     def ask(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
         """See `Way`; `work` is for each search: first of the leading objective, then of the sum of the others."""
         until = None if seconds is None else time.perf_counter() + seconds
-        weights, boxes, upper, k = list(asked.weights), asked.boxes, self._upper, self._leading
+        weights, boxes, k = list(asked.weights), asked.boxes, self._leading
+        rest = [0 if j == k else weight for j, weight in enumerate(weights)]
+        if k is not None and k == self._boxed.at:
+            then = rest if any(rest) else [int(j != k) for j in range(len(rest))]
+            if any(rest) or asked.values is None:
+                return self._answer(asked, self._soonest(boxes, self._upper, then, until, work))
+            found = self._soonest(boxes, asked.values[k] - 1, then, until, work)
+            known = Answer("optimal", asked.values, weights[k] * asked.values[k], asked.hint)
+            return known if found is False else self._answer(asked, found)
         if k is not None:
-            made = self._boxed.by_time([int(j == k) for j in range(len(weights))], boxes, upper, left(until))
-            found = self._best(made, left(until), work, tree=k == self._boxed.at)
-            if not isinstance(found, Timetable):
+            made = self._boxed.by_time([int(j == k) for j in range(len(weights))], boxes, self._upper)
+            found = self._best(made, left(until), work)
+            if not isinstance(found, Timetable) or not any(rest):
                 return self._answer(asked, found)
-            best = self._boxed.values(found)[k]
-            boxes, upper = [with_end(box, k, best) for box in boxes], best if k == self._boxed.at else upper
-            weights[k] = 0
-            if not any(weights):
-                return self._answer(asked, found)
-        made = self._boxed.by_time(weights, boxes, upper, left(until))
+            boxes = [with_end(box, k, self._boxed.values(found)[k]) for box in boxes]
+        made = self._boxed.by_time(rest, boxes, self._upper)
         return self._answer(asked, self._best(made, left(until), work))
 
 
@@ -139,13 +172,9 @@ class ByDue(_Cutting):
     """What can be due, for all but total_jct, whose bound the other searches lack; then the least total_jct with that.
 
     The best of the leading objective, and of the weighted sum of the others with that, do not depend on total_jct. The
-    least total_jct with both is looked for where it is small and then where it is larger. What could be better still
-    has less of it.
+    least total_jct with both is looked for from its bound on. What could be better still has less of it. A plan of
+    least total_jct has the least sum of the others as well, even if that is not asked for.
     """
-
-    def __init__(self, boxed: Boxed, leading: int | None, tell: Told, ideal: Sequence[int | None]) -> None:
-        super().__init__(boxed, leading, tell)
-        self._ideal = ideal
 
     def ask(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
         """See `Way`; `work` is for each search."""
@@ -169,33 +198,48 @@ class ByDue(_Cutting):
         if not isinstance(found, Timetable):
             return self._answer(asked, found)
         if k == at:
-            return self._answer(asked, self._soonest(asked, None, others, until, work))
+            then = others if any(others) else [int(j != k) for j in range(len(weights))]
+            return self._answer(asked, self._early(asked, then, until, work))
         least = total(others, self._boxed.values(found))
-        found = self._soonest(asked, Most(others, least), None, until, work)
+        spare = weights[at] * max(1, round(SPARE * self._low))
+        found = self._early(asked, others, until, work, Most(others, least + spare))
         if not isinstance(found, Timetable):
             return Answer("unknown")
+        values = self._boxed.values(found)
+        if total(others, values) == least and weights[at] * (values[at] - self._low) <= spare:
+            # Others could add up to more than `most` of the searches only for what no total_jct makes up for.
+            return self._answer(asked, found)
         return self._better(asked, found, least + fixed, until, work)
 
     def _due(self, asked: Asked, weights: Sequence[int], until: float | None, work: float | None) -> Found:
         return self._best(self._boxed.by_due(weights, asked.boxes), left(until), work)
 
-    def _soonest(
-        self, asked: Asked, most: Most | None, then: Sequence[int] | None, until: float | None, work: float | None
-    ) -> Found:
-        """The least total_jct of a plan that there is, and with that the least of a weighted sum."""
-        at = self._boxed.at
-        first, unit = self._ideal[at] or 0, [int(j == at) for j in range(len(asked.weights))]
-        spare = max(1, round(SPARE * first))
-        while self._boxed.narrow(first + spare):
-            made = self._boxed.by_time(unit, asked.boxes, first + spare, left(until), most)
-            found = self._best(made, left(until), work, tree=True)
-            if isinstance(found, Timetable) and then is not None:
-                soonest = self._boxed.values(found)[at]
-                found = self._best(self._boxed.by_time(then, asked.boxes, soonest, left(until)), left(until), work)
-            if found is not False:
-                return found
-            spare *= 2
-        return None
+    def _early(
+        self, asked: Asked, then: Sequence[int], until: float | None, work: float | None, most: Most | None = None
+    ) -> Found:  # fmt: skip
+        """The least total_jct of plans that there are, and with that the least weighted sum of the others.
+
+        Bounds on total_jct are tried from below, in steps that grow while there is quickly no plan. With the first plan
+        one less is tried, again and again. None as well where windows would be too wide.
+        """
+        boxed, boxes, at, step = self._boxed, asked.boxes, self._boxed.at, 1
+        nothing = [0] * len(asked.weights)
+        while self._early_plan is None or self._least < boxed.values(self._early_plan)[at]:
+            upper = self._least + step - 1
+            if self._early_plan is not None:
+                upper = boxed.values(self._early_plan)[at] - 1
+            if boxed.narrow(upper) is None:
+                return None
+            found = self._best(boxed.by_time(nothing, boxes, upper, most), left(until), work)
+            if found is None:
+                return None
+            if isinstance(found, Timetable):
+                self._early_plan = found
+            else:
+                self._least, step = upper + 1, 2 * step if self._spent < QUICK else 1
+        if not any(then):
+            return self._early_plan
+        return self._best(boxed.by_time(then, boxes, self._least, most), left(until), work)
 
     def _better(
         self, asked: Asked, known: Timetable, least: int, until: float | None, work: float | None
@@ -205,7 +249,7 @@ class ByDue(_Cutting):
         upper = (value - 1 - least) // asked.weights[self._boxed.at]
         if self._boxed.narrow(upper) is None:
             return Answer("unknown")
-        made = self._boxed.by_time(asked.weights, asked.boxes, upper, left(until), Most(asked.weights, value - 1))
+        made = self._boxed.by_time(asked.weights, asked.boxes, upper, Most(asked.weights, value - 1))
         found = self._best(made, left(until), work)
         return self._answer(asked, known if found is False else found)
 

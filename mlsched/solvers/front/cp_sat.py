@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.scalar import Answer, Bounds, Linear, Solution, enclose, inside, signs_of
+from mlsched.core.scalar import Answer, Bounds, Linear, Solution, Stages, enclose, inside, signs_of
 from mlsched.formulations._cp_solver import CORE_FIRST
 
 #: Linear models with at most this many non-zeros are solved without presolve and cuts, which would cost more than they
@@ -27,6 +28,8 @@ class CpSatScalar:
     #: Solves and CPU seconds of the front of KP_p-4_n-30 (Kirlik, Sayin) by boxes at most: 1 2869, 9.0; 4 1278, 6.8;
     #: 8 1022, 7.8; 16 921, 10.7; 32 873, 13.5.
     most_boxes = 8
+    stages: Stages | None = None
+    favourite: int | None = None
 
     def __init__(
         self, model: Any, objectives: Sequence[Any], senses: Sequence[str], *, threads: int = 1, seed: int = 0,
@@ -40,6 +43,9 @@ class CpSatScalar:
             )
         signs = signs_of(senses, len(objectives))
         self.work: float | None = None
+        self._made = functools.partial(
+            CpSatScalar, model, objectives, senses, threads=threads, seed=seed, parameters=parameters
+        )
         self._given, self._model = model, model.clone()
         proto = self._model.proto
         count = len(proto.variables)
@@ -174,6 +180,10 @@ class CpSatScalar:
             proto = self._model.proto.solution_hint
             proto.vars.extend(range(len(hint)))
             proto.values.extend(int(v) for v in hint)
+
+    def another(self) -> CpSatScalar:
+        """One more for the same question, for another thread."""
+        return self._made()
 
     def stop(self) -> None:
         """End the solve under way, from any thread; one that has not begun begins none the less."""

@@ -5,24 +5,26 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.params import one_of
-from mlsched.core.scalar import Scalar, Solution
+from mlsched.core.scalar import Scalar, Searcher, Solution, Stages
 from mlsched.solvers.front import epsilon_constraint, laumanns, tamby_vanderpooten
 from mlsched.solvers.front.certificate import Certificate
 from mlsched.solvers.front.journal import Journal
 from mlsched.solvers.front.result import Front, FrontStatus, boxes
-from mlsched.solvers.front.search import Search, Stages, Stop
+from mlsched.solvers.front.search import Search, Stop
 
 METHODS: dict[str, Callable[[Search], None]] = {
     "epsilon-constraint": epsilon_constraint.run,
     "laumanns": laumanns.run,
     "tamby-vanderpooten": tamby_vanderpooten.run,
 }
+#: How many sub-problems methods ask at once, at most.
+AT_ONCE = {"epsilon-constraint": 2, "laumanns": 1, "tamby-vanderpooten": 64}
 
 
 def enumerate_front(
@@ -49,22 +51,38 @@ def enumerate_front(
     variables: those whose values `Front.solutions` holds (default: all, in the model's order). decode(value_of): makes
     `Front.plans` from a solution. method: "epsilon-constraint" (2 objectives; the default there), "laumanns",
     "tamby-vanderpooten" (default otherwise). stages: "one" (W f_k + sum f in one solve), "two" (f_k, then the sum);
-    default: one, unless the weights leave what the backend tells apart. time_limit: wall seconds, after which the
-    front is partial; solve_limit: the same in solver calls, reproducible. resume: a file of answers, created or
-    continued: whatever it holds is not solved again. progress(points, sub-problems) is called after each solve.
+    default: one, unless the weights leave what the backend tells apart or two suit the model. threads: of a CpModel,
+    "epsilon-constraint" asks up to two sub-problems at once, "tamby-vanderpooten" as many as there are threads, so
+    that the number of solves may vary; each solve has its share of the threads, of other models all. time_limit: wall
+    seconds, after which the front is partial; solve_limit: the same in solver calls, reproducible with one thread.
+    resume: a file of answers, created or continued: whatever it holds is not solved again. progress(points,
+    sub-problems) is called after each solve, one after the other, maybe on another thread.
 
     Raises InvalidInput for a model or call that does not fit, InvalidFile for a bad file to resume from.
     """
     _check_call(objectives, threads, time_limit, solve_limit)
-    scalar = scalar_of(model, objectives, senses, threads=threads, seed=seed)
+    workers = workers_of(method_of(method, len(objectives)), "cp-sat" if is_cp_sat(model) else "highs", threads)
+    scalar = scalar_of(model, objectives, senses, threads=threads // workers, seed=seed)
 
     def again(backend: str) -> Scalar:
         return _other(model, objectives, senses, backend, scalar)
 
     return run(
         scalar, senses, again, variables=variables, decode=decode, method=method, stages=stages,
-        time_limit=time_limit, solve_limit=solve_limit, resume=resume, progress=progress,
+        time_limit=time_limit, solve_limit=solve_limit, resume=resume, progress=progress, workers=workers,
     )  # fmt: skip
+
+
+def method_of(method: str | None, objectives: int) -> str:
+    """The method that is meant for so many objectives."""
+    chosen = method or ("epsilon-constraint" if objectives == 2 else "tamby-vanderpooten")
+    one_of("method", chosen, METHODS)
+    return chosen
+
+
+def workers_of(method: str, backend: str, threads: int) -> int:
+    """How many sub-problems are asked at once."""
+    return min(threads, AT_ONCE[method]) if backend == "cp-sat" else 1
 
 
 def _check_call(objectives: Sequence[Any], threads: int, time_limit: float | None, solve_limit: int | None) -> None:
@@ -125,19 +143,25 @@ def run(
     solve_limit: int | None = None,
     resume: str | os.PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    workers: int = 1,
 ) -> Front:
-    """`enumerate_front` over any backend; `again(name)` makes one for `Front.verify`."""
-    chosen = method or ("epsilon-constraint" if len(scalar.low) == 2 else "tamby-vanderpooten")
-    one_of("method", chosen, METHODS)
+    """`enumerate_front` over any backend; `again(name)` makes one for `Front.verify`.
+
+    workers: searchers of which each has a thread, `scalar` and others like it; 1 where it is not a `Searcher`.
+    """
+    chosen = method_of(method, len(scalar.low))
     if stages is not None:
         one_of("stages", stages, ("one", "two"))
     started = time.perf_counter()
     journal = None
     if resume is not None:
         journal = Journal(resume, {"fingerprint": scalar.fingerprint, "method": chosen, "stages": stages or "auto"})
+    crew = [cast(Searcher, scalar)] if workers > 1 else []
+    crew += [crew[0].another() for _ in range(workers - 1)]
     search = Search(
-        scalar, stages=stages, time_limit=time_limit, solve_limit=solve_limit, journal=journal, progress=progress
-    )
+        scalar, crew=crew, stages=stages, time_limit=time_limit, solve_limit=solve_limit, journal=journal,
+        progress=progress,
+    )  # fmt: skip
     status: str = "complete"
     try:
         search.prepare()

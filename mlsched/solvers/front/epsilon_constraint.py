@@ -1,14 +1,18 @@
 """Two objectives: sweep the front from the least f_1 down f_2, a solve a point and one to close.
 
-Haimes, Lasdon, Wismer (1971), with the bound taken from the point just found, so that no point is met twice.
+Haimes, Lasdon, Wismer (1971), with the bound taken from the point just found, so that no point is met twice. Where two
+sub-problems may be asked at once, another sweep comes from the least f_2, until they meet.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.solvers.front.search import Search
+from mlsched.solvers.front.crew import Crew
+from mlsched.solvers.front.search import Explored, Search
 from mlsched.solvers.front.zones import BIG
 
 
@@ -16,20 +20,53 @@ def run(search: Search) -> None:
     """Every non-dominated point; from the other end too if a sub-problem fails on the way."""
     if search.size != 2:
         raise InvalidInput(f"method = 'epsilon-constraint': is for 2 objectives, not {search.size}; leave it out")
-    if not _sweep(search, 0):
-        _sweep(search, 1)
+    sweeps = (_Sweep(search, 0), _Sweep(search, 1))
+    # What a journal holds of both comes first, however many of them there were when it was written.
+    if any(sweep.repeat(other) for sweep, other in (sweeps, sweeps[::-1])):
+        return
+    to_come = [sweep for sweep in sweeps if not sweep.failed]
+    with Crew(search) as crew:
+        while to_come and crew.room:
+            crew.submit(*to_come.pop(0).question)
+        while crew.asked:
+            k, _, found = crew.next()
+            if sweeps[k].closed(found, sweeps[1 - k]):
+                return
+            if not found.failed:
+                crew.submit(*sweeps[k].question)
+            elif to_come:
+                crew.submit(*to_come.pop(0).question)
 
 
-def _sweep(search: Search, k: int) -> bool:
-    """Minimise f_k under ever tighter bounds on the other; False when a sub-problem failed."""
-    other = 1 - k
-    bounds = np.full(2, BIG, dtype=np.int64)
-    while True:
-        before = len(search.points)
-        found = search.explore(k, bounds)
-        if found.failed:
+class _Sweep:
+    """Minimises f_k under ever tighter bounds on the other objective."""
+
+    def __init__(self, search: Search, k: int) -> None:
+        self._search, self._k, self._other = search, k, 1 - k
+        self._bounds: Any = np.full((1, 2), BIG, dtype=np.int64)
+        self._met: set[tuple[int, ...]] = set()
+        self.failed = False
+
+    @property
+    def question(self) -> tuple[int, Any]:
+        """What to ask next."""
+        return self._k, self._bounds
+
+    def closed(self, found: Explored, other: _Sweep) -> bool:
+        """Whether the answer closes the front: nothing lies beyond, or the other sweep has been there."""
+        point, self.failed = found.point, found.failed
+        if self.failed:
             return False
-        low = search.low[other]
-        if found.point is None or len(search.points) == before or found.point[other] == low:
+        if point is None or point in other._met or point[self._other] == self._search.low[self._other]:
             return True
-        bounds[other] = found.point[other]
+        self._met.add(point)
+        self._bounds = self._bounds.copy()
+        self._bounds[0, self._other] = point[self._other]
+        return False
+
+    def repeat(self, other: _Sweep) -> bool:
+        """Go on as long as the answers are in the journal; whether that closes the front."""
+        while self._search.unasked and self._search.recalls(*self.question) and not self.failed:
+            if self.closed(self._search.explore(*self.question), other):
+                return True
+        return False

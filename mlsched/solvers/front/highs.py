@@ -14,7 +14,7 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Limits, safe_bound
-from mlsched.core.scalar import Answer, Bounds, Solution, enclose, inside, loosest, shown
+from mlsched.core.scalar import Answer, Bounds, Solution, Stages, enclose, inside, loosest, shown
 from mlsched.solvers.front.program import Program
 from mlsched.solvers.highs import _check, _highspy, _new_highs
 
@@ -28,6 +28,8 @@ class HighsScalar:
     name = "highs"
     #: A weighted sum beyond this would drown a unit in the feasibility tolerance.
     largest = 10**9
+    stages: Stages | None = None
+    favourite: int | None = None
 
     def __init__(self, program: Program, *, threads: int = 1, seed: int = 0) -> None:
         self._program = program

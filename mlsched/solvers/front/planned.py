@@ -9,8 +9,8 @@ from mlsched.core.contract import Instance
 from mlsched.core.errors import AnswererError, InvalidInput
 from mlsched.core.formulation import Formulation
 from mlsched.core.registry import Answerer, registry
-from mlsched.core.scalar import Scalar, Searcher
-from mlsched.solvers.front.enumerate import _check_call, run, scalar_of
+from mlsched.core.scalar import Limited, Scalar
+from mlsched.solvers.front.enumerate import _check_call, method_of, run, scalar_of, workers_of
 from mlsched.solvers.front.result import Front
 
 
@@ -26,7 +26,9 @@ def front_of(
     _check_call(objectives, threads, settings.get("time_limit"), settings.get("solve_limit"))
     senses = {o.name: o.sense for o in instance.objectives}
     chosen = [senses[name] for name in objectives]
-    question, scalar = _scalar(answerer, instance, objectives, params, threads, seed)
+    assert answerer.modelled is not None
+    workers = workers_of(method_of(settings.get("method"), len(objectives)), answerer.modelled[0], threads)
+    question, scalar = _scalar(answerer, instance, objectives, params, threads // workers, seed)
 
     def again(backend: str) -> Scalar:
         for other in registry().available(instance.problem, "exact"):
@@ -37,7 +39,7 @@ def front_of(
                 return _scalar(other, instance, objectives, values, threads, seed)[1]
         raise InvalidInput(f"backend = {backend!r}: {instance.problem} has no such formulation")
 
-    front = run(scalar, chosen, again, decode=question.decode, **settings)
+    front = run(scalar, chosen, again, decode=question.decode, workers=workers, **settings)
     judge(answerer.name, instance, objectives, front)
     return front
 
@@ -55,7 +57,7 @@ def _scalar(
     if question.assisted is None:
         return question, scalar_of(question.model, _sums(question, names), chosen, threads=threads, seed=seed)
 
-    def make(part: Formulation, workers: int, parameters: Mapping[str, Any]) -> Searcher:
+    def make(part: Formulation, workers: int, parameters: Mapping[str, Any]) -> Limited:
         from mlsched.solvers.front.cp_sat import CpSatScalar
 
         sums = _sums(part, names)

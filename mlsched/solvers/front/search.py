@@ -2,24 +2,25 @@
 
 A method calls `explore(k, bounds)` and reads a proved answer. Whatever goes wrong below (limits, a failed solve, an
 answer that contradicts an earlier one) is turned into a record here, so that no method can mistake it for a proof.
+With several searchers `explore` may run on as many threads at once.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import queue
+import threading
 import time
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.scalar import Answer, Bounds, Scalar, Solution, inside, loosest, shown
+from mlsched.core.scalar import Answer, Bounds, Scalar, Searcher, Solution, Stages, inside, loosest, shown
 from mlsched.solvers.front.certificate import Subproblem
 from mlsched.solvers.front.journal import Journal
 from mlsched.solvers.front.zones import BIG
-
-Stages = Literal["one", "two"]
 
 
 class Stop(Exception):
@@ -42,21 +43,31 @@ class Search:
         self,
         scalar: Scalar,
         *,
+        crew: Sequence[Searcher] = (),
         stages: Stages | None = None,
         time_limit: float | None = None,
         solve_limit: int | None = None,
         journal: Journal | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        self.scalar, self.stages = scalar, stages
+        self.scalar, self._stages = scalar, stages
         self.low, self.high = list(scalar.low), list(scalar.high)
         self.size = len(self.low)
+        #: How many may explore at once: searchers of the same question, `scalar` among them.
+        self.workers = max(1, len(crew))
+        self._crew, self._lock = crew, threading.RLock()
+        self._free: queue.SimpleQueue[Scalar] = queue.SimpleQueue()
+        for one in crew or (scalar,):
+            self._free.put(one)
         self.subproblems: list[Subproblem] = []
         self.points: dict[tuple[int, ...], Solution] = {}
         self.failures: list[str] = []
         self.solves = self.recalled = 0
         self._until = None if time_limit is None else time.perf_counter() + time_limit
         self._solve_limit, self._journal, self._progress = solve_limit, journal, progress
+        #: Questions that the journal answered when it was opened, and those of them that were not asked since then.
+        self._opened = frozenset(() if journal is None else journal.answers)
+        self.unasked = set(self._opened)
         self._known = np.zeros((0, self.size), dtype=np.int64)
 
     def prepare(self) -> None:
@@ -67,21 +78,45 @@ class Search:
                 if answer.status == "optimal":
                     self.low[k] = answer.bound
 
+    def recall(self) -> list[Subproblem]:
+        """The answers of the journal that were not asked for yet, as sub-problems; their points are known from now on.
+
+        A method that asks one sub-problem after the other repeats what it asked before; otherwise it may not.
+        """
+        with self._lock:
+            answers = {} if self._journal is None else self._journal.answers
+            found = []
+            for (weights, boxes), answer in answers.items():  # in their order, so that it is the same every time
+                if (weights, boxes) in self.unasked:
+                    found.append(Subproblem(weights, boxes, answer.status, answer.values, answer.bound, answer.note))
+                    if min(weights) > 0:
+                        self._point(answer)
+            self.unasked.clear()
+            self.recalled += len(found)
+            self.subproblems.extend(found)
+            return found
+
+    def recalls(self, k: int, bounds: Any) -> bool:
+        """Whether what `explore` asks first is in the journal since it was opened."""
+        return self._question(k, bounds) in self._opened
+
+    def end(self) -> None:
+        """End the solves of the crew that are under way."""
+        for one in self._crew:
+            one.stop()
+
     def explore(self, k: int, bounds: Any) -> Explored:
         """Lexicographically least (f_k, sum of all) where f_j < bounds[b, j] for all j != k and some b (BIG: no bound).
 
         One stage weighs f_k by W = 1 + the sum of the other ranges, so that a unit of f_k outweighs them; two stages
         minimise f_k, then the sum with f_k fixed. bounds: m x p (or p numbers), all rows with the same bounds[b, k].
         """
-        rows = np.atleast_2d(bounds).tolist()
-        boxes = tuple(sorted(tuple(None if j == k or b >= BIG else b - 1 for j, b in enumerate(row)) for row in rows))
-        weight = self._weight(k, loosest(boxes))
-        if weight is not None:
-            weights = tuple(weight if j == k else 1 for j in range(self.size))
-            return self._explored(k, self._ask(weights, boxes))
-        first = self._ask(_unit(self.size, k), boxes)
+        weights, boxes = self._question(k, bounds)
+        first = self._ask(weights, boxes)
+        if min(weights) > 0:
+            return self._explored(k, first)
         found = self._explored(k, first, final=False)
-        if found.failed or found.least >= rows[0][k]:
+        if found.failed or found.least >= np.atleast_2d(bounds)[0, k]:
             # Nothing below bounds[k]: the zones are empty, and the second stage would only tell a known point again.
             return dataclasses.replace(found, point=None)
         fixed = tuple(tuple(found.least if j == k else u for j, u in enumerate(box)) for box in boxes)
@@ -91,19 +126,34 @@ class Search:
             return Explored(found.least, None, failed=True)
         return Explored(found.least, second.point, second.failed)
 
+    def _question(self, k: int, bounds: Any) -> tuple[tuple[int, ...], tuple[Bounds, ...]]:
+        """Weights and boxes of one stage, or of the first of two, which has weights of 0."""
+        rows = np.atleast_2d(bounds).tolist()
+        boxes = tuple(sorted(tuple(None if j == k or b >= BIG else b - 1 for j, b in enumerate(row)) for row in rows))
+        weight = self._weight(k, loosest(boxes))
+        if weight is None:
+            return _unit(self.size, k), boxes
+        return tuple(weight if j == k else 1 for j in range(self.size)), boxes
+
     def _explored(self, k: int, answer: Answer, final: bool = True) -> Explored:
         if answer.status == "infeasible":
             return Explored(BIG, None)
         if answer.status != "optimal" or answer.values is None or answer.solution is None:
             return Explored(-BIG, None, failed=True)
-        if final and answer.values not in self.points:
-            self.points[answer.values] = answer.solution
-            self._known = np.vstack([self._known, answer.values])
+        if final:
+            self._point(answer)
         return Explored(answer.values[k], answer.values)
+
+    def _point(self, answer: Answer) -> None:
+        """Keep what a sub-problem with weights above 0 gave."""
+        with self._lock:
+            if answer.values is not None and answer.solution is not None and answer.values not in self.points:
+                self.points[answer.values] = answer.solution
+                self._known = np.vstack([self._known, answer.values])
 
     def _weight(self, k: int, upper: Bounds) -> int | None:
         """W for one stage; None for two."""
-        if self.stages == "two":
+        if (self._stages or self.scalar.stages) == "two":
             return None
         weight, most = 1, 0
         for j in range(self.size):
@@ -120,7 +170,7 @@ class Search:
 
     def _needs(self, what: str) -> None:
         """Refuse one stage where it was asked for."""
-        if self.stages == "one":
+        if self._stages == "one":
             raise InvalidInput(f"stages = 'one': would need {what}; use stages='two'")
 
     def _best(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...]) -> tuple[int, Solution] | None:
@@ -136,15 +186,26 @@ class Search:
 
     def _ask(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], start: Solution | None = None) -> Answer:
         """One sub-problem: from the journal if it is there, else by the backend, then checked and recorded."""
-        answer = None if self._journal is None else self._journal.answers.get((weights, boxes))
-        if answer is None:
+        with self._lock:
+            answer = None if self._journal is None else self._journal.answers.get((weights, boxes))
             best = self._best(weights, boxes)
+            if (weights, boxes) in self.unasked:
+                self.unasked.remove((weights, boxes))
+                self.recalled += 1
+        if answer is None:
             hint = start if start is not None or best is None else best[1]
-            answer = self._check(self._solve(weights, boxes, hint), weights, boxes, None if best is None else best[0])
-            if self._journal is not None and answer.status in ("optimal", "infeasible"):
-                self._journal.add(weights, boxes, answer)
-        else:
-            self.recalled += 1
+            found = self._solve(weights, boxes, hint)
+            with self._lock:
+                best = self._best(weights, boxes)  # others may have found points
+                answer = self._check(found, weights, boxes, None if best is None else best[0])
+                if self._journal is not None and answer.status in ("optimal", "infeasible"):
+                    self._journal.add(weights, boxes, answer)
+        with self._lock:
+            self._record(weights, boxes, answer)
+        return answer
+
+    def _record(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], answer: Answer) -> None:
+        """Take note of an answer, whatever it is."""
         self.subproblems.append(Subproblem(weights, boxes, answer.status, answer.values, answer.bound, answer.note))
         if answer.status == "unbounded":
             k = int(np.argmax(weights))
@@ -155,19 +216,22 @@ class Search:
             self._fail(answer.note or "gave up without a limit", boxes)
         if self._progress is not None:
             self._progress(len(self.points), self.solves + self.recalled)
-        return answer
 
     def _solve(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], hint: Solution | None) -> Answer:
         left = self._left()
         if left is not None and left <= 0:
             raise Stop("time limit")
-        if self._solve_limit is not None and self.solves >= self._solve_limit:
-            raise Stop("solve limit")
-        self.solves += 1
+        with self._lock:
+            if self._solve_limit is not None and self.solves >= self._solve_limit:
+                raise Stop("solve limit")
+            self.solves += 1
+        scalar = self._free.get()
         try:
-            return self.scalar.minimise(weights, boxes, hint, left)
+            return scalar.minimise(weights, boxes, hint, left)
         except Exception as error:  # whatever a backend raises must not lose the points found so far
             return Answer("failed", note=f"{type(error).__name__}: {error}")
+        finally:
+            self._free.put(scalar)
 
     def _left(self) -> float | None:
         return None if self._until is None else self._until - time.perf_counter()

@@ -12,6 +12,8 @@ fixed k). To unite just the zones of one u_k, so that the known optimum stays in
 ours: a zone a solve becomes at most a point or a value u_k a solve.
 
 The first p sub-problems have no bounds at all: they give the ideal point and p first points in one.
+
+Several sub-problems may be asked at once, of zones that do not say anything about each other while there are such.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.solvers.front.crew import Crew
 from mlsched.solvers.front.search import Search
 from mlsched.solvers.front.zones import BIG, Zones
 
@@ -28,24 +31,49 @@ def run(search: Search) -> None:
     """Every non-dominated point; a zone whose sub-problems all fail is left open."""
     zones = Zones(search.low, search.high)
     floor = np.array([-BIG if v is None else v for v in search.low], dtype=np.int64)
-    for k in range(search.size):
-        if len(zones):
-            least = _explore(search, zones, k, np.full((1, search.size), BIG, dtype=np.int64))
-            if least is not None:
-                floor[k] = search.low[k] = least
-    while (selected := zones.select(floor, search.scalar.most_boxes)) is not None:
-        chosen, k = selected
-        _explore(search, zones, k, zones.upper[chosen], chosen)
+    free = list(range(search.size)) if search.scalar.favourite is None else [search.scalar.favourite]
+    with Crew(search) as crew:
+        while True:
+            while crew.room and (asked := _next(search, zones, floor, free, crew)) is not None:
+                if search.unasked and not search.recalls(*asked):
+                    free = _recall(search, zones, floor, free)
+                    continue
+                crew.submit(*asked)
+                free = free[1:]
+            if not crew.asked:
+                return
+            k, bounds, found = crew.next()
+            if found.failed:
+                zones.fail(k, bounds)
+                continue
+            if found.point is not None:
+                zones.insert(np.array(found.point, dtype=np.int64))
+            zones.prove(k, bounds, np.full(len(bounds), found.least))
+            if found.least != BIG and (bounds == BIG).all():
+                floor[k] = search.low[k] = found.least
 
 
-def _explore(search: Search, zones: Zones, k: int, bounds: Any, chosen: Any = None) -> int | None:
-    """Ask, and let the zones know; the least f_k if there is any."""
-    found = search.explore(k, bounds)
-    if found.failed:
-        if chosen is not None:
-            zones.fail(chosen, k)
+def _next(search: Search, zones: Zones, floor: Any, free: list[int], crew: Crew) -> tuple[int, Any] | None:
+    """What to ask next; None: nothing is left, or nothing before there is a point."""
+    if not len(zones) or any(search.recalls(*one) for one in crew.asked):
+        return None  # what the journal answers is about to be known
+    if free:
+        return free[0], np.full((1, search.size), BIG, dtype=np.int64)
+    if crew.asked and not search.points:
         return None
-    if found.point is not None:
-        zones.insert(np.array(found.point, dtype=np.int64))
-    zones.prove(k, bounds, np.full(len(bounds), found.least))
-    return None if found.least == BIG else found.least
+    selected = zones.select(floor, search.scalar.most_boxes, crew.asked, search.scalar.favourite)
+    return None if selected is None else (selected[1], zones.upper[selected[0]])
+
+
+def _recall(search: Search, zones: Zones, floor: Any, free: list[int]) -> list[int]:
+    """Let the zones know what the journal holds; the objectives that are still to be asked without bounds."""
+    known = set()
+    for one in search.recall():
+        for k, bounds, least in one.implies(search.high):
+            zones.prove(k, bounds, least)
+            if one.proved and (np.delete(bounds, k, axis=1) == BIG).all() and least.max() < BIG:
+                floor[k] = search.low[k] = max(int(floor[k]), int(least.max()))
+                known.add(k)
+    for point in search.points:
+        zones.insert(np.array(point, dtype=np.int64))
+    return [k for k in free if k not in known]

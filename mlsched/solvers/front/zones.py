@@ -101,18 +101,27 @@ class Zones:
         if not alive.all():
             self.upper, self.lower, self.failed = self.upper[alive], self.lower[alive], self.failed[alive]
 
-    def select(self, floor: Any, most: int) -> tuple[Any, int] | None:
+    def select(
+        self, floor: Any, most: int, asked: Sequence[tuple[int, Any]] = (), favourite: int | None = None
+    ) -> tuple[Any, int] | None:
         """Zones (their indices, at most `most`) and objective k to ask next; None when none is left that can be asked.
 
         Tamby, Vanderpooten (2021), Section 4: the zone with the largest projection prod_{j != k} (u_j - floor_j). Where
         a zone has points on its boundary, k is one of those components: the sub-problem is then feasible. With it come
         the largest zones of the same u_k: the point that makes one of these sub-problems feasible does so for all.
+
+        `asked`: (k, bounds) of what is under way. Zones about which that will tell something come last, those that are
+        asked themselves not at all. `favourite`: the k of all sub-problems, but for those that failed.
         """
-        open_ = self.failed < 2
+        open_ = (self.failed < 2) & ~self._told(asked, equal=True)[:, None]
+        elsewhere = open_ & ~self._told(asked, equal=False)[:, None]
+        open_ = elsewhere if elsewhere.any() else open_
         if not open_.any():
             return None
         backed = self.upper < self.top
         usable = open_ & np.where((backed & open_).any(axis=1, keepdims=True), backed, True)
+        if favourite is not None and open_[:, favourite].any():
+            usable = open_ & (np.arange(self.size) == favourite)
         extent = np.log(np.maximum(self.upper.astype(np.float64) - floor, 1.0))
         size = np.where(usable, extent.sum(axis=1, keepdims=True) - extent, -np.inf)
         zone, k = map(int, np.unravel_index(int(np.argmax(size)), size.shape))
@@ -121,6 +130,17 @@ class Zones:
         group = np.flatnonzero(usable[:, k] & (self.failed[:, k] == 0) & (self.upper[:, k] == self.upper[zone, k]))
         return group[np.argsort(-size[group, k], kind="stable")][:most], k
 
-    def fail(self, chosen: Any, k: int) -> None:
-        """Asking for the least f_k of these zones failed: several are asked one by one next time, one no more."""
-        self.failed[chosen, k] = 1 if len(chosen) > 1 else 2
+    def _told(self, asked: Sequence[tuple[int, Any]], equal: bool) -> Any:
+        """Which zones are within what is under way, or (`equal`) asked themselves."""
+        found = np.zeros(len(self), dtype=bool)
+        for k, bounds in asked:
+            others = self._others[k]
+            mine, given = self.upper[:, None, others], bounds[None, :, others]
+            found |= (mine == given if equal else mine <= given).all(axis=2).any(axis=1)
+        return found
+
+    def fail(self, k: int, bounds: Any) -> None:
+        """Asking for the least f_k of zones failed: several are asked one by one next time, one no more."""
+        others = self._others[k]
+        chosen = (self.upper[:, None, others] == bounds[None, :, others]).all(axis=2).any(axis=1)
+        self.failed[chosen, k] = 1 if len(bounds) > 1 else 2

@@ -34,6 +34,17 @@ def test_cp_sat_equals_brute_force(method, stages, data):
 
 
 @pytest.mark.parametrize("stages", ["one", "two"])
+@pytest.mark.parametrize("threads", [2, 5])
+@given(data=st.data())
+def test_several_sub_problems_at_once_equal_brute_force(threads, stages, data):
+    question = data.draw(questions(4))
+    two = len(question.objectives) == 2
+    check(question, question.cp_sat(), method=METHODS[0] if two else METHODS[2], stages=stages, threads=threads)
+    if two:
+        check(question, question.cp_sat(), method=METHODS[2], stages=stages, threads=threads)
+
+
+@pytest.mark.parametrize("stages", ["one", "two"])
 @pytest.mark.parametrize("method", METHODS)
 @given(data=st.data())
 def test_highs_equals_brute_force(method, stages, data):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
+import time
 
 import front_data
 import numpy as np
@@ -23,16 +25,41 @@ class Faulty:
     def __init__(self, question, spoil, at: int) -> None:
         self.inner = scalar_of(*question.cp_sat())
         self.spoil, self.at, self.calls = spoil, at, 0
+        self.lock = threading.Lock()
         self.asked: list[tuple] = []
 
     def __getattr__(self, name):
         return getattr(self.inner, name)
 
     def minimise(self, weights, boxes, hint, limit):
-        self.calls += 1
         self.asked.append(boxes)
+        mine = self.count()
         answer = self.inner.minimise(weights, boxes, hint, limit)
-        return self.spoil(answer) if self.calls == self.at else answer
+        return self.spoil(answer) if mine else answer
+
+    def count(self) -> bool:
+        """Whether this call is the one that is spoilt."""
+        with self.lock:
+            self.calls += 1
+            return self.calls == self.at
+
+    def another(self):
+        return Also(self)
+
+
+class Also:
+    """One more `Faulty`, which counts with the first."""
+
+    def __init__(self, first: Faulty) -> None:
+        self.first, self.inner = first, first.inner.another()
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+    def minimise(self, weights, boxes, hint, limit):
+        mine = self.first.count()
+        answer = self.inner.minimise(weights, boxes, hint, limit)
+        return self.first.spoil(answer) if mine else answer
 
 
 def raises(answer: Answer) -> Answer:
@@ -102,6 +129,17 @@ def test_a_failure_at_every_sub_problem(method, p, fault, stages):
         assert front.status in ("complete", "failed")
         if at == calls // 2:
             assert front.verify("cp-sat") == []
+
+
+@pytest.mark.parametrize("stages", ["one", "two"])
+@pytest.mark.parametrize("fault", HONEST)
+@pytest.mark.parametrize(("method", "p"), [(METHODS[0], 2), (METHODS[2], 3)])
+def test_a_failure_with_several_sub_problems_under_way(method, p, fault, stages):
+    for at in range(1, 12):
+        front, _ = solve(p, method, HONEST[fault], at, stages=stages, workers=3)
+        check(front, p)
+        assert len(front.failures) <= 1
+        assert front.status in ("complete", "failed")
 
 
 @pytest.mark.parametrize("fault", HONEST)
@@ -199,6 +237,63 @@ def test_a_time_limit_leaves_right_points_and_open_boxes(solver, seconds):
     if seconds < 1e-3:
         assert (len(front), front.status) == (0, "time limit")
     assert front.failures == ()
+
+
+@pytest.mark.parametrize(("method", "p"), [(METHODS[0], 2), (METHODS[2], 3)])
+def test_limits_with_several_sub_problems_under_way(method, p):
+    for limit in range(1, 12):
+        front, calls = solve(p, method, solve_limit=limit, workers=3)
+        check(front, p)
+        assert front.solves == calls <= limit
+    front, _ = solve(p, method, time_limit=1e-6, workers=3)
+    check(front, p)
+    assert (len(front), front.status) == (0, "time limit")
+
+
+@pytest.mark.parametrize(("method", "p"), [(METHODS[0], 2), (METHODS[2], 3)])
+def test_an_interrupt_ends_what_is_under_way(method, p):
+    """Control-C while the front is told of a solve: no thread goes on."""
+    before = threading.active_count()
+
+    def interrupt(points: int, asked: int) -> None:
+        if asked >= 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solve(p, method, progress=interrupt, workers=3)
+    assert threading.active_count() == before
+
+
+class Slow(Faulty):
+    """A backend of which all but the first solve take a minute unless they are ended."""
+
+    def __init__(self, question) -> None:
+        super().__init__(question, lambda answer: answer, 0)
+        self.ended = threading.Event()
+
+    def another(self):
+        return self
+
+    def stop(self):
+        self.ended.set()
+
+    def minimise(self, weights, boxes, hint, limit):
+        self.count()
+        if self.calls > 1 and not self.ended.wait(60):
+            return Answer("failed", note="it was not ended")
+        return self.inner.minimise(weights, boxes, hint, limit)
+
+
+def test_an_interrupt_ends_solves():
+    slow, begun = Slow(QUESTIONS[3]), time.perf_counter()
+
+    def interrupt(points: int, asked: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(slow, QUESTIONS[3].senses, lambda name: slow.inner, progress=interrupt, workers=3)
+    assert slow.ended.is_set()
+    assert time.perf_counter() - begun < 30
 
 
 def test_a_sub_problem_cut_in_the_middle_leaves_its_bound_in_the_open_box():

@@ -28,14 +28,17 @@ import front_data
 from mlsched.solvers import enumerate_front
 question = front_data.knapsack({items}, 3, seed=1)
 print("ready", flush=True)
-front = enumerate_front(*question.{build}(), resume={file!r}, progress=lambda p, s: time.sleep({pause}))
+front = enumerate_front(
+    *question.{build}(), resume={file!r}, threads={threads}, progress=lambda p, s: time.sleep({pause})
+)
 print(front.status, front.solves, front.recalled)
 """
 
 
-def child(file: Path, *, items: int = 14, build: str = "cp_sat", pause: float = 0.0) -> subprocess.Popen[str]:
+def child(file: Path, *, items: int = 14, build: str = "cp_sat", pause: float = 0.0,
+          threads: int = 1) -> subprocess.Popen[str]:  # fmt: skip
     paths = [str(Path(front_data.__file__).parent), *sys.path]
-    code = CHILD.format(paths=paths, items=items, build=build, file=str(file), pause=pause)
+    code = CHILD.format(paths=paths, items=items, build=build, file=str(file), pause=pause, threads=threads)
     return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
 
 
@@ -64,6 +67,28 @@ def test_kill_9_anywhere_and_resume(tmp_path):
         assert front.values.tolist() == whole.values.tolist()
         assert (front.recalled, front.solves) == (kept, whole.solves - kept)
         assert records(file) == whole.solves
+
+
+@pytest.mark.slow
+def test_kill_9_with_several_sub_problems_under_way(tmp_path):
+    """Nothing that was answered is asked again, however many are asked at once before and after."""
+    kills = 20 if settings().max_examples >= 1000 else 4
+    rng = random.Random(8)
+    whole = enumerate_front(*QUESTION.cp_sat())
+    for trial in range(kills):
+        file = tmp_path / f"{trial}.jsonl"
+        with child(file, pause=0.02, threads=3) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(rng.uniform(0.1, 0.5))
+            os.kill(process.pid, signal.SIGKILL)
+        kept = records(file)
+        front = enumerate_front(*QUESTION.cp_sat(), resume=file, threads=(1, 2, 3)[trial % 3])
+        assert front.complete
+        assert front.values.tolist() == whole.values.tolist()
+        assert front.recalled == kept
+        assert records(file) == kept + front.solves
+        assert kept + front.solves <= 2 * whole.solves
 
 
 def test_killed_at_every_single_write(tmp_path):
@@ -98,6 +123,24 @@ def test_limits_and_resume_add_up(tmp_path, build, stages):
     again = enumerate_front(*getattr(small, build)(), resume=file, stages=stages)
     assert (again.solves, again.recalled) == (0, total)
     assert again.verify(again.backend) == []
+
+
+@pytest.mark.parametrize("items", [(9, 3), (9, 2), (7, 4)])
+@pytest.mark.parametrize("stages", ["one", "two"])
+def test_what_one_thread_answered_others_recall_and_the_other_way_round(tmp_path, items, stages):
+    small = front_data.knapsack(*items, seed=2)
+    for first, then in ((1, 3), (3, 1), (3, 2)):
+        file = tmp_path / f"{first}-{then}.jsonl"
+        cut = enumerate_front(*small.cp_sat(), resume=file, solve_limit=5, stages=stages, threads=first)
+        front = enumerate_front(*small.cp_sat(), resume=file, stages=stages, threads=then)
+        assert front.values.tolist() == small.brute_force()
+        assert front.recalled == records(file) - front.solves == cut.solves
+        again = enumerate_front(*small.cp_sat(), resume=file, stages=stages, threads=first)
+        assert again.complete
+        assert again.values.tolist() == front.values.tolist()
+        assert again.solves == 0
+        assert again.recalled <= cut.solves + front.solves
+        assert again.verify() == []
 
 
 def test_an_empty_file_is_taken(tmp_path):

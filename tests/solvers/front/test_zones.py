@@ -67,3 +67,29 @@ def test_proofs_close_the_same_zones_before_and_after_the_points(drawn, data):
             )
             assert cell in free or closed
     assert bool(found[0]) == bool(found[1]) == bool(found[2])
+
+
+@given(points_of, st.data())
+def test_what_is_under_way_is_not_asked_again_and_what_it_tells_of_last(drawn, data):
+    p, rows = drawn
+    zones = Zones([0] * p, [4] * p)
+    for row in antichain(rows):
+        zones.insert(np.array(row))
+    asked = []
+    while (selected := zones.select(np.zeros(p), 8, asked)) is not None:
+        chosen, k = selected
+        others = [j for j in range(p) if j != k]
+        mine = {tuple(zones.upper[z]) for z in chosen}
+        for before, bounds in asked:
+            seen = [j for j in range(p) if j != before]
+            same = {tuple(u) for u in zones.upper.tolist() for b in bounds.tolist() if all(u[j] == b[j] for j in seen)}
+            assert not mine & same
+        told = {tuple(u) for u in zones.upper.tolist() if any(within(u, b, j) for j, bounds in asked for b in bounds)}
+        assert not mine & told or len(told) + len(asked) >= len(zones)
+        asked.append((k, zones.upper[chosen]))
+        assert len({tuple(zones.upper[z, others]) for z in chosen}) == len(chosen)
+    assert len(asked) <= len(zones)
+
+
+def within(zone, bounds, k) -> bool:
+    return all(u <= b for j, (u, b) in enumerate(zip(zone, bounds, strict=True)) if j != k)

@@ -1,0 +1,72 @@
+"""Explorations under way, several at once where there are several searchers."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from types import TracebackType
+from typing import Any
+
+from mlsched.solvers.front.search import Explored, Search, Stop
+
+#: The objective that is minimised and the bounds on the others, see `Search.explore`.
+Asked = tuple[int, Any]
+
+
+class Crew:
+    """`submit` asks, `next` tells what has been found. With one searcher all happens in `next`, in turn.
+
+    Leaving it by an exception ends what is under way; by `Stop`, a limit, or without one, it waits for that.
+    """
+
+    def __init__(self, search: Search) -> None:
+        self._search, self._pool = search, None
+        if search.workers > 1:
+            self._pool = ThreadPoolExecutor(search.workers)
+        self._waiting: list[Asked] = []
+        self._running: dict[Future[Explored], Asked] = {}
+
+    @property
+    def asked(self) -> list[Asked]:
+        """What is under way."""
+        return [*self._waiting, *self._running.values()]
+
+    @property
+    def room(self) -> bool:
+        """Whether one more can be asked."""
+        return len(self.asked) < self._search.workers
+
+    def submit(self, k: int, bounds: Any) -> None:
+        """Ask for the least f_k."""
+        if self._pool is None:
+            self._waiting.append((k, bounds))
+        else:
+            self._running[self._pool.submit(self._search.explore, k, bounds)] = (k, bounds)
+
+    def next(self) -> tuple[int, Any, Explored]:
+        """The first answer there is to something that is under way; what `explore` raises is raised here."""
+        if self._pool is None:
+            k, bounds = self._waiting.pop(0)
+            return k, bounds, self._search.explore(k, bounds)
+        done, _ = wait(self._running, return_when=FIRST_COMPLETED)
+        first = min(done, key=list(self._running).index)
+        k, bounds = self._running.pop(first)
+        return k, bounds, first.result()
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._pool is None:
+            return
+        while kind is not None and not issubclass(kind, Stop) and not all(f.done() for f in self._running):
+            # Again and again: a search that has not begun cannot be stopped.
+            self._search.end()
+            time.sleep(0.01)
+        self._pool.shutdown()
+        for future in self._running if kind is None else ():
+            # A limit no longer matters; whatever else went wrong does.
+            if (wrong := future.exception()) is not None and not isinstance(wrong, Stop):
+                raise wrong
