@@ -18,7 +18,7 @@ from typing import Any
 
 from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Formulation
-from mlsched.core.scalar import Answer, Bounds, Limited, Solution, Stages, loosest
+from mlsched.core.scalar import Answer, Bounds, Limited, Solution, Stages, inside, loosest
 from mlsched.formulations.taskgraph._alone import sharpened
 from mlsched.formulations.taskgraph._boxed import Boxed, due, timed
 from mlsched.formulations.taskgraph._cp_model import model
@@ -172,8 +172,8 @@ class Assisted:
         self._alone = min(ALONE, 2 * self._alone) if _final(answer) else max(LITTLE, self._alone / 2)
         if not _final(answer) and not _late(until):
             plan: Any = None if hint is None else self._made.decode(self._plain.value_of(hint))
-            values = None if plan is None else self._shared.boxed.values(plan)
-            asked = dataclasses.replace(asked, plan=plan, values=values)
+            if plan is not None and inside(values := self._shared.boxed.values(plan), boxes):
+                asked = dataclasses.replace(asked, plan=plan, values=values)
             answer = self._helped(asked, until)
         k = self._leading(weights, boxes)
         if k is not None and answer.status == "optimal" and answer.values is not None:

@@ -88,15 +88,11 @@ class _Cutting:
         #: Deterministic time of the last search.
         self._spent = 0.0
 
-    def _best(
-        self, made: TimeIndexed | DueModel, seconds: float | None, work: float | None, tree: bool = False
-    ) -> Found:
-        """The model's best plan. `tree`: by a tree of bounds, which suits sums of completions alone."""
+    def _best(self, made: TimeIndexed | DueModel, seconds: float | None, work: float | None) -> Found:
+        """The model's best plan."""
         if made.reason is not None:
             return False
-        chosen = parameters(Limits(seconds, work, 1, self._boxed.seed))
-        chosen.optimize_with_lb_tree_search = tree
-        self._search = Apart(made.cp, chosen, lambda _: None)
+        self._search = Apart(made.cp, parameters(Limits(seconds, work, 1, self._boxed.seed)), lambda _: None)
         if self._stopped:
             return None
         ended = self._search.run()
@@ -119,15 +115,14 @@ class _Cutting:
             self._search.stop()
 
     def _soonest(
-        self, boxes: Sequence[Bounds], upper: int, then: Sequence[int], until: float | None, work: float | None,
-        most: Most | None = None,
-    ) -> Found:  # fmt: skip
+        self, boxes: Sequence[Bounds], upper: int, then: Sequence[int], until: float | None, work: float | None
+    ) -> Found:
         """The least total_jct up to `upper`, and with that the least weighted sum of the others.
 
         A total_jct at a time, from the bound on: windows are narrowest there, and the first plan is the answer.
         """
         while self._least <= upper:
-            found = self._best(self._boxed.by_time(then, boxes, self._least, most), left(until), work)
+            found = self._best(self._boxed.by_time(then, boxes, self._least), left(until), work)
             if found is not False:
                 return found
             self._least += 1

@@ -65,13 +65,15 @@ def test_fronts_are_those_of_brute_force_when_helpers_answer(helpers, report):
     assert not {name for name in helpers if name.endswith("unknown")}
 
 
-def test_fronts_in_two_stages_are_those_of_brute_force(helpers):
-    """Sub-problems in which total_jct is bounded and has no weight."""
+@pytest.mark.parametrize("method", [None, "laumanns"])
+@pytest.mark.parametrize("stages", ["one", "two"])
+def test_fronts_in_any_stages_and_by_any_method_are_those_of_brute_force(helpers, stages, method):
+    """Sub-problems in which total_jct is bounded and has no weight, or leads, or follows."""
     for number in range(40, 52):
         instance, objectives = contended(number), FRONTS[(2, 3, 6)[number % 3]]
-        front = api.pareto(instance, objectives, solver="cp-sat", stages="two")
+        front = api.pareto(instance, objectives, solver="cp-sat", stages=stages, method=method)
         assert rows(front) == brute_force.front(instance, objectives), (number, objectives)
-    assert helpers["ByDue optimal"] >= 5
+    assert helpers["ByDue optimal"] + helpers["ByTime optimal"] >= 10
 
 
 def test_two_threads_share_what_they_know(helpers):
