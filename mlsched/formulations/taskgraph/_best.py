@@ -15,7 +15,11 @@ from mlsched.instances.taskgraph import Timetable
 class Best:
     """The best plan and the best bound so far, and the limits, of which the clock started at `started`."""
 
-    def __init__(self, layout: Layout, limits: Limits, started: float, objective: str = "total_jct") -> None:
+    def __init__(
+        self, layout: Layout, limits: Limits, started: float, objective: str = "total_jct",
+        stopped: threading.Event | None = None,
+    ) -> None:  # fmt: skip
+        self._stopped = stopped
         self.layout, self.limits, self.started, self.objective = layout, limits, started, objective
         self.work: dict[str, float] = {WORK: 0.0}
         self.plan: Timetable | None = None
@@ -63,7 +67,9 @@ class Best:
 
     @property
     def over(self) -> bool:
-        """Whether a limit is reached."""
+        """Whether a limit is reached, or whoever asked wants no more."""
+        if self._stopped is not None and self._stopped.is_set():
+            return True
         seconds, work = self.limits.seconds, self.limits.work
         late = seconds is not None and time.perf_counter() - self.started >= seconds
         return late or (work is not None and self.work[WORK] >= work)

@@ -28,11 +28,12 @@ from mlsched.formulations.taskgraph._front_ways import (
     ByIntervals,
     ByTime,
     OneByOne,
+    Unbounded,
     Way,
     left,
     total,
     with_end,
-)  # fmt: skip
+)
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Timetable
 
@@ -102,14 +103,15 @@ class _Shared:
         self._boxed: Boxed | None = None
         self._lock = threading.Lock()
         self.least = Least(plain.low)
+        #: Of all searchers together.
+        self.threads = 0
         #: What searches answered beside what they were asked.
         self.answers: dict[tuple[Sequence[int], Sequence[Bounds]], Answer] = {}
 
     def keep(self, asked: Asked, answer: Answer) -> None:
         """Cutting planes for total_jct alone also tell what comes next: the least sum with no more of it."""
         at, values = self.boxed.at, answer.values
-        alone = [j for j, weight in enumerate(asked.weights) if weight] == [at]
-        if values is None or answer.status != "optimal" or not alone:
+        if values is None or answer.status != "optimal" or not _alone(asked.weights, at):
             return
         boxes = tuple(sorted(with_end(box, at, values[at]) for box in asked.boxes))
         self.answers[(1,) * len(values), boxes] = dataclasses.replace(answer, bound=sum(values))
@@ -136,6 +138,7 @@ class Assisted:
         self, layout: Layout, objectives: tuple[str, ...], made: Formulation, make: Make, threads: int, seed: int
     ) -> None:
         plain = make(made, threads, CORE if threads == 1 else {})
+        self._threads = threads
         self._made, self._shared = made, _Shared(layout, objectives, plain, seed)
         self.favourite = objectives.index("total_jct") if timed(layout, objectives) else None
         self._least = self._shared.least
@@ -145,6 +148,7 @@ class Assisted:
         self._plain, self._intervals = plain, ByIntervals(plain)
         self.name, self.low, self.high, self.largest = plain.name, plain.low, plain.high, plain.largest
         self.most_boxes, self.fingerprint = plain.most_boxes, plain.fingerprint
+        self._shared.threads += self._threads
         self._alone = ALONE
         self._helper: Way | None = None
 
@@ -195,7 +199,10 @@ class Assisted:
     def _helped(self, asked: Asked, until: float | None) -> Answer:
         """The answer of what suits the sub-problem, or of the task-level model."""
         self._helper = self._way(asked)
-        ways = [self._intervals] if self._helper is None else [self._helper, self._intervals]
+        ways: list[Way] = [self._intervals]
+        if self._helper is not None:
+            # One of them has the task-level model as well.
+            ways = [self._helper] if isinstance(self._helper, Unbounded) else [self._helper, self._intervals]
         answer, way = _turns(ways, asked, until)
         if isinstance(way, (ByTime, ByDue)) and answer.solution is not asked.hint:
             self._shared.keep(asked, answer)
@@ -204,6 +211,9 @@ class Assisted:
     def _way(self, asked: Asked) -> Way | None:
         """What suits the sub-problem, if anything does."""
         boxed, boxes = self._shared.boxed, asked.boxes
+        if boxed.timed and _alone(asked.weights, boxed.at) and all(end is None for box in boxes for end in box):
+            # Nothing else can be asked before this is known.
+            return Unbounded(boxed, self._told, self._shared.threads)
         leading, low = self._leading(asked.weights, boxes), self._least.within(boxes)
         by_time = functools.partial(ByTime, boxed, leading, self._told, low)
         if boxed.timed:
@@ -249,6 +259,11 @@ def _turns(ways: Sequence[Way], asked: Asked, until: float | None) -> tuple[Answ
             if _final(answer) or _late(until):
                 return answer, way
         longer *= GROWTH
+
+
+def _alone(weights: Sequence[int], k: int) -> bool:
+    """Whether objective k is the only one with a weight."""
+    return [j for j, weight in enumerate(weights) if weight] == [k]
 
 
 def _final(answer: Answer) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -15,6 +16,7 @@ from mlsched.formulations.taskgraph._boxed import Boxed, Most
 from mlsched.formulations.taskgraph._cutting_planes import parameters
 from mlsched.formulations.taskgraph._due import DueModel
 from mlsched.formulations.taskgraph._time_indexed import TimeIndexed
+from mlsched.formulations.taskgraph._total_jct import total_jct
 from mlsched.instances.taskgraph import Timetable
 
 #: By how much total_jct may exceed its bound, as a share of that, so that what is looked for is what makes up for it.
@@ -247,6 +249,25 @@ class ByDue(_Cutting):
         made = self._boxed.by_time(asked.weights, asked.boxes, upper, Most(asked.weights, value - 1))
         found = self._best(made, left(until), work)
         return self._answer(asked, known if found is False else found)
+
+
+class Unbounded:
+    """The least total_jct of all plans, by all that serves it when it is the only question."""
+
+    def __init__(self, boxed: Boxed, tell: Told, threads: int) -> None:
+        self._boxed, self._tell, self._threads, self._stopped = boxed, tell, threads, threading.Event()
+
+    def ask(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
+        """See `Way`."""
+        limits = Limits(seconds, work, self._threads, self._boxed.seed)
+        found = total_jct(self._boxed.layout.instance, limits, asked.plan, time.perf_counter(), self._stopped)
+        if found.status == "optimal" and isinstance(found.plan, Timetable):
+            return self._tell(asked.weights, found.plan)
+        return Answer("infeasible" if found.status == "infeasible" else "unknown")
+
+    def stop(self) -> None:
+        """See `Way`; for good, and with one thread when the search ends by itself."""
+        self._stopped.set()
 
 
 class OneByOne:

@@ -17,6 +17,7 @@ that name few jobs, where branching has to close the whole range of one job afte
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Sequence
 
 import numpy as np
@@ -49,11 +50,16 @@ NARROW = 10_000
 NEIGHBOURHOOD_SHARE, NEIGHBOURHOODS = 0.2, 4
 
 
-def total_jct(given: Instance, limits: Limits, hint: Timetable | None, started: float) -> Outcome:
-    """The plan of least total_jct, within limits of which the clock started at `started`."""
+def total_jct(
+    given: Instance, limits: Limits, hint: Timetable | None, started: float, stopped: threading.Event | None = None
+) -> Outcome:
+    """The plan of least total_jct, within limits of which the clock started at `started`.
+
+    `stopped`, once it is set, ends the search as a limit does, where there are two threads or more.
+    """
     instance = _mandatory(given)
     layout, spent = sharpened(Layout(instance))
-    best = Best(layout, limits, started)
+    best = Best(layout, limits, started, stopped=stopped)
     best.spend(spent)
     if hint is not None:
         best.offer(_cut(hint, layout))

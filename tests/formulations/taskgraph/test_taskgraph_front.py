@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 
 import pytest
@@ -31,7 +32,7 @@ def helpers(monkeypatch):
         _front_ways.ByIntervals, "ask",
         lambda self, asked, seconds, work: ask(self, asked, seconds, work) if work is None else Answer("unknown"),
     )  # fmt: skip
-    for way in (_front_ways.ByTime, _front_ways.ByDue, _front_ways.OneByOne):
+    for way in (_front_ways.ByTime, _front_ways.ByDue, _front_ways.OneByOne, _front_ways.Unbounded):
         monkeypatch.setattr(way, "ask", counted(way, seen))
     return seen
 
@@ -81,6 +82,23 @@ def test_two_threads_share_what_they_know(helpers):
         front = api.pareto(contended(number), FRONTS[2], solver="cp-sat", threads=2)
         assert rows(front) == brute_force.front(contended(number), FRONTS[2])
     assert helpers["ByTime optimal"] >= 6
+    assert helpers["Unbounded optimal"] == 6
+
+
+def test_the_first_sub_problem_can_be_ended():
+    instance = api.generate("taskgraph", preset="eight-replicas", seed=20)
+    layout = Layout(instance)
+    boxed = _boxed.Boxed(layout, FRONTS[0], (10**4, 10**4), 0)
+    way, answers = _front_ways.Unbounded(boxed, lambda weights, plan: Answer("optimal"), 2), []
+    asked = _front_ways.Asked((1, 0), [(None, None)])
+    asking = threading.Thread(target=lambda: answers.append(way.ask(asked, 60.0, None)))
+    begun = time.perf_counter()
+    asking.start()
+    asking.join(1.0)
+    way.stop()
+    asking.join(30.0)
+    assert [answer.status for answer in answers] == ["unknown"]
+    assert time.perf_counter() - begun < 30
 
 
 def timed(number: int) -> bool:
