@@ -39,6 +39,7 @@ class Attempts:
         self._rng = np.random.default_rng(best.limits.seed)
         self._work, self._failed = ATTEMPT, 0
         self._search: Apart | None = None
+        self._stopped = False
         #: The linear relaxation of the value that was asked for last.
         self._relaxed: tuple[int, Relaxed | None] | None = None
 
@@ -49,6 +50,7 @@ class Attempts:
 
     def stop(self) -> None:
         """End the attempt under way, from any thread."""
+        self._stopped = True
         if self._search is not None:
             self._search.stop()
 
@@ -58,6 +60,21 @@ class Attempts:
             self.anywhere()
         else:
             self._near()
+
+    def from_below(self) -> None:
+        """Refute values from the bound on, in windows made for them, until one is attained or the limits are reached.
+
+        A third of the way to the incumbent at a time: a little more is not much harder to refute.
+        """
+        best = self._best
+        while not best.closed and not best.over and not self._stopped:
+            value = min(best.plan_value - 1, best.lower + -(-(best.plan_value - best.lower) // 3))
+            made = TimeIndexed(best.layout, value, None, self._shared, best.objective)
+            ended = self._ask(made, value, None)
+            if ended.status == "INFEASIBLE":
+                best.raise_to(value + 1)
+            elif ended.status not in ("OPTIMAL", "FEASIBLE"):
+                return
 
     def anywhere(self) -> None:
         """Ask for a value: halfway to the bound at first, nearer to the incumbent after each failure."""
@@ -92,14 +109,16 @@ class Attempts:
             self._relaxed = value, found
         return self._relaxed[1]
 
-    def _ask(self, made: TimeIndexed, value: int, work: float) -> Ended:
-        """Search a plan of at most a value; offer what is found."""
+    def _ask(self, made: TimeIndexed, value: int, work: float | None) -> Ended:
+        """Search a plan of at most a value within deterministic time `work`, or what is left; offer what is found."""
         best = self._best
         if made.reason is not None:
             return Ended("INFEASIBLE")
         made.cp.add(made.terms[best.objective] <= value - made.constant[best.objective])
         limits = best.left()
-        limits = dataclasses.replace(limits, work=min(work, limits.work or work), seed=int(self._rng.integers(2**31)))
+        if work is not None:
+            limits = dataclasses.replace(limits, work=min(work, limits.work or work))
+        limits = dataclasses.replace(limits, seed=int(self._rng.integers(2**31)))
         self._search = Apart(made.cp, parameters(limits), lambda _: None)
         ended = self._search.run()
         count(best, ended)

@@ -30,6 +30,8 @@ class Rival:
     def __init__(self, best: Best, shared: Sequence[Pool]) -> None:
         self.best, self.search = best, Neighbourhoods(best)
         self._attempts = Attempts(best, shared) if worth_separating(best.layout) else None
+        self._shared = shared
+        self._below: Attempts | None = None
         self._proof: Proof | CuttingPlanes | None = None
         self._beside: Proof | None = None
         self._over = threading.Event()
@@ -61,6 +63,11 @@ class Rival:
         self._proof = proof
         proof.run()
 
+    def from_below(self) -> None:
+        """Refute values from the bound on, on this thread, in windows made for them; see `Attempts.from_below`."""
+        self._below = Attempts(self.best, self._shared)
+        self._below.from_below()
+
     def beside(self, proof: Proof) -> None:
         """Run a proof on yet another thread, until its limit."""
         self._beside = proof
@@ -82,7 +89,7 @@ class Rival:
                     self._proof.again = True
                     self._proof.stop()
                 continue
-            for proof in (self._proof, self._beside):
+            for proof in (self._proof, self._beside, self._below):
                 if proof is not None:
                     proof.stop()
             self._over.wait(0.01)

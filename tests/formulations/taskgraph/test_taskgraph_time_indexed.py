@@ -227,3 +227,18 @@ def test_a_limit_ends_attempts_at_a_makespan():
                       work_limit=6.0)  # fmt: skip
     assert found.bound <= found.value
     assert found.status in ("optimal", "feasible")
+
+
+def test_values_are_refuted_from_below_until_one_is_attained():
+    closed = 0
+    for number in range(12):
+        if (found := known(contended(number))) is None:
+            continue
+        layout, optimum = found
+        best = Best(layout, Limits(), 0.0)
+        best.offer(search(layout, 1, 0, None)[0])
+        Attempts(best, _bounds.pools(layout)).from_below()
+        assert best.closed
+        assert best.upper == optimum
+        closed += 1
+    assert closed >= 5

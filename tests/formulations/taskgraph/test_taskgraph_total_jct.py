@@ -174,7 +174,7 @@ def test_a_failure_beside_a_proof_is_raised(monkeypatch):
 
     monkeypatch.setattr(Neighbourhoods, "step", fail)
     with pytest.raises(AnswererError, match="the step fails"):
-        api.solve(six("replicas", 12), "cp-sat", objective="total_jct", threads=2, time_limit=2)
+        api.solve(six("replicas", 12), "cp-sat", objective="total_jct", threads=2, time_limit=6)
 
 
 def test_a_plan_that_meets_the_bound_ends_the_proof():
