@@ -39,7 +39,6 @@ class Attempts:
         self._rng = np.random.default_rng(best.limits.seed)
         self._work, self._failed = ATTEMPT, 0
         self._search: Apart | None = None
-        self._stopped = False
         #: The linear relaxation of the value that was asked for last.
         self._relaxed: tuple[int, Relaxed | None] | None = None
 
@@ -50,7 +49,6 @@ class Attempts:
 
     def stop(self) -> None:
         """End the attempt under way, from any thread."""
-        self._stopped = True
         if self._search is not None:
             self._search.stop()
 
@@ -67,7 +65,7 @@ class Attempts:
         A third of the way to the incumbent at a time: a little more is not much harder to refute.
         """
         best = self._best
-        while not best.closed and not best.over and not self._stopped:
+        while not best.closed and not best.over:
             value = min(best.plan_value - 1, best.lower + -(-(best.plan_value - best.lower) // 3))
             made = TimeIndexed(best.layout, value, None, self._shared, best.objective)
             ended = self._ask(made, value, None)

@@ -98,7 +98,7 @@ class Search:
 
     def recalls(self, k: int, bounds: Any) -> bool:
         """Whether what `explore` asks first is in the journal since it was opened."""
-        return self._question(k, bounds) in self._opened
+        return bool(self._opened) and self._question(k, bounds) in self._opened
 
     def end(self) -> None:
         """End the solves of the crew that are under way."""
@@ -188,7 +188,7 @@ class Search:
         """One sub-problem: from the journal if it is there, else by the backend, then checked and recorded."""
         with self._lock:
             answer = None if self._journal is None else self._journal.answers.get((weights, boxes))
-            best = self._best(weights, boxes)
+            best = self._best(weights, boxes) if answer is None else None
             if (weights, boxes) in self.unasked:
                 self.unasked.remove((weights, boxes))
                 self.recalled += 1
@@ -196,7 +196,8 @@ class Search:
             hint = start if start is not None or best is None else best[1]
             found = self._solve(weights, boxes, hint)
             with self._lock:
-                best = self._best(weights, boxes)  # others may have found points
+                if self.workers > 1:
+                    best = self._best(weights, boxes)  # others may have found points
                 answer = self._check(found, weights, boxes, None if best is None else best[0])
                 if self._journal is not None and answer.status in ("optimal", "infeasible"):
                     self._journal.add(weights, boxes, answer)

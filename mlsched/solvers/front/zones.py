@@ -141,6 +141,4 @@ class Zones:
 
     def fail(self, k: int, bounds: Any) -> None:
         """Asking for the least f_k of zones failed: several are asked one by one next time, one no more."""
-        others = self._others[k]
-        chosen = (self.upper[:, None, others] == bounds[None, :, others]).all(axis=2).any(axis=1)
-        self.failed[chosen, k] = 1 if len(bounds) > 1 else 2
+        self.failed[self._told([(k, bounds)], equal=True), k] = 1 if len(bounds) > 1 else 2

@@ -47,6 +47,16 @@ def records(file: Path) -> int:
     return max(0, file.read_bytes().count(b"\n") - 1) if file.exists() else 0
 
 
+def killed(file: Path, seconds: float, threads: int = 1) -> int:
+    """Kill a child at work on the file after a while; how many answers it left."""
+    with child(file, pause=0.02, threads=threads) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(seconds)
+        os.kill(process.pid, signal.SIGKILL)
+    return records(file)
+
+
 @pytest.mark.slow
 def test_kill_9_anywhere_and_resume(tmp_path):
     """A child is killed at random moments, again and again on one file; whoever resumes gets the same front."""
@@ -55,12 +65,7 @@ def test_kill_9_anywhere_and_resume(tmp_path):
     whole = enumerate_front(*QUESTION.cp_sat())
     for trial in range(kills):
         file = tmp_path / f"{trial}.jsonl"
-        with child(file, pause=0.02) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-            time.sleep(rng.uniform(0.0, 0.4))
-            os.kill(process.pid, signal.SIGKILL)
-        kept = records(file)
+        kept = killed(file, rng.uniform(0.0, 0.4))
         assert kept < whole.solves, "the child was done before it was killed: make the pauses longer"
         front = enumerate_front(*QUESTION.cp_sat(), resume=file)
         assert front.complete
@@ -77,12 +82,7 @@ def test_kill_9_with_several_sub_problems_under_way(tmp_path):
     whole = enumerate_front(*QUESTION.cp_sat())
     for trial in range(kills):
         file = tmp_path / f"{trial}.jsonl"
-        with child(file, pause=0.02, threads=3) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-            time.sleep(rng.uniform(0.1, 0.5))
-            os.kill(process.pid, signal.SIGKILL)
-        kept = records(file)
+        kept = killed(file, rng.uniform(0.1, 0.5), threads=3)
         front = enumerate_front(*QUESTION.cp_sat(), resume=file, threads=(1, 2, 3)[trial % 3])
         assert front.complete
         assert front.values.tolist() == whole.values.tolist()
