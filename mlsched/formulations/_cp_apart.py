@@ -74,15 +74,12 @@ class Apart:
         self._process = process
         if self._stopped.is_set():
             self.stop()
-        ended = None
         for line in process.stdout:
             heard = json.loads(line)
             if "status" in heard:
-                ended = Ended(heard["status"], heard["bound"], tuple(heard["solution"]), heard["work"])
-            else:
-                self._bound(heard["bound"])
-        if ended is not None:
-            return ended
+                # The process would take a while to tidy up; `run` ends it.
+                return Ended(heard["status"], heard["bound"], tuple(heard["solution"]), heard["work"])
+            self._bound(heard["bound"])
         said = process.stderr.read()
         if process.wait() > 0:
             raise RuntimeError(f"the process for CP-SAT failed: {said.strip().splitlines()[-1:]}")

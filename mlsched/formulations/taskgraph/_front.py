@@ -34,6 +34,7 @@ from mlsched.formulations.taskgraph._front_ways import (
     total,
     with_end,
 )
+from mlsched.formulations.taskgraph._ladder import Threads
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Timetable
 
@@ -45,7 +46,7 @@ Make = Callable[[Formulation, int, Mapping[str, Any]], Limited]
 ALONE, LITTLE = 0.3, 0.02
 #: Deterministic time of the first turns, of cutting planes (each search) and of the task-level model, which needs more
 #: seconds for it; how turns grow.
-TURN, GROWTH = (40.0, 5.0), 2.0
+TURN, GROWTH = (80.0, 5.0), 2.0
 #: Core-guided search, without a linear relaxation. (With more threads CP-SAT has strategies of its own.)
 CORE = {"optimize_with_core": True, "linearization_level": 0}
 
@@ -104,7 +105,7 @@ class _Shared:
         self._lock = threading.Lock()
         self.least = Least(plain.low)
         #: Of all searchers together.
-        self.threads = 0
+        self.threads = Threads()
         #: What searches answered beside what they were asked.
         self.answers: dict[tuple[Sequence[int], Sequence[Bounds]], Answer] = {}
 
@@ -148,7 +149,7 @@ class Assisted:
         self._plain, self._intervals = plain, ByIntervals(plain)
         self.name, self.low, self.high, self.largest = plain.name, plain.low, plain.high, plain.largest
         self.most_boxes, self.fingerprint = plain.most_boxes, plain.fingerprint
-        self._shared.threads += self._threads
+        self._shared.threads.total += self._threads
         self._alone = ALONE
         self._helper: Way | None = None
 
@@ -168,6 +169,12 @@ class Assisted:
         self, weights: Sequence[int], boxes: Sequence[Bounds], hint: Solution | None, limit: float | None
     ) -> Answer:
         """See `Scalar.minimise`."""
+        with self._shared.threads:
+            return self._minimise(weights, boxes, hint, limit)
+
+    def _minimise(
+        self, weights: Sequence[int], boxes: Sequence[Bounds], hint: Solution | None, limit: float | None
+    ) -> Answer:
         until = None if limit is None else time.perf_counter() + limit
         if (known := self._shared.answers.get((tuple(weights), tuple(boxes)))) is not None:
             return known
@@ -213,9 +220,9 @@ class Assisted:
         boxed, boxes = self._shared.boxed, asked.boxes
         if boxed.timed and _alone(asked.weights, boxed.at) and all(end is None for box in boxes for end in box):
             # Nothing else can be asked before this is known.
-            return Unbounded(boxed, self._told, self._shared.threads)
+            return Unbounded(boxed, self._told, self._shared.threads.total)
         leading, low = self._leading(asked.weights, boxes), self._least.within(boxes)
-        by_time = functools.partial(ByTime, boxed, leading, self._told, low)
+        by_time = functools.partial(ByTime, boxed, leading, self._told, low, self._shared.threads)
         if boxed.timed:
             upper = boxed.upper(asked.weights, boxes, low, asked.plan)
             if upper is not None:
@@ -228,7 +235,7 @@ class Assisted:
         if ends:
             parts.append((by_time(max(ends.values())), list(ends)))
         if rest:
-            parts.append((ByDue(boxed, leading, self._told, low), rest))
+            parts.append((ByDue(boxed, leading, self._told, low, self._shared.threads), rest))
         return parts[0][0] if len(parts) == 1 else OneByOne(parts, leading)
 
     def _told(self, weights: Sequence[int], plan: Timetable) -> Answer:

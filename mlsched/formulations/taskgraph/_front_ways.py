@@ -8,13 +8,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Limits
 from mlsched.core.scalar import Answer, Bounds, Limited, Solution, inside
-from mlsched.formulations._cp_apart import Apart
 from mlsched.formulations.taskgraph._boxed import Boxed, Most
-from mlsched.formulations.taskgraph._cutting_planes import parameters
 from mlsched.formulations.taskgraph._due import DueModel
+from mlsched.formulations.taskgraph._ladder import Cut, Found, Ladder, Threads
 from mlsched.formulations.taskgraph._time_indexed import TimeIndexed
 from mlsched.formulations.taskgraph._total_jct import total_jct
 from mlsched.instances.taskgraph import Timetable
@@ -24,8 +22,6 @@ SPARE = 0.3
 #: Deterministic time of a search that ended quickly.
 QUICK = 0.5
 
-#: A plan; False: there is none; None: not known.
-Found = Timetable | bool | None
 #: A plan as an answer of the task-level model.
 Told = Callable[[Sequence[int], Timetable], Answer]
 
@@ -80,30 +76,30 @@ class _Cutting:
     objectives of all plans in the boxes that will be asked for.
     """
 
-    def __init__(self, boxed: Boxed, leading: int | None, tell: Told, low: Sequence[int | None]) -> None:
-        self._boxed, self._leading, self._tell = boxed, leading, tell
-        self._search: Apart | None = None
+    def __init__(
+        self, boxed: Boxed, leading: int | None, tell: Told, low: Sequence[int | None], threads: Threads
+    ) -> None:  # fmt: skip
+        self._boxed, self._leading, self._tell, self._threads = boxed, leading, tell, threads
+        self._search: Cut | Ladder | None = None
         self._stopped = False
         #: No plan in the boxes has less total_jct; whatever is proved on the way stays for the next turn.
         self._least = self._low = max(boxed.least, low[boxed.at] or 0) if boxed.at >= 0 else 0
         self._early_plan: Timetable | None = None
-        #: Deterministic time of the last search.
-        self._spent = 0.0
+
+    def _cut(self, made: TimeIndexed | DueModel, seconds: float | None, work: float | None) -> Cut:
+        return Cut(made, Limits(seconds, work, 1, self._boxed.seed))
 
     def _best(self, made: TimeIndexed | DueModel, seconds: float | None, work: float | None) -> Found:
         """The model's best plan."""
-        if made.reason is not None:
-            return False
-        self._search = Apart(made.cp, parameters(Limits(seconds, work, 1, self._boxed.seed)), lambda _: None)
+        cut = self._search = self._cut(made, seconds, work)
+        return None if self._stopped else cut.run()
+
+    def _ladder(self, make: Callable[[int], TimeIndexed], until: float | None, work: float | None) -> Ladder:
+        """Values of total_jct from the bound on; `make` makes the model of a value."""
+        ladder = self._search = Ladder(self._threads, lambda value: self._cut(make(value), left(until), work))
         if self._stopped:
-            return None
-        ended = self._search.run()
-        self._spent = ended.work
-        if ended.status == "MODEL_INVALID":
-            raise SolverError("cp-sat calls a model for cutting planes invalid")
-        if ended.status == "INFEASIBLE":
-            return False
-        return made.plan(ended.solution) if ended.status == "OPTIMAL" else None
+            ladder.stop()
+        return ladder
 
     def _answer(self, asked: Asked, found: Found) -> Answer:
         if isinstance(found, Timetable):
@@ -123,11 +119,12 @@ class _Cutting:
 
         A total_jct at a time, from the bound on: windows are narrowest there, and the first plan is the answer.
         """
-        while self._least <= upper:
-            found = self._best(self._boxed.by_time(then, boxes, self._least), left(until), work)
-            if found is not False:
-                return found
-            self._least += 1
+        with self._ladder(lambda value: self._boxed.by_time(then, boxes, value), until, work) as ladder:
+            while self._least <= upper:
+                found = ladder.ask(self._least, self._least < upper)
+                if found is not False:
+                    return found
+                self._least = ladder.refuted + 1
         return False
 
 
@@ -138,9 +135,9 @@ class ByTime(_Cutting):
     """
 
     def __init__(
-        self, boxed: Boxed, leading: int | None, tell: Told, low: Sequence[int | None], upper: int
+        self, boxed: Boxed, leading: int | None, tell: Told, low: Sequence[int | None], threads: Threads, upper: int
     ) -> None:  # fmt: skip
-        super().__init__(boxed, leading, tell, low)
+        super().__init__(boxed, leading, tell, low, threads)
         self._upper = upper
 
     def ask(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
@@ -219,24 +216,32 @@ class ByDue(_Cutting):
         Bounds on total_jct are tried from below, in steps that grow while there is quickly no plan. With the first plan
         one less is tried, again and again. None as well where windows would be too wide.
         """
-        boxed, boxes, at, step = self._boxed, asked.boxes, self._boxed.at, 1
-        nothing = [0] * len(asked.weights)
+        boxed, boxes, nothing = self._boxed, asked.boxes, [0] * len(asked.weights)
+        with self._ladder(lambda value: boxed.by_time(nothing, boxes, value, most), until, work) as ladder:
+            if not self._attained(ladder):
+                return None
+        if not any(then):
+            return self._early_plan
+        return self._best(boxed.by_time(then, boxes, self._least, most), left(until), work)
+
+    def _attained(self, ladder: Ladder) -> bool:
+        """Whether `_early_plan` has the least total_jct."""
+        boxed, at, step = self._boxed, self._boxed.at, 1
         while self._early_plan is None or self._least < boxed.values(self._early_plan)[at]:
             upper = self._least + step - 1
             if self._early_plan is not None:
                 upper = boxed.values(self._early_plan)[at] - 1
             if boxed.narrow(upper) is None:
-                return None
-            found = self._best(boxed.by_time(nothing, boxes, upper, most), left(until), work)
+                return False
+            further = self._early_plan is None and boxed.narrow(upper + 1) is not None
+            found = ladder.ask(upper, further)
             if found is None:
-                return None
+                return False
             if isinstance(found, Timetable):
                 self._early_plan = found
             else:
-                self._least, step = upper + 1, 2 * step if self._spent < QUICK else 1
-        if not any(then):
-            return self._early_plan
-        return self._best(boxed.by_time(then, boxes, self._least, most), left(until), work)
+                self._least, step = ladder.refuted + 1, 2 * step if ladder.work < QUICK else 1
+        return True
 
     def _better(
         self, asked: Asked, known: Timetable, least: int, until: float | None, work: float | None

@@ -15,6 +15,7 @@ from mlsched import api
 from mlsched.core.scalar import Answer, inside
 from mlsched.formulations._cp_apart import Apart, Ended
 from mlsched.formulations.taskgraph import _boxed, _front, _front_ways, brute_force
+from mlsched.formulations.taskgraph._ladder import Threads
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.solvers.front.cp_sat import CpSatScalar
 
@@ -250,7 +251,9 @@ def test_boxes_without_a_bound_are_bounded_by_the_variables():
     assert boxed.timed
     for boxes in ([(points[0][0] - 1, None), (None, points[0][1])], [(None, None), (0, 0)]):
         made = boxed.by_time((1, 1), boxes, points[-1][0])
-        way = _front_ways.ByTime(boxed, None, lambda weights, plan: boxed.values(plan), (0, 0), points[-1][0])
+        way = _front_ways.ByTime(
+            boxed, None, lambda weights, plan: boxed.values(plan), (0, 0), Threads(), points[-1][0]
+        )
         values = way._answer(_front_ways.Asked((1, 1), boxes), way._best(made, None, None))
         expected = min(
             (sum(p), p)

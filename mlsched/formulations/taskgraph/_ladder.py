@@ -1,0 +1,213 @@
+"""Values of total_jct from a bound on, each refuted or attained by cutting planes; two at once where a thread is idle.
+
+Plans of at most the next value are looked for beside: to refute them refutes the value before as well, and when that
+ends first, what was learned about the next is not lost.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from types import TracebackType
+
+from mlsched.core.errors import SolverError
+from mlsched.core.formulation import Limits
+from mlsched.formulations._cp_apart import Apart
+from mlsched.formulations.taskgraph._cutting_planes import parameters
+from mlsched.formulations.taskgraph._due import DueModel
+from mlsched.formulations.taskgraph._time_indexed import TimeIndexed
+from mlsched.instances.taskgraph import Timetable
+
+#: Seconds for which a thread must have been idle before it is lent.
+PAUSE = 0.2
+
+#: A plan; False: there is none; None: not known.
+Found = Timetable | bool | None
+
+
+class Cut:
+    """A search by cutting planes for the best plan of a model."""
+
+    def __init__(self, made: TimeIndexed | DueModel, limits: Limits) -> None:
+        self._made = made
+        #: Deterministic time that it took.
+        self.work = 0.0
+        self._search = None if made.reason is not None else Apart(made.cp, parameters(limits), lambda _: None)
+
+    def stop(self) -> None:
+        """End the search, from any thread, begun or not."""
+        if self._search is not None:
+            self._search.stop()
+
+    def run(self) -> Found:
+        """Search until proof, limit or `stop`."""
+        if self._search is None:
+            return False
+        ended = self._search.run()
+        self.work = ended.work
+        if ended.status == "MODEL_INVALID":
+            raise SolverError("cp-sat calls a model for cutting planes invalid")
+        if ended.status == "INFEASIBLE":
+            return False
+        return self._made.plan(ended.solution) if ended.status == "OPTIMAL" else None
+
+
+class Threads:
+    """How many of some threads are at work, by `with`. Those that are not may be lent, and are taken back."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._lock = threading.Lock()
+        self._busy = 0
+        self._lent: list[Callable[[], None]] = []
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._busy += 1
+            back = self._lent.pop() if self._lent and self._busy + len(self._lent) > self.total else None
+        if back is not None:
+            back()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._lock:
+            self._busy -= 1
+
+    @property
+    def idle(self) -> bool:
+        """Whether a thread could be lent."""
+        return self._busy + len(self._lent) < self.total
+
+    def lend(self, back: Callable[[], None]) -> bool:
+        """Take a thread that is idle, if there is one; `back` is called when it is needed again."""
+        with self._lock:
+            if self.idle:
+                self._lent.append(back)
+                return True
+        return False
+
+    def returned(self, back: Callable[[], None]) -> None:
+        """Whoever was lent a thread needs it no more."""
+        with self._lock:
+            if back in self._lent:
+                self._lent.remove(back)
+
+
+class _Beside:
+    """A search on a thread that was lent, until that is taken back or the search is what is asked for."""
+
+    def __init__(self, value: int, cut: Cut, answer: Future[Found]) -> None:
+        self.value, self._cut, self._lock, self._state = value, cut, threading.Lock(), "lent"
+        self.answer = answer
+
+    def _become(self, state: str) -> bool:
+        with self._lock:
+            lent = self._state == "lent"
+            self._state = state if lent else self._state
+        return lent
+
+    def take(self) -> None:
+        """Its thread is needed."""
+        if self._become("taken"):
+            self._cut.stop()
+
+    def keep(self) -> Cut | None:
+        """The search, for good; None when its thread was taken."""
+        return self._cut if self._become("kept") else None
+
+
+class Ladder:
+    """Asks whether there are plans of at most a value, one value after the other; by `with`, which ends all searches.
+
+    `make` makes the search for a value.
+    """
+
+    def __init__(self, threads: Threads, make: Callable[[int], Cut]) -> None:
+        self._threads, self._make = threads, make
+        # One more than run at once: a search that was stopped takes a moment to end.
+        self._pool = ThreadPoolExecutor(3)
+        self._lock, self._stopped = threading.Lock(), False
+        self._cuts: list[Cut] = []
+        self._beside: _Beside | None = None
+        #: No plan has at most this value.
+        self.refuted = -1
+        #: Deterministic time of the last search that answered.
+        self.work = 0.0
+
+    def stop(self) -> None:
+        """End all searches, from any thread, for good."""
+        with self._lock:
+            self._stopped = True
+            cuts = list(self._cuts)
+        for cut in cuts:
+            cut.stop()
+
+    def __enter__(self) -> Ladder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._leave()
+        self.stop()
+        self._pool.shutdown()
+
+    def ask(self, value: int, further: bool) -> Found:
+        """The best plan of at most a value; where there is none, `refuted` says up to which.
+
+        `further`: whether the next value may be asked for beside.
+        """
+        cut, answer = self._resume(value)
+        patient = False
+        while not answer.done():
+            beside = self._beside
+            others = [] if beside is None or beside.answer.done() else [beside.answer]
+            wait([answer, *others], PAUSE, FIRST_COMPLETED)
+            if beside is not None:
+                if beside.answer.done() and beside.answer.result() is False:
+                    cut.stop()
+                    self.refuted = beside.value
+                    return False
+            elif further and not answer.done():
+                # Idle twice: for longer than it takes to ask the next sub-problem.
+                if patient and self._threads.idle:
+                    self._look_further(value + 1)
+                patient = self._threads.idle
+        self.work = cut.work
+        if (found := answer.result()) is False:
+            self.refuted = max(self.refuted, value)
+        return found
+
+    def _resume(self, value: int) -> tuple[Cut, Future[Found]]:
+        """The search for a value: the one beside, or a new one."""
+        beside = self._leave(value)
+        cut = None if beside is None else beside.keep()
+        return self._begin(value) if beside is None or cut is None else (cut, beside.answer)
+
+    def _leave(self, value: int | None = None) -> _Beside | None:
+        """Give back the thread that was lent; the search beside, which is ended if it is not for `value`."""
+        beside, self._beside = self._beside, None
+        if beside is None:
+            return None
+        self._threads.returned(beside.take)
+        if beside.value != value:
+            beside.take()
+        return beside
+
+    def _look_further(self, value: int) -> None:
+        beside = _Beside(value, *self._begin(value))
+        if self._threads.lend(beside.take):
+            self._beside = beside
+        else:
+            beside.take()
+
+    def _begin(self, value: int) -> tuple[Cut, Future[Found]]:
+        cut = self._make(value)
+        with self._lock:
+            self._cuts.append(cut)
+            stopped = self._stopped
+        if stopped:
+            cut.stop()
+        return cut, self._pool.submit(cut.run)
