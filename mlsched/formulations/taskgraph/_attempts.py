@@ -15,7 +15,7 @@ import numpy as np
 from mlsched.formulations._cp_apart import Apart, Ended
 from mlsched.formulations.taskgraph._best import Best
 from mlsched.formulations.taskgraph._bounds import Pool
-from mlsched.formulations.taskgraph._cutting_planes import count, parameters
+from mlsched.formulations.taskgraph._cutting_planes import counted, parameters
 from mlsched.formulations.taskgraph._hint import Runs, runs_of
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._neighbourhoods import drawn, staying
@@ -27,6 +27,8 @@ CLOSE = 0.04
 #: Deterministic time: of the first attempt at a plan of some value, which grows with each that ends in nothing, and
 #: beside kept jobs.
 ATTEMPT, PATIENCE, NEAR = 5.0, 1.5, 8.0
+#: Deterministic time of a refutation after which the next one goes further.
+EASY = 5.0
 #: The share of the jobs that are asked anew, and how far in time the others may move.
 ANEW, MOVE = 0.7, 3
 
@@ -62,15 +64,17 @@ class Attempts:
     def from_below(self) -> None:
         """Refute values from the bound on, in windows made for them, until one is attained or the limits are reached.
 
-        A third of the way to the incumbent at a time: a little more is not much harder to refute.
+        Steps double while that is easy, up to a third of the way to the incumbent: each makes the next much harder.
         """
-        best = self._best
+        best, step = self._best, 1
         while not best.closed and not best.over:
-            value = min(best.plan_value - 1, best.lower + -(-(best.plan_value - best.lower) // 3))
+            third = -(-(best.plan_value - best.lower) // 3)
+            value = min(best.plan_value - 1, best.lower + min(step - 1, third))
             made = TimeIndexed(best.layout, value, None, self._shared, best.objective)
             ended = self._ask(made, value, None)
             if ended.status == "INFEASIBLE":
                 best.raise_to(value + 1)
+                step *= 2 if ended.work < EASY else 1
             elif ended.status not in ("OPTIMAL", "FEASIBLE"):
                 return
 
@@ -118,8 +122,7 @@ class Attempts:
             limits = dataclasses.replace(limits, work=min(work, limits.work or work))
         limits = dataclasses.replace(limits, seed=int(self._rng.integers(2**31)))
         self._search = Apart(made.cp, parameters(limits), lambda _: None)
-        ended = self._search.run()
-        count(best, ended)
+        ended = counted(self._search, best)
         if ended.solution:
             best.offer(made.plan(ended.solution))
         return ended

@@ -61,8 +61,7 @@ class CuttingPlanes:
         best = self._best
         if best.closed:
             return
-        ended = self._search.run()
-        count(best, ended)
+        ended = counted(self._search, best)
         if ended.status == "INFEASIBLE":
             raise SolverError(f"cp-sat finds no plan of total_jct {self._upper}, which a plan attains")
         if ended.solution:
@@ -80,10 +79,18 @@ def parameters(limits: Limits) -> Any:
     return chosen
 
 
-def count(best: Best, ended: Ended) -> None:
-    """Count the work of a search that ended."""
-    best.spend(ended.work)
+def searched(search: Apart) -> Ended:
+    """Run a search, whose model must be valid."""
+    ended = search.run()
     if ended.status == "MODEL_INVALID":
         raise SolverError("cp-sat calls a model for cutting planes invalid")
+    return ended
+
+
+def counted(search: Apart, best: Best) -> Ended:
+    """Run a search and count its work."""
+    ended = searched(search)
+    best.spend(ended.work)
     if ended.status == "ABORTED":
         best.work["aborted_proofs"] = best.work.get("aborted_proofs", 0.0) + 1
+    return ended

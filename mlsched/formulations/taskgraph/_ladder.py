@@ -11,10 +11,9 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from types import TracebackType
 
-from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Limits
 from mlsched.formulations._cp_apart import Apart
-from mlsched.formulations.taskgraph._cutting_planes import parameters
+from mlsched.formulations.taskgraph._cutting_planes import parameters, searched
 from mlsched.formulations.taskgraph._due import DueModel
 from mlsched.formulations.taskgraph._time_indexed import TimeIndexed
 from mlsched.instances.taskgraph import Timetable
@@ -44,10 +43,8 @@ class Cut:
         """Search until proof, limit or `stop`."""
         if self._search is None:
             return False
-        ended = self._search.run()
+        ended = searched(self._search)
         self.work = ended.work
-        if ended.status == "MODEL_INVALID":
-            raise SolverError("cp-sat calls a model for cutting planes invalid")
         if ended.status == "INFEASIBLE":
             return False
         return self._made.plan(ended.solution) if ended.status == "OPTIMAL" else None
@@ -99,8 +96,13 @@ class _Beside:
     """A search on a thread that was lent, until that is taken back or the search is what is asked for."""
 
     def __init__(self, value: int, cut: Cut, answer: Future[Found]) -> None:
-        self.value, self._cut, self._lock, self._state = value, cut, threading.Lock(), "lent"
-        self.answer = answer
+        self.value, self.cut, self.answer = value, cut, answer
+        self._lock, self._state = threading.Lock(), "lent"
+
+    @property
+    def taken(self) -> bool:
+        """Whether its thread was taken back."""
+        return self._state == "taken"
 
     def _become(self, state: str) -> bool:
         with self._lock:
@@ -111,11 +113,11 @@ class _Beside:
     def take(self) -> None:
         """Its thread is needed."""
         if self._become("taken"):
-            self._cut.stop()
+            self.cut.stop()
 
-    def keep(self) -> Cut | None:
-        """The search, for good; None when its thread was taken."""
-        return self._cut if self._become("kept") else None
+    def keep(self) -> bool:
+        """Whether the search goes on for good: not when its thread was taken."""
+        return self._become("kept")
 
 
 class Ladder:
@@ -129,7 +131,7 @@ class Ladder:
         # One more than run at once: a search that was stopped takes a moment to end.
         self._pool = ThreadPoolExecutor(3)
         self._lock, self._stopped = threading.Lock(), False
-        self._cuts: list[Cut] = []
+        self._running: list[tuple[Cut, Future[Found]]] = []
         self._beside: _Beside | None = None
         #: No plan has at most this value.
         self.refuted = -1
@@ -140,8 +142,8 @@ class Ladder:
         """End all searches, from any thread, for good."""
         with self._lock:
             self._stopped = True
-            cuts = list(self._cuts)
-        for cut in cuts:
+            running = list(self._running)
+        for cut, _ in running:
             cut.stop()
 
     def __enter__(self) -> Ladder:
@@ -162,29 +164,31 @@ class Ladder:
         cut, answer = self._resume(value)
         patient = False
         while not answer.done():
-            beside = self._beside
-            others = [] if beside is None or beside.answer.done() else [beside.answer]
-            wait([answer, *others], PAUSE, FIRST_COMPLETED)
-            if beside is not None:
-                if beside.answer.done() and beside.answer.result() is False:
-                    cut.stop()
-                    self.refuted = beside.value
-                    return False
-            elif further and not answer.done():
-                # Idle twice: for longer than it takes to ask the next sub-problem.
-                if patient and self._threads.idle:
+            if (beside := self._beside) is None:
+                wait([answer], PAUSE)
+                if patient and further and self._threads.idle and not answer.done():
                     self._look_further(value + 1)
+                # Idle twice: for longer than it takes to ask the next sub-problem.
                 patient = self._threads.idle
+            elif beside.taken:
+                self._beside = None
+            elif beside.answer.done() and beside.answer.result() is False:
+                cut.stop()
+                return self._told(beside.value, beside.cut, False)
+            else:
+                wait([answer] if beside.answer.done() else [answer, beside.answer], PAUSE, FIRST_COMPLETED)
+        return self._told(value, cut, answer.result())
+
+    def _told(self, value: int, cut: Cut, found: Found) -> Found:
         self.work = cut.work
-        if (found := answer.result()) is False:
-            self.refuted = max(self.refuted, value)
+        if found is False:
+            self.refuted = value
         return found
 
     def _resume(self, value: int) -> tuple[Cut, Future[Found]]:
         """The search for a value: the one beside, or a new one."""
         beside = self._leave(value)
-        cut = None if beside is None else beside.keep()
-        return self._begin(value) if beside is None or cut is None else (cut, beside.answer)
+        return self._begin(value) if beside is None or not beside.keep() else (beside.cut, beside.answer)
 
     def _leave(self, value: int | None = None) -> _Beside | None:
         """Give back the thread that was lent; the search beside, which is ended if it is not for `value`."""
@@ -205,9 +209,11 @@ class Ladder:
 
     def _begin(self, value: int) -> tuple[Cut, Future[Found]]:
         cut = self._make(value)
+        begun = cut, self._pool.submit(cut.run)
         with self._lock:
-            self._cuts.append(cut)
+            # What has ended need not be remembered: models are large.
+            self._running = [one for one in self._running if not one[1].done()] + [begun]
             stopped = self._stopped
         if stopped:
             cut.stop()
-        return cut, self._pool.submit(cut.run)
+        return begun

@@ -16,7 +16,7 @@ from mlsched.formulations.taskgraph._alone import sharpened
 from mlsched.formulations.taskgraph._best import Best
 from mlsched.formulations.taskgraph._bounds import packed, pools
 from mlsched.formulations.taskgraph._cp_model import model
-from mlsched.formulations.taskgraph._cutting_planes import count, parameters
+from mlsched.formulations.taskgraph._cutting_planes import counted, parameters
 from mlsched.formulations.taskgraph._due import DueModel, worth
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._solve import solve
@@ -55,8 +55,7 @@ def _due(best: Best, limits: Limits) -> Outcome:
     made = DueModel(narrow, (objective,), pools(narrow) + packed(narrow))
     sign = 1 if instance.objective(objective).sense == "min" else -1
     made.cp.minimize(sign * made.terms[objective])
-    ended = Apart(made.cp, parameters(limits), lambda _: None).run()
-    count(best, ended)
+    ended = counted(Apart(made.cp, parameters(limits), lambda _: None), best)
     if ended.status == "INFEASIBLE" or made.reason is not None:
         return Outcome("infeasible", None, None)
     if ended.status not in ("OPTIMAL", "FEASIBLE") or ended.bound is None:
