@@ -118,9 +118,8 @@ class Attempts:
             return Ended("INFEASIBLE")
         made.cp.add(made.terms[best.objective] <= value - made.constant[best.objective])
         limits = best.left()
-        if work is not None:
-            limits = dataclasses.replace(limits, work=min(work, limits.work or work))
-        limits = dataclasses.replace(limits, seed=int(self._rng.integers(2**31)))
+        most = limits.work if work is None else min(work, limits.work or work)
+        limits = dataclasses.replace(limits, work=most, seed=int(self._rng.integers(2**31)))
         self._search = Apart(made.cp, parameters(limits), lambda _: None)
         ended = counted(self._search, best)
         if ended.solution:

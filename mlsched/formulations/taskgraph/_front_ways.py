@@ -70,10 +70,10 @@ class ByIntervals:
 
 
 class _Cutting:
-    """Searches by cutting planes, one after the other.
+    """Searches by cutting planes, one after the other but for values of total_jct (`_ladder`).
 
     `leading` is the objective of which a unit outweighs whatever the others may be, if there is one; `low` bounds the
-    objectives of all plans in the boxes that will be asked for.
+    objectives of all plans in the boxes that will be asked for; `threads` are those of the front.
     """
 
     def __init__(

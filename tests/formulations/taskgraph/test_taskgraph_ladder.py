@@ -112,12 +112,11 @@ def test_what_was_begun_beside_goes_on_when_its_turn_comes(climb):
 
 def test_a_thread_that_is_needed_is_given_back_and_the_value_asked_anew(climb):
     with climb.ladder as ladder, climb.threads:
-        needed = climb.threads
         taken = threading.Event()
 
         def need():
             climb.until(lambda: 6 in climb.values and not climb.threads.idle)
-            with needed:
+            with climb.threads:
                 climb.until(lambda: climb.made[1]._stopped.is_set())
                 climb.go_on[5].set()
                 taken.wait(30)
