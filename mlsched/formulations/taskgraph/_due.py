@@ -16,8 +16,9 @@ from mlsched.formulations.taskgraph._cp_model import Run
 from mlsched.formulations.taskgraph._decoder import Decoder
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._places import places
+from mlsched.formulations.taskgraph._rows import no
 from mlsched.formulations.taskgraph._time_indexed import valued
-from mlsched.formulations.taskgraph._time_rows import TimeRows, no
+from mlsched.formulations.taskgraph._time_rows import TimeRows
 from mlsched.instances.taskgraph import Timetable
 
 #: The objectives that the model knows.

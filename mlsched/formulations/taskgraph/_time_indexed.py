@@ -18,7 +18,8 @@ from mlsched.formulations.taskgraph._cp_model import Literal
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._places import places
 from mlsched.formulations.taskgraph._relaxation import Relaxed
-from mlsched.formulations.taskgraph._time_rows import TimeRows, no
+from mlsched.formulations.taskgraph._rows import no
+from mlsched.formulations.taskgraph._time_rows import TimeRows
 from mlsched.instances.taskgraph import Timetable
 
 
@@ -98,8 +99,8 @@ class TimeIndexed(TimeRows):
         for j, (n, literal) in itertools.product(jobs, enumerate(done)):
             for i in self._ends(j):
                 absent = no(self.x.get((j, i), 1))
-                for k in layout.sinks(j, i):
-                    self._clause(no(literal), absent, self._started((k, i), first + n - layout.duration[k]))
+                for ended in self._ended([(k, i) for k in layout.sinks(j, i)], first + n):
+                    self._clause(no(literal), absent, ended)
         return first, done
 
     # -- objectives ----------------------------------------------------------------------------------------------------
