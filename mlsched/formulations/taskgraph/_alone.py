@@ -51,7 +51,7 @@ def _copied(layout: Layout) -> Layout:
     result.__dict__.pop("mandatory", None)  # cached from the old heads and tails
     result.head = [dict(row) for row in layout.head]
     result.tail = [dict(row) for row in layout.tail]
-    result.alone = list(layout.alone)
+    result.alone, result.others = list(layout.alone), list(layout.others)
     return result
 
 

@@ -8,6 +8,8 @@ are kept near their places and times and the others are asked to make the plan b
 from __future__ import annotations
 
 import dataclasses
+import math
+import time
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -27,8 +29,9 @@ CLOSE = 0.04
 #: Deterministic time: of the first attempt at a plan of some value, which grows with each that ends in nothing, and
 #: beside kept jobs.
 ATTEMPT, PATIENCE, NEAR = 5.0, 1.5, 8.0
-#: Deterministic time of a refutation after which the next one goes further.
-EASY = 5.0
+#: How many times longer the next value takes to refute, until that is known; and the deterministic time that is at hand
+#: for it where there are no limits.
+GROWTH, EASY = 2.0, 5.0
 #: The share of the jobs that are asked anew, and how far in time the others may move.
 ANEW, MOVE = 0.7, 3
 
@@ -64,17 +67,26 @@ class Attempts:
     def from_below(self) -> None:
         """Refute values from the bound on, in windows made for them, until one is attained or the limits are reached.
 
-        Steps double while that is easy, up to a third of the way to the incumbent: each makes the next much harder.
+        Each value takes longer than the one before by about the same factor, so all before the last take as long as it
+        does: as far as there is time to, values are skipped, up to a third of the way to the incumbent.
         """
-        best, step = self._best, 1
+        best, step, growth = self._best, 1, GROWTH
+        known: tuple[int, float] | None = None
         while not best.closed and not best.over:
             third = -(-(best.plan_value - best.lower) // 3)
-            value = min(best.plan_value - 1, best.lower + min(step - 1, third))
+            value = min(best.plan_value - 1, best.lower + min(step, third) - 1)
             made = TimeIndexed(best.layout, value, None, self._shared, best.objective)
+            begun = time.perf_counter()
             ended = self._ask(made, value, None)
             if ended.status == "INFEASIBLE":
                 best.raise_to(value + 1)
-                step *= 2 if ended.work < EASY else 1
+                left = best.left()
+                cost = ended.work if left.seconds is None else time.perf_counter() - begun
+                if known is not None:
+                    growth = min(max((cost / known[1]) ** (1 / (value - known[0])), 1.3), 4.0)
+                known = value, max(cost, 0.01)
+                room = left.seconds if left.seconds is not None else left.work if left.work is not None else EASY
+                step = max(1, int(math.log(room / 2 / known[1], growth)))
             elif ended.status not in ("OPTIMAL", "FEASIBLE"):
                 return
 

@@ -68,6 +68,9 @@ class Layout:
         self.ready = [max(a, instance.now) for a in self.arrival]
         #: No plan completes the job earlier; `_alone` raises it above the critical path.
         self.alone: list[int] = [0] * self.jobs
+        #: The completions of all other jobs have no smaller sum in plans that are good enough; `_others` raises it for
+        #: those as good as a plan at hand, and then no worse ones may be asked for.
+        self.others: list[int] = [0] * self.jobs
         self._heads()
         self._tails()
 
@@ -273,10 +276,10 @@ class Layout:
 
     def latest_completions(self, upper: int) -> list[int]:
         """No plan of total_jct at most `upper` completes a job later: C_j = total - the others' completions <= upper +
-        sum of arrivals - the others' least completions. Below the least completions where there is no such plan."""
+        sum of arrivals - the least of those. Below the least completions where there is no such plan."""
         least = [self.least_completion(j) for j in range(self.jobs)]
-        spare = upper + sum(self.arrival) - sum(least)
-        return [c + spare for c in least]
+        total, every = upper + sum(self.arrival), sum(least)
+        return [total - max(of_others, every - c) for c, of_others in zip(least, self.others, strict=True)]
 
     def idle_completion(self, j: int) -> int:
         """When job j completes if it runs nothing more."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,7 @@ def relax(layout: Layout, shared: list[Pool], upper: int, seconds: float | None,
     Pools that the solution violates (`_packing`) are added to `shared` and to the LP, round by round.
     """
     until = None if seconds is None else time.perf_counter() + seconds
-    windows = _windows(layout, upper)
+    windows = _windows(layout, upper, range(layout.jobs))
     if windows is None:
         return Relaxed(upper + 1, {}, {}, {})
     columns = _Columns(windows)
@@ -127,32 +128,38 @@ def relax(layout: Layout, shared: list[Pool], upper: int, seconds: float | None,
         return _rounds(layout, shared, upper, columns, until, threads)
 
 
+def least_of(
+    layout: Layout, shared: Sequence[Pool], upper: int, jobs: Collection[int], seconds: float | None, threads: int = 1
+) -> int | None:
+    """A bound of the sum of the completions (absolute) of some jobs in plans of total_jct <= `upper`, as if there were
+    no others; None as for `relax`, where as many LPs as there are jobs count together."""
+    windows = _windows(layout, upper, jobs)
+    if windows is None:
+        return upper + sum(layout.arrival) + 1
+    columns = _Columns(windows)
+    if columns.count * layout.jobs > MOST_COLUMNS:
+        return None
+    with _ALONE:
+        program, constant = _program(layout, shared, columns, jobs, threads)
+        solved = program.solve(seconds)
+    return None if solved is None else -(-program.bound(solved[0], constant)[0] // SCALE)
+
+
 def _rounds(
     layout: Layout, shared: list[Pool], upper: int, columns: _Columns, until: float | None, threads: int
 ) -> Relaxed | None:
     """The LP, with violated pools added until there are none or it is over."""
-    windows, rows = columns.windows, _Rows()
-    _precedence(layout, columns, rows)
-    for pool in shared:
-        _capacity(layout, columns, rows, pool)
-    cost = np.zeros(columns.count, dtype=np.int64)
-    constant = -sum(layout.arrival)
-    for j in range(layout.jobs):
-        low, high = windows[j]
-        cost[columns.offset[j] : columns.offset[j] + high - low] = -1
-        constant += high
+    rows = _Rows()
+    program, constant = _program(layout, shared, columns, range(layout.jobs), threads)
+    constant -= sum(layout.arrival)
     packing = Packing(layout)
-    program = _Program(cost, threads)
     best: Relaxed | None = None
     for _ in range(MOST_ROUNDS):
-        program.add(rows.take(columns.count))
         solved = program.solve(None if until is None else until - time.perf_counter())
         if solved is None:
             break
         prices, solution = solved
-        # min c.y over 0 <= y <= 1, A y <= b is at least -p.b + sum_i min(0, c_i + (A'p)_i) for every p >= 0.
-        reduced = SCALE * cost + program.matrix().T @ prices
-        total = SCALE * constant - int(prices @ program.upper()) + int(np.minimum(reduced, 0).sum())
+        total, reduced = program.bound(prices, constant)
         bound = -(-total // SCALE)
         gained = best is None or bound > best.bound
         best = _narrowed(columns, bound, reduced, SCALE * upper - total, best)
@@ -162,7 +169,25 @@ def _rounds(
         for pool in found:
             shared.append(pool)
             _capacity(layout, columns, rows, pool)
+        program.add(rows.take(columns.count))
     return best
+
+
+def _program(
+    layout: Layout, shared: Sequence[Pool], columns: _Columns, jobs: Collection[int], threads: int
+) -> tuple[_Program, int]:
+    """The LP of some jobs, and a constant to add to its objective for the sum of their completions."""
+    rows = _Rows()
+    _precedence(layout, columns, rows)
+    for pool in shared:
+        _capacity(layout, columns, rows, pool)
+    cost = np.zeros(columns.count, dtype=np.int64)
+    for j in jobs:
+        low, high = columns.windows[j]
+        cost[columns.offset[j] : columns.offset[j] + high - low] = -1
+    program = _Program(cost, threads)
+    program.add(rows.take(columns.count))
+    return program, sum(columns.windows[j][1] for j in jobs)
 
 
 def _violated(layout: Layout, columns: _Columns, packing: Packing, solution: Any) -> list[Pool]:
@@ -194,20 +219,20 @@ def _violated(layout: Layout, columns: _Columns, packing: Packing, solution: Any
     return found
 
 
-def _windows(layout: Layout, upper: int) -> dict[Any, tuple[int, int]] | None:
-    """Starts of mandatory runs and completions of jobs for plans of total_jct <= upper; None: there are none."""
+def _windows(layout: Layout, upper: int, jobs: Collection[int]) -> dict[Any, tuple[int, int]] | None:
+    """Starts of mandatory runs and completions of some jobs for plans of total_jct <= upper; None: there are none."""
     least = [layout.least_completion(j) for j in range(layout.jobs)]
     until = layout.latest_completions(upper)
-    if upper + sum(layout.arrival) < sum(least):
+    if any(low > high for low, high in zip(least, until, strict=True)):
         return None
     windows: dict[Any, tuple[int, int]] = {}
     for j, i, k in layout.runs():
-        if i < layout.least[j]:
+        if j in jobs and i < layout.least[j]:
             last = until[j] - layout.tail[k][i] - layout.duration[k]
             if layout.is_fixed(k, i):
                 last = layout.head[k][i]
             windows[k, i] = layout.head[k][i], last
-    for j in range(layout.jobs):
+    for j in jobs:
         windows[j] = least[j], until[j]
     return windows
 
@@ -217,7 +242,7 @@ def _precedence(layout: Layout, columns: _Columns, rows: _Rows) -> None:
         times = np.arange(low, high - 1)
         rows.below(columns.at(key, times), columns.at(key, times + 1))
     for j, i, k in layout.runs():
-        if i >= layout.least[j]:
+        if (k, i) not in columns.windows:
             continue
         low, high = columns.windows[k, i]
         times = np.arange(low, high)
@@ -226,7 +251,7 @@ def _precedence(layout: Layout, columns: _Columns, rows: _Rows) -> None:
                 before = columns.at((u, source), times - layout.duration[u])
                 rows.below(columns.at((k, i), times), before)
     for j in range(layout.jobs):
-        if layout.least[j] > layout.first[j]:
+        if j in columns.windows and layout.least[j] > layout.first[j]:
             times = np.arange(*columns.windows[j])
             for k in layout.sinks(j, layout.least[j] - 1):
                 ended = columns.at((k, layout.least[j] - 1), times - layout.duration[k])
@@ -235,7 +260,7 @@ def _precedence(layout: Layout, columns: _Columns, rows: _Rows) -> None:
 
 def _capacity(layout: Layout, columns: _Columns, rows: _Rows, pool: Pool) -> None:
     """sum_v q_v (Y[v, t] - Y[v, t - p_v]) <= capacity at every time."""
-    runs = [(k, i) for j, i, k in layout.runs() if i < layout.least[j] and k in pool.demand]
+    runs = [(k, i) for _, i, k in layout.runs() if (k, i) in columns.windows and k in pool.demand]
     if not runs or sum(q for q in pool.demand.values()) <= pool.capacity:
         return
     first = min(columns.windows[run][0] for run in runs)
@@ -270,6 +295,7 @@ class _Program:
         lp.col_lower_, lp.col_upper_ = np.zeros(len(cost)), np.ones(len(cost))
         lp.a_matrix_.start_ = np.zeros(len(cost) + 1, dtype=np.int32)
         self.highs.passModel(lp)
+        self.cost = cost
         self.blocks: list[Any] = []
         self.uppers: list[IntArray] = []
 
@@ -290,6 +316,15 @@ class _Program:
 
     def upper(self) -> IntArray:
         return np.concatenate(self.uppers)
+
+    def bound(self, prices: IntArray, constant: int) -> tuple[int, IntArray]:
+        """What prices prove of the objective plus a constant, and the reduced costs, both in multiples of 1/SCALE.
+
+        min c.y over 0 <= y <= 1, A y <= b is at least -p.b + sum_i min(0, c_i + (A'p)_i) for every p >= 0.
+        """
+        reduced = SCALE * self.cost + self.matrix().T @ prices
+        total = SCALE * constant - int(prices @ self.upper()) + int(np.minimum(reduced, 0).sum())
+        return total, reduced
 
     def solve(self, seconds: float | None) -> tuple[IntArray, Any] | None:
         """(prices >= 0 of the rows in multiples of 1/SCALE, column values); None when the limit struck first."""

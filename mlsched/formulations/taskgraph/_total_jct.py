@@ -4,9 +4,10 @@
 2. An incumbent by serial schedule generation (`_schedule`).
 3. The linear relaxation (`_relaxation`): a bound, narrower windows and more implied capacities.
 4. Where the windows of starts are narrow: the time-indexed model by cutting planes (`_cutting_planes`).
-5. Where they are wide: the relaxation in which every job has nodes of its own (`_separate`), by core-guided search;
-   then values from the bound on are refuted by cutting planes, in windows made for them (`_attempts`); and with what is
-   left of the time the full model, by cutting planes or core-guided as its size is.
+5. Where they are wide: what all other jobs need narrows them (`_others`). Then values from the bound on are refuted by
+   cutting planes, in windows made for them (`_attempts`); with one thread, or where that model is too large, the
+   relaxation in which every job has nodes of its own (`_separate`), by core-guided search. With what is left of the
+   time the full model, by cutting planes or core-guided as its size is.
 
 Neighbourhood search (`_neighbourhoods`) and attempts by cutting planes (`_attempts`) improve the incumbent on a thread
 of their own beside 4 and 5 (`_rival`); with one thread, neighbourhood search has a turn between them.
@@ -32,6 +33,7 @@ from mlsched.formulations.taskgraph._bounds import Pool, packed, pools, total_co
 from mlsched.formulations.taskgraph._cp_model import TaskModel
 from mlsched.formulations.taskgraph._cutting_planes import CuttingPlanes
 from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._others import narrow
 from mlsched.formulations.taskgraph._proof import Proof
 from mlsched.formulations.taskgraph._relaxation import Relaxed, relax
 from mlsched.formulations.taskgraph._rival import WIDE, Rival, worth_separating
@@ -45,10 +47,10 @@ DECODINGS, DECODING_SHARE = 60, 0.1
 #: Shares of the limits that the linear relaxation and the one with separate nodes may take, half of the latter with one
 #: thread, which is needed for more; its deterministic time where no limit is given.
 RELAXATION_SHARE, SEPARATE_SHARE, SEPARATE_WORK = 0.3, 0.8, 2.0
-#: The share of separate nodes where values can be refuted from below after them, which tells more.
-BEFORE_SHARE = 0.5
+#: The share of the seconds that what other jobs take may have.
+OTHERS_SHARE = 0.15
 #: Variables up to which the time-indexed model goes before separate nodes.
-NARROW = 10_000
+NARROW = 5_500
 #: With one thread: the share of the limits for neighbourhood search, and its steps a job where no limit is given.
 NEIGHBOURHOOD_SHARE, NEIGHBOURHOODS = 0.2, 4
 
@@ -115,10 +117,11 @@ def _searched(best: Best, relaxed: Relaxed | None, shared: list[Pool], known: in
     with Rival(best, shared) as rival:
         separable = worth_separating(layout)
         if separable and not possible(best, NARROW):
-            below = threads > 1 and possible(best, WIDE)
-            rival.race(_separate(best, relaxed, shared[known:], below))
-            if below:
+            narrow(best, shared, OTHERS_SHARE)
+            if threads > 1 and possible(best, WIDE):
                 rival.from_below()
+            else:
+                rival.race(_separate(best, relaxed, shared[known:]))
         if threads == 1:
             rival.search.run(best.left(NEIGHBOURHOOD_SHARE), NEIGHBOURHOODS * layout.jobs)
         if separable and not best.closed and possible(best, WIDE):
@@ -142,11 +145,11 @@ def _cut_planes(best: Best, rival: Rival, relaxed: Relaxed | None, shared: list[
         relaxed = _relax(best, shared)
 
 
-def _separate(best: Best, relaxed: Relaxed | None, extra: Sequence[Pool], below: bool) -> Proof:
-    """The relaxation with separate nodes, on one thread. `below`: values are refuted after it."""
+def _separate(best: Best, relaxed: Relaxed | None, extra: Sequence[Pool]) -> Proof:
+    """The relaxation with separate nodes, on one thread."""
     made = SeparateModel(best.layout, ("total_jct",), best.upper, best.lower, relaxed, extra)
     share = SEPARATE_SHARE if best.limits.threads > 1 else SEPARATE_SHARE / 2
-    limits = best.left(BEFORE_SHARE if below else share)
+    limits = best.left(share)
     if limits.seconds is None and limits.work is None:
         limits = dataclasses.replace(limits, work=SEPARATE_WORK)
     return Proof(made, dataclasses.replace(limits, threads=1), best)
