@@ -29,8 +29,8 @@ CLOSE = 0.04
 #: Deterministic time: of the first attempt at a plan of some value, which grows with each that ends in nothing, and
 #: beside kept jobs.
 ATTEMPT, PATIENCE, NEAR = 5.0, 1.5, 8.0
-#: How many times longer the next value takes to refute, until that is known; and the deterministic time that is at hand
-#: for it where there are no limits.
+#: How many times longer the next value takes to refute, at least (one that is skipped to in vain costs all the time that
+#: is left); and the deterministic time that is at hand for it where there are no limits.
 GROWTH, EASY = 2.0, 5.0
 #: The share of the jobs that are asked anew, and how far in time the others may move.
 ANEW, MOVE = 0.7, 3
@@ -83,7 +83,7 @@ class Attempts:
                 left = best.left()
                 cost = ended.work if left.seconds is None else time.perf_counter() - begun
                 if known is not None:
-                    growth = min(max((cost / known[1]) ** (1 / (value - known[0])), 1.3), 4.0)
+                    growth = max(GROWTH, (cost / known[1]) ** (1 / (value - known[0])))
                 known = value, max(cost, 0.01)
                 room = left.seconds if left.seconds is not None else left.work if left.work is not None else EASY
                 step = max(1, int(math.log(room / 2 / known[1], growth)))
@@ -141,6 +141,9 @@ class Attempts:
 
 class _Near(TimeIndexed):
     """The model in which all jobs but those `anew` keep their nodes and start at about their times."""
+
+    #: Counts are for proofs; without them more plans are found here.
+    counting = False
 
     def __init__(
         self, layout: Layout, upper: int, relaxed: Relaxed | None, shared: Sequence[Pool], runs: Runs,

@@ -28,7 +28,7 @@ class Counts(Rows):
     """Rows that count the runs of a group that have started; groups have two runs at least."""
 
     #: Whether runs are counted. Where other objectives than the bounded one have a say it takes a tenth longer.
-    counting = False
+    counting = True
 
     def _count(self) -> None:
         """Make the literals; windows of starts are known."""

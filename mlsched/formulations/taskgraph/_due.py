@@ -30,6 +30,8 @@ MOST = 25_000
 class DueModel(TimeRows):
     """Runs that start in time to end by their deadlines, and nodes of all runs."""
 
+    counting = False
+
     def _starts(self) -> None:
         layout, due = self.layout, _deadlines(self.layout)
         for j, i, k in layout.runs():

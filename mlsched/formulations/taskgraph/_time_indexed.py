@@ -38,7 +38,7 @@ class TimeIndexed(TimeRows):
         self._bounded = bounded
         #: "Complete by t" from the first time at which that can be, a list a job and one of all jobs together.
         self._done: dict[int | None, tuple[int, list[Literal]]] = {}
-        self.counting = objectives is None
+        self.counting &= objectives is None
         if objectives is None:
             # No job completes later without its optional iterations.
             layout = copy.copy(layout)
