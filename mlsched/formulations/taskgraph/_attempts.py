@@ -29,8 +29,8 @@ CLOSE = 0.04
 #: Deterministic time: of the first attempt at a plan of some value, which grows with each that ends in nothing, and
 #: beside kept jobs.
 ATTEMPT, PATIENCE, NEAR = 5.0, 1.5, 8.0
-#: How many times longer the next value takes to refute, at least (one that is skipped to in vain costs all the time that
-#: is left); and the deterministic time that is at hand for it where there are no limits.
+#: How many times longer the next value takes to refute, at least (skipping too far costs all the time that is left).
+#: And the deterministic time that is at hand for it where there are no limits.
 GROWTH, EASY = 2.0, 5.0
 #: The share of the jobs that are asked anew, and how far in time the others may move.
 ANEW, MOVE = 0.7, 3
