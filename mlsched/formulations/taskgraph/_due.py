@@ -30,6 +30,7 @@ MOST = 25_000
 class DueModel(TimeRows):
     """Runs that start in time to end by their deadlines, and nodes of all runs."""
 
+    #: Its objectives are not the bounded one; see `Counts`.
     counting = False
 
     def _starts(self) -> None:

@@ -49,7 +49,7 @@ DECODINGS, DECODING_SHARE = 60, 0.1
 RELAXATION_SHARE, SEPARATE_SHARE, SEPARATE_WORK = 0.3, 0.8, 2.0
 #: The share of the seconds that what other jobs take may have.
 OTHERS_SHARE = 0.15
-#: Variables up to which the time-indexed model goes before separate nodes.
+#: Variables up to which windows are narrow.
 NARROW = 5_500
 #: With one thread: the share of the limits for neighbourhood search, and its steps a job where no limit is given.
 NEIGHBOURHOOD_SHARE, NEIGHBOURHOODS = 0.2, 4
