@@ -14,6 +14,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from mlsched.core.formulation import Limits
 from mlsched.formulations._cp_apart import Apart, Ended
 from mlsched.formulations.taskgraph._best import Best
 from mlsched.formulations.taskgraph._bounds import Pool
@@ -85,8 +86,7 @@ class Attempts:
                 if known is not None:
                     growth = max(GROWTH, (cost / known[1]) ** (1 / (value - known[0])))
                 known = value, max(cost, 0.01)
-                room = left.seconds if left.seconds is not None else left.work if left.work is not None else EASY
-                step = max(1, int(math.log(room / 2 / known[1], growth)))
+                step = _reach(left, known[1], growth)
             elif ended.status not in ("OPTIMAL", "FEASIBLE"):
                 return
 
@@ -160,6 +160,12 @@ class _Near(TimeIndexed):
 
     def _break_symmetry(self) -> None:
         """Jobs that stay name the nodes."""
+
+
+def _reach(left: Limits, cost: float, growth: float) -> int:
+    """How many values further half of what is left is enough for, at least one, if the last took `cost` of it."""
+    room = left.seconds if left.seconds is not None else left.work if left.work is not None else EASY
+    return max(1, int(math.log(room / 2 / cost, growth)))
 
 
 def possible(best: Best, most: int) -> bool:
