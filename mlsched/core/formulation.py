@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from mlsched.core.contract import Plan
 
 if TYPE_CHECKING:
-    from mlsched.core.scalar import Limited, Searcher
+    from mlsched.core.scalar import Assistant, Limited
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
 #: Why the search ended: a proof, the wall clock, the deterministic work limit, or neither (the backend gave up).
@@ -58,7 +58,7 @@ class Formulation:
     decode: Callable[[Callable[[Any], int]], Plan]
     encode: Callable[[Any], list[tuple[Any, int]]]
     constant: dict[str, int] = dataclasses.field(default_factory=dict)
-    assisted: Callable[[Callable[[Formulation, int, Mapping[str, Any]], Limited], int, int], Searcher] | None = None
+    assisted: Callable[[Callable[[Formulation, int, Mapping[str, Any]], Limited], int, int], Assistant] | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -22,6 +22,8 @@ Stages = Literal["one", "two"]
 Solution = tuple[int | float, ...]
 #: f is in a box when f_k <= box[k] for all k (None: no bound).
 Bounds = tuple[int | None, ...]
+#: Boxes -> the weight of each objective.
+Weigh = Callable[[Sequence[Bounds]], tuple[int, ...]]
 #: Objectives of a model stay below this, so that weighted sums fit 64-bit integers and doubles hold each value exactly.
 EXACT = 2**53
 
@@ -47,8 +49,9 @@ class Scalar(Protocol):
     `low` and `high` enclose each objective as the variables' bounds do (None: they do not). `largest` is the greatest
     weighted sum the backend can tell apart from its neighbours, `most_boxes` the number of boxes up to which asking
     for them together is worth it, `stages` into how many sub-problems a lexicographic one is better taken (None: as
-    few as possible), `favourite` the objective that is better minimised than others are, the others being bounded
-    (None: there is none). `fingerprint` identifies model and objectives.
+    few as possible), `ties` gives the weights, all above 0, of the second of two in some boxes (None: all are 1),
+    `favourite` is the objective that is better minimised than others are, the others being bounded (None: there is
+    none). `fingerprint` identifies model and objectives.
     """
 
     name: str
@@ -57,6 +60,7 @@ class Scalar(Protocol):
     largest: int
     most_boxes: int
     stages: Stages | None
+    ties: Weigh | None
     favourite: int | None
     fingerprint: str
 
@@ -100,6 +104,13 @@ class Limited(Searcher, Protocol):
 
     def solution_of(self, pairs: Sequence[tuple[Any, int]]) -> Solution | None:
         """A solution in which some variables of the caller's model have these values; None where there is none."""
+
+
+class Assistant(Searcher, Protocol):
+    """A `Searcher` that holds more than memory."""
+
+    def close(self) -> None:
+        """Let go of it, for all that share it; later solves take it anew."""
 
 
 @dataclasses.dataclass(frozen=True)

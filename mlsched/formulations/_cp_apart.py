@@ -4,7 +4,7 @@ Learning cutting planes (`use_pb_resolution`) is such a parameter: now and then 
 (google/or-tools issue 3711), which ends the process. Here that ends a helper, and the caller goes on without its proof.
 
 This file is also the helper's program, which is why it imports nothing of the library. The two talk in lines of JSON:
-the model and the parameters as text one way, bounds and at last the answer the other way. The helper stops its search
+models and parameters as text one way, bounds and at last the answer the other way. A helper stops its search and ends
 when its input is closed, so it never outlives the caller.
 """
 
@@ -13,9 +13,13 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import os
+import queue
 import subprocess
 import sys
 import threading
+import time
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -31,59 +35,105 @@ class Ended:
     work: float = 0.0
 
 
+class Helpers:
+    """Helpers for many searches: one that has answered waits for the next, which saves the start of a process.
+
+    The CPU time of helpers counts as the caller's when they have ended, for which `close` waits.
+    """
+
+    def __init__(self) -> None:
+        self._idle: list[subprocess.Popen[str]] = []
+        self._lock = threading.Lock()
+        self.close = weakref.finalize(self, _end, self._idle)
+
+    def take(self) -> subprocess.Popen[str]:
+        """A helper that has nothing to do."""
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        pipe = subprocess.PIPE
+        return subprocess.Popen([sys.executable, "-P", __file__], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+    def give_back(self, helper: subprocess.Popen[str]) -> None:
+        """A helper that has answered."""
+        with self._lock:
+            if self.close.alive:
+                self._idle.append(helper)
+                return
+        _end([helper])
+
+
+def _end(helpers: list[subprocess.Popen[str]]) -> None:
+    while helpers:
+        # What it was not told when it ended cannot be told as its input is closed.
+        with contextlib.suppress(BrokenPipeError), helpers.pop() as helper:
+            helper.kill()
+
+
 class Apart:
     """One search of a model with its objective. `bound` hears of every better bound, in the thread of `run`.
 
     A bound of `enough` ends the search there and then, after the same work every time, which `stop` cannot promise.
+    Without `helpers` the helper is for this search alone.
     """
 
     def __init__(
-        self, model: Any, parameters: Any, bound: Callable[[float], None], enough: float | None = None
-    ) -> None:
+        self, model: Any, parameters: Any, bound: Callable[[float], None], enough: float | None = None,
+        helpers: Helpers | None = None,
+    ) -> None:  # fmt: skip
         self._task = json.dumps({"model": str(model.proto), "parameters": str(parameters), "enough": enough})
-        self._bound, self._stopped = bound, threading.Event()
+        self._bound, self._stopped, self._helpers = bound, threading.Event(), helpers
+        self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
 
     def stop(self) -> None:
         """End the search, from any thread; `run` then returns what is known."""
         self._stopped.set()
-        if self._process is not None and self._process.stdin is not None:
-            # It may be closed, or its reader gone.
-            with contextlib.suppress(OSError, ValueError):
-                self._process.stdin.close()
+        with self._lock:
+            if self._process is not None and self._process.stdin is not None:
+                # It may be closed, or its reader gone.
+                with contextlib.suppress(OSError, ValueError):
+                    self._process.stdin.close()
 
     def run(self) -> Ended:
         """Search until proof, limit or `stop`."""
         if self._stopped.is_set():
             return Ended("UNKNOWN")
-        pipe = subprocess.PIPE
-        program = [sys.executable, "-P", __file__]
-        with subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
-            try:
-                return self._talk(process)
-            finally:
-                process.kill()
+        helpers = self._helpers or Helpers()
+        helper, again = helpers.take(), False
+        try:
+            ended = self._talk(helper)
+            with self._lock:
+                self._process = None
+                again = self._helpers is not None and ended.status != "ABORTED" and not self._stopped.is_set()
+        finally:
+            if again:
+                helpers.give_back(helper)
+            else:
+                # It would take a while to tidy up.
+                _end([helper])
+        return ended
 
-    def _talk(self, process: subprocess.Popen[str]) -> Ended:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
+    def _talk(self, helper: subprocess.Popen[str]) -> Ended:
+        assert helper.stdin is not None
+        assert helper.stdout is not None
+        assert helper.stderr is not None
         with contextlib.suppress(BrokenPipeError):
-            process.stdin.write(self._task + "\n")
-            process.stdin.flush()
-        self._process = process
+            helper.stdin.write(self._task + "\n")
+            helper.stdin.flush()
+        with self._lock:
+            self._process = helper
         if self._stopped.is_set():
             self.stop()
-        for line in process.stdout:
+        for line in helper.stdout:
             heard = json.loads(line)
             if "status" in heard:
-                # The process would take a while to tidy up; `run` ends it.
                 return Ended(heard["status"], heard["bound"], tuple(heard["solution"]), heard["work"])
             self._bound(heard["bound"])
-        said = process.stderr.read()
-        if process.wait() > 0:
+        said = helper.stderr.read()
+        if helper.wait() > 0:
             raise RuntimeError(f"the process for CP-SAT failed: {said.strip().splitlines()[-1:]}")
-        return Ended("ABORTED")
+        return Ended("UNKNOWN" if self._stopped.is_set() else "ABORTED")
 
 
 def _say(answer: dict[str, Any]) -> None:
@@ -92,14 +142,34 @@ def _say(answer: dict[str, Any]) -> None:
 
 
 def _helper() -> None:
-    """The program: a task from the standard input, answers to the standard output."""
+    """The program: tasks from the standard input, answers to the standard output."""
     from ortools.sat.python import cp_model_helper as cp_sat
 
-    task = json.loads(sys.stdin.readline())
+    tasks: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    searching: list[Any] = []
+
+    def listen() -> None:
+        for line in sys.stdin:
+            tasks.put(line)
+        tasks.put(None)
+        # Again and again: a search that has not begun cannot be stopped.
+        while True:
+            for solver in tuple(searching):
+                solver.stop_search()
+            time.sleep(0.01)
+
+    threading.Thread(target=listen, daemon=True).start()
+    while (line := tasks.get()) is not None:
+        _search(cp_sat, json.loads(line), searching)
+    # Without tidying up, which would wait for the thread that listens.
+    os._exit(0)
+
+
+def _search(cp_sat: Any, task: dict[str, Any], searching: list[Any]) -> None:
     model, parameters = cp_sat.CpModelProto(), cp_sat.SatParameters()
     if not (model.parse_text_format(task["model"]) and parameters.parse_text_format(task["parameters"])):
         raise ValueError("no model and parameters of CP-SAT")
-    solver, over = cp_sat.SolveWrapper(), threading.Event()
+    solver = cp_sat.SolveWrapper()
     solver.set_parameters(parameters)
 
     def rise(bound: float) -> None:
@@ -108,16 +178,9 @@ def _helper() -> None:
             solver.stop_search()
 
     solver.add_best_bound_callback(rise)
-
-    def listen() -> None:
-        sys.stdin.read()
-        # Again and again: a search that has not begun cannot be stopped.
-        while not over.wait(0.01):
-            solver.stop_search()
-
-    threading.Thread(target=listen, daemon=True).start()
-    found: Any = solver.solve(model)  # type: ignore[no-untyped-call]
-    over.set()
+    searching.append(solver)
+    found: Any = solver.solve(model)
+    searching.remove(solver)
     answer = {"status": found.status.name, "bound": found.best_objective_bound, "solution": list(found.solution),
               "work": found.deterministic_time}  # fmt: skip
     _say(answer)

@@ -7,7 +7,8 @@ import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mlsched.core.scalar import Bounds, inside
+from mlsched.core.scalar import Bounds, Weigh, inside
+from mlsched.formulations._cp_apart import Helpers
 from mlsched.formulations.taskgraph._bounds import packed, pools, total_completion_bound
 from mlsched.formulations.taskgraph._cp_model import TaskModel
 from mlsched.formulations.taskgraph._due import DueModel, worth
@@ -35,10 +36,16 @@ class Most(NamedTuple):
 class Boxed:
     """The time-indexed model where total_jct is bounded (`timed`), and the model of what can be due (`due`)."""
 
-    def __init__(self, layout: Layout, objectives: tuple[str, ...], high: Sequence[int | None], seed: int) -> None:
+    def __init__(
+        self, layout: Layout, objectives: tuple[str, ...], high: Sequence[int | None], seed: int,
+        ties: Weigh | None = None,
+    ) -> None:  # fmt: skip
         self.layout, self.seed, self._high = layout, seed, high
+        #: See `Scalar`.
+        self.ties: Weigh = (lambda boxes: (1,) * len(objectives)) if ties is None else ties
         self._objectives = objectives
         self._signs = [1 if layout.instance.objective(o).sense == "min" else -1 for o in objectives]
+        self.helpers = Helpers()
         self.timed, self.due = timed(layout, objectives), due(layout, objectives)
         #: Which objective total_jct is; -1 where it is none.
         self.at = objectives.index("total_jct") if "total_jct" in objectives else -1
@@ -97,15 +104,19 @@ class Boxed:
         """A bound on total_jct; None where the model would be too large."""
         return upper if size(self.layout, upper) <= WIDE else None
 
-    def _without_boxes(self, upper: int) -> TimeIndexed:
+    def _without_boxes(self, upper: int, hard: bool) -> TimeIndexed:
         relaxed = self._relaxed if upper <= self._within else None
-        return TimeIndexed(self.layout, upper, relaxed, self._shared, objectives=self._objectives)
+        return TimeIndexed(self.layout, upper, relaxed, self._shared, objectives=self._objectives, counting=hard)
+
+    @functools.cached_property
+    def _due(self) -> DueModel:
+        return DueModel(self.layout, tuple(o for o in self._objectives if o != "total_jct"), self._shared)
 
     def by_time(
-        self, weights: Sequence[int], boxes: Sequence[Bounds], upper: int, most: Most | None = None
+        self, weights: Sequence[int], boxes: Sequence[Bounds], upper: int, most: Most | None = None, hard: bool = False
     ) -> TimeIndexed:
-        """The model of plans in the boxes of total_jct at most `upper`."""
-        made = copy.copy(self._made(upper))
+        """The model of plans in the boxes of total_jct at most `upper`; with counts, which pay where that is `hard`."""
+        made = copy.copy(self._made(upper, hard))
         if made.reason is None:
             made.cp = made.cp.clone()
             made.cp.add(made.terms["total_jct"] <= upper - made.constant["total_jct"])
@@ -117,7 +128,8 @@ class Boxed:
 
     def by_due(self, weights: Sequence[int], boxes: Sequence[Bounds]) -> DueModel:
         """The model of plans in the boxes, whatever their total_jct, which must have no weight."""
-        made = DueModel(self.layout, tuple(o for o in self._objectives if o != "total_jct"), self._shared)
+        made = copy.copy(self._due)
+        made.cp = made.cp.clone()
         self._in_boxes(made, boxes)
         made.cp.minimize(self._sum(made, weights))
         return made

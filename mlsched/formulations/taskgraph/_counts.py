@@ -27,7 +27,7 @@ class Group(NamedTuple):
 class Counts(Rows):
     """Rows that count the runs of a group that have started; groups have two runs at least."""
 
-    #: Whether runs are counted. Where other objectives than the bounded one have a say it takes a tenth longer.
+    #: Whether runs are counted.
     counting = True
 
     def _count(self) -> None:

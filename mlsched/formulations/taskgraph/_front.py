@@ -13,12 +13,12 @@ import dataclasses
 import functools
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Formulation
-from mlsched.core.scalar import Answer, Bounds, Limited, Solution, Stages, inside, loosest
+from mlsched.core.scalar import Answer, Bounds, Limited, Solution, Stages, Weigh, inside, loosest
 from mlsched.formulations.taskgraph._alone import sharpened
 from mlsched.formulations.taskgraph._boxed import Boxed, due, timed
 from mlsched.formulations.taskgraph._cp_model import model
@@ -86,14 +86,48 @@ class Least:
         known = []
         for box in boxes:
             told = [least for _, larger, least in proofs if any(_holds(one, box, k) for one in larger)]
+            told += self._beyond(k, box)
             known.append(max(told, default=low) if low is None else max([low, *told]))
         return None if None in known else min(v for v in known if v is not None)
 
+    def _beyond(self, k: int, box: Bounds) -> Iterator[int]:
+        """Bounds on f_k in a box that allows less of another objective than a larger box has with its end of f_k."""
+        for j, boxes, least in self._proofs:
+            if j != k and (mine := box[j]) is not None and mine < least:
+                for larger in boxes:
+                    if (end := larger[k]) is not None and _holds(larger, box, j, k):
+                        yield end + 1
 
-def _holds(larger: Bounds, box: Bounds, k: int) -> bool:
-    """Whether a box is within another one but for objective k."""
+
+def _holds(larger: Bounds, box: Bounds, *but: int) -> bool:
+    """Whether a box is within another one but for some objectives."""
     pairs = enumerate(zip(larger, box, strict=True))
-    return all(j == k or end is None or (mine is not None and mine <= end) for j, (end, mine) in pairs)
+    return all(j in but or end is None or (mine is not None and mine <= end) for j, (end, mine) in pairs)
+
+
+class Ties:
+    """The weights by which plans of equal total_jct are compared; see `Scalar.ties`.
+
+    Where traffic is bounded it outweighs the others: the next sub-problems ask for less of it, and the best of the
+    others, whatever the traffic, is mostly known by then.
+    """
+
+    def __init__(self, objectives: Sequence[str], low: Sequence[int | None], high: Sequence[int | None]) -> None:
+        self._equally, self._lean, self._at = (1,) * len(objectives), (1,) * len(objectives), -1
+        ranges = [
+            None if least is None or most is None else most - least for least, most in zip(low, high, strict=True)
+        ]
+        if "traffic" in objectives:
+            self._at = objectives.index("traffic")
+            others = [most for j, most in enumerate(ranges) if j != self._at]
+            weight = 1 + sum(most for most in others if most is not None)
+            if None not in others:
+                self._lean = tuple(weight if j == self._at else 1 for j in range(len(objectives)))
+
+    def __call__(self, boxes: Sequence[Bounds]) -> tuple[int, ...]:
+        """The weights in some boxes."""
+        bounded = self._at >= 0 and all(box[self._at] is not None for box in boxes)
+        return self._lean if bounded else self._equally
 
 
 class _Shared:
@@ -102,6 +136,8 @@ class _Shared:
     def __init__(self, layout: Layout, objectives: tuple[str, ...], plain: Limited, seed: int) -> None:
         self._layout, self._objectives, self._high, self._seed = layout, objectives, plain.high, seed
         self._boxed: Boxed | None = None
+        #: See `Scalar`.
+        self.ties = Ties(objectives, plain.low, plain.high)
         self._lock = threading.Lock()
         self.least = Least(plain.low)
         #: Of all searchers together.
@@ -110,19 +146,26 @@ class _Shared:
         self.answers: dict[tuple[Sequence[int], Sequence[Bounds]], Answer] = {}
 
     def keep(self, asked: Asked, answer: Answer) -> None:
-        """Cutting planes for total_jct alone also tell what comes next: the least sum with no more of it."""
+        """Cutting planes for total_jct alone also tell what comes next: the least weighted sum with no more of it."""
         at, values = self.boxed.at, answer.values
         if values is None or answer.status != "optimal" or not _alone(asked.weights, at):
             return
         boxes = tuple(sorted(with_end(box, at, values[at]) for box in asked.boxes))
-        self.answers[(1,) * len(values), boxes] = dataclasses.replace(answer, bound=sum(values))
+        weights = self.ties(boxes)
+        self.answers[weights, boxes] = dataclasses.replace(answer, bound=total(weights, values))
+
+    def close(self) -> None:
+        """End the processes that wait for searches."""
+        with self._lock:
+            if self._boxed is not None:
+                self._boxed.helpers.close()
 
     @property
     def boxed(self) -> Boxed:
         """Made when it is needed, which easy fronts never do."""
         with self._lock:
             if self._boxed is None:
-                self._boxed = Boxed(sharpened(self._layout)[0], self._objectives, self._high, self._seed)
+                self._boxed = Boxed(sharpened(self._layout)[0], self._objectives, self._high, self._seed, self.ties)
             return self._boxed
 
 
@@ -134,6 +177,7 @@ class Assisted:
     """
 
     stages: Stages | None = "two"
+    ties: Weigh | None
 
     def __init__(
         self, layout: Layout, objectives: tuple[str, ...], made: Formulation, make: Make, threads: int, seed: int
@@ -148,7 +192,7 @@ class Assisted:
     def _set(self, plain: Limited) -> None:
         self._plain, self._intervals = plain, ByIntervals(plain)
         self.name, self.low, self.high, self.largest = plain.name, plain.low, plain.high, plain.largest
-        self.most_boxes, self.fingerprint = plain.most_boxes, plain.fingerprint
+        self.most_boxes, self.fingerprint, self.ties = plain.most_boxes, plain.fingerprint, self._shared.ties
         self._shared.threads.total += self._threads
         self._alone = ALONE
         self._helper: Way | None = None
@@ -165,6 +209,10 @@ class Assisted:
         if (helper := self._helper) is not None:
             helper.stop()
 
+    def close(self) -> None:
+        """See `Assistant`."""
+        self._shared.close()
+
     def minimise(
         self, weights: Sequence[int], boxes: Sequence[Bounds], hint: Solution | None, limit: float | None
     ) -> Answer:
@@ -176,11 +224,11 @@ class Assisted:
         self, weights: Sequence[int], boxes: Sequence[Bounds], hint: Solution | None, limit: float | None
     ) -> Answer:
         until = None if limit is None else time.perf_counter() + limit
-        if (known := self._shared.answers.get((tuple(weights), tuple(boxes)))) is not None:
-            return known
-        asked = Asked(weights, boxes, hint)
-        answer = self._intervals.ask(asked, limit, self._alone)
-        self._alone = min(ALONE, 2 * self._alone) if _final(answer) else max(LITTLE, self._alone / 2)
+        answer = self._shared.answers.get((tuple(weights), tuple(boxes)))
+        if answer is None:
+            asked = Asked(weights, boxes, hint)
+            answer = self._intervals.ask(asked, limit, self._alone)
+            self._alone = min(ALONE, 2 * self._alone) if _final(answer) else max(LITTLE, self._alone / 2)
         if not _final(answer) and not _late(until):
             plan: Any = None if hint is None else self._made.decode(self._plain.value_of(hint))
             if plan is not None and inside(values := self._shared.boxed.values(plan), boxes):

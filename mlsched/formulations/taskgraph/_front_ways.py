@@ -12,15 +12,15 @@ from mlsched.core.formulation import Limits
 from mlsched.core.scalar import Answer, Bounds, Limited, Solution, inside
 from mlsched.formulations.taskgraph._boxed import Boxed, Most
 from mlsched.formulations.taskgraph._due import DueModel
-from mlsched.formulations.taskgraph._ladder import Cut, Found, Ladder, Threads
+from mlsched.formulations.taskgraph._ladder import Cut, Found, Ladder, Steps, Threads
 from mlsched.formulations.taskgraph._time_indexed import TimeIndexed
 from mlsched.formulations.taskgraph._total_jct import total_jct
 from mlsched.instances.taskgraph import Timetable
 
 #: By how much total_jct may exceed its bound, as a share of that, so that what is looked for is what makes up for it.
 SPARE = 0.3
-#: Deterministic time of a search that ended quickly.
-QUICK = 0.5
+#: Deterministic time of a search after which those that follow are taken to be hard.
+HARD = 1.2
 
 #: A plan as an answer of the task-level model.
 Told = Callable[[Sequence[int], Timetable], Answer]
@@ -85,14 +85,18 @@ class _Cutting:
         #: No plan in the boxes has less total_jct; whatever is proved on the way stays for the next turn.
         self._least = self._low = max(boxed.least, low[boxed.at] or 0) if boxed.at >= 0 else 0
         self._early_plan: Timetable | None = None
+        #: Whether searches take long, as far as is known.
+        self._hard = False
 
     def _cut(self, made: TimeIndexed | DueModel, seconds: float | None, work: float | None) -> Cut:
-        return Cut(made, Limits(seconds, work, 1, self._boxed.seed))
+        return Cut(made, Limits(seconds, work, 1, self._boxed.seed), self._boxed.helpers)
 
     def _best(self, made: TimeIndexed | DueModel, seconds: float | None, work: float | None) -> Found:
         """The model's best plan."""
         cut = self._search = self._cut(made, seconds, work)
-        return None if self._stopped else cut.run()
+        found = None if self._stopped else cut.run()
+        self._hard |= found is None or cut.work > HARD
+        return found
 
     def _ladder(self, make: Callable[[int], TimeIndexed], until: float | None, work: float | None) -> Ladder:
         """Values of total_jct from the bound on; `make` makes the model of a value."""
@@ -112,20 +116,61 @@ class _Cutting:
         if self._search is not None:
             self._search.stop()
 
-    def _soonest(
-        self, boxes: Sequence[Bounds], upper: int, then: Sequence[int], until: float | None, work: float | None
-    ) -> Found:
-        """The least total_jct up to `upper`, and with that the least weighted sum of the others.
+    def _ties(self, boxes: Sequence[Bounds]) -> list[int]:
+        """How plans of equal total_jct are compared when nothing else is asked for."""
+        return [0 if j == self._boxed.at else weight for j, weight in enumerate(self._boxed.ties(boxes))]
 
-        A total_jct at a time, from the bound on: windows are narrowest there, and the first plan is the answer.
+    def _earliest(
+        self, boxes: Sequence[Bounds], then: Sequence[int], until: float | None, work: float | None,
+        upper: int | None = None, most: Most | None = None,
+    ) -> Found:  # fmt: skip
+        """The best plan, by the weighted sum `then`, of those of least total_jct, which is at most `upper`.
+
+        At the bound on total_jct the best plan is looked for, and beyond it any. None as well where windows would be
+        too wide.
         """
-        with self._ladder(lambda value: self._boxed.by_time(then, boxes, value), until, work) as ladder:
-            while self._least <= upper:
-                found = ladder.ask(self._least, self._least < upper)
-                if found is not False:
+        boxed, anything, steps = self._boxed, [0] * len(then), Steps()
+        best: dict[int, bool] = {}
+
+        def make(value: int) -> TimeIndexed:
+            # After a step of 1 the value beside is the next bound, unless this one is attained.
+            best[value] = value <= self._least + (steps.size == 1)
+            return boxed.by_time(then if best[value] else anything, boxes, value, most, self._hard)
+
+        with self._ladder(make, until, work) as ladder:
+            while (value := self._next(ladder.ahead, steps.size, upper)) is not None:
+                further = value + steps.size
+                possible = boxed.narrow(further) is not None and (upper is None or further <= upper)
+                found = ladder.ask(value, further if possible and self._early_plan is None else None)
+                self._hard |= found is None or ladder.work > HARD
+                if found is None or (found is not False and best[value] and value == self._least):
                     return found
-                self._least = ladder.refuted + 1
-        return False
+                if isinstance(found, Timetable):
+                    self._early_plan = found
+                else:
+                    self._least = ladder.refuted + 1
+                    steps.refuted(ladder.refuted, ladder.work)
+        if self._early_plan is None or self._least < self._early:
+            return False if upper is not None and self._least > upper else None
+        if not any(then):
+            return self._early_plan
+        return self._best(boxed.by_time(then, boxes, self._least, most, self._hard), left(until), work)
+
+    def _next(self, ahead: int | None, step: int, upper: int | None) -> int | None:
+        """The total_jct to ask for next: `ahead`, which is asked for already, or some above the bound, or halfway to
+        the plan that is known. None: there is none to ask for."""
+        value = self._least + step - 1 if ahead is None else ahead
+        if self._early_plan is not None:
+            value = min(value, (self._least + self._early - 1) // 2)
+        value = value if upper is None else min(value, upper)
+        value = value if self._boxed.narrow(value) is not None else self._least
+        return value if value >= self._least and self._boxed.narrow(value) is not None else None
+
+    @property
+    def _early(self) -> int:
+        """The total_jct of the plan that has the least so far."""
+        assert self._early_plan is not None
+        return self._boxed.values(self._early_plan)[self._boxed.at]
 
 
 class ByTime(_Cutting):
@@ -146,19 +191,23 @@ class ByTime(_Cutting):
         weights, boxes, k = list(asked.weights), asked.boxes, self._leading
         rest = [0 if j == k else weight for j, weight in enumerate(weights)]
         if k is not None and k == self._boxed.at:
-            then = rest if any(rest) else [int(j != k) for j in range(len(rest))]
+            then = rest if any(rest) else self._ties(boxes)
             if any(rest) or asked.values is None:
-                return self._answer(asked, self._soonest(boxes, self._upper, then, until, work))
-            found = self._soonest(boxes, asked.values[k] - 1, then, until, work)
+                return self._answer(asked, self._earliest(boxes, then, until, work, self._upper))
+            found = self._earliest(boxes, then, until, work, asked.values[k] - 1)
             known = Answer("optimal", asked.values, weights[k] * asked.values[k], asked.hint)
             return known if found is False else self._answer(asked, found)
+        if self._low == self._upper:
+            # Plans in the boxes have that total_jct. With counts, which pay where it is hardly more than the least.
+            rest = [0 if j == self._boxed.at else weight for j, weight in enumerate(rest)]
         if k is not None:
-            made = self._boxed.by_time([int(j == k) for j in range(len(weights))], boxes, self._upper)
+            first = [int(j == k) for j in range(len(weights))]
+            made = self._boxed.by_time(first, boxes, self._upper, hard=True)
             found = self._best(made, left(until), work)
             if not isinstance(found, Timetable) or not any(rest):
                 return self._answer(asked, found)
             boxes = [with_end(box, k, self._boxed.values(found)[k]) for box in boxes]
-        made = self._boxed.by_time(rest, boxes, self._upper)
+        made = self._boxed.by_time(rest, boxes, self._upper, hard=True)
         return self._answer(asked, self._best(made, left(until), work))
 
 
@@ -187,16 +236,16 @@ class ByDue(_Cutting):
                 return self._answer(asked, found)
             best = self._boxed.values(found)[k]
             asked, fixed = asked.within([with_end(box, k, best) for box in asked.boxes]), weights[k] * best
+        if k == at:
+            then = others if any(others) else self._ties(asked.boxes)
+            return self._answer(asked, self._soonest(asked, then, until, work))
         # Without weights: whether there is a plan at all.
         found = self._due(asked, others, until, work)
         if not isinstance(found, Timetable):
             return self._answer(asked, found)
-        if k == at:
-            then = others if any(others) else [int(j != k) for j in range(len(weights))]
-            return self._answer(asked, self._early(asked, then, until, work))
         least = total(others, self._boxed.values(found))
         spare = weights[at] * max(1, round(SPARE * self._low))
-        found = self._early(asked, others, until, work, Most(others, least + spare))
+        found = self._earliest(asked.boxes, others, until, work, most=Most(others, least + spare))
         if not isinstance(found, Timetable):
             return Answer("unknown")
         values = self._boxed.values(found)
@@ -208,40 +257,13 @@ class ByDue(_Cutting):
     def _due(self, asked: Asked, weights: Sequence[int], until: float | None, work: float | None) -> Found:
         return self._best(self._boxed.by_due(weights, asked.boxes), left(until), work)
 
-    def _early(
-        self, asked: Asked, then: Sequence[int], until: float | None, work: float | None, most: Most | None = None
-    ) -> Found:  # fmt: skip
-        """The least total_jct of plans that there are, and with that the least weighted sum of the others.
-
-        Bounds on total_jct are tried from below, in steps that grow while there is quickly no plan. With the first plan
-        one less is tried, again and again. None as well where windows would be too wide.
-        """
-        boxed, boxes, nothing = self._boxed, asked.boxes, [0] * len(asked.weights)
-        with self._ladder(lambda value: boxed.by_time(nothing, boxes, value, most), until, work) as ladder:
-            if not self._attained(ladder):
-                return None
-        if not any(then):
-            return self._early_plan
-        return self._best(boxed.by_time(then, boxes, self._least, most), left(until), work)
-
-    def _attained(self, ladder: Ladder) -> bool:
-        """Whether `_early_plan` has the least total_jct."""
-        boxed, at, step = self._boxed, self._boxed.at, 1
-        while self._early_plan is None or self._least < boxed.values(self._early_plan)[at]:
-            upper = self._least + step - 1
-            if self._early_plan is not None:
-                upper = boxed.values(self._early_plan)[at] - 1
-            if boxed.narrow(upper) is None:
-                return False
-            further = self._early_plan is None and boxed.narrow(upper + 1) is not None
-            found = ladder.ask(upper, further)
-            if found is None:
-                return False
-            if isinstance(found, Timetable):
-                self._early_plan = found
-            else:
-                self._least, step = ladder.refuted + 1, 2 * step if ladder.work < QUICK else 1
-        return True
+    def _soonest(self, asked: Asked, then: Sequence[int], until: float | None, work: float | None) -> Found:
+        """The least total_jct, and with that the least weighted sum of the others."""
+        if asked.values is None:
+            found = self._due(asked, [0] * len(then), until, work)
+            if not isinstance(found, Timetable):
+                return found
+        return self._earliest(asked.boxes, then, until, work)
 
     def _better(
         self, asked: Asked, known: Timetable, least: int, until: float | None, work: float | None
@@ -251,7 +273,8 @@ class ByDue(_Cutting):
         upper = (value - 1 - least) // asked.weights[self._boxed.at]
         if self._boxed.narrow(upper) is None:
             return Answer("unknown")
-        made = self._boxed.by_time(asked.weights, asked.boxes, upper, Most(asked.weights, value - 1))
+        most = Most(asked.weights, value - 1)
+        made = self._boxed.by_time(asked.weights, asked.boxes, upper, most, self._hard)
         found = self._best(made, left(until), work)
         return self._answer(asked, known if found is False else found)
 

@@ -1,18 +1,20 @@
-"""Values of total_jct from a bound on, each refuted or attained by cutting planes; two at once where a thread is idle.
+"""Values of total_jct from a bound on, refuted or attained by cutting planes; two at once where a thread is idle.
 
-Plans of at most the next value are looked for beside: to refute them refutes the value before as well, and when that
-ends first, what was learned about the next is not lost.
+Plans of at most a larger value are looked for beside: to refute them refutes the smaller value as well, and when that
+ends first, what was learned about the larger one is not lost.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import threading
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from types import TracebackType
 
 from mlsched.core.formulation import Limits
-from mlsched.formulations._cp_apart import Apart
+from mlsched.formulations._cp_apart import Apart, Helpers
 from mlsched.formulations.taskgraph._cutting_planes import parameters, searched
 from mlsched.formulations.taskgraph._due import DueModel
 from mlsched.formulations.taskgraph._time_indexed import TimeIndexed
@@ -21,33 +23,54 @@ from mlsched.instances.taskgraph import Timetable
 #: Seconds for which a thread must have been idle before it is lent.
 PAUSE = 0.2
 
+#: How often a search begins that CP-SAT aborts.
+ATTEMPTS = 3
+#: Deterministic time of the shortest searches, with what it takes to make them.
+LEAST = 0.5
+
 #: A plan; False: there is none; None: not known.
 Found = Timetable | bool | None
 
 
 class Cut:
-    """A search by cutting planes for the best plan of a model."""
+    """A search by cutting planes for the best plan of a model; one that CP-SAT aborts begins anew with another seed."""
 
-    def __init__(self, made: TimeIndexed | DueModel, limits: Limits) -> None:
-        self._made = made
+    def __init__(self, made: TimeIndexed | DueModel, limits: Limits, helpers: Helpers | None = None) -> None:
+        self._made, self._limits, self._helpers = made, limits, helpers
         #: Deterministic time that it took.
         self.work = 0.0
-        self._search = None if made.reason is not None else Apart(made.cp, parameters(limits), lambda _: None)
+        self._stopped = threading.Event()
+        self._search = self._begin(0)
+
+    def _begin(self, number: int) -> Apart | None:
+        if self._made.reason is not None:
+            return None
+        chosen = parameters(dataclasses.replace(self._limits, seed=self._limits.seed + number))
+        return Apart(self._made.cp, chosen, lambda _: None, helpers=self._helpers)
 
     def stop(self) -> None:
         """End the search, from any thread, begun or not."""
+        self._stopped.set()
         if self._search is not None:
             self._search.stop()
 
     def run(self) -> Found:
         """Search until proof, limit or `stop`."""
-        if self._search is None:
-            return False
-        ended = searched(self._search)
-        self.work = ended.work
-        if ended.status == "INFEASIBLE":
-            return False
-        return self._made.plan(ended.solution) if ended.status == "OPTIMAL" else None
+        for number in range(1, ATTEMPTS + 1):
+            if self._search is None:
+                return False
+            ended = searched(self._search)
+            self.work = ended.work
+            if ended.status == "INFEASIBLE":
+                return False
+            if ended.status == "OPTIMAL":
+                return self._made.plan(ended.solution)
+            if ended.status != "ABORTED" or self._stopped.is_set():
+                return None
+            self._search = self._begin(number)
+            if self._stopped.is_set():
+                return None
+        return None
 
 
 class Threads:
@@ -120,6 +143,24 @@ class _Beside:
         return self._become("kept")
 
 
+class Steps:
+    """How much larger the next value is than the last one refuted: as much as takes twice as long, by the last two."""
+
+    def __init__(self) -> None:
+        self.size = 1
+        self._last: tuple[int, float] | None = None
+
+    def refuted(self, value: int, work: float) -> None:
+        """A value was, in deterministic time `work`."""
+        size, cost = 2 * self.size, work + LEAST
+        if self._last is not None and cost > self._last[1]:
+            growth = math.log2(cost / self._last[1]) / (value - self._last[0])
+            size = min(size, max(1, int(1 / growth)))
+        elif self._last is None and work > LEAST:
+            size = 1
+        self.size, self._last = size, (value, cost)
+
+
 class Ladder:
     """Asks whether there are plans of at most a value, one value after the other; by `with`, which ends all searches.
 
@@ -156,18 +197,24 @@ class Ladder:
         self.stop()
         self._pool.shutdown()
 
-    def ask(self, value: int, further: bool) -> Found:
-        """The best plan of at most a value; where there is none, `refuted` says up to which.
+    @property
+    def ahead(self) -> int | None:
+        """The value that is asked for beside."""
+        beside = self._beside
+        return None if beside is None or beside.taken else beside.value
 
-        `further`: whether the next value may be asked for beside.
+    def ask(self, value: int, further: int | None) -> Found:
+        """A plan of at most a value; where there is none, `refuted` says up to which.
+
+        `further`: the larger value that may be asked for beside.
         """
         cut, answer = self._resume(value)
         patient = False
         while not answer.done():
             if (beside := self._beside) is None:
                 wait([answer], PAUSE)
-                if patient and further and self._threads.idle and not answer.done():
-                    self._look_further(value + 1)
+                if patient and further is not None and self._threads.idle and not answer.done():
+                    self._look_further(further)
                 # Idle twice: for longer than it takes to ask the next sub-problem.
                 patient = self._threads.idle
             elif beside.taken:

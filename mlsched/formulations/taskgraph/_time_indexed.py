@@ -33,12 +33,13 @@ class TimeIndexed(TimeRows):
 
     def __init__(
         self, layout: Layout, upper: int, relaxed: Relaxed | None, shared: Sequence[Pool], bounded: str = "total_jct",
-        objectives: tuple[str, ...] | None = None,
+        objectives: tuple[str, ...] | None = None, counting: bool | None = None,
     ) -> None:  # fmt: skip
         self._bounded = bounded
         #: "Complete by t" from the first time at which that can be, a list a job and one of all jobs together.
         self._done: dict[int | None, tuple[int, list[Literal]]] = {}
-        self.counting &= objectives is None
+        if counting is not None:
+            self.counting = counting
         if objectives is None:
             # No job completes later without its optional iterations.
             layout = copy.copy(layout)

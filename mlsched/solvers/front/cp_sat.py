@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.scalar import Answer, Bounds, Linear, Solution, Stages, enclose, inside, signs_of
+from mlsched.core.scalar import Answer, Bounds, Linear, Solution, Stages, Weigh, enclose, inside, signs_of
 from mlsched.formulations._cp_solver import CORE_FIRST
 
 #: Linear models with at most this many non-zeros are solved without presolve and cuts, which would cost more than they
@@ -29,6 +29,7 @@ class CpSatScalar:
     #: 8 1022, 7.8; 16 921, 10.7; 32 873, 13.5.
     most_boxes = 8
     stages: Stages | None = None
+    ties: Weigh | None = None
     favourite: int | None = None
 
     def __init__(

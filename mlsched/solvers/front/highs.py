@@ -14,7 +14,7 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Limits, safe_bound
-from mlsched.core.scalar import Answer, Bounds, Solution, Stages, enclose, inside, loosest, shown
+from mlsched.core.scalar import Answer, Bounds, Solution, Stages, Weigh, enclose, inside, loosest, shown
 from mlsched.solvers.front.program import Program
 from mlsched.solvers.highs import _check, _highspy, _new_highs
 
@@ -29,6 +29,7 @@ class HighsScalar:
     #: A weighted sum beyond this would drown a unit in the feasibility tolerance.
     largest = 10**9
     stages: Stages | None = None
+    ties: Weigh | None = None
     favourite: int | None = None
 
     def __init__(self, program: Program, *, threads: int = 1, seed: int = 0) -> None:

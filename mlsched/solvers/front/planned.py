@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mlsched.core.contract import Instance
@@ -28,7 +28,7 @@ def front_of(
     chosen = [senses[name] for name in objectives]
     assert answerer.modelled is not None
     workers = workers_of(method_of(settings.get("method"), len(objectives)), answerer.modelled[0], threads)
-    question, scalar = _scalar(answerer, instance, objectives, params, threads // workers, seed)
+    question, scalar, close = _scalar(answerer, instance, objectives, params, threads // workers, seed)
 
     def again(backend: str) -> Scalar:
         for other in registry().available(instance.problem, "exact"):
@@ -39,15 +39,18 @@ def front_of(
                 return _scalar(other, instance, objectives, values, threads, seed)[1]
         raise InvalidInput(f"backend = {backend!r}: {instance.problem} has no such formulation")
 
-    front = run(scalar, chosen, again, decode=question.decode, workers=workers, **settings)
+    try:
+        front = run(scalar, chosen, again, decode=question.decode, workers=workers, **settings)
+    finally:
+        close()
     judge(answerer.name, instance, objectives, front)
     return front
 
 
 def _scalar(
     answerer: Answerer, instance: Instance, names: Sequence[str], params: dict[str, Any], threads: int, seed: int
-) -> tuple[Formulation, Scalar]:
-    """The answerer's formulation and the backend that holds it."""
+) -> tuple[Formulation, Scalar, Callable[[], None]]:
+    """The answerer's formulation, the backend that holds it, and what ends the backend's use."""
     assert answerer.modelled is not None
     question = answerer.modelled[1](instance, objectives=tuple(names), **params)
     if not isinstance(question, Formulation):
@@ -55,7 +58,7 @@ def _scalar(
     senses = {o.name: o.sense for o in instance.objectives}
     chosen = [senses[name] for name in names]
     if question.assisted is None:
-        return question, scalar_of(question.model, _sums(question, names), chosen, threads=threads, seed=seed)
+        return question, scalar_of(question.model, _sums(question, names), chosen, threads=threads, seed=seed), _nothing
 
     def make(part: Formulation, workers: int, parameters: Mapping[str, Any]) -> Limited:
         from mlsched.solvers.front.cp_sat import CpSatScalar
@@ -63,7 +66,12 @@ def _scalar(
         sums = _sums(part, names)
         return CpSatScalar(part.model, sums, chosen, threads=workers, seed=seed, parameters=parameters)
 
-    return question, question.assisted(make, threads, seed)
+    assistant = question.assisted(make, threads, seed)
+    return question, assistant, assistant.close
+
+
+def _nothing() -> None:
+    """What ends the use of a backend that is memory alone."""
 
 
 def _sums(question: Formulation, names: Sequence[str]) -> list[Any]:

@@ -109,7 +109,8 @@ class Search:
         """Lexicographically least (f_k, sum of all) where f_j < bounds[b, j] for all j != k and some b (BIG: no bound).
 
         One stage weighs f_k by W = 1 + the sum of the other ranges, so that a unit of f_k outweighs them; two stages
-        minimise f_k, then the sum with f_k fixed. bounds: m x p (or p numbers), all rows with the same bounds[b, k].
+        minimise f_k, then the sum, weighted if the backend likes, with f_k fixed. bounds: m x p (or p numbers), all
+        rows with the same bounds[b, k].
         """
         weights, boxes = self._question(k, bounds)
         first = self._ask(weights, boxes)
@@ -120,7 +121,8 @@ class Search:
             # Nothing below bounds[k]: the zones are empty, and the second stage would only tell a known point again.
             return dataclasses.replace(found, point=None)
         fixed = tuple(tuple(found.least if j == k else u for j, u in enumerate(box)) for box in boxes)
-        second = self._explored(k, self._ask((1,) * self.size, fixed, first.solution))
+        ties = (1,) * self.size if self.scalar.ties is None else self.scalar.ties(fixed)
+        second = self._explored(k, self._ask(ties, fixed, first.solution))
         if second.point is None and not second.failed:
             self._fail(f"infeasible although {found.least} was attained", fixed)
             return Explored(found.least, None, failed=True)

@@ -82,7 +82,7 @@ def test_a_value_after_the_other(climb):
     for value in range(20):
         climb.go_on[value].set()
     with climb.ladder as ladder, climb.threads:
-        assert [ladder.ask(value, further=True) for value in range(5, 8)] == [False, False, "plan of 7"]
+        assert [ladder.ask(value, further=value + 1) for value in range(5, 8)] == [False, False, "plan of 7"]
     assert climb.values == [5, 6, 7]
     assert ladder.refuted == 6
     assert ladder.work == 1.0
@@ -91,22 +91,22 @@ def test_a_value_after_the_other(climb):
 def test_an_idle_thread_refutes_the_next_value_and_so_this_one(climb):
     with climb.ladder as ladder, climb.threads:
         climb.later(lambda: 6 in climb.values, 6)
-        assert ladder.ask(5, further=True) is False
+        assert ladder.ask(5, further=6) is False
         assert ladder.refuted == 6
         climb.go_on[7].set()
-        assert ladder.ask(7, further=True) == "plan of 7"
+        assert ladder.ask(7, further=8) == "plan of 7"
     assert climb.values == [5, 6, 7]
 
 
 def test_what_was_begun_beside_goes_on_when_its_turn_comes(climb):
     with climb.ladder as ladder, climb.threads:
         climb.later(lambda: 6 in climb.values, 5)
-        assert ladder.ask(5, further=True) is False
+        assert ladder.ask(5, further=6) is False
         assert ladder.refuted == 5
         climb.later(lambda: 7 in climb.values, 7, 6)
         # The plan of the next value waits until this one is refuted.
-        assert ladder.ask(6, further=True) is False
-        assert ladder.ask(7, further=True) == "plan of 7"
+        assert ladder.ask(6, further=7) is False
+        assert ladder.ask(7, further=8) == "plan of 7"
     assert climb.values == [5, 6, 7]
 
 
@@ -123,15 +123,15 @@ def test_a_thread_that_is_needed_is_given_back_and_the_value_asked_anew(climb):
 
         thread = threading.Thread(target=need)
         thread.start()
-        assert ladder.ask(5, further=True) is False
+        assert ladder.ask(5, further=6) is False
         climb.go_on[6].set()
-        assert ladder.ask(6, further=True) is False
+        assert ladder.ask(6, further=7) is False
         taken.set()
         thread.join()
     assert climb.values == [5, 6, 6]
 
 
-@pytest.mark.parametrize(("total", "further"), [(1, True), (2, False)])
+@pytest.mark.parametrize(("total", "further"), [(1, 6), (2, None)])
 def test_nothing_beside_without_an_idle_thread_or_use(total, further):
     climb = Climb(total)
     with climb.ladder as ladder, climb.threads:
@@ -144,7 +144,7 @@ def test_stopping_ends_both_searches(climb):
     with climb.ladder as ladder, climb.threads:
         stopping = threading.Thread(target=lambda: (climb.until(lambda: 6 in climb.values), ladder.stop()))
         stopping.start()
-        assert ladder.ask(5, further=True) is None
+        assert ladder.ask(5, further=6) is None
         stopping.join()
     assert all(one._stopped.is_set() for one in climb.made)
 
@@ -153,7 +153,7 @@ def test_threads_are_counted_again_after_a_ladder(climb):
     with climb.threads:
         with climb.ladder as ladder:
             climb.later(lambda: 6 in climb.values and not climb.threads.idle, 5)
-            assert ladder.ask(5, further=True) is False
+            assert ladder.ask(5, further=6) is False
             assert not climb.threads.idle
         assert climb.threads.idle
 
@@ -169,7 +169,7 @@ def test_a_failure_beside_is_raised(climb):
         return one
 
     with Ladder(climb.threads, make) as ladder, climb.threads, pytest.raises(SolverError, match="broken"):
-        ladder.ask(5, further=True)
+        ladder.ask(5, further=6)
 
 
 def test_fronts_are_those_of_brute_force_with_a_search_beside(monkeypatch):
