@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gc
+import subprocess
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from ortools.sat.python import cp_model
 
 from mlsched.core.formulation import Limits
 from mlsched.formulations import _cp_apart
-from mlsched.formulations._cp_apart import Apart
+from mlsched.formulations._cp_apart import Apart, Helpers
 from mlsched.formulations._cp_solver import within
 
 
@@ -93,6 +96,68 @@ def test_any_thread_stops_it(after):
     assert search.run().status == "UNKNOWN"
     timer.join()
     assert time.perf_counter() - begun < 60, "it went on until its limit"
+
+
+def quick(helpers: Helpers) -> Apart:
+    chosen = parameters(Limits(), use_pb_resolution=True, cp_model_presolve=False, linearization_level=0)
+    return Apart(pigeons(6), chosen, lambda bound: None, helpers=helpers)
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """The processes that are started."""
+    found, begin = [], subprocess.Popen
+
+    def popen(*args, **kwargs):
+        found.append(begin(*args, **kwargs))
+        return found[-1]
+
+    monkeypatch.setattr(_cp_apart.subprocess, "Popen", popen)
+    return found
+
+
+def test_a_helper_that_has_answered_answers_again_until_it_is_closed(started):
+    helpers = Helpers()
+    ended = [quick(helpers).run() for _ in range(3)]
+    assert {one.status for one in ended} == {"INFEASIBLE"}
+    assert len({one.work for one in ended}) == 1, "the same search in a used process"
+    assert len(started) == 1
+    assert started[0].poll() is None
+    helpers.close()
+    assert started[0].poll() is not None
+    assert quick(helpers).run().status == "INFEASIBLE"
+    assert len(started) == 2
+    assert started[1].poll() is not None, "what is closed keeps none"
+
+
+def test_helpers_end_with_whoever_holds_them(started):
+    helpers = Helpers()
+    quick(helpers).run()
+    del helpers
+    gc.collect()
+    assert started[0].poll() is not None
+
+
+def test_searches_at_once_have_a_helper_each(started):
+    helpers = Helpers()
+    with ThreadPoolExecutor(2) as pool:
+        for ended in pool.map(lambda _: quick(helpers).run(), range(6)):
+            assert ended.status == "INFEASIBLE"
+    assert len(started) <= 2
+    helpers.close()
+
+
+def test_a_helper_that_was_stopped_is_not_used_again(started):
+    chosen = parameters(Limits(seconds=120), cp_model_presolve=False, linearization_level=0, symmetry_level=0)
+    helpers = Helpers()
+    search = Apart(pigeons(20), chosen, lambda bound: None, helpers=helpers)
+    threading.Timer(0.5, search.stop).start()
+    assert search.run().status == "UNKNOWN"
+    assert started[0].poll() is not None
+    search.stop()
+    assert quick(helpers).run().status == "INFEASIBLE"
+    assert len(started) == 2
+    helpers.close()
 
 
 def test_a_check_of_cp_sat_that_fails_is_no_answer(monkeypatch, tmp_path):

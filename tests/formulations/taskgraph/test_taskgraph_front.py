@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from mlsched import api
 from mlsched.core.scalar import Answer, inside
+from mlsched.formulations import _cp_apart
 from mlsched.formulations._cp_apart import Apart, Ended
 from mlsched.formulations.taskgraph import _boxed, _front, _front_ways, brute_force
 from mlsched.formulations.taskgraph._ladder import Threads
@@ -168,6 +169,60 @@ def test_bounds_come_from_single_larger_boxes():
     known.prove(1, [(None, None)], 1)
     assert known.within([(3, 1), (5, None)]) == [0, 1]
     assert known.ideal == [0, 1]
+
+
+def test_less_of_one_objective_than_there_is_takes_more_of_another():
+    known = _front.Least((0, 0, 0))
+    known.prove(1, [(7, 9, None)], 4)
+    assert known.within([(None, 3, None)]) == [8, 0, 0]
+    assert known.within([(None, 4, None)]) == [0, 0, 0], "that much there is"
+    known.prove(2, [(9, None, 6)], 5)
+    assert known.within([(None, 3, 4)]) == [10, 0, 0]
+    assert known.within([(None, 9, 4)]) == [10, 0, 0]
+    known = _front.Least((0, 0, 0))
+    known.prove(1, [(7, None, 5)], 4)
+    assert known.within([(None, 3, 6)]) == [0, 0, 0], "with more of the third there may be less"
+
+
+@given(points=st.lists(st.tuples(*[st.integers(0, 4)] * 3), min_size=1, max_size=6),
+       asked=st.lists(st.lists(st.tuples(*[st.none() | st.integers(0, 4)] * 3), min_size=1, max_size=2), max_size=8),
+       box=st.tuples(*[st.none() | st.integers(0, 4)] * 3))  # fmt: skip
+def test_what_is_proved_of_three_objectives_holds(points, asked, box):
+    known = _front.Least((0, None, 0))
+    for k, boxes in enumerate(asked):
+        within = [p for p in points if inside(p, boxes)]
+        if within:
+            known.prove(k % 3, boxes, min(p[k % 3] for p in within))
+    low = known.within([box])
+    for point in points:
+        if inside(point, [box]):
+            assert all(least is None or least <= v for least, v in zip(low, point, strict=True))
+
+
+def test_ties_are_told_by_traffic_where_it_is_bounded():
+    ties = _front.Ties(("total_jct", "traffic", "total_accuracy"), (0, 0, -90), (50, 9, 0))
+    assert ties([(8, None, None)]) == (1, 1, 1)
+    assert ties([(8, 3, None), (8, None, -5)]) == (1, 1, 1)
+    weights = ties([(8, 3, None), (8, 4, -5)])
+    assert min(weights) > 0
+    assert _front_ways.total(weights, (50, 2, 0)) < _front_ways.total(weights, (0, 3, -90)), "traffic outweighs them"
+    assert _front.Ties(("total_jct", "traffic"), (None, 0), (None, 9))([(8, 3)]) == (1, 1)
+    assert _front.Ties(("total_jct", "total_accuracy"), (0, 0), (5, 9))([(8, 3)]) == (1, 1)
+
+
+def test_a_front_leaves_no_process_behind(monkeypatch):
+    monkeypatch.setattr(_front, "ALONE", 1e-9)
+    started, take = [], _cp_apart.Helpers.take
+
+    def taken(self):
+        started.append(take(self))
+        return started[-1]
+
+    monkeypatch.setattr(_cp_apart.Helpers, "take", taken)
+    for threads in (1, 2):
+        assert rows(api.pareto(contended(1), FRONTS[2], solver="cp-sat", threads=threads))
+    assert len(started) > len({one.pid for one in started}), "some are used again"
+    assert all(one.poll() is not None for one in started)
 
 
 class Told:

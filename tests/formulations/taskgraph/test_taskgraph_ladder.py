@@ -10,10 +10,14 @@ from contended_examples import contended
 
 from mlsched import api
 from mlsched.core.errors import SolverError
+from mlsched.core.formulation import Limits
 from mlsched.core.scalar import Answer
+from mlsched.formulations._cp_apart import Apart, Ended
 from mlsched.formulations.taskgraph import _ladder, brute_force
+from mlsched.formulations.taskgraph._boxed import Boxed
 from mlsched.formulations.taskgraph._front_ways import ByIntervals
-from mlsched.formulations.taskgraph._ladder import Ladder, Threads
+from mlsched.formulations.taskgraph._ladder import ATTEMPTS, Cut, Ladder, Steps, Threads
+from mlsched.formulations.taskgraph._layout import Layout
 
 LEAST = 7
 
@@ -170,6 +174,56 @@ def test_a_failure_beside_is_raised(climb):
 
     with Ladder(climb.threads, make) as ladder, climb.threads, pytest.raises(SolverError, match="broken"):
         ladder.ask(5, further=6)
+
+
+def test_steps_double_while_values_are_quickly_refuted():
+    steps, value = Steps(), 10
+    for size in (2, 4, 8, 16):
+        steps.refuted(value, 0.1)
+        assert steps.size == size
+        value += size
+
+
+@pytest.mark.parametrize(("works", "size"), [
+    ((3.0,), 1),                 # the first one took long already
+    ((0.1, 0.1, 4.0), 1),        # 4 values, 7.5 times the cost: twice as much in one value
+    ((1.5, 1.5, 1.6, 2.0), 8),  # 4 values, 1.2 times the cost: twice as many again, no more
+], ids=["hard at once", "growing", "level"])  # fmt: skip
+def test_steps_are_what_takes_twice_as_long(works, size):
+    steps, value = Steps(), 10
+    for work in works:
+        steps.refuted(value, work)
+        value += steps.size
+    assert steps.size == size
+
+
+def test_a_search_that_cp_sat_aborts_begins_anew_with_another_seed(monkeypatch):
+    number = 1
+    layout = Layout(contended(number))
+    boxed = Boxed(layout, ("total_jct", "traffic"), (10**4, 10**4), 0)
+    made = boxed.by_time((1, 0), [(None, None)], boxed.least)
+    assert made.reason is None
+    run, texts = Apart.run, []
+
+    def aborts(times):
+        def wrapped(self):
+            texts.append(self._task)
+            return Ended("ABORTED") if len(texts) <= times else run(self)
+
+        return wrapped
+
+    expected = Cut(made, Limits()).run()
+    assert expected is not None
+    for times in (1, ATTEMPTS - 1, ATTEMPTS):
+        texts.clear()
+        monkeypatch.setattr(Apart, "run", aborts(times))
+        found = Cut(made, Limits()).run()
+        assert len(set(texts)) == len(texts), "another seed each time"
+        if times == ATTEMPTS:
+            assert found is None
+            assert len(texts) == ATTEMPTS
+        else:
+            assert (found is False) == (expected is False)
 
 
 def test_fronts_are_those_of_brute_force_with_a_search_beside(monkeypatch):
