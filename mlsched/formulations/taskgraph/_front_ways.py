@@ -198,8 +198,9 @@ class ByTime(_Cutting):
             known = Answer("optimal", asked.values, weights[k] * asked.values[k], asked.hint)
             return known if found is False else self._answer(asked, found)
         if self._low == self._upper:
-            # Plans in the boxes have that total_jct. With counts, which pay where it is hardly more than the least.
+            # All plans in the boxes have that total_jct.
             rest = [0 if j == self._boxed.at else weight for j, weight in enumerate(rest)]
+        # With counts: mostly this is about ties at a total_jct near the least, which is hard.
         if k is not None:
             first = [int(j == k) for j in range(len(weights))]
             made = self._boxed.by_time(first, boxes, self._upper, hard=True)
