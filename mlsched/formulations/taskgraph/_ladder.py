@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from types import TracebackType
@@ -37,6 +38,7 @@ class Cut:
 
     def __init__(self, made: TimeIndexed | DueModel, limits: Limits, helpers: Helpers | None = None) -> None:
         self._made, self._limits, self._helpers = made, limits, helpers
+        self._until = None if limits.seconds is None else time.perf_counter() + limits.seconds
         #: Deterministic time that it took.
         self.work = 0.0
         self._stopped = threading.Event()
@@ -45,8 +47,9 @@ class Cut:
     def _begin(self, number: int) -> Apart | None:
         if self._made.reason is not None:
             return None
-        chosen = parameters(dataclasses.replace(self._limits, seed=self._limits.seed + number))
-        return Apart(self._made.cp, chosen, lambda _: None, helpers=self._helpers)
+        seconds = None if self._until is None else max(1e-3, self._until - time.perf_counter())
+        limits = dataclasses.replace(self._limits, seconds=seconds, seed=self._limits.seed + number)
+        return Apart(self._made.cp, parameters(limits), lambda _: None, helpers=self._helpers)
 
     def stop(self) -> None:
         """End the search, from any thread, begun or not."""
@@ -56,21 +59,20 @@ class Cut:
 
     def run(self) -> Found:
         """Search until proof, limit or `stop`."""
-        for number in range(1, ATTEMPTS + 1):
+        for number in range(ATTEMPTS):
+            if number:
+                self._search = self._begin(number)
             if self._search is None:
                 return False
-            ended = searched(self._search)
-            self.work = ended.work
-            if ended.status == "INFEASIBLE":
-                return False
-            if ended.status == "OPTIMAL":
-                return self._made.plan(ended.solution)
-            if ended.status != "ABORTED" or self._stopped.is_set():
-                return None
-            self._search = self._begin(number)
             if self._stopped.is_set():
                 return None
-        return None
+            ended = searched(self._search)
+            self.work = ended.work
+            if ended.status != "ABORTED":
+                break
+        if ended.status == "INFEASIBLE":
+            return False
+        return self._made.plan(ended.solution) if ended.status == "OPTIMAL" else None
 
 
 class Threads:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 
@@ -224,6 +225,17 @@ def test_a_search_that_cp_sat_aborts_begins_anew_with_another_seed(monkeypatch):
             assert len(texts) == ATTEMPTS
         else:
             assert (found is False) == (expected is False)
+
+
+def test_a_search_that_begins_anew_has_the_time_that_is_left(monkeypatch):
+    boxed = Boxed(Layout(contended(1)), ("total_jct", "traffic"), (10**4, 10**4), 0)
+    made = boxed.by_time((1, 0), [(None, None)], boxed.least)
+    seconds, set_up = [], _ladder.parameters
+    monkeypatch.setattr(_ladder, "parameters", lambda limits: (seconds.append(limits.seconds), set_up(limits))[1])
+    monkeypatch.setattr(Apart, "run", lambda self: (time.sleep(0.05), Ended("ABORTED"))[1])
+    assert Cut(made, Limits(seconds=60)).run() is None
+    assert len(seconds) == ATTEMPTS
+    assert all(after <= before - 0.05 for before, after in itertools.pairwise(seconds))
 
 
 def test_fronts_are_those_of_brute_force_with_a_search_beside(monkeypatch):
