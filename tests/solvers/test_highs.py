@@ -112,3 +112,13 @@ def test_both_solvers_work_in_one_process_in_either_order(order):
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert found.stdout.strip() == "agreed", found.stderr
+
+
+def test_integer_and_continuous_variables_together():
+    """min 2x + 3z, x + z >= 4.5, z integer: 9 at (4.5, 0). HiGHS 1.14.0 certifies 15, which is why it is excluded."""
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(domain=pyo.NonNegativeReals)
+    model.z = pyo.Var(domain=pyo.NonNegativeIntegers)
+    model.row = pyo.Constraint(expr=model.x + model.z >= 4.5)
+    found = highs.minimise(formulation(model, Term(1, 2 * model.x + 3 * model.z)), "o", "min", Limits(), None)
+    assert (found.status, found.bound) == ("optimal", 9)
