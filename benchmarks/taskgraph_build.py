@@ -110,7 +110,7 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=3000)
     parser.add_argument("--pyjobshop-python", default=None, help="a Python that has pyjobshop")
     given = parser.parse_args()
-    from mlsched.formulations.taskgraph.cp_sat import build
+    from mlsched.solvers.taskgraph.cp_sat import build
 
     print(f"calibration load: {cpu_seconds(load):.3f} CPU s")
     for kind in ("stg", "rcpsp"):

@@ -25,8 +25,8 @@ from _calibration import cpu_seconds, load
 import mlsched
 from mlsched.core.clock import cpu_time
 from mlsched.formulations.taskgraph._layout import Layout
-from mlsched.formulations.taskgraph._schedule import search
 from mlsched.instances.taskgraph import PROBLEM, Instance
+from mlsched.solvers.taskgraph.plans.schedule import search
 
 OBJECTIVES = [o.name for o in Instance.objectives]
 KINDS = ("loose", "tight", "replicas")
@@ -113,7 +113,7 @@ def fronts(seeds: int, limit: float) -> None:
 
 def agreement(instances: int) -> None:
     """Brute force against CP-SAT on six objectives, and on one front of two and one of three objectives each."""
-    from mlsched.formulations.taskgraph import brute_force
+    from mlsched.solvers.taskgraph import brute_force
 
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
     from contended_examples import contended

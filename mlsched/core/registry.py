@@ -1,8 +1,8 @@
 """The registry: problems and answerers declare themselves in their own files; here they are found.
 
-Scanning `instances/` finds problems, scanning `formulations|heuristics|learned/<problem>/` finds answerers, then the
-entry-point group `mlsched.answerers` adds those of other packages. This is the only dynamic import in mlsched, and it
-happens at the first look-up, never at `import mlsched`. Adding an answerer touches its own file and its own test.
+Scanning `instances/` finds problems, scanning `formulations|solvers|heuristics|learned/<problem>/` finds answerers, then
+the entry-point group `mlsched.answerers` adds those of other packages. This is the only dynamic import in mlsched, and
+it happens at the first look-up, never at `import mlsched`. Adding an answerer touches its own file and its own test.
 """
 
 from __future__ import annotations
@@ -26,7 +26,12 @@ T = TypeVar("T")
 Kind = Literal["exact", "heuristic", "trained"]
 Information = Literal["observed", "oracle"]
 #: Which layer's folder holds which kind of answerer.
-LAYERS: dict[str, Kind] = {"formulations": "exact", "heuristics": "heuristic", "learned": "trained"}
+LAYERS: dict[str, Kind] = {
+    "formulations": "exact",
+    "solvers": "exact",
+    "heuristics": "heuristic",
+    "learned": "trained",
+}
 
 
 def _no_options(params: dict[str, Any]) -> dict[str, Any]:
@@ -123,7 +128,7 @@ class Registry:
         """Answerers, exact first, then heuristics, then trained policies, by name."""
         if problem is not None:
             self.problem(problem)
-        order = list(LAYERS.values())
+        order = list(dict.fromkeys(LAYERS.values()))
         chosen = [a for a in self.answerers.values() if problem in (None, a.problem) and kind in (None, a.kind)]
         return sorted(chosen, key=lambda a: (a.problem, order.index(a.kind), a.name))
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mlsched.solvers.front import Front, enumerate_front
 
 #: Backend -> module with `minimise` and `WORK`, the unit of its deterministic work limit.
-BACKENDS = {"cp-sat": "mlsched.solvers.cp_sat", "highs": "mlsched.solvers.highs"}
+BACKENDS = {"cp-sat": "mlsched.solvers.backends.cp_sat", "highs": "mlsched.solvers.backends.highs"}
 
 
 def available(problem: str | None = None, kind: Kind | None = None) -> list[Answerer]:
@@ -29,7 +29,7 @@ def run(
         start = {"hint": hint} if answerer.takes_hint else {}
         outcome: Outcome = answerer.function(instance, objective=objective, limits=limits, **start, **params)
         return outcome
-    from mlsched.solvers._minimise import Budget, solve_one_of
+    from mlsched.solvers.backends.one_of import Budget, solve_one_of
 
     backend = importlib.import_module(BACKENDS[str(answerer.backend)])
     budget = Budget(limits, backend.WORK)

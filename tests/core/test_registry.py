@@ -192,4 +192,9 @@ def test_world_options_of_the_rules():
 def test_only_fitgpp_warms_up_the_exact_solvers():
     assert [a.name for a in registry().available("preemption") if a.warm_start] == ["fitgpp"]
     assert isinstance(registry().answerers["preemption", "fitgpp"], Answerer)
-    assert module.LAYERS == {"formulations": "exact", "heuristics": "heuristic", "learned": "trained"}
+    assert module.LAYERS == {
+        "formulations": "exact",
+        "solvers": "exact",
+        "heuristics": "heuristic",
+        "learned": "trained",
+    }

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.formulations.placement._pace import Pace, parts_of, patterns_of
 from mlsched.instances.placement import Instance
+from mlsched.instances.placement.pace import Pace, parts_of, patterns_of
 
 
 class TooMany(Exception):

@@ -13,7 +13,7 @@ from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import Formulation, Term
 from mlsched.core.registry import answerer
 from mlsched.formulations.taskgraph._columns import Mode, Moulded
-from mlsched.formulations.taskgraph.mip import posed
+from mlsched.formulations.taskgraph.highs import posed
 from mlsched.instances.taskgraph import Instance, Timetable
 
 OBJECTIVES = ("total_jct", "deadlines_met", "traffic", "accuracy_met", "total_accuracy", "makespan")

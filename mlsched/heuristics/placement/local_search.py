@@ -8,9 +8,9 @@ import numpy as np
 
 from mlsched.core.formulation import Limits
 from mlsched.core.registry import answerer
-from mlsched.formulations.placement._pace import Pace
-from mlsched.formulations.placement._search import State, anneal, greedy
+from mlsched.heuristics.placement._annealing import State, anneal, greedy
 from mlsched.instances.placement import Instance, Plan
+from mlsched.instances.placement.pace import Pace
 
 
 @answerer("local-search", problem="placement", objectives=("total_speed",), warm_start=True, paper="none")

@@ -18,12 +18,12 @@ from mlsched.core.errors import SolverError
 from mlsched.core.fields import IntArray
 from mlsched.core.params import within
 from mlsched.core.registry import answerer
-from mlsched.formulations.workers._event_lp import ARRIVE, EventLP
-from mlsched.formulations.workers._fluid import MEAN_WORK, FloatArray, Fluid, scaled_kinds
-from mlsched.formulations.workers._orders import descend, shared_order, solve_order
 from mlsched.formulations.workers.columns import columns
-from mlsched.formulations.workers.search import cheapest
 from mlsched.instances.workers import NEVER, Instance, Plan
+from mlsched.solvers.workers._event_lp import ARRIVE, EventLP
+from mlsched.solvers.workers._fluid import MEAN_WORK, FloatArray, Fluid, scaled_kinds
+from mlsched.solvers.workers._orders import descend, shared_order, solve_order
+from mlsched.solvers.workers._state_search import cheapest
 
 #: Rates are made integers of at most this, summed over the jobs.
 MOST = 2**45

@@ -12,8 +12,8 @@ from mlsched.core.fields import IntArray
 from mlsched.core.params import one_of
 from mlsched.core.registry import answerer
 from mlsched.formulations.workers.columns import columns
-from mlsched.formulations.workers.search import cheapest
 from mlsched.instances.workers import NEVER, Instance, Plan
+from mlsched.solvers.workers._state_search import cheapest
 
 #: Rates are made integers of at most this, summed over the jobs.
 MOST = 2**45

@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.formulations.placement._pace import Pace
 from mlsched.instances.placement import Instance, Plan
+from mlsched.instances.placement.pace import Pace
 from mlsched.simulation.placement.log import Log
 from mlsched.simulation.placement.options import Options
 from mlsched.simulation.placement.workload import Workload

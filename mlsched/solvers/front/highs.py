@@ -15,8 +15,8 @@ import numpy as np
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Limits, safe_bound
 from mlsched.core.scalar import Answer, Bounds, Solution, Stages, Weigh, enclose, inside, loosest, shown
+from mlsched.solvers.backends.highs import _check, _highspy, _new_highs
 from mlsched.solvers.front.program import Program
-from mlsched.solvers.highs import _check, _highspy, _new_highs
 
 #: How far a rounded solution may be from a row, relative to the row's size.
 ROW_TOLERANCE = 1e-6

@@ -60,7 +60,7 @@ def from_pyomo(model: Any, objectives: Sequence[Any], senses: Sequence[str]) -> 
     import pyomo.environ as pyo
     from pyomo.common.errors import InfeasibleConstraintException
 
-    from mlsched.solvers._pyomo_matrix import compile_model
+    from mlsched.solvers.backends.pyomo_matrix import compile_model
 
     if any(True for _ in model.component_data_objects(pyo.Objective, active=True)):
         raise InvalidInput("the model already has an objective; give it as one of the objectives and deactivate it")
@@ -89,7 +89,7 @@ def _contradiction(model: Any) -> Any:
     """The columns of a model that Pyomo finds infeasible while it compiles it, with the one row 0 >= 1."""
     import pyomo.environ as pyo
 
-    from mlsched.solvers._pyomo_matrix import Matrix
+    from mlsched.solvers.backends.pyomo_matrix import Matrix
 
     columns = list(model.component_data_objects(pyo.Var, active=True))
     none = np.zeros(0)

@@ -10,10 +10,10 @@ from hypothesis import given
 from placement_examples import small
 
 from mlsched.core.errors import InvalidInput
-from mlsched.formulations.placement._pace import Pace
 from mlsched.heuristics.placement.bin_packing import answer as bin_packing
 from mlsched.instances import strategies
 from mlsched.instances.placement import Plan
+from mlsched.instances.placement.pace import Pace
 
 NOTHING = Plan(workers=[[0, 0], [0, 0]], ps=[[0, 0], [0, 0]])
 

@@ -215,7 +215,7 @@ def test_a_workload_refuses_submissions_that_fall():
 
 def test_a_time_limit_starts_from_the_warm_start_rules(monkeypatch):
     """Cut off at once, an exact answerer still places what the rules place: without it the run would be stuck."""
-    from mlsched.formulations.placement import _exact
+    from mlsched.solvers.placement import _from_the_top as _exact
 
     monkeypatch.setattr(_exact, "MOST_CONFIGURATIONS", 1)
     many = load([(0, k % 2, M, 1, 1) for k in range(4)], servers=2)

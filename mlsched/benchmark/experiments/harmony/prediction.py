@@ -17,11 +17,11 @@ import numpy as np
 from mlsched.benchmark.experiments.harmony import paper
 from mlsched.benchmark.experiments.harmony.grid import TESTBED, Grid
 from mlsched.benchmark.experiments.harmony.studies import ALONE, NAMES
-from mlsched.formulations.placement._pace import Pace
 from mlsched.heuristics.placement import _lif
 from mlsched.instances.placement import Instance
 from mlsched.instances.placement.generate import worker_demand
 from mlsched.instances.placement.models import MODELS, PS, RESOURCES, SERVER, interference
+from mlsched.instances.placement.pace import Pace
 
 #: Label -> LIF's regressors.
 METHODS = {"LIF-Line": _lif.linear, "LIF-Quad": _lif.quadratic}

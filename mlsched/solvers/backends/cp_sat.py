@@ -1,0 +1,67 @@
+"""CP-SAT: run a formulation to proven optimality, or to its limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mlsched.core.contract import Plan, Sense
+from mlsched.core.errors import SolverError
+from mlsched.core.formulation import Formulation, Limits, Outcome
+from mlsched.solvers.backends.limits import WORK, stopped_by, within
+from mlsched.solvers.backends.one_of import check_hint
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
+
+def minimise(formulation: Formulation, objective: str, sense: Sense, limits: Limits, hint: Plan | None) -> Outcome:
+    """Optimise one objective of `formulation`.
+
+    With threads=1 and no wall-clock limit the answer depends on the seed alone; `limits.work` is CP-SAT's
+    deterministic time.
+    """
+
+    model = formulation.model
+    expression = sum(term.weight * term.expression for term in formulation.objectives[objective])
+    _set_objective(model, expression, sense)
+    model.clear_hints()
+    if hint is not None:
+        pairs = formulation.encode(hint)
+        check_hint(pairs)
+        for variable, value in pairs:
+            model.add_hint(variable, value)
+    solver = within(limits)
+    status = solver.solve(model)
+    constant = formulation.constant.get(objective, 0)
+    work = {WORK: solver.response_proto.deterministic_time}
+    return _outcome(solver, status, formulation, constant, limits, work)
+
+
+def _set_objective(model: Any, expression: Any, sense: Sense) -> None:
+    if sense == "min":
+        model.minimize(expression)
+    else:
+        model.maximize(expression)
+
+
+def _outcome(
+    solver: cp_model.CpSolver,
+    status: Any,
+    formulation: Formulation,
+    constant: int,
+    limits: Limits,
+    work: dict[str, float],
+) -> Outcome:
+    from ortools.sat.python import cp_model
+
+    if status == cp_model.MODEL_INVALID:
+        raise SolverError(f"cp-sat calls the model invalid: {formulation.model.validate()}")
+    if status == cp_model.INFEASIBLE:
+        return Outcome("infeasible", None, None, "proof", work)
+    stopped = stopped_by(status == cp_model.OPTIMAL, limits, work)
+    if status == cp_model.UNKNOWN:
+        return Outcome("unknown", None, None, stopped, work)
+    # best_objective_bound is a double that holds an integer exactly up to 2^53, which instances guarantee.
+    bound = round(solver.best_objective_bound) + constant
+    plan = formulation.decode(lambda variable: solver.value(variable))
+    return Outcome("optimal" if status == cp_model.OPTIMAL else "feasible", plan, bound, stopped, work)

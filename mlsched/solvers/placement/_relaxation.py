@@ -1,0 +1,97 @@
+"""The LP relaxation of the configuration model by HiGHS: prices for exact bounds, and its primal solution."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from mlsched.formulations.placement._linear import highs_model
+from mlsched.formulations.placement._master import Master, price
+
+#: Up to so many configurations, the LP takes them all at once.
+FEW = 5000
+#: Configurations that a class may add in one round, and the relative distance to the bound that ends the rounds.
+MORE, CLOSE = 200, 1e-5
+
+
+def solve(master: Master, seconds: float | None) -> Any:
+    """Prices of the link rows; None when the limit struck first or the LP has no solution (left to exact arithmetic).
+
+    Columns are generated: the LP starts from the configurations that host at most one new job and takes in, round by
+    round, those that the whole table (priced at once) says are worth most.
+    """
+    import highspy
+
+    deadline = None if seconds is None else time.perf_counter() + seconds
+    table, space = master.table, master.space
+    new = (table.slowdown[:, space.running :] > 0).sum(axis=1)
+    active = new <= 1 if len(table) > FEW else np.ones(len(table), dtype=bool)
+    lp, a = highs_model(master)
+    costs, most = np.asarray(lp.col_cost_).copy(), np.asarray(lp.col_upper_).copy()
+    columns = np.concatenate([np.flatnonzero(active), np.arange(len(table), lp.num_col_)])
+    highs = _fresh(lp, a, columns, costs, most)
+    best, prices, again = None, None, True
+    while True:
+        if deadline is not None:
+            highs.setOptionValue("time_limit", highs.getRunTime() + max(0.01, deadline - time.perf_counter()))
+        highs.run()
+        if highs.getModelStatus() == highspy.HighsModelStatus.kOptimal:
+            # HiGHS minimises -speed and prices rows for that: a link row's price for maximising is the negative.
+            found = -np.asarray(highs.getSolution().row_dual)[: master.rows]
+            bound = price(master, found).value
+            if best is None or bound < best:
+                best, prices = bound, found
+            value = -highs.getInfo().objective_function_value
+            if active.all() or bound <= value * (1 + CLOSE):
+                return prices
+            more = _worth_most(master, found, active)
+        elif again and (deadline is None or time.perf_counter() < deadline):
+            again, more = False, np.zeros(0, dtype=np.int64)  # a warm start that went wrong: once more, cold
+        else:
+            return prices
+        if deadline is not None and time.perf_counter() >= deadline:
+            return prices
+        if more.size:
+            active[more] = True
+            piece, columns = a[:, more], np.concatenate([columns, more])
+            highs.addCols(len(more), costs[more], np.zeros(len(more)), most[more], piece.nnz, piece.indptr[:-1],
+                          piece.indices, piece.data)  # fmt: skip
+        elif highs.getModelStatus() == highspy.HighsModelStatus.kOptimal:
+            return prices
+        else:
+            highs = _fresh(lp, a, columns, costs, most)
+
+
+def _fresh(lp: Any, a: Any, columns: Any, costs: Any, most: Any) -> Any:
+    """HiGHS with some columns of an LP."""
+    import highspy
+
+    highs = highspy.Highs()
+    highspy.Highs.resetGlobalScheduler(True)
+    highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("threads", 1)
+    _restrict(lp, a, columns, costs, most)
+    highs.passModel(lp)
+    return highs
+
+
+def _restrict(lp: Any, a: Any, columns: Any, costs: Any, most: Any) -> None:
+    """Leave only some columns in an LP."""
+    piece = a[:, columns]
+    lp.num_col_ = len(columns)
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = costs[columns], np.zeros(len(columns)), most[columns]
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = piece.indptr, piece.indices, piece.data
+
+
+def _worth_most(master: Master, prices: Any, active: Any) -> Any:
+    """Of each class, the configurations outside the LP that are worth more than all inside it: the best few of them."""
+    worth = -np.append(prices, 0.0)[master.supply].sum(axis=1)
+    found = []
+    for k in range(len(master.space.classes)):
+        mine = np.flatnonzero(master.table.group == k)
+        inside = worth[mine[active[mine]]].max(initial=-np.inf)
+        better = mine[(worth[mine] > inside + 1e-6) & ~active[mine]]
+        found.append(better[np.argsort(-worth[better], kind="stable")][:MORE])
+    return np.concatenate(found)

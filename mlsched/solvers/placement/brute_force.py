@@ -1,0 +1,123 @@
+"""Placement by enumeration: every whole placement of every job, or waiting."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import TooLarge
+from mlsched.core.fields import IntArray
+from mlsched.core.formulation import Limits, Outcome
+from mlsched.core.registry import answerer
+from mlsched.instances.placement import Instance, Plan
+from mlsched.instances.placement.pace import Pace
+
+#: Plans a run may examine: about 5 s.
+MOST_PLANS = 2**20
+#: Placements evaluated at once.
+CHUNK = 20_000
+#: Parts of a job on a server for which it is kept which plans have room for them (a byte a plan each).
+MOST_MASKS = 128
+
+
+@answerer("brute-force", problem="placement", backend="direct", objectives=("total_speed",))
+def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
+    """Examine every plan; instances of up to 2^20 combinations that fit (about 5 s)."""
+    pace, running = Pace(instance), len(instance.run_type)
+    jobs, servers = len(instance.job_type), len(instance.server_free)
+    most = min(instance.most_new, instance.most_jobs - running)
+    w, p = np.zeros((2, 1, jobs, servers), dtype=np.int64)
+    left, placed = instance.server_free[..., None].copy(), np.zeros(1, dtype=np.int64)
+    for j in range(jobs):
+        mine_w, mine_p = _whole(instance, j, servers)
+        options, rows = _fitting(instance, j, (mine_w, mine_p), left, _banned(instance, j, w + p), placed < most)
+        new_w, new_p = w[rows], p[rows]
+        new_w[:, j], new_p[:, j] = mine_w[options], mine_p[options]
+        w, p = np.concatenate([w, new_w]), np.concatenate([p, new_p])
+        if j < jobs - 1:
+            need_w = mine_w.T[:, None] * instance.worker_demand[j, :, None]
+            need_p = mine_p.T[:, None] * instance.ps_demand[j, :, None]
+            need = (need_w + need_p)[..., options]
+            left = np.concatenate([left, left[..., rows] - need], axis=-1)
+            placed = np.concatenate([placed, placed[rows] + 1])
+    best, value = _best(instance, pace, w, p)
+    return Outcome("optimal", Plan(workers=w[best], ps=p[best]), value, work={"plans": len(w)})
+
+
+def _banned(instance: Instance, job: int, tasks: IntArray) -> Any:
+    """On which servers of which plans (servers x plans) a type must be apart from that of `job`.
+
+    tasks (plans x jobs x servers): how many tasks of each new job a server hosts.
+    """
+    apart = instance.apart[instance.job_type[job]] > 0
+    running = (instance.run_workers + instance.run_ps > 0)[apart[instance.run_type]].any(axis=0)
+    found = np.tile(running[:, None], len(tasks))
+    for other in np.flatnonzero(apart[instance.job_type[:job]]).tolist():
+        found |= tasks[:, other].T > 0
+    return found
+
+
+def _fitting(
+    instance: Instance, job: int, ways: tuple[IntArray, IntArray], left: IntArray, banned: Any, may: Any
+) -> tuple[IntArray, IntArray]:
+    """Which ways (workers and PSs, ways x servers) to place `job` fit which plans: indices of ways, indices of plans.
+
+    left (servers x resources x plans): what is free; banned (servers x plans): a type that must be apart is there; may
+    (plans): one more job may be placed.
+    """
+
+    @functools.lru_cache(maxsize=MOST_MASKS)
+    def room(server: int, workers: int, ps: int) -> Any:
+        demand = workers * instance.worker_demand[job] + ps * instance.ps_demand[job]
+        return (left[server] >= demand[:, None]).all(axis=0) & ~banned[server]
+
+    found, count = [], left.shape[-1]
+    for k, parts in enumerate(np.stack(ways, axis=2).tolist()):
+        fits = may
+        for server, (workers, ps) in enumerate(parts):
+            if workers + ps > 0:
+                fits = fits & room(server, workers, ps)
+        rows = np.flatnonzero(fits)
+        found.append((np.full(len(rows), k), rows))
+        count += len(rows)
+        if count > MOST_PLANS:
+            raise TooLarge(f"brute-force: more than {MOST_PLANS} plans: use cp-sat or highs")
+    options, rows = (np.concatenate([f[i] for f in found]) for i in (0, 1))
+    return options, rows
+
+
+def _best(instance: Instance, pace: Pace, w: IntArray, p: IntArray) -> tuple[int, int]:
+    """Index and value of the best plan."""
+    best, value = 0, -1
+    for start in range(0, len(w), CHUNK):
+        part = slice(start, start + CHUNK)
+        rows = len(w[part])
+        full = [
+            np.concatenate([np.broadcast_to(run, (rows, *run.shape)), new[part]], axis=1)
+            for run, new in ((instance.run_workers, w), (instance.run_ps, p))
+        ]
+        totals = pace.total(*full)
+        if int(totals.max()) > value:
+            best, value = start + int(totals.argmax()), int(totals.max())
+    return best, value
+
+
+def _whole(instance: Instance, job: int, servers: int) -> tuple[IntArray, IntArray]:
+    """All ways to put all tasks of `job` on servers: workers and PSs, ways x servers."""
+    of_w, of_p = (_split(int(n), servers) for n in (instance.job_workers[job], instance.job_ps[job]))
+    if len(of_w) * len(of_p) * servers > MOST_PLANS:
+        raise TooLarge(f"brute-force: job {job} has too many placements: use cp-sat or highs")
+    return np.repeat(of_w, len(of_p), axis=0), np.tile(of_p, (len(of_w), 1))
+
+
+def _split(count: int, servers: int) -> Any:
+    """All vectors of `servers` counts that sum to `count`."""
+    if servers == 1:
+        return np.array([[count]], dtype=np.int64)
+    rows = []
+    for first in range(count + 1):
+        rest = _split(count - first, servers - 1)
+        rows.append(np.concatenate([np.full((len(rest), 1), first), rest], axis=1))
+    return np.concatenate(rows)

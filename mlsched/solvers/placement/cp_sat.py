@@ -1,0 +1,41 @@
+"""Placement by CP-SAT: the configuration model, with LP bounds in exact integers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.errors import SolverError
+from mlsched.core.fields import ints
+from mlsched.core.formulation import Limits, Outcome
+from mlsched.core.registry import answerer
+from mlsched.formulations.placement._cp_sat_master import model
+from mlsched.formulations.placement._master import Master
+from mlsched.instances.placement import Instance, Plan
+from mlsched.solvers.backends.limits import WORK, within
+from mlsched.solvers.placement._from_the_top import Found, check_size, prove
+
+
+@answerer("cp-sat", problem="placement", backend="direct", objectives=("total_speed",))
+def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
+    """Server configurations: LP bounds, reduced-cost fixing, CP-SAT on what is left."""
+    check_size(instance)
+    return prove(instance, limits, hint, solve)
+
+
+def solve(master: Master, above: int, limits: Limits) -> Found:
+    """The integer master by CP-SAT."""
+    from ortools.sat.python import cp_model
+
+    cp, use, _ = model(master, above)
+    solver = within(limits)
+    status = solver.solve(cp)
+    work = {WORK: solver.response_proto.deterministic_time, "solves": 1}
+    if status == cp_model.MODEL_INVALID:
+        raise SolverError(f"cp-sat calls the model invalid: {cp.validate()}")
+    if status == cp_model.INFEASIBLE:
+        return Found("infeasible", None, None, work)
+    if status == cp_model.UNKNOWN:
+        return Found("limit", None, None, work)
+    chosen = ints(solver.value(v) for v in use)
+    ended = "optimal" if status == cp_model.OPTIMAL else "limit"
+    return Found(ended, chosen, round(np.floor(solver.best_objective_bound + 1e-6)), work)  # type: ignore[arg-type]

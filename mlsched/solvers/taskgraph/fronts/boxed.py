@@ -1,0 +1,170 @@
+"""Models of the plans in some boxes of objective values, for cutting planes; objectives in minimisation form."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from mlsched.core.scalar import Bounds, Weigh, inside
+from mlsched.formulations.taskgraph._bounds import packed, pools, total_completion_bound
+from mlsched.formulations.taskgraph._cp_model import TaskModel
+from mlsched.formulations.taskgraph._due import DueModel, worth
+from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._places import places
+from mlsched.formulations.taskgraph._relaxation import Relaxed
+from mlsched.formulations.taskgraph._time_indexed import TimeIndexed, size
+from mlsched.instances.taskgraph import Timetable
+from mlsched.solvers.backends.process import Helpers
+from mlsched.solvers.taskgraph.bounds.relaxation import relax
+from mlsched.solvers.taskgraph.plans.schedule import search
+from mlsched.solvers.taskgraph.proofs.rival import WIDE, worth_separating
+
+#: Schedules that are generated for a first plan, a run of the instance each.
+DECODINGS = 30
+#: Models that are kept, a few megabytes each.
+MODELS = 16
+
+
+class Most(NamedTuple):
+    """The weighted sum of the objectives is at most a value."""
+
+    weights: Sequence[int]
+    value: int
+
+
+class Boxed:
+    """The time-indexed model where total_jct is bounded (`timed`), and the model of what can be due (`due`)."""
+
+    def __init__(
+        self, layout: Layout, objectives: tuple[str, ...], high: Sequence[int | None], seed: int,
+        ties: Weigh | None = None,
+    ) -> None:  # fmt: skip
+        self.layout, self.seed, self._high = layout, seed, high
+        #: See `Scalar`.
+        self.ties: Weigh = (lambda boxes: (1,) * len(objectives)) if ties is None else ties
+        self._objectives = objectives
+        self._signs = [1 if layout.instance.objective(o).sense == "min" else -1 for o in objectives]
+        self.helpers = Helpers()
+        self.timed, self.due = timed(layout, objectives), due(layout, objectives)
+        #: Which objective total_jct is; -1 where it is none.
+        self.at = objectives.index("total_jct") if "total_jct" in objectives else -1
+        self._shared = pools(layout) + packed(layout)
+        #: No plan has less total_jct.
+        self.least = max(0, total_completion_bound(layout, self._shared) - sum(layout.arrival))
+        #: The linear relaxation of plans of total_jct at most `_within`; made once, for its bound and its pools.
+        self._relaxed: Relaxed | None = None
+        self._within = -1
+        self._first: Timetable | None = None
+        #: Sub-problems ask for the same bounds on total_jct again and again.
+        self._made = functools.lru_cache(MODELS)(self._without_boxes)
+        if self.timed:
+            self._begin()
+
+    def _begin(self) -> None:
+        """A first plan and the linear relaxation of those as good."""
+        layout = self.layout
+        runs = sum(1 for _ in layout.runs())
+        self._first, _ = search(layout, DECODINGS * runs, self.seed, None)
+        if self._first is not None:
+            self._within = layout.instance.evaluate(self._first)["total_jct"]
+            self._relaxed = relax(layout, self._shared, self._within, None, 1)
+            if self._relaxed is not None:
+                self.least = max(self.least, min(self._relaxed.bound, self._within))
+
+    def values(self, plan: Timetable) -> tuple[int, ...]:
+        """A plan's objectives, by the judge."""
+        found = self.layout.instance.evaluate(plan)
+        return tuple(sign * found[o] for sign, o in zip(self._signs, self._objectives, strict=True))
+
+    def upper(
+        self, weights: Sequence[int], boxes: Sequence[Bounds], low: Sequence[int | None], plan: Timetable | None
+    ) -> int | None:
+        """The most total_jct of plans in the boxes that are no worse than a plan in them; None: too much, or unknown.
+
+        sum_k w_k f_k <= its value and f_k >= low_k give f_jct <= (its value - sum of the others' w_k low_k) / w_jct.
+        """
+        plan = self._first if plan is None else plan
+        if plan is None or not weights[self.at] or not inside(values := self.values(plan), boxes):
+            return None
+        others = [(w, v, lo) for k, (w, v, lo) in enumerate(zip(weights, values, low, strict=True)) if k != self.at]
+        spare = 0
+        for weight, value, least in others:
+            if weight and least is None:
+                return None
+            spare += weight * (value - (least or 0))
+        return self.narrow(values[self.at] + spare // weights[self.at])
+
+    def end(self, box: Bounds) -> int | None:
+        """The most total_jct of plans in a box; None: too much."""
+        end = box[self.at]
+        return None if end is None else self.narrow(end)
+
+    def narrow(self, upper: int) -> int | None:
+        """A bound on total_jct; None where the model would be too large."""
+        return upper if size(self.layout, upper) <= WIDE else None
+
+    def _without_boxes(self, upper: int, hard: bool) -> TimeIndexed:
+        relaxed = self._relaxed if upper <= self._within else None
+        return TimeIndexed(self.layout, upper, relaxed, self._shared, objectives=self._objectives, counting=hard)
+
+    @functools.cached_property
+    def _due(self) -> DueModel:
+        return DueModel(self.layout, tuple(o for o in self._objectives if o != "total_jct"), self._shared)
+
+    def by_time(
+        self, weights: Sequence[int], boxes: Sequence[Bounds], upper: int, most: Most | None = None, hard: bool = False
+    ) -> TimeIndexed:
+        """The model of plans in the boxes of total_jct at most `upper`; with counts, which pay where that is `hard`."""
+        made = copy.copy(self._made(upper, hard))
+        if made.reason is None:
+            made.cp = made.cp.clone()
+            made.cp.add(made.terms["total_jct"] <= upper - made.constant["total_jct"])
+            self._in_boxes(made, boxes)
+            if most is not None:
+                made.cp.add(self._sum(made, most.weights) <= most.value - self._constant(made, most.weights))
+            made.cp.minimize(self._sum(made, weights))
+        return made
+
+    def by_due(self, weights: Sequence[int], boxes: Sequence[Bounds]) -> DueModel:
+        """The model of plans in the boxes, whatever their total_jct, which must have no weight."""
+        made = copy.copy(self._due)
+        made.cp = made.cp.clone()
+        self._in_boxes(made, boxes)
+        made.cp.minimize(self._sum(made, weights))
+        return made
+
+    def _sum(self, made: TaskModel, weights: Sequence[int]) -> Any:
+        """The weighted sum without its constant."""
+        triples = zip(self._objectives, self._signs, weights, strict=True)
+        return sum(sign * weight * made.terms[name] for name, sign, weight in triples if weight)
+
+    def _constant(self, made: TaskModel, weights: Sequence[int]) -> int:
+        triples = zip(self._objectives, self._signs, weights, strict=True)
+        return sum(sign * weight * made.constant[name] for name, sign, weight in triples if weight)
+
+    def _in_boxes(self, made: TaskModel, boxes: Sequence[Bounds]) -> None:
+        """Each objective of the model in the box that is chosen."""
+        literals: list[Any] = [1] if len(boxes) == 1 else [made.cp.new_bool_var("") for _ in boxes]
+        if len(boxes) > 1:
+            made.cp.add_exactly_one(literals)
+        for k, ends in enumerate(zip(*boxes, strict=True)):
+            name, sign = self._objectives[k], self._signs[k]
+            if name in made.objectives and any(end is not None for end in ends):
+                # What has no bound in some boxes only is bounded there by the variables.
+                filled = [self._high[k] if end is None else end for end in ends]
+                room = sum(end * literal for end, literal in zip(filled, literals, strict=True))
+                made.cp.add(sign * made.terms[name] - room <= -sign * made.constant[name])
+
+
+def timed(layout: Layout, objectives: Sequence[str]) -> bool:
+    """Whether cutting planes help plans of bounded total_jct: jobs of several tasks, and nodes that are told apart."""
+    if "total_jct" not in objectives or layout.reason is not None or not layout.jobs or not worth_separating(layout):
+        return False
+    return not any(place.whole for place in places(layout, "traffic" in objectives))
+
+
+def due(layout: Layout, objectives: Sequence[str]) -> bool:
+    """Whether all other objectives than total_jct are told by what is done by the deadlines."""
+    return worth(layout, [o for o in objectives if o != "total_jct"]) and worth_separating(layout)

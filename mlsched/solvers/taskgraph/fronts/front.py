@@ -1,0 +1,329 @@
+"""Sub-problems of fronts: the task-level model beside ones that suit the sub-problem.
+
+Where total_jct is bounded, by the boxes or by a plan that is known, that is the time-indexed model with its narrow
+windows; else, where the other objectives know no time after the deadlines, first the model of what can be due: both by
+cutting planes (`_boxed`, `_front_ways`). The task-level model begins, because it proves many sub-problems at once; then
+they have turns that grow. Whichever proves first answers. What was proved in larger boxes bounds what comes after.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import functools
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from mlsched.core.errors import SolverError
+from mlsched.core.formulation import Formulation
+from mlsched.core.scalar import Answer, Bounds, Limited, Solution, Stages, Weigh, inside, loosest
+from mlsched.formulations.taskgraph._cp_model import model
+from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.instances.taskgraph import Timetable
+from mlsched.solvers.taskgraph.bounds.alone import sharpened
+from mlsched.solvers.taskgraph.fronts.boxed import Boxed, due, timed
+from mlsched.solvers.taskgraph.fronts.front_ways import (
+    Asked,
+    ByDue,
+    ByIntervals,
+    ByTime,
+    OneByOne,
+    Unbounded,
+    Way,
+    left,
+    total,
+    with_end,
+)
+from mlsched.solvers.taskgraph.fronts.ladder import Threads
+
+#: (formulation, threads, parameters) -> its search.
+Make = Callable[[Formulation, int, Mapping[str, Any]], Limited]
+
+#: Deterministic time of the task-level model at first, and the least of it, which it has after it has not proved alone
+#: again and again.
+ALONE, LITTLE = 0.3, 0.02
+#: Deterministic time of the first turns, of cutting planes (each search) and of the task-level model, which needs more
+#: seconds for it; how turns grow.
+TURN, GROWTH = (80.0, 5.0), 2.0
+#: Core-guided search, without a linear relaxation. (With more threads CP-SAT has strategies of its own.)
+CORE = {"optimize_with_core": True, "linearization_level": 0}
+
+
+def front_model(layout: Layout, objectives: tuple[str, ...]) -> Formulation:
+    """The task-level model, which is helped with its sub-problems where something can help."""
+    made = model(layout, objectives)
+    if not timed(layout, objectives) and not due(layout, objectives):
+        return made
+    return dataclasses.replace(made, assisted=functools.partial(Assisted, layout, objectives, made))
+
+
+class Least:
+    """The least values of objectives in boxes, as sub-problems prove them."""
+
+    def __init__(self, low: Sequence[int | None]) -> None:
+        self._proofs: list[tuple[int, Sequence[Bounds], int]] = []
+        self._low = low
+        #: Of all plans.
+        self.ideal = list(low)
+
+    def prove(self, k: int, boxes: Sequence[Bounds], least: int) -> None:
+        """No plan in the boxes has a smaller f_k than `least`, which some plan has."""
+        if len(boxes) > 1 and any(box[k] is not None for box in boxes):
+            return  # in a box with a bound on f_k there may be nothing, and beyond that bound less than `least`
+        self._proofs.append((k, boxes, least))
+        if all(end is None for box in boxes for j, end in enumerate(box) if j != k):
+            self.ideal[k] = least
+
+    def within(self, boxes: Sequence[Bounds]) -> list[int | None]:
+        """What is proved of plans in some boxes, an objective after the other."""
+        return [self._least(k, boxes) for k in range(len(self._low))]
+
+    def _least(self, k: int, boxes: Sequence[Bounds]) -> int | None:
+        proofs = [proof for proof in self._proofs if proof[0] == k]
+        low = self._low[k]
+        known = []
+        for box in boxes:
+            told = [least for _, larger, least in proofs if any(_holds(one, box, k) for one in larger)]
+            told += self._beyond(k, box)
+            known.append(max(told, default=low) if low is None else max([low, *told]))
+        return None if None in known else min(v for v in known if v is not None)
+
+    def _beyond(self, k: int, box: Bounds) -> Iterator[int]:
+        """Bounds on f_k in a box that allows less of another objective than a larger box has with its end of f_k."""
+        for j, boxes, least in self._proofs:
+            if j != k and (mine := box[j]) is not None and mine < least:
+                for larger in boxes:
+                    if (end := larger[k]) is not None and _holds(larger, box, j, k):
+                        yield end + 1
+
+
+def _holds(larger: Bounds, box: Bounds, *but: int) -> bool:
+    """Whether a box is within another one but for some objectives."""
+    pairs = enumerate(zip(larger, box, strict=True))
+    return all(j in but or end is None or (mine is not None and mine <= end) for j, (end, mine) in pairs)
+
+
+class Ties:
+    """The weights by which plans of equal total_jct are compared; see `Scalar.ties`.
+
+    Where traffic is bounded it outweighs the others: the next sub-problems ask for less of it, and the best of the
+    others, whatever the traffic, is mostly known by then.
+    """
+
+    def __init__(self, objectives: Sequence[str], low: Sequence[int | None], high: Sequence[int | None]) -> None:
+        self._equally, self._lean, self._at = (1,) * len(objectives), (1,) * len(objectives), -1
+        ranges = [
+            None if least is None or most is None else most - least for least, most in zip(low, high, strict=True)
+        ]
+        if "traffic" in objectives:
+            self._at = objectives.index("traffic")
+            others = [most for j, most in enumerate(ranges) if j != self._at]
+            weight = 1 + sum(most for most in others if most is not None)
+            if None not in others:
+                self._lean = tuple(weight if j == self._at else 1 for j in range(len(objectives)))
+
+    def __call__(self, boxes: Sequence[Bounds]) -> tuple[int, ...]:
+        """The weights in some boxes."""
+        bounded = self._at >= 0 and all(box[self._at] is not None for box in boxes)
+        return self._lean if bounded else self._equally
+
+
+class _Shared:
+    """What all searchers of a front share: what was proved, and what models are made of."""
+
+    def __init__(self, layout: Layout, objectives: tuple[str, ...], plain: Limited, seed: int) -> None:
+        self._layout, self._objectives, self._high, self._seed = layout, objectives, plain.high, seed
+        self._boxed: Boxed | None = None
+        #: See `Scalar`.
+        self.ties = Ties(objectives, plain.low, plain.high)
+        self._lock = threading.Lock()
+        self.least = Least(plain.low)
+        #: Of all searchers together.
+        self.threads = Threads()
+        #: What searches answered beside what they were asked.
+        self.answers: dict[tuple[Sequence[int], Sequence[Bounds]], Answer] = {}
+
+    def keep(self, asked: Asked, answer: Answer) -> None:
+        """Cutting planes for total_jct alone also tell what comes next: the least weighted sum with no more of it."""
+        at, values = self.boxed.at, answer.values
+        if values is None or answer.status != "optimal" or not _alone(asked.weights, at):
+            return
+        boxes = tuple(sorted(with_end(box, at, values[at]) for box in asked.boxes))
+        weights = self.ties(boxes)
+        self.answers[weights, boxes] = dataclasses.replace(answer, bound=total(weights, values))
+
+    def close(self) -> None:
+        """End the processes that wait for searches."""
+        with self._lock:
+            if self._boxed is not None:
+                self._boxed.helpers.close()
+
+    @property
+    def boxed(self) -> Boxed:
+        """Made when it is needed, which easy fronts never do."""
+        with self._lock:
+            if self._boxed is None:
+                self._boxed = Boxed(sharpened(self._layout)[0], self._objectives, self._high, self._seed, self.ties)
+            return self._boxed
+
+
+class Assisted:
+    """The `Searcher` of a task-level model with help; several share what they know.
+
+    An objective alone is soon known to be no better than that of a known point, where a tie-break would take long; and
+    total_jct is minimised, because its bounds are what is hard to prove, and then serve sub-problems to come.
+    """
+
+    stages: Stages | None = "two"
+    ties: Weigh | None
+
+    def __init__(
+        self, layout: Layout, objectives: tuple[str, ...], made: Formulation, make: Make, threads: int, seed: int
+    ) -> None:
+        plain = make(made, threads, CORE if threads == 1 else {})
+        self._threads = threads
+        self._made, self._shared = made, _Shared(layout, objectives, plain, seed)
+        self.favourite = objectives.index("total_jct") if timed(layout, objectives) else None
+        self._least = self._shared.least
+        self._set(plain)
+
+    def _set(self, plain: Limited) -> None:
+        self._plain, self._intervals = plain, ByIntervals(plain)
+        self.name, self.low, self.high, self.largest = plain.name, plain.low, plain.high, plain.largest
+        self.most_boxes, self.fingerprint, self.ties = plain.most_boxes, plain.fingerprint, self._shared.ties
+        self._shared.threads.total += self._threads
+        self._alone = ALONE
+        self._helper: Way | None = None
+
+    def another(self) -> Assisted:
+        """One more for the same question, for another thread."""
+        one = copy.copy(self)
+        one._set(self._plain.another())
+        return one
+
+    def stop(self) -> None:
+        """End the solve under way, from any thread; one that has not begun begins none the less."""
+        self._intervals.stop()
+        if (helper := self._helper) is not None:
+            helper.stop()
+
+    def close(self) -> None:
+        """See `Assistant`."""
+        self._shared.close()
+
+    def minimise(
+        self, weights: Sequence[int], boxes: Sequence[Bounds], hint: Solution | None, limit: float | None
+    ) -> Answer:
+        """See `Scalar.minimise`."""
+        with self._shared.threads:
+            return self._minimise(weights, boxes, hint, limit)
+
+    def _minimise(
+        self, weights: Sequence[int], boxes: Sequence[Bounds], hint: Solution | None, limit: float | None
+    ) -> Answer:
+        until = None if limit is None else time.perf_counter() + limit
+        answer = self._shared.answers.get((tuple(weights), tuple(boxes)))
+        if answer is None:
+            asked = Asked(weights, boxes, hint)
+            answer = self._intervals.ask(asked, limit, self._alone)
+            self._alone = min(ALONE, 2 * self._alone) if _final(answer) else max(LITTLE, self._alone / 2)
+        if not _final(answer) and not _late(until):
+            plan: Any = None if hint is None else self._made.decode(self._plain.value_of(hint))
+            if plan is not None and inside(values := self._shared.boxed.values(plan), boxes):
+                asked = dataclasses.replace(asked, plan=plan, values=values)
+            answer = self._helped(asked, until)
+        k = self._leading(weights, boxes)
+        if k is not None and answer.status == "optimal" and answer.values is not None:
+            self._least.prove(k, boxes, answer.values[k])
+        return answer
+
+    def _leading(self, weights: Sequence[int], boxes: Sequence[Bounds]) -> int | None:
+        """The objective of which a unit outweighs whatever the others may be in the boxes, if there is one."""
+        k = max(range(len(weights)), key=lambda j: weights[j])
+        rest, ends = 0, loosest(boxes)
+        for j, (weight, low, high, end) in enumerate(zip(weights, self._least.ideal, self.high, ends, strict=True)):
+            if j != k and weight:
+                most = [e for e in (high, end) if e is not None]
+                if low is None or not most:
+                    return None
+                rest += weight * max(0, min(most) - low)
+        return k if weights[k] > rest else None
+
+    def _helped(self, asked: Asked, until: float | None) -> Answer:
+        """The answer of what suits the sub-problem, or of the task-level model."""
+        self._helper = self._way(asked)
+        ways: list[Way] = [self._intervals]
+        if self._helper is not None:
+            # One of them has the task-level model as well.
+            ways = [self._helper] if isinstance(self._helper, Unbounded) else [self._helper, self._intervals]
+        answer, way = _turns(ways, asked, until)
+        if isinstance(way, (ByTime, ByDue)) and answer.solution is not asked.hint:
+            self._shared.keep(asked, answer)
+        return answer
+
+    def _way(self, asked: Asked) -> Way | None:
+        """What suits the sub-problem, if anything does."""
+        boxed, boxes = self._shared.boxed, asked.boxes
+        if boxed.timed and _alone(asked.weights, boxed.at) and all(end is None for box in boxes for end in box):
+            # Nothing else can be asked before this is known.
+            return Unbounded(boxed, self._told, self._shared.threads.total)
+        leading, low = self._leading(asked.weights, boxes), self._least.within(boxes)
+        by_time = functools.partial(ByTime, boxed, leading, self._told, low, self._shared.threads)
+        if boxed.timed:
+            upper = boxed.upper(asked.weights, boxes, low, asked.plan)
+            if upper is not None:
+                return by_time(upper)
+        ends = {box: end for box in boxes if boxed.timed and (end := boxed.end(box)) is not None}
+        rest = [box for box in boxes if box not in ends]
+        if rest and not boxed.due:
+            return None
+        parts: list[tuple[Way, Sequence[Bounds]]] = []
+        if ends:
+            parts.append((by_time(max(ends.values())), list(ends)))
+        if rest:
+            parts.append((ByDue(boxed, leading, self._told, low, self._shared.threads), rest))
+        return parts[0][0] if len(parts) == 1 else OneByOne(parts, leading)
+
+    def _told(self, weights: Sequence[int], plan: Timetable) -> Answer:
+        """The best plan of a sub-problem as an answer of the task-level model."""
+        values = self._shared.boxed.values(plan)
+        solution = self._plain.solution_of(self._made.encode(plan))
+        if solution is None:
+            raise SolverError(f"a plan of values {values} is not one of the task-level model")
+        return Answer("optimal", values, total(weights, values), solution)
+
+    def value_of(self, solution: Solution) -> Callable[[Any], Any]:
+        """See `Scalar.value_of`."""
+        return self._plain.value_of(solution)
+
+    def values_of(self, solution: Solution, variables: Sequence[Any] | None) -> Solution:
+        """See `Scalar.values_of`."""
+        return self._plain.values_of(solution, variables)
+
+
+def _turns(ways: Sequence[Way], asked: Asked, until: float | None) -> tuple[Answer, Way]:
+    """One after the other, each longer every time; a single one without such a limit. Whose answer it is, too."""
+    if len(ways) == 1:
+        return ways[0].ask(asked, left(until), None), ways[0]
+    longer = 1.0
+    while True:
+        for way, work in zip(ways, TURN, strict=True):
+            answer = way.ask(asked, left(until), longer * work)
+            if _final(answer) or _late(until):
+                return answer, way
+        longer *= GROWTH
+
+
+def _alone(weights: Sequence[int], k: int) -> bool:
+    """Whether objective k is the only one with a weight."""
+    return [j for j, weight in enumerate(weights) if weight] == [k]
+
+
+def _final(answer: Answer) -> bool:
+    return answer.status not in ("feasible", "unknown")
+
+
+def _late(until: float | None) -> bool:
+    return until is not None and time.perf_counter() >= until

@@ -1,0 +1,161 @@
+"""Depth-first search over orders of events, with a bound for every prefix.
+
+A node is a prefix of events. Its bound is the prefix' LP with the tails of the price bound: after an arrival, the
+tails of all jobs present at that moment; after a finish, a stage that stays open until the next arrival and the tails
+from there. Events that the windows of the price bound rule out are not tried. Exact: the orders are all orders, every
+bound holds for every schedule whose order begins so and whose flow time is below the incumbent's, and a complete
+order's LP is its optimum.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from mlsched.solvers.workers._event_lp import ARRIVE, FINISH, Event, EventLP
+from mlsched.solvers.workers._fluid import Fluid
+from mlsched.solvers.workers._orders import Incumbent, read
+from mlsched.solvers.workers._prices import Pricing
+from mlsched.solvers.workers._tails import Tail
+
+#: A node is cut when its bound reaches the incumbent less this share of it: a tenth of the tolerance of answers.
+CUT = 1e-7
+
+
+def _first(fluid: Fluid, i: int, j: int) -> bool:
+    """Whether job i may be taken to finish no later than j (module docstring); ties by number."""
+    same = fluid.kind[i] == fluid.kind[j] and fluid.arrival[i] <= fluid.arrival[j] and fluid.work[i] <= fluid.work[j]
+    equal = fluid.arrival[i] == fluid.arrival[j] and fluid.work[i] == fluid.work[j]
+    return bool(same and (not equal or i < j))
+
+
+class OutOfLimits(Exception):
+    """A limit struck."""
+
+
+class BetterFound(Exception):
+    """A schedule that beats the incumbent: prices and windows should be made anew for it."""
+
+    def __init__(self, incumbent: Incumbent) -> None:
+        super().__init__("better schedule")
+        self.incumbent = incumbent
+
+
+@dataclasses.dataclass
+class Search:
+    """The state of a search. lowest: the least bound of all that was cut or left open; nodes: LPs of prefixes."""
+
+    lp: EventLP
+    pricing: Pricing
+    best: Incumbent
+    stop: Callable[[int], bool]
+    lowest: float = float("inf")
+    nodes: int = 0
+    _tails: dict[tuple[int, int], Tail | None] = dataclasses.field(default_factory=dict)
+    _later: dict[int, float] = dataclasses.field(default_factory=dict)
+    _before: list[set[int]] = dataclasses.field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        fluid = self.lp.fluid
+        self._before = [{i for i in range(fluid.jobs) if i != j and _first(fluid, i, j)} for j in range(fluid.jobs)]
+
+    @property
+    def _limit(self) -> float:
+        return self.best.value * (1 - CUT)
+
+    def run(self) -> None:
+        """Search everything. OutOfLimits: a limit struck, `lowest` is a valid bound. BetterFound: start again from it.
+
+        After either the LP is not usable any more.
+        """
+        self.lp.push((ARRIVE, 0))
+        self._descend(((ARRIVE, 0),), 0.0)
+
+    def _descend(self, order: tuple[Event, ...], bound: float) -> None:
+        """Search below a node whose events are pushed; they are popped in the end."""
+        children = []
+        try:
+            for event in self._events():
+                if self.stop(self.nodes):
+                    raise OutOfLimits
+                found = self._bound((*order, event))
+                if found < self._limit:
+                    children.append((max(bound, found), event))
+                else:
+                    self.lowest = min(self.lowest, found)
+        except OutOfLimits:
+            self.lowest = min(self.lowest, bound)
+            raise
+        children.sort()
+        while children:
+            least, event = children.pop(0)
+            if least >= self._limit:
+                self.lowest = min(self.lowest, least)
+                continue
+            self.lp.push(event)
+            try:
+                self._descend((*order, event), least)
+            except OutOfLimits:
+                self.lowest = min([self.lowest, *(b for b, _ in children)])
+                raise
+        self.lp.pop()
+
+    def _events(self) -> list[Event]:
+        """What may come next."""
+        lp, fluid = self.lp, self.lp.fluid
+        windows = self.pricing.windows
+        coming = float(fluid.arrival[lp.arrived]) if lp.arrived < fluid.jobs else float("inf")
+        able = [
+            (FINISH, j)
+            for j in lp.present
+            if not any(i in self._before[j] for i in lp.present)
+            and windows[j][0] <= coming
+            and fluid.arrival[j] + fluid.work[j] <= coming * (1 + 1e-9)
+        ]
+        if lp.arrived < fluid.jobs and all(windows[j][1] >= coming for j in lp.present):
+            able.append((ARRIVE, lp.arrived))
+        return able
+
+    def _bound(self, order: tuple[Event, ...]) -> float:
+        """The bound of a child; a better incumbent when it is complete."""
+        lp = self.lp
+        lp.push(order[-1])
+        self.nodes += 1
+        self.charge_rest()
+        solved = lp.solve()
+        complete = not lp.present and lp.arrived == lp.fluid.jobs
+        if complete and solved is not None:
+            if solved.value < self._limit:
+                raise BetterFound(read(lp, order, solved))
+            self.lowest = min(self.lowest, solved.bound)
+        lp.pop()
+        return float("inf") if complete or solved is None else solved.bound
+
+    def charge_rest(self) -> None:
+        """Tails and offset of the prefix that is pushed."""
+        lp, fluid = self.lp, self.lp.fluid
+        finished = bool(lp.stages) and lp.stages[-1].open
+        # The job at whose arrival the tails begin: the one that has just come, or after a finish the next one.
+        begin = lp.arrived if finished else lp.arrived - 1
+        if begin >= fluid.jobs or (not lp.present and lp.arrived == fluid.jobs):
+            lp.set_tails({}, 0.0)
+        else:
+            found = {j: self._tail(j, begin) for j in lp.present}
+            tails = {j: t for j, t in found.items() if t is not None}
+            lp.set_tails(tails, self._rest(begin + (not finished), begin))
+
+    def _tail(self, job: int, begin: int) -> Tail | None:
+        if (job, begin) not in self._tails:
+            start = self.pricing.prices.cell(float(self.lp.fluid.arrival[begin]))
+            self._tails[job, begin] = self.pricing.tail(job, start)
+        return self._tails[job, begin]
+
+    def _rest(self, job: int, begin: int) -> float:
+        """Bound of `job` and all later ones, less what is paid for capacity since the arrival of `begin`."""
+        key = 2 * begin + (job - begin)
+        if key not in self._later:
+            pricing = self.pricing
+            start = pricing.prices.cell(float(self.lp.fluid.arrival[begin]))
+            costs = sum(float(pricing.finish_costs(j).min()) for j in range(job, self.lp.fluid.jobs))
+            self._later[key] = costs - float(pricing.paid[start])
+        return self._later[key]

@@ -1,0 +1,186 @@
+"""Good prices: the linear program whose duals they are.
+
+On a grid of cells, z_jk is the share of schedules in which job j finishes in cell k, s_jk the time it is there until
+then, x_jkgc the time in configuration c during cell g <= k:
+
+    min   sum (t_k - r_j) z_jk + s_jk
+    s.t.  sum_k z_jk = 1;   sum_g,c speed_c x_jkgc >= work_j z_jk;   s_jk <= length_k z_jk
+          sum_c x_jkgc <= length_g z_jk  (g < k);   sum_c x_jkkc <= s_jk
+          sum_j,k,c use_c x_jkgc <= length_g                    (each cell and resource: its dual is -price)
+
+Finishes are limited to windows; configurations are priced in, the fastest for each number of workers first. What comes
+out are prices, and `Pricing.bound` proves a bound from any.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+
+import numpy as np
+
+from mlsched.solvers.workers._fluid import FloatArray, Fluid, new_highs
+from mlsched.solvers.workers._prices import Prices
+
+#: Columns beyond which the program is not built: HiGHS would take tens of seconds.
+MOST_COLUMNS = 40_000
+#: Configurations are priced in so many times, those whose reduced cost is below minus ENTERS.
+ROUNDS, ENTERS = 25, 1e-5
+#: HiGHS' simplex_strategy: new columns keep the basis primal feasible.
+PRIMAL = 4
+
+
+@dataclasses.dataclass
+class _Matrix:
+    """Columns as they come."""
+
+    cost: list[FloatArray] = dataclasses.field(default_factory=list)
+    counts: list[np.ndarray] = dataclasses.field(default_factory=list)
+    index: list[np.ndarray] = dataclasses.field(default_factory=list)
+    value: list[FloatArray] = dataclasses.field(default_factory=list)
+
+    def add(self, cost: FloatArray, index: np.ndarray, value: FloatArray) -> None:
+        """Columns of equally many entries: index and value are columns x entries."""
+        self.cost.append(cost)
+        self.counts.append(np.full(len(cost), index.shape[1]))
+        self.index.append(index.ravel())
+        self.value.append(value.ravel())
+
+
+def grid(events: FloatArray, arrivals: FloatArray, longest: float) -> FloatArray:
+    """Cell borders: all events and arrivals, gaps between them split into cells of at most `longest`, and 4 more."""
+    borders = np.unique(np.round(np.concatenate([[0.0], events, arrivals]), 9))
+    parts = [
+        left + (right - left) / count * np.arange(count)
+        for left, right in zip(borders[:-1], borders[1:], strict=True)
+        for count in [max(1, math.ceil((right - left) / longest))]
+    ]
+    return np.concatenate([*parts, borders[-1] + longest * np.arange(5.0)])
+
+
+def improved(
+    fluid: Fluid, times: FloatArray, windows: list[tuple[float, float]], seconds: float | None
+) -> Prices | None:
+    """Prices on the grid `times` from the program above; None when it is too large or not solved in time."""
+    import highspy
+
+    cells, resources = len(times) - 1, fluid.resources
+    left, right = times[:-1], times[1:]
+    chosen = []
+    for j in range(fluid.jobs):
+        early, late = windows[j]
+        start = int(np.searchsorted(times, float(fluid.arrival[j]) - 1e-9))
+        able = (right >= early) & (left <= late) & (np.arange(cells) >= start)
+        able &= right - fluid.arrival[j] >= fluid.work[j] * (1 - 1e-9)
+        chosen.append((start, np.flatnonzero(able).tolist()))
+    size = sum(len(fluid.of(j).base) * (k - start + 1) for j, (start, ks) in enumerate(chosen) for k in ks)
+    if size > MOST_COLUMNS or not all(ks for _, ks in chosen):
+        return None
+    program = _Program(fluid, times, chosen)
+    highs = new_highs()
+    highs.setOptionValue("presolve", "on")
+    highs.passModel(program.lp())
+    started = time.perf_counter()
+    for _ in range(ROUNDS):
+        if seconds is not None:
+            unused = max(0.01, seconds - (time.perf_counter() - started))
+            # HiGHS counts its run time from the first solve of an instance on.
+            highs.setOptionValue("time_limit", highs.getRunTime() + unused)
+        highs.run()
+        if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        duals = np.array(highs.getSolution().row_dual)
+        new = program.entering(duals)
+        if new is None:
+            break
+        count, index, value = new
+        width = index.shape[1]
+        highs.addCols(
+            count, np.zeros(count), np.zeros(count), np.full(count, np.inf), index.size,
+            (width * np.arange(count)).astype(np.int32), index.ravel().astype(np.int32), value.ravel(),
+        )  # fmt: skip
+        highs.setOptionValue("presolve", "off")
+        highs.setOptionValue("simplex_strategy", PRIMAL)
+    price = np.maximum(-duals[: cells * resources].reshape(cells, resources), 0.0)
+    return Prices(times, price)
+
+
+class _Program:
+    """The program's rows and columns, and which configurations it has."""
+
+    def __init__(self, fluid: Fluid, times: FloatArray, chosen: list[tuple[int, list[int]]]) -> None:
+        self.fluid, self.matrix = fluid, _Matrix()
+        resources, length = fluid.resources, np.diff(times)
+        self.capacity = len(length) * resources
+        self.lower = [np.full(self.capacity, -np.inf), np.ones(fluid.jobs)]
+        self.upper = [np.repeat(length, resources), np.ones(fluid.jobs)]
+        self.rows = self.capacity + fluid.jobs
+        #: Of every job and cell of its finish: job, row of its work, row of its time in the first cell, the cells.
+        self.blocks: list[tuple[int, int, int, np.ndarray]] = []
+        for j, (start, ks) in enumerate(chosen):
+            for k in ks:
+                inside = np.arange(start, k + 1)
+                work, last, first, count = self.rows, self.rows + 1, self.rows + 2, len(inside)
+                self.lower.append(np.concatenate([[0.0, -np.inf], np.full(count, -np.inf)]))
+                self.upper.append(np.concatenate([[np.inf, 0.0], np.zeros(count)]))
+                self.rows += 2 + count
+                z_rows = np.concatenate([[self.capacity + j, work, last], first + np.arange(count - 1)])
+                z_values = np.concatenate([[1.0, -fluid.work[j], -length[k]], -length[start:k]])
+                self.matrix.add(np.array([times[k] - fluid.arrival[j]]), z_rows[None, :], z_values[None, :])
+                self.matrix.add(np.ones(1), np.array([[last, first + count - 1]]), np.array([[1.0, -1.0]]))
+                self.blocks.append((j, work, first, inside))
+                base = fluid.of(j).base
+                g = np.repeat(np.arange(count), len(base))
+                index, value = self._columns(self.blocks[-1], g, np.tile(base, count))
+                self.matrix.add(np.zeros(len(g)), index, value)
+
+    def _columns(
+        self, block: tuple[int, int, int, np.ndarray], g: np.ndarray, configuration: np.ndarray
+    ) -> tuple[np.ndarray, FloatArray]:
+        """Rows and coefficients of configurations in the block's g-th cells."""
+        job, work, first, inside = block
+        kind, resources = self.fluid.of(job), self.fluid.resources
+        at = (inside[g] * resources)[:, None] + np.arange(resources)
+        index = np.concatenate([at, np.full((len(g), 1), work), (first + g)[:, None]], axis=1)
+        value = np.concatenate(
+            [kind.use[configuration], kind.speed[configuration][:, None], np.ones((len(g), 1))], axis=1
+        )
+        return index, value
+
+    def entering(self, duals: FloatArray) -> tuple[int, np.ndarray, FloatArray] | None:
+        """Of every block and cell the configuration of the most negative reduced cost; None when there is none."""
+        price = duals[: self.capacity].reshape(-1, self.fluid.resources)
+        priced = [price @ kind.use.T for kind in self.fluid.kinds]
+        found = []
+        for block in self.blocks:
+            job, work, first, inside = block
+            gain = duals[work] * self.fluid.of(job).speed + priced[self.fluid.kind[job]][inside]
+            gain += duals[first : first + len(inside)][:, None]
+            best = gain.argmax(axis=1)
+            g = np.flatnonzero(gain[np.arange(len(inside)), best] > ENTERS)
+            if len(g):
+                found.append(self._columns(block, g, best[g]))
+        if not found:
+            return None
+        index = np.concatenate([f[0] for f in found])
+        return len(index), index, np.concatenate([f[1] for f in found])
+
+    def lp(self) -> object:
+        """As HiGHS takes it."""
+        return _lp(self.matrix, np.concatenate(self.lower), np.concatenate(self.upper))
+
+
+def _lp(matrix: _Matrix, lower: FloatArray, upper: FloatArray) -> object:
+    import highspy
+
+    cost = np.concatenate(matrix.cost)
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = len(cost), len(lower)
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = cost, np.zeros(len(cost)), np.full(len(cost), np.inf)
+    lp.row_lower_, lp.row_upper_ = lower, upper
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum(np.concatenate(matrix.counts))]).astype(np.int32)
+    lp.a_matrix_.index_ = np.concatenate(matrix.index).astype(np.int32)
+    lp.a_matrix_.value_ = np.concatenate(matrix.value)
+    return lp

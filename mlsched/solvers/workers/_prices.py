@@ -1,0 +1,160 @@
+"""A bound on the fluid optimum from prices: every job for itself, against a price of each resource over time.
+
+Relaxing the capacity with prices lambda_r(t) >= 0 leaves, for any prices at all, a valid bound
+
+    sum over jobs of  min over C and mixtures x on [r_j, C] of  (C - r_j + integral of lambda(t) . use of x)
+    - integral of sum_r lambda_r(t)                               (capacities are 1 in scaled units).
+
+With prices constant on the cells of a grid, a job's minimum is exact: let v(mu, t) = max(0, max_c (mu speed_c -
+lambda(t) . use_c)) be what an instant earns when work is worth mu. By LP duality in x, and since what follows is linear
+in C inside a cell and concave in mu,
+
+    min over C in cell k = max over mu of min over both ends C of the cell of  C - r_j + mu work_j - integral of v(mu).
+
+Any set of mu gives a lower bound, so a fixed list is taken, which turns all of it into array operations. Completions in
+the endless last cell count where v(mu) <= 1 there, so that its left end is the best.
+
+The same tables bound what is left of a job at time s, as a function of the residual w <= work_j: for every slope a
+
+    H_s(w) >= a w + min over cells k of max over mu <= a of (min over both ends of (...) + (mu - a) work_j)
+
+(a is what a unit of residual saves, a - mu the multiplier of w <= work_j), all slopes from one running maximum.
+
+This is the Lagrangian (column generation) bound of a formulation in which a job's variables are its whole schedules:
+with good prices it lies within a percent of the optimum, where bounds by each job's own time are up to 34 % off.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.solvers.workers._fluid import FloatArray, Fluid
+from mlsched.solvers.workers._tails import Tail, tail
+
+BoolArray = npt.NDArray[np.bool_]
+#: How many values of work are tried, from LEAST_VALUE to the number of jobs plus 8.
+VALUES, LEAST_VALUE = 240, 0.1
+
+
+@dataclasses.dataclass(frozen=True)
+class Prices:
+    """Prices on a grid. times: G + 1 cell borders from 0 on. price: cells x resources.
+
+    After the last border all is free: a price for ever after would cost the bound an infinite integral.
+    """
+
+    times: FloatArray
+    price: FloatArray
+
+    @property
+    def lengths(self) -> FloatArray:
+        """Lengths of the G finite cells."""
+        return np.diff(self.times)
+
+    def cell(self, time: float) -> int:
+        """Index of the border at `time`, which must be one."""
+        return int(np.searchsorted(self.times, time - 1e-9))
+
+
+@dataclasses.dataclass(frozen=True)
+class Bound:
+    """A bound on the flow time of all jobs; `cost[j]`: of job j finishing in each cell from `first[j]` on."""
+
+    value: float
+    first: list[int]
+    cost: list[FloatArray]
+
+    def windows(self, prices: Prices, limit: float) -> list[tuple[float, float]]:
+        """When each job may finish in any schedule of flow time < `limit`: earliest and latest time."""
+        found = []
+        for first, cost in zip(self.first, self.cost, strict=True):
+            able = np.flatnonzero(cost - cost.min() < limit - self.value)
+            if not len(able):
+                able = np.array([int(cost.argmin())])
+            last = first + int(able[-1]) + 1
+            end = float(prices.times[last]) if last < len(prices.times) else math.inf
+            found.append((float(prices.times[first + int(able[0])]), end))
+        return found
+
+
+class Pricing:
+    """Everything that follows from `prices`, with completions limited to `windows` where there are any."""
+
+    def __init__(self, fluid: Fluid, prices: Prices, windows: list[tuple[float, float]] | None = None) -> None:
+        self.fluid, self.prices = fluid, prices
+        self.values = np.geomspace(LEAST_VALUE, fluid.jobs + 8.0, VALUES)
+        self.earned = [self._earned(k) for k in range(len(fluid.kinds))]
+        self.windows = windows or [(0.0, math.inf)] * fluid.jobs
+        self.paid = np.concatenate([(prices.price.sum(axis=1) * prices.lengths)[::-1].cumsum()[::-1], [0.0]])
+
+    def _earned(self, kind: int) -> FloatArray:
+        """v(mu, cell): values x cells."""
+        of, prices = self.fluid.kinds[kind], self.prices
+        cost = np.concatenate([prices.price, np.zeros((1, self.fluid.resources))]) @ of.use.T
+        earned = np.zeros((len(self.values), len(prices.times)))
+        # The same prices come back in many cells, and idle cells have none.
+        rows, back = np.unique(cost, axis=0, return_inverse=True)
+        for i, row in enumerate(rows):
+            best = (self.values[:, None] * of.speed - row).max(axis=1)
+            earned[:, back == i] = np.maximum(best, 0.0)[:, None]
+        return earned
+
+    def _cells(self, job: int, start: int) -> FloatArray:
+        """values x cells from `start` on: the inner minimum over both ends of a cell, plus mu work; -inf: no bound."""
+        prices, work = self.prices, float(self.fluid.work[job])
+        earned = self.earned[self.fluid.kind[job]]
+        ends = np.zeros((len(self.values), len(prices.times) - start))
+        np.cumsum(earned[:, start:-1] * prices.lengths[start:], axis=1, out=ends[:, 1:])
+        ends = prices.times[start:] - prices.times[start] - ends
+        cells = np.empty_like(ends)
+        np.minimum(ends[:, :-1], ends[:, 1:], out=cells[:, :-1])
+        cells[:, -1] = np.where(earned[:, -1] <= 1.0, ends[:, -1], -np.inf)
+        return np.asarray(cells + self.values[:, None] * work)
+
+    def _closed(self, job: int, start: int) -> BoolArray:
+        """Cells from `start` on in which the job cannot finish."""
+        early, late = self.windows[job]
+        left = self.prices.times[start:]
+        right = np.append(left[1:], np.inf)
+        return np.asarray((right < early) | (left > late))
+
+    def bound(self) -> Bound:
+        """The bound at time 0."""
+        first, cost, total = [], [], -float(self.paid[0])
+        for j in range(self.fluid.jobs):
+            first.append(self.prices.cell(float(self.fluid.arrival[j])))
+            cost.append(self.finish_costs(j))
+            total += float(cost[-1].min())
+        return Bound(total, first, cost)
+
+    def finish_costs(self, job: int) -> FloatArray:
+        """Flow time and priced resources when `job` finishes in each cell from its arrival on; inf: it may not."""
+        start = self.prices.cell(float(self.fluid.arrival[job]))
+        best = self._cells(job, start).max(axis=0)
+        best[self._closed(job, start)] = np.inf
+        return np.asarray(best)
+
+    def tail(self, job: int, start: int) -> Tail | None:
+        """What the residual of `job` costs from border `start` on, at least: flow time and resources at their prices.
+
+        None when the job may not finish that late: then nothing may be left.
+        """
+        if self._closed(job, start).all():
+            return None
+        cells = np.maximum.accumulate(self._cells(job, start), axis=0)
+        cells[:, self._closed(job, start)] = np.inf
+        least = cells.min(axis=1) - self.values * float(self.fluid.work[job])
+        usable = np.isfinite(least)
+        return tail(self.values[usable], least[usable], float(self.fluid.work[job]))
+
+    def later(self, job: int) -> float:
+        """The bound of `job` and all that arrive after it, on its own from its arrival on, less prices paid since."""
+        start = self.prices.cell(float(self.fluid.arrival[job]))
+        total = -float(self.paid[start])
+        for j in range(job, self.fluid.jobs):
+            total += float(self.finish_costs(j).min())
+        return total

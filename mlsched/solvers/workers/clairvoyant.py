@@ -1,0 +1,184 @@
+"""The clairvoyant optimum: the least total completion time over a horizon when all arrivals are known (fluid model).
+
+For a given order of events (arrivals and finishes) the fluid problem is a linear program over stage lengths and times
+in configurations (`_event_lp.py`). The optimum is the best over all orders:
+
+1. an incumbent: orders from a few ways of sharing the cluster, improved by local search (`_orders.py`);
+2. prices of the resources over time, which prove a bound mostly within half a percent, and with it windows in which
+   each job can finish in a schedule better than the incumbent (`_prices.py`, `_price_lp.py`);
+3. a depth-first search over orders inside the windows, each prefix bounded by its LP with what the prices say of the
+   rest (`_order_search.py`). When it meets a better schedule, 2. starts again from there.
+
+Bounds are floats: duals rather than primal values, less what the solver's tolerances leave. A prefix is cut when its
+bound reaches the incumbent less 10^-7 of it, so "optimal" means within 10^-6, the horizon's `tolerance`.
+
+The model allows time-sharing inside a stage and has no floor (parts of iterations count), and re-scheduling is free:
+whatever a scheduler of whole workers and PSs achieves, this value is a lower bound on it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.core.formulation import Limits, Outcome, StoppedBy
+from mlsched.core.registry import answerer
+from mlsched.instances.workers.horizon import NS, Horizon, Stages
+from mlsched.solvers.workers import _price_lp
+from mlsched.solvers.workers._event_lp import ARRIVE, FINISH, EventLP
+from mlsched.solvers.workers._fluid import Fluid, fluid
+from mlsched.solvers.workers._order_search import BetterFound, OutOfLimits, Search
+from mlsched.solvers.workers._orders import Incumbent, descend, first_incumbent
+from mlsched.solvers.workers._prices import Bound, Prices, Pricing
+
+#: Longest cell of the price grid, in mean works / 1000.
+CELL = 200.0
+#: Grids for prices, the finest first: cell length in CELLs, and whether the incumbent's events are borders. Where the
+#: first is too large, the coarser ones narrow the windows until a finer one fits.
+LEVELS = ((1.0, True), (2.5, False), (1.75, False), (1.25, False), (1.0, False), (1.0, True))
+#: Share of a time limit that local search may use up.
+LOCAL = 0.3
+
+
+@dataclasses.dataclass
+class _Clock:
+    """When to stop: the wall clock, or the nodes of all searches."""
+
+    limits: Limits
+    started: float = dataclasses.field(default_factory=time.perf_counter)
+    nodes: int = 0
+
+    def seconds_left(self) -> float | None:
+        if self.limits.seconds is None:
+            return None
+        return self.limits.seconds - (time.perf_counter() - self.started)
+
+    def out_of_time(self) -> bool:
+        left = self.seconds_left()
+        return left is not None and left <= 0
+
+    def local_search_over(self) -> bool:
+        """Local search gets a share of the time, so that some is left for the bound."""
+        left = self.seconds_left()
+        return left is not None and self.limits.seconds is not None and left <= (1 - LOCAL) * self.limits.seconds
+
+    def stop(self, nodes: int) -> bool:
+        return self.out_of_time() or (self.limits.work is not None and self.nodes + nodes >= self.limits.work)
+
+    def reason(self) -> StoppedBy:
+        return "time limit" if self.out_of_time() else "work limit"
+
+
+@answerer("clairvoyant", problem="workers", backend="direct", objectives=("total_jct",), asks="horizon")
+def answer(instance: Horizon, *, objective: str, limits: Limits) -> Outcome:
+    """The fluid optimum over all orders of events; a lower bound on every scheduler, which it says."""
+    if not len(instance.arrival):
+        return Outcome("optimal", _empty(), 0.0, work={"nodes": 0})
+    clock, data = _Clock(limits), fluid(instance)
+    lp = EventLP(data)
+    best = first_incumbent(lp, clock.local_search_over)
+    stopped: StoppedBy = "proof"
+    proved = float(data.work.sum())
+    while True:
+        pricing, root = priced(data, best, clock.seconds_left)
+        proved = max(proved, min(root.value, best.value))
+        search = Search(lp, pricing, best, clock.stop)
+        try:
+            search.run()
+            proved = max(proved, min(search.lowest, best.value))
+        except BetterFound as found:
+            clock.nodes += search.nodes
+            lp = EventLP(data)
+            best = descend(lp, found.incumbent, clock.out_of_time)
+            continue
+        except OutOfLimits:
+            stopped = clock.reason()
+            proved = max(proved, min(search.lowest, best.value))
+        clock.nodes += search.nodes
+        break
+    plan, value = _stages(instance, data, best)
+    bound = min(proved * data.unit_ns / NS, value)
+    optimal = stopped == "proof" and value - bound <= instance.tolerance * max(1.0, value)
+    # A proof in scaled units that rounding to whole ns spoils (a total of less than a ms) is no proof of the plan.
+    why: StoppedBy = "proof" if optimal else "backend" if stopped == "proof" else stopped
+    return Outcome("optimal" if optimal else "feasible", plan, bound, why, {"nodes": clock.nodes})
+
+
+def priced(data: Fluid, best: Incumbent, seconds_left: Callable[[], float | None]) -> tuple[Pricing, Bound]:
+    """The best prices at hand and the bound they prove, with windows for schedules better than `best`."""
+    times = _price_lp.grid(best.time, data.arrival, CELL)
+    # First the capacity duals of the incumbent's own LP.
+    stage = np.clip(np.searchsorted(best.time, times[1:] - 1e-9), 0, len(best.price) - 1)
+    price = best.price[stage]
+    price[times[1:] > best.time[-1] + 1e-6] = 0.0
+    prices = Prices(times, price)
+    bound = Pricing(data, prices).bound()
+    windows = bound.windows(prices, best.value)
+    for level, (size, with_events) in enumerate(LEVELS):
+        times = _price_lp.grid(best.time if with_events else best.time[-1:], data.arrival, size * CELL)
+        left = seconds_left()
+        better = _price_lp.improved(data, times, windows, None if left is None else left / 4)
+        if better is None:
+            continue
+        found = Pricing(data, better, windows).bound()
+        narrower = found.windows(better, best.value)
+        windows = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(windows, narrower, strict=True)]
+        if found.value > bound.value:
+            prices, bound = better, found
+        if level == 0:
+            break
+    return Pricing(data, prices, windows), bound
+
+
+def _empty() -> Stages:
+    none = np.zeros(0, dtype=np.int64)
+    return Stages(ends=none, stage=none, job=none, workers=none, ps=none, time=none, finish=none)
+
+
+def _stages(instance: Horizon, data: Fluid, best: Incumbent) -> tuple[Stages, float]:
+    """The incumbent in whole ns, and its total completion time in ms."""
+    ends, length, finish = [data.start_ns], [0.0], np.zeros(data.jobs, dtype=np.int64)
+    for (kind, job), before, now in zip(best.order[1:], best.time, best.time[1:], strict=False):
+        exact = int(instance.arrival[job]) * NS if kind == ARRIVE else data.start_ns + int(np.ceil(now * data.unit_ns))
+        ends.append(max(ends[-1], exact))
+        length.append(float(now - before))
+        if kind == FINISH:
+            finish[job] = len(ends) - 1
+    rows: list[tuple[int, int, int, int, int]] = []
+    by_stage: dict[int, list[tuple[int, int, float]]] = {}
+    for k, job, c, spent in best.entries:
+        by_stage.setdefault(k, []).append((job, c, spent))
+    for k, entries in by_stage.items():
+        whole = ends[k] - ends[k - 1]
+        if whole > 0 and length[k] > 0:
+            rows += _whole(instance, data, k, entries, whole, whole / length[k])
+    table = np.array(rows, dtype=np.int64).reshape(len(rows), 5)
+    names = ("stage", "job", "workers", "ps", "time")
+    columns = {name: table[:, i] for i, name in enumerate(names)}
+    plan = Stages(ends=np.array(ends), finish=finish, **columns)
+    total = sum(ends[k] - int(a) * NS for k, a in zip(finish.tolist(), instance.arrival, strict=True))
+    return plan, total / NS
+
+
+def _whole(
+    instance: Horizon, data: Fluid, stage: int, entries: list[tuple[int, int, float]], length: int, ns: float
+) -> list[tuple[int, int, int, int, int]]:
+    """(stage, job, workers, PSs, ns) of a stage's entries, rounded down so that time and capacity suffice exactly."""
+    job = np.array([j for j, _, _ in entries])
+    w = np.array([int(data.of(j).workers[c]) for j, c, _ in entries])
+    p = np.array([int(data.of(j).ps[c]) for j, c, _ in entries])
+    spent = np.array([x * ns for _, _, x in entries])
+    demand = w[:, None] * instance.worker_demand[job] + p[:, None] * instance.ps_demand[job]
+    excess = 1.0
+    for j in set(job.tolist()):
+        excess = max(excess, float(spent[job == j].sum()) / length)
+    there = instance.capacity * float(length)
+    needed = spent @ demand
+    excess = max(excess, float((needed[there > 0] / there[there > 0]).max(initial=0.0)))
+    floored: IntArray = np.floor(spent / (excess * (1 + 1e-15) if excess > 1 else 1.0)).astype(np.int64)
+    keep = np.flatnonzero(floored > 0)
+    return [(stage, int(job[e]), int(w[e]), int(p[e]), int(floored[e])) for e in keep]

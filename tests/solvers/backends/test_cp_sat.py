@@ -1,0 +1,49 @@
+"""CP-SAT alone: its statuses and its work."""
+
+from __future__ import annotations
+
+import pytest
+from preemption_examples import small
+
+from mlsched import api
+from mlsched.core.errors import SolverError
+from mlsched.core.formulation import Formulation, Limits, Term
+from mlsched.instances.preemption import Plan
+from mlsched.solvers.backends import cp_sat
+
+NOTHING = Plan(te_node=[], victims=[])
+
+
+def formulation(model, expression) -> Formulation:
+    return Formulation(model, {"o": (Term(1, expression),)}, lambda value_of: NOTHING, lambda plan: [])
+
+
+def test_work_is_deterministic_time():
+    found = api.solve(api.generate("preemption", "surge"), "cp-sat")
+    assert set(found.work) == {"deterministic_time"}
+    assert found.work["deterministic_time"] > 0
+
+
+def test_a_model_it_calls_invalid_is_an_error():
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    x = model.new_int_var(-(2**62), 2**62, "x")
+    model.add(4 * x <= 1)
+    with pytest.raises(SolverError, match="cp-sat calls the model invalid"):
+        cp_sat.minimise(formulation(model, x), "o", "min", Limits(), None)
+
+
+def test_both_senses_and_several_solves_of_one_model():
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    x = model.new_int_var(-3, 8, "x")
+    question = formulation(model, 2 * x)
+    assert cp_sat.minimise(question, "o", "min", Limits(), None).bound == -6
+    assert cp_sat.minimise(question, "o", "max", Limits(), None).bound == 16
+    assert cp_sat.minimise(question, "o", "min", Limits(), None).bound == -6
+
+
+def test_a_constant_objective():
+    assert api.solve(small(te_demand=[[9, 9]]), "cp-sat", decompose=False).status == "optimal"

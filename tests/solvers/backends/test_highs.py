@@ -1,0 +1,125 @@
+"""HiGHS alone: several terms, both senses, safe bounds, statuses that are errors, life beside OR-Tools."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pyomo.environ as pyo
+import pytest
+
+from mlsched.core.errors import SolverError
+from mlsched.core.formulation import Formulation, Limits, Term, safe_bound
+from mlsched.instances.preemption import Plan
+from mlsched.solvers.backends import highs
+
+
+def formulation(model, *terms: Term, variables=()) -> Formulation:
+    """A formulation whose plan holds the values of `variables` as its victims."""
+    return Formulation(
+        model,
+        {"o": terms},
+        lambda value_of: Plan(te_node=[], victims=[value_of(v) for v in variables]),
+        lambda plan: [],
+    )
+
+
+def knapsack():
+    """max 5a + 4b + 3c, 2a + 3b + c <= 5, 4a + b + 2c <= 11, 3a + 4b + 2c <= 8: 13 at (2, 0, 1)."""
+    model = pyo.ConcreteModel()
+    model.v = pyo.Var(range(3), domain=pyo.NonNegativeIntegers, bounds=(0, 10))
+    model.rows = pyo.ConstraintList()
+    for coefficients, limit in (((2, 3, 1), 5), ((4, 1, 2), 11), ((3, 4, 2), 8)):
+        model.rows.add(sum(k * model.v[i] for i, k in enumerate(coefficients)) <= limit)
+    return model, 5 * model.v[0] + 4 * model.v[1] + 3 * model.v[2]
+
+
+def test_a_textbook_optimum():
+    model, profit = knapsack()
+    found = highs.minimise(
+        formulation(model, Term(1, profit), variables=list(model.v.values())), "o", "max", Limits(), None
+    )
+    assert (found.status, found.bound, found.plan.victims.tolist()) == ("optimal", 13, [2, 0, 1])
+
+
+def test_equalities_and_lower_bounds_are_compiled():
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(2), domain=pyo.Integers, bounds=(-5, 5))
+    model.same = pyo.Constraint(expr=model.x[0] + model.x[1] == 3)
+    model.low = pyo.Constraint(expr=model.x[0] - model.x[1] >= -1)
+    model.both = pyo.Constraint(expr=(-4, model.x[0], 4))
+    question = formulation(model, Term(1, model.x[0]))
+    assert highs.minimise(question, "o", "min", Limits(), None).bound == 1
+    assert highs.minimise(question, "o", "max", Limits(), None).bound == 4
+
+
+def test_a_small_term_is_not_drowned_by_a_big_one():
+    """The second term decides although its weight is far below the first term's rounding in a single float sum."""
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(3), domain=pyo.Binary)
+    model.one = pyo.Constraint(expr=model.x[0] + model.x[1] + model.x[2] >= 2)
+    big = Term(2**52, model.x[0] + model.x[1] + model.x[2])
+    low = Term(1, 3 * model.x[0] + 2 * model.x[1] + model.x[2])
+    question = formulation(model, big, low, variables=list(model.x.values()))
+    found = highs.minimise(question, "o", "min", Limits(), None)
+    assert (found.bound, found.plan.victims.tolist()) == (2 * 2**52 + 3, [0, 1, 1])
+    found = highs.minimise(question, "o", "max", Limits(), None)
+    assert found.bound == 3 * 2**52 + 6
+
+
+def test_a_continuous_unbounded_model_is_an_error_never_infeasible():
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(domain=pyo.Reals)
+    with pytest.raises(SolverError, match=r"highs ended with k.*: neither a proof nor a limit"):
+        highs.minimise(formulation(model, Term(1, model.x)), "o", "min", Limits(), None)
+
+
+def test_an_objective_that_is_not_linear_is_refused():
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(domain=pyo.Binary)
+    with pytest.raises(SolverError, match="an objective is not linear"):
+        highs.minimise(formulation(model, Term(1, model.x * model.x)), "o", "min", Limits(), None)
+
+
+def test_a_model_without_variables_and_terms_that_are_numbers():
+    found = highs.minimise(formulation(pyo.ConcreteModel(), Term(3, 2), Term(1, 0)), "o", "min", Limits(), None)
+    assert (found.status, found.bound) == ("optimal", 6)
+
+
+@pytest.mark.parametrize(
+    ("bound", "safe"), [(2.0, 2), (1.9999999, 2), (2.0000001, 2), (2.1, 3), (-0.5, 0), (float("-inf"), None)]
+)
+def test_float_bounds_are_rounded_the_safe_way(bound, safe):
+    assert safe_bound(bound) == safe
+
+
+def test_work_counts_nodes_and_iterations():
+    model, profit = knapsack()
+    assert set(highs.minimise(formulation(model, Term(1, profit)), "o", "max", Limits(), None).work) == {
+        "nodes", "simplex_iterations",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("order", [("cp-sat", "highs"), ("highs", "cp-sat")])
+def test_both_solvers_work_in_one_process_in_either_order(order):
+    """HiGHS 1.15 and OR-Tools 9.15 could not be imported together; a fresh process shows which wins."""
+    code = (
+        "from mlsched import api\n"
+        "inst = api.generate('preemption')\n"
+        f"values = [api.solve(inst, name).value for name in {order!r} * 2]\n"
+        "assert len(set(values)) == 1, values\n"
+        "print('agreed')"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert found.stdout.strip() == "agreed", found.stderr
+
+
+@pytest.mark.parametrize("most", [None, 100])
+def test_integer_and_continuous_variables_together(most):
+    """min 2x + 3z, x + z >= 4.5, z integer: 9 at (4.5, 0). HiGHS 1.14.0 certifies 15 where x <= 100; it is excluded."""
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(domain=pyo.NonNegativeReals, bounds=(0, most))
+    model.z = pyo.Var(domain=pyo.NonNegativeIntegers)
+    model.row = pyo.Constraint(expr=model.x + model.z >= 4.5)
+    found = highs.minimise(formulation(model, Term(1, 2 * model.x + 3 * model.z)), "o", "min", Limits(), None)
+    assert (found.status, found.bound) == ("optimal", 9)

@@ -1,0 +1,136 @@
+"""Pieces of the exact answer: bounds hold whatever the prices, limits leave valid bounds, false proofs are caught."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlsched import api
+from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.core.formulation import Limits
+from mlsched.formulations.placement import _exact, cp_sat, mip
+from mlsched.formulations.placement._configurations import Space, TooLong, TooMany
+from mlsched.formulations.placement._master import build, coarse, price
+from mlsched.instances import strategies
+from mlsched.instances.placement.pace import Pace, patterns_of
+from mlsched.solvers.placement._from_the_top import Found
+from mlsched.solvers.placement._relaxation import solve as solve_lp
+
+
+def space_of(instance):
+    return Space(instance, Pace(instance))
+
+
+@given(instance=strategies.placement(), levels=st.sampled_from([0, 2, 5]), seed=st.integers(0, 1000))
+def test_every_bound_is_at_least_the_optimum(instance, levels, seed):
+    best = api.solve(instance, "brute-force").value
+    space = space_of(instance)
+    assert space.upper >= best
+    master = build(space, space.configurations(-1, 10**6), levels)
+    wild = np.random.default_rng(seed).normal(0, 3e5, master.rows)
+    assert price(master, wild).value >= best
+    prices = solve_lp(master, None)
+    assert prices is not None
+    bound = price(master, prices)
+    assert best <= bound.value <= space.upper + 1
+
+
+@given(instance=strategies.placement())
+def test_what_is_removed_is_not_needed_for_a_better_plan(instance):
+    best = api.solve(instance, "brute-force").value
+    space = space_of(instance)
+    table = space.configurations(best - 1, 10**6)
+    master = build(space, table)
+    bound = price(master, solve_lp(master, None))
+    rows, cuts = bound.useful(best - 1)
+    kept = build(space, table.keep(rows), 0, _exact._alive(master, cuts))
+    found = cp_sat.solve(kept, best - 1, Limits())
+    assert found.status == "optimal"
+    assert found.bound == best
+
+
+def test_levels_round_speeds_up():
+    speeds = np.arange(100, 200, dtype=np.int64)
+    few = coarse(speeds, 7)
+    assert len(np.unique(few)) <= 7
+    assert (few >= speeds).all()
+    assert coarse(speeds, 0) is speeds
+
+
+def test_patterns_are_all_multisets_of_parts():
+    all_parts = {(w, p) for w in range(3) for p in range(3) if w + p}
+    assert len(patterns_of(1, 1, all_parts)) == 2
+    assert len(patterns_of(2, 2, all_parts)) == 9
+    assert patterns_of(2, 0, {(1, 0)}) == [{(1, 0): 2}]
+    assert patterns_of(2, 1, {(2, 0)}) == []
+
+
+def test_a_limit_leaves_a_plan_and_a_valid_bound(solver):
+    instance = api.generate("placement", "10x8-contended", seed=2)
+    best = api.solve(instance, "cp-sat")
+    assert best.status == "optimal"
+    cut = api.solve(instance, solver, time_limit=0.02, hint="none")
+    assert cut.status == "feasible"
+    assert cut.stopped_by == "time limit"
+    assert cut.value <= best.value <= cut.bound
+
+
+def test_too_many_configurations_leave_ub0(monkeypatch):
+    monkeypatch.setattr(_exact, "MOST_CONFIGURATIONS", 5)
+    instance = api.generate("placement", "10x8-contended", seed=2)
+    found = api.solve(instance, "cp-sat")
+    assert (found.status, found.stopped_by) == ("feasible", "backend")
+    assert found.bound == space_of(instance).upper
+    with pytest.raises(TooMany):
+        space_of(instance).configurations(0, 5)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1e-9])
+def test_no_time_to_list_configurations_leaves_ub0(monkeypatch, seconds):
+    instance = api.generate("placement", "10x8-contended", seed=2)
+    with pytest.raises(TooLong):
+        space_of(instance).configurations(0, 10**6, seconds)
+    found = _exact.prove(instance, Limits(seconds=seconds), None, cp_sat.solve)
+    assert (found.status, found.stopped_by) == ("feasible", "time limit")
+    assert found.bound == space_of(instance).upper
+
+
+def test_a_false_proof_of_highs_is_caught(monkeypatch):
+    """HiGHS has claimed optimality with 3.5 % missing: what it says last is put to CP-SAT."""
+    instance = api.generate("placement", "6x5", seed=4)
+
+    def nothing_better(master, above, limits):
+        return Found("infeasible", None, None, {})
+
+    monkeypatch.setattr(mip, "solve", nothing_better)
+    with pytest.raises(SolverError, match="highs claims that nothing is better"):
+        api.solve(instance, "highs", hint="none")
+
+
+def test_prices_that_a_solver_got_wrong_only_weaken_the_bound(monkeypatch):
+    instance = api.generate("placement", "6x5", seed=4)
+    best = api.solve(instance, "cp-sat").value
+    monkeypatch.setattr(_exact, "solve_lp", lambda master, seconds: np.full(master.rows, 12345.678))
+    found = api.solve(instance, "cp-sat")
+    assert (found.status, found.value) == ("optimal", best)
+
+
+def test_the_same_seed_gives_the_same_answer():
+    instance = api.generate("placement", "6x5", seed=1)
+    one, two = (api.solve(instance, "cp-sat", seed=3) for _ in range(2))
+    assert one.plan == two.plan
+    assert one.work == two.work
+
+
+def test_brute_force_refuses_what_it_cannot_do():
+    with pytest.raises(InvalidInput, match="use cp-sat or highs"):
+        api.solve(api.generate("placement", "rack-30x10"), "brute-force")
+
+
+def test_hints_are_used():
+    instance = api.generate("placement", "10x8-contended", seed=2)
+    start = api.solve(instance, "local-search")
+    cut = api.solve(instance, "cp-sat", time_limit=0.001, hint=start.plan)
+    assert cut.value >= start.value

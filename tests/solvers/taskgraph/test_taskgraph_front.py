@@ -1,0 +1,324 @@
+"""Fronts with help for their sub-problems: the same as without, whoever answers."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+
+import pytest
+from contended_examples import contended
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mlsched import api
+from mlsched.core.scalar import Answer, inside
+from mlsched.formulations.taskgraph import _boxed, _front, _front_ways, brute_force
+from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.solvers.backends import process as _cp_apart
+from mlsched.solvers.backends.process import Apart, Ended
+from mlsched.solvers.front.cp_sat import CpSatScalar
+from mlsched.solvers.taskgraph.fronts.ladder import Threads
+
+FRONTS = (("total_jct", "traffic"), ("total_jct", "total_accuracy"), ("total_jct", "traffic", "total_accuracy"),
+          ("traffic", "total_accuracy"), ("accuracy_met", "deadlines_met", "traffic"),
+          ("makespan", "total_jct", "accuracy_met"), ("deadlines_met", "total_accuracy", "total_jct"))  # fmt: skip
+
+
+@pytest.fixture
+def helpers(monkeypatch):
+    """Which helpers answered; the task-level model says nothing while there are any."""
+    seen = Counter()
+    ask = _front_ways.ByIntervals.ask
+    monkeypatch.setattr(
+        _front_ways.ByIntervals, "ask",
+        lambda self, asked, seconds, work: ask(self, asked, seconds, work) if work is None else Answer("unknown"),
+    )  # fmt: skip
+    for way in (_front_ways.ByTime, _front_ways.ByDue, _front_ways.OneByOne, _front_ways.Unbounded):
+        monkeypatch.setattr(way, "ask", counted(way, seen))
+    return seen
+
+
+def counted(way, seen):
+    ask = way.ask
+
+    def wrapped(self, asked, seconds, work):
+        answer = ask(self, asked, seconds, work)
+        seen[f"{way.__name__} {answer.status}"] += 1
+        return answer
+
+    return wrapped
+
+
+def rows(front) -> list[tuple[int, ...]]:
+    assert front.complete, front.failures
+    return [tuple(row) for row in front.values.tolist()]
+
+
+def test_fronts_are_those_of_brute_force_when_helpers_answer(helpers, report):
+    count = 200 if settings().max_examples >= 1000 else 14
+    for number in range(count):
+        instance, objectives = contended(number), FRONTS[number % len(FRONTS)]
+        front = api.pareto(instance, objectives, solver="cp-sat")
+        assert rows(front) == brute_force.front(instance, objectives), (number, objectives)
+    report("taskgraph: who answered sub-problems of fronts", [f"{n:4}  {name}" for name, n in sorted(helpers.items())])
+    assert helpers["ByTime optimal"] >= count // 2
+    assert helpers["ByDue optimal"] >= count // 3
+    assert helpers["ByDue infeasible"] >= 1
+    assert not {name for name in helpers if name.endswith("unknown")}
+
+
+@pytest.mark.parametrize("method", [None, "laumanns"])
+@pytest.mark.parametrize("stages", ["one", "two"])
+def test_fronts_in_any_stages_and_by_any_method_are_those_of_brute_force(helpers, stages, method):
+    """Sub-problems in which total_jct is bounded and has no weight, or leads, or follows."""
+    for number in range(40, 52):
+        instance, objectives = contended(number), FRONTS[(2, 3, 6)[number % 3]]
+        front = api.pareto(instance, objectives, solver="cp-sat", stages=stages, method=method)
+        assert rows(front) == brute_force.front(instance, objectives), (number, objectives)
+    assert helpers["ByDue optimal"] + helpers["ByTime optimal"] >= 10
+
+
+def test_two_threads_share_what_they_know(helpers):
+    for number in [n for n in range(40) if timed(n)][:6]:
+        front = api.pareto(contended(number), FRONTS[2], solver="cp-sat", threads=2)
+        assert rows(front) == brute_force.front(contended(number), FRONTS[2])
+    assert helpers["ByTime optimal"] >= 6
+    assert helpers["Unbounded optimal"] == 6
+
+
+def test_the_first_sub_problem_can_be_ended():
+    instance = api.generate("taskgraph", preset="eight-replicas", seed=20)
+    layout = Layout(instance)
+    boxed = _boxed.Boxed(layout, FRONTS[0], (10**4, 10**4), 0)
+    way, answers = _front_ways.Unbounded(boxed, lambda weights, plan: Answer("optimal"), 2), []
+    asked = _front_ways.Asked((1, 0), [(None, None)])
+    asking = threading.Thread(target=lambda: answers.append(way.ask(asked, 60.0, None)))
+    begun = time.perf_counter()
+    asking.start()
+    asking.join(1.0)
+    way.stop()
+    asking.join(30.0)
+    assert [answer.status for answer in answers] == ["unknown"]
+    assert time.perf_counter() - begun < 30
+
+
+def timed(number: int) -> bool:
+    layout = Layout(contended(number))
+    return _boxed.timed(layout, FRONTS[2]) and _boxed.due(layout, FRONTS[2])
+
+
+def test_stopping_ends_the_helper(monkeypatch):
+    """As at Control-C, when another thread ends what is under way."""
+    begun, ended = threading.Event(), threading.Event()
+    monkeypatch.setattr(_front_ways.ByIntervals, "ask", lambda *_: Answer("unknown"))
+
+    def slow(self):
+        begun.set()
+        return Ended("UNKNOWN") if ended.wait(60) else Ended("ABORTED")
+
+    monkeypatch.setattr(Apart, "run", slow)
+    monkeypatch.setattr(Apart, "stop", lambda self: ended.set())
+    instance = contended(next(n for n in range(40) if timed(n)))
+    made = _front.front_model(Layout(instance), FRONTS[2])
+    search = made.assisted(searcher, 1, 0)
+    answers = []
+    asking = threading.Thread(target=lambda: answers.append(search.minimise((1, 1, 1), [(None,) * 3], None, 0.5)))
+    asking.start()
+    assert begun.wait(20)
+    search.another().stop()
+    assert not ended.is_set(), "another one's is not ended"
+    search.stop()
+    asking.join(30)
+    assert ended.is_set()
+    assert [answer.status for answer in answers] == ["unknown"]
+
+
+def searcher(made, threads, parameters):
+    sums = [
+        sum(t.weight * t.expression for t in made.objectives[name]) + made.constant.get(name, 0) for name in FRONTS[2]
+    ]
+    return CpSatScalar(made.model, sums, ["min", "min", "max"], threads=threads, parameters=parameters)
+
+
+boxes_of = st.lists(st.tuples(*[st.none() | st.integers(0, 4)] * 2), min_size=1, max_size=3)
+
+
+@given(points=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=5),
+       asked=st.lists(boxes_of, max_size=5), boxes=boxes_of)  # fmt: skip
+def test_what_was_proved_in_larger_boxes_bounds_what_comes_after(points, asked, boxes):
+    known = _front.Least((0, None))
+    for k, some in enumerate(asked):
+        inside_ = [p for p in points if inside(p, some)]
+        if inside_:
+            known.prove(k % 2, some, min(p[k % 2] for p in inside_))
+    low = known.within(boxes)
+    for point in points:
+        if inside(point, boxes):
+            assert all(least is None or least <= v for least, v in zip(low, point, strict=True))
+
+
+def test_bounds_come_from_single_larger_boxes():
+    known = _front.Least((0, None))
+    assert known.within([(3, 1)]) == [0, None]
+    known.prove(1, [(3, None), (4, None)], 2)
+    assert known.within([(3, 1)]) == [5, 2], "less than 2 there is only beyond 4"
+    assert known.within([(3, 1), (5, None)]) == [0, None]
+    known.prove(1, [(1, 3), (2, None)], 9)
+    assert known.within([(1, None)]) == [0, 2], "in the first box there may be less beyond its bound"
+    known.prove(1, [(None, None)], 1)
+    assert known.within([(3, 1), (5, None)]) == [0, 1]
+    assert known.ideal == [0, 1]
+
+
+def test_less_of_one_objective_than_there_is_takes_more_of_another():
+    known = _front.Least((0, 0, 0))
+    known.prove(1, [(7, 9, None)], 4)
+    assert known.within([(None, 3, None)]) == [8, 0, 0]
+    assert known.within([(None, 4, None)]) == [0, 0, 0], "that much there is"
+    known.prove(2, [(9, None, 6)], 5)
+    assert known.within([(None, 3, 4)]) == [10, 0, 0]
+    assert known.within([(None, 9, 4)]) == [10, 0, 0]
+    known = _front.Least((0, 0, 0))
+    known.prove(1, [(7, None, 5)], 4)
+    assert known.within([(None, 3, 6)]) == [0, 0, 0], "with more of the third there may be less"
+
+
+@given(points=st.lists(st.tuples(*[st.integers(0, 4)] * 3), min_size=1, max_size=6),
+       asked=st.lists(st.lists(st.tuples(*[st.none() | st.integers(0, 4)] * 3), min_size=1, max_size=2), max_size=8),
+       box=st.tuples(*[st.none() | st.integers(0, 4)] * 3))  # fmt: skip
+def test_what_is_proved_of_three_objectives_holds(points, asked, box):
+    known = _front.Least((0, None, 0))
+    for k, boxes in enumerate(asked):
+        within = [p for p in points if inside(p, boxes)]
+        if within:
+            known.prove(k % 3, boxes, min(p[k % 3] for p in within))
+    low = known.within([box])
+    for point in points:
+        if inside(point, [box]):
+            assert all(least is None or least <= v for least, v in zip(low, point, strict=True))
+
+
+def test_ties_are_told_by_traffic_where_it_is_bounded():
+    ties = _front.Ties(("total_jct", "traffic", "total_accuracy"), (0, 0, -90), (50, 9, 0))
+    assert ties([(8, None, None)]) == (1, 1, 1)
+    assert ties([(8, 3, None), (8, None, -5)]) == (1, 1, 1)
+    weights = ties([(8, 3, None), (8, 4, -5)])
+    assert min(weights) > 0
+    assert _front_ways.total(weights, (50, 2, 0)) < _front_ways.total(weights, (0, 3, -90)), "traffic outweighs them"
+    assert _front.Ties(("total_jct", "traffic"), (None, 0), (None, 9))([(8, 3)]) == (1, 1)
+    assert _front.Ties(("total_jct", "total_accuracy"), (0, 0), (5, 9))([(8, 3)]) == (1, 1)
+
+
+def test_a_front_leaves_no_process_behind(monkeypatch):
+    monkeypatch.setattr(_front, "ALONE", 1e-9)
+    started, take = [], _cp_apart.Helpers.take
+
+    def taken(self):
+        started.append(take(self))
+        return started[-1]
+
+    monkeypatch.setattr(_cp_apart.Helpers, "take", taken)
+    for threads in (1, 2):
+        assert rows(api.pareto(contended(1), FRONTS[2], solver="cp-sat", threads=threads))
+    assert len(started) > len({one.pid for one in started}), "some are used again"
+    assert all(one.poll() is not None for one in started)
+
+
+class Told:
+    """A way that finds the best of some points, and remembers what it was asked."""
+
+    def __init__(self, points: list[tuple[int, int]]) -> None:
+        self.points, self.asked, self.stopped = points, [], False
+
+    def ask(self, asked, seconds, work):
+        self.asked.append(tuple(asked.boxes))
+        within = [p for p in self.points if inside(p, asked.boxes)]
+        if not within:
+            return Answer("infeasible")
+        best = min(within, key=lambda p: _front_ways.total(asked.weights, p))
+        return Answer("optimal", best, _front_ways.total(asked.weights, best))
+
+    def stop(self):
+        self.stopped = True
+
+
+@given(points=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=8), first=st.integers(0, 6),
+       second=st.integers(0, 6))  # fmt: skip
+def test_parts_one_by_one_are_the_whole(points, first, second):
+    boxes = [(first, None), (None, second)]
+    asked = _front_ways.Asked((1, 100), boxes)
+    one, other = Told(points), Told(points)
+    way = _front_ways.OneByOne([(one, boxes[:1]), (other, boxes[1:])], 1)
+    answer, whole = way.ask(asked, None, None), Told(points).ask(asked, None, None)
+    assert (answer.status, answer.bound) == (whole.status, whole.bound)
+    best = one.ask(asked.within(boxes[:1]), None, None)
+    if best.status == "optimal":
+        assert other.asked[0] == ((None, min(second, best.values[1])),), "no worse is looked for"
+
+
+def test_parts_one_by_one_stop_and_keep_to_the_time():
+    asked = _front_ways.Asked((1, 100), [(1, None), (None, 1)])
+    one, other = Told([]), Told([])
+    way = _front_ways.OneByOne([(one, asked.boxes[:1]), (other, asked.boxes[1:])], 1)
+    assert way.ask(asked, -1.0, None).status == "unknown"
+    way.stop()
+    assert one.stopped
+    assert other.stopped
+    assert way.ask(asked, None, None).status == "unknown"
+    assert not one.asked
+
+
+def test_an_abort_of_cp_sat_leaves_sub_problems_to_the_task_level_model(monkeypatch):
+    monkeypatch.setattr(Apart, "run", lambda self: Ended("ABORTED"))
+    monkeypatch.setattr(_front, "ALONE", 1e-9)
+    for number, threads in ((1, 1), (3, 2)):
+        instance = contended(number)
+        front = api.pareto(instance, FRONTS[2], solver="cp-sat", threads=threads)
+        assert rows(front) == brute_force.front(instance, FRONTS[2])
+
+
+def test_help_changes_neither_the_question_nor_what_is_kept(tmp_path, helpers):
+    instance = contended(5)
+    path = tmp_path / "front.jsonl"
+    front = api.pareto(instance, FRONTS[2], solver="cp-sat", resume=path)
+    again = api.pareto(instance, FRONTS[2], solver="cp-sat", resume=path, threads=2)
+    assert rows(front) == rows(again)
+    assert again.solves == 0
+    assert again.recalled == front.solves
+    assert front.verify("cp-sat") == []
+    assert front.verify("highs") == []
+
+
+def test_a_hard_front_is_complete():
+    instance = api.generate("taskgraph", preset="six-replicas", seed=0)
+    front = api.pareto(instance, FRONTS[2], solver="cp-sat", threads=2, time_limit=60)
+    assert len(rows(front)) == 5
+
+
+def test_boxes_without_a_bound_are_bounded_by_the_variables():
+    """Union of boxes of which one leaves an objective free."""
+    instance = contended(2)
+    layout = Layout(instance)
+    names = ("total_jct", "traffic")
+    points = brute_force.front(instance, names)
+    boxed = _boxed.Boxed(layout, names, (10**4, 10**4), 0)
+    assert boxed.timed
+    for boxes in ([(points[0][0] - 1, None), (None, points[0][1])], [(None, None), (0, 0)]):
+        made = boxed.by_time((1, 1), boxes, points[-1][0])
+        way = _front_ways.ByTime(
+            boxed, None, lambda weights, plan: boxed.values(plan), (0, 0), Threads(), points[-1][0]
+        )
+        values = way._answer(_front_ways.Asked((1, 1), boxes), way._best(made, None, None))
+        expected = min(
+            (sum(p), p)
+            for p in points
+            if any(all(u is None or v <= u for v, u in zip(p, b, strict=True)) for b in boxes)
+        )
+        assert sum(values) == expected[0]
+
+
+def test_fronts_with_makespan_alone_have_no_help():
+    layout = Layout(contended(1))
+    assert _front.front_model(layout, ("total_jct", "traffic")).assisted is not None
+    assert _front.front_model(layout, ("makespan", "traffic")).assisted is None

@@ -1,0 +1,197 @@
+"""The steps that answer total_jct: whatever the threads, limits and hints, the optimum and bounds around it."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from contended_examples import contended
+
+from mlsched import api
+from mlsched.core.errors import AnswererError
+from mlsched.core.formulation import Limits
+from mlsched.formulations.taskgraph._cp_model import TaskModel
+from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.instances.taskgraph import from_networkx
+from mlsched.solvers.taskgraph import total_jct as _total_jct
+from mlsched.solvers.taskgraph.best import Best
+from mlsched.solvers.taskgraph.bounds.alone import alone, sharpened
+from mlsched.solvers.taskgraph.plans.neighbourhoods import WORK_EACH, Neighbourhoods
+from mlsched.solvers.taskgraph.plans.schedule import search
+from mlsched.solvers.taskgraph.proofs.proof import Proof
+
+
+def six(kind: str, seed: int):
+    return api.generate("taskgraph", preset=f"six-{kind}", seed=seed)
+
+
+def test_any_number_of_threads_finds_the_optimum(report):
+    spread = 0
+    for number in range(8):
+        instance = contended(number, runs=7)
+        best = api.solve(instance, "brute-force", objective="total_jct")
+        for threads in (1, 2, 3):
+            found = api.solve(instance, "cp-sat", objective="total_jct", threads=threads)
+            assert (found.status, found.value) == (best.status, best.value), (number, threads)
+        spread += any(len(set(best.plan.node[best.plan.job == j])) > 1 for j in range(3))
+    report("taskgraph: total_jct on one, two and three threads", [f"{spread} of 8 optima spread a job over nodes"])
+    assert spread
+
+
+def machines(number: int):
+    """Three jobs of one to three chained or parallel tasks on two identical machines."""
+    rng = np.random.default_rng([5, number])
+    jobs = []
+    for _ in range(3):
+        job = nx.DiGraph(arrival=int(rng.integers(3)), deadline=99, max_iterations=1, accuracy=[0, 5])
+        for k in range(int(rng.integers(1, 4))):
+            job.add_node(k, duration=int(rng.integers(1, 6)), demand={"gpu": 1})
+            if k and rng.random() < 0.5:
+                job.add_edge(k - 1, k)
+        jobs.append(job)
+    return from_networkx(jobs, nodes=[{"gpu": 1}, {"gpu": 1}])
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_machines_that_are_not_told_apart(threads):
+    for number in range(6):
+        instance = machines(number)
+        best = api.solve(instance, "highs", objective="total_jct")
+        found = api.solve(instance, "cp-sat", objective="total_jct", threads=threads)
+        assert (found.status, found.value) == (best.status, best.value), number
+
+
+@pytest.mark.slow
+def test_one_thread_repeats_itself_and_two_threads_agree():
+    instance = six("replicas", 0)
+    first, again = (api.solve(instance, "cp-sat", objective="total_jct", seed=3) for _ in range(2))
+    assert first.plan == again.plan
+    assert first.work == again.work
+    both = api.solve(instance, "cp-sat", objective="total_jct", threads=2)
+    assert first.status == both.status == "optimal"
+    assert first.value == both.value
+
+
+@pytest.mark.parametrize("work", [1e-4, 0.05])
+def test_a_work_limit_ends_early_with_a_bound(work):
+    instance = six("replicas", 12)  # hard: open after half a minute
+    found = api.solve(instance, "cp-sat", objective="total_jct", work_limit=work)
+    assert found.status == "feasible"
+    assert found.stopped_by == "work limit"
+    assert instance.evaluate(found.plan)["total_jct"] == found.value
+    assert 71 <= found.bound <= found.value  # 71: the sum of the jobs' shortest times alone
+
+
+def test_a_hint_with_optional_iterations_is_cut_to_the_mandatory_ones():
+    instance = six("loose", 2)
+    assert (instance.min_iterations < instance.max_iterations).any()
+    full = api.solve(instance, "cp-sat", objective="total_accuracy").plan
+    kept = _total_jct._cut(full, Layout(_total_jct._mandatory(instance)))
+    assert len(kept.task) < len(full.task)
+    assert not instance.violations(kept)
+    assert instance.evaluate(kept)["total_jct"] <= instance.evaluate(full)["total_jct"]
+    found = api.solve(instance, "cp-sat", objective="total_jct", hint=full)
+    assert found.value == api.solve(instance, "cp-sat", objective="total_jct").value
+
+
+def test_a_job_alone_is_an_instance_of_its_own():
+    instance = contended(2)
+    layout = Layout(instance)
+    looked_at = [j for j in range(layout.jobs) if layout.least[j] > layout.first[j]]
+    assert looked_at
+    for j in looked_at:
+        single = alone(layout, j)
+        assert len(single.arrival) == 1
+        assert len(single.task_job) == len(layout.tasks_of[j])
+        best = api.solve(single, "brute-force", objective="total_jct")
+        sharp, _ = sharpened(layout)
+        completion = best.value + int(instance.arrival[j])
+        assert layout.least_completion(j) <= sharp.least_completion(j) <= completion
+
+
+def test_more_replicas_than_a_node_holds_need_longer_than_the_critical_path():
+    layout = Layout(six("replicas", 12))
+    sharp, work = sharpened(layout)
+    paths, alone_ = (sum(x.least_completion(j) for j in range(layout.jobs)) for x in (layout, sharp))
+    assert alone_ > paths
+    assert work > 0
+    gained = [sharp.head[k][i] - layout.head[k][i] for j, i, k in layout.runs() if i < layout.least[j]]
+    assert min(gained) >= 0 < max(gained)
+    assert layout.alone == [0] * layout.jobs, "the given layout stays as it is"
+
+
+def start(instance, decodings: int = 200) -> Best:
+    """Step 2 alone: a generated plan."""
+    layout, _ = sharpened(Layout(_total_jct._mandatory(instance)))
+    best = Best(layout, Limits(), 0.0)
+    best.offer(search(layout, decodings, 0, None)[0])
+    return best
+
+
+def test_neighbourhoods_hold_better_plans(report):
+    lines, better = [], 0
+    for kind, seed in (("replicas", 12), ("replicas", 29), ("tight", 4)):
+        best = start(six(kind, seed))
+        before = best.upper
+        Neighbourhoods(best).run(Limits(), 12)
+        assert best.layout.instance.violations(best.plan) == []
+        assert best.layout.instance.evaluate(best.plan)["total_jct"] == best.upper <= before
+        better += best.upper < before
+        lines.append(f"six-{kind} {seed}: {before} -> {best.upper} in 12 steps")
+        assert best.work["deterministic_time"] > 0
+    report("taskgraph: neighbourhood search", lines)
+    assert better
+
+
+def test_neighbourhoods_find_the_optimum_of_tiny_instances_and_nothing_better():
+    found = []
+    for number in range(12):
+        instance = _total_jct._mandatory(contended(number, runs=7))
+        layout = Layout(instance)
+        plan, _ = search(layout, 1, 0, None)
+        if plan is None or layout.reason is not None or instance.violations(plan):
+            continue
+        optimum = api.solve(instance, "brute-force", objective="total_jct").value
+        best = Best(layout, Limits(seed=number), 0.0)
+        best.offer(plan)
+        Neighbourhoods(best).run(Limits(), 20)
+        assert best.upper >= optimum
+        found.append((best.upper == optimum, instance.evaluate(plan)["total_jct"] == optimum))
+    assert len(found) >= 8
+    assert sum(after for after, _ in found) > sum(before for _, before in found), "the first plans are worse"
+
+
+def test_limits_end_neighbourhood_search():
+    best = start(six("replicas", 12))
+    before = best.work["deterministic_time"]
+    Neighbourhoods(best).run(Limits(work=0.05), 0)
+    assert 0.05 <= best.work["deterministic_time"] - before <= 0.05 + 2 * WORK_EACH
+
+
+def test_a_failure_beside_a_proof_is_raised(monkeypatch):
+    def fail(self):
+        raise RuntimeError("the step fails")
+
+    monkeypatch.setattr(Neighbourhoods, "step", fail)
+    with pytest.raises(AnswererError, match="the step fails"):
+        api.solve(six("replicas", 12), "cp-sat", objective="total_jct", threads=2, time_limit=6)
+
+
+def test_a_plan_that_meets_the_bound_ends_the_proof():
+    instance = six("loose", 1)
+    optimal = api.solve(instance, "cp-sat", objective="total_jct")
+    best = start(instance, decodings=1)
+    assert best.upper > optimal.value
+    best.raise_to(optimal.value)
+    proof = Proof(TaskModel(best.layout, ("total_jct",), best.upper), Limits(), best)
+    best.offer(_total_jct._cut(optimal.plan, best.layout))
+    assert best.closed
+    assert not proof.run()
+    assert best.work["deterministic_time"] == 0, "there was nothing left to search"
+
+
+def test_bounds_never_exceed_a_plan():
+    best = start(six("loose", 1))
+    best.raise_to(best.upper + 5)
+    assert best.closed
+    assert best.lower == best.upper
