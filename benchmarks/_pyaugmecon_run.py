@@ -59,10 +59,15 @@ def main() -> None:
         model.obj_list[i].deactivate()
     pyo.SolverFactory = lambda *_, **__: Highs()
     options = {
-        "grid_points": question["grid_points"], "nadir_points": question["nadir_points"], "cpu_count": 1,
-        "redivide_work": False, "shared_flag": False, "output_excel": False, "logging_folder": "logs",
+        "grid_points": question["grid_points"],
+        "nadir_points": question["nadir_points"],
+        "cpu_count": 1,
+        "redivide_work": False,
+        "shared_flag": False,
+        "output_excel": False,
+        "logging_folder": "logs",
         "solver_name": "appsi_highs",
-    }  # fmt: skip
+    }
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         with contextlib.redirect_stdout(sys.stderr):

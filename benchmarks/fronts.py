@@ -59,11 +59,15 @@ def theirs(settings: argparse.Namespace, question: front_data.Question, front: n
         return None
     signs = [1 if s == "max" else -1 for s in question.senses]
     data = {
-        "objectives": question.objectives.tolist(), "senses": question.senses, "rows": question.rows.tolist(),
-        "row_sense": question.row_sense, "right": question.right, "low": question.low.tolist(),
+        "objectives": question.objectives.tolist(),
+        "senses": question.senses,
+        "rows": question.rows.tolist(),
+        "row_sense": question.row_sense,
+        "right": question.right,
+        "low": question.low.tolist(),
         "grid_points": points,
         "nadir_points": [int(s * w) for s, w in zip(signs[1:], worst[1:], strict=True)],
-    }  # fmt: skip
+    }
     script = Path(__file__).with_name("_pyaugmecon_run.py")
     try:
         done = subprocess.run(

@@ -43,9 +43,16 @@ def main() -> None:
 
     gain, loss = tables()
     instance = Instance(
-        cores=a.cores, gain=gain, loss=loss, weight=work.weight, most=work.most,
-        waiting=np.zeros(a.jobs, dtype=np.int64), reserved=0, least=1, predictor="fit",
-    )  # fmt: skip
+        cores=a.cores,
+        gain=gain,
+        loss=loss,
+        weight=work.weight,
+        most=work.most,
+        waiting=np.zeros(a.jobs, dtype=np.int64),
+        reserved=0,
+        least=1,
+        predictor="fit",
+    )
     timed = {"prediction and tables": cpu_seconds(tables, a.repeat)}
     for name in ("slaq", "slaq-max-min", "envelope-greedy", "fair"):
         entry, params = registry().answerer("quality", name)

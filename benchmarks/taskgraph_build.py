@@ -47,8 +47,12 @@ def draw(tasks: int, kind: str) -> dict[str, Any]:
     edges = sorted({(int(rng.integers(max(0, v - 40), v)), v) for v in range(1, tasks) for _ in range(2)})
     capacity = [8] if kind == "stg" else [20, 20, 20, 20]
     demand = np.ones((tasks, 1), dtype=int) if kind == "stg" else rng.integers(0, 8, size=(tasks, 4))
-    return {"capacity": capacity, "duration": rng.integers(1, 20, size=tasks).tolist(), "demand": demand.tolist(),
-            "edges": edges}  # fmt: skip
+    return {
+        "capacity": capacity,
+        "duration": rng.integers(1, 20, size=tasks).tolist(),
+        "demand": demand.tolist(),
+        "edges": edges,
+    }
 
 
 def instance_of(data: dict[str, Any], kind: str) -> Any:
@@ -60,13 +64,26 @@ def instance_of(data: dict[str, Any], kind: str) -> Any:
     none, one, zero = np.zeros(len(pairs), dtype=np.int64), np.ones(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
     nodes = np.ones((8, 1), dtype=np.int64) if kind == "stg" else np.array([data["capacity"]])
     return Instance(
-        resources=tuple(f"r{r}" for r in range(nodes.shape[1])), node_capacity=nodes, arrival=zero,
-        deadline=zero + UNLIMITED, urgency=zero, required=zero, min_iterations=one, max_iterations=one,
-        accuracy=np.zeros((1, 2), dtype=np.int64), task_job=np.zeros(tasks, dtype=np.int64),
-        duration=np.array(data["duration"]), demand=np.array(data["demand"]),
-        eligible=np.ones((tasks, len(nodes)), dtype=np.int64), parameters=np.zeros(tasks, dtype=np.int64),
-        edge_from=pairs[:, 0], edge_to=pairs[:, 1], edge_lag=none, edge_volume=none, edge_delay=none,
-    )  # fmt: skip
+        resources=tuple(f"r{r}" for r in range(nodes.shape[1])),
+        node_capacity=nodes,
+        arrival=zero,
+        deadline=zero + UNLIMITED,
+        urgency=zero,
+        required=zero,
+        min_iterations=one,
+        max_iterations=one,
+        accuracy=np.zeros((1, 2), dtype=np.int64),
+        task_job=np.zeros(tasks, dtype=np.int64),
+        duration=np.array(data["duration"]),
+        demand=np.array(data["demand"]),
+        eligible=np.ones((tasks, len(nodes)), dtype=np.int64),
+        parameters=np.zeros(tasks, dtype=np.int64),
+        edge_from=pairs[:, 0],
+        edge_to=pairs[:, 1],
+        edge_lag=none,
+        edge_volume=none,
+        edge_delay=none,
+    )
 
 
 def by_hand(data: dict[str, Any]) -> Any:

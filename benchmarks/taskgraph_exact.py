@@ -69,20 +69,26 @@ def _preset(name: str, objective: str, limit: float, seeds: int) -> None:
             warm += start is not None and instance.evaluate(start)[objective] == found.value
     started = f"  start is the best known {warm}/{seeds}" if objective == "total_jct" else ""
     within = f"within 3 % {sum(g <= 0.03 for g in gaps)}, 5 % {sum(g <= 0.05 for g in gaps)}"
-    print(f"{name:15} {objective:15} proved {proved}/{seeds} in {limit:.0f} s  {within}  largest gap {max(gaps):.4f}  "
-          f"CPU s median {np.median(cpu):.2f} most {max(cpu):.1f}  det. time most {max(work):.1f}{started}",
-          flush=True)  # fmt: skip
+    print(
+        f"{name:15} {objective:15} proved {proved}/{seeds} in {limit:.0f} s  {within}  largest gap {max(gaps):.4f}  "
+        f"CPU s median {np.median(cpu):.2f} most {max(cpu):.1f}  det. time most {max(work):.1f}{started}",
+        flush=True,
+    )
 
 
 def published(data: Path, step: int) -> None:
     """Every published optimum (every `step`-th): proved, and no contradiction."""
     root = data / "known_optima"
-    stg = [(root / "stg" / r["file"], {"processors": int(r["processors"])}, int(r["optimal_makespan"]), 10)
-           for r in csv.DictReader((root / "stg/optima.csv").open())]  # fmt: skip
+    stg = [
+        (root / "stg" / r["file"], {"processors": int(r["processors"])}, int(r["optimal_makespan"]), 10)
+        for r in csv.DictReader((root / "stg/optima.csv").open())
+    ]
     best = {r["problem"]: int(r["optimum"]) for r in csv.DictReader((root / "psplib_j30/optimum.csv").open())}
     j30 = [(p, {}, best[p.name], 120) for p in sorted((root / "psplib_j30").glob("*.sm"))]
-    shop = [(root / "jsp" / r["file"], {}, int(r["optimal_makespan"]), 300 if r["file"] == "ft10.txt" else 60)
-            for r in csv.DictReader((root / "jsp/optima.csv").open())]  # fmt: skip
+    shop = [
+        (root / "jsp" / r["file"], {}, int(r["optimal_makespan"]), 300 if r["file"] == "ft10.txt" else 60)
+        for r in csv.DictReader((root / "jsp/optima.csv").open())
+    ]
     for name, cases in (("STG", stg[::step]), ("PSPLIB j30", j30[::step]), ("job shop", shop)):
         proved, wrong, cpu = 0, 0, []
         for path, options, value, limit in cases:
@@ -93,10 +99,16 @@ def published(data: Path, step: int) -> None:
             wrong += (found.bound is not None and found.bound > value) or (found.value or value) < value
             cpu.append(clock.cpu)
             if name == "job shop" or found.status != "optimal":
-                print(f"  {path.name} {options.get('processors', '')}: {found.status} {found.value} ({value}) "
-                      f"{clock.wall:.1f} s, CPU {clock.cpu:.1f} s", flush=True)  # fmt: skip
-        print(f"{name:11} proved {proved}/{len(cases)}, contradictions {wrong}, CPU s median {np.median(cpu):.2f}, "
-              f"most {max(cpu):.1f}", flush=True)  # fmt: skip
+                print(
+                    f"  {path.name} {options.get('processors', '')}: {found.status} {found.value} ({value}) "
+                    f"{clock.wall:.1f} s, CPU {clock.cpu:.1f} s",
+                    flush=True,
+                )
+        print(
+            f"{name:11} proved {proved}/{len(cases)}, contradictions {wrong}, CPU s median {np.median(cpu):.2f}, "
+            f"most {max(cpu):.1f}",
+            flush=True,
+        )
 
 
 def fronts(seeds: int, limit: float) -> None:
@@ -105,10 +117,14 @@ def fronts(seeds: int, limit: float) -> None:
         for seed in range(seeds):
             instance = mlsched.generate("taskgraph", preset=f"six-{kind}", seed=seed)
             with Clock() as clock:
-                front = mlsched.pareto(instance, ("total_jct", "traffic", "total_accuracy"), "cp-sat",
-                                       time_limit=limit, threads=2)  # fmt: skip
-            print(f"six-{kind} seed {seed}: {front.status}, {len(front)} points, {front.solves} solves, "
-                  f"{clock.wall:.1f} s, CPU {clock.cpu:.1f} s", flush=True)  # fmt: skip
+                front = mlsched.pareto(
+                    instance, ("total_jct", "traffic", "total_accuracy"), "cp-sat", time_limit=limit, threads=2
+                )
+            print(
+                f"six-{kind} seed {seed}: {front.status}, {len(front)} points, {front.solves} solves, "
+                f"{clock.wall:.1f} s, CPU {clock.cpu:.1f} s",
+                flush=True,
+            )
 
 
 def agreement(instances: int) -> None:
@@ -137,11 +153,19 @@ def agreement(instances: int) -> None:
 def _tiny(number: int) -> Instance:
     rng = np.random.default_rng([77, number])
     return PROBLEM.generate(
-        rng, jobs=int(rng.integers(1, 4)), nodes=int(rng.integers(1, 3)), runs=int(rng.integers(3, 8)),
-        gpus=int(rng.integers(1, 3)), graph=str(rng.choice(["mlfs", "dags"])), slack=float(rng.choice([1.0, 1.5, 3.0])),
-        longest=4, optional=0.6, pinned=0.2, movement=str(rng.choice(["none", "none", "between_iterations"])),
+        rng,
+        jobs=int(rng.integers(1, 4)),
+        nodes=int(rng.integers(1, 3)),
+        runs=int(rng.integers(3, 8)),
+        gpus=int(rng.integers(1, 3)),
+        graph=str(rng.choice(["mlfs", "dags"])),
+        slack=float(rng.choice([1.0, 1.5, 3.0])),
+        longest=4,
+        optional=0.6,
+        pinned=0.2,
+        movement=str(rng.choice(["none", "none", "between_iterations"])),
         accuracy_at=str(rng.choice(["deadline", "final"])),
-    )  # fmt: skip
+    )
 
 
 def main() -> None:

@@ -138,8 +138,13 @@ def compare(found: dict[str, list[Weights]], rate: float, sequences: int) -> Non
         itself = cut(act, acts[f"{label}, untrained"]) if f"{label}, untrained" in acts else "-"
         others = ["-" if label == other else cut(act, acts[other]) for other in AGAINST]
         rows.append([label, f"{act.mean():.0f}", spread.get(label, "-"), itself, *others])
-    header = ["policy", "ACT [s]", "range over training seeds", "below untrained self [%]",
-              *(f"below {a} [%]" for a in AGAINST)]  # fmt: skip
+    header = [
+        "policy",
+        "ACT [s]",
+        "range over training seeds",
+        "below untrained self [%]",
+        *(f"below {a} [%]" for a in AGAINST),
+    ]
     table(f"{rate:g} jobs an hour, {sequences} sequences of 30 jobs", header, rows)
 
 
@@ -157,8 +162,12 @@ def small(found: dict[str, list[Weights]], rate: float, jobs: int, count: int = 
             raise SystemExit(f"{label} is below the proven bound")
     rows = [[label, interval(100 * (act / bound - 1)).removeprefix("+")] for label, act in acts.items()]
     proven = sum(r.status == "optimal" for r in best)
-    table(f"Gap to the clairvoyant optimum, {jobs} jobs, {rate:g}/h ({proven} of {count} "
-          "optima proven, otherwise the bound)", ["policy", "[%]"], rows)  # fmt: skip
+    table(
+        f"Gap to the clairvoyant optimum, {jobs} jobs, {rate:g}/h ({proven} of {count} "
+        "optima proven, otherwise the bound)",
+        ["policy", "[%]"],
+        rows,
+    )
 
 
 def latency(found: dict[str, list[Weights]]) -> None:

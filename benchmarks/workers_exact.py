@@ -26,11 +26,31 @@ from mlsched.core.registry import registry
 from mlsched.instances.workers.pollux import generate_measured, read_pollux
 
 #: Preset, CPU seconds that the default solver may take (0: no target).
-EXACT = (("paper", 0), ("paper-10", 0), ("crowded", 0), ("x16", 1), ("x40", 5), ("cpu-bound", 0),
-         ("asynchronous", 0), ("measured", 0))  # fmt: skip
+EXACT = (
+    ("paper", 0),
+    ("paper-10", 0),
+    ("crowded", 0),
+    ("x16", 1),
+    ("x40", 5),
+    ("cpu-bound", 0),
+    ("asynchronous", 0),
+    ("measured", 0),
+)
 SOLVERS = ("cp-sat", "highs", "dp", "cp-sat:reduce=false", "highs:reduce=false")
-RULES = ("optimus", "optimus:stop=used-up", "optimus:stop=full", "optimus:amount=share", "marginal-gain", "drf", "fair",
-         "max-rate", "max-rate:of=jobs", "srpt", "uniform-random", "uniform-random:void=true")  # fmt: skip
+RULES = (
+    "optimus",
+    "optimus:stop=used-up",
+    "optimus:stop=full",
+    "optimus:amount=share",
+    "marginal-gain",
+    "drf",
+    "fair",
+    "max-rate",
+    "max-rate:of=jobs",
+    "srpt",
+    "uniform-random",
+    "uniform-random:void=true",
+)
 
 
 def once(instance: Any, solver: str, **options: Any) -> tuple[Any, float]:
@@ -55,8 +75,11 @@ def exact(seeds: int, unit: float) -> None:
                     proven += 1
                     assert best.setdefault(seed, result.value) == result.value, "two proven optima differ"
             note = f"  target {target} s: {max(seconds) <= target}" if target and solver == default else ""
-            print(f"{preset:13} {solver:20} {proven:3}/{seeds:3} {np.median(seconds):14.3f} {max(seconds):7.3f} "
-                  f"{max(seconds) / unit:14.2f}{note}", flush=True)  # fmt: skip
+            print(
+                f"{preset:13} {solver:20} {proven:3}/{seeds:3} {np.median(seconds):14.3f} {max(seconds):7.3f} "
+                f"{max(seconds) / unit:14.2f}{note}",
+                flush=True,
+            )
 
 
 def rules(unit: float) -> None:
@@ -85,9 +108,15 @@ def gaps(name: str, drawn: Iterable[Any]) -> None:
 
 def plain(seeds: int) -> None:
     print("dp:reduce=false, states summed over the jobs and CPU s, by seed")
-    for preset, sizes in (("paper", {}), ("paper-10", {}), ("crowded", {}), ("paper", {"jobs": 6, "scale": 2.0}),
-                          ("paper", {"jobs": 10, "scale": 2.0}), ("paper", {"jobs": 16, "scale": 4.0}),
-                          ("measured", {"jobs": 10, "scale": 2.0})):  # fmt: skip
+    for preset, sizes in (
+        ("paper", {}),
+        ("paper-10", {}),
+        ("crowded", {}),
+        ("paper", {"jobs": 6, "scale": 2.0}),
+        ("paper", {"jobs": 10, "scale": 2.0}),
+        ("paper", {"jobs": 16, "scale": 4.0}),
+        ("measured", {"jobs": 10, "scale": 2.0}),
+    ):
         cells = []
         for seed in range(min(seeds, 3)):
             instance = mlsched.generate("workers", preset, seed=seed, **sizes)
@@ -127,8 +156,10 @@ def main() -> None:
         profiles = read_pollux(arguments.pollux)
         for name, profile in profiles.items():
             found = profile.fit(4 * int(np.median(profile.local)))
-            print(f"{name}: {found.points} points, relative error mean {found.mean_error:.1%}, "
-                  f"largest {found.largest_error:.0%}")  # fmt: skip
+            print(
+                f"{name}: {found.points} points, relative error mean {found.mean_error:.1%}, "
+                f"largest {found.largest_error:.0%}"
+            )
         print(header)
         for speed in ("table", "fit"):
             drawn = (

@@ -84,8 +84,11 @@ def main() -> None:
                 if gap is not None:
                     gaps[policy.label][rate].append(gap)
         open_ = f"; gap of the others at most {max(slack):.3%}" if slack else ""
-        print(f"{rate:g}/h: {proven} of {arguments.sequences} optima proven{open_}; "
-              f"{time.process_time() - started:.0f} CPU s", flush=True)  # fmt: skip
+        print(
+            f"{rate:g}/h: {proven} of {arguments.sequences} optima proven{open_}; "
+            f"{time.process_time() - started:.0f} CPU s",
+            flush=True,
+        )
     print(
         f"\n{arguments.jobs} jobs, {arguments.sequences} sequences, floor={arguments.floor}; percent above the optimum"
     )

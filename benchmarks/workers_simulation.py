@@ -33,10 +33,7 @@ class Network:
         rng = np.random.default_rng(seed)
         sizes = (inputs, 64, 32, 4, outputs)
         self.layers = [
-            (
-                rng.normal(0, (2 / a) ** 0.5, (a, b)).astype(np.float32),
-                rng.normal(0, 0.1, b).astype(np.float32),
-            )
+            (rng.normal(0, (2 / a) ** 0.5, (a, b)).astype(np.float32), rng.normal(0, 0.1, b).astype(np.float32))
             for a, b in zip(sizes, sizes[1:], strict=False)
         ]
 
@@ -89,8 +86,10 @@ def main() -> None:
                 pstats.Stats(profile).sort_stats("tottime").print_stats(18)
             seconds = cpu_seconds(lambda b=batch, c=choose: episodes(b, c, 0), arguments.repeat)
             label = f"{'Chic-Pair' if pair else 'Chic'}, {name}"
-            print(f"{label:22} {batch.decisions:10} {seconds:8.3f} {seconds / unit:8.2f} "
-                  f"{1e6 * seconds / batch.decisions:14.2f}")  # fmt: skip
+            print(
+                f"{label:22} {batch.decisions:10} {seconds:8.3f} {seconds / unit:8.2f} "
+                f"{1e6 * seconds / batch.decisions:14.2f}"
+            )
 
 
 if __name__ == "__main__":

@@ -32,11 +32,31 @@ def row(**changes: Any) -> Row:
     """A row: cp-sat proves the optimum 10 of objective `cost` (min) on instance "h0"."""
     value = changes.get("value", 10)
     base = Row(
-        suite="made", problem="p", preset="small", sizes={}, seed=0, instance_hash="h0", size=5, objective="cost",
-        sense="min", unit="s", answerer="cp-sat", kind="exact", params={}, answer_seed=7, time_limit=None,
-        work_limit=None, status="optimal", value=value, values=None if value is None else {"cost": value},
-        bound=value, gap=0.0, stopped_by="proof", seconds=0.5, versions={"mlsched": "1"},
-    )  # fmt: skip
+        suite="made",
+        problem="p",
+        preset="small",
+        sizes={},
+        seed=0,
+        instance_hash="h0",
+        size=5,
+        objective="cost",
+        sense="min",
+        unit="s",
+        answerer="cp-sat",
+        kind="exact",
+        params={},
+        answer_seed=7,
+        time_limit=None,
+        work_limit=None,
+        status="optimal",
+        value=value,
+        values=None if value is None else {"cost": value},
+        bound=value,
+        gap=0.0,
+        stopped_by="proof",
+        seconds=0.5,
+        versions={"mlsched": "1"},
+    )
     return dataclasses.replace(base, **changes)
 
 

@@ -49,11 +49,15 @@ def contended(number: int, runs: int = 8) -> Instance:
         demand=rng.integers(1, 3, size=(tasks, 2)),
         eligible=eligible,
         parameters=np.zeros(tasks, dtype=np.int64),
-        edge_from=columns[0], edge_to=columns[1], edge_lag=columns[2], edge_volume=columns[3], edge_delay=columns[4],
+        edge_from=columns[0],
+        edge_to=columns[1],
+        edge_lag=columns[2],
+        edge_volume=columns[3],
+        edge_delay=columns[4],
         movement="between_iterations" if rng.random() < 0.2 else "none",
         accuracy_at="final" if rng.random() < 0.2 else "deadline",
         **_state(rng, arrival, most, task_job, eligible),
-    )  # fmt: skip
+    )
 
 
 def _state(rng, arrival, most, task_job, eligible) -> dict:
@@ -69,5 +73,9 @@ def _state(rng, arrival, most, task_job, eligible) -> dict:
         last = np.zeros(len(task_job), dtype=np.int64)
         last[done] = now
         return {**state, "finished": ints([1, 0, 0]), "on_time": ints([1, 0, 0]), "home": home, "last_end": last}
-    return {**state, "fixed_task": ints([0]), "fixed_node": ints([int(np.flatnonzero(eligible[0])[0])]),
-            "fixed_start": ints([int(arrival[0])])}  # fmt: skip
+    return {
+        **state,
+        "fixed_task": ints([0]),
+        "fixed_node": ints([int(np.flatnonzero(eligible[0])[0])]),
+        "fixed_start": ints([int(arrival[0])]),
+    }

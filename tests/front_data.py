@@ -95,9 +95,14 @@ def kirlik(folder: Path, name: str) -> tuple[Question, list[list[int]]]:
     objectives, rows, right, low, high = np.split(numbers, cut)
     pairs = right.reshape(m, 2)
     question = Question(
-        objectives.reshape(p, n), senses, rows.reshape(m, n), tuple({0: 1, 1: -1, 2: 0}[int(k)] for k in pairs[:, 0]),
-        tuple(pairs[:, 1].tolist()), low, high,
-    )  # fmt: skip
+        objectives.reshape(p, n),
+        senses,
+        rows.reshape(m, n),
+        tuple({0: 1, 1: -1, 2: 0}[int(k)] for k in pairs[:, 0]),
+        tuple(pairs[:, 1].tolist()),
+        low,
+        high,
+    )
     text = folder / "kirlik14" / f"Kirlik14-{name}.front.csv"
     found = np.loadtxt(text, delimiter=",", skiprows=1, dtype=np.int64, ndmin=2)
     return question, (nondominated(found) * question.signs).tolist()
@@ -133,6 +138,11 @@ def knapsack(items: int, objectives: int, seed: int, most: int = 1000) -> Questi
     rng = np.random.default_rng(seed)
     weight = rng.integers(1, most + 1, (1, items))
     return Question(
-        rng.integers(1, most + 1, (objectives, items)), ("max",) * objectives, weight, (-1,),
-        (int(-(-weight.sum() // 2)),), np.zeros(items, int), np.ones(items, int),
-    )  # fmt: skip
+        rng.integers(1, most + 1, (objectives, items)),
+        ("max",) * objectives,
+        weight,
+        (-1,),
+        (int(-(-weight.sum() // 2)),),
+        np.zeros(items, int),
+        np.ones(items, int),
+    )

@@ -16,7 +16,11 @@ def questions(draw, most=4, least=2):
     low = np.array(draw(st.lists(st.integers(-3, 1), min_size=n, max_size=n)))
     high = low + np.array(draw(st.lists(st.integers(0, 4), min_size=n, max_size=n)))
     return Question(
-        matrix(p, 5), tuple(draw(st.lists(st.sampled_from(["min", "max"]), min_size=p, max_size=p))), matrix(m, 4),
+        matrix(p, 5),
+        tuple(draw(st.lists(st.sampled_from(["min", "max"]), min_size=p, max_size=p))),
+        matrix(m, 4),
         tuple(draw(st.lists(st.sampled_from([-1, -1, 1, 0]), min_size=m, max_size=m))),
-        tuple(draw(st.lists(st.integers(-6, 10), min_size=m, max_size=m))), low, high,
-    )  # fmt: skip
+        tuple(draw(st.lists(st.integers(-6, 10), min_size=m, max_size=m))),
+        low,
+        high,
+    )

@@ -14,15 +14,26 @@ def horizon(jobs, *, nodes=((2,), (2,)), resources=("gpu",), edges=(), **changes
     tasks = [(j, task) for j, job in enumerate(jobs) for task in job[2]]
     most = [job[1] for job in jobs]
     fields = {
-        "resources": resources, "node_capacity": nodes, "arrival": [job[0] for job in jobs],
-        "deadline": [UNLIMITED] * len(jobs), "urgency": [0] * len(jobs), "required": [500_000] * len(jobs),
-        "min_iterations": most, "max_iterations": most,
+        "resources": resources,
+        "node_capacity": nodes,
+        "arrival": [job[0] for job in jobs],
+        "deadline": [UNLIMITED] * len(jobs),
+        "urgency": [0] * len(jobs),
+        "required": [500_000] * len(jobs),
+        "min_iterations": most,
+        "max_iterations": most,
         "accuracy": [[min(10**6, 200_000 * i) for i in range(max(most) + 1)]] * len(jobs),
-        "task_job": [j for j, _ in tasks], "duration": [t[0] for _, t in tasks], "demand": [t[1:] for _, t in tasks],
-        "eligible": [[1] * len(nodes)] * len(tasks), "parameters": [1] * len(tasks),
-        "edge_from": [e[0] for e in edges], "edge_to": [e[1] for e in edges], "edge_lag": [e[2] for e in edges],
-        "edge_volume": [e[3] for e in edges], "edge_delay": [e[4] for e in edges],
-    }  # fmt: skip
+        "task_job": [j for j, _ in tasks],
+        "duration": [t[0] for _, t in tasks],
+        "demand": [t[1:] for _, t in tasks],
+        "eligible": [[1] * len(nodes)] * len(tasks),
+        "parameters": [1] * len(tasks),
+        "edge_from": [e[0] for e in edges],
+        "edge_to": [e[1] for e in edges],
+        "edge_lag": [e[2] for e in edges],
+        "edge_volume": [e[3] for e in edges],
+        "edge_delay": [e[4] for e in edges],
+    }
     return Instance(**{**fields, **changes})
 
 

@@ -45,9 +45,15 @@ def small(**changes) -> Instance:
 def running(**changes) -> Instance:
     """`small()` at time 6: job 0's first iteration ended at 5 on node 0; its task 0 has run there since 5."""
     state = {
-        "now": 6, "finished": [1, 0], "on_time": [1, 0], "home": [0, 0, -1], "last_end": [2, 5, 0],
-        "fixed_task": [0], "fixed_node": [0], "fixed_start": [5],
-    }  # fmt: skip
+        "now": 6,
+        "finished": [1, 0],
+        "on_time": [1, 0],
+        "home": [0, 0, -1],
+        "last_end": [2, 5, 0],
+        "fixed_task": [0],
+        "fixed_node": [0],
+        "fixed_start": [5],
+    }
     return small(**{**state, **changes})
 
 

@@ -202,9 +202,14 @@ def test_an_exact_answerer_that_lies_is_named(outcome, message):
 
 @pytest.mark.parametrize(
     "outcome",
-    [Outcome("unknown", None, 5), Outcome("infeasible", None, None), Outcome("feasible", BEST, None),
-     Outcome("feasible", BEST, SCORES[2] - 10), Outcome("optimal", BEST, SCORES[2])],
-)  # fmt: skip
+    [
+        Outcome("unknown", None, 5),
+        Outcome("infeasible", None, None),
+        Outcome("feasible", BEST, None),
+        Outcome("feasible", BEST, SCORES[2] - 10),
+        Outcome("optimal", BEST, SCORES[2]),
+    ],
+)
 def test_an_honest_outcome_passes(outcome):
     r = api.solve(small(), prover(outcome))
     assert (r.status, r.plan, r.bound) == (outcome.status, outcome.plan, outcome.bound)

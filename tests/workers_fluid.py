@@ -34,11 +34,16 @@ def horizons(draw, *, jobs: int = 3, workers: int = 2, ps: int = 2, resources: i
     capacity = np.maximum(table(st.integers(1, 6), kinds), (worker + servers).max(axis=0))
     most = draw(st.sampled_from([3_000, 10_000, 40_000, 200_000]), label="latest arrival")
     return Horizon(
-        resources=tuple(f"resource-{r}" for r in range(kinds)), models=("a", "b"), capacity=capacity,
-        worker_demand=worker, ps_demand=servers, time=time, remaining=remaining,
+        resources=tuple(f"resource-{r}" for r in range(kinds)),
+        models=("a", "b"),
+        capacity=capacity,
+        worker_demand=worker,
+        ps_demand=servers,
+        time=time,
+        remaining=remaining,
         model=table(st.integers(0, 1), count),
         arrival=np.sort(table(st.integers(0, 4), count)) * (most // 4),
-    )  # fmt: skip
+    )
 
 
 def _configurations(horizon, job):
@@ -148,7 +153,13 @@ def contended(rng, jobs=3, gap=8000):
     worker = rng.integers(1, 7, (jobs, 2))
     seconds = rng.integers(2, 20, (jobs, 2, 1))
     return Horizon(
-        resources=("gpu", "cpu"), models=("a",), capacity=np.array([6, 6]), worker_demand=worker,
-        ps_demand=np.zeros((jobs, 2), dtype=np.int64), time=seconds * 10**9, remaining=rng.integers(1, 10, jobs),
-        model=np.zeros(jobs, dtype=np.int64), arrival=np.sort(rng.integers(0, 5, jobs)) * gap,
-    )  # fmt: skip
+        resources=("gpu", "cpu"),
+        models=("a",),
+        capacity=np.array([6, 6]),
+        worker_demand=worker,
+        ps_demand=np.zeros((jobs, 2), dtype=np.int64),
+        time=seconds * 10**9,
+        remaining=rng.integers(1, 10, jobs),
+        model=np.zeros(jobs, dtype=np.int64),
+        arrival=np.sort(rng.integers(0, 5, jobs)) * gap,
+    )

@@ -166,9 +166,14 @@ def answer_once(
 
 
 def judged(
-    instance: Instance, answerer: Answerer, objective: str, params: dict[str, Any], seed: int, outcome: Outcome,
+    instance: Instance,
+    answerer: Answerer,
+    objective: str,
+    params: dict[str, Any],
+    seed: int,
+    outcome: Outcome,
     seconds: float,
-) -> Result:  # fmt: skip
+) -> Result:
     """The Result of an outcome, every value recomputed by the judge and the bound held against it."""
     values = value = gap = None
     if (outcome.plan is None) != (outcome.status in ("infeasible", "unknown")):
@@ -192,8 +197,20 @@ def judged(
             )
         gap = relative_gap(value, outcome.bound)
     return Result(
-        instance_hash=instance.hash, problem=instance.problem, answerer=answerer.name, objective=objective,
-        params=params, seed=seed, plan=outcome.plan, values=values, value=value, bound=outcome.bound, gap=gap,
-        status=outcome.status, stopped_by=outcome.stopped_by if answerer.backend else None, seconds=seconds,
-        work=outcome.work, versions=versions(),
-    )  # fmt: skip
+        instance_hash=instance.hash,
+        problem=instance.problem,
+        answerer=answerer.name,
+        objective=objective,
+        params=params,
+        seed=seed,
+        plan=outcome.plan,
+        values=values,
+        value=value,
+        bound=outcome.bound,
+        gap=gap,
+        status=outcome.status,
+        stopped_by=outcome.stopped_by if answerer.backend else None,
+        seconds=seconds,
+        work=outcome.work,
+        versions=versions(),
+    )

@@ -58,6 +58,16 @@ def pareto(
     from mlsched.solvers.front.planned import front_of
 
     return front_of(
-        answerer, instance, chosen, values, threads=threads, seed=check_seed(seed), method=method, stages=stages,
-        time_limit=time_limit, solve_limit=solve_limit, resume=resume, progress=progress,
-    )  # fmt: skip
+        answerer,
+        instance,
+        chosen,
+        values,
+        threads=threads,
+        seed=check_seed(seed),
+        method=method,
+        stages=stages,
+        time_limit=time_limit,
+        solve_limit=solve_limit,
+        resume=resume,
+        progress=progress,
+    )

@@ -149,13 +149,25 @@ def simulate(
     rule = as_rule(answerer, values, aim, make_limits(time_limit, None, seed, 1).seconds, start_within)
     state, cadence = world.world(workload, settings), Wake.parse(wake or world.wake)
     wall, cpu = time.perf_counter(), cpu_time()
-    trip = run_clock(state, rule, wake=cadence, seed=check_seed(seed), record=record, progress=progress,
-                     unit=world.unit)  # fmt: skip
+    trip = run_clock(
+        state, rule, wake=cadence, seed=check_seed(seed), record=record, progress=progress, unit=world.unit
+    )
     return Run(
-        simulation=world, workload=workload, answerer=answerer.name, params=values, options=settings, wake=cadence,
-        seed=seed, log=state.log, decisions=trip.decisions, recorded=trip.recorded,
-        seconds=time.perf_counter() - wall, cpu_seconds=cpu_time() - cpu, versions=versions(), rule=rule,
-    )  # fmt: skip
+        simulation=world,
+        workload=workload,
+        answerer=answerer.name,
+        params=values,
+        options=settings,
+        wake=cadence,
+        seed=seed,
+        log=state.log,
+        decisions=trip.decisions,
+        recorded=trip.recorded,
+        seconds=time.perf_counter() - wall,
+        cpu_seconds=cpu_time() - cpu,
+        versions=versions(),
+        rule=rule,
+    )
 
 
 def _objective(problem: str, name: str | None) -> str:

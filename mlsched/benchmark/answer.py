@@ -33,9 +33,15 @@ def answer(task: Task) -> list[Row]:
         if task.backend != "direct":
             _warm_up(task.problem, task.answerer)
         result = solve(
-            instance, task.answerer, objective=task.objectives[0], time_limit=task.time_limit,
-            work_limit=task.work_limit, seed=task.seed + ANSWER_SEED, threads=1, **dict(task.params),
-        )  # fmt: skip
+            instance,
+            task.answerer,
+            objective=task.objectives[0],
+            time_limit=task.time_limit,
+            work_limit=task.work_limit,
+            seed=task.seed + ANSWER_SEED,
+            threads=1,
+            **dict(task.params),
+        )
         return _rows(task, instance, result)
     except UnknownName as error:  # an answerer registered in the parent process only
         return failed(task, _line(error))
@@ -74,9 +80,15 @@ def _rows(task: Task, instance: Instance, result: Result) -> list[Row]:
     """The result as rows, each objective's value taken from the judge."""
     exact = len(task.objectives) == 1
     made = task.rows(
-        status=result.status, values=result.values, bound=result.bound, gap=result.gap, stopped_by=result.stopped_by,
-        seconds=result.seconds, work=dict(result.work), **(_hardness(task, instance, result) if exact else {}),
-    )  # fmt: skip
+        status=result.status,
+        values=result.values,
+        bound=result.bound,
+        gap=result.gap,
+        stopped_by=result.stopped_by,
+        seconds=result.seconds,
+        work=dict(result.work),
+        **(_hardness(task, instance, result) if exact else {}),
+    )
     return [dataclasses.replace(row, value=None if row.values is None else row.values[row.objective]) for row in made]
 
 

@@ -64,8 +64,16 @@ def solve_times(rows: Sequence[Row]) -> Figure | None:
         for proved in (True, False):
             part = [row for row in own if (row.status in ("optimal", "infeasible")) == proved]
             face = style["color"] if proved else "none"
-            axes[0].scatter([r.size for r in part], [r.seconds for r in part], s=16, alpha=0.45, marker=marker,
-                            facecolors=face, edgecolors=style["color"], linewidths=0.8)  # fmt: skip
+            axes[0].scatter(
+                [r.size for r in part],
+                [r.seconds for r in part],
+                s=16,
+                alpha=0.45,
+                marker=marker,
+                facecolors=face,
+                edgecolors=style["color"],
+                linewidths=0.8,
+            )
         # Instances of one preset differ a little in size: the line goes through the presets.
         presets = group_by(own, lambda row: row.case).values()
         points = sorted((_median([r.size for r in p]), _median([r.seconds or 0 for r in p])) for p in presets)

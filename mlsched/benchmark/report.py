@@ -11,15 +11,7 @@ from mlsched.benchmark import figures, html, plots
 from mlsched.benchmark.formats import NONE, count, duration, percent
 from mlsched.benchmark.reference import failures
 from mlsched.benchmark.row import Row
-from mlsched.benchmark.table import (
-    GapLine,
-    HardnessLine,
-    gap_lines,
-    group_by,
-    hardness_lines,
-    verified,
-    version_sets,
-)
+from mlsched.benchmark.table import GapLine, HardnessLine, gap_lines, group_by, hardness_lines, verified, version_sets
 from mlsched.core.errors import InvalidInput
 from mlsched.core.files import atomic_write
 
@@ -104,9 +96,10 @@ def _gap_tables(lines: Sequence[GapLine]) -> Iterator[str]:
     """One table an objective."""
     header = ["preset", "answerer", "kind", "n", "optimal", "mean gap", "median gap", "largest gap", "proven", "time"]
     optional: list[tuple[str, Callable[[GapLine], int]]] = [
-        ("failed", lambda line: line.failures), ("skipped", lambda line: line.skipped),
+        ("failed", lambda line: line.failures),
+        ("skipped", lambda line: line.skipped),
         ("cut by the clock", lambda line: line.wall_limited),
-    ]  # fmt: skip
+    ]
     shown = [(name, value) for name, value in optional if any(value(line) for line in lines)]
     for objective in dict.fromkeys(line.objective for line in lines):
         own = [line for line in lines if line.objective == objective]
@@ -129,13 +122,17 @@ def _cells(line: GapLine) -> list[str]:
 
 def _pictures(problem: str, rows: list[Row]) -> Iterator[str]:
     wanted: list[tuple[Callable[[Sequence[Row]], Figure | None], str]] = [
-        (figures.gap_distribution,
-         f"{problem}, all presets: the share of instances on which an answerer is within a gap of the proven optimum; "
-         "higher is better, and the height at 0 is the share of optimal answers."),
-        (figures.solve_times,
-         f"{problem}, all objectives: wall time of exact answerers over instance size. A mark is a solve (hollow: not "
-         "proved), lines join the medians of presets."),
-    ]  # fmt: skip
+        (
+            figures.gap_distribution,
+            f"{problem}, all presets: the share of instances on which an answerer is within a gap of the proven "
+            "optimum; higher is better, and the height at 0 is the share of optimal answers.",
+        ),
+        (
+            figures.solve_times,
+            f"{problem}, all objectives: wall time of exact answerers over instance size. A mark is a solve "
+            "(hollow: not proved), lines join the medians of presets.",
+        ),
+    ]
     try:
         for draw, caption in wanted:
             if (made := draw(rows)) is not None:

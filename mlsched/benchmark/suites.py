@@ -66,12 +66,19 @@ def quick() -> Suite:
 
 
 def _quick_cases(problem: Problem) -> Iterator[Case]:
-    yield Case(problem.name, "small" if "small" in problem.presets else None,
-               time_limit=QUICK_SECONDS, work_limit=QUICK_WORK)  # fmt: skip
+    yield Case(
+        problem.name, "small" if "small" in problem.presets else None, time_limit=QUICK_SECONDS, work_limit=QUICK_WORK
+    )
     default = problem.instance_type.objectives[0].name
     for preset in [name for name in problem.presets if name != "small"][:MORE_PRESETS]:
-        yield Case(problem.name, preset, seeds=MORE_SEEDS, objectives=(default,),
-                   time_limit=QUICK_SECONDS, work_limit=QUICK_WORK)  # fmt: skip
+        yield Case(
+            problem.name,
+            preset,
+            seeds=MORE_SEEDS,
+            objectives=(default,),
+            time_limit=QUICK_SECONDS,
+            work_limit=QUICK_WORK,
+        )
 
 
 def full(problem: Problem) -> Suite:

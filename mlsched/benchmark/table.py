@@ -109,13 +109,24 @@ def _gap_line(group: list[Row]) -> GapLine:
     times = [row.seconds for row in answered if row.seconds is not None]
     proven = [row.status == "optimal" or row.status == "infeasible" for row in answered]
     return GapLine(
-        problem=first.problem, preset=first.case, objective=first.objective, unit=first.unit, answerer=first.answerer,
-        kind=first.kind, instances=len(group), referenced=len(gaps), optimal=_mean([g == 0 for g in gaps]),
-        mean_gap=_mean(gaps), median_gap=statistics.median(gaps) if gaps else None, max_gap=max(gaps, default=None),
-        proven=_mean(proven) if first.kind == "exact" else None, seconds=_mean(times),
-        failures=sum(row.status == "failed" for row in group), skipped=sum(row.status == "skipped" for row in group),
+        problem=first.problem,
+        preset=first.case,
+        objective=first.objective,
+        unit=first.unit,
+        answerer=first.answerer,
+        kind=first.kind,
+        instances=len(group),
+        referenced=len(gaps),
+        optimal=_mean([g == 0 for g in gaps]),
+        mean_gap=_mean(gaps),
+        median_gap=statistics.median(gaps) if gaps else None,
+        max_gap=max(gaps, default=None),
+        proven=_mean(proven) if first.kind == "exact" else None,
+        seconds=_mean(times),
+        failures=sum(row.status == "failed" for row in group),
+        skipped=sum(row.status == "skipped" for row in group),
         wall_limited=sum(row.stopped_by == "time limit" for row in group),
-    )  # fmt: skip
+    )
 
 
 def _mean(values: Sequence[float]) -> float | None:

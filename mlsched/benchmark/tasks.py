@@ -64,12 +64,25 @@ class Task:
 
     def _row(self, objective: Objective, details: dict[str, Any]) -> Row:
         return Row(
-            suite=self.suite, problem=self.problem, preset=self.preset, sizes=dict(self.sizes), seed=self.seed,
-            instance_hash=self.instance_hash, size=self.size, objective=objective.name, sense=objective.sense,
-            unit=objective.unit, answerer=self.label, kind=self.kind,
-            params=dict(self.params), answer_seed=self.seed + ANSWER_SEED, time_limit=self.time_limit,
-            work_limit=self.work_limit, versions=versions(), **details,
-        )  # fmt: skip
+            suite=self.suite,
+            problem=self.problem,
+            preset=self.preset,
+            sizes=dict(self.sizes),
+            seed=self.seed,
+            instance_hash=self.instance_hash,
+            size=self.size,
+            objective=objective.name,
+            sense=objective.sense,
+            unit=objective.unit,
+            answerer=self.label,
+            kind=self.kind,
+            params=dict(self.params),
+            answer_seed=self.seed + ANSWER_SEED,
+            time_limit=self.time_limit,
+            work_limit=self.work_limit,
+            versions=versions(),
+            **details,
+        )
 
 
 @functools.lru_cache(maxsize=4)
@@ -126,10 +139,22 @@ def _tasks(suite: str, case: Case, seed: int, chosen: list[tuple[Answerer, dict[
         groups = [(o,) for o in asked if o in answerer.objectives] if exact else [tuple(asked)]
         for objectives in groups:
             yield Task(
-                suite, case.problem, case.preset, sizes, seed, instance.hash, _size(instance), answerer.name,
-                label(answerer, params), answerer.kind, answerer.backend, tuple(sorted(params.items())), objectives,
-                case.time_limit if exact else None, case.work_limit.get(answerer.backend or "") if exact else None,
-            )  # fmt: skip
+                suite,
+                case.problem,
+                case.preset,
+                sizes,
+                seed,
+                instance.hash,
+                _size(instance),
+                answerer.name,
+                label(answerer, params),
+                answerer.kind,
+                answerer.backend,
+                tuple(sorted(params.items())),
+                objectives,
+                case.time_limit if exact else None,
+                case.work_limit.get(answerer.backend or "") if exact else None,
+            )
 
 
 def _objectives(case: Case, instance: Instance) -> list[str]:

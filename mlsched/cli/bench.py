@@ -29,9 +29,13 @@ def bench(
     try:
         with progress(suite, 1.0) as update:
             rows = run_suite(
-                suite, solvers=solver, store=store, resume=resume, workers=workers,
+                suite,
+                solvers=solver,
+                store=store,
+                resume=resume,
+                workers=workers,
                 progress=lambda done, total: update(done / max(1, total)),
-            )  # fmt: skip
+            )
     except Interrupted as stopped:
         _show(stopped.rows, as_json, html)
         raise

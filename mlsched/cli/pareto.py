@@ -44,9 +44,16 @@ def pareto(
     instance = read_instance(file, read)
     with _counter() as update:
         front = api.pareto(
-            instance, objectives, solver, method=method, time_limit=time_limit, resume=resume, threads=threads,
-            seed=seed, progress=update,
-        )  # fmt: skip
+            instance,
+            objectives,
+            solver,
+            method=method,
+            time_limit=time_limit,
+            resume=resume,
+            threads=threads,
+            seed=seed,
+            progress=update,
+        )
     if output is not None:
         write_csv(front, objectives, output)
     if plot is not None:

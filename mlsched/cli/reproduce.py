@@ -28,9 +28,15 @@ def reproduce(
         plots.figure()  # without matplotlib this says so now, not after the runs
     with progress(experiment, 1.0) as update:
         report = experiments.reproduce(
-            experiment, quick=quick, workers=workers, jobs=jobs, seeds=seeds, trace=trace, cluster=cluster,
+            experiment,
+            quick=quick,
+            workers=workers,
+            jobs=jobs,
+            seeds=seeds,
+            trace=trace,
+            cluster=cluster,
             progress=lambda done, total: update(done / max(1, total)),
-        )  # fmt: skip
+        )
     if html is not None:
         html.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(html) as stream:

@@ -49,8 +49,16 @@ def simulate(
     runs: dict[str, Run] = {}
     try:
         for policy in policies:
-            runs[policy] = _run(workload, policy, seed=seed, wake=wake, record=record, options=options,
-                                objective=objective, time_limit=time_limit)  # fmt: skip
+            runs[policy] = _run(
+                workload,
+                policy,
+                seed=seed,
+                wake=wake,
+                record=record,
+                options=options,
+                objective=objective,
+                time_limit=time_limit,
+            )
     finally:
         # An interrupt keeps the policies that are done.
         if runs:
@@ -73,9 +81,14 @@ def _check_targets(output: Path | None, plot: Path | None) -> None:
 
 
 def _finish(
-    world: Simulation, workload: Any, runs: dict[str, Run], output: Path | None, plot: Path | None, as_json: bool,
+    world: Simulation,
+    workload: Any,
+    runs: dict[str, Run],
+    output: Path | None,
+    plot: Path | None,
+    as_json: bool,
     time_limit: float | None,
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """Check the runs, write and show them; returns what the checks found."""
     failures = [f"{policy}: {sentence}" for policy, run in runs.items() for sentence in run.violations()]
     for policy, run in runs.items():
@@ -118,10 +131,7 @@ def _split_options(world: Simulation, trace: str, given: dict[str, str]) -> tupl
     for key in given:
         if key not in of_source | of_world:
             raise InvalidInput(f"--set {key}: there are {', '.join(sorted(of_source | of_world))}")
-    return (
-        {k: v for k, v in given.items() if k in of_source},
-        {k: v for k, v in given.items() if k in of_world},
-    )
+    return ({k: v for k, v in given.items() if k in of_source}, {k: v for k, v in given.items() if k in of_world})
 
 
 def _run(workload: Any, policy: str, **arguments: Any) -> Run:

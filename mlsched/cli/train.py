@@ -40,9 +40,15 @@ def train(
         raise InvalidInput(f"--set {reserved[0]}: has an option of its own, --{reserved[0]}")
     with progress(f"training {policy}", float(total)) as update:
         done = training.train(
-            policy, iterations=total, seed=seed, output=target, resume=resume, device=device,
-            progress=lambda k, n, best: update(float(k)), **given,
-        )  # fmt: skip
+            policy,
+            iterations=total,
+            seed=seed,
+            output=target,
+            resume=resume,
+            device=device,
+            progress=lambda k, n, best: update(float(k)),
+            **given,
+        )
     if plot is not None:
         _plot(policy, done, plot)
     emit(as_json, lambda: _document(target, done), lambda: _render(target, done))
@@ -68,8 +74,7 @@ def _render(target: Path, done: Any) -> list[Any]:
         ["iterations", number(card["iterations"])],
         ["CPU seconds an iteration, this call", number(done.cpu_seconds / done.iterations_run)],
     ]
-    return [table("", [card["policy"], ""], rows),
-            f"written to {target}; use it as {card['policy']}:weights={target}"]  # fmt: skip
+    return [table("", [card["policy"], ""], rows), f"written to {target}; use it as {card['policy']}:weights={target}"]
 
 
 def _plot(policy: str, done: Any, path: Path) -> None:

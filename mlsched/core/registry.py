@@ -1,8 +1,8 @@
 """The registry: problems and answerers declare themselves in their own files; here they are found.
 
-Scanning `instances/` finds problems, scanning `formulations|solvers|heuristics|learned/<problem>/` finds answerers, then
-the entry-point group `mlsched.answerers` adds those of other packages. This is the only dynamic import in mlsched, and
-it happens at the first look-up, never at `import mlsched`. Adding an answerer touches its own file and its own test.
+Scanning `instances/` finds problems, scanning `formulations|solvers|heuristics|learned/<problem>/` finds answerers,
+then the entry-point group `mlsched.answerers` adds those of other packages. This is the only dynamic import in mlsched,
+and it happens at the first look-up, never at `import mlsched`. Adding an answerer touches its own file and its test.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import inspect
 import pkgutil
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from mlsched.core.contract import Problem, Question
 from mlsched.core.errors import UnknownName
@@ -26,12 +26,7 @@ T = TypeVar("T")
 Kind = Literal["exact", "heuristic", "trained"]
 Information = Literal["observed", "oracle"]
 #: Which layer's folder holds which kind of answerer.
-LAYERS: dict[str, Kind] = {
-    "formulations": "exact",
-    "solvers": "exact",
-    "heuristics": "heuristic",
-    "learned": "trained",
-}
+LAYERS: dict[str, Kind] = {"formulations": "exact", "solvers": "exact", "heuristics": "heuristic", "learned": "trained"}
 
 
 def _no_options(params: dict[str, Any]) -> dict[str, Any]:
@@ -128,7 +123,7 @@ class Registry:
         """Answerers, exact first, then heuristics, then trained policies, by name."""
         if problem is not None:
             self.problem(problem)
-        order = list(dict.fromkeys(LAYERS.values()))
+        order = get_args(Kind)
         chosen = [a for a in self.answerers.values() if problem in (None, a.problem) and kind in (None, a.kind)]
         return sorted(chosen, key=lambda a: (a.problem, order.index(a.kind), a.name))
 
@@ -153,7 +148,7 @@ def answerer(name: str, *, problem: str, **details: Any) -> Callable[[Callable[.
         layer = function.__module__.split(".")[1] if function.__module__.startswith("mlsched.") else ""
         kind = details.pop("kind", None) or LAYERS.get(layer)
         if kind is None:
-            raise ValueError(f"answerer '{name}': kind must be given, one of {', '.join(LAYERS.values())}")
+            raise ValueError(f"answerer '{name}': kind must be given, one of {', '.join(get_args(Kind))}")
         declared = Answerer(name, problem, kind, function, parameters=parameters_of(function), **details)
         function.__dict__.setdefault("__mlsched__", []).append(declared)
         return function

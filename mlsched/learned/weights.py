@@ -31,9 +31,17 @@ KEY = "mlsched"
 MOST_BYTES = 64 * 2**20
 #: What every card has, and the type of each.
 FIELDS: dict[str, type] = {
-    "kind": str, "version": int, "policy": str, "problem": str, "recipe": dict, "seed": int, "iterations": int,
-    "data": dict, "versions": dict, "scores": dict,
-}  # fmt: skip
+    "kind": str,
+    "version": int,
+    "policy": str,
+    "problem": str,
+    "recipe": dict,
+    "seed": int,
+    "iterations": int,
+    "data": dict,
+    "versions": dict,
+    "scores": dict,
+}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

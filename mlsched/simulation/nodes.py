@@ -33,8 +33,10 @@ def _shape(text: str, shape: str) -> list[int]:
     for item in shape.split(","):
         match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)(cpu|gb|gpu)", item)
         if not match or UNITS[match[2]][0] in amounts:
-            raise InvalidInput(f"cluster '{text}': '{item}' is not an amount of cpu, gb or gpu, each at most once; "
-                               f"write for example {EXAMPLE}")  # fmt: skip
+            raise InvalidInput(
+                f"cluster '{text}': '{item}' is not an amount of cpu, gb or gpu, each at most once; "
+                f"write for example {EXAMPLE}"
+            )
         resource, factor = UNITS[match[2]]
         amounts[resource] = round(float(match[1]) * factor)
     return [amounts.get(resource, 0) for resource in RESOURCES]

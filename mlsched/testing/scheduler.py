@@ -76,9 +76,13 @@ def check_scheduler(
         gaps.extend([] if gap is None else [gap])
 
     @settings(
-        max_examples=examples // 2, deadline=None, derandomize=True, database=None,
-        suppress_health_check=list(HealthCheck), phases=[Phase.generate, Phase.shrink],
-    )  # fmt: skip
+        max_examples=examples // 2,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate, Phase.shrink],
+    )
     @given(found.strategy())
     def adversarial(instance: Instance) -> None:
         check(instance)

@@ -71,5 +71,7 @@ def test_local_search_stops_at_once_where_it_must():
     whole = api.solve(api.generate("placement", "10x8-contended", seed=2), "local-search")
     assert cut.status == "feasible"  # a greedy start is there before any move
     assert cut.value <= whole.value
-    assert np.array_equal(whole.plan.workers, api.solve(
-        api.generate("placement", "10x8-contended", seed=2), "local-search", time_limit=1e9).plan.workers)  # fmt: skip
+    assert np.array_equal(
+        whole.plan.workers,
+        api.solve(api.generate("placement", "10x8-contended", seed=2), "local-search", time_limit=1e9).plan.workers,
+    )

@@ -85,11 +85,14 @@ def test_failed_checks_stand_first():
 
 def test_text_is_escaped():
     evil = "<script>alert(1)</script>"
-    rows = with_gaps([
-        row(), rule(12, answerer=evil),
-        rule(None, answerer="bad", values=None, status="failed", error=evil),
-        row(answerer="b", preset=evil, status="skipped", value=None, values=None, bound=None, error=evil),
-    ])  # fmt: skip
+    rows = with_gaps(
+        [
+            row(),
+            rule(12, answerer=evil),
+            rule(None, answerer="bad", values=None, status="failed", error=evil),
+            row(answerer="b", preset=evil, status="skipped", value=None, values=None, bound=None, error=evil),
+        ]
+    )
     page = report(rows, title=evil)
     assert "<script" not in page
     assert "&lt;script&gt;" in page

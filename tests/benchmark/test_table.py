@@ -100,13 +100,16 @@ def test_a_rule_s_plan_counts_once():
 
 def test_hardness_counts_one_plan_an_instance_of_the_first_objective():
     rows = [
-        row(cases={"tight": True}), row(answerer="highs", cases={"tight": True}),
-        row(objective="other", cases={"tight": False}), row(instance_hash="h1", cases={"tight": False}),
+        row(cases={"tight": True}),
+        row(answerer="highs", cases={"tight": True}),
+        row(objective="other", cases={"tight": False}),
+        row(instance_hash="h1", cases={"tight": False}),
         row(answerer="brute-force", cases={"tight": True}, binding={"memory": True}),
-    ]  # fmt: skip
+    ]
     assert [(x.what, x.binding, x.count, x.of) for x in hardness_lines(rows)] == [
-        ("tight", False, 1, 2), ("memory", True, 1, 1),
-    ]  # fmt: skip
+        ("tight", False, 1, 2),
+        ("memory", True, 1, 1),
+    ]
 
 
 def test_versions_of_several_runs_are_all_told():
@@ -129,10 +132,14 @@ def test_empty():
 
 
 def test_the_terminal_table_fits_80_columns_and_shows_trouble():
-    rows = with_gaps([
-        row(), rule(20), rule(None, answerer="[bold]odd", values=None, status="failed", error="x"),
-        row(answerer="brute-force", status="skipped", value=None, values=None, bound=None, error="too large"),
-    ])  # fmt: skip
+    rows = with_gaps(
+        [
+            row(),
+            rule(20),
+            rule(None, answerer="[bold]odd", values=None, status="failed", error="x"),
+            row(answerer="brute-force", status="skipped", value=None, values=None, bound=None, error="too large"),
+        ]
+    )
     console = Console(width=80, record=True, file=io.StringIO())
     for table in gap_table(rows):
         console.print(table)

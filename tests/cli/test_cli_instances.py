@@ -208,9 +208,11 @@ def test_check_a_feasible_plan(cli, instance_file, plan_file):
     assert (found.status, found.err) == (0, "")
     assert found.out.startswith("feasible\n")
     assert cli("check", instance_file, plan_file, "--json").document == {
-        "instance_hash": small().hash, "feasible": True, "violations": [],
+        "instance_hash": small().hash,
+        "feasible": True,
+        "violations": [],
         "values": {"total_score": SCORES[2], "victim_count": 1, "max_grace_period": 0},
-    }  # fmt: skip
+    }
 
 
 def test_check_an_infeasible_plan(cli, instance_file, tmp_path):

@@ -38,9 +38,14 @@ def test_the_whole_way(tmp_path):
 def test_overload_is_a_note_beside_the_document(tmp_path):
     path, count = tmp_path / "load.json", 60
     load = Workload(
-        resources=["gpu"], node_capacity=[[1]], submit=np.arange(count) * 10, te=[0] * count, execution=[100] * count,
-        demand=[[1]] * count, grace=[0] * count,
-    )  # fmt: skip
+        resources=["gpu"],
+        node_capacity=[[1]],
+        submit=np.arange(count) * 10,
+        te=[0] * count,
+        execution=[100] * count,
+        demand=[[1]] * count,
+        grace=[0] * count,
+    )
     api.save(load, path)
     found = process("simulate", "fifo", "--trace", path, "--json")
     assert found.returncode == 0

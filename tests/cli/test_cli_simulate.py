@@ -21,8 +21,10 @@ HEADER = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,cre
 def pods(tmp_path):
     """A pod list: 12 jobs a minute apart on one GPU each, every third TE."""
     path = tmp_path / "pods.csv"
-    rows = [f"p{i},2000,1024,1,1000,,{'LS' if i % 3 == 2 else 'BE'},Succeeded,{60 * i},{60 * i + 400},{60 * i}"
-            for i in range(12)]  # fmt: skip
+    rows = [
+        f"p{i},2000,1024,1,1000,,{'LS' if i % 3 == 2 else 'BE'},Succeeded,{60 * i},{60 * i + 400},{60 * i}"
+        for i in range(12)
+    ]
     path.write_text("\n".join([HEADER, *rows]) + "\n")
     return path
 
@@ -48,8 +50,13 @@ def replaced(monkeypatch):
 def test_several_policies_and_the_problem_is_inferred(cli):
     found = cli("simulate", "fifo", "fitgpp:s=8", "lrtp", "rand", "--trace", SMALL, "--seed", 2)
     assert (found.status, found.err) == (0, "")
-    for text in ("fifo", "fitgpp:s=8", "te_slowdown p95", "80 jobs on 2x(32 cpu, 256 ram, 8 gpu)",
-                 "every run passed the independent replay check"):  # fmt: skip
+    for text in (
+        "fifo",
+        "fitgpp:s=8",
+        "te_slowdown p95",
+        "80 jobs on 2x(32 cpu, 256 ram, 8 gpu)",
+        "every run passed the independent replay check",
+    ):
         assert text in found.out
 
 
@@ -138,9 +145,22 @@ def test_a_policy_of_several_problems_is_told_apart_by_the_workload_or_must_be_s
 
 
 def test_rules_for_task_graphs(cli, tmp_path):
-    found = cli("simulate", "fifo", "srpt", "tiresias", "--trace", "synthetic:dags:jobs=5,runs=8,nodes=2",
-                "--record", 1, "--set", "pausing=keep", "--plot", tmp_path / "jct.png", "-o",
-                tmp_path / "runs.json")  # fmt: skip
+    found = cli(
+        "simulate",
+        "fifo",
+        "srpt",
+        "tiresias",
+        "--trace",
+        "synthetic:dags:jobs=5,runs=8,nodes=2",
+        "--record",
+        1,
+        "--set",
+        "pausing=keep",
+        "--plot",
+        tmp_path / "jct.png",
+        "-o",
+        tmp_path / "runs.json",
+    )
     assert found.status == 0
     for text in ("total_jct", "jct_percentiles p95", "utilisation gpu", "every run passed"):
         assert text in found.out
@@ -163,8 +183,24 @@ def test_the_alibaba_trace(cli, shared_data):
     path = shared_data / "alibaba_gpu_v2023" / "openb_pod_list_default.csv.gz"
     if not path.is_file():
         pytest.skip(f"no {path}")
-    found = cli("simulate", "fifo", "fitgpp", "lrtp", "rand", "--trace", path, "--limit", 300, "--set", "oversize=drop",
-                "--cluster", "5x(88cpu,320gb,8gpu)", "--record", 1, "--json")  # fmt: skip
+    found = cli(
+        "simulate",
+        "fifo",
+        "fitgpp",
+        "lrtp",
+        "rand",
+        "--trace",
+        path,
+        "--limit",
+        300,
+        "--set",
+        "oversize=drop",
+        "--cluster",
+        "5x(88cpu,320gb,8gpu)",
+        "--record",
+        1,
+        "--json",
+    )
     assert found.status == 0
     assert found.document["violations"] == []
     fifo, *others = (run["summary"] for run in found.document["runs"])
@@ -329,13 +365,34 @@ def test_an_interrupt_keeps_the_policies_that_are_done(cli, replaced, tmp_path):
 def test_the_workers_world(cli):
     """Its options belong to source and world; exact gaps of recorded decisions."""
     given = ["--set", "jobs=2", "--set", "rate=20", "--set", "window=1", "--set", "floor=never", "--set", "most_ps=4"]
-    document = cli("simulate", "optimus", "fair", "--trace", "synthetic:chic", *given, "--record", 1, "--problem",
-                   "workers", "--json").document  # fmt: skip
+    document = cli(
+        "simulate",
+        "optimus",
+        "fair",
+        "--trace",
+        "synthetic:chic",
+        *given,
+        "--record",
+        1,
+        "--problem",
+        "workers",
+        "--json",
+    ).document
     assert document["violations"] == []
     for entry in document["runs"]:
         assert entry["options"] == {"window": 1, "floor": "never"}
         assert entry["optimality"]["decisions"] == entry["recorded_decisions"] == 2
         assert entry["summary"]["average_completion_s"] > 0
-    ticks = cli("simulate", "optimus", "--trace", "synthetic:chic", *given, "--wake", "interval:600", "--json",
-                "--problem", "workers").document  # fmt: skip
+    ticks = cli(
+        "simulate",
+        "optimus",
+        "--trace",
+        "synthetic:chic",
+        *given,
+        "--wake",
+        "interval:600",
+        "--json",
+        "--problem",
+        "workers",
+    ).document
     assert ticks["runs"][0]["summary"]["average_completion_s"] > document["runs"][0]["summary"]["average_completion_s"]

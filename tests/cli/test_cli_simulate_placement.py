@@ -14,8 +14,13 @@ SMALL = "synthetic:uniform:jobs=12"
 def test_several_policies_and_the_problem_is_inferred(cli):
     found = cli("simulate", "load-balancing", "tetris:weight=2", "standalone", "--trace", SMALL, "--seed", 1)
     assert (found.status, found.err) == (0, "")
-    for text in ("load-balancing", "tetris:weight=2", "average_completion", "12 jobs on 6x(8 cpu, 2 gpu, 48 ram)",
-                 "every run passed the independent replay check"):  # fmt: skip
+    for text in (
+        "load-balancing",
+        "tetris:weight=2",
+        "average_completion",
+        "12 jobs on 6x(8 cpu, 2 gpu, 48 ram)",
+        "every run passed the independent replay check",
+    ):
         assert text in found.out
 
 
@@ -40,8 +45,17 @@ def test_set_reaches_the_source_and_the_world(cli):
 
 @pytest.mark.slow
 def test_exact_policies_within_a_limit(cli):
-    arguments = ["--problem", "placement", "--trace", "synthetic:uniform:jobs=8", "--time-limit", 60, "--record", 1,
-                 "--json"]  # fmt: skip
+    arguments = [
+        "--problem",
+        "placement",
+        "--trace",
+        "synthetic:uniform:jobs=8",
+        "--time-limit",
+        60,
+        "--record",
+        1,
+        "--json",
+    ]
     document = cli("simulate", "cp-sat", "highs", "bin-packing", *arguments).document
     *exact, rule = document["runs"]
     for entry in exact:

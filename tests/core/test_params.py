@@ -20,8 +20,11 @@ DECLARED = parameters_of(rule)
 
 def test_keyword_arguments_are_parameters_and_reserved_ones_are_not():
     assert {p.name: (p.type, p.default) for p in DECLARED.values()} == {
-        "s": (float, 4.0), "P": (int, 0), "name": (str, "x"), "strict": (bool, False),
-    }  # fmt: skip
+        "s": (float, 4.0),
+        "P": (int, 0),
+        "name": (str, "x"),
+        "strict": (bool, False),
+    }
 
 
 def test_a_parameter_without_default_or_with_an_unknown_type_is_a_programming_error():
@@ -65,9 +68,20 @@ def test_values_are_parsed_and_filled_in(given, expected):
 
 @pytest.mark.parametrize(
     "given",
-    [{"s": "fast"}, {"s": math.nan}, {"s": "nan"}, {"s": True}, {"s": None}, {"P": "2.5"}, {"P": 2.0}, {"P": True},
-     {"strict": "maybe"}, {"strict": 1}, {"name": 3}],
-)  # fmt: skip
+    [
+        {"s": "fast"},
+        {"s": math.nan},
+        {"s": "nan"},
+        {"s": True},
+        {"s": None},
+        {"P": "2.5"},
+        {"P": 2.0},
+        {"P": True},
+        {"strict": "maybe"},
+        {"strict": 1},
+        {"name": 3},
+    ],
+)
 def test_wrong_values_name_owner_parameter_value_and_type(given):
     (name,) = given
     with pytest.raises(InvalidInput, match=f"rule: {name} = .*: must be of type"):

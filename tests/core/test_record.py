@@ -54,11 +54,21 @@ def test_hash_is_the_same_on_every_machine_and_in_every_process():
 def test_every_field_enters_equality_and_hash(field):
     base = small()
     changed = {
-        "resources": ["cpu", "tpu"], "node_capacity": [[9, 4], [8, 4]], "node_free": [[0, 0], [2, 1]],
-        "node_draining": [[0, 0], [0, 0]], "job_node": [0, 0, 1], "job_demand": [[3, 2], [3, 2], [6, 3]],
-        "job_grace": [60, 120, 1], "job_preemptions": [1, 0, 0], "job_remaining": [1, 2, 3], "te_demand": [[5, 3]],
-        "preemption_limit": 2, "grace_weight": 1, "max_size": 2 * 10**9, "max_grace": 500,
-    }  # fmt: skip
+        "resources": ["cpu", "tpu"],
+        "node_capacity": [[9, 4], [8, 4]],
+        "node_free": [[0, 0], [2, 1]],
+        "node_draining": [[0, 0], [0, 0]],
+        "job_node": [0, 0, 1],
+        "job_demand": [[3, 2], [3, 2], [6, 3]],
+        "job_grace": [60, 120, 1],
+        "job_preemptions": [1, 0, 0],
+        "job_remaining": [1, 2, 3],
+        "te_demand": [[5, 3]],
+        "preemption_limit": 2,
+        "grace_weight": 1,
+        "max_size": 2 * 10**9,
+        "max_grace": 500,
+    }
     if field == "node_draining":
         base, other = (
             small(node_free=[[0, 0], [2, 1]]),

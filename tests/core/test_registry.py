@@ -15,10 +15,14 @@ from mlsched.core.errors import UnknownName
 from mlsched.core.registry import Answerer, Registry, answerer, declared_in, registry
 
 PREEMPTION = {
-    "brute-force": ("exact", "observed"), "cp-sat": ("exact", "observed"), "highs": ("exact", "observed"),
-    "fifo": ("heuristic", "observed"), "fitgpp": ("heuristic", "observed"), "lrtp": ("heuristic", "oracle"),
+    "brute-force": ("exact", "observed"),
+    "cp-sat": ("exact", "observed"),
+    "highs": ("exact", "observed"),
+    "fifo": ("heuristic", "observed"),
+    "fitgpp": ("heuristic", "observed"),
+    "lrtp": ("heuristic", "oracle"),
     "rand": ("heuristic", "observed"),
-}  # fmt: skip
+}
 
 
 def fresh() -> Registry:

@@ -48,10 +48,13 @@ def test_a_pass_leaves_its_input_alone():
 
 @pytest.mark.parametrize(
     "broken",
-    [{}, {"0.weight": np.zeros((2, 3), np.float32)},
-     {"0.weight": np.zeros(3, np.float32), "0.bias": np.zeros(3, np.float32)},
-     {**tensors([3, 4, 2]), "1.weight": np.zeros((2, 5), np.float32)}],
-)  # fmt: skip
+    [
+        {},
+        {"0.weight": np.zeros((2, 3), np.float32)},
+        {"0.weight": np.zeros(3, np.float32), "0.bias": np.zeros(3, np.float32)},
+        {**tensors([3, 4, 2]), "1.weight": np.zeros((2, 5), np.float32)},
+    ],
+)
 def test_tensors_that_do_not_fit_are_refused(broken):
     with pytest.raises(InvalidFile, match=r"another policy"):
         Mlp(broken)

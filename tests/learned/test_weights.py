@@ -15,9 +15,17 @@ from mlsched.learned import weights as w
 from mlsched.learned.training import recipes
 
 CARD = {
-    "kind": w.KIND, "version": w.VERSION, "policy": "chic", "problem": "workers", "recipe": {"window": 3}, "seed": 0,
-    "iterations": 1, "data": {}, "versions": {}, "scores": {"validation": 1.5},
-}  # fmt: skip
+    "kind": w.KIND,
+    "version": w.VERSION,
+    "policy": "chic",
+    "problem": "workers",
+    "recipe": {"window": 3},
+    "seed": 0,
+    "iterations": 1,
+    "data": {},
+    "versions": {},
+    "scores": {"validation": 1.5},
+}
 TENSORS = {"0.weight": np.arange(6, dtype=np.float32).reshape(2, 3), "0.bias": np.ones(2, dtype=np.float32)}
 
 
@@ -94,9 +102,13 @@ def test_foreign_files_are_refused(content, says):
 
 @pytest.mark.parametrize(
     ("change", "says"),
-    [({"kind": "other"}, "not a mlsched.weights"), ({"version": 99}, "version = 99"), ({"seed": "0"}, "seed"),
-     ({"recipe": None}, "recipe")],
-)  # fmt: skip
+    [
+        ({"kind": "other"}, "not a mlsched.weights"),
+        ({"version": 99}, "version = 99"),
+        ({"seed": "0"}, "seed"),
+        ({"recipe": None}, "recipe"),
+    ],
+)
 def test_cards_of_other_kinds_are_refused(tmp_path, change, says):
     bytes_of(tmp_path, card={**CARD, **change})
     with pytest.raises(InvalidFile, match=says) as error:

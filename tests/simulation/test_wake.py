@@ -20,9 +20,26 @@ def test_parse_and_print(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "+", "event", "events+", "+interval:60", "eventsinterval:60", "interval:0", "interval:-5", "interval:1.5",
-     "interval:", "interval", "interval:60+events", "events ", "events\n", "EVENTS", "interval:060", "events+events"],
-)  # fmt: skip
+    [
+        "",
+        "+",
+        "event",
+        "events+",
+        "+interval:60",
+        "eventsinterval:60",
+        "interval:0",
+        "interval:-5",
+        "interval:1.5",
+        "interval:",
+        "interval",
+        "interval:60+events",
+        "events ",
+        "events\n",
+        "EVENTS",
+        "interval:060",
+        "events+events",
+    ],
+)
 def test_other_text_is_refused(text):
     with pytest.raises(InvalidInput, match=r"wake = .*: must be 'events', 'interval:SECONDS' or"):
         Wake.parse(text)
@@ -55,9 +72,12 @@ def test_the_next_time_by_hand(text, now, event, pending, expected):
 
 
 @given(
-    events=st.booleans(), interval=st.integers(1, 1000), now=st.integers(0, 10**6), ahead=st.integers(1, 10**5),
+    events=st.booleans(),
+    interval=st.integers(1, 1000),
+    now=st.integers(0, 10**6),
+    ahead=st.integers(1, 10**5),
     pending=st.booleans(),
-)  # fmt: skip
+)
 def test_time_goes_forward_and_no_event_is_slept_through(events, interval, now, ahead, pending):
     wake, event = Wake(events, interval), now + ahead
     at = wake.next(now, event, pending)

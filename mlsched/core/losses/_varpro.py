@@ -207,14 +207,7 @@ def _merge(good: npt.NDArray[np.bool_], new: Linear, old: Linear) -> Linear:
 
 
 def _step(
-    shape: Shape,
-    p: Problems,
-    g: FloatArray,
-    r: FloatArray,
-    lin: Linear,
-    theta: Theta,
-    high: Theta,
-    damping: FloatArray,
+    shape: Shape, p: Problems, g: FloatArray, r: FloatArray, lin: Linear, theta: Theta, high: Theta, damping: FloatArray
 ) -> Theta:
     """The Levenberg-Marquardt step in theta, (P, N); 0 where the amplitude is 0 and theta says nothing."""
     slopes = shape.slopes(p.x, g, p.x * g)

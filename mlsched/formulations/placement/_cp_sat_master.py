@@ -39,8 +39,9 @@ def model(master: Master, above: int) -> tuple[Any, list[Any], list[Any]]:
     terms: list[list[Any]] = [[] for _ in range(master.rows)]
     for c, job in zip(*(x.tolist() for x in np.nonzero(master.supply >= 0)), strict=True):
         terms[int(master.supply[c, job])].append(use[c])
-    for z, row, n in zip(master.demand_cut.tolist(), master.demand_row.tolist(), master.demand_count.tolist(),
-                         strict=True):  # fmt: skip
+    for z, row, n in zip(
+        master.demand_cut.tolist(), master.demand_row.tolist(), master.demand_count.tolist(), strict=True
+    ):
         terms[row].append(-n * cut[z])
     left: Any = 0
     for row in range(master.rows):

@@ -34,9 +34,10 @@ def overall(layout: Layout) -> list[Pool]:
     found = []
     for r in range(len(layout.instance.resources)):
         demand = {
-            k: layout.demand[k][r] for k in range(layout.tasks)
+            k: layout.demand[k][r]
+            for k in range(layout.tasks)
             if layout.duration[k] and layout.allowed[k] and layout.demand[k][r]
-        }  # fmt: skip
+        }
         if demand:
             found.append(Pool(sum(c[r] for c in layout.capacity), demand))
     return found

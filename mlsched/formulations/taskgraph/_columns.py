@@ -177,9 +177,7 @@ class Moulded:
                 found, listed = columns(layout, j)
                 self.listed, self.kept = self.listed + listed, self.kept + len(found)
                 least = max(layout.least[j], layout.first[j] + 1)
-                modes += [
-                    Mode(j, c, n - layout.first[j]) for c in found for n in range(least, layout.most[j] + 1)
-                ]  # fmt: skip
+                modes += [Mode(j, c, n - layout.first[j]) for c in found for n in range(least, layout.most[j] + 1)]
             if not modes:
                 self.reason = self.reason or f"job {j} has no column"
             self.modes.append(modes)

@@ -46,9 +46,14 @@ class TaskModel(Capacity, Objectives):
     relaxation = False
 
     def __init__(
-        self, layout: Layout, objectives: tuple[str, ...], upper: int | None = None, lower: int | None = None,
-        relaxed: Relaxed | None = None, extra: Sequence[Pool] = (),
-    ) -> None:  # fmt: skip
+        self,
+        layout: Layout,
+        objectives: tuple[str, ...],
+        upper: int | None = None,
+        lower: int | None = None,
+        relaxed: Relaxed | None = None,
+        extra: Sequence[Pool] = (),
+    ) -> None:
         from ortools.sat.python import cp_model
 
         self.layout, self.objectives, self.upper, self.lower = layout, objectives, upper, lower

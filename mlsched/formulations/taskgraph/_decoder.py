@@ -51,9 +51,7 @@ class Decoder:
         ]
         shift = [sum(most[:r]) + r for r in resources]
         self._count = sum(most) + len(most)
-        self._empty = [
-            sum(((1 << most[r]) - 1 - room[r]) << shift[r] for r in resources) for room in layout.capacity
-        ]  # fmt: skip
+        self._empty = [sum(((1 << most[r]) - 1 - room[r]) << shift[r] for r in resources) for room in layout.capacity]
         self._need = [sum(d[r] << shift[r] for r in resources) + (1 << self._count) for d in layout.demand]
         # A resource that a run does not need cannot keep it out, even when runs under way overfill the node.
         self._over = [sum(1 << (shift[r] + most[r]) for r in resources if d[r]) for d in layout.demand]
@@ -134,10 +132,12 @@ class Decoder:
         """When each job completes."""
         layout = self.layout
         return [
-            max((placed[run][1] + layout.duration[run[0]] for run in self.sequence[j]),
-                default=layout.idle_completion(j))
+            max(
+                (placed[run][1] + layout.duration[run[0]] for run in self.sequence[j]),
+                default=layout.idle_completion(j),
+            )
             for j in range(layout.jobs)
-        ]  # fmt: skip
+        ]
 
     def plan(self, placed: dict[Run, tuple[int, int]]) -> Timetable:
         return self.layout.timetable({r: n for r, (n, _) in placed.items()}, {r: s for r, (_, s) in placed.items()})

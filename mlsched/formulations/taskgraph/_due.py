@@ -75,9 +75,10 @@ class DueModel(TimeRows):
                 for k in layout.sinks(j, i):
                     fixed = layout.fixed and layout.is_fixed(k, i)
                     punctual = (
-                        int(layout.fixed[k][1] + layout.duration[k] <= deadline) if fixed
+                        int(layout.fixed[k][1] + layout.duration[k] <= deadline)
+                        if fixed
                         else self._started((k, i), deadline - layout.duration[k])
-                    )  # fmt: skip
+                    )
                     self._clause(no(met), absent, punctual)
         self.constant["deadlines_met"] = 0
         return [(v, 1) for v in self.met.values()]

@@ -117,9 +117,10 @@ class Layout:
             else:
                 need = self.demand[k] if self.duration[k] else [0] * len(smallest)
                 nodes = tuple(
-                    n for n in everywhere
+                    n
+                    for n in everywhere
                     if eligible[k][n] and all(d <= c for d, c in zip(need, self.capacity[n], strict=True))
-                )  # fmt: skip
+                )
             if self.sticky and self.home[k] >= 0:
                 nodes = tuple(n for n in nodes if n == self.home[k])
             if k in self.fixed:

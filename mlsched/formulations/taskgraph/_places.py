@@ -72,8 +72,9 @@ def symmetric(layout: Layout) -> list[tuple[int, ...]]:
     return [nodes for nodes in found if len(nodes) > 1]
 
 
-def colour(layout: Layout, group: list[Place], at: dict[tuple[int, int], int],
-           start: dict[tuple[int, int], int]) -> dict[tuple[int, int], int]:  # fmt: skip
+def colour(
+    layout: Layout, group: list[Place], at: dict[tuple[int, int], int], start: dict[tuple[int, int], int]
+) -> dict[tuple[int, int], int]:
     """A node for every run, from its place (index into `group`) and start.
 
     Fixed runs keep their nodes: they started by now and no other run starts before, so in order of starts a class of m

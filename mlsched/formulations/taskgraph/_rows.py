@@ -24,9 +24,13 @@ class Rows(TaskModel):
     """
 
     def __init__(
-        self, layout: Layout, objectives: tuple[str, ...], shared: Sequence[Pool], upper: int | None = None,
+        self,
+        layout: Layout,
+        objectives: tuple[str, ...],
+        shared: Sequence[Pool],
+        upper: int | None = None,
         relaxed: Relaxed | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._shared = shared
         self._window: dict[Run, tuple[int, int]] = {}
         self._begun: dict[Run, list[Literal]] = {}

@@ -32,9 +32,15 @@ class TimeIndexed(TimeRows):
     """
 
     def __init__(
-        self, layout: Layout, upper: int, relaxed: Relaxed | None, shared: Sequence[Pool], bounded: str = "total_jct",
-        objectives: tuple[str, ...] | None = None, counting: bool | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        layout: Layout,
+        upper: int,
+        relaxed: Relaxed | None,
+        shared: Sequence[Pool],
+        bounded: str = "total_jct",
+        objectives: tuple[str, ...] | None = None,
+        counting: bool | None = None,
+    ) -> None:
         self._bounded = bounded
         #: "Complete by t" from the first time at which that can be, a list a job and one of all jobs together.
         self._done: dict[int | None, tuple[int, list[Literal]]] = {}

@@ -93,9 +93,7 @@ class _Mip:
 
     def _started(self, k: int, i: int, until: int, node: int | None = None) -> Any:
         """Whether run (k, i) has started by a time (on a node)."""
-        return sum(
-            self.mip.s[k, i, n, t] for n, t in self.keys[k, i] if t <= until and (node is None or n == node)
-        )  # fmt: skip
+        return sum(self.mip.s[k, i, n, t] for n, t in self.keys[k, i] if t <= until and (node is None or n == node))
 
     def _add(self, row: Any) -> None:
         """A row; comparisons of constants are either true, or make the model infeasible."""

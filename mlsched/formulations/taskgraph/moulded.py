@@ -206,9 +206,11 @@ class _Gangs:
 
     def _traffic(self) -> Any:
         return sum(
-            m.traffic * z for modes, zs in zip(self.moulded.modes, self.z, strict=True)
-            for m, z in zip(modes, zs, strict=True) if m.traffic
-        )  # fmt: skip
+            m.traffic * z
+            for modes, zs in zip(self.moulded.modes, self.z, strict=True)
+            for m, z in zip(modes, zs, strict=True)
+            if m.traffic
+        )
 
     def _steps(self, j: int) -> tuple[int, list[Any]]:
         """(iterations that count in any case, literals for one more each) towards job j's accuracy."""

@@ -96,10 +96,14 @@ def columns(instance: Instance, cost: IntArray | None = None, waiting: IntArray 
     all_jobs = joined(every, job)
     short = can_run_short(all_jobs, all_use, instance.capacity, jobs)
     return Columns(
-        jobs=jobs, job=all_jobs, workers=joined(zeros, rows[:, 1] + 1), ps=joined(zeros, rows[:, 2] + 1),
-        cost=joined(waits, value), use=np.ascontiguousarray(all_use[:, short]),
+        jobs=jobs,
+        job=all_jobs,
+        workers=joined(zeros, rows[:, 1] + 1),
+        ps=joined(zeros, rows[:, 2] + 1),
+        cost=joined(waits, value),
+        use=np.ascontiguousarray(all_use[:, short]),
         capacity=instance.capacity[short],
-    )  # fmt: skip
+    )
 
 
 def _efficient(mine: IntArray, cost: IntArray, use: IntArray) -> IntArray:

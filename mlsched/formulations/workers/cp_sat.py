@@ -6,20 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from mlsched.core.formulation import Formulation, Term
-from mlsched.core.registry import answerer
-from mlsched.formulations.workers.columns import columns
-from mlsched.formulations.workers.relaxation import cut
-from mlsched.instances.workers import Instance, Plan
+from mlsched.formulations.workers.columns import Columns
+from mlsched.instances.workers import Plan
 
 
-@answerer("cp-sat", problem="workers", backend="cp-sat", objectives=("total_jct",))
-def build(instance: Instance, *, objectives: tuple[str, ...], reduce: bool = True) -> Formulation:
-    """A binary a column and job, without columns that Lagrangian bounds rule out (reduce)."""
+def model(choice: Columns) -> Formulation:
+    """One binary a column."""
     from ortools.sat.python import cp_model
 
-    choice = columns(instance)
-    if reduce:
-        choice = cut(choice)
     cp = cp_model.CpModel()
     x = [cp.new_bool_var(f"job_{j}_{w}x{p}") for j, w, p in zip(choice.job, choice.workers, choice.ps, strict=True)]
     first = choice.first.tolist()

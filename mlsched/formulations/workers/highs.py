@@ -6,21 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from mlsched.core.formulation import Formulation, Term
-from mlsched.core.registry import answerer
-from mlsched.formulations.workers.columns import columns
-from mlsched.formulations.workers.relaxation import cut
-from mlsched.instances.workers import Instance, Plan
+from mlsched.formulations.workers.columns import Columns
+from mlsched.instances.workers import Plan
 
 
-@answerer("highs", problem="workers", backend="highs", objectives=("total_jct",))
-def build(instance: Instance, *, objectives: tuple[str, ...], reduce: bool = True) -> Formulation:
-    """A binary a column and job as a MIP, without columns that Lagrangian bounds rule out (reduce)."""
+def model(choice: Columns) -> Formulation:
+    """One binary a column."""
     import pyomo.environ as pyo
     from pyomo.core.expr.numeric_expr import LinearExpression
 
-    choice = columns(instance)
-    if reduce:
-        choice = cut(choice)
     mip = pyo.ConcreteModel()
     mip.x = pyo.Var(range(len(choice.job)), domain=pyo.Binary)
     x = [mip.x[c] for c in range(len(choice.job))]

@@ -46,11 +46,11 @@ class Relaxed:
         return self.scale * value - self.least
 
 
-def relax(choice: Columns) -> Relaxed:
-    """The relaxation at (nearly) the best prices."""
+def rounded(choice: Columns, prices: Any) -> Relaxed:
+    """The relaxation at float prices for a unit of each resource, made integers."""
     worst = int(np.maximum.reduceat(choice.cost, choice.first[:-1]).astype(object).sum()) if choice.jobs else 0
     scale = max(1, min(SCALE, ROOM // 8 // max(1, worst)))
-    price = np.rint(np.maximum(duals(choice), 0) * scale)
+    price = np.rint(np.maximum(prices, 0) * scale)
     # Rounding apart, the best prices of everything there is never exceed what waiting costs all jobs.
     most = ROOM // 8 // np.maximum(1, choice.capacity) // max(1, len(choice.capacity))
     return at_prices(choice, np.minimum(price, most).astype(np.int64), scale)
@@ -61,23 +61,6 @@ def at_prices(choice: Columns, price: IntArray, scale: int) -> Relaxed:
     offered = scale * choice.cost + choice.use @ price
     least = np.minimum.reduceat(offered, choice.first[:-1]) if choice.jobs else np.zeros(0, dtype=np.int64)
     return Relaxed(scale, price, offered - least[choice.job], int(least.sum()) - int(price @ choice.capacity))
-
-
-def duals(choice: Columns) -> Any:
-    """Prices from the LP relaxation as floats; zeros where there is nothing to price."""
-    if not len(choice.capacity):
-        return np.zeros(0)
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_matrix
-
-    count = len(choice.job)
-    once = csr_matrix((np.ones(count), (choice.job, np.arange(count))), shape=(choice.jobs, count))
-    found = linprog(
-        choice.cost.astype(np.float64), A_ub=csr_matrix(choice.use.T.astype(np.float64)), b_ub=choice.capacity,
-        A_eq=once, b_eq=np.ones(choice.jobs), method="highs",
-    )  # fmt: skip
-    # Any prices >= 0 prove a bound: without an LP solution it is only a weak one.
-    return -found.ineqlin.marginals if found.status == 0 else np.zeros(len(choice.capacity))
 
 
 def round_off(choice: Columns, relaxed: Relaxed) -> IntArray:
@@ -114,12 +97,11 @@ def round_off(choice: Columns, relaxed: Relaxed) -> IntArray:
         free = choice.capacity - choice.use[chosen].sum(axis=0)
 
 
-def cut(choice: Columns) -> Columns:
+def cut(choice: Columns, relaxed: Relaxed) -> Columns:
     """Without the columns of which the bounds say that no optimum needs them.
 
     What stays are a rounded plan's own columns, with which it is still there, and all that a better plan may use.
     """
-    relaxed = relax(choice)
     known = round_off(choice, relaxed)
     mask = relaxed.reduced <= relaxed.slack(total(choice, known) - 1)
     mask[known] = True

@@ -35,9 +35,13 @@ class State:
         self.whole = list(zip(instance.job_workers.tolist(), instance.job_ps.tolist(), strict=True))
         self.speed: list[int] = pace.speed.tolist()
         run = [
-            tuple((i, int(w[s]), int(p[s])) for i, (w, p) in enumerate(zip(instance.run_workers, instance.run_ps,
-                  strict=True)) if w[s] + p[s]) for s in self.servers
-        ]  # fmt: skip
+            tuple(
+                (i, int(w[s]), int(p[s]))
+                for i, (w, p) in enumerate(zip(instance.run_workers, instance.run_ps, strict=True))
+                if w[s] + p[s]
+            )
+            for s in self.servers
+        ]
         classes: dict[Any, int] = {}
         self.group = [classes.setdefault(key, len(classes)) for key in run]
         self.running: list[Hosted] = run
@@ -227,10 +231,7 @@ def _relocate(state: State, rng: np.random.Generator) -> dict[int, Hosted] | Non
     target = int(rng.random() * len(state.servers))
     if target == s or not state.fits(job, kind, target):
         return None
-    return {
-        s: with_task(state.hosts[s], job, kind, -1),
-        target: with_task(state.hosts[target], job, kind, 1),
-    }
+    return {s: with_task(state.hosts[s], job, kind, -1), target: with_task(state.hosts[target], job, kind, 1)}
 
 
 def _swap(state: State, rng: np.random.Generator) -> dict[int, Hosted] | None:

@@ -28,8 +28,14 @@ def own_limit(params: Mapping[str, Any]) -> dict[str, Any]:
     return {"preemption_limit": params["P"]} if params["P"] else {}
 
 
-@answerer("fitgpp", problem="preemption", objectives=("total_score",), warm_start=True, world=own_limit,
-          paper="FitGpp, Eqs. 1-4")  # fmt: skip
+@answerer(
+    "fitgpp",
+    problem="preemption",
+    objectives=("total_score",),
+    warm_start=True,
+    world=own_limit,
+    paper="FitGpp, Eqs. 1-4",
+)
 def answer(
     instance: Instance, *, rng: np.random.Generator, s: float = 4.0, P: int = 0, fallback: str = "random"
 ) -> Plan:

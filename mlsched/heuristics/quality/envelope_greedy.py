@@ -15,8 +15,13 @@ from mlsched.formulations.quality.relaxation import choices, clearing_price, fil
 from mlsched.instances.quality import Instance, Plan
 
 
-@answerer("envelope-greedy", problem="quality", objectives=("total_loss_reduction",), warm_start=True,
-          paper="SLAQ Section 4.3, on concave envelopes")  # fmt: skip
+@answerer(
+    "envelope-greedy",
+    problem="quality",
+    objectives=("total_loss_reduction",),
+    warm_start=True,
+    paper="SLAQ Section 4.3, on concave envelopes",
+)
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
     """Jumps of several cores, the highest gain per core first."""
     problem = choices(instance)

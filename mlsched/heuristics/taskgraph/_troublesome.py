@@ -64,17 +64,18 @@ class Space:
 
 
 @functools.lru_cache(maxsize=4096)
-def ranks(duration: tuple[int, ...], demand: tuple[tuple[int, ...], ...], edges: Edges, capacity: tuple[int, ...]) -> (
-    tuple[int, ...]
-):  # fmt: skip
+def ranks(
+    duration: tuple[int, ...], demand: tuple[tuple[int, ...], ...], edges: Edges, capacity: tuple[int, ...]
+) -> tuple[int, ...]:
     """For each task of a job, its place in the order of the best virtual schedule, 0 first."""
     count = len(duration)
     before, after = _reach(count, edges), _reach(count, tuple((v, u) for u, v in edges))
     size = np.array(demand, dtype=np.int64).reshape(count, len(capacity))
     share = (size / np.maximum(np.array(capacity), 1)).max(axis=1, initial=0.0)
     best: Space | None = None
-    for chosen in sorted({_troublesome(duration, share, before, after, a, b)
-                          for a in THRESHOLDS for b in THRESHOLDS}, key=sorted):  # fmt: skip
+    for chosen in sorted(
+        {_troublesome(duration, share, before, after, a, b) for a in THRESHOLDS for b in THRESHOLDS}, key=sorted
+    ):
         for order in ORDERS:
             space = schedule(duration, size, before, after, np.array(capacity), chosen, order)
             if best is None or space.length() < best.length():
@@ -104,9 +105,13 @@ def _reach(count: int, edges: Edges) -> list[frozenset[int]]:
 
 
 def _troublesome(
-    duration: Sequence[int], share: object, before: list[frozenset[int]], after: list[frozenset[int]], long: float,
+    duration: Sequence[int],
+    share: object,
+    before: list[frozenset[int]],
+    after: list[frozenset[int]],
+    long: float,
     large: float,
-) -> frozenset[int]:  # fmt: skip
+) -> frozenset[int]:
     """Tasks of at least these shares of the longest and of the largest, and all on paths between two of them."""
     shares = np.asarray(share)
     # inf x 0 is no number: 1 stands for a longest or largest of 0.
@@ -116,9 +121,14 @@ def _troublesome(
 
 
 def schedule(
-    duration: Sequence[int], demand: IntArray, before: list[frozenset[int]], after: list[frozenset[int]],
-    capacity: IntArray, chosen: frozenset[int], order: str,
-) -> Space:  # fmt: skip
+    duration: Sequence[int],
+    demand: IntArray,
+    before: list[frozenset[int]],
+    after: list[frozenset[int]],
+    capacity: IntArray,
+    chosen: frozenset[int],
+    order: str,
+) -> Space:
     """The virtual schedule for one choice of troublesome tasks and one order of the sets."""
     parents = frozenset(k for k in range(len(duration)) if k not in chosen and after[k] & chosen)
     children = frozenset(k for k in range(len(duration)) if k not in chosen and before[k] & chosen)

@@ -62,10 +62,15 @@ def priorities(snapshot: Snapshot) -> Floats:
     for job in range(len(snapshot.arrival)):
         tasks = np.flatnonzero(snapshot.task_job == job)
         own = inside & (snapshot.task_job[snapshot.edge_from] == job)
-        edges = zip((snapshot.edge_from[own] - tasks[0]).tolist(), (snapshot.edge_to[own] - tasks[0]).tolist(),
-                    strict=True)  # fmt: skip
-        order = ranks(tuple(snapshot.duration[tasks].tolist()), tuple(map(tuple, snapshot.demand[tasks].tolist())),
-                      tuple(edges), capacity)  # fmt: skip
+        edges = zip(
+            (snapshot.edge_from[own] - tasks[0]).tolist(), (snapshot.edge_to[own] - tasks[0]).tolist(), strict=True
+        )
+        order = ranks(
+            tuple(snapshot.duration[tasks].tolist()),
+            tuple(map(tuple, snapshot.demand[tasks].tolist())),
+            tuple(edges),
+            capacity,
+        )
         found[tasks] = 1 - np.array(order) / len(tasks)
     return found
 

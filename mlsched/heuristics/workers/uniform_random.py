@@ -20,9 +20,14 @@ from mlsched.instances.workers import Instance, Plan
 
 @answerer("uniform-random", problem="workers", paper="Chic Section 4.3, the untrained policy")
 def answer(
-    instance: Instance, *, rng: np.random.Generator, void: bool = False, pair: bool = False, window: int = 0,
+    instance: Instance,
+    *,
+    rng: np.random.Generator,
+    void: bool = False,
+    pair: bool = False,
+    window: int = 0,
     most_steps: int = 10_000,
-) -> Plan:  # fmt: skip
+) -> Plan:
     """Random tasks until nothing fits or helps.
 
     void: the void action is drawn like any other and ends the phase; otherwise it is only taken when the phase is over

@@ -52,15 +52,17 @@ def relaxations(instance: Instance) -> dict[str, Instance]:
     """Constraint name -> the instance without it. The constraint binds where the optimum gets better without it."""
     relaxed = {
         "interference": instance.replace(
-            sigma_worker=np.zeros_like(instance.sigma_worker), sigma_ps=np.zeros_like(instance.sigma_ps),
-            linear=np.zeros_like(instance.linear), quadratic=np.zeros_like(instance.quadratic),
+            sigma_worker=np.zeros_like(instance.sigma_worker),
+            sigma_ps=np.zeros_like(instance.sigma_ps),
+            linear=np.zeros_like(instance.linear),
+            quadratic=np.zeros_like(instance.quadratic),
         ),
         "network": instance.replace(
             rho_ps=np.zeros_like(instance.rho_ps), rho_worker=np.zeros_like(instance.rho_worker)
         ),
         "separation": instance.replace(apart=np.zeros_like(instance.apart)),
         "caps on jobs": instance.replace(most_jobs=UNLIMITED, most_new=UNLIMITED),
-    }  # fmt: skip
+    }
     for r, name in enumerate(instance.resources):
         workers, ps = instance.worker_demand.copy(), instance.ps_demand.copy()
         workers[:, r] = ps[:, r] = 0

@@ -25,8 +25,17 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
             if number:
                 label = None if name in labelled else name
                 labelled.add(name)
-                axes.bar(x, number, bottom=level, width=0.8, color=colour, hatch=hatch, edgecolor="white",
-                         linewidth=0.4, label=label)  # fmt: skip
+                axes.bar(
+                    x,
+                    number,
+                    bottom=level,
+                    width=0.8,
+                    color=colour,
+                    hatch=hatch,
+                    edgecolor="white",
+                    linewidth=0.4,
+                    label=label,
+                )
                 level += number
         return level
 

@@ -82,9 +82,12 @@ def read_gavel(
             sigma[position[name], position[other]] = min(MOST_SLOWDOWN, round(1e6 * max(0.0, slower)))
     known = sigma >= 0
     coverage = {
-        "types": len(types), "pairs": sigma.size, "measured": int(known.sum()),
-        "does not fit": int((known & (apart == 1)).sum()), "faster in company": int(faster),
-    }  # fmt: skip
+        "types": len(types),
+        "pairs": sigma.size,
+        "measured": int(known.sum()),
+        "does not fit": int((known & (apart == 1)).sum()),
+        "faster in company": int(faster),
+    }
     if missing == "apart":
         apart = np.maximum(apart, (~known | ~known.T).astype(np.int64))
         sigma[~known] = 0
@@ -133,18 +136,31 @@ def generate_measured(
     runs = len(run_type)
     empty = np.zeros((kinds, 0), dtype=np.int64)
     return Instance(
-        resources=("slots",), types=measured.types, pressures=(),
-        server_capacity=np.full((servers, 1), SLOTS, dtype=np.int64), server_free=free,
-        sigma_worker=measured.sigma, sigma_ps=np.zeros_like(measured.sigma), apart=measured.apart,
-        use_worker=empty, use_ps=empty, linear=empty, quadratic=np.zeros((kinds, 0, 0), dtype=np.int64),
-        rho_ps=np.zeros(kinds, dtype=np.int64), rho_worker=measured.rho_worker,
-        run_type=ints(run_type), run_speed=ints(speeds[:runs]),
+        resources=("slots",),
+        types=measured.types,
+        pressures=(),
+        server_capacity=np.full((servers, 1), SLOTS, dtype=np.int64),
+        server_free=free,
+        sigma_worker=measured.sigma,
+        sigma_ps=np.zeros_like(measured.sigma),
+        apart=measured.apart,
+        use_worker=empty,
+        use_ps=empty,
+        linear=empty,
+        quadratic=np.zeros((kinds, 0, 0), dtype=np.int64),
+        rho_ps=np.zeros(kinds, dtype=np.int64),
+        rho_worker=measured.rho_worker,
+        run_type=ints(run_type),
+        run_speed=ints(speeds[:runs]),
         run_workers=np.array(rows, dtype=np.int64).reshape(runs, servers),
         run_ps=np.zeros((runs, servers), dtype=np.int64),
-        job_type=job_type.astype(np.int64), job_speed=ints(speeds[runs:]), job_workers=workers.astype(np.int64),
-        job_ps=np.zeros(jobs, dtype=np.int64), worker_demand=np.ones((jobs, 1), dtype=np.int64),
+        job_type=job_type.astype(np.int64),
+        job_speed=ints(speeds[runs:]),
+        job_workers=workers.astype(np.int64),
+        job_ps=np.zeros(jobs, dtype=np.int64),
+        worker_demand=np.ones((jobs, 1), dtype=np.int64),
         ps_demand=np.zeros((jobs, 1), dtype=np.int64),
-    )  # fmt: skip
+    )
 
 
 def _network(path: Any, data: dict[str, Any], gpu: str, types: tuple[str, ...]) -> IntArray:

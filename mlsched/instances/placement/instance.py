@@ -101,8 +101,12 @@ class Instance(contract.Instance):
             self.server_free > self.server_capacity, "server_free", self.server_free, "must not exceed server_capacity"
         )
         _first(self.apart != self.apart.T, "apart", self.apart, "must be symmetric")
-        _first(self.run_workers.sum(axis=1) < 1, "run_workers", self.run_workers.sum(axis=1),
-               "a running job must have a worker somewhere")  # fmt: skip
+        _first(
+            self.run_workers.sum(axis=1) < 1,
+            "run_workers",
+            self.run_workers.sum(axis=1),
+            "a running job must have a worker somewhere",
+        )
         if len(self.run_type) > self.most_jobs:
             raise InvalidInput(f"most_jobs = {self.most_jobs}: {len(self.run_type)} jobs are running already")
         total = 1000 * (int(self.run_speed.sum()) + int(self.job_speed.sum()))
@@ -120,9 +124,12 @@ class Instance(contract.Instance):
             for d in range(len(self.pressures))
         ]
         worst = MILLION * (
-            MILLION + w * int(self.sigma_worker.max(initial=0)) + p * int(self.sigma_ps.max(initial=0))
-            + int(self.rho_ps.max(initial=0)) + 2 * int(self.rho_worker.max(initial=0))
-        )  # fmt: skip
+            MILLION
+            + w * int(self.sigma_worker.max(initial=0))
+            + p * int(self.sigma_ps.max(initial=0))
+            + int(self.rho_ps.max(initial=0))
+            + 2 * int(self.rho_worker.max(initial=0))
+        )
         worst += sum(1000 * u * int(self.linear[:, d].max(initial=0)) for d, u in enumerate(use))
         for d, u in enumerate(use):
             worst += sum(u * v * int(self.quadratic[:, d, e].max(initial=0)) for e, v in enumerate(use))

@@ -74,10 +74,15 @@ def _too_many(instance: Instance, plan: Plan) -> list[str]:
 
 def _concurrent(instance: Instance, plan: Plan) -> list[Job]:
     jobs: list[Job] = [
-        (int(instance.run_type[i]), int(instance.run_speed[i]), instance.run_workers[i].tolist(),
-         instance.run_ps[i].tolist(), f"running job {i}")
+        (
+            int(instance.run_type[i]),
+            int(instance.run_speed[i]),
+            instance.run_workers[i].tolist(),
+            instance.run_ps[i].tolist(),
+            f"running job {i}",
+        )
         for i in range(len(instance.run_type))
-    ]  # fmt: skip
+    ]
     for j in range(len(instance.job_type)):
         workers, ps = plan.workers[j].tolist(), plan.ps[j].tolist()
         if any(workers):

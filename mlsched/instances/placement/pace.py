@@ -34,10 +34,12 @@ class Pace:
         self.by_worker = (instance.sigma_worker[pair] * others).T.astype(np.float64)
         self.by_ps = (instance.sigma_ps[pair] * others).T.astype(np.float64)
         self.use = [
-            ((others * instance.use_worker[self.kind, d]).T.astype(np.float64),
-             (others * instance.use_ps[self.kind, d]).T.astype(np.float64))
+            (
+                (others * instance.use_worker[self.kind, d]).T.astype(np.float64),
+                (others * instance.use_ps[self.kind, d]).T.astype(np.float64),
+            )
             for d in range(len(instance.pressures))
-        ]  # fmt: skip
+        ]
         self.linear = instance.linear[self.kind]
         self.quadratic = instance.quadratic[self.kind]
         self.per_ps, self.per_worker = np.maximum(self.ps, 1), np.maximum(self.workers - 1, 1)

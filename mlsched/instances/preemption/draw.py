@@ -28,8 +28,16 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
             if amount:
                 label = None if part in labelled else part
                 labelled.add(part)
-                axes.bar(x, amount / capacity, bottom=level, width=0.92 * width, color=COLOURS[part], label=label,
-                         edgecolor="white", linewidth=0.4)  # fmt: skip
+                axes.bar(
+                    x,
+                    amount / capacity,
+                    bottom=level,
+                    width=0.92 * width,
+                    color=COLOURS[part],
+                    label=label,
+                    edgecolor="white",
+                    linewidth=0.4,
+                )
                 level += amount / capacity
 
     for position, node in enumerate(nodes):
@@ -43,8 +51,12 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
             stack(x, held + draining, capacity)
             stack(x + width, [part for part in held if part[0] == "kept"] + placed, capacity)
     waiting = int((plan.te_node < 0).sum())
-    axes.set(xlabel=f"node ({', '.join(instance.resources)}: before and after)", ylabel="share of capacity",
-             title=f"{len(victims)} victims, {waiting} TE jobs keep waiting", ylim=(0, 1.15))  # fmt: skip
+    axes.set(
+        xlabel=f"node ({', '.join(instance.resources)}: before and after)",
+        ylabel="share of capacity",
+        title=f"{len(victims)} victims, {waiting} TE jobs keep waiting",
+        ylim=(0, 1.15),
+    )
     axes.set_xticks(range(len(nodes)), [str(n) for n in nodes])
     if labelled:
         axes.legend(loc="upper right", ncols=4, fontsize="small")

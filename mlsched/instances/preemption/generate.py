@@ -34,10 +34,11 @@ PRESETS: Mapping[str, Preset] = {
         Preset("surge", "several TE jobs compete for few nodes", {"nodes": 8, "jobs": 32, "tes": 6}),
         Preset("paper", "the paper's cluster, one TE job", {"nodes": 84, "jobs": 300, "tes": 1, "te_scale": 1.0}),
         Preset("paper-surge", "16 TE jobs at once", {"nodes": 84, "jobs": 300, "tes": 16, "te_scale": 1.0}),
-        Preset("exhausted", "most jobs are at the preemption limit",
-               {"nodes": 6, "jobs": 24, "tes": 4, "limit_share": 0.7}),
+        Preset(
+            "exhausted", "most jobs are at the preemption limit", {"nodes": 6, "jobs": 24, "tes": 4, "limit_share": 0.7}
+        ),
     )
-}  # fmt: skip
+}
 
 
 def draw_demand(

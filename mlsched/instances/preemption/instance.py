@@ -92,8 +92,12 @@ class Instance(contract.Instance):
         refuse_first(self.job_demand > host, "job_demand", self.job_demand, "must not exceed the capacity of its node")
         used = self.node_free + self.node_draining
         np.add.at(used, self.job_node, self.job_demand)
-        refuse_first(used > self.node_capacity, "node_free", self.node_free,
-               "free + draining + running demand must not exceed node_capacity")  # fmt: skip
+        refuse_first(
+            used > self.node_capacity,
+            "node_free",
+            self.node_free,
+            "free + draining + running demand must not exceed node_capacity",
+        )
         self._check_maxima()
         able, times = self.preemptible, len(self.te_demand) + 1
         for name, most, remedy in (

@@ -21,9 +21,13 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
     place = np.arange(len(order))
     axes.bar(place, plan.cores[order], color="#00798c", label="cores")
     axes.plot(place, instance.most[order], "_", color="#8fa3b8", label="cap")
-    axes.set(xlabel="job, by predicted loss", ylabel="cores", ylim=(0, 1.3 * max(1, int(plan.cores.max(initial=0)))),
-             title=f"{int(plan.cores.sum())} of {instance.available} cores, "
-                   f"mean predicted loss {loss.mean() if loss.size else 0.0:.2f}")  # fmt: skip
+    axes.set(
+        xlabel="job, by predicted loss",
+        ylabel="cores",
+        ylim=(0, 1.3 * max(1, int(plan.cores.max(initial=0)))),
+        title=f"{int(plan.cores.sum())} of {instance.available} cores, "
+        f"mean predicted loss {loss.mean() if loss.size else 0.0:.2f}",
+    )
     axes.set_xticks(place, [str(j) for j in order], rotation=90 if len(order) > 20 else 0)
     right = axes.twinx()
     right.plot(place, instance.loss[order, plan.cores[order]] / PPM, "o", color="#d1495b", label="predicted loss")

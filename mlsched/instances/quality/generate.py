@@ -29,13 +29,19 @@ PRESETS: Mapping[str, Preset] = {
         Preset("small", "brute force answers within 5 s", {"jobs": 4, "cores": 16, "cap": 12, "reserved_share": 0.1}),
         Preset("floored", "only whole iterations count: unit greedy goes wrong", {"jobs": 40, "cores": 160}),
         Preset("fluid", "parts of iterations count: nearly concave", {"jobs": 40, "cores": 160, "rounding": "fluid"}),
-        Preset("contended", "few cores to share out beyond one a job; caps, weights and a reservation",
-               {"jobs": 48, "cores": 80, "cap": 10, "reserved_share": 0.2, "important": 0.3, "speed": 2.0}),
+        Preset(
+            "contended",
+            "few cores to share out beyond one a job; caps, weights and a reservation",
+            {"jobs": 48, "cores": 80, "cap": 10, "reserved_share": 0.2, "important": 0.3, "speed": 2.0},
+        ),
         Preset("paper", "the paper's testbed: 160 jobs, 640 cores, epochs of 3 s", {"jobs": 160, "cores": 640}),
-        Preset("large", "Fig. 10(c): 4,000 jobs, 16,000 cores, at most 64 cores a job",
-               {"jobs": 4000, "cores": 16000, "width": 64}),
+        Preset(
+            "large",
+            "Fig. 10(c): 4,000 jobs, 16,000 cores, at most 64 cores a job",
+            {"jobs": 4000, "cores": 16000, "width": 64},
+        ),
     )
-}  # fmt: skip
+}
 
 
 def generate(
@@ -63,8 +69,13 @@ def generate(
     job that runs. important: share of jobs of weight 2..5. width: most cores in the tables, 0: as many as a job can
     get.
     """
-    for name, value, low in (("jobs", jobs, 1), ("cores", cores, 1), ("cap", cap, 0), ("least", least, 0),
-                             ("width", width, 0)):  # fmt: skip
+    for name, value, low in (
+        ("jobs", jobs, 1),
+        ("cores", cores, 1),
+        ("cap", cap, 0),
+        ("least", least, 0),
+        ("width", width, 0),
+    ):
         within(name, value, low)
     for name, share in (("sublinear", sublinear), ("reserved_share", reserved_share), ("important", important)):
         within(name, share, 0, 1)
@@ -83,14 +94,18 @@ def generate(
     return from_curves(
         curves,
         Epoch(
-            cores=cores, milliseconds=max(1, round(1000 * epoch)), rounding="floor" if rounding == "floor" else "fluid",
-            reserved=round(cores * reserved_share), least=least, width=width,
+            cores=cores,
+            milliseconds=max(1, round(1000 * epoch)),
+            rounding="floor" if rounding == "floor" else "fluid",
+            reserved=round(cores * reserved_share),
+            least=least,
+            width=width,
         ),
         iteration=iteration,
         work=np.maximum(np.rint(1000 * seconds), 1).astype(np.int64),
         weight=weight,
         most=caps,
-    )  # fmt: skip
+    )
 
 
 def draw_curves(

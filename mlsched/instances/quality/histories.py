@@ -45,12 +45,7 @@ class History:
 
 
 def synthetic(
-    algorithm: Algorithm,
-    rng: np.random.Generator,
-    *,
-    iterations: int = 100,
-    noise: float = 0.01,
-    spread: float = 0.3,
+    algorithm: Algorithm, rng: np.random.Generator, *, iterations: int = 100, noise: float = 0.01, spread: float = 0.3
 ) -> History:
     """A job of this algorithm, losses at iterations 0..`iterations`.
 

@@ -53,9 +53,13 @@ class Epoch:
 
     def __post_init__(self) -> None:
         one_of("rounding", self.rounding, get_args(Rounding))
-        for name, value, low in (("cores", self.cores, 0), ("milliseconds", self.milliseconds, 1),
-                                 ("reserved", self.reserved, 0), ("least", self.least, 0),
-                                 ("width", self.width, 0)):  # fmt: skip
+        for name, value, low in (
+            ("cores", self.cores, 0),
+            ("milliseconds", self.milliseconds, 1),
+            ("reserved", self.reserved, 0),
+            ("least", self.least, 0),
+            ("width", self.width, 0),
+        ):
             if value < low:
                 raise InvalidInput(f"{name} = {value}: must be at least {low}")
         if self.reserved > self.cores:
@@ -182,11 +186,16 @@ def from_predictions(
     caps = np.full(jobs, width) if most is None else np.minimum(np.asarray(most, dtype=np.int64), width)
     scales: list[Any] = [np.asarray(part, dtype=np.float64) for part in (largest_change, first, final)]
     return Instance(
-        cores=epoch.cores, reserved=epoch.reserved, least=epoch.least,
-        gain=gain_table(losses, scales[0]), loss=loss_table(losses, scales[1], scales[2]),
-        weight=np.ones(jobs, dtype=np.int64) if weight is None else np.asarray(weight), most=caps, waiting=waits,
+        cores=epoch.cores,
+        reserved=epoch.reserved,
+        least=epoch.least,
+        gain=gain_table(losses, scales[0]),
+        loss=loss_table(losses, scales[1], scales[2]),
+        weight=np.ones(jobs, dtype=np.int64) if weight is None else np.asarray(weight),
+        most=caps,
+        waiting=waits,
         predictor=predictor,
-    )  # fmt: skip
+    )
 
 
 def from_curves(

@@ -33,5 +33,13 @@ PROBLEM = Problem(
 )
 
 __all__ = [
-    "PROBLEM", "Instance", "Round", "Snapshot", "Timetable", "from_networkx", "generate", "instances", "to_networkx",
-]  # fmt: skip
+    "PROBLEM",
+    "Instance",
+    "Round",
+    "Snapshot",
+    "Timetable",
+    "from_networkx",
+    "generate",
+    "instances",
+    "to_networkx",
+]

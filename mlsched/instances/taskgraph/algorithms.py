@@ -36,21 +36,40 @@ class Algorithm:
 ALGORITHMS: Mapping[str, Algorithm] = {
     a.name: a
     for a in (
-        Algorithm("alexnet", (
-            Layer(23_296, 70_276_800), Layer(307_392, 223_948_800), Layer(663_936, 112_140_288),
-            Layer(884_992, 149_520_384), Layer(590_080, 99_680_256), Layer(37_752_832, 37_748_736),
-            Layer(16_781_312, 16_777_216), Layer(4_097_000, 4_096_000)), "sequential"),
+        Algorithm(
+            "alexnet",
+            (
+                Layer(23_296, 70_276_800),
+                Layer(307_392, 223_948_800),
+                Layer(663_936, 112_140_288),
+                Layer(884_992, 149_520_384),
+                Layer(590_080, 99_680_256),
+                Layer(37_752_832, 37_748_736),
+                Layer(16_781_312, 16_777_216),
+                Layer(4_097_000, 4_096_000),
+            ),
+            "sequential",
+        ),
         # Four stages of blocks; the first convolution belongs to the first, the classifier to the last.
-        Algorithm("resnet", (
-            Layer(225_344, 785_956_864), Layer(1_219_584, 1_027_604_480), Layer(7_098_368, 1_464_336_384),
-            Layer(17_013_736, 811_286_528)), "layers"),
-        Algorithm("mlp", (
-            Layer(401_920, 401_408), Layer(262_656, 262_144), Layer(262_656, 262_144), Layer(5_130, 5_120)),
-            "sequential"),
+        Algorithm(
+            "resnet",
+            (
+                Layer(225_344, 785_956_864),
+                Layer(1_219_584, 1_027_604_480),
+                Layer(7_098_368, 1_464_336_384),
+                Layer(17_013_736, 811_286_528),
+            ),
+            "layers",
+        ),
+        Algorithm(
+            "mlp",
+            (Layer(401_920, 401_408), Layer(262_656, 262_144), Layer(262_656, 262_144), Layer(5_130, 5_120)),
+            "sequential",
+        ),
         Algorithm("lstm", (Layer(8_396_800, 8_388_608), Layer(8_396_800, 8_388_608)), "layers"),
         Algorithm("svm", (Layer(7_850, 7_840),), "never"),
     )
-}  # fmt: skip
+}
 
 SYNCS = ("parameter-server", "ring", "torus")
 
@@ -78,8 +97,7 @@ def partition(algorithm: Algorithm, parts: int) -> list[list[Layer]]:
     while 2 * stages <= min(len(algorithm.layers), parts // 2):
         stages *= 2
     width = parts // stages
-    return [[Layer(stage.parameters / width, stage.work / width)] * width
-            for stage in pieces(algorithm.layers, stages)]  # fmt: skip
+    return [[Layer(stage.parameters / width, stage.work / width)] * width for stage in pieces(algorithm.layers, stages)]
 
 
 def training_graph(stages: list[list[Layer]], replicas: int, sync: str, between: Link, syncing: Link) -> Any:

@@ -52,12 +52,13 @@ def from_networkx(
         read.job(f"job {number}", number, graph)
     return Instance(
         resources=resources,
-        node_capacity=_table([[as_int(f"nodes[{n}] {r}", node[r]) for r in resources] for n, node in enumerate(nodes)],
-                             len(resources)),
+        node_capacity=_table(
+            [[as_int(f"nodes[{n}] {r}", node[r]) for r in resources] for n, node in enumerate(nodes)], len(resources)
+        ),
         movement=movement,
         accuracy_at=accuracy_at,
         **read.fields(),
-    )  # fmt: skip
+    )
 
 
 def _resources(nodes: Sequence[Mapping[str, int]]) -> tuple[str, ...]:
@@ -102,8 +103,9 @@ class _Reader:
     def _known(self, where: str, attributes: Mapping[str, Any], known: Iterable[str]) -> None:
         for name in attributes:
             if name not in known and name not in self.ignore:
-                raise InvalidInput(f"{where}: unknown attribute {name!r}; known are {', '.join(known)}; "
-                                   "drop it or name it in ignore=")  # fmt: skip
+                raise InvalidInput(
+                    f"{where}: unknown attribute {name!r}; known are {', '.join(known)}; drop it or name it in ignore="
+                )
 
     def _job_row(self, where: str, attributes: Mapping[str, Any]) -> None:
         self._known(where, attributes, (*OF_JOB, "min_iterations", "accuracy"))
@@ -140,10 +142,13 @@ class _Reader:
         width = max((len(row) for row in self.accuracy), default=0)
         padded = [row + [row[-1]] * (width - len(row)) for row in self.accuracy]
         return {
-            **self.jobs, "accuracy": _table(padded, width), **self.tasks,
-            "demand": _table(self.demand, len(self.resources)), "eligible": _table(self.eligible, self.nodes),
+            **self.jobs,
+            "accuracy": _table(padded, width),
+            **self.tasks,
+            "demand": _table(self.demand, len(self.resources)),
+            "eligible": _table(self.eligible, self.nodes),
             **{f"edge_{name}": ints(column) for name, column in self.edges.items()},
-        }  # fmt: skip
+        }
 
 
 def _table(rows: list[list[int]], width: int) -> IntArray:

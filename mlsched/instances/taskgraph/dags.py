@@ -84,5 +84,8 @@ def random_order(rng: np.random.Generator, tasks: int, density: float = 0.2) -> 
 
 
 DAGS: Mapping[str, Callable[[np.random.Generator, int], Any]] = {
-    "layered": layered, "fork-join": fork_join, "series-parallel": series_parallel, "random-order": random_order,
-}  # fmt: skip
+    "layered": layered,
+    "fork-join": fork_join,
+    "series-parallel": series_parallel,
+    "random-order": random_order,
+}

@@ -31,8 +31,17 @@ def draw(instance: Instance, plan: Timetable, axes: Any) -> None:
         where[task, iteration] = node, start, end
         y, colour = place[task, iteration], COLOURS[job % len(COLOURS)]
         label = None if job in labelled else f"job {job}"
-        axes.barh(y, end - start, left=start, height=0.9, color=colour, edgecolor="white", linewidth=0.6,
-                  alpha=1.0 if iteration % 2 == 0 else 0.75, label=label)  # fmt: skip
+        axes.barh(
+            y,
+            end - start,
+            left=start,
+            height=0.9,
+            color=colour,
+            edgecolor="white",
+            linewidth=0.6,
+            alpha=1.0 if iteration % 2 == 0 else 0.75,
+            label=label,
+        )
         labelled.add(job)
         if len(plan.task) <= MOST_LABELS and end > start:
             axes.text((start + end) / 2, y, str(iteration), ha="center", va="center", fontsize=6, color="white")
@@ -45,10 +54,14 @@ def draw(instance: Instance, plan: Timetable, axes: Any) -> None:
     values = instance.evaluate(plan)
     axes.set_yticks(middles, [f"node {n}" for n in range(len(heights))])
     first = min([int(instance.arrival.min(initial=UNLIMITED)), *plan.start.tolist()])
-    axes.set(xlabel="ticks (number: iteration; triangle: deadline; line: data between nodes)", ylim=(-0.6, top),
-             xlim=(first - 0.5, None),
-             title=", ".join(f"{name.replace('_', ' ')} {values[name]}" for name in
-                             ("total_jct", "makespan", "traffic", "deadlines_met")))  # fmt: skip
+    axes.set(
+        xlabel="ticks (number: iteration; triangle: deadline; line: data between nodes)",
+        ylim=(-0.6, top),
+        xlim=(first - 0.5, None),
+        title=", ".join(
+            f"{name.replace('_', ' ')} {values[name]}" for name in ("total_jct", "makespan", "traffic", "deadlines_met")
+        ),
+    )
     if labelled:
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")
 
@@ -70,18 +83,30 @@ def _rows(instance: Instance, plan: Timetable) -> tuple[dict[tuple[int, int, int
 
 
 def _transfers(
-    instance: Instance, where: dict[tuple[int, int], tuple[int, int, int]], place: dict[tuple[int, int], float],
+    instance: Instance,
+    where: dict[tuple[int, int], tuple[int, int, int]],
+    place: dict[tuple[int, int], float],
     axes: Any,
-) -> None:  # fmt: skip
+) -> None:
     """A line from the end of a run to the start of one on another node that its data go to."""
     drawn = 0
-    edges = zip(instance.edge_from.tolist(), instance.edge_to.tolist(), instance.edge_lag.tolist(),
-                instance.edge_volume.tolist(), strict=True)  # fmt: skip
+    edges = zip(
+        instance.edge_from.tolist(),
+        instance.edge_to.tolist(),
+        instance.edge_lag.tolist(),
+        instance.edge_volume.tolist(),
+        strict=True,
+    )
     for u, v, lag, volume in edges:
         for (task, iteration), (node, start, _) in where.items():
             source = where.get((u, iteration - lag))
             if task != v or not volume or source is None or source[0] == node or drawn >= MOST_LINES:
                 continue
-            axes.plot([source[2], start], [place[u, iteration - lag], place[v, iteration]], color="#333333",
-                      linewidth=0.6, alpha=0.6)  # fmt: skip
+            axes.plot(
+                [source[2], start],
+                [place[u, iteration - lag], place[v, iteration]],
+                color="#333333",
+                linewidth=0.6,
+                alpha=0.6,
+            )
             drawn += 1

@@ -47,8 +47,16 @@ def read_stg(path: str | os.PathLike[str], *, processors: int = 0) -> Instance:
         duration.append(lines.least(row[1], "duration"))
         edges += [(lines.below(u, count + 2, "predecessor"), task) for u in row[3:]]
     lines.end("the last task")
-    return _instance(lines, ("processor",), np.ones((processors, 1), dtype=np.int64), [0] * len(duration), duration,
-                     [[int(d > 0)] for d in duration], None, edges)  # fmt: skip
+    return _instance(
+        lines,
+        ("processor",),
+        np.ones((processors, 1), dtype=np.int64),
+        [0] * len(duration),
+        duration,
+        [[int(d > 0)] for d in duration],
+        None,
+        edges,
+    )
 
 
 def read_jobshop(path: str | os.PathLike[str]) -> Instance:
@@ -74,8 +82,16 @@ def read_jobshop(path: str | os.PathLike[str]) -> Instance:
     lines.end("the last job")
     eligible = np.zeros((len(hosts), machines), dtype=np.int64)
     eligible[np.arange(len(hosts)), hosts] = 1
-    return _instance(lines, ("machine",), np.ones((machines, 1), dtype=np.int64), task_job, duration,
-                     [[1]] * len(hosts), eligible, edges)  # fmt: skip
+    return _instance(
+        lines,
+        ("machine",),
+        np.ones((machines, 1), dtype=np.int64),
+        task_job,
+        duration,
+        [[1]] * len(hosts),
+        eligible,
+        edges,
+    )
 
 
 def read_psplib(path: str | os.PathLike[str]) -> Instance:
@@ -185,22 +201,38 @@ class _Lines:
 
 
 def _instance(
-    lines: _Lines, resources: tuple[str, ...], capacity: IntArray, task_job: list[int], duration: list[int],
-    demand: list[list[int]], eligible: IntArray | None, edges: list[tuple[int, int]],
-) -> Instance:  # fmt: skip
+    lines: _Lines,
+    resources: tuple[str, ...],
+    capacity: IntArray,
+    task_job: list[int],
+    duration: list[int],
+    demand: list[list[int]],
+    eligible: IntArray | None,
+    edges: list[tuple[int, int]],
+) -> Instance:
     """Jobs of one iteration that count by their completion alone."""
     jobs = max(task_job, default=-1) + 1
     tasks = len(duration)
     nothing = ints([0] * len(edges))
     fields: dict[str, Any] = {
-        "arrival": ints([0] * jobs), "deadline": ints([UNLIMITED] * jobs), "urgency": ints([1] * jobs),
-        "required": ints([0] * jobs), "min_iterations": ints([1] * jobs), "max_iterations": ints([1] * jobs),
-        "accuracy": np.zeros((jobs, 2), dtype=np.int64), "task_job": ints(task_job), "duration": ints(duration),
+        "arrival": ints([0] * jobs),
+        "deadline": ints([UNLIMITED] * jobs),
+        "urgency": ints([1] * jobs),
+        "required": ints([0] * jobs),
+        "min_iterations": ints([1] * jobs),
+        "max_iterations": ints([1] * jobs),
+        "accuracy": np.zeros((jobs, 2), dtype=np.int64),
+        "task_job": ints(task_job),
+        "duration": ints(duration),
         "demand": np.array(demand, dtype=np.int64).reshape(tasks, len(resources)),
         "eligible": np.ones((tasks, len(capacity)), dtype=np.int64) if eligible is None else eligible,
-        "parameters": ints([0] * tasks), "edge_from": ints(u for u, _ in edges), "edge_to": ints(v for _, v in edges),
-        "edge_lag": nothing, "edge_volume": nothing, "edge_delay": nothing,
-    }  # fmt: skip
+        "parameters": ints([0] * tasks),
+        "edge_from": ints(u for u, _ in edges),
+        "edge_to": ints(v for _, v in edges),
+        "edge_lag": nothing,
+        "edge_volume": nothing,
+        "edge_delay": nothing,
+    }
     try:
         return Instance(resources=resources, node_capacity=capacity, **fields)
     except InvalidInput as error:

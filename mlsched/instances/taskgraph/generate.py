@@ -67,8 +67,15 @@ def generate(
     use some node; fractional: that it needs half a GPU. bandwidth: MB that a transfer moves in a tick. movement,
     accuracy_at: see `Instance`; with movement, a task takes its parameters along.
     """
-    counts = {"nodes": nodes, "partitions": partitions, "replicas": replicas, "least_replicas": least_replicas,
-              "longest": longest, "bandwidth": bandwidth, "runs": runs}  # fmt: skip
+    counts = {
+        "nodes": nodes,
+        "partitions": partitions,
+        "replicas": replicas,
+        "least_replicas": least_replicas,
+        "longest": longest,
+        "bandwidth": bandwidth,
+        "runs": runs,
+    }
     for name, value in counts.items():
         within(name, value, 1)
     within("jobs", jobs, 0, runs)
@@ -95,8 +102,9 @@ def generate(
         made.graph["max_iterations"] = most
         made.graph["min_iterations"] = most - int(most > 1 and rng.random() < optional)
         graphs.append(made)
-    work = sum(g.graph["max_iterations"] * d["duration"] * d["demand"]["gpu"]
-               for g in graphs for _, d in g.nodes(data=True))  # fmt: skip
+    work = sum(
+        g.graph["max_iterations"] * d["duration"] * d["demand"]["gpu"] for g in graphs for _, d in g.nodes(data=True)
+    )
     for made in graphs:
         draw.times(made, int(spread * work / (100 * gpus * nodes)), slack)
         draw.accuracies(made)
@@ -185,8 +193,9 @@ class _Jobs:
         alone = graph.graph["max_iterations"] * max(path.values())
         arrival = self._upto(0, latest)
         room = 1.1 * alone * self.rng.uniform(max(1.0, slack / 2), slack)
-        graph.graph.update(arrival=arrival, deadline=min(UNLIMITED, arrival + int(np.ceil(room))),
-                           urgency=self._upto(1, 10))  # fmt: skip
+        graph.graph.update(
+            arrival=arrival, deadline=min(UNLIMITED, arrival + int(np.ceil(room))), urgency=self._upto(1, 10)
+        )
 
     def accuracies(self, graph: Any) -> None:
         """A table that rises by less and less, a tenth (guessing) at first; and the accuracy that is required."""

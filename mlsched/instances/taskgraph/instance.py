@@ -112,8 +112,12 @@ class Instance(contract.Instance):
     def _check_jobs(self) -> None:
         if not len(self.node_capacity):
             raise InvalidInput("node_capacity: has no node; must have at least one")
-        refuse_first(self.min_iterations > self.max_iterations, "min_iterations", self.min_iterations,
-                     "must not exceed max_iterations")  # fmt: skip
+        refuse_first(
+            self.min_iterations > self.max_iterations,
+            "min_iterations",
+            self.min_iterations,
+            "must not exceed max_iterations",
+        )
         needed = int(self.max_iterations.max(initial=0)) + 1
         if len(self.arrival) and self.accuracy.shape[1] < needed:
             have = self.accuracy.shape[1]
@@ -137,8 +141,12 @@ class Instance(contract.Instance):
         for name in ("edge_from", "edge_to"):
             ends = getattr(self, name)
             refuse_first(ends >= tasks, name, ends, f"must be below {tasks} (the number of tasks)")
-        refuse_first(self.task_job[self.edge_from] != self.task_job[self.edge_to], "edge_to", self.edge_to,
-                     "must be a task of the same job as edge_from")  # fmt: skip
+        refuse_first(
+            self.task_job[self.edge_from] != self.task_job[self.edge_to],
+            "edge_to",
+            self.edge_to,
+            "must be a task of the same job as edge_from",
+        )
         _refuse_cycle(tasks, self.edge_from[self.edge_lag == 0].tolist(), self.edge_to[self.edge_lag == 0].tolist())
 
     def _check_state(self) -> None:
@@ -146,8 +154,12 @@ class Instance(contract.Instance):
         refuse_first(self.finished > self.max_iterations, "finished", self.finished, "must not exceed max_iterations")
         refuse_first(self.on_time > self.finished, "on_time", self.on_time, "must not exceed finished")
         refuse_first(self.home >= nodes, "home", self.home, f"must be below {nodes} (the number of nodes)")
-        refuse_first((self.home < 0) != (self.finished[self.task_job] == 0), "home", self.home,
-                     "must be -1 exactly for the tasks of jobs without a finished iteration")  # fmt: skip
+        refuse_first(
+            (self.home < 0) != (self.finished[self.task_job] == 0),
+            "home",
+            self.home,
+            "must be -1 exactly for the tasks of jobs without a finished iteration",
+        )
         refuse_first(self.last_end > self.now, "last_end", self.last_end, f"must not be after now ({self.now})")
         early = (self.home >= 0) & (self.last_end < self.arrival[self.task_job])
         refuse_first(early, "last_end", self.last_end, "must not be before the arrival of its job")
@@ -160,10 +172,18 @@ class Instance(contract.Instance):
         jobs = self.task_job[self.fixed_task]
         early = self.fixed_start < self.arrival[jobs]
         refuse_first(early, "fixed_start", self.fixed_start, "must not be before the arrival of its job")
-        refuse_first(self.finished[jobs] == self.max_iterations[jobs], "fixed_task", self.fixed_task,
-                     "must not be of a job whose iterations are all finished")  # fmt: skip
-        refuse_first(self.eligible[self.fixed_task, self.fixed_node] == 0, "fixed_node", self.fixed_node,
-                     "must be eligible for its task")  # fmt: skip
+        refuse_first(
+            self.finished[jobs] == self.max_iterations[jobs],
+            "fixed_task",
+            self.fixed_task,
+            "must not be of a job whose iterations are all finished",
+        )
+        refuse_first(
+            self.eligible[self.fixed_task, self.fixed_node] == 0,
+            "fixed_node",
+            self.fixed_node,
+            "must be eligible for its task",
+        )
         homes = self.home[self.fixed_task]
         away = (homes >= 0) & (homes != self.fixed_node) & (self.movement == "none")
         refuse_first(away, "fixed_node", self.fixed_node, "must be the task's home, for movement = 'none'")
@@ -192,9 +212,12 @@ class Instance(contract.Instance):
     def timetable(self, iteration: list[int], task: list[int], node: list[int], start: list[int]) -> Timetable:
         """A Timetable of these runs; the jobs follow from the tasks."""
         return Timetable(
-            job=self.task_job[task] if task else ints([]), iteration=ints(iteration), task=ints(task),
-            node=ints(node), start=ints(start),
-        )  # fmt: skip
+            job=self.task_job[task] if task else ints([]),
+            iteration=ints(iteration),
+            task=ints(task),
+            node=ints(node),
+            start=ints(start),
+        )
 
 
 def _refuse_cycle(tasks: int, tails: list[int], heads: list[int]) -> None:

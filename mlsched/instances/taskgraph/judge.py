@@ -35,9 +35,12 @@ def violations(instance: Instance, plan: Any) -> list[str]:
         return found
     runs, total = _runs(answer), _iterations(instance, answer)
     return (
-        _misplaced(instance, runs) + _changed(instance, runs) + _too_early(instance, runs)
-        + _out_of_order(instance, runs, total) + _overfull(instance, runs)
-    )  # fmt: skip
+        _misplaced(instance, runs)
+        + _changed(instance, runs)
+        + _too_early(instance, runs)
+        + _out_of_order(instance, runs, total)
+        + _overfull(instance, runs)
+    )
 
 
 def _runs(plan: Timetable) -> Runs:
@@ -202,8 +205,14 @@ def evaluate(instance: Instance, plan: Timetable) -> dict[str, int]:
         raise InvalidInput(f"the plan cannot be evaluated: {malformed[0]}")
     runs = _runs(plan)
     total = _iterations(instance, plan)
-    values = {"total_jct": 0, "deadlines_met": 0, "traffic": _traffic(instance, runs, total), "accuracy_met": 0,
-              "total_accuracy": 0, "makespan": 0}  # fmt: skip
+    values = {
+        "total_jct": 0,
+        "deadlines_met": 0,
+        "traffic": _traffic(instance, runs, total),
+        "accuracy_met": 0,
+        "total_accuracy": 0,
+        "makespan": 0,
+    }
     completions = []
     for j, n in enumerate(total):
         ends = _iteration_ends(instance, runs, j, n)

@@ -20,9 +20,11 @@ SIZES = {"six": (6, 52), "eight": (8, 66), "ten": (10, 102)}
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "loose": ("loose deadlines", {"slack": 3.0, "partitions": 4, "replicas": 4, "spread": 0.3}),
     "tight": ("tight deadlines", {"slack": 1.2, "partitions": 4, "replicas": 4, "spread": 0.3}),
-    "replicas": ("more replicas than a node has GPUs",
-                 {"slack": 2.0, "partitions": 2, "replicas": 6, "least_replicas": 5, "spread": 0.5}),
-}  # fmt: skip
+    "replicas": (
+        "more replicas than a node has GPUs",
+        {"slack": 2.0, "partitions": 2, "replicas": 6, "least_replicas": 5, "spread": 0.5},
+    ),
+}
 
 
 def _sized(size: str, kind: str, **changes: Any) -> Preset:
@@ -35,16 +37,46 @@ def _sized(size: str, kind: str, **changes: Any) -> Preset:
 PRESETS: Mapping[str, Preset] = {
     preset.name: preset
     for preset in (
-        Preset("small", "brute force answers within 5 s",
-               {"jobs": 2, "nodes": 2, "runs": 7, "gpus": 1, "graph": "mixed", "slack": 1.5}),
+        Preset(
+            "small",
+            "brute force answers within 5 s",
+            {"jobs": 2, "nodes": 2, "runs": 7, "gpus": 1, "graph": "mixed", "slack": 1.5},
+        ),
         *(_sized(size, kind) for size in SIZES for kind in KINDS),
-        Preset("dags", "random graphs of four kinds, some tasks barred from a node",
-               {"jobs": 6, "nodes": 3, "runs": 50, "gpus": 4, "graph": "dags", "slack": 2.0, "pinned": 0.2}),
-        Preset("moving", "tasks may change node between iterations",
-               {"jobs": 5, "nodes": 3, "runs": 40, "gpus": 4, "graph": "mlfs", "partitions": 4, "replicas": 4,
-                "slack": 2.0, "movement": "between_iterations"}),
-        Preset("fractional", "half of the tasks need half a GPU",
-               {"jobs": 6, "nodes": 3, "runs": 50, "gpus": 2, "graph": "mixed", "partitions": 4, "replicas": 4,
-                "slack": 2.0, "fractional": 0.5}),
+        Preset(
+            "dags",
+            "random graphs of four kinds, some tasks barred from a node",
+            {"jobs": 6, "nodes": 3, "runs": 50, "gpus": 4, "graph": "dags", "slack": 2.0, "pinned": 0.2},
+        ),
+        Preset(
+            "moving",
+            "tasks may change node between iterations",
+            {
+                "jobs": 5,
+                "nodes": 3,
+                "runs": 40,
+                "gpus": 4,
+                "graph": "mlfs",
+                "partitions": 4,
+                "replicas": 4,
+                "slack": 2.0,
+                "movement": "between_iterations",
+            },
+        ),
+        Preset(
+            "fractional",
+            "half of the tasks need half a GPU",
+            {
+                "jobs": 6,
+                "nodes": 3,
+                "runs": 50,
+                "gpus": 2,
+                "graph": "mixed",
+                "partitions": 4,
+                "replicas": 4,
+                "slack": 2.0,
+                "fractional": 0.5,
+            },
+        ),
     )
-}  # fmt: skip
+}

@@ -163,8 +163,12 @@ def job_graph(
     for p in sorted(set(piece.values())):
         inside = [profile.nodes[v] for v in order if piece[v] == p]
         ticks = max(1, math.ceil(sum(layer["time"] for layer in inside) / tick))
-        graph.add_node(p, duration=ticks, parameters=sum(layer["parameters"] for layer in inside),
-                       demand=dict(demand or {"gpu": 1}))  # fmt: skip
+        graph.add_node(
+            p,
+            duration=ticks,
+            parameters=sum(layer["parameters"] for layer in inside),
+            demand=dict(demand or {"gpu": 1}),
+        )
     sent: dict[tuple[int, int], float] = {}
     for u, v, size in profile.edges(data="bytes"):
         if piece[u] != piece[v]:

@@ -27,10 +27,32 @@ Flags = npt.NDArray[np.bool_]
 
 #: What a snapshot shares with a residual instance, under the same names and rules.
 SHARED = (
-    "resources", "node_capacity", "arrival", "deadline", "urgency", "required", "min_iterations", "max_iterations",
-    "accuracy", "task_job", "duration", "demand", "eligible", "parameters", "edge_from", "edge_to", "edge_lag",
-    "edge_volume", "edge_delay", "accuracy_at", "now", "finished", "on_time", "home", "last_end",
-)  # fmt: skip
+    "resources",
+    "node_capacity",
+    "arrival",
+    "deadline",
+    "urgency",
+    "required",
+    "min_iterations",
+    "max_iterations",
+    "accuracy",
+    "task_job",
+    "duration",
+    "demand",
+    "eligible",
+    "parameters",
+    "edge_from",
+    "edge_to",
+    "edge_lag",
+    "edge_volume",
+    "edge_delay",
+    "accuracy_at",
+    "now",
+    "finished",
+    "on_time",
+    "home",
+    "last_end",
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -99,16 +121,16 @@ class Snapshot(contract.Instance):
     def check(self) -> None:
         Instance(**{name: getattr(self, name) for name in SHARED})  # the rules of the fields that they share
         refuse_first(self.finished >= self.stop_after, "finished", self.finished, "must be below stop_after")
-        refuse_first(self.stop_after > self.max_iterations, "stop_after", self.stop_after,
-                     "must not exceed max_iterations")  # fmt: skip
+        refuse_first(
+            self.stop_after > self.max_iterations, "stop_after", self.stop_after, "must not exceed max_iterations"
+        )
         refuse_first(self.arrival > self.now, "arrival", self.arrival, f"must not be after now ({self.now})")
         if len(np.unique(self.job_id)) != len(self.job_id):
             raise InvalidInput("job_id: names a job twice")
         nodes, waits = len(self.node_capacity), self.state == WAITING
         refuse_first(self.node >= nodes, "node", self.node, f"must be below {nodes} (the number of nodes)")
         refuse_first((self.node < 0) != waits, "node", self.node, "must be -1 exactly for the tasks that wait")
-        for name, allowed in (("start", ~waits), ("end", self.state == DONE),
-                              ("progress", ~waits)):  # fmt: skip
+        for name, allowed in (("start", ~waits), ("end", self.state == DONE), ("progress", ~waits)):
             values = getattr(self, name)
             refuse_first((values != 0) & ~allowed, name, values, "must be 0 for a task in this state")
             if name != "progress":
@@ -133,8 +155,11 @@ class Snapshot(contract.Instance):
     ) -> Round:
         """A Round of (task, node), task, (task, node) and (job, iterations)."""
         columns: dict[str, Any] = {"pause_task": ints(pause), "wake_at": wake_at}
-        for pairs, names in ((start, ("start_task", "start_node")), (migrate, ("migrate_task", "migrate_node")),
-                             (stop, ("stop_job", "stop_after"))):  # fmt: skip
+        for pairs, names in (
+            (start, ("start_task", "start_node")),
+            (migrate, ("migrate_task", "migrate_node")),
+            (stop, ("stop_job", "stop_after")),
+        ):
             table = list(pairs)
             columns |= {name: ints([row[side] for row in table]) for side, name in enumerate(names)}
         return Round(**columns)

@@ -40,9 +40,12 @@ def violations(snapshot: Snapshot, plan: Any) -> list[str]:
     starts = _pairs(answer.start_task, answer.start_node)
     moves = _pairs(answer.migrate_task, answer.migrate_node)
     return (
-        _wrong_state(snapshot, answer) + _wrong_place(snapshot, starts + moves) + _not_ready(snapshot, starts + moves)
-        + _wrong_stops(snapshot, answer) + _overfull(snapshot, answer)
-    )  # fmt: skip
+        _wrong_state(snapshot, answer)
+        + _wrong_place(snapshot, starts + moves)
+        + _not_ready(snapshot, starts + moves)
+        + _wrong_stops(snapshot, answer)
+        + _overfull(snapshot, answer)
+    )
 
 
 def _pairs(first: Any, second: Any) -> Pairs:

@@ -43,9 +43,11 @@ def instances(*, jobs: int = 2, nodes: int = 2, tasks: int = 3, runs: int = 6) -
             most[j] += more
             left -= more * int((task_job == j).sum())
         columns = int(most.max()) + 1 if m else 0
-        edges = [(u, v, lag, volume, delay) for u, v, lag, volume, delay in draw(st.lists(_edges(max(1, count)),
-                 max_size=4), label="edges") if u < count and v < count and task_job[u] == task_job[v]
-                 and (u < v or lag)]  # fmt: skip
+        edges = [
+            (u, v, lag, volume, delay)
+            for u, v, lag, volume, delay in draw(st.lists(_edges(max(1, count)), max_size=4), label="edges")
+            if u < count and v < count and task_job[u] == task_job[v] and (u < v or lag)
+        ]
         fields: dict[str, Any] = {
             "resources": resources,
             "node_capacity": table(st.sampled_from([1, 2, 2, 3]), n, k),
@@ -68,7 +70,7 @@ def instances(*, jobs: int = 2, nodes: int = 2, tasks: int = 3, runs: int = 6) -
             "edge_delay": ints(e[4] for e in edges),
             "movement": draw(st.sampled_from(["none", "none", "between_iterations"])),
             "accuracy_at": draw(st.sampled_from(["deadline", "deadline", "final"])),
-        }  # fmt: skip
+        }
         if draw(st.sampled_from([False, False, True]), label="residual"):
             fields.update(_state(draw, fields))
         return Instance(**fields)
@@ -113,7 +115,12 @@ def _state(draw: DrawFn, fields: dict[str, Any]) -> dict[str, Any]:
             if where in able:
                 started.append((k, where, draw(st.integers(arrival, now))))
     return {
-        "now": now, "finished": finished, "on_time": on_time, "home": ints(home), "last_end": ints(last_end),
-        "fixed_task": ints(s[0] for s in started), "fixed_node": ints(s[1] for s in started),
+        "now": now,
+        "finished": finished,
+        "on_time": on_time,
+        "home": ints(home),
+        "last_end": ints(last_end),
+        "fixed_task": ints(s[0] for s in started),
+        "fixed_node": ints(s[1] for s in started),
         "fixed_start": ints(s[2] for s in started),
-    }  # fmt: skip
+    }

@@ -12,17 +12,7 @@ from mlsched.instances.traces.source import Text, csv_rows
 from mlsched.instances.traces.trace import TraceBuilder
 
 REDUCED_COLUMNS = ("job_id", "arrival_s", "service_sec", "gpu_count")
-ORIGINAL_COLUMNS = (
-    "job_id",
-    "vc",
-    "gpu_num",
-    "cpu_num",
-    "state",
-    "submit_time",
-    "start_time",
-    "end_time",
-    "duration",
-)
+ORIGINAL_COLUMNS = ("job_id", "vc", "gpu_num", "cpu_num", "state", "submit_time", "start_time", "end_time", "duration")
 
 CLAMP_MS = 172_800_000
 """The reduction cuts longer run times to these 48 h."""

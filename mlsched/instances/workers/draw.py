@@ -39,8 +39,12 @@ def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:
     )
     axes.axhline(0, color="black", linewidth=0.6)
     top, bottom = int(plan.workers.max(initial=1)), int(plan.ps.max(initial=1))
-    axes.set(xlabel="job, by arrival", ylabel="PSs | workers", ylim=(-1.1 * bottom, 1.2 * top + 0.4 * bottom),
-             title=f"{int((~runs).sum())} jobs wait; {amounts}")  # fmt: skip
+    axes.set(
+        xlabel="job, by arrival",
+        ylabel="PSs | workers",
+        ylim=(-1.1 * bottom, 1.2 * top + 0.4 * bottom),
+        title=f"{int((~runs).sum())} jobs wait; {amounts}",
+    )
     axes.set_xticks(place, [str(j) for j in shown], rotation=90 if len(shown) > 20 else 0)
     right = axes.twinx()
     right.plot(place[runs[shown]], minutes[shown][runs[shown]], "o", color="#d1495b", label="minutes to finish")

@@ -82,16 +82,20 @@ class Horizon(contract.Instance):
             empty.flags.writeable = False
             object.__setattr__(self, "time", empty)
         refuse_first(
-            self.model >= len(self.models), "model", self.model,
+            self.model >= len(self.models),
+            "model",
+            self.model,
             f"must be below {len(self.models)} (the number of models)",
-        )  # fmt: skip
+        )
         early = np.zeros(len(self.arrival), dtype=bool)
         early[1:] = np.diff(self.arrival) < 0
         refuse_first(early, "arrival", self.arrival, "must not precede the one before: jobs are in arrival order")
         refuse_first(
-            np.asarray(~self.allowed.any(axis=(1, 2))), "remaining", self.remaining,
+            np.asarray(~self.allowed.any(axis=(1, 2))),
+            "remaining",
+            self.remaining,
             "belongs to a job that fits in no configuration: it never finishes; leave it out or add capacity",
-        )  # fmt: skip
+        )
         # One job after another, each in its fastest configuration, ends by then.
         end = max(self.arrival.tolist(), default=0) * NS + sum(self.alone)
         if end > EXACT:

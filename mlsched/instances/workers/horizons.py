@@ -50,10 +50,15 @@ def generate_horizon(
     gaps = rng.exponential(3_600_000 / rate, max(0, jobs - 1))
     arrival = np.concatenate([[0.0], np.cumsum(gaps)])[:jobs]
     return from_jobs(
-        MODELS, RESOURCES, CLUSTER, model=rng.integers(0, len(MODELS), jobs),
+        MODELS,
+        RESOURCES,
+        CLUSTER,
+        model=rng.integers(0, len(MODELS), jobs),
         remaining=rng.integers(ITERATIONS[0], ITERATIONS[1] + 1, jobs),
-        arrival=np.rint(arrival).astype(np.int64), most_workers=most_workers, most_ps=most_ps,
-    )  # fmt: skip
+        arrival=np.rint(arrival).astype(np.int64),
+        most_workers=most_workers,
+        most_ps=most_ps,
+    )
 
 
 def from_jobs(
@@ -76,9 +81,13 @@ def from_jobs(
         return np.array(rows, dtype=np.int64).reshape(len(kinds), len(resources))
 
     return Horizon(
-        resources=tuple(resources), models=tuple(m.name for m in models), capacity=np.asarray(capacity, dtype=np.int64),
-        worker_demand=demand("worker"), ps_demand=demand("ps"),
+        resources=tuple(resources),
+        models=tuple(m.name for m in models),
+        capacity=np.asarray(capacity, dtype=np.int64),
+        worker_demand=demand("worker"),
+        ps_demand=demand("ps"),
         time=np.array([tables[k] for k in kinds], dtype=np.int64).reshape(len(kinds), most_workers, most_ps),
-        remaining=np.asarray(remaining, dtype=np.int64), model=np.array(kinds, dtype=np.int64),
+        remaining=np.asarray(remaining, dtype=np.int64),
+        model=np.array(kinds, dtype=np.int64),
         arrival=np.asarray(arrival, dtype=np.int64),
-    )  # fmt: skip
+    )

@@ -175,6 +175,11 @@ def generate_measured(
         chosen.append(name)
     order = sorted(models)
     return from_models(
-        [models[name] for name in order], ("gpu",), [gpus], model=[order.index(name) for name in chosen],
-        remaining=rng.integers(least_iterations, most_iterations + 1, jobs), most_workers=most_workers, most_ps=1,
-    )  # fmt: skip
+        [models[name] for name in order],
+        ("gpu",),
+        [gpus],
+        model=[order.index(name) for name in chosen],
+        remaining=rng.integers(least_iterations, most_iterations + 1, jobs),
+        most_workers=most_workers,
+        most_ps=1,
+    )

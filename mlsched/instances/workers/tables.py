@@ -55,10 +55,17 @@ def from_models(
         return np.array([getattr(m, role) for m in chosen], dtype=np.int64).reshape(jobs, len(resources))
 
     return Instance(
-        resources=tuple(resources), models=tuple(m.name for m in models),
-        capacity=np.asarray(capacity, dtype=np.int64), worker_demand=demand("worker"), ps_demand=demand("ps"),
-        cost=cost, waiting=WAITING[waiting](cost, delay), remaining=left, model=kinds,
+        resources=tuple(resources),
+        models=tuple(m.name for m in models),
+        capacity=np.asarray(capacity, dtype=np.int64),
+        worker_demand=demand("worker"),
+        ps_demand=demand("ps"),
+        cost=cost,
+        waiting=WAITING[waiting](cost, delay),
+        remaining=left,
+        model=kinds,
         current_workers=none if current_workers is None else np.asarray(current_workers),
         current_ps=none if current_ps is None else np.asarray(current_ps),
-        waited=none if waited is None else np.asarray(waited), backlog=backlog,
-    )  # fmt: skip
+        waited=none if waited is None else np.asarray(waited),
+        backlog=backlog,
+    )

@@ -149,8 +149,10 @@ class _Run:
         mine = self.card(CHECKPOINT)
         for field in ("problem", "seed", "recipe", "data"):
             if found.card[field] != mine[field]:
-                raise InvalidInput(f"{path}: {_difference(field, found.card[field], mine[field])}; "
-                                   "resume with the settings it was begun with, or begin anew")  # fmt: skip
+                raise InvalidInput(
+                    f"{path}: {_difference(field, found.card[field], mine[field])}; "
+                    "resume with the settings it was begun with, or begin anew"
+                )
         self.curve = list(found.card["curve"])
         scores = found.card["scores"]
         self.best_score, self.best_at = scores["validation"], scores["best_iteration"]

@@ -48,8 +48,10 @@ class Policy:
         self.net = Mlp(weights.tensors)
         sizes = (self.phase.feature_size(len(models)), self.phase.actions)
         if (self.net.inputs, self.net.outputs) != sizes:
-            raise InvalidFile(f"{name}: its network is {self.net.inputs} -> {self.net.outputs}: its recipe "
-                              f"needs {sizes[0]} -> {sizes[1]}; train it anew")  # fmt: skip
+            raise InvalidFile(
+                f"{name}: its network is {self.net.inputs} -> {self.net.outputs}: its recipe "
+                f"needs {sizes[0]} -> {sizes[1]}; train it anew"
+            )
         self.masked, self.void = recipe.get("masked") is True, recipe.get("void")
         if self.void not in VOIDS:
             raise InvalidFile(f"{name}: void = {self.void!r}: must be one of {', '.join(VOIDS)}; train it anew")
@@ -76,8 +78,10 @@ class Policy:
         asked = instance.model[: self.phase.window]
         if len(asked) and (found[asked] < 0).any():
             name = instance.models[int(asked[found[asked] < 0][0])]
-            raise InvalidInput(f"models: '{name}' is none that these weights know ({', '.join(self.models)}); "
-                               "train one on your models and give its file as weights=, or use chic-plus")  # fmt: skip
+            raise InvalidInput(
+                f"models: '{name}' is none that these weights know ({', '.join(self.models)}); "
+                "train one on your models and give its file as weights=, or use chic-plus"
+            )
         return found
 
 
@@ -99,9 +103,11 @@ def policy(name: str, path: str, window: int = 0, episode: int = 0) -> Policy:
     variants, asked = VARIANTS[name], (window or 3, episode or 30)
     if not path and asked not in variants:
         known = ", ".join(f"{i} and {w}" for i, w in variants)
-        raise InvalidInput(f"{name}: window = {asked[0]} and episode = {asked[1]}: weights come with mlsched for "
-                           f"{known}; `mlsched train {name} --set window={asked[0]} --set jobs={asked[1]}` "
-                           "makes others")  # fmt: skip
+        raise InvalidInput(
+            f"{name}: window = {asked[0]} and episode = {asked[1]}: weights come with mlsched for "
+            f"{known}; `mlsched train {name} --set window={asked[0]} --set jobs={asked[1]}` "
+            "makes others"
+        )
     found = _made(of(name, "workers", path, "" if path else variants[asked]), name == "chic-pair")
     for key, value, trained in (("window", window, found.phase.window), ("episode", episode, found.episode)):
         if value not in (0, trained):

@@ -55,9 +55,15 @@ def dynamic(ahead: Any, best: Any, workers: Any, servers: Any, worker: Any, ps: 
     now, gain = speed[0], speed[1:] - speed[0]
     size = 1000 / best
     columns = [
-        now, *gain, *(gain / np.stack([worker, ps, worker + ps])) / 10, now * size, *(gain[:2] * size),
-        workers > 0, workers * worker, servers * ps,
-    ]  # fmt: skip
+        now,
+        *gain,
+        *(gain / np.stack([worker, ps, worker + ps])) / 10,
+        now * size,
+        *(gain[:2] * size),
+        workers > 0,
+        workers * worker,
+        servers * ps,
+    ]
     columns = [*columns, np.log1p(workers) - np.log1p(servers)]
     clipped = np.clip(np.stack(np.broadcast_arrays(*columns), axis=-1), -20, 20)
     return np.asarray(clipped, dtype=np.float32)

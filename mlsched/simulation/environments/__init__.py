@@ -27,8 +27,9 @@ def register() -> None:
     """Make the environments known to Gymnasium; those that it knows already are left alone."""
     home = __name__
     if WORKERS not in gymnasium.registry:
-        gymnasium.register(WORKERS, entry_point=f"{home}.workers:WorkersEnv",
-                           vector_entry_point=f"{home}.workers:WorkersVectorEnv")  # fmt: skip
+        gymnasium.register(
+            WORKERS, entry_point=f"{home}.workers:WorkersEnv", vector_entry_point=f"{home}.workers:WorkersVectorEnv"
+        )
     if PLACEMENT not in gymnasium.registry:
         gymnasium.register(PLACEMENT, entry_point=f"{home}.placement:PlacementEnv")
     if TASKGRAPH not in gymnasium.registry:

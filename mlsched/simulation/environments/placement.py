@@ -101,8 +101,10 @@ class PlacementEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore
         _, demand = self._task(inst)
         found = (demand <= self._free).all(axis=1)
         kind = int(inst.job_type[self._job])
-        for kinds, tables in ((inst.run_type, (inst.run_workers, inst.run_ps)),
-                              (inst.job_type, (self._workers, self._ps))):  # fmt: skip
+        for kinds, tables in (
+            (inst.run_type, (inst.run_workers, inst.run_ps)),
+            (inst.job_type, (self._workers, self._ps)),
+        ):
             there = (tables[0] + tables[1]) > 0
             if kinds is inst.job_type:
                 there[self._job] = False
@@ -145,8 +147,14 @@ class PlacementEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore
             servers[:, k + 1] = mine / whole
             servers[:, k + 2], servers[:, k + 3] = self._interference(inst, kind)
             share = self._task(inst)[1] / np.maximum(inst.server_capacity.max(axis=0), 1)
-            task[:] = [self._is_ps(inst), mine.sum() / whole, inst.job_workers[j] / 10, inst.job_ps[j] / 10,
-                       share.max(initial=0.0), (len(inst.job_type) - j) / len(inst.job_type)]  # fmt: skip
+            task[:] = [
+                self._is_ps(inst),
+                mine.sum() / whole,
+                inst.job_workers[j] / 10,
+                inst.job_ps[j] / 10,
+                share.max(initial=0.0),
+                (len(inst.job_type) - j) / len(inst.job_type),
+            ]
         return np.clip(np.concatenate([servers.ravel(), task]), 0, 10).astype(np.float32)
 
     def _interference(self, inst: Instance, kind: int) -> tuple[Any, Any]:

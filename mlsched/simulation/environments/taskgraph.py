@@ -51,9 +51,14 @@ class TaskGraphEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
     def __init__(
-        self, preset: str | None = None, window: int = 8, unit: int = 10, stop: str = "most",
-        instances: Sequence[Instance] | None = None, **sizes: Any,
-    ) -> None:  # fmt: skip
+        self,
+        preset: str | None = None,
+        window: int = 8,
+        unit: int = 10,
+        stop: str = "most",
+        instances: Sequence[Instance] | None = None,
+        **sizes: Any,
+    ) -> None:
         within("window", window, 1)
         within("unit", unit, 1)
         one_of("stop", stop, STOPS)
@@ -189,8 +194,9 @@ class TaskGraphEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore
         for row, (task, nodes) in enumerate(self._open[: self._window]):
             places[row, nodes, 0] = 1
             places[row, :, 1] = _input_share(snapshot, task)
-        counts = np.array([len(snapshot.arrival), len(self._world.running) + len(placer.starts),
-                           len(self._open) - len(tasks)])  # fmt: skip
+        counts = np.array(
+            [len(snapshot.arrival), len(self._world.running) + len(placer.starts), len(self._open) - len(tasks)]
+        )
         free = placer.free / np.maximum(snapshot.node_capacity, 1)
         rest = [free.ravel(), counts / (counts + COUNT_UNIT), [self._may_end(placer)]]
         seen[self._window * self._per_task :] = np.concatenate(rest)

@@ -37,10 +37,19 @@ class Task:
     """
 
     def __init__(
-        self, *, jobs: int = 30, rate: float = 1.8, workloads: Sequence[Workload] | None = None, window: int = 3,
-        pair: bool = False, limit: int = 100, p1: float = 5.0, p2: float = 1.0, unit_s: int = 1200,
+        self,
+        *,
+        jobs: int = 30,
+        rate: float = 1.8,
+        workloads: Sequence[Workload] | None = None,
+        window: int = 3,
+        pair: bool = False,
+        limit: int = 100,
+        p1: float = 5.0,
+        p2: float = 1.0,
+        unit_s: int = 1200,
         floor: str = "always",
-    ) -> None:  # fmt: skip
+    ) -> None:
         within("unit_s", unit_s, 1)
         if workloads is not None and not len(workloads):
             raise InvalidInput("workloads: must be at least one, or left out for synthetic ones")
@@ -127,8 +136,11 @@ class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begin all episodes anew; with an integer, environment i is seeded by seed + i."""
-        seeds = [None if seed is None else seed + i for i in range(self.num_envs)] if not isinstance(
-            seed, Sequence) else list(seed)  # fmt: skip
+        seeds = (
+            [None if seed is None else seed + i for i in range(self.num_envs)]
+            if not isinstance(seed, Sequence)
+            else list(seed)
+        )
         for i, one in enumerate(seeds):
             if one is not None:
                 self._random[i] = np_random(one)[0]
@@ -163,5 +175,9 @@ class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]
 
     def _info(self, batch: Batch) -> dict[str, Any]:
         every = np.ones(self.num_envs, dtype=bool)
-        return {"action_mask": batch.mask.astype(np.int8), "_action_mask": every,
-                "now_s": batch.now / MS, "_now_s": every}  # fmt: skip
+        return {
+            "action_mask": batch.mask.astype(np.int8),
+            "_action_mask": every,
+            "now_s": batch.now / MS,
+            "_now_s": every,
+        }

@@ -30,9 +30,17 @@ LOAD = 0.3
 
 
 def uniform(
-    *, jobs: int = 150, seed: int = 0, servers: int = 6, mean: float = 3.0, load: float = LOAD,
-    model: str = "pairwise", sigma_scale: float = 1.0, most_tasks: int = 3, all_reduce: float = 0.0,
-) -> Workload:  # fmt: skip
+    *,
+    jobs: int = 150,
+    seed: int = 0,
+    servers: int = 6,
+    mean: float = 3.0,
+    load: float = LOAD,
+    model: str = "pairwise",
+    sigma_scale: float = 1.0,
+    most_tasks: int = 3,
+    all_reduce: float = 0.0,
+) -> Workload:
     """The paper's default pattern: a uniform random number of jobs in every interval, 0 to twice the mean.
 
     mean: jobs an interval (the paper's 3). load: see the module. model: "pairwise", "linear" or "quadratic"
@@ -42,29 +50,66 @@ def uniform(
     sizes = _stream(seed, jobs).integers(0, round(2 * mean) + 1, 1 + 4 * jobs)
     submit = _submissions(sizes, jobs, seed)
     return _workload(
-        submit, "uniform", f"mean={mean:g}", jobs=jobs, seed=seed, servers=servers, rate=mean, load=load,
-        model=model, sigma_scale=sigma_scale, most_tasks=most_tasks, all_reduce=all_reduce,
-    )  # fmt: skip
+        submit,
+        "uniform",
+        f"mean={mean:g}",
+        jobs=jobs,
+        seed=seed,
+        servers=servers,
+        rate=mean,
+        load=load,
+        model=model,
+        sigma_scale=sigma_scale,
+        most_tasks=most_tasks,
+        all_reduce=all_reduce,
+    )
 
 
 def poisson(
-    *, jobs: int = 150, seed: int = 0, servers: int = 6, mean: float = 2.0, load: float = LOAD,
-    model: str = "pairwise", sigma_scale: float = 1.0, most_tasks: int = 3, all_reduce: float = 0.0,
-) -> Workload:  # fmt: skip
+    *,
+    jobs: int = 150,
+    seed: int = 0,
+    servers: int = 6,
+    mean: float = 2.0,
+    load: float = LOAD,
+    model: str = "pairwise",
+    sigma_scale: float = 1.0,
+    most_tasks: int = 3,
+    all_reduce: float = 0.0,
+) -> Workload:
     """Pattern (2) of Fig. 8: a Poisson number of jobs in every interval. Parameters as of `uniform`."""
     within("mean", mean, 0, open_low=True)
     submit = _counted(_stream(seed, jobs), np.full(DAY, mean), jobs, seed, 0.0)
     return _workload(
-        submit, "poisson", f"mean={mean:g}", jobs=jobs, seed=seed, servers=servers, rate=mean, load=load,
-        model=model, sigma_scale=sigma_scale, most_tasks=most_tasks, all_reduce=all_reduce,
-    )  # fmt: skip
+        submit,
+        "poisson",
+        f"mean={mean:g}",
+        jobs=jobs,
+        seed=seed,
+        servers=servers,
+        rate=mean,
+        load=load,
+        model=model,
+        sigma_scale=sigma_scale,
+        most_tasks=most_tasks,
+        all_reduce=all_reduce,
+    )
 
 
 def google(
-    *, jobs: int = 150, seed: int = 0, servers: int = 6, mean: float = 2.0, load: float = LOAD, daily: float = 0.5,
-    burst: float = 1.0, model: str = "pairwise", sigma_scale: float = 1.0, most_tasks: int = 3,
+    *,
+    jobs: int = 150,
+    seed: int = 0,
+    servers: int = 6,
+    mean: float = 2.0,
+    load: float = LOAD,
+    daily: float = 0.5,
+    burst: float = 1.0,
+    model: str = "pairwise",
+    sigma_scale: float = 1.0,
+    most_tasks: int = 3,
     all_reduce: float = 0.0,
-) -> Workload:  # fmt: skip
+) -> Workload:
     """A stand-in for pattern (3) of Fig. 8, Google's cluster trace downscaled, which is not at hand and not fitted.
 
     What is known of such arrivals is a daily cycle and bursts: the rate is mean x (1 + daily x sine of the time of day)
@@ -77,10 +122,19 @@ def google(
     rates = mean * (1 + daily * np.sin(2 * np.pi * (np.arange(DAY) / DAY + rng.uniform())))
     submit = _counted(rng, rates, jobs, seed, burst)
     return _workload(
-        submit, "google", f"(a stand-in) mean={mean:g} daily={daily:g} burst={burst:g}", jobs=jobs, seed=seed,
-        servers=servers, rate=mean, load=load, model=model, sigma_scale=sigma_scale, most_tasks=most_tasks,
+        submit,
+        "google",
+        f"(a stand-in) mean={mean:g} daily={daily:g} burst={burst:g}",
+        jobs=jobs,
+        seed=seed,
+        servers=servers,
+        rate=mean,
+        load=load,
+        model=model,
+        sigma_scale=sigma_scale,
+        most_tasks=most_tasks,
         all_reduce=all_reduce,
-    )  # fmt: skip
+    )
 
 
 #: Name -> maker of a workload.
@@ -119,9 +173,20 @@ def mean_length(load: float, capacity: float, rate: float, cores: float) -> floa
 
 
 def _workload(
-    submit: IntArray, name: str, settings: str, *, jobs: int, seed: int, servers: int, rate: float, load: float,
-    model: str, sigma_scale: float, most_tasks: int, all_reduce: float,
-) -> Workload:  # fmt: skip
+    submit: IntArray,
+    name: str,
+    settings: str,
+    *,
+    jobs: int,
+    seed: int,
+    servers: int,
+    rate: float,
+    load: float,
+    model: str,
+    sigma_scale: float,
+    most_tasks: int,
+    all_reduce: float,
+) -> Workload:
     within("servers", servers, 1, 10**5)
     within("sigma_scale", sigma_scale, 0, 100)
     one_of("model", model, KINDS)

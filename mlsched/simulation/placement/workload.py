@@ -18,8 +18,20 @@ INTERVAL = 1200
 #: A queue of so many mean isolated lengths at the last arrival is worth a warning; a burst stays below.
 LONG_QUEUE = 5
 #: What an instance and a workload say alike.
-MODEL = ("types", "pressures", "sigma_worker", "sigma_ps", "apart", "use_worker", "use_ps", "linear", "quadratic",
-         "rho_ps", "rho_worker", "network_at")  # fmt: skip
+MODEL = (
+    "types",
+    "pressures",
+    "sigma_worker",
+    "sigma_ps",
+    "apart",
+    "use_worker",
+    "use_ps",
+    "linear",
+    "quadratic",
+    "rho_ps",
+    "rho_worker",
+    "network_at",
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -71,10 +83,16 @@ class Workload(Record):
         none, servers = np.zeros(0, dtype=np.int64), len(self.server_capacity)
         table = np.zeros((0, servers), dtype=np.int64)
         return Instance(
-            resources=self.resources, server_capacity=self.server_capacity, server_free=self.server_capacity,
-            run_type=none, run_speed=none, run_workers=table, run_ps=table,
-            **self.model(), **self.jobs(waiting),
-        )  # fmt: skip
+            resources=self.resources,
+            server_capacity=self.server_capacity,
+            server_free=self.server_capacity,
+            run_type=none,
+            run_speed=none,
+            run_workers=table,
+            run_ps=table,
+            **self.model(),
+            **self.jobs(waiting),
+        )
 
     def model(self) -> dict[str, Any]:
         """The fields of an instance that describe types, interference and network."""

@@ -173,8 +173,15 @@ class PlacementWorld:
         """The present as an instance, by the trusted path: fresh arrays, no validation."""
         w, running = self.workload, self._running
         return Instance.trusted(
-            resources=w.resources, server_capacity=w.server_capacity, server_free=self._free.copy(),
-            run_type=w.job_type[running], run_speed=w.job_speed[running], run_workers=self._workers[running],
-            run_ps=self._ps[running], most_jobs=self.options.most_jobs, most_new=self.options.most_new,
-            **w.model(), **w.jobs(waiting),
-        )  # fmt: skip
+            resources=w.resources,
+            server_capacity=w.server_capacity,
+            server_free=self._free.copy(),
+            run_type=w.job_type[running],
+            run_speed=w.job_speed[running],
+            run_workers=self._workers[running],
+            run_ps=self._ps[running],
+            most_jobs=self.options.most_jobs,
+            most_new=self.options.most_new,
+            **w.model(),
+            **w.jobs(waiting),
+        )

@@ -252,12 +252,21 @@ class PreemptionWorld:
         size, longest = self._maxima(jobs)
         usable = cluster.usable.T.copy()
         return Instance.trusted(
-            resources=w.resources, node_capacity=w.node_capacity, node_free=usable,
-            node_draining=cluster.promised().T - usable, job_node=node, job_demand=demand, job_grace=grace,
-            job_preemptions=self._preemptions[jobs], job_remaining=self._ends[jobs] - self.now,
-            te_demand=w.demand[self._asking], preemption_limit=self.options.preemption_limit,
-            grace_weight=self.options.grace_weight, max_size=size, max_grace=longest,
-        )  # fmt: skip
+            resources=w.resources,
+            node_capacity=w.node_capacity,
+            node_free=usable,
+            node_draining=cluster.promised().T - usable,
+            job_node=node,
+            job_demand=demand,
+            job_grace=grace,
+            job_preemptions=self._preemptions[jobs],
+            job_remaining=self._ends[jobs] - self.now,
+            te_demand=w.demand[self._asking],
+            preemption_limit=self.options.preemption_limit,
+            grace_weight=self.options.grace_weight,
+            max_size=size,
+            max_grace=longest,
+        )
 
     def _maxima(self, jobs: Any) -> tuple[int, int]:
         """Eq. 3's maxima over all running BE jobs, the draining ones included."""

@@ -141,8 +141,10 @@ def summary(workload: Workload, log: Log) -> dict[str, Any]:
     totals = np.where(found.active, found.loss, 0.0).sum(axis=0)[busy]
     held = float(table["core_seconds"].sum())
     end = float((workload.submit + table["completion_s"]).max(initial=0))
-    averages = {name: float(np.nanmean(table[name])) if len(workload.submit) else 0.0
-                for name in ("time_to_90_s", "time_to_95_s", "completion_s", "loss_seconds")}  # fmt: skip
+    averages = {
+        name: float(np.nanmean(table[name])) if len(workload.submit) else 0.0
+        for name in ("time_to_90_s", "time_to_95_s", "completion_s", "loss_seconds")
+    }
     return {
         "jobs": len(workload.submit),
         "average_loss": float(np.average(found.average_loss()[busy], weights=weights)) if busy.any() else None,

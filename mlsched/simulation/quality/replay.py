@@ -127,8 +127,9 @@ def _check_sharing(
 
 def _others(workload: Workload, options: Options, time: int, active: int) -> int:
     """Cores of the non-ML jobs that are there at `time`."""
-    jobs = zip(workload.other_submit.tolist(), workload.other_seconds.tolist(), workload.other_cores.tolist(),
-               strict=True)  # fmt: skip
+    jobs = zip(
+        workload.other_submit.tolist(), workload.other_seconds.tolist(), workload.other_cores.tolist(), strict=True
+    )
     asked: list[int] = [cores for submit, seconds, cores in jobs if submit <= time < submit + seconds]
     if options.others == "fair" and asked:
         share = workload.cores // (len(asked) + active)

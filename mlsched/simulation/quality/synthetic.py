@@ -60,12 +60,17 @@ def table1(
     expected = MEAN_CORE_SECONDS * iterations
     come = np.sort(rng.uniform(0, max(1.0, jobs * mean_arrival), others)).astype(np.int64)
     made = _workload(
-        histories, submit, cores=cores, factor=_factor(load, cores, mean_arrival, expected), threshold=threshold,
-        cap=cap, weight=weight,
+        histories,
+        submit,
+        cores=cores,
+        factor=_factor(load, cores, mean_arrival, expected),
+        threshold=threshold,
+        cap=cap,
+        weight=weight,
         source=f"synthetic:table1 jobs={jobs} seed={seed} cores={cores} mean_arrival={mean_arrival:g} load={load:g} "
         f"iterations={iterations} threshold={threshold:g} cap={cap} noise={noise:g} important={important:g} "
         f"others={others}",
-    )  # fmt: skip
+    )
     return made.replace(
         other_submit=come,
         other_seconds=np.full(others, max(1, round(10 * mean_arrival))),
@@ -101,11 +106,14 @@ def recorded(
     rng = np.random.default_rng([seed, jobs])
     chosen = [pool[i] for i in rng.integers(len(pool), size=jobs)]
     return _workload(
-        chosen, _poisson(rng, jobs, mean_arrival), cores=cores, cap=cap,
+        chosen,
+        _poisson(rng, jobs, mean_arrival),
+        cores=cores,
+        cap=cap,
         factor=_factor(load, cores, mean_arrival, iterations),
         source=f"synthetic:recorded layout={layout} curves={len(pool)} jobs={jobs} seed={seed} cores={cores} "
         f"mean_arrival={mean_arrival:g} load={load:g} iterations={iterations} cap={cap}",
-    )  # fmt: skip
+    )
 
 
 #: Name -> maker of a workload.
@@ -140,10 +148,13 @@ def from_trace(
         span = max(1, int(submit.max(initial=1)))
         cores = total or max(int(gpus.max(initial=1)), round(float((gpus * trace.duration_ms).sum()) / 1000 / span))
     made = _workload(
-        histories, submit, cores=cores, factor=1.0,
+        histories,
+        submit,
+        cores=cores,
+        factor=1.0,
         source=f"{trace.source}; a core is a GPU; loss curves drawn from Table 1 (seed {seed}); "
         f"arrival rate x {arrivals:g}",
-    )  # fmt: skip
+    )
     return made.replace(
         work=np.maximum(np.rint(gpus * trace.duration_ms / iterations), 1).astype(np.int64),
         most=gpus if capped else made.most,
@@ -165,9 +176,16 @@ def _factor(load: float, cores: int, mean_arrival: float, expected: float) -> fl
 
 
 def _workload(
-    histories: Sequence[History], submit: IntArray, *, cores: int, factor: float, source: str, threshold: float = 0.0,
-    cap: int = 0, weight: IntArray | None = None,
-) -> Workload:  # fmt: skip
+    histories: Sequence[History],
+    submit: IntArray,
+    *,
+    cores: int,
+    factor: float,
+    source: str,
+    threshold: float = 0.0,
+    cap: int = 0,
+    weight: IntArray | None = None,
+) -> Workload:
     """Histories with losses after iterations 0, 1, ... as jobs."""
     within("threshold", threshold, 0, 1)
     within("cap", cap, 0)

@@ -158,7 +158,13 @@ class QualityWorld:
         waiting = np.ones(len(jobs), dtype=np.int64)
         waiting[: self._running] = 0
         return Instance.trusted(
-            cores=self.workload.cores, gain=gain, loss=loss, weight=self.workload.weight[jobs], most=most,
-            waiting=waiting, reserved=self.workload.cores - self._available, least=least,
+            cores=self.workload.cores,
+            gain=gain,
+            loss=loss,
+            weight=self.workload.weight[jobs],
+            most=most,
+            waiting=waiting,
+            reserved=self.workload.cores - self._available,
+            least=least,
             predictor=f"{self.options.information}, {self.options.predictor}, {self.options.progress}",
-        )  # fmt: skip
+        )

@@ -94,7 +94,8 @@ def residual(snapshot: Snapshot) -> tuple[Instance, int]:
     np.add.at(held, snapshot.node[now_running], snapshot.demand[now_running])
     fields = {name: getattr(snapshot, name) for name in SHARED}
     instance = Instance(
-        **fields | {
+        **fields
+        | {
             "node_capacity": np.maximum(snapshot.node_capacity - (snapshot.in_use - held), 0),
             "arrival": snapshot.arrival + shift,
             "deadline": _later(snapshot.deadline, shift),
@@ -105,7 +106,7 @@ def residual(snapshot: Snapshot) -> tuple[Instance, int]:
         fixed_task=fixed,
         fixed_node=snapshot.node[fixed],
         fixed_start=starts[fixed] + shift,
-    )  # fmt: skip
+    )
     return instance, shift
 
 

@@ -111,9 +111,10 @@ def summary(workload: Workload, log: Log) -> dict[str, Any]:
         "runs": int((c["outcome"] == FINISH).sum()),
         "pauses": int(table["pauses"].sum()),
         "migrations": int(table["migrations"].sum()),
-        "utilisation": {name: float(h / t) if t else 0.0
-                        for name, h, t in zip(horizon.resources, held, there, strict=True)},
-    }  # fmt: skip
+        "utilisation": {
+            name: float(h / t) if t else 0.0 for name, h, t in zip(horizon.resources, held, there, strict=True)
+        },
+    }
 
 
 def series(workload: Workload, log: Log) -> dict[str, Any]:

@@ -101,9 +101,14 @@ def _price(workload: Workload, task: int) -> int:
 
 
 def _check_work(
-    workload: Workload, options: Options, movement: str, task: int, iteration: int, stretches: list[Stretch],
+    workload: Workload,
+    options: Options,
+    movement: str,
+    task: int,
+    iteration: int,
+    stretches: list[Stretch],
     found: Findings,
-) -> None:  # fmt: skip
+) -> None:
     """Rule 2, for one run."""
     name, done, before = f"task {task}, iteration {iteration}", 0, None
     for node, start, end, outcome in stretches:
@@ -128,9 +133,14 @@ def _check_work(
 
 
 def _check_places(
-    workload: Workload, movement: str, homes: dict[int, int], task: int, iteration: int, stretches: list[Stretch],
+    workload: Workload,
+    movement: str,
+    homes: dict[int, int],
+    task: int,
+    iteration: int,
+    stretches: list[Stretch],
     found: Findings,
-) -> None:  # fmt: skip
+) -> None:
     """Rule 3, for one run; `homes` holds where tasks must stay."""
     for node, start, _, _ in stretches:
         if not int(workload.horizon.eligible[task, node]):
@@ -152,8 +162,10 @@ def _check_order(workload: Workload, runs: Runs, total: list[int], found: Findin
         earliest = complete[job, iteration - 1] if iteration else int(horizon.arrival[job])
         if stretches[0][1] < earliest:
             what = "iteration before is complete" if iteration else "job arrives"
-            found.add("early start", f"task {task}, iteration {iteration}: starts at {stretches[0][1]}, "
-                                     f"its {what} at {earliest}")  # fmt: skip
+            found.add(
+                "early start",
+                f"task {task}, iteration {iteration}: starts at {stretches[0][1]}, its {what} at {earliest}",
+            )
     for e in range(len(horizon.edge_from)):
         u, v, lag = int(horizon.edge_from[e]), int(horizon.edge_to[e]), int(horizon.edge_lag[e])
         for iteration in range(lag, total[int(horizon.task_job[v])]):
@@ -164,8 +176,11 @@ def _check_order(workload: Workload, runs: Runs, total: list[int], found: Findin
             for node, start, _, _ in target:
                 arrives = end + (int(horizon.edge_delay[e]) if node != place else 0)
                 if start < arrives:
-                    found.add("order", f"task {v}, iteration {iteration}: is on node {node} at {start}, "
-                                       f"what task {u} sends arrives at {arrives}")  # fmt: skip
+                    found.add(
+                        "order",
+                        f"task {v}, iteration {iteration}: is on node {node} at {start}, "
+                        f"what task {u} sends arrives at {arrives}",
+                    )
 
 
 def _check_capacity(workload: Workload, log: Log, found: Findings) -> None:
@@ -182,8 +197,10 @@ def _check_capacity(workload: Workload, log: Log, found: Findings) -> None:
             for r, amount in enumerate(horizon.demand[task].tolist()):
                 use[r] += sign * amount
                 if sign > 0 and use[r] > capacity[r]:
-                    found.add("capacity", f"node {node} at {time}: {use[r]} {horizon.resources[r]} in use, "
-                                          f"its capacity is {capacity[r]}")  # fmt: skip
+                    found.add(
+                        "capacity",
+                        f"node {node} at {time}: {use[r]} {horizon.resources[r]} in use, its capacity is {capacity[r]}",
+                    )
 
 
 def _check_ticks(wake: Wake, runs: Runs, asked: set[int], found: Findings) -> None:
@@ -192,5 +209,8 @@ def _check_ticks(wake: Wake, runs: Runs, asked: set[int], found: Findings) -> No
         for _, start, end, outcome in stretches:
             for time in (start, end) if outcome != FINISH else (start,):
                 if time % wake.interval and time not in asked:
-                    found.add("wake", f"task {task}, iteration {iteration}: changes at {time}, no multiple of "
-                                      f"{wake.interval}, unasked")  # fmt: skip
+                    found.add(
+                        "wake",
+                        f"task {task}, iteration {iteration}: changes at {time}, no multiple of "
+                        f"{wake.interval}, unasked",
+                    )

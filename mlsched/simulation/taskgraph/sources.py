@@ -53,9 +53,18 @@ def generated(
     within("load", load, 0, open_low=True)
     rng = np.random.default_rng([seed, jobs])
     horizon = generate(
-        rng, jobs=jobs, nodes=nodes, gpus=gpus, runs=runs * jobs, partitions=partitions, replicas=replicas, slack=slack,
-        spread=1 / load, movement=movement, graph=graph,
-    )  # fmt: skip
+        rng,
+        jobs=jobs,
+        nodes=nodes,
+        gpus=gpus,
+        runs=runs * jobs,
+        partitions=partitions,
+        replicas=replicas,
+        slack=slack,
+        spread=1 / load,
+        movement=movement,
+        graph=graph,
+    )
     source = (
         f"synthetic:{graph} jobs={jobs} seed={seed} nodes={nodes} gpus={gpus} runs={runs} partitions={partitions} "
         f"replicas={replicas} slack={slack:g} load={load:g} movement={movement} seen={seen:g} error={error:g}"

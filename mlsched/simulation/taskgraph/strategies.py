@@ -32,8 +32,11 @@ def workloads(*, jobs: int = 3, nodes: int = 3, tasks: int = 5, runs: int = 10) 
     def draw_workload(draw: DrawFn) -> Workload:
         horizon = draw(instances(jobs=jobs, nodes=nodes, tasks=tasks, runs=runs))
         horizon = horizon.replace(now=0, **dict.fromkeys(PAST, ()))
-        off = draw(st.lists(st.sampled_from([-2, -1, 0, 0, 1, 3]), min_size=len(horizon.task_job),
-                            max_size=len(horizon.task_job)))  # fmt: skip
+        off = draw(
+            st.lists(
+                st.sampled_from([-2, -1, 0, 0, 1, 3]), min_size=len(horizon.task_job), max_size=len(horizon.task_job)
+            )
+        )
         true = np.maximum(horizon.duration + np.array(off, dtype=np.int64), 1)
         return Workload(horizon=horizon, true_duration=np.where(horizon.duration == 0, 0, true))
 

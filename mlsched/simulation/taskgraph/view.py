@@ -82,6 +82,9 @@ class View:
         for column in found.values():
             column.flags.writeable = False  # every snapshot until then shares it
         return found | {
-            "resources": horizon.resources, "node_capacity": horizon.node_capacity, "movement": world.movement,
-            "pausing": world.options.pausing, "accuracy_at": horizon.accuracy_at,
-        }  # fmt: skip
+            "resources": horizon.resources,
+            "node_capacity": horizon.node_capacity,
+            "movement": world.movement,
+            "pausing": world.options.pausing,
+            "accuracy_at": horizon.accuracy_at,
+        }

@@ -38,8 +38,12 @@ class Workload(Record):
             raise InvalidInput(
                 f"true_duration: length is {len(self.true_duration)}: must be {len(horizon.task_job)} (the tasks)"
             )
-        refuse_first((self.true_duration == 0) != (horizon.duration == 0), "true_duration", self.true_duration,
-                     "must be 0 exactly where the horizon's duration is")  # fmt: skip
+        refuse_first(
+            (self.true_duration == 0) != (horizon.duration == 0),
+            "true_duration",
+            self.true_duration,
+            "must be 0 exactly where the horizon's duration is",
+        )
         if horizon.now or horizon.finished.any() or len(horizon.fixed_task):
             raise InvalidInput("horizon: has a past; a workload starts on an empty cluster, with now = 0")
         horizon.replace(duration=self.true_duration)  # the true objectives must stay below 2^53 as well
@@ -111,8 +115,10 @@ def impossible(horizon: Instance) -> list[str]:
         here = (horizon.fixed_node == node) & (starts <= start) & (ends > start)
         use = horizon.demand[horizon.fixed_task[here]].sum(axis=0)
         if (use > horizon.node_capacity[node]).any():
-            found.append(f"the fixed runs on node {node} use {use.tolist()} at {start}: "
-                         f"its capacity is {horizon.node_capacity[node].tolist()}")  # fmt: skip
+            found.append(
+                f"the fixed runs on node {node} use {use.tolist()} at {start}: "
+                f"its capacity is {horizon.node_capacity[node].tolist()}"
+            )
             break
     return found
 

@@ -74,9 +74,14 @@ class Batch:
     """
 
     def __init__(
-        self, workloads: Sequence[Workload], phase: Phase | None = None, *, floor: str = "always",
-        rewards: Rewards | None = None, room: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        workloads: Sequence[Workload],
+        phase: Phase | None = None,
+        *,
+        floor: str = "always",
+        rewards: Rewards | None = None,
+        room: int = 0,
+    ) -> None:
         """room: jobs that an episode may have which `restart` begins later, if more than any has now."""
         self.phase, self.rewards, self.floor = phase or Phase(), rewards or Rewards(), floor
         one_of("floor", floor, ("always", "never"))
@@ -172,8 +177,11 @@ class Batch:
             if jobs > self._none:
                 raise InvalidInput(f"workloads: one has {jobs} jobs: there is room for {self._none}")
             self._jobs[row] = jobs
-            for column, values, fill in ((self._submit, one.submit, FAR), (self._model, one.model, self._models),
-                                         (self._iterations, one.iterations * self._parts, 0)):  # fmt: skip
+            for column, values, fill in (
+                (self._submit, one.submit, FAR),
+                (self._model, one.model, self._models),
+                (self._iterations, one.iterations * self._parts, 0),
+            ):
                 column[row, :jobs], column[row, jobs:] = values, fill
         real = np.where(self._submit[rows] == FAR, 0, self._submit[rows])
         self._submitted[rows, 1:] = real.cumsum(axis=1)

@@ -70,8 +70,11 @@ def _check_job(workload: Workload, options: Options, job: int, rows: list[Row], 
             found.add("lost job", f"job {job} trains at {start} ms, after its last iteration")
         expected = _left(workload, options, row, left)
         if after != expected:
-            found.add("work", f"job {job} has {after} thousandths of an iteration left at {end} ms: "
-                      f"{expected} follow from {left} at {start} ms")  # fmt: skip
+            found.add(
+                "work",
+                f"job {job} has {after} thousandths of an iteration left at {end} ms: "
+                f"{expected} follow from {left} at {start} ms",
+            )
         time = _time(workload, row)
         if after == 0 and time is not None and end != start - (-left * time // (MILLION * PARTS)):
             found.add("work", f"job {job} holds workers until {end} ms, past its last iteration")

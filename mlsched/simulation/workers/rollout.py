@@ -53,28 +53,42 @@ def workload_of(horizon: Horizon) -> Workload:
             taken.add(kind)
             first[rows[key]] = job
         model.append(rows[key])
-    names = list(horizon.models) + [f"{horizon.models[int(horizon.model[first[m]])]} ({m})"
-                                    for m in range(len(horizon.models), extra)]  # fmt: skip
+    names = list(horizon.models) + [
+        f"{horizon.models[int(horizon.model[first[m]])]} ({m})" for m in range(len(horizon.models), extra)
+    ]
     if len(set(names)) != len(names):
         raise InvalidInput(f"models = {horizon.models!r}: further kinds of these models need names of their own")
     # A model without jobs takes the tables of the first job: they are never read.
     jobs = [first.get(m, 0) for m in range(extra)]
     worker, ps, time = (table[jobs] for table in _tables(horizon))
     return Workload(
-        resources=horizon.resources, models=tuple(names), capacity=horizon.capacity, worker_demand=worker, ps_demand=ps,
-        iteration=time, submit=horizon.arrival, model=np.array(model, dtype=np.int64), iterations=horizon.remaining,
+        resources=horizon.resources,
+        models=tuple(names),
+        capacity=horizon.capacity,
+        worker_demand=worker,
+        ps_demand=ps,
+        iteration=time,
+        submit=horizon.arrival,
+        model=np.array(model, dtype=np.int64),
+        iterations=horizon.remaining,
         source="a horizon",
-    )  # fmt: skip
+    )
 
 
 def horizon_of(workload: Workload) -> Horizon:
     """The jobs of a workload, asked about over the horizon: the inverse of `workload_of`."""
     kind = workload.model
     return Horizon(
-        resources=workload.resources, models=workload.models, capacity=workload.capacity,
-        worker_demand=workload.worker_demand[kind], ps_demand=workload.ps_demand[kind], time=workload.iteration[kind],
-        remaining=workload.iterations, model=kind, arrival=workload.submit,
-    )  # fmt: skip
+        resources=workload.resources,
+        models=workload.models,
+        capacity=workload.capacity,
+        worker_demand=workload.worker_demand[kind],
+        ps_demand=workload.ps_demand[kind],
+        time=workload.iteration[kind],
+        remaining=workload.iterations,
+        model=kind,
+        arrival=workload.submit,
+    )
 
 
 def _tables(horizon: Horizon) -> tuple[Any, Any, Any]:

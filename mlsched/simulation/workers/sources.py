@@ -50,13 +50,18 @@ def from_trace(
     submit = np.floor(trace.submit[keep] * (MS / arrivals)).astype(np.int64)
     paper = np.array(CLUSTER, dtype=np.int64)
     found = workload(
-        MODELS, RESOURCES, paper if nodes is None else _capacity(nodes), submit=submit - submit[0], model=model,
-        iterations=_iterations(model, gpus, trace.duration_ms[keep], most_workers, most_ps), most_workers=most_workers,
+        MODELS,
+        RESOURCES,
+        paper if nodes is None else _capacity(nodes),
+        submit=submit - submit[0],
+        model=model,
+        iterations=_iterations(model, gpus, trace.duration_ms[keep], most_workers, most_ps),
+        most_workers=most_workers,
         most_ps=most_ps,
         source=f"{trace.source}; a join: models drawn from the Chic paper's three (seed {seed}), as many iterations as "
         f"fill the run time with a worker and a PS for each GPU; {int((~keep).sum())} jobs without GPUs left out; "
         f"arrival rate x {arrivals:g}",
-    )  # fmt: skip
+    )
     if nodes is None:
         found = found.replace(capacity=paper * _factor(found))
     return found

@@ -41,9 +41,11 @@ class Workload(Record):
 
     def check(self) -> None:
         refuse_first(
-            self.model >= len(self.models), "model", self.model,
+            self.model >= len(self.models),
+            "model",
+            self.model,
             f"must be below {len(self.models)} (the number of models)",
-        )  # fmt: skip
+        )
         falling = np.flatnonzero(np.diff(self.submit) < 0)
         if falling.size:
             j = int(falling[0]) + 1
@@ -53,8 +55,10 @@ class Workload(Record):
         slowest = np.where(self.iteration == NEVER, 0, self.iteration).max(axis=(1, 2), initial=0).tolist()
         for j, (m, count) in enumerate(zip(self.model.tolist(), self.iterations.tolist(), strict=True)):
             if count * slowest[m] > EXACT * NS_PER_MS // MS:
-                raise InvalidInput(f"iterations[{j}] = {count}: take up to {count * slowest[m]} ns: must stay below "
-                                   f"{EXACT * NS_PER_MS // MS}")  # fmt: skip
+                raise InvalidInput(
+                    f"iterations[{j}] = {count}: take up to {count * slowest[m]} ns: must stay below "
+                    f"{EXACT * NS_PER_MS // MS}"
+                )
 
     @property
     def cluster(self) -> str:

@@ -152,11 +152,20 @@ class WorkersWorld:
         model = w.model[jobs]
         cost = self._cost(model, np.array(left, dtype=np.int64))
         return Instance.trusted(
-            resources=w.resources, models=w.models, capacity=w.capacity, worker_demand=w.worker_demand[model],
-            ps_demand=w.ps_demand[model], cost=cost, waiting=waiting_terms(cost),
-            remaining=-(-np.array(left, dtype=np.int64) // PARTS), model=model, current_workers=held[:, 0].copy(),
-            current_ps=held[:, 1].copy(), waited=self.now - w.submit[jobs], backlog=len(self._active) - len(asked),
-        )  # fmt: skip
+            resources=w.resources,
+            models=w.models,
+            capacity=w.capacity,
+            worker_demand=w.worker_demand[model],
+            ps_demand=w.ps_demand[model],
+            cost=cost,
+            waiting=waiting_terms(cost),
+            remaining=-(-np.array(left, dtype=np.int64) // PARTS),
+            model=model,
+            current_workers=held[:, 0].copy(),
+            current_ps=held[:, 1].copy(),
+            waited=self.now - w.submit[jobs],
+            backlog=len(self._active) - len(asked),
+        )
 
     def _cost(self, model: IntArray, left: IntArray) -> IntArray:
         """ceil(left x g) in ms by job, workers - 1, PSs - 1; NEVER where a job cannot train so."""

@@ -42,9 +42,14 @@ class Budget:
 
 
 def solve_one_of(
-    question: OneOf, objective: str, sense: Sense, budget: Budget, hint: Plan | None, backend: Backend,
+    question: OneOf,
+    objective: str,
+    sense: Sense,
+    budget: Budget,
+    hint: Plan | None,
+    backend: Backend,
     value_of: Callable[[Plan], int],
-) -> Outcome:  # fmt: skip
+) -> Outcome:
     """The best over the parts, taken by their bounds; parts that cannot beat the incumbent are never built.
 
     The bound of the whole is the worst of what is proved: the incumbent's value, the bounds of parts that were cut
@@ -73,9 +78,13 @@ def solve_one_of(
 
 
 def _conclude(
-    best: Plan | None, best_value: float | None, open_bounds: list[float], sign: int, stopped: StoppedBy,
+    best: Plan | None,
+    best_value: float | None,
+    open_bounds: list[float],
+    sign: int,
+    stopped: StoppedBy,
     work: Counter[str],
-) -> Outcome:  # fmt: skip
+) -> Outcome:
     """The outcome of a disjunction; values and bounds come in the sense of minimisation."""
     lowest = min(open_bounds + ([] if best_value is None else [best_value]), default=None)
     bound = None if lowest is None else sign * lowest

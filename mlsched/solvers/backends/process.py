@@ -78,9 +78,13 @@ class Apart:
     """
 
     def __init__(
-        self, model: Any, parameters: Any, bound: Callable[[float], None], enough: float | None = None,
+        self,
+        model: Any,
+        parameters: Any,
+        bound: Callable[[float], None],
+        enough: float | None = None,
         helpers: Helpers | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._task = json.dumps({"model": str(model.proto), "parameters": str(parameters), "enough": enough})
         self._bound, self._stopped, self._helpers = bound, threading.Event(), helpers
         self._lock = threading.Lock()
@@ -181,8 +185,12 @@ def _search(cp_sat: Any, task: dict[str, Any], searching: list[Any]) -> None:
     searching.append(solver)
     found: Any = solver.solve(model)
     searching.remove(solver)
-    answer = {"status": found.status.name, "bound": found.best_objective_bound, "solution": list(found.solution),
-              "work": found.deterministic_time}  # fmt: skip
+    answer = {
+        "status": found.status.name,
+        "bound": found.best_objective_bound,
+        "solution": list(found.solution),
+        "work": found.deterministic_time,
+    }
     _say(answer)
 
 

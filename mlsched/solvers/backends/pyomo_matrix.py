@@ -60,6 +60,11 @@ def compile_model(model: Any) -> Matrix:
     starts = np.searchsorted(column, np.arange(len(columns) + 1)).astype(np.int32)
     # bound_type: 0 equality, 1 upper bound, -1 lower bound.
     return Matrix(
-        columns, starts, matrix.row[shuffled].astype(np.int32), matrix.data[shuffled].astype(np.float64),
-        np.where(kind == 1, -np.inf, rhs), np.where(kind == -1, np.inf, rhs), position,
-    )  # fmt: skip
+        columns,
+        starts,
+        matrix.row[shuffled].astype(np.int32),
+        matrix.data[shuffled].astype(np.float64),
+        np.where(kind == 1, -np.inf, rhs),
+        np.where(kind == -1, np.inf, rhs),
+        position,
+    )

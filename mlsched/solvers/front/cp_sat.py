@@ -33,9 +33,15 @@ class CpSatScalar:
     favourite: int | None = None
 
     def __init__(
-        self, model: Any, objectives: Sequence[Any], senses: Sequence[str], *, threads: int = 1, seed: int = 0,
+        self,
+        model: Any,
+        objectives: Sequence[Any],
+        senses: Sequence[str],
+        *,
+        threads: int = 1,
+        seed: int = 0,
         parameters: Mapping[str, Any] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         from ortools.sat.python import cp_model
 
         if model.has_objective():

@@ -68,9 +68,19 @@ def enumerate_front(
         return _other(model, objectives, senses, backend, scalar)
 
     return run(
-        scalar, senses, again, variables=variables, decode=decode, method=method, stages=stages,
-        time_limit=time_limit, solve_limit=solve_limit, resume=resume, progress=progress, workers=workers,
-    )  # fmt: skip
+        scalar,
+        senses,
+        again,
+        variables=variables,
+        decode=decode,
+        method=method,
+        stages=stages,
+        time_limit=time_limit,
+        solve_limit=solve_limit,
+        resume=resume,
+        progress=progress,
+        workers=workers,
+    )
 
 
 def method_of(method: str | None, objectives: int) -> str:
@@ -159,9 +169,14 @@ def run(
     crew = [cast(Searcher, scalar)] if workers > 1 else []
     crew += [crew[0].another() for _ in range(workers - 1)]
     search = Search(
-        scalar, crew=crew, stages=stages, time_limit=time_limit, solve_limit=solve_limit, journal=journal,
+        scalar,
+        crew=crew,
+        stages=stages,
+        time_limit=time_limit,
+        solve_limit=solve_limit,
+        journal=journal,
         progress=progress,
-    )  # fmt: skip
+    )
     status: str = "complete"
     try:
         search.prepare()
@@ -175,9 +190,15 @@ def run(
 
 
 def _front(
-    search: Search, status: Any, senses: Sequence[str], again: Callable[[str], Scalar],
-    variables: Sequence[Any] | None, decode: Callable[[Callable[[Any], Any]], Any] | None, method: str, seconds: float,
-) -> Front:  # fmt: skip
+    search: Search,
+    status: Any,
+    senses: Sequence[str],
+    again: Callable[[str], Scalar],
+    variables: Sequence[Any] | None,
+    decode: Callable[[Callable[[Any], Any]], Any] | None,
+    method: str,
+    seconds: float,
+) -> Front:
     """The front of a finished search; whether it is complete follows from the certificate, not from the method."""
     scalar = search.scalar
     certificate = Certificate(tuple(scalar.low), tuple(scalar.high), tuple(search.subproblems))
@@ -196,7 +217,15 @@ def _front(
         values=np.array(points, dtype=np.int64).reshape(len(points), len(signs)) * signs,
         solutions=tuple(scalar.values_of(s, variables) for s in solutions),
         plans=None if decode is None else tuple(decode(scalar.value_of(s)) for s in solutions),
-        senses=tuple(senses), status=done, open=boxes(lower, upper, senses), solves=search.solves,
-        recalled=search.recalled, failures=tuple(search.failures), certificate=certificate, method=method,
-        backend=scalar.name, seconds=seconds, _scalar=again,
-    )  # fmt: skip
+        senses=tuple(senses),
+        status=done,
+        open=boxes(lower, upper, senses),
+        solves=search.solves,
+        recalled=search.recalled,
+        failures=tuple(search.failures),
+        certificate=certificate,
+        method=method,
+        backend=scalar.name,
+        seconds=seconds,
+        _scalar=again,
+    )

@@ -84,9 +84,11 @@ class Journal:
         try:
             values, solution = data["values"], data["solution"]
             answer = Answer(
-                data["status"], None if values is None else tuple(values), data["bound"],
+                data["status"],
+                None if values is None else tuple(values),
+                data["bound"],
                 None if solution is None else tuple(solution),
-            )  # fmt: skip
+            )
             self.answers[tuple(data["weights"]), tuple(map(tuple, data["boxes"]))] = answer
         except (KeyError, TypeError):
             raise InvalidFile(f"{self.path}, line {number}: lacks a field; start a new file") from None
@@ -111,9 +113,13 @@ class Journal:
     def add(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], answer: Answer) -> None:
         """Append one proved answer."""
         body = {
-            "weights": weights, "boxes": boxes, "status": answer.status, "values": answer.values,
-            "bound": answer.bound, "solution": answer.solution,
-        }  # fmt: skip
+            "weights": weights,
+            "boxes": boxes,
+            "status": answer.status,
+            "values": answer.values,
+            "bound": answer.bound,
+            "solution": answer.solution,
+        }
         text, self._chain = _line(body, self._chain)
         self._stream.write(text.encode())
         self._stream.flush()

@@ -15,9 +15,15 @@ from mlsched.solvers.front.result import Front
 
 
 def front_of(
-    answerer: Answerer, instance: Instance, objectives: Sequence[str], params: dict[str, Any], *, threads: int,
-    seed: int, **settings: Any,
-) -> Front:  # fmt: skip
+    answerer: Answerer,
+    instance: Instance,
+    objectives: Sequence[str],
+    params: dict[str, Any],
+    *,
+    threads: int,
+    seed: int,
+    **settings: Any,
+) -> Front:
     """`enumerate_front` on the formulation of a registered answerer, plans decoded and judged.
 
     Every plan's values are recomputed by the judge; a plan it calls infeasible, or values other than the model's, are

@@ -73,16 +73,22 @@ def from_pyomo(model: Any, objectives: Sequence[Any], senses: Sequence[str]) -> 
     except Exception as error:
         raise InvalidInput(f"the Pyomo model cannot be compiled as a linear program: {error}") from None
     integer = np.array([v.is_integer() for v in matrix.columns], dtype=bool)
-    made = [
-        _linear(matrix, e, sign, k, integer) for k, (e, sign) in enumerate(zip(objectives, signs, strict=True))
-    ]  # fmt: skip
+    made = [_linear(matrix, e, sign, k, integer) for k, (e, sign) in enumerate(zip(objectives, signs, strict=True))]
     low = np.array([_end(v, v.lb, -np.inf) for v in matrix.columns], dtype=np.float64)
     high = np.array([_end(v, v.ub, np.inf) for v in matrix.columns], dtype=np.float64)
     low, high = np.where(integer, np.ceil(low - ROUNDING), low), np.where(integer, np.floor(high + ROUNDING), high)
     return Program(
-        matrix.starts, matrix.indices, matrix.values, matrix.row_lower, matrix.row_upper, low, high, integer,
-        tuple(made), lambda variable: matrix.position[id(variable)],
-    )  # fmt: skip
+        matrix.starts,
+        matrix.indices,
+        matrix.values,
+        matrix.row_lower,
+        matrix.row_upper,
+        low,
+        high,
+        integer,
+        tuple(made),
+        lambda variable: matrix.position[id(variable)],
+    )
 
 
 def _contradiction(model: Any) -> Any:
@@ -94,9 +100,14 @@ def _contradiction(model: Any) -> Any:
     columns = list(model.component_data_objects(pyo.Var, active=True))
     none = np.zeros(0)
     return Matrix(
-        columns, np.zeros(len(columns) + 1, dtype=np.int32), none.astype(np.int32), none, np.array([1.0]),
-        np.array([np.inf]), {id(v): i for i, v in enumerate(columns)},
-    )  # fmt: skip
+        columns,
+        np.zeros(len(columns) + 1, dtype=np.int32),
+        none.astype(np.int32),
+        none,
+        np.array([1.0]),
+        np.array([np.inf]),
+        {id(v): i for i, v in enumerate(columns)},
+    )
 
 
 def _end(variable: Any, bound: Any, missing: float) -> float:
@@ -152,11 +163,16 @@ def from_cp_sat(model: Any, objectives: Sequence[Linear]) -> Program:
     column = np.array([e[0] for e in entries], dtype=np.int64)
     return Program(
         np.searchsorted(column, np.arange(count + 1)).astype(np.int32),
-        np.array([e[1] for e in entries], dtype=np.int32), np.array([e[2] for e in entries], dtype=np.float64),
-        np.array([r[1] for r in rows], dtype=np.float64), np.array([r[2] for r in rows], dtype=np.float64),
-        np.array([d[0] for d in domains], dtype=np.float64), np.array([d[1] for d in domains], dtype=np.float64),
-        np.ones(count, dtype=bool), tuple(objectives), lambda variable: int(variable.index),
-    )  # fmt: skip
+        np.array([e[1] for e in entries], dtype=np.int32),
+        np.array([e[2] for e in entries], dtype=np.float64),
+        np.array([r[1] for r in rows], dtype=np.float64),
+        np.array([r[2] for r in rows], dtype=np.float64),
+        np.array([d[0] for d in domains], dtype=np.float64),
+        np.array([d[1] for d in domains], dtype=np.float64),
+        np.ones(count, dtype=bool),
+        tuple(objectives),
+        lambda variable: int(variable.index),
+    )
 
 
 #: CP-SAT's way of saying "no bound".

@@ -138,13 +138,19 @@ class Front:
     def to_json(self) -> dict[str, Any]:
         """The front as plain JSON data, without solutions."""
         return {
-            "status": self.status, "complete": self.complete, "senses": list(self.senses),
+            "status": self.status,
+            "complete": self.complete,
+            "senses": list(self.senses),
             "values": np.asarray(self.values).tolist(),
             "plans": None if self.plans is None else [_plain(plan) for plan in self.plans],
-            "open": [dataclasses.asdict(box) for box in self.open], "failures": list(self.failures),
-            "method": self.method, "backend": self.backend, "solves": self.solves, "recalled": self.recalled,
+            "open": [dataclasses.asdict(box) for box in self.open],
+            "failures": list(self.failures),
+            "method": self.method,
+            "backend": self.backend,
+            "solves": self.solves,
+            "recalled": self.recalled,
             "seconds": self.seconds,
-        }  # fmt: skip
+        }
 
 
 def _plain(plan: Any) -> Any:
@@ -171,9 +177,7 @@ def boxes(lower: Any, upper: Any, senses: Sequence[str]) -> tuple[Box, ...]:
     for least, most in zip(lower.tolist(), upper.tolist(), strict=True):
         low = [None if v <= -BIG else v for v in least]
         high = [None if v >= BIG else v - 1 for v in most]
-        pairs = [
-            (a, b) if s == "min" else (_minus(b), _minus(a)) for a, b, s in zip(low, high, senses, strict=True)
-        ]  # fmt: skip
+        pairs = [(a, b) if s == "min" else (_minus(b), _minus(a)) for a, b, s in zip(low, high, senses, strict=True)]
         made.append(Box(tuple(p[0] for p in pairs), tuple(p[1] for p in pairs)))
     return tuple(made)
 

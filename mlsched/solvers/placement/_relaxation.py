@@ -56,8 +56,16 @@ def solve(master: Master, seconds: float | None) -> Any:
         if more.size:
             active[more] = True
             piece, columns = a[:, more], np.concatenate([columns, more])
-            highs.addCols(len(more), costs[more], np.zeros(len(more)), most[more], piece.nnz, piece.indptr[:-1],
-                          piece.indices, piece.data)  # fmt: skip
+            highs.addCols(
+                len(more),
+                costs[more],
+                np.zeros(len(more)),
+                most[more],
+                piece.nnz,
+                piece.indptr[:-1],
+                piece.indices,
+                piece.data,
+            )
         elif highs.getModelStatus() == highspy.HighsModelStatus.kOptimal:
             return prices
         else:

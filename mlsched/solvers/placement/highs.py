@@ -50,9 +50,13 @@ def solve(master: Master, above: int, limits: Limits) -> Found:
     # Without this reset a second thread count in one process ends in kNotset, without any solution.
     highspy.Highs.resetGlobalScheduler(True)
     options = {
-        "output_flag": False, "threads": limits.threads, "random_seed": limits.seed % 2**31, "mip_rel_gap": 0.0,
-        "mip_abs_gap": 0.999, "mip_feasibility_tolerance": 1e-9,
-    }  # fmt: skip
+        "output_flag": False,
+        "threads": limits.threads,
+        "random_seed": limits.seed % 2**31,
+        "mip_rel_gap": 0.0,
+        "mip_abs_gap": 0.999,
+        "mip_feasibility_tolerance": 1e-9,
+    }
     if limits.seconds is not None:
         options["time_limit"] = max(0.01, limits.seconds)
     if limits.work is not None:
@@ -75,8 +79,11 @@ def _read(highs: object, configurations: int, limits: Limits) -> Found:
     import highspy
 
     status, info = highs.getModelStatus(), highs.getInfo()  # type: ignore[attr-defined]
-    work = {"nodes": float(max(0, info.mip_node_count)), "simplex_iterations": float(info.simplex_iteration_count),
-            "solves": 1.0}  # fmt: skip
+    work = {
+        "nodes": float(max(0, info.mip_node_count)),
+        "simplex_iterations": float(info.simplex_iteration_count),
+        "solves": 1.0,
+    }
     if status == highspy.HighsModelStatus.kInfeasible:
         return Found("infeasible", None, None, work)
     limit = status in (

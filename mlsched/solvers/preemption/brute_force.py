@@ -19,8 +19,12 @@ MOST_PLANS = 2**26
 MOST_CANDIDATES = 18
 
 
-@answerer("brute-force", problem="preemption", backend="direct",
-          objectives=("total_score", "victim_count", "max_grace_period"))  # fmt: skip
+@answerer(
+    "brute-force",
+    problem="preemption",
+    backend="direct",
+    objectives=("total_score", "victim_count", "max_grace_period"),
+)
 def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     """Examine every plan; instances of up to 2^26 plans (about 5 s)."""
     candidates = np.flatnonzero(instance.preemptible)

@@ -16,9 +16,13 @@ class Best:
     """The best plan and the best bound so far, and the limits, of which the clock started at `started`."""
 
     def __init__(
-        self, layout: Layout, limits: Limits, started: float, objective: str = "total_jct",
+        self,
+        layout: Layout,
+        limits: Limits,
+        started: float,
+        objective: str = "total_jct",
         stopped: threading.Event | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._stopped = stopped
         self.layout, self.limits, self.started, self.objective = layout, limits, started, objective
         self.work: dict[str, float] = {WORK: 0.0}

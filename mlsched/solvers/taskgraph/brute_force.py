@@ -117,9 +117,10 @@ def _started_too_much(instance: Instance) -> bool:
     """Whether the runs that have started exceed a node's capacity; no plan can mend that."""
     runs = [
         (node, start, start + int(instance.duration[task]), instance.demand[task])
-        for task, node, start in zip(instance.fixed_task.tolist(), instance.fixed_node.tolist(),
-                                     instance.fixed_start.tolist(), strict=True)
-    ]  # fmt: skip
+        for task, node, start in zip(
+            instance.fixed_task.tolist(), instance.fixed_node.tolist(), instance.fixed_start.tolist(), strict=True
+        )
+    ]
     for node, start, end, _ in runs:
         together = [demand for n, a, b, demand in runs if n == node and a <= start < b]
         if end > start and (sum(together) > instance.node_capacity[node]).any():
@@ -139,8 +140,9 @@ class _Work:
         self.demand = [instance.demand[k].tolist() for k, _ in self.runs]
         self.capacity = instance.node_capacity.tolist()
         self.release = [max(instance.now, int(instance.arrival[job_of[k]])) for k, _ in self.runs]
-        begun = zip(instance.fixed_task.tolist(), instance.fixed_node.tolist(), instance.fixed_start.tolist(),
-                    strict=True)  # fmt: skip
+        begun = zip(
+            instance.fixed_task.tolist(), instance.fixed_node.tolist(), instance.fixed_start.tolist(), strict=True
+        )
         #: run -> (node, start) of the runs that have started.
         self.fixed = {self.number[k, first[job_of[k]]]: (node, start) for k, node, start in begun}
         self._read_edges(instance, job_of, first)
@@ -153,8 +155,14 @@ class _Work:
         #: (from run or -1, its node if finished, to run, volume)
         self.flows: list[tuple[int, int, int, int]] = []
         same_task = [(k, k, 1, 0, 0) for k in range(len(job_of))]
-        edges = zip(instance.edge_from.tolist(), instance.edge_to.tolist(), instance.edge_lag.tolist(),
-                    instance.edge_delay.tolist(), instance.edge_volume.tolist(), strict=True)  # fmt: skip
+        edges = zip(
+            instance.edge_from.tolist(),
+            instance.edge_to.tolist(),
+            instance.edge_lag.tolist(),
+            instance.edge_delay.tolist(),
+            instance.edge_volume.tolist(),
+            strict=True,
+        )
         for u, v, lag, delay, volume in [*same_task, *edges]:
             for i in range(first[job_of[v]], self.iterations[job_of[v]]):
                 to, source = self.number[v, i], self.number.get((u, i - lag))
@@ -207,8 +215,9 @@ class _Work:
         return not self.duration[run] or _within(self.demand[run], self.capacity[node])
 
     def traffic(self, nodes: list[int]) -> int:
-        return sum(volume for source, home, to, volume in self.flows
-                   if (nodes[source] if source >= 0 else home) != nodes[to])  # fmt: skip
+        return sum(
+            volume for source, home, to, volume in self.flows if (nodes[source] if source >= 0 else home) != nodes[to]
+        )
 
     def schedules(self, nodes: list[int], budget: _Steps) -> Iterator[list[int]]:
         """The starts of all runs, in every schedule of the module's docstring."""
@@ -232,8 +241,14 @@ class _Work:
             reached += accuracy >= self.required[job]
             accuracies += accuracy
         makespan = max(completions) - min(self.arrival) if completions else 0
-        named = {"total_jct": sum(completions) - sum(self.arrival), "deadlines_met": met, "traffic": traffic,
-                 "accuracy_met": reached, "total_accuracy": accuracies, "makespan": makespan}  # fmt: skip
+        named = {
+            "total_jct": sum(completions) - sum(self.arrival),
+            "deadlines_met": met,
+            "traffic": traffic,
+            "accuracy_met": reached,
+            "total_accuracy": accuracies,
+            "makespan": makespan,
+        }
         return tuple([named[name] for name in OBJECTIVES])
 
     def _ends(self, job: int, starts: list[int]) -> list[int]:

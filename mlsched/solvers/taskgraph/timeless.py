@@ -35,7 +35,7 @@ def timeless(instance: Instance, objective: str, limits: Limits, hint: Timetable
     useful = worth(layout, (objective,))
     found = solve(
         made, instance, objective, _part(best.left(), FIRST_SHARE, FIRST_WORK) if useful else best.left(), hint
-    )  # fmt: skip
+    )
     if not useful or found.status in ("optimal", "infeasible"):
         return found
     best.spend(found.work[WORK])

@@ -113,9 +113,14 @@ class EventLP:
         """Append an event: close the open stage with it (or make the stage that it closes), then open the next."""
         kind, job = event
         mark = _Mark(
-            self.columns, self.rows, len(self.stages), event, self.highs.getBasis() if self.solves else None,
-            False, self.gap_row,
-        )  # fmt: skip
+            self.columns,
+            self.rows,
+            len(self.stages),
+            event,
+            self.highs.getBasis() if self.solves else None,
+            False,
+            self.gap_row,
+        )
         self.marks.append(mark)
         if self.stages and self.stages[-1].open:
             self._set_open(self.stages[-1], False)
@@ -208,9 +213,15 @@ class EventLP:
                 stage.entries.append((self.columns + len(costs) - 1, job, c))
         count = len(costs)
         self.highs.addCols(
-            count, np.array(costs), np.zeros(count), np.full(count, math.inf), starts[-1],
-            np.array(starts[:-1], dtype=np.int32), np.concatenate(indices).astype(np.int32), np.concatenate(values),
-        )  # fmt: skip
+            count,
+            np.array(costs),
+            np.zeros(count),
+            np.full(count, math.inf),
+            starts[-1],
+            np.array(starts[:-1], dtype=np.int32),
+            np.concatenate(indices).astype(np.int32),
+            np.concatenate(values),
+        )
         self.columns += count
 
     def _column(self, stage: Stage, at: int, job: int, configuration: int) -> tuple[Any, Any]:
@@ -234,9 +245,15 @@ class EventLP:
         self.work_row[job], self.residual[job] = self.rows, self.columns
         row = np.full(SEGMENTS, self.rows, dtype=np.int32)
         self.highs.addCols(
-            SEGMENTS, np.zeros(SEGMENTS), np.zeros(SEGMENTS), np.zeros(SEGMENTS), SEGMENTS,
-            np.arange(SEGMENTS, dtype=np.int32), row, np.ones(SEGMENTS),
-        )  # fmt: skip
+            SEGMENTS,
+            np.zeros(SEGMENTS),
+            np.zeros(SEGMENTS),
+            np.zeros(SEGMENTS),
+            SEGMENTS,
+            np.arange(SEGMENTS, dtype=np.int32),
+            row,
+            np.ones(SEGMENTS),
+        )
         self.limits[job] = np.zeros(SEGMENTS)
         self.rows += 1
         self.columns += SEGMENTS

@@ -80,9 +80,14 @@ def fluid(horizon: Horizon) -> Fluid:
 
 
 def scaled_kinds(
-    time: IntArray, worker_demand: IntArray, ps_demand: IntArray, capacity: IntArray, *, alike: float = 0.0,
+    time: IntArray,
+    worker_demand: IntArray,
+    ps_demand: IntArray,
+    capacity: IntArray,
+    *,
+    alike: float = 0.0,
     thin: bool = True,
-) -> tuple[tuple[Kind, ...], list[int]]:  # fmt: skip
+) -> tuple[tuple[Kind, ...], list[int]]:
     """The kinds of jobs and each job's, from tables whose entries are NEVER where a configuration is not allowed.
 
     alike: shares of the fastest speed up to which tables count as equal; 0: only equal tables are of one kind. thin:

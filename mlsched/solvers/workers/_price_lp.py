@@ -97,9 +97,15 @@ def improved(
         count, index, value = new
         width = index.shape[1]
         highs.addCols(
-            count, np.zeros(count), np.zeros(count), np.full(count, np.inf), index.size,
-            (width * np.arange(count)).astype(np.int32), index.ravel().astype(np.int32), value.ravel(),
-        )  # fmt: skip
+            count,
+            np.zeros(count),
+            np.zeros(count),
+            np.full(count, np.inf),
+            index.size,
+            (width * np.arange(count)).astype(np.int32),
+            index.ravel().astype(np.int32),
+            value.ravel(),
+        )
         highs.setOptionValue("presolve", "off")
         highs.setOptionValue("simplex_strategy", PRIMAL)
     price = np.maximum(-duals[: cells * resources].reshape(cells, resources), 0.0)

@@ -23,7 +23,8 @@ from mlsched.core.errors import TooLarge
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import Limits
 from mlsched.formulations.workers.columns import Columns, can_run_short, total
-from mlsched.formulations.workers.relaxation import Relaxed, relax, round_off
+from mlsched.formulations.workers.relaxation import Relaxed, round_off
+from mlsched.solvers.workers._lagrangian import relax
 
 #: States a run may hold after any job: about 500 MB while they grow.
 STATES = 1_000_000

@@ -47,10 +47,17 @@ def verdicts(**changes):
 
 #: What no measurement of runs can change: the presets' case studies.
 STUDIES = {
-    "packing-33": "depends on reading", "resnext-2x": "depends on reading", "pairs-mild": "depends on reading",
-    "pair-severe": "depends on reading", "schemes": "holds", "standalone-best": "holds", "packing-helps-vgg": "holds",
-    "packing-hurts-resnext": "holds", "more-mates-worse": "holds", "reward-model-9.8": "not measured",
-}  # fmt: skip
+    "packing-33": "depends on reading",
+    "resnext-2x": "depends on reading",
+    "pairs-mild": "depends on reading",
+    "pair-severe": "depends on reading",
+    "schemes": "holds",
+    "standalone-best": "holds",
+    "packing-helps-vgg": "holds",
+    "packing-hurts-resnext": "holds",
+    "more-mates-worse": "holds",
+    "reward-model-9.8": "not measured",
+}
 UNTRAINED = {"harmony-25", "harmony-rack"}
 
 

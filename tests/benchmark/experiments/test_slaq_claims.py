@@ -26,8 +26,14 @@ def fair(values):
     return {"average_loss": paper.IMPLIED_FAIR_LOSS, "time_to_90_s": 100.0, "time_to_95_s": 100.0} | values
 
 
-def measured(slaq=None, sweep=((77.0, 80.0), (70.0, 75.0), (56.0, 70.0)), far=0.5, straw=(1.0, 20.0), seconds=0.1,
-             readings=GRID.readings):  # fmt: skip
+def measured(
+    slaq=None,
+    sweep=((77.0, 80.0), (70.0, 75.0), (56.0, 70.0)),
+    far=0.5,
+    straw=(1.0, 20.0),
+    seconds=0.1,
+    readings=GRID.readings,
+):
     """Two equal workloads in each reading: the paper's numbers, changed by `slaq` (by reading name, or for all)."""
     runs = {}
     for reading in readings:
@@ -45,9 +51,12 @@ def measured(slaq=None, sweep=((77.0, 80.0), (70.0, 75.0), (56.0, 70.0)), far=0.
     fit = {(name, ahead): [far, far] for name in (*NAMES, "all") for ahead in AHEAD}
     strawman = {key: [straw[key[1] == 10]] * 2 for key in fit}
     return Measured(
-        GRID, [View(r, runs) for r in readings], [View(r, runs) for r in GRID.sweeps], Errors(fit, strawman),
+        GRID,
+        [View(r, runs) for r in readings],
+        [View(r, runs) for r in GRID.sweeps],
+        Errors(fit, strawman),
         {4000: Estimate(seconds, None)},
-    )  # fmt: skip
+    )
 
 
 def verdicts(**changes):
@@ -55,8 +64,12 @@ def verdicts(**changes):
 
 
 #: What no measurement can change.
-FIXED = {"average-loss-possible": "does not hold", "contention-consistent": "does not hold",
-         "cpu-time-constant": "not measured", "svm-95": "holds"}  # fmt: skip
+FIXED = {
+    "average-loss-possible": "does not hold",
+    "contention-consistent": "does not hold",
+    "cpu-time-constant": "not measured",
+    "svm-95": "holds",
+}
 
 
 def test_the_papers_own_numbers_pass():
@@ -67,8 +80,10 @@ def test_the_papers_own_numbers_pass():
     ("changes", "refuted"),
     [
         ({"slaq": {"average_loss": 0.30}}, {"average-loss-73", "average-loss-0.49", "both-headlines"}),
-        ({"slaq": {"average_loss": 2.0}},
-         {"average-loss-lower", "average-loss-73", "average-loss-0.49", "both-headlines"}),
+        (
+            {"slaq": {"average_loss": 2.0}},
+            {"average-loss-lower", "average-loss-73", "average-loss-0.49", "both-headlines"},
+        ),
         ({"slaq": {"time_to_90_s": 65.0}}, {"time-90", "both-headlines"}),
         ({"slaq": {"time_to_90_s": 101.0}}, {"time-90-shorter", "time-90", "both-headlines"}),
         ({"slaq": {"time_to_95_s": 50.0}}, {"time-95"}),
@@ -82,7 +97,7 @@ def test_the_papers_own_numbers_pass():
         ({"straw": (1.0, 9.0)}, {"strawman-degrades"}),
         ({"seconds": 3.1}, {"scheduling-time"}),
     ],
-)  # fmt: skip
+)
 def test_a_number_refutes_its_claims_and_no_others(changes, refuted):
     found = verdicts(**changes)
     assert {name for name, verdict in found.items() if verdict == "does not hold" and name not in FIXED} == refuted

@@ -34,8 +34,14 @@ def test_the_experiment_is_found_by_scanning():
 def test_every_table_figure_and_claim_is_there(tiny):
     names = [table.name for table in tiny.tables]
     assert list(dict.fromkeys(names)) == [
-        "Figure 1", "Figure 6", "Figure 7", "Figure 8", "Figure 9", "Figure 10(a)", "Figure 10(c)"
-    ]  # fmt: skip
+        "Figure 1",
+        "Figure 6",
+        "Figure 7",
+        "Figure 8",
+        "Figure 9",
+        "Figure 10(a)",
+        "Figure 10(c)",
+    ]
     assert names.count("Figure 7") == 1 + len(g.QUICK.readings) + len(g.QUICK.variants)
     assert [figure.name for figure in tiny.figures] == [f"Figure {n}" for n in (1, 3, 5, 6, 7, 8, 9, 10)]
     assert list(tiny.verdicts()) == [s.name for s in STATEMENTS]

@@ -9,7 +9,7 @@ from contended_examples import contended
 import mlsched
 from mlsched import api
 from mlsched.core.fields import UNLIMITED
-from mlsched.formulations.taskgraph import mip, moulded
+from mlsched.formulations.taskgraph import highs, moulded
 from mlsched.formulations.taskgraph._cp_model import model
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Instance
@@ -23,13 +23,26 @@ def single(capacity, duration, demand, eligible, edges=(), jobs=None, **changes)
     pairs = np.array(edges, dtype=np.int64).reshape(-1, 2)
     nothing, zeros = np.zeros(len(pairs), dtype=np.int64), np.zeros(count, dtype=np.int64)
     fields = {
-        "resources": tuple(f"r{r}" for r in range(len(capacity[0]))), "node_capacity": np.array(capacity),
-        "arrival": zeros, "deadline": zeros + UNLIMITED, "urgency": zeros, "required": zeros,
-        "min_iterations": zeros + 1, "max_iterations": zeros + 1, "accuracy": np.zeros((count, 2), dtype=np.int64),
-        "task_job": task_job, "duration": np.array(duration), "demand": np.array(demand),
-        "eligible": np.array(eligible), "parameters": np.zeros(tasks, dtype=np.int64), "edge_from": pairs[:, 0],
-        "edge_to": pairs[:, 1], "edge_lag": nothing, "edge_volume": nothing, "edge_delay": nothing,
-    }  # fmt: skip
+        "resources": tuple(f"r{r}" for r in range(len(capacity[0]))),
+        "node_capacity": np.array(capacity),
+        "arrival": zeros,
+        "deadline": zeros + UNLIMITED,
+        "urgency": zeros,
+        "required": zeros,
+        "min_iterations": zeros + 1,
+        "max_iterations": zeros + 1,
+        "accuracy": np.zeros((count, 2), dtype=np.int64),
+        "task_job": task_job,
+        "duration": np.array(duration),
+        "demand": np.array(demand),
+        "eligible": np.array(eligible),
+        "parameters": np.zeros(tasks, dtype=np.int64),
+        "edge_from": pairs[:, 0],
+        "edge_to": pairs[:, 1],
+        "edge_lag": nothing,
+        "edge_volume": nothing,
+        "edge_delay": nothing,
+    }
     return Instance(**{**fields, **changes})
 
 
@@ -74,9 +87,14 @@ def test_one_eligible_node_a_task_is_the_job_shop_with_no_overlap():
 
 def test_fixed_runs_of_machines_that_clash_are_infeasible():
     fixed = {"now": 1, "fixed_task": np.array([0, 3]), "fixed_node": np.array([1, 1]), "fixed_start": np.array([0, 0])}
-    clash = machines(2).replace(edge_from=np.zeros(0, dtype=np.int64), edge_to=np.zeros(0, dtype=np.int64),
-                                edge_lag=np.zeros(0, dtype=np.int64), edge_volume=np.zeros(0, dtype=np.int64),
-                                edge_delay=np.zeros(0, dtype=np.int64), **fixed)  # fmt: skip
+    clash = machines(2).replace(
+        edge_from=np.zeros(0, dtype=np.int64),
+        edge_to=np.zeros(0, dtype=np.int64),
+        edge_lag=np.zeros(0, dtype=np.int64),
+        edge_volume=np.zeros(0, dtype=np.int64),
+        edge_delay=np.zeros(0, dtype=np.int64),
+        **fixed,
+    )
     for solver in ("cp-sat", "highs", "brute-force"):
         assert api.solve(clash, solver, objective="makespan").status == "infeasible"
     apart = clash.replace(fixed_node=np.array([1, 0]))
@@ -93,11 +111,33 @@ def test_a_task_that_fits_nowhere_is_infeasible_for_both():
 
 def test_no_jobs_at_all():
     empty = machines(2).replace(
-        **{name: getattr(machines(2), name)[:0] for name in (
-            "arrival", "deadline", "urgency", "required", "min_iterations", "max_iterations", "accuracy", "task_job",
-            "duration", "demand", "eligible", "parameters", "edge_from", "edge_to", "edge_lag", "edge_volume",
-            "edge_delay", "finished", "on_time", "home", "last_end")}
-    )  # fmt: skip
+        **{
+            name: getattr(machines(2), name)[:0]
+            for name in (
+                "arrival",
+                "deadline",
+                "urgency",
+                "required",
+                "min_iterations",
+                "max_iterations",
+                "accuracy",
+                "task_job",
+                "duration",
+                "demand",
+                "eligible",
+                "parameters",
+                "edge_from",
+                "edge_to",
+                "edge_lag",
+                "edge_volume",
+                "edge_delay",
+                "finished",
+                "on_time",
+                "home",
+                "last_end",
+            )
+        }
+    )
     for solver in ("cp-sat", "highs", "moulded", "moulded-highs"):
         for objective in empty.objectives:
             assert api.solve(empty, solver, objective=objective.name).value == 0
@@ -123,22 +163,22 @@ def test_a_time_limit_of_nothing_gives_the_warm_start():
 
 
 @pytest.mark.parametrize("objective", ["total_jct", "traffic", "total_accuracy"])
-@pytest.mark.parametrize("build", [mip.pyomo_model, moulded.pyomo_model])
+@pytest.mark.parametrize("build", [highs.pyomo_model, moulded.pyomo_model])
 @pytest.mark.parametrize("ending", ["mps", "lp"])
 def test_models_can_be_written_and_read_elsewhere(tmp_path, build, objective, ending):
     import highspy
 
     instance = next(i for i in map(contended, range(50)) if not len(i.fixed_task) and i.movement == "none")
-    name = "highs" if build is mip.pyomo_model else "moulded-highs"
+    name = "highs" if build is highs.pyomo_model else "moulded-highs"
     expected = api.solve(instance, name, objective=objective).value
     path = str(tmp_path / f"model.{ending}")
     build(instance, objective).write(path)
-    highs = highspy.Highs()
+    solver = highspy.Highs()
     highspy.Highs.resetGlobalScheduler(True)
-    highs.setOptionValue("output_flag", False)
-    highs.readModel(path)
-    highs.run()
-    assert round(highs.getInfo().objective_function_value) == expected
+    solver.setOptionValue("output_flag", False)
+    solver.readModel(path)
+    solver.run()
+    assert round(solver.getInfo().objective_function_value) == expected
 
 
 def test_moulded_refuses_runs_under_way_and_never_claims_infeasible():
@@ -157,8 +197,13 @@ def test_fronts_are_asked_from_models_of_all_plans_only():
 
 @pytest.mark.slow
 def test_published_optima(known_optima):
-    cases = [("jsp/ft06.txt", {}, 55), ("jsp/la01.txt", {}, 666), ("psplib_j30/j301_1.sm", {}, 43),
-             ("stg/rand0006.stg", {"processors": 4}, 108), ("stg/rand0000.stg", {"processors": 2}, 131)]  # fmt: skip
+    cases = [
+        ("jsp/ft06.txt", {}, 55),
+        ("jsp/la01.txt", {}, 666),
+        ("psplib_j30/j301_1.sm", {}, 43),
+        ("stg/rand0006.stg", {"processors": 4}, 108),
+        ("stg/rand0000.stg", {"processors": 2}, 131),
+    ]
     for name, options, value in cases:
         found = api.solve(mlsched.load(str(known_optima / name), **options), "cp-sat", objective="makespan")
         assert (found.status, found.value, found.bound) == ("optimal", value, value), name

@@ -33,9 +33,13 @@ def test_plans_are_feasible_and_reproducible(rule):
 def empty_servers(**changes):
     """Two servers with room for four tasks each, nothing runs."""
     fields = {
-        "server_capacity": [[4], [4]], "server_free": [[4], [4]], "run_type": [], "run_speed": [],
-        "run_workers": np.zeros((0, 2), dtype=np.int64), "run_ps": np.zeros((0, 2), dtype=np.int64),
-    }  # fmt: skip
+        "server_capacity": [[4], [4]],
+        "server_free": [[4], [4]],
+        "run_type": [],
+        "run_speed": [],
+        "run_workers": np.zeros((0, 2), dtype=np.int64),
+        "run_ps": np.zeros((0, 2), dtype=np.int64),
+    }
     return small(**{**fields, **changes})
 
 
@@ -55,8 +59,14 @@ def test_standalone_shares_no_server():
     plan = mlsched.solve(empty_servers(), "standalone").plan
     assert hosts(plan, 0) == {0}
     assert hosts(plan, 1) == {1}
-    three = empty_servers(job_type=[0, 0, 0], job_speed=[1, 1, 1], job_workers=[1, 1, 1], job_ps=[1, 1, 1],
-                          worker_demand=[[1]] * 3, ps_demand=[[1]] * 3)  # fmt: skip
+    three = empty_servers(
+        job_type=[0, 0, 0],
+        job_speed=[1, 1, 1],
+        job_workers=[1, 1, 1],
+        job_ps=[1, 1, 1],
+        worker_demand=[[1]] * 3,
+        ps_demand=[[1]] * 3,
+    )
     assert not mlsched.solve(three, "standalone").plan.workers[2].any()
 
 

@@ -93,9 +93,17 @@ def test_a_rules_own_limit_is_kept_and_never_laxer_than_the_instances(rule, inst
 @every_rule
 def test_a_cluster_without_nodes_or_te_jobs_is_answered(rule):
     no_nodes = Instance(
-        resources=["gpu"], node_capacity=[], node_free=[], node_draining=[], job_node=[], job_demand=[], job_grace=[],
-        job_preemptions=[], job_remaining=[], te_demand=[[1], [0]],
-    )  # fmt: skip
+        resources=["gpu"],
+        node_capacity=[],
+        node_free=[],
+        node_draining=[],
+        job_node=[],
+        job_demand=[],
+        job_grace=[],
+        job_preemptions=[],
+        job_remaining=[],
+        te_demand=[[1], [0]],
+    )
     assert ask(rule, no_nodes, 0).te_node.tolist() == [-1, -1]
     assert ask(rule, small(te_demand=[]), 0).te_node.tolist() == []
 

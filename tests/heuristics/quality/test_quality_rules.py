@@ -116,9 +116,8 @@ def test_one_hungry_job_among_many_is_read_to_the_end():
     gain = np.minimum(np.arange(cores), 3) * np.ones((jobs, 1), dtype=np.int64)
     gain[17] = 100 * np.arange(cores)
     inst = Instance(
-        cores=cores, gain=gain, loss=np.zeros_like(gain), weight=[1] * jobs, most=[cores - 1] * jobs,
-        waiting=[0] * jobs,
-    )  # fmt: skip
+        cores=cores, gain=gain, loss=np.zeros_like(gain), weight=[1] * jobs, most=[cores - 1] * jobs, waiting=[0] * jobs
+    )
     assert api.solve(inst, "slaq").plan.cores[17] == cores - jobs + 1
 
 
@@ -189,9 +188,13 @@ def test_waiting_jobs_get_nothing_from_anyone():
 @pytest.mark.parametrize("jobs", [0, 3])
 def test_no_job_or_no_core_is_answered(rule, jobs):
     inst = Instance(
-        cores=0, gain=np.zeros((jobs, 1), dtype=int), loss=np.ones((jobs, 1), dtype=int), weight=[1] * jobs,
-        most=[0] * jobs, waiting=[1] * jobs,
-    )  # fmt: skip
+        cores=0,
+        gain=np.zeros((jobs, 1), dtype=int),
+        loss=np.ones((jobs, 1), dtype=int),
+        weight=[1] * jobs,
+        most=[0] * jobs,
+        waiting=[1] * jobs,
+    )
     assert ask(rule, inst) == [0] * jobs
     assert ask(rule, inst.replace(least=0, waiting=[0] * jobs)) == [0] * jobs
 

@@ -92,6 +92,9 @@ def test_packing_prefers_the_demand_that_fills_and_srpt_the_short_job():
 def test_remote_nodes_score_less():
     """Task 0 is done on the node with less room; with remote=0 its successor follows it, with remote=1 it goes away."""
     inst = horizon([(0, 1, [(2, 1), (2, 1)])], edges=[(0, 1, 0, 5, 0)], nodes=[(2,), (4,)], eligible=[[1, 0], [1, 1]])
-    places = {r: dict(zip(*(c.tolist() for c in (p.task, p.node)), strict=True))
-              for r in (0.0, 1.0) for p in [api.solve(inst, f"graphene:remote={r}").plan]}  # fmt: skip
+    places = {
+        r: dict(zip(*(c.tolist() for c in (p.task, p.node)), strict=True))
+        for r in (0.0, 1.0)
+        for p in [api.solve(inst, f"graphene:remote={r}").plan]
+    }
     assert places == {0.0: {0: 0, 1: 0}, 1.0: {0: 0, 1: 1}}

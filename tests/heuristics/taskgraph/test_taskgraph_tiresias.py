@@ -21,9 +21,7 @@ def tiresias(**settings) -> Rule:
     return Rule("tiresias", lambda seen, memory, rng: answer(seen, memory=memory, rng=rng, **UNITS, **settings))
 
 
-@pytest.mark.parametrize(
-    ("service", "queue"), [(0, 0), (3249, 0), (3250, 1), (7199, 1), (7200, 2), (10**6, 2)]
-)  # fmt: skip
+@pytest.mark.parametrize(("service", "queue"), [(0, 0), (3249, 0), (3250, 1), (7199, 1), (7200, 2), (10**6, 2)])
 def test_queues_by_gpu_seconds(service, queue):
     snapshot = play(horizon([(0, 1, [(1, 1)])]), tiresias())[2][0].replace(service=[[service]])
     assert queues(snapshot, {}, (3250.0, 7200.0), 0.0, 1.0)[0].tolist() == [queue]
@@ -55,8 +53,13 @@ def test_where_runs_may_pause_it_gives_way_at_once():
 
 
 def test_a_job_that_has_waited_long_enough_comes_back_to_the_top_and_starts_counting_anew():
-    snapshot = play(ONE, scripted({t: {"start": [(0, 0)]} for t in (0, 9, 18, 27)} | {
-        t: {"start": [(0 if t > 36 else 1, 0)]} for t in range(36, 60)}))[2][27]  # fmt: skip
+    snapshot = play(
+        ONE,
+        scripted(
+            {t: {"start": [(0, 0)]} for t in (0, 9, 18, 27)}
+            | {t: {"start": [(0 if t > 36 else 1, 0)]} for t in range(36, 60)}
+        ),
+    )[2][27]
     # Job 0 has executed 27 ticks and just ended an iteration; make it wait since 19.
     waiting = snapshot.replace(idle_since=[19, 3, 8], executed=[19, 0, 0], service=[[19], [0], [0]])
     for knob, queue, memory in ((0.0, 2, {}), (0.5, 2, {}), (0.4, 0, {"0": [19, 19]})):

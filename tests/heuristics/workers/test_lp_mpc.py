@@ -16,11 +16,19 @@ def instance(cost, capacity, demand=1):
     jobs = len(cost)
     zeros = np.zeros(jobs, dtype=np.int64)
     return Instance(
-        resources=("gpu",), models=("m",), capacity=np.array([capacity]),
-        worker_demand=np.full((jobs, 1), demand), ps_demand=np.zeros((jobs, 1), dtype=np.int64),
-        cost=np.array(cost, dtype=np.int64)[:, :, None], waiting=zeros + 10**6, remaining=zeros + 1, model=zeros,
-        current_workers=zeros, current_ps=zeros, waited=zeros,
-    )  # fmt: skip
+        resources=("gpu",),
+        models=("m",),
+        capacity=np.array([capacity]),
+        worker_demand=np.full((jobs, 1), demand),
+        ps_demand=np.zeros((jobs, 1), dtype=np.int64),
+        cost=np.array(cost, dtype=np.int64)[:, :, None],
+        waiting=zeros + 10**6,
+        remaining=zeros + 1,
+        model=zeros,
+        current_workers=zeros,
+        current_ps=zeros,
+        waited=zeros,
+    )
 
 
 @pytest.mark.parametrize("rule", ["lp-mpc", "lp-mpc:swaps=0,greed=0"])

@@ -17,10 +17,22 @@ from mlsched.instances.workers import NEVER, Instance
 from mlsched.testing import check_scheduler
 
 RULES = [
-    "optimus", "optimus:stop=full", "optimus:stop=used-up,at_zero=false,amount=share", "marginal-gain", "drf",
-    "drf:useful=true", "fair", "fair:useful=true", "srpt", "max-rate", "max-rate:of=jobs", "uniform-random",
-    "uniform-random:void=true", "uniform-random:pair=true,window=2", "uniform-random:window=9",
-]  # fmt: skip
+    "optimus",
+    "optimus:stop=full",
+    "optimus:stop=used-up,at_zero=false,amount=share",
+    "marginal-gain",
+    "drf",
+    "drf:useful=true",
+    "fair",
+    "fair:useful=true",
+    "srpt",
+    "max-rate",
+    "max-rate:of=jobs",
+    "uniform-random",
+    "uniform-random:void=true",
+    "uniform-random:pair=true,window=2",
+    "uniform-random:window=9",
+]
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -40,7 +52,7 @@ BY_HAND = [
     ("srpt", [2, 0], [2, 0], 240),
     # 1/80 + 1/50 is more than 1/40, 1/60 + 1/90 ...
     ("max-rate", [1, 2], [2, 1], 130),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("rule", "workers", "ps", "value"), BY_HAND)

@@ -75,12 +75,20 @@ VIOLATIONS = [
     ([[1, 0], [0, 0]], [[0, 0], [0, 0]], {}, ["job 0 has 1 workers and 0 PSs placed: must be 1 and 1, or none"]),
     ([[1, 0], [1, 0]], [[1, 0], [0, 1]], {}, ["server 0: its new tasks need 3 cpu, free are 2"]),
     ([[1, 0], [0, 1]], [[1, 0], [0, 1]], {"most_new": 1}, ["2 new jobs are placed: at most 1 may be"]),
-    ([[1, 0], [0, 1]], [[1, 0], [0, 1]], {"most_jobs": 2},
-     ["2 placed and 1 running jobs: at most 2 may be concurrent"]),
-    ([[0, 1], [0, 0]], [[0, 1], [0, 0]], {"apart": [[0, 1], [1, 0]]},
-     ["server 1: running job 0 and job 0 (b and a) must not share a server"]),
+    (
+        [[1, 0], [0, 1]],
+        [[1, 0], [0, 1]],
+        {"most_jobs": 2},
+        ["2 placed and 1 running jobs: at most 2 may be concurrent"],
+    ),
+    (
+        [[0, 1], [0, 0]],
+        [[0, 1], [0, 0]],
+        {"apart": [[0, 1], [1, 0]]},
+        ["server 1: running job 0 and job 0 (b and a) must not share a server"],
+    ),
     ([[0, 0, 0]], [[0, 0, 0]], {}, ["workers is 1 x 3: must be 2 x 2 (jobs x servers)"]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("workers", "ps", "changes", "sentences"), VIOLATIONS)
@@ -105,10 +113,12 @@ BAD = [
     ({"run_workers": [[0, 0]]}, r"run_workers\[0\] = 0: a running job must have a worker somewhere"),
     ({"most_jobs": 0}, "most_jobs = 0: 1 jobs are running already"),
     ({"job_workers": [0, 1]}, r"job_workers\[0\] = 0: must be between 1 and 1000"),
-    ({"sigma_worker": [[0, 10**9], [10**9, 0]], "job_workers": [1000, 1000], "job_ps": [1000, 1000]},
-     "slowdown: with all jobs on one server it can reach"),
+    (
+        {"sigma_worker": [[0, 10**9], [10**9, 0]], "job_workers": [1000, 1000], "job_ps": [1000, 1000]},
+        "slowdown: with all jobs on one server it can reach",
+    ),
     ({"network_at": "everywhere"}, "network_at = 'everywhere': must be one of workers, tasks"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("changes", "message"), BAD)
@@ -128,9 +138,13 @@ def test_tables_agree_with_the_judge_in_exact_arithmetic(instance):
 def test_rounding_is_down_once():
     """Three terms of a third of a thousandth each: rounded down one by one they would vanish."""
     inst = small(
-        types=["a", "b"], sigma_worker=[[0, 400], [0, 0]], sigma_ps=[[0, 300], [0, 0]], rho_ps=[300, 0],
-        job_speed=[999_999, 1], linear=[[0], [0]],
-    )  # fmt: skip
+        types=["a", "b"],
+        sigma_worker=[[0, 400], [0, 0]],
+        sigma_ps=[[0, 300], [0, 0]],
+        rho_ps=[300, 0],
+        job_speed=[999_999, 1],
+        linear=[[0], [0]],
+    )
     plan = Plan(workers=[[0, 1], [0, 0]], ps=[[1, 0], [0, 0]])
     slowdown = Fraction(10**6 + 400 + 300 + 300, 1000)
     assert slowdown == 1001

@@ -46,10 +46,7 @@ REFUSED = [
         {"job_grace": [EXACT // 2, 120, 0]},
         f"max_grace_period can reach {EXACT + 2}: must stay below 2^53; lower job_grace",
     ),
-    (
-        {"grace_weight": 10**9, "te_demand": [[1, 1]] * 10_000},
-        "must stay below 2^53; lower grace_weight or the jobs",
-    ),
+    ({"grace_weight": 10**9, "te_demand": [[1, 1]] * 10_000}, "must stay below 2^53; lower grace_weight or the jobs"),
 ]
 
 
@@ -137,11 +134,17 @@ def test_scores_of_realistic_instances_agree_with_the_paper(seed):
 )
 def test_empty_dimensions_are_instances_too(nodes, jobs, tes, resources):
     inst = Instance(
-        resources=list("abc")[:resources], node_capacity=np.full((nodes, resources), 5),
-        node_free=np.ones((nodes, resources), dtype=int), node_draining=np.zeros((nodes, resources), dtype=int),
-        job_node=[0] * jobs, job_demand=np.ones((jobs, resources), dtype=int), job_grace=[1] * jobs,
-        job_preemptions=[0] * jobs, job_remaining=[1] * jobs, te_demand=np.full((tes, resources), 2),
-    )  # fmt: skip
+        resources=list("abc")[:resources],
+        node_capacity=np.full((nodes, resources), 5),
+        node_free=np.ones((nodes, resources), dtype=int),
+        node_draining=np.zeros((nodes, resources), dtype=int),
+        job_node=[0] * jobs,
+        job_demand=np.ones((jobs, resources), dtype=int),
+        job_grace=[1] * jobs,
+        job_preemptions=[0] * jobs,
+        job_remaining=[1] * jobs,
+        te_demand=np.full((tes, resources), 2),
+    )
     assert Instance.from_json(inst.to_json()) == inst
 
 

@@ -57,11 +57,23 @@ VIOLATIONS = [
     ([0], [0, 0], ["BE job 0 is listed as a victim twice"]),
     ([0], [0, 1, 1], ["BE job 1 is listed as a victim twice"]),
     ([0], [1], ["node 0: its TE jobs need 5 cpu, free and released are 4"]),
-    ([0], [2], ["node 0: its TE jobs need 5 cpu, free and released are 1",
-         "node 0: its TE jobs need 2 gpu, free and released are 0"]),
-    ([1], [], ["node 1: its TE jobs need 5 cpu, free and released are 2",
-         "node 1: its TE jobs need 2 gpu, free and released are 1"]),
-]  # fmt: skip
+    (
+        [0],
+        [2],
+        [
+            "node 0: its TE jobs need 5 cpu, free and released are 1",
+            "node 0: its TE jobs need 2 gpu, free and released are 0",
+        ],
+    ),
+    (
+        [1],
+        [],
+        [
+            "node 1: its TE jobs need 5 cpu, free and released are 2",
+            "node 1: its TE jobs need 2 gpu, free and released are 1",
+        ],
+    ),
+]
 
 
 @pytest.mark.parametrize(("te_node", "victims", "sentences"), VIOLATIONS)

@@ -22,8 +22,16 @@ FAMILIES = {row.acronym: row.family for row in TABLE_1}
 
 def test_table_1_is_the_papers() -> None:
     assert [row.acronym for row in TABLE_1] == [
-        "K-Means", "LogReg", "SVM", "SVMPoly", "GBT", "GBTReg", "MLPC", "LDA", "LinReg"
-    ]  # fmt: skip
+        "K-Means",
+        "LogReg",
+        "SVM",
+        "SVMPoly",
+        "GBT",
+        "GBTReg",
+        "MLPC",
+        "LDA",
+        "LinReg",
+    ]
     assert {row.acronym for row in TABLE_1 if row.optimiser == "L-BFGS"} == {"MLPC", "LinReg"}
     assert algorithm("SVM").dataset == "Epsilon"
     with pytest.raises(UnknownName, match="'CNN' is not in Table 1; it has K-Means, LogReg"):

@@ -71,9 +71,20 @@ def test_wrong_sizes_are_refused(sizes, message):
 
 @pytest.mark.parametrize(
     "sizes",
-    [{"jobs": 1, "cores": 1}, {"reserved_share": 1.0}, {"jobs": 30}, {"least": 0}, {"least": 3}, {"age": 0.0},
-     {"sublinear": 0.0}, {"sublinear": 1.0}, {"important": 1.0}, {"width": 1}, {"epoch": 0.001}],
-)  # fmt: skip
+    [
+        {"jobs": 1, "cores": 1},
+        {"reserved_share": 1.0},
+        {"jobs": 30},
+        {"least": 0},
+        {"least": 3},
+        {"age": 0.0},
+        {"sublinear": 0.0},
+        {"sublinear": 1.0},
+        {"important": 1.0},
+        {"width": 1},
+        {"epoch": 0.001},
+    ],
+)
 def test_the_ends_of_the_knobs_work(sizes):
     inst = api.generate("quality", seed=3, **sizes)
     assert api.solve(inst, "dp").status == "optimal"

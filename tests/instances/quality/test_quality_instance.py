@@ -32,10 +32,17 @@ REFUSED = [
     ({"waiting": [0, 2, 0]}, "waiting[1] = 2: must be between 0 and 1"),
     ({"reserved": 4}, "waiting: 3 jobs run and need 3 cores, 2 are not reserved; let later arrivals wait"),
     ({"gain": np.zeros((3, 0), dtype=int), "loss": np.zeros((3, 0), dtype=int)}, "gain: has no column"),
-    ({"weight": [1, 10**6, 1], "gain": [[0, 0], [0, EXACT // 10**6 + 1], [0, 0]], "loss": [[0, 0]] * 3,
-      "most": [1, 1, 1]}, "total_loss_reduction can reach"),
+    (
+        {
+            "weight": [1, 10**6, 1],
+            "gain": [[0, 0], [0, EXACT // 10**6 + 1], [0, 0]],
+            "loss": [[0, 0]] * 3,
+            "most": [1, 1, 1],
+        },
+        "total_loss_reduction can reach",
+    ),
     ({"weight": [1, 10**6, 1], "loss": [[0] * 4, [EXACT, 0, 0, 0], [0] * 4]}, "worst_loss can reach"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("changes", "message"), REFUSED, ids=range(len(REFUSED)))

@@ -46,9 +46,16 @@ VIOLATIONS = [
     ({}, [2, 2, 1], ["the jobs get 5 cores: 4 are not reserved"]),
     ({"waiting": [0, 0, 1]}, [1, 1, 1], ["job 2 waits and gets 1 cores: must get none"]),
     ({"waiting": [0, 0, 1]}, [1, 3, 0], []),
-    ({}, [0, 9, 1], ["job 0 gets 0 cores: the least is 1", "job 1 gets 9 cores: its cap is 3",
-                     "the jobs get 10 cores: 4 are not reserved"]),
-]  # fmt: skip
+    (
+        {},
+        [0, 9, 1],
+        [
+            "job 0 gets 0 cores: the least is 1",
+            "job 1 gets 9 cores: its cap is 3",
+            "the jobs get 10 cores: 4 are not reserved",
+        ],
+    ),
+]
 
 
 @pytest.mark.parametrize(("changes", "cores", "sentences"), VIOLATIONS)

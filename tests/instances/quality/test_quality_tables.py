@@ -96,9 +96,14 @@ def test_a_rising_prediction_is_made_monotone_and_never_negative():
 
 def test_a_job_with_nothing_to_gain_gains_nothing():
     inst = from_predictions(
-        lambda k: np.full(k.shape, 0.5), Epoch(3, 1000), iteration=[4], work=[1], largest_change=[0.0], first=[0.5],
+        lambda k: np.full(k.shape, 0.5),
+        Epoch(3, 1000),
+        iteration=[4],
+        work=[1],
+        largest_change=[0.0],
+        first=[0.5],
         final=[0.5],
-    )  # fmt: skip
+    )
     assert inst.gain.max() == inst.loss.max() == 0
 
 
@@ -121,13 +126,27 @@ REFUSED = [
     (lambda: Epoch(4, 1000, "ceil"), "rounding = 'ceil': must be one of floor, fluid"),
     (lambda: Curves(["unknown"], np.ones((1, 4))), "families[0] = 'unknown': must be sublinear or superlinear"),
     (lambda: Curves(["sublinear"], np.ones((1, 3))), "parameters: has shape (1, 3): must be (1, 4)"),
-    (lambda: from_curves(Curves(["sublinear"], np.ones((1, 4))), Epoch(4, 1000), iteration=[0], work=[0]),
-     "must be integers >= 1 (core-milliseconds an iteration)"),
-    (lambda: from_curves(Curves(["sublinear"], np.ones((1, 4))), Epoch(4, 1000), iteration=[0], work=[1.5]),
-     "must be integers >= 1 (core-milliseconds an iteration)"),
-    (lambda: from_predictions(lambda k: np.nan * k, Epoch(4, 1000), iteration=[0], work=[5], largest_change=[1.0],
-                              first=[1.0], final=[0.0]), "gain[0][0] = nan: must be at most 2^53"),
-]  # fmt: skip
+    (
+        lambda: from_curves(Curves(["sublinear"], np.ones((1, 4))), Epoch(4, 1000), iteration=[0], work=[0]),
+        "must be integers >= 1 (core-milliseconds an iteration)",
+    ),
+    (
+        lambda: from_curves(Curves(["sublinear"], np.ones((1, 4))), Epoch(4, 1000), iteration=[0], work=[1.5]),
+        "must be integers >= 1 (core-milliseconds an iteration)",
+    ),
+    (
+        lambda: from_predictions(
+            lambda k: np.nan * k,
+            Epoch(4, 1000),
+            iteration=[0],
+            work=[5],
+            largest_change=[1.0],
+            first=[1.0],
+            final=[0.0],
+        ),
+        "gain[0][0] = nan: must be at most 2^53",
+    ),
+]
 
 
 @pytest.mark.parametrize(("make", "message"), REFUSED, ids=range(len(REFUSED)))

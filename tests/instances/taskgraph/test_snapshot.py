@@ -15,9 +15,11 @@ from mlsched.simulation.taskgraph.strategies import any_round, snapshots
 
 #: Two nodes (2 and 1 GPUs). Job 0: tasks 0 -> 1 (2 ticks of transfer), twice; job 1: task 2, twice; job 2: task 3.
 INST = horizon(
-    [(0, 2, [(2, 1), (3, 1)]), (0, 2, [(9, 1)]), (1, 1, [(1, 1)])], nodes=[(2,), (1,)],
-    edges=[(0, 1, 0, 5, 2)], min_iterations=[1, 1, 1],
-)  # fmt: skip
+    [(0, 2, [(2, 1), (3, 1)]), (0, 2, [(9, 1)]), (1, 1, [(1, 1)])],
+    nodes=[(2,), (1,)],
+    edges=[(0, 1, 0, 5, 2)],
+    min_iterations=[1, 1, 1],
+)
 SCRIPT = {0: {"start": [(0, 0), (2, 1)], "wake_at": 1}}
 
 
@@ -44,15 +46,19 @@ BAD = {
     "progress of what waits": ({"progress": [0, 1, 0, 0]}, r"progress\[1\] = 1: must be 0 for"),
     "a pause where none is allowed": ({"state": [3, 0, 2, 0]}, r"state\[2\] = 2: must not be 2 \(paused\) where"),
     "less in use than runs": ({"in_use": [[0], [0]]}, r"in_use\[1\]\[0\] = 0: must not be below what the running"),
-    "a finished job": ({"finished": [0, 0, 1], "home": [-1, -1, -1, 0], "last_end": [0, 0, 0, 1]},
-                       r"finished\[2\] = 1: must be below stop_after"),
+    "a finished job": (
+        {"finished": [0, 0, 1], "home": [-1, -1, -1, 0], "last_end": [0, 0, 0, 1]},
+        r"finished\[2\] = 1: must be below stop_after",
+    ),
     "a stop beyond the most": ({"stop_after": [3, 2, 1]}, r"stop_after\[0\] = 3: must not exceed max_iterations"),
     "a job to come": ({"arrival": [0, 0, 3]}, r"arrival\[2\] = 3: must not be after now \(2\)"),
     "one name for two jobs": ({"job_id": [0, 0, 2]}, "job_id: names a job twice"),
-    "a cycle": ({"edge_from": [0, 1], "edge_to": [1, 0], "edge_lag": [0, 0], "edge_volume": [0, 0],
-                 "edge_delay": [0, 0]}, "waits for itself through edges of lag 0"),
+    "a cycle": (
+        {"edge_from": [0, 1], "edge_to": [1, 0], "edge_lag": [0, 0], "edge_volume": [0, 0], "edge_delay": [0, 0]},
+        "waits for itself through edges of lag 0",
+    ),
     "a home without a past": ({"home": [0, -1, -1, -1]}, r"home\[0\] = 0: must be -1 exactly"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("bad", list(BAD))

@@ -38,8 +38,11 @@ def test_a_graph_becomes_an_instance():
     assert (inst.min_iterations.tolist(), inst.max_iterations.tolist()) == ([1, 2], [2, 2])
     assert inst.deadline.tolist() == [2**31 - 1, 9]
     assert list(zip(inst.edge_from, inst.edge_to, inst.edge_lag, inst.edge_volume, inst.edge_delay, strict=True)) == [
-        (0, 1, 0, 5, 1), (1, 0, 1, 0, 0), (2, 3, 0, 5, 1), (3, 2, 1, 0, 0)
-    ]  # fmt: skip
+        (0, 1, 0, 5, 1),
+        (1, 0, 1, 0, 0),
+        (2, 3, 0, 5, 1),
+        (3, 2, 1, 0, 0),
+    ]
     assert from_networkx(job(), NODES) == from_networkx([job()], NODES)
 
 

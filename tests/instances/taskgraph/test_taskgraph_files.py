@@ -72,8 +72,12 @@ def test_a_task_graph(tmp_path):
     assert inst.duration.tolist() == [0, 4, 3, 2, 0]
     assert inst.node_capacity.tolist() == [[1], [1]]
     assert sorted(zip(inst.edge_from.tolist(), inst.edge_to.tolist(), strict=True)) == [
-        (0, 1), (0, 2), (1, 3), (2, 3), (3, 4)
-    ]  # fmt: skip
+        (0, 1),
+        (0, 2),
+        (1, 3),
+        (2, 3),
+        (3, 4),
+    ]
     assert [makespan(mlsched.load(path, processors=m)) for m in (1, 2, 3)] == [9, 6, 6]
     assert mlsched.load(path, processors="2") == inst
 
@@ -120,14 +124,20 @@ BAD = [
     ("p.sm", "nothing", "the file ends without 'jobs (incl. supersource/sink )'"),
     ("p.sm", PSPLIB.replace("supersource/sink ):  4", "supersource/sink ):  x"), "line 2: jobs"),
     ("p.sm", PSPLIB.replace(":  0   N", ":  1   N"), "line 5: nonrenewable resources: only renewable"),
-    ("p.sm", PSPLIB.replace("   2        1          1           4", "   2        2          1           4"),
-     "line 11: must be job 2, 1 mode"),
-    ("p.sm", PSPLIB.replace("2        1          1           4", "2        1          1           9"),
-     "line 11: successor 9: must be between 1 and 4"),
+    (
+        "p.sm",
+        PSPLIB.replace("   2        1          1           4", "   2        2          1           4"),
+        "line 11: must be job 2, 1 mode",
+    ),
+    (
+        "p.sm",
+        PSPLIB.replace("2        1          1           4", "2        1          1           9"),
+        "line 11: successor 9: must be between 1 and 4",
+    ),
     ("p.sm", PSPLIB.replace("4       3    1", "4       3"), "line 20: 4 numbers: the requests of job 3 needs 5"),
     ("p.sm", PSPLIB.replace("    6    1", ""), "the availabilities"),
     ("p.sm", PSPLIB.replace("RESOURCEAVAILABILITIES", "NOTHING"), "the file ends without the section RESOURCEAV"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "text", "message"), BAD)

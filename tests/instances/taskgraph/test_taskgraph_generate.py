@@ -21,10 +21,16 @@ from mlsched.instances.taskgraph.generate import GPUS
 
 #: Hashes of seed 0: presets are frozen, so these never change.
 FROZEN = {
-    "small": "1204ce10", "six-loose": "8d3e8461", "six-tight": "75b034f7", "six-replicas": "0cd86048",
-    "eight-loose": "e5f4cad3", "ten-loose": "cd1ecbc1", "dags": "589a90df", "moving": "fef3a7d6",
+    "small": "1204ce10",
+    "six-loose": "8d3e8461",
+    "six-tight": "75b034f7",
+    "six-replicas": "0cd86048",
+    "eight-loose": "e5f4cad3",
+    "ten-loose": "cd1ecbc1",
+    "dags": "589a90df",
+    "moving": "fef3a7d6",
     "fractional": "7e774590",
-}  # fmt: skip
+}
 BETWEEN, SYNCING = Link(5, 1), Link(7, 2)
 
 
@@ -186,10 +192,17 @@ def test_knobs():
 
 @pytest.mark.parametrize(
     ("sizes", "message"),
-    [({"jobs": 9}, "jobs = 9: must be between 0 and 7"), ({"nodes": 0}, "nodes = 0"), ({"slack": 0.5}, "slack = 0.5"),
-     ({"graph": "tree"}, "graph = 'tree'"), ({"sync": "tree"}, "sync = 'tree'"), ({"optional": 1.5}, "optional = 1.5"),
-     ({"parallelism": "all"}, "parallelism = 'all'"), ({"movement": "free"}, "movement = 'free'")],
-)  # fmt: skip
+    [
+        ({"jobs": 9}, "jobs = 9: must be between 0 and 7"),
+        ({"nodes": 0}, "nodes = 0"),
+        ({"slack": 0.5}, "slack = 0.5"),
+        ({"graph": "tree"}, "graph = 'tree'"),
+        ({"sync": "tree"}, "sync = 'tree'"),
+        ({"optional": 1.5}, "optional = 1.5"),
+        ({"parallelism": "all"}, "parallelism = 'all'"),
+        ({"movement": "free"}, "movement = 'free'"),
+    ],
+)
 def test_wrong_sizes_are_named(sizes, message):
     with pytest.raises(InvalidInput, match=message):
         mlsched.generate("taskgraph", **sizes)

@@ -18,9 +18,13 @@ def values(runs=GOOD, **changes):
 
 def test_values_by_hand():
     assert values() == {
-        "total_jct": 10 + 4, "deadlines_met": 2, "traffic": 0, "accuracy_met": 2, "total_accuracy": 1_100_000,
+        "total_jct": 10 + 4,
+        "deadlines_met": 2,
+        "traffic": 0,
+        "accuracy_met": 2,
+        "total_accuracy": 1_100_000,
         "makespan": 10,
-    }  # fmt: skip
+    }
 
 
 def test_traffic_counts_each_iteration_and_each_direction():
@@ -40,8 +44,13 @@ def test_deadlines_at_their_edge():
 
 def test_a_job_that_runs_nothing_completes_at_its_arrival():
     assert values(GOOD[:4]) == {
-        "total_jct": 10, "deadlines_met": 2, "traffic": 0, "accuracy_met": 1, "total_accuracy": 600_000, "makespan": 10
-    }  # fmt: skip
+        "total_jct": 10,
+        "deadlines_met": 2,
+        "traffic": 0,
+        "accuracy_met": 1,
+        "total_accuracy": 600_000,
+        "makespan": 10,
+    }
 
 
 def test_a_job_may_stop_early():
@@ -58,10 +67,27 @@ def test_an_iteration_ends_with_the_last_of_its_runs():
 
 def test_no_jobs():
     empty = {
-        name: [] for name in ("arrival", "deadline", "urgency", "required", "min_iterations", "max_iterations",
-        "accuracy", "task_job", "duration", "demand", "eligible", "parameters", "edge_from", "edge_to", "edge_lag",
-        "edge_volume", "edge_delay")
-    }  # fmt: skip
+        name: []
+        for name in (
+            "arrival",
+            "deadline",
+            "urgency",
+            "required",
+            "min_iterations",
+            "max_iterations",
+            "accuracy",
+            "task_job",
+            "duration",
+            "demand",
+            "eligible",
+            "parameters",
+            "edge_from",
+            "edge_to",
+            "edge_lag",
+            "edge_volume",
+            "edge_delay",
+        )
+    }
     inst = small(**empty)
     assert inst.violations(plan(inst)) == []
     assert set(inst.evaluate(plan(inst)).values()) == {0}
@@ -78,16 +104,28 @@ BROKEN = [
     # Rule 3
     (changed((1, 1, 1, 8)), {}, "task 1, iteration 1: runs on node 1, must stay on node 0"),
     # Rule 4
-    (changed((1, 0, 0, 1)), {"node_capacity": [[9], [9]]},
-     "task 1, iteration 0: starts at 1, what task 0 sends arrives at 2"),
-    (changed((0, 1, 0, 4)), {"node_capacity": [[9], [9]]},
-     "task 0, iteration 1: starts at 4, what task 1 sends arrives at 5"),
-    ([(0, 0, 0, 0), (1, 0, 1, 2), (2, 0, 1, 1)], {},
-     "task 1, iteration 0: starts at 2, what task 0 sends from another node arrives at 3"),
+    (
+        changed((1, 0, 0, 1)),
+        {"node_capacity": [[9], [9]]},
+        "task 1, iteration 0: starts at 1, what task 0 sends arrives at 2",
+    ),
+    (
+        changed((0, 1, 0, 4)),
+        {"node_capacity": [[9], [9]]},
+        "task 0, iteration 1: starts at 4, what task 1 sends arrives at 5",
+    ),
+    (
+        [(0, 0, 0, 0), (1, 0, 1, 2), (2, 0, 1, 1)],
+        {},
+        "task 1, iteration 0: starts at 2, what task 0 sends from another node arrives at 3",
+    ),
     # Rule 5
-    ([(0, 0, 1, 0), (1, 0, 1, 2), (2, 0, 1, 1)], {"node_capacity": [[1], [1]]},
-     "node 1 at 1: 2 gpu in use, its capacity is 1"),
-]  # fmt: skip
+    (
+        [(0, 0, 1, 0), (1, 0, 1, 2), (2, 0, 1, 1)],
+        {"node_capacity": [[1], [1]]},
+        "node 1 at 1: 2 gpu in use, its capacity is 1",
+    ),
+]
 
 
 @pytest.mark.parametrize(("runs", "changes", "sentence"), BROKEN)
@@ -143,23 +181,32 @@ def test_a_residual_problem():
     inst = running()
     assert inst.violations(plan(inst, *REST)) == []
     assert inst.evaluate(plan(inst, *REST)) == {
-        "total_jct": 10 + 9, "deadlines_met": 1, "traffic": 0, "accuracy_met": 1, "total_accuracy": 600_000,
+        "total_jct": 10 + 9,
+        "deadlines_met": 1,
+        "traffic": 0,
+        "accuracy_met": 1,
+        "total_accuracy": 600_000,
         "makespan": 10,
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(
     ("runs", "sentences"),
     [
         (REST[1:], ["task 0 lacks its run in iteration 1, which job 0 runs"]),
-        (((0, 1, 0, 6), *REST[1:]), ["task 0, iteration 1: started at 5 on node 0; that cannot change",
-                                     "task 1, iteration 1: starts at 7, what task 0 sends arrives at 8",
-                                     "node 0 at 7: 2 gpu in use, its capacity is 1"]),
+        (
+            ((0, 1, 0, 6), *REST[1:]),
+            [
+                "task 0, iteration 1: started at 5 on node 0; that cannot change",
+                "task 1, iteration 1: starts at 7, what task 0 sends arrives at 8",
+                "node 0 at 7: 2 gpu in use, its capacity is 1",
+            ],
+        ),
         ((*REST[:2], (2, 0, 1, 5)), ["task 2, iteration 0: starts at 5, now is 6"]),
         ((REST[0], (1, 1, 1, 8), REST[2]), ["task 1, iteration 1: runs on node 1, must stay on node 0"]),
         (((1, 0, 0, 6), *REST), ["task 1 runs iteration 0, which is finished already"]),
     ],
-)  # fmt: skip
+)
 def test_what_a_residual_problem_forbids(runs, sentences):
     inst = running()
     assert inst.violations(plan(inst, *runs)) == sentences
@@ -192,10 +239,17 @@ BAD = [
     ({"edge_to": [2, 0]}, "must be a task of the same job"),
     ({"edge_lag": [0, 0]}, "edge_to: task 0 waits for itself"),
     ({"edge_volume": [2**52, 2**52]}, "traffic can reach"),
-    ({"duration": [2**31 - 1] * 3, "edge_delay": [2**31 - 1] * 2, "max_iterations": [10**6, 1],
-      "accuracy": np.zeros((2, 10**6 + 1), dtype=int)}, "total_jct can reach"),
+    (
+        {
+            "duration": [2**31 - 1] * 3,
+            "edge_delay": [2**31 - 1] * 2,
+            "max_iterations": [10**6, 1],
+            "accuracy": np.zeros((2, 10**6 + 1), dtype=int),
+        },
+        "total_jct can reach",
+    ),
     ({"node_capacity": [], "eligible": np.zeros((3, 0), dtype=int)}, "node_capacity: has no node"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("changes", "message"), BAD)

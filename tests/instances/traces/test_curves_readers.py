@@ -146,6 +146,11 @@ def test_real_pollux(shared_data: Path) -> None:
     read = list(pollux.read_curves(shared_data / "pollux" / "pollux_traces.tar.gz"))
     assert len(read) == 40
     assert Counter(c.workload for c in read) == {
-        "bert": 6, "cifar10": 6, "deepspeech2": 6, "imagenet": 7, "ncf": 8, "yolov3": 7
-    }  # fmt: skip
+        "bert": 6,
+        "cifar10": 6,
+        "deepspeech2": 6,
+        "imagenet": 7,
+        "ncf": 8,
+        "yolov3": 7,
+    }
     assert all(c.losses[-1] < c.losses[0] for c in read)

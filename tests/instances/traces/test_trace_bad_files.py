@@ -127,20 +127,11 @@ BAD_TEXTS = {
     "surrogate": (job(': "j"', r': "\ud800"'), "jobid = '\\ud800': must be printable text"),
     "no attempts": (job("attempts", "tries"), "job 1, attempts = None: must be a list of objects; fix"),
     "odd attempts": ('[{"jobid": "a", "attempts": [3]}]', "job 1, attempts = [3]: must be a list of objects"),
-    "odd time": (
-        job("02:01:00", "2 pm"),
-        "job 1, attempts[0].end_time = '2017-10-07 2 pm': must be a time",
-    ),
+    "odd time": (job("02:01:00", "2 pm"), "job 1, attempts[0].end_time = '2017-10-07 2 pm': must be a time"),
     "number for time": ('[{"jobid": "a", "attempts": [], "submitted_time": 5}]', "submitted_time = 5: must be a time"),
-    "early end": (
-        job("02:01:00", "00:01:00"),
-        "attempts[0].end_time = '2017-10-07 00:01:00': must not be",
-    ),
+    "early end": (job("02:01:00", "00:01:00"), "attempts[0].end_time = '2017-10-07 00:01:00': must not be"),
     "no detail": (job("detail", "x"), "attempts[0].detail = None: must be a list of objects"),
-    "odd gpus": (
-        job('["g"]', "8"),
-        "attempts[0].detail[0].gpus = 8: must be a list; fix or remove the job",
-    ),
+    "odd gpus": (job('["g"]', "8"), "attempts[0].detail[0].gpus = 8: must be a list; fix or remove the job"),
     "four ages": (
         '[{"jobid": "a", "submitted_time": "2017-10-07 01:00:00", "attempts": ['
         + ",".join(['{"start_time": "0001-01-01 00:00:00", "end_time": "9999-12-31 00:00:00", "detail": []}'] * 4)

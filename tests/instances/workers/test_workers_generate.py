@@ -77,9 +77,18 @@ def test_wrong_sizes_are_refused(sizes, message):
 
 @pytest.mark.parametrize(
     "sizes",
-    [{"jobs": 0}, {"scale": 0.0}, {"most_workers": 1, "most_ps": 1}, {"running": 0.0}, {"running": 1.0},
-     {"speed": "table", "gaps": 1.0}, {"kinds": 1, "speed": "asynchronous"}, {"jobs": 30}, {"memory_factor": 0.1}],
-)  # fmt: skip
+    [
+        {"jobs": 0},
+        {"scale": 0.0},
+        {"most_workers": 1, "most_ps": 1},
+        {"running": 0.0},
+        {"running": 1.0},
+        {"speed": "table", "gaps": 1.0},
+        {"kinds": 1, "speed": "asynchronous"},
+        {"jobs": 30},
+        {"memory_factor": 0.1},
+    ],
+)
 def test_the_ends_of_the_knobs_work(sizes):
     inst = api.generate("workers", seed=3, **sizes)
     assert api.solve(inst, "dp").value == api.solve(inst, "cp-sat").value

@@ -15,10 +15,16 @@ S = 10**9
 def two_jobs(**changes):
     """2 GPUs; job 0 (3 iterations) from 0 s, job 1 (1 iteration) from 2 s; an iteration: 2 s on one GPU, 1 s on two."""
     fields = {
-        "resources": ("gpu",), "models": ("m",), "capacity": ints([2]), "worker_demand": [[1], [1]],
-        "ps_demand": [[0], [0]], "time": [[[2 * S], [S]], [[2 * S], [S]]], "remaining": ints([3, 1]),
-        "model": ints([0, 0]), "arrival": ints([0, 2000]),
-    }  # fmt: skip
+        "resources": ("gpu",),
+        "models": ("m",),
+        "capacity": ints([2]),
+        "worker_demand": [[1], [1]],
+        "ps_demand": [[0], [0]],
+        "time": [[[2 * S], [S]], [[2 * S], [S]]],
+        "remaining": ints([3, 1]),
+        "model": ints([0, 0]),
+        "arrival": ints([0, 2000]),
+    }
     return Horizon(**{**fields, **changes})
 
 
@@ -26,9 +32,14 @@ def stages(ends=(2, 3, 4), entries=((0, 0, 2, 2), (1, 0, 2, 1), (2, 1, 2, 1)), f
     """Stages from seconds: (stage, job, workers, seconds); job 0 to its end on two GPUs, then job 1."""
     rows = np.array(entries, dtype=np.float64).reshape(-1, 4)
     return Stages(
-        ends=ints(int(e * S) for e in ends), stage=ints(rows[:, 0]), job=ints(rows[:, 1]), workers=ints(rows[:, 2]),
-        ps=np.ones(len(rows), dtype=np.int64), time=ints(int(t * S) + shift for t in rows[:, 3]), finish=ints(finish),
-    )  # fmt: skip
+        ends=ints(int(e * S) for e in ends),
+        stage=ints(rows[:, 0]),
+        job=ints(rows[:, 1]),
+        workers=ints(rows[:, 2]),
+        ps=np.ones(len(rows), dtype=np.int64),
+        time=ints(int(t * S) + shift for t in rows[:, 3]),
+        finish=ints(finish),
+    )
 
 
 def test_one_after_the_other():
@@ -60,7 +71,7 @@ WRONG = [
     ({"entries": ((0, 0, 2, 2), (1, 0, 2, 0.5), (2, 1, 2, 1))}, "job 0 has done 2.5 iterations by its finish"),
     ({"shift": -400}, "job 0 has done 2.9999992"),
     ({"entries": FULL, "finish": (1, 0)}, "job 1 has done 0 iterations"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("changes", "sentence"), WRONG)
@@ -78,9 +89,14 @@ def test_rounding_of_whole_ns_is_granted_and_no_more():
     assert two_jobs().violations(stages(shift=-2)) == []
     tiny = two_jobs(time=[[[2000], [1000]]] * 2, arrival=ints([0, 0]))
     plan = Stages(
-        ends=ints([3000, 4000]), stage=ints([0, 1]), job=ints([0, 1]), workers=ints([2, 2]), ps=ints([1, 1]),
-        time=ints([2998, 998]), finish=ints([0, 1]),
-    )  # fmt: skip
+        ends=ints([3000, 4000]),
+        stage=ints([0, 1]),
+        job=ints([0, 1]),
+        workers=ints([2, 2]),
+        ps=ints([1, 1]),
+        time=ints([2998, 998]),
+        finish=ints([0, 1]),
+    )
     assert tiny.violations(plan) == []
     assert any("job 0 has done" in found for found in tiny.violations(plan.replace(time=ints([2997, 998]))))
 
@@ -125,9 +141,11 @@ def test_files_keep_horizons_and_stages(tmp_path):
 
 def test_presets_are_frozen():
     assert {name: dict(p.sizes) for name, p in HORIZONS.items()} == {
-        "poisson-6": {"jobs": 6, "rate": 2.7}, "poisson-8": {"jobs": 8, "rate": 2.7},
-        "poisson-10": {"jobs": 10, "rate": 2.7}, "burst-4": {"jobs": 4, "rate": 3600.0},
-    }  # fmt: skip
+        "poisson-6": {"jobs": 6, "rate": 2.7},
+        "poisson-8": {"jobs": 8, "rate": 2.7},
+        "poisson-10": {"jobs": 10, "rate": 2.7},
+        "burst-4": {"jobs": 4, "rate": 3600.0},
+    }
     first = horizon("poisson-6", 0)
     assert first.arrival.tolist() == [0, 906576, 2266039, 2292448, 2295473, 3029264]
     assert first.remaining.tolist() == [163, 154, 156, 194, 128, 182]

@@ -25,7 +25,7 @@ BAD = [
     ({"capacity": [3, -1]}, r"capacity\[1\] = -1"),
     ({"waiting": [EXACT, 1]}, "total_jct can reach .*: must stay below 2\\^53; lower cost or waiting"),
     ({"cost": [[[100.5, 80], [60, 40]], [[90, 70], [50, 1]]]}, "cost"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("changes", "message"), BAD)

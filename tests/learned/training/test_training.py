@@ -25,8 +25,18 @@ from mlsched.learned.training.workers._sequences import TRAINING, VALIDATION  # 
 
 #: Small enough for a test: everything is there, a little of each.
 CHIC = {"episodes": 4, "jobs": 3, "validation": 2, "limit": 40}
-PLUS = {"sequences": 2, "episodes": 2, "jobs": 3, "validation": 2, "every": 2, "teacher": "max-rate", "questions": 8,
-        "imitation_steps": 5, "decisions": 200, "batch": 64}  # fmt: skip
+PLUS = {
+    "sequences": 2,
+    "episodes": 2,
+    "jobs": 3,
+    "validation": 2,
+    "every": 2,
+    "teacher": "max-rate",
+    "questions": 8,
+    "imitation_steps": 5,
+    "decisions": 200,
+    "batch": 64,
+}
 SMALL = {"chic": CHIC, "chic-pair": CHIC, "chic-plus": PLUS}
 
 
@@ -81,10 +91,19 @@ def test_resuming_needs_the_same_settings(tmp_path):
 
 @pytest.mark.parametrize(
     ("wrong", "says"),
-    [({"iterations": 0}, "iterations"), ({"keep": 0.0}, "keep"), ({"hidden": "64-x"}, "hidden"), ({"nope": 1}, "nope"),
-     ({"device": "tpu"}, "device"), ({"resume": True}, "output"), ({"output": "/nowhere/w"}, "/nowhere/w"),
-     ({"void": "x"}, "void"), ({"dropout": 1.0}, "dropout"), ({"keep": "much"}, "keep")],
-)  # fmt: skip
+    [
+        ({"iterations": 0}, "iterations"),
+        ({"keep": 0.0}, "keep"),
+        ({"hidden": "64-x"}, "hidden"),
+        ({"nope": 1}, "nope"),
+        ({"device": "tpu"}, "device"),
+        ({"resume": True}, "output"),
+        ({"output": "/nowhere/w"}, "/nowhere/w"),
+        ({"void": "x"}, "void"),
+        ({"dropout": 1.0}, "dropout"),
+        ({"keep": "much"}, "keep"),
+    ],
+)
 def test_wrong_calls_are_refused(wrong, says):
     with pytest.raises(InvalidInput, match=says) as error:
         train("chic", **{"iterations": 1, **wrong})
@@ -108,14 +127,22 @@ def test_sequences_never_meet():
     assert TRAINING > VALIDATION + 10**5
 
 
-scales = st.fixed_dictionaries({
-    "jobs": st.integers(1, 6), "rate": st.sampled_from([0.0, 0.01, 2.0, 500.0]), "window": st.integers(1, 5),
-    "p1": st.sampled_from([0.0, 5.0, 1e6]), "unit_s": st.sampled_from([1, 1200, 10**6]),
-    "keep": st.sampled_from([0.01, 0.3, 1.0]),
-    "steps": st.sampled_from([1, 3, 1000]), "dropout": st.sampled_from([0.0, 0.5, 0.95]), "masked": st.booleans(),
-    "void": st.sampled_from(["ends", "forced"]), "floor": st.sampled_from(["always", "never"]),
-    "learning_rate": st.sampled_from([1e-4, 0.01, 1.0]),
-})  # fmt: skip
+scales = st.fixed_dictionaries(
+    {
+        "jobs": st.integers(1, 6),
+        "rate": st.sampled_from([0.0, 0.01, 2.0, 500.0]),
+        "window": st.integers(1, 5),
+        "p1": st.sampled_from([0.0, 5.0, 1e6]),
+        "unit_s": st.sampled_from([1, 1200, 10**6]),
+        "keep": st.sampled_from([0.01, 0.3, 1.0]),
+        "steps": st.sampled_from([1, 3, 1000]),
+        "dropout": st.sampled_from([0.0, 0.5, 0.95]),
+        "masked": st.booleans(),
+        "void": st.sampled_from(["ends", "forced"]),
+        "floor": st.sampled_from(["always", "never"]),
+        "learning_rate": st.sampled_from([1e-4, 0.01, 1.0]),
+    }
+)
 
 
 @settings(max_examples=10)

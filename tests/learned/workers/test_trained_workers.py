@@ -114,8 +114,16 @@ def _question(batch, work, e):
 
     slots = batch.state[e, :-1].reshape(-1, 4)
     slots = slots[slots[:, 0] >= 0]
-    inst = from_models(MODELS, RESOURCES, work.capacity, model=slots[:, 0], remaining=slots[:, 1],
-                       most_workers=10, most_ps=20, backlog=int(batch.state[e, -1]))  # fmt: skip
+    inst = from_models(
+        MODELS,
+        RESOURCES,
+        work.capacity,
+        model=slots[:, 0],
+        remaining=slots[:, 1],
+        most_workers=10,
+        most_ps=20,
+        backlog=int(batch.state[e, -1]),
+    )
     state = Allocation(inst)
     state.tasks = slots[:, 2:].copy()
     state.free = inst.capacity - (state.need[:, :2] * state.tasks[..., None]).sum(axis=(0, 1))

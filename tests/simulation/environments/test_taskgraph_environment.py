@@ -60,8 +60,12 @@ def check_episode(env, total):
 
 
 @settings(max_examples=60, deadline=None)
-@given(instance=strategies.taskgraph(), seed=st.integers(0, 99), window=st.integers(1, 3),
-       stop=st.sampled_from(["most", "least", "required"]))  # fmt: skip
+@given(
+    instance=strategies.taskgraph(),
+    seed=st.integers(0, 99),
+    window=st.integers(1, 3),
+    stop=st.sampled_from(["most", "least", "required"]),
+)
 def test_the_return_is_the_judges_over_adversarial_instances(instance, seed, window, stop):
     """Residual horizons, movement, runs of no length, and early stops included."""
     make = functools.partial(TaskGraphEnv, instances=[instance], window=window, stop=stop)
@@ -78,8 +82,9 @@ def test_the_return_is_the_judges_over_adversarial_instances(instance, seed, win
     check_episode(env, total)
 
 
-@pytest.mark.parametrize("keywords", [{}, {"preset": "six-loose"}, {"preset": "moving", "window": 4},
-                                      {"preset": "dags", "stop": "least"}])  # fmt: skip
+@pytest.mark.parametrize(
+    "keywords", [{}, {"preset": "six-loose"}, {"preset": "moving", "window": 4}, {"preset": "dags", "stop": "least"}]
+)
 def test_the_return_is_the_judges_over_generated_instances(keywords):
     env = gymnasium.make("mlsched/TaskGraph-v0", **keywords).unwrapped
     returns, voids = set(), 0

@@ -22,11 +22,28 @@ def run():
     from mlsched.simulation.placement import Workload
 
     load = Workload(
-        resources=["slots"], types=["a"], pressures=[], server_capacity=[[2]], sigma_worker=[[0]], sigma_ps=[[0]],
-        apart=[[0]], use_worker=NONE, use_ps=NONE, linear=NONE, quadratic=np.zeros((1, 0, 0), dtype=np.int64),
-        rho_ps=[0], rho_worker=[0], submit=[0, 5], job_type=[0, 0], job_speed=[M, 1_250_000], job_workers=[2, 1],
-        job_ps=[0, 0], worker_demand=[[1]] * 2, ps_demand=[[1]] * 2, interval=10,
-    )  # fmt: skip
+        resources=["slots"],
+        types=["a"],
+        pressures=[],
+        server_capacity=[[2]],
+        sigma_worker=[[0]],
+        sigma_ps=[[0]],
+        apart=[[0]],
+        use_worker=NONE,
+        use_ps=NONE,
+        linear=NONE,
+        quadratic=np.zeros((1, 0, 0), dtype=np.int64),
+        rho_ps=[0],
+        rho_worker=[0],
+        submit=[0, 5],
+        job_type=[0, 0],
+        job_speed=[M, 1_250_000],
+        job_workers=[2, 1],
+        job_ps=[0, 0],
+        worker_demand=[[1]] * 2,
+        ps_demand=[[1]] * 2,
+        interval=10,
+    )
     # Job 0 was slower for its first 10 s, by whatever reason.
     log = Log([(0, 0, 10, 800_000, 8 * M), (0, 10, 20, M, 10 * M), (1, 20, 30, 1_250_000, 10 * M)])
     return load, log
@@ -60,9 +77,14 @@ def test_waiting_jobs_are_averaged_while_jobs_arrive(run):
     more = load.replace(submit=[0, 0])
     assert summary(more, log)["waiting_jobs"] == 0.0  # all at once: no time in which jobs arrive
     later = load.replace(
-        submit=[0, 5, 25], job_type=[0] * 3, job_speed=[M] * 3, job_workers=[2, 1, 1], job_ps=[0] * 3,
-        worker_demand=[[1]] * 3, ps_demand=[[1]] * 3,
-    )  # fmt: skip
+        submit=[0, 5, 25],
+        job_type=[0] * 3,
+        job_speed=[M] * 3,
+        job_workers=[2, 1, 1],
+        job_ps=[0] * 3,
+        worker_demand=[[1]] * 3,
+        ps_demand=[[1]] * 3,
+    )
     rows = [*log.rows, (2, 30, 40, M, 10 * M)]
     assert summary(later, Log(rows))["waiting_jobs"] == pytest.approx(15 / 25)
 
@@ -71,8 +93,10 @@ def test_nothing_ran():
     from mlsched.simulation.placement.synthetic import uniform
 
     empty = uniform(jobs=1)
-    none = {name: getattr(empty, name)[:0] for name in ("submit", "job_type", "job_speed", "job_workers", "job_ps",
-                                                          "worker_demand", "ps_demand")}  # fmt: skip
+    none = {
+        name: getattr(empty, name)[:0]
+        for name in ("submit", "job_type", "job_speed", "job_workers", "job_ps", "worker_demand", "ps_demand")
+    }
     found = api.simulate(empty.replace(**none), "bin-packing").summary()
     assert (found["jobs"], found["average_completion"], found["makespan"]) == (0, 0.0, 0.0)
 

@@ -20,12 +20,28 @@ TICKS, EVENTS = Wake(False, 10), Wake(True, 0)
 NONE = np.zeros((2, 0), dtype=np.int64)
 #: Two servers of three slots. Beside a worker of b, a trains at half its speed. Job 2 comes at 12 s.
 LOAD = Workload(
-    resources=["slots"], types=["a", "b"], pressures=[], server_capacity=[[3], [3]],
-    sigma_worker=[[0, M], [0, 0]], sigma_ps=[[0, 0], [0, 0]], apart=[[0, 0], [0, 0]], use_worker=NONE, use_ps=NONE,
-    linear=NONE, quadratic=np.zeros((2, 0, 0), dtype=np.int64), rho_ps=[0, 0], rho_worker=[0, 0],
-    submit=[0, 0, 12], job_type=[0, 1, 1], job_speed=[M, M, 2 * M], job_workers=[1, 1, 2], job_ps=[1, 0, 0],
-    worker_demand=[[1]] * 3, ps_demand=[[1]] * 3, interval=10,
-)  # fmt: skip
+    resources=["slots"],
+    types=["a", "b"],
+    pressures=[],
+    server_capacity=[[3], [3]],
+    sigma_worker=[[0, M], [0, 0]],
+    sigma_ps=[[0, 0], [0, 0]],
+    apart=[[0, 0], [0, 0]],
+    use_worker=NONE,
+    use_ps=NONE,
+    linear=NONE,
+    quadratic=np.zeros((2, 0, 0), dtype=np.int64),
+    rho_ps=[0, 0],
+    rho_worker=[0, 0],
+    submit=[0, 0, 12],
+    job_type=[0, 1, 1],
+    job_speed=[M, M, 2 * M],
+    job_workers=[1, 1, 2],
+    job_ps=[1, 0, 0],
+    worker_demand=[[1]] * 3,
+    ps_demand=[[1]] * 3,
+    interval=10,
+)
 #: Jobs 0 and 1 share server 0 until 10 s, job 0 is done at 15 s; job 2 is on both from 20 s on, done at 25 s, and
 #: leaves at 30 s.
 A1, A2 = (0, 0, 10, M // 2, 5 * M), (0, 10, 20, M, 10 * M)

@@ -50,8 +50,10 @@ def test_the_mean_rate_is_the_papers(pattern, mean):
 
 def test_patterns_differ_in_their_spread():
     """Variance of the batches over their mean: 1 for Poisson, 4/3 for 0 to 6, more for the daily cycle with bursts."""
-    spread = {p: np.mean([np.var(b) / b.mean() for b in (batches(made(p, jobs=900, seed=s)) for s in range(6))])
-              for p in PATTERNS}  # fmt: skip
+    spread = {
+        p: np.mean([np.var(b) / b.mean() for b in (batches(made(p, jobs=900, seed=s)) for s in range(6))])
+        for p in PATTERNS
+    }
     assert spread["poisson"] == pytest.approx(1, abs=0.2)
     assert spread["uniform"] == pytest.approx(4 / 3, abs=0.25)
     assert spread["google"] > 2

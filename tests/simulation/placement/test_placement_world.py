@@ -30,12 +30,28 @@ def load(jobs, servers=1, **changes) -> Workload:
     submit, kind, speed, workers, ps = map(list, zip(*jobs, strict=True))
     one = np.ones((len(jobs), 1), dtype=np.int64)
     fields = {
-        "resources": ["slots"], "types": ["a", "b"], "pressures": [], "server_capacity": [[2]] * servers,
-        "sigma_worker": [[0, M], [0, 0]], "sigma_ps": [[0, 0], [0, 0]], "apart": [[0, 0], [0, 0]],
-        "use_worker": [], "use_ps": [], "linear": [], "quadratic": np.zeros((2, 0, 0), dtype=np.int64),
-        "rho_ps": [M // 2, 0], "rho_worker": [0, 0], "submit": submit, "job_type": kind, "job_speed": speed,
-        "job_workers": workers, "job_ps": ps, "worker_demand": one, "ps_demand": one, "interval": 10,
-    }  # fmt: skip
+        "resources": ["slots"],
+        "types": ["a", "b"],
+        "pressures": [],
+        "server_capacity": [[2]] * servers,
+        "sigma_worker": [[0, M], [0, 0]],
+        "sigma_ps": [[0, 0], [0, 0]],
+        "apart": [[0, 0], [0, 0]],
+        "use_worker": [],
+        "use_ps": [],
+        "linear": [],
+        "quadratic": np.zeros((2, 0, 0), dtype=np.int64),
+        "rho_ps": [M // 2, 0],
+        "rho_worker": [0, 0],
+        "submit": submit,
+        "job_type": kind,
+        "job_speed": speed,
+        "job_workers": workers,
+        "job_ps": ps,
+        "worker_demand": one,
+        "ps_demand": one,
+        "interval": 10,
+    }
     for name in ("use_worker", "use_ps", "linear"):
         fields[name] = np.zeros((2, 0), dtype=np.int64)
     return Workload(**{**fields, **changes})

@@ -130,9 +130,14 @@ def test_a_malformed_row_is_named(row):
 def test_many_faults_of_a_kind_are_counted():
     count = SHOWN + 3
     load = Workload(
-        resources=["gpu"], node_capacity=[[1]], submit=[0] * count, te=[0] * count, execution=[1] * count,
-        demand=[[0]] * count, grace=[0] * count,
-    )  # fmt: skip
+        resources=["gpu"],
+        node_capacity=[[1]],
+        submit=[0] * count,
+        te=[0] * count,
+        execution=[1] * count,
+        demand=[[0]] * count,
+        grace=[0] * count,
+    )
     found = violations(load, Options(), TICKS, Log())
     assert len(found) == SHOWN + 1
     assert found[-1] == "lost job: 3 more"

@@ -166,9 +166,14 @@ def test_overload_is_told_with_numbers():
     # 100 jobs of 100 s and 1 GPU, one every 10 s, on 2 GPUs: 10000 GPU s asked in 990 s of 2 GPUs.
     count = 100
     load = Workload(
-        resources=["cpu", "gpu"], node_capacity=[[0, 2]], submit=np.arange(count) * 10, te=[0] * count,
-        execution=[100] * count, demand=[[0, 1]] * count, grace=[0] * count,
-    )  # fmt: skip
+        resources=["cpu", "gpu"],
+        node_capacity=[[0, 2]],
+        submit=np.arange(count) * 10,
+        te=[0] * count,
+        execution=[100] * count,
+        demand=[[0, 1]] * count,
+        grace=[0] * count,
+    )
     sentence = (
         "the offered load on gpu is 5.05 times the cluster's capacity: at the last arrival some 1.1 hours of work wait"
     )
@@ -179,7 +184,13 @@ def test_overload_is_told_with_numbers():
 
 def test_a_burst_or_a_light_load_is_no_overload():
     count = 100
-    fields = {"resources": ["gpu"], "node_capacity": [[1]], "te": [0] * count, "execution": [100] * count,
-              "demand": [[1]] * count, "grace": [0] * count}  # fmt: skip
+    fields = {
+        "resources": ["gpu"],
+        "node_capacity": [[1]],
+        "te": [0] * count,
+        "execution": [100] * count,
+        "demand": [[1]] * count,
+        "grace": [0] * count,
+    }
     assert overload(Workload(submit=[0] * count, **fields)) == []
     assert overload(Workload(submit=list(range(0, 100 * count, 100)), **fields)) == []

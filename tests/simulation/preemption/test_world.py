@@ -28,9 +28,14 @@ def workload(capacity: list[int], jobs: list[tuple[int, int, int, int, int]]) ->
     """One resource."""
     submit, te, execution, demand, grace = map(list, zip(*jobs, strict=True))
     return Workload(
-        resources=["gpu"], node_capacity=[[c] for c in capacity], submit=submit, te=te, execution=execution,
-        demand=[[d] for d in demand], grace=grace,
-    )  # fmt: skip
+        resources=["gpu"],
+        node_capacity=[[c] for c in capacity],
+        submit=submit,
+        te=te,
+        execution=execution,
+        demand=[[d] for d in demand],
+        grace=grace,
+    )
 
 
 def simulate(capacity, jobs, rule="fitgpp", wake=None, **readings):
@@ -98,8 +103,10 @@ def test_but_not_when_it_pauses():
 def test_without_grace_period_it_rewinds_to_its_last_snapshot(during_grace, snapshot, end):
     jobs = [(0, BE, 600, 4, 0), (400, TE, 60, 4, 0)]
     assert rows([4], jobs, snapshot=snapshot, during_grace=during_grace) == {
-        (0, 0, 0, 420, 420, 0), (1, 0, 420, 480, -1, 1), (0, 0, 480, end, -1, 1)
-    }  # fmt: skip
+        (0, 0, 0, 420, 420, 0),
+        (1, 0, 420, 480, -1, 1),
+        (0, 0, 480, end, -1, 1),
+    }
 
 
 # -- the queue --------------------------------------------------------------------------------------------------------
@@ -116,8 +123,11 @@ LATE = ([4], [(0, BE, 600, 4, 60), (30, BE, 60, 4, 60), (40, TE, 60, 4, 0)])
 
 def test_te_jobs_go_to_the_top_and_victims_before_the_rest():
     assert rows(*LATE) == {
-        (0, 0, 0, 120, 60, 0), (2, 0, 120, 180, -1, 1), (0, 0, 180, 660, -1, 1), (1, 0, 660, 720, -1, 1)
-    }  # fmt: skip
+        (0, 0, 0, 120, 60, 0),
+        (2, 0, 120, 180, -1, 1),
+        (0, 0, 180, 660, -1, 1),
+        (1, 0, 660, 720, -1, 1),
+    }
 
 
 def test_priority_alone_when_the_rule_suspends_nobody():
@@ -138,18 +148,24 @@ def test_a_job_may_be_suspended_in_the_instant_it_starts():
     jobs = [(0, BE, 60, 4, 0), (0, BE, 60, 4, 0), (0, TE, 60, 4, 0)]
     assert rows([4], jobs, te_first=False, preemption_limit=1) == {
         # Job 0 starts, job 1 blocks; at 60 s job 1 starts, the TE job takes its place at once, job 1 comes back.
-        (0, 0, 0, 60, -1, 1), (1, 0, 60, 60, 60, 0), (2, 0, 60, 120, -1, 1), (1, 0, 120, 180, -1, 1)
-    }  # fmt: skip
+        (0, 0, 0, 60, -1, 1),
+        (1, 0, 60, 60, 60, 0),
+        (2, 0, 60, 120, -1, 1),
+        (1, 0, 120, 180, -1, 1),
+    }
 
 
 def test_victims_come_back_in_order_of_submission_not_of_release():
     jobs = [(0, BE, 600, 2, 120), (0, BE, 600, 2, 60), (30, BE, 60, 2, 0), (60, TE, 60, 4, 0), (60, TE, 60, 2, 0)]
     assert rows([4], jobs) == {
-        (0, 0, 0, 180, 60, 0), (1, 0, 0, 120, 60, 0),  # job 1 releases first
-        (3, 0, 180, 240, -1, 1), (4, 0, 240, 300, -1, 1),
-        (0, 0, 240, 660, -1, 1), (1, 0, 300, 780, -1, 1),  # job 0 starts first
+        (0, 0, 0, 180, 60, 0),
+        (1, 0, 0, 120, 60, 0),  # job 1 releases first
+        (3, 0, 180, 240, -1, 1),
+        (4, 0, 240, 300, -1, 1),
+        (0, 0, 240, 660, -1, 1),
+        (1, 0, 300, 780, -1, 1),  # job 0 starts first
         (2, 0, 660, 720, -1, 1),
-    }  # fmt: skip
+    }
 
 
 TWICE = ([4], [(0, BE, 600, 4, 60), (60, TE, 60, 4, 0), (300, TE, 60, 4, 0)])
@@ -160,10 +176,18 @@ TWICE = ([4], [(0, BE, 600, 4, 60), (60, TE, 60, 4, 0), (300, TE, 60, 4, 0)])
     [
         (0, {(0, 0, 0, 600, -1, 1), (1, 0, 600, 660, -1, 1), (2, 0, 660, 720, -1, 1)}),
         (1, {(0, 0, 0, 120, 60, 0), (1, 0, 120, 180, -1, 1), (0, 0, 180, 660, -1, 1), (2, 0, 660, 720, -1, 1)}),
-        (2, {(0, 0, 0, 120, 60, 0), (1, 0, 120, 180, -1, 1), (0, 0, 180, 360, 300, 0), (2, 0, 360, 420, -1, 1),
-             (0, 0, 420, 720, -1, 1)}),
+        (
+            2,
+            {
+                (0, 0, 0, 120, 60, 0),
+                (1, 0, 120, 180, -1, 1),
+                (0, 0, 180, 360, 300, 0),
+                (2, 0, 360, 420, -1, 1),
+                (0, 0, 420, 720, -1, 1),
+            },
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_job_is_preempted_at_most_so_often(limit, expected):
     assert rows(*TWICE, preemption_limit=limit) == expected
     if limit:
@@ -194,14 +218,20 @@ ROOM = ([4, 4], [(0, BE, 600, 4, 300), (0, BE, 120, 4, 600), (60, TE, 60, 4, 0)]
 
 def test_it_may_start_elsewhere():
     assert rows(*ROOM) == {
-        (1, 1, 0, 120, -1, 1), (2, 1, 120, 180, -1, 1), (0, 0, 0, 360, 60, 0), (0, 0, 360, 600, -1, 1)
-    }  # fmt: skip
+        (1, 1, 0, 120, -1, 1),
+        (2, 1, 120, 180, -1, 1),
+        (0, 0, 0, 360, 60, 0),
+        (0, 0, 360, 600, -1, 1),
+    }
 
 
 def test_or_only_where_its_victims_are():
     assert rows(*ROOM, elsewhere=False) == {
-        (1, 1, 0, 120, -1, 1), (0, 0, 0, 360, 60, 0), (2, 0, 360, 420, -1, 1), (0, 1, 360, 600, -1, 1)
-    }  # fmt: skip
+        (1, 1, 0, 120, -1, 1),
+        (0, 0, 0, 360, 60, 0),
+        (2, 0, 360, 420, -1, 1),
+        (0, 1, 360, 600, -1, 1),
+    }
 
 
 # -- the questions ----------------------------------------------------------------------------------------------------
@@ -223,8 +253,11 @@ def test_asked_jointly_the_first_may_wait_while_the_second_starts():
 
     jobs = [(0, BE, 600, 4, 0), (60, TE, 60, 3, 0), (60, TE, 60, 2, 0)]
     assert rows([4], jobs, rule=second_first, asked="all") == {
-        (0, 0, 0, 60, 60, 0), (2, 0, 60, 120, -1, 1), (1, 0, 120, 180, -1, 1), (0, 0, 180, 780, -1, 1)
-    }  # fmt: skip
+        (0, 0, 0, 60, 60, 0),
+        (2, 0, 60, 120, -1, 1),
+        (1, 0, 120, 180, -1, 1),
+        (0, 0, 180, 780, -1, 1),
+    }
 
 
 @pytest.mark.parametrize(("ask_again", "times"), [("change", [60, 180]), ("tick", [60, 120, 180, 240])])
@@ -251,16 +284,36 @@ def test_a_question_says_what_is_free_draining_and_running():
     run = simulate([4, 4], jobs, rule="lrtp", blocking="be", elsewhere=False, preemption_limit=7, grace_weight=1500)
     first, second = (d.instance for d in run.recorded)
     assert first == Instance(
-        resources=["gpu"], node_capacity=[[4], [4]], node_free=[[0], [0]], node_draining=[[0], [0]], job_node=[0, 1],
-        job_demand=[[4], [4]], job_grace=[60, 300], job_preemptions=[0, 0], job_remaining=[540, 640], te_demand=[[3]],
-        preemption_limit=7, grace_weight=1500,
-    )  # fmt: skip
+        resources=["gpu"],
+        node_capacity=[[4], [4]],
+        node_free=[[0], [0]],
+        node_draining=[[0], [0]],
+        job_node=[0, 1],
+        job_demand=[[4], [4]],
+        job_grace=[60, 300],
+        job_preemptions=[0, 0],
+        job_remaining=[540, 640],
+        te_demand=[[3]],
+        preemption_limit=7,
+        grace_weight=1500,
+    )
     # Job 1 drains: no candidate, yet among the maxima; of its 4 units 3 are promised to TE job 2.
     assert second == Instance(
-        resources=["gpu"], node_capacity=[[4], [4]], node_free=[[0], [0]], node_draining=[[0], [1]], job_node=[0],
-        job_demand=[[4]], job_grace=[60], job_preemptions=[0], job_remaining=[480], te_demand=[[1]],
-        preemption_limit=7, grace_weight=1500, max_size=10**9, max_grace=300,
-    )  # fmt: skip
+        resources=["gpu"],
+        node_capacity=[[4], [4]],
+        node_free=[[0], [0]],
+        node_draining=[[0], [1]],
+        job_node=[0],
+        job_demand=[[4]],
+        job_grace=[60],
+        job_preemptions=[0],
+        job_remaining=[480],
+        te_demand=[[1]],
+        preemption_limit=7,
+        grace_weight=1500,
+        max_size=10**9,
+        max_grace=300,
+    )
     assert (run.recorded[1].plan.te_node.tolist(), run.recorded[1].plan.victims.tolist()) == ([1], [])
 
 

@@ -17,10 +17,18 @@ from mlsched.simulation.quality.strategies import options, workloads
 N = 10**9
 #: One core; iterations of 1 s. Job 0 falls 10, 6, 1, 0.5, 0; job 1 comes at 3 s and cannot gain anything.
 LOAD = Workload(
-    cores=2, submit=[0, 3], work=[1000, 1000], iterations=[4, 1],
-    loss=[[10 * N, 6 * N, N, N // 2, 0], [N, N, 0, 0, 0]], family=[0, 0], weight=[1, 1], most=[1, UNLIMITED],
-    other_submit=[], other_seconds=[], other_cores=[],
-)  # fmt: skip
+    cores=2,
+    submit=[0, 3],
+    work=[1000, 1000],
+    iterations=[4, 1],
+    loss=[[10 * N, 6 * N, N, N // 2, 0], [N, N, 0, 0, 0]],
+    family=[0, 0],
+    weight=[1, 1],
+    most=[1, UNLIMITED],
+    other_submit=[],
+    other_seconds=[],
+    other_cores=[],
+)
 LOG = Log([(0, 0, 3, 1, 3000, N // 2), (0, 3, 6, 1, 4000, 0), (1, 3, 6, 1, 1000, N)])
 
 
@@ -57,9 +65,18 @@ def test_groups_are_by_falling_loss():
     count = 8
     losses = [[10 * N, (10 - j) * N, 0] for j in range(count)]
     load = Workload(
-        cores=18, submit=[0] * count, work=[3000] * count, iterations=[2] * count, loss=losses, family=[0] * count,
-        weight=[1] * count, most=[UNLIMITED] * count, other_submit=[], other_seconds=[], other_cores=[],
-    )  # fmt: skip
+        cores=18,
+        submit=[0] * count,
+        work=[3000] * count,
+        iterations=[2] * count,
+        loss=losses,
+        family=[0] * count,
+        weight=[1] * count,
+        most=[UNLIMITED] * count,
+        other_submit=[],
+        other_seconds=[],
+        other_cores=[],
+    )
     first = [(j, 0, 3, 1, 3000, (10 - j) * N) for j in range(count)]
     second = [(j, 3, 6, c, 6000, 0) for j, c in enumerate([5, 5, 2, 2, 1, 1, 1, 1])]
     groups = course(load, Log(first + second)).groups()

@@ -20,10 +20,18 @@ N = 10**9
 TICKS, EVENTS = Wake(False, 3), Wake(True, 0)
 #: 4 cores; jobs of two iterations of 12 core-s; a non-ML job holds one core from 9 s on.
 LOAD = Workload(
-    cores=4, submit=[0, 3, 3], work=[12000] * 3, iterations=[2] * 3, loss=[[9 * N, 5 * N, 1 * N, 0]] * 3,
-    family=[0] * 3, weight=[1] * 3, most=[UNLIMITED, 3, UNLIMITED], other_submit=[9], other_seconds=[90],
+    cores=4,
+    submit=[0, 3, 3],
+    work=[12000] * 3,
+    iterations=[2] * 3,
+    loss=[[9 * N, 5 * N, 1 * N, 0]] * 3,
+    family=[0] * 3,
+    weight=[1] * 3,
+    most=[UNLIMITED, 3, UNLIMITED],
+    other_submit=[9],
+    other_seconds=[90],
     other_cores=[1],
-)  # fmt: skip
+)
 A1, A2, A3 = (0, 0, 3, 4, 12000, 5 * N), (0, 3, 6, 2, 18000, 3 * N), (0, 6, 9, 2, 24000, 1 * N)
 B1, B2, B3 = (1, 3, 6, 1, 3000, 8 * N), (1, 6, 9, 1, 6000, 7 * N), (1, 9, 12, 2, 12000, 5 * N)
 B4, B5 = (1, 12, 15, 2, 18000, 3 * N), (1, 15, 18, 2, 24000, 1 * N)
@@ -55,19 +63,39 @@ def changed(row, **fields):
 
 
 FAULTS = {
-    "too many cores": ("capacity", [C3, C4, C5, C6], [
-        changed(C3, cores=2, served=12000, loss=5 * N), changed(C4, served=15000, loss=4 * N),
-        changed(C5, served=18000, loss=3 * N), changed(C6, cores=2),
-    ]),
-    "above its cap": ("cap", [A2, B1, B2, B3, B4, B5, C1], [
-        changed(B1, cores=4, served=12000, loss=5 * N), changed(B2, served=15000, loss=4 * N),
-        changed(B3, served=21000, loss=2 * N), changed(B4, served=24000, loss=1 * N),
-    ]),
-    "before its submission": ("arrival", [A1, B1, B2, B3, B4, B5], [
-        changed(A1, cores=3, served=9000, loss=6 * N), (1, 0, 3, 1, 3000, 8 * N), changed(B1, served=6000, loss=7 * N),
-        changed(B2, served=9000, loss=6 * N), changed(B3, served=15000, loss=4 * N),
-        changed(B4, served=21000, loss=2 * N), changed(B5, served=24000),
-    ]),
+    "too many cores": (
+        "capacity",
+        [C3, C4, C5, C6],
+        [
+            changed(C3, cores=2, served=12000, loss=5 * N),
+            changed(C4, served=15000, loss=4 * N),
+            changed(C5, served=18000, loss=3 * N),
+            changed(C6, cores=2),
+        ],
+    ),
+    "above its cap": (
+        "cap",
+        [A2, B1, B2, B3, B4, B5, C1],
+        [
+            changed(B1, cores=4, served=12000, loss=5 * N),
+            changed(B2, served=15000, loss=4 * N),
+            changed(B3, served=21000, loss=2 * N),
+            changed(B4, served=24000, loss=1 * N),
+        ],
+    ),
+    "before its submission": (
+        "arrival",
+        [A1, B1, B2, B3, B4, B5],
+        [
+            changed(A1, cores=3, served=9000, loss=6 * N),
+            (1, 0, 3, 1, 3000, 8 * N),
+            changed(B1, served=6000, loss=7 * N),
+            changed(B2, served=9000, loss=6 * N),
+            changed(B3, served=15000, loss=4 * N),
+            changed(B4, served=21000, loss=2 * N),
+            changed(B5, served=24000),
+        ],
+    ),
     "twice at a time": ("two places", [C2], [C2, changed(C2, end=9)]),
     "too little work": ("work", [A3], [changed(A3, served=23999)]),
     "too much work": ("work", [A2], [changed(A2, served=19000)]),
@@ -79,7 +107,7 @@ FAULTS = {
     "two ticks long": ("wake", [C6], [changed(C6, end=24)]),
     "starved": ("least", [C1], []),
     "everybody starved": ("least", [A1, A2, A3], [(0, 0, 3, 4, 12000, 5 * N)]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("fault", list(FAULTS))
@@ -100,8 +128,9 @@ def test_and_by_no_other_kind(fault):
 
 def test_a_tick_at_which_nobody_gets_a_core_is_found():
     late = [changed(A1, start=3, end=6), changed(A3, start=6, end=9, cores=4)]
-    alone = LOAD.replace(submit=[0], work=[12000], iterations=[2], loss=[[9 * N, 5 * N, N]], family=[0], weight=[1],
-                         most=[4])  # fmt: skip
+    alone = LOAD.replace(
+        submit=[0], work=[12000], iterations=[2], loss=[[9 * N, 5 * N, N]], family=[0], weight=[1], most=[4]
+    )
     assert kinds(violations(alone, Options(), TICKS, Log(late))) == {"least"}
 
 

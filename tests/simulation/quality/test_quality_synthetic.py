@@ -79,10 +79,18 @@ def test_recorded_curves(tmp_path):
 def test_a_traces_jobs():
     column = np.array
     trace = Trace(
-        ids=("a", "b"), submit=column([0, 60]), duration_ms=column([50_000, 10_000]), gpu_count=column([2, 0]),
-        gpus_milli=column([2000, 0]), cpu_milli=column([-1, -1]), memory_mib=column([-1, -1]), qos=("", ""),
-        group=("", ""), status=("", ""), source="test",
-    )  # fmt: skip
+        ids=("a", "b"),
+        submit=column([0, 60]),
+        duration_ms=column([50_000, 10_000]),
+        gpu_count=column([2, 0]),
+        gpus_milli=column([2000, 0]),
+        cpu_milli=column([-1, -1]),
+        memory_mib=column([-1, -1]),
+        qos=("", ""),
+        group=("", ""),
+        status=("", ""),
+        source="test",
+    )
     load = from_trace(trace, None)
     assert load.work.tolist() == [1000, 100]
     assert load.most.tolist() == [2, 1]
@@ -93,9 +101,18 @@ def test_a_traces_jobs():
 
 
 FIELDS = {
-    "cores": 2, "submit": [0], "work": [1], "iterations": [1], "loss": [[1, 0]], "family": [0], "weight": [1],
-    "most": [1], "other_submit": [], "other_seconds": [], "other_cores": [],
-}  # fmt: skip
+    "cores": 2,
+    "submit": [0],
+    "work": [1],
+    "iterations": [1],
+    "loss": [[1, 0]],
+    "family": [0],
+    "weight": [1],
+    "most": [1],
+    "other_submit": [],
+    "other_seconds": [],
+    "other_cores": [],
+}
 
 
 @pytest.mark.parametrize(
@@ -103,11 +120,21 @@ FIELDS = {
     [
         ({"iterations": [2]}, "entries for 1 iterations"),
         ({"work": [2**53], "iterations": [2], "loss": [[2, 1, 0]]}, "below 2^53"),
-        ({"submit": [3, 1], "work": [1, 1], "iterations": [1, 1], "loss": [[1, 0]] * 2, "family": [0, 0],
-          "weight": [1, 1], "most": [1, 1]}, "must not be before"),
+        (
+            {
+                "submit": [3, 1],
+                "work": [1, 1],
+                "iterations": [1, 1],
+                "loss": [[1, 0]] * 2,
+                "family": [0, 0],
+                "weight": [1, 1],
+                "most": [1, 1],
+            },
+            "must not be before",
+        ),
         ({"cores": 0}, "cores = 0"),
     ],
-)  # fmt: skip
+)
 def test_a_workload_refuses(change, rule):
     with pytest.raises(InvalidInput) as caught:
         Workload(**{**FIELDS, **change})

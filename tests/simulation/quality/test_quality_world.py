@@ -29,11 +29,18 @@ def workload(cores: int, jobs: list[tuple[int, int, list[int]]], others=(), **ch
     submit, work, losses = map(list, zip(*jobs, strict=True))
     longest = max(map(len, losses))
     fields = {
-        "cores": cores, "submit": submit, "work": work, "iterations": [len(one) - 1 for one in losses],
-        "loss": [[v * N for v in one] + [0] * (longest - len(one)) for one in losses], "family": [0] * len(jobs),
-        "weight": [1] * len(jobs), "most": [UNLIMITED] * len(jobs), "other_submit": [o[0] for o in others],
-        "other_seconds": [o[1] for o in others], "other_cores": [o[2] for o in others],
-    }  # fmt: skip
+        "cores": cores,
+        "submit": submit,
+        "work": work,
+        "iterations": [len(one) - 1 for one in losses],
+        "loss": [[v * N for v in one] + [0] * (longest - len(one)) for one in losses],
+        "family": [0] * len(jobs),
+        "weight": [1] * len(jobs),
+        "most": [UNLIMITED] * len(jobs),
+        "other_submit": [o[0] for o in others],
+        "other_seconds": [o[1] for o in others],
+        "other_cores": [o[2] for o in others],
+    }
     return Workload(**{**fields, **changes})
 
 
@@ -79,9 +86,11 @@ def test_a_job_that_ends_between_ticks_leaves_its_cores_idle_until_the_next():
     load = workload(4, [(0, 6000, [1, 0]), (0, 24000, [1, 0])])
     run = simulate(load, "fair")
     assert [tuple(map(int, r)) for r in run.log.rows] == [
-        (0, 0, 3, 2, 6000, 0), (1, 0, 3, 2, 6000, 75 * N // 100),
-        (1, 3, 6, 4, 18000, 25 * N // 100), (1, 6, 9, 4, 24000, 0),
-    ]  # fmt: skip
+        (0, 0, 3, 2, 6000, 0),
+        (1, 0, 3, 2, 6000, 75 * N // 100),
+        (1, 3, 6, 4, 18000, 25 * N // 100),
+        (1, 6, 9, 4, 24000, 0),
+    ]
     assert run.jobs["completion_s"].tolist() == [3.0, 7.5]
     assert run.summary()["makespan_s"] == 7.5
 

@@ -59,10 +59,19 @@ def test_jobs_are_revealed_at_their_arrival():
 def test_a_residual_horizon_goes_on_where_it_stands():
     """Task 0 has run since 3 and task 1 waits for it; task 2 is at home on node 1, and its data arrives there at 6."""
     inst = horizon(
-        [(0, 2, [(4, 1), (1, 1)]), (0, 2, [(1, 1)])], nodes=[(1,), (1,)], edges=[(0, 1, 0, 5, 2), (2, 2, 1, 1, 1)],
-        now=5, finished=[0, 1], on_time=[0, 1], home=[-1, -1, 1], last_end=[0, 0, 5], fixed_task=[0], fixed_node=[0],
-        fixed_start=[3], movement="between_iterations",
-    )  # fmt: skip
+        [(0, 2, [(4, 1), (1, 1)]), (0, 2, [(1, 1)])],
+        nodes=[(1,), (1,)],
+        edges=[(0, 1, 0, 5, 2), (2, 2, 1, 1, 1)],
+        now=5,
+        finished=[0, 1],
+        on_time=[0, 1],
+        home=[-1, -1, 1],
+        last_end=[0, 0, 5],
+        fixed_task=[0],
+        fixed_node=[0],
+        fixed_start=[3],
+        movement="between_iterations",
+    )
     plan = rollout(inst, greedy())
     assert inst.violations(plan) == []
     rows = sorted(
@@ -80,9 +89,10 @@ def brute(instance, objective="total_jct"):
 
 def test_the_residual_says_what_is_known_and_what_has_happened():
     inst = horizon(
-        [(0, 2, [(4, 1), (2, 1)]), (1, 1, [(9, 1)]), (99, 1, [(1, 1)])], edges=[(0, 1, 0, 5, 2)],
+        [(0, 2, [(4, 1), (2, 1)]), (1, 1, [(9, 1)]), (99, 1, [(1, 1)])],
+        edges=[(0, 1, 0, 5, 2)],
         deadline=[20, UNLIMITED, 200],
-    )  # fmt: skip
+    )
     _, _, asked = play(inst, greedy(), true=[4, 6, 9, 1])
     rest, shift = residual(asked[4])
     assert shift == 0
@@ -149,9 +159,10 @@ def test_the_residual_is_feasible_and_what_is_kept_is_legal(snapshot):
 def test_a_planner_on_the_clock_is_sound_and_optimal_where_everything_is_known(load, objective):
     """All jobs there from the start, true estimates, single iterations: re-planning keeps the first plan's value."""
     known = load.horizon.replace(
-        arrival=np.zeros_like(load.horizon.arrival), max_iterations=np.ones_like(load.horizon.arrival),
+        arrival=np.zeros_like(load.horizon.arrival),
+        max_iterations=np.ones_like(load.horizon.arrival),
         min_iterations=np.minimum(load.horizon.min_iterations, 1),
-    )  # fmt: skip
+    )
     rule = Rule("brute", lambda seen, memory, rng: (receding(seen, lambda q: brute(q, objective)), memory))
     world = TaskgraphWorld.of(Workload.of(known), Options())
     run(world, rule, wake=Wake.parse("events"), seed=0)

@@ -17,10 +17,19 @@ def test_jobs_and_summary():
     load, world, _ = play(TWO, scripted(SCRIPT))
     table = {name: column.tolist() for name, column in outcome.jobs(load, world.log).items()}
     assert table == {
-        "arrival": [0, 1], "start": [0, 2], "completion": [8, 6], "jct": [8, 5], "waiting": [4, 1],
-        "iterations": [2, 1], "on_time": [1, 1], "met": [0, 1], "accuracy": [200_000, 200_000], "traffic": [0, 0],
-        "pauses": [0, 0], "migrations": [0, 0],
-    }  # fmt: skip
+        "arrival": [0, 1],
+        "start": [0, 2],
+        "completion": [8, 6],
+        "jct": [8, 5],
+        "waiting": [4, 1],
+        "iterations": [2, 1],
+        "on_time": [1, 1],
+        "met": [0, 1],
+        "accuracy": [200_000, 200_000],
+        "traffic": [0, 0],
+        "pauses": [0, 0],
+        "migrations": [0, 0],
+    }
     summary = outcome.summary(load, world.log)
     assert summary["total_jct"] == 13
     assert summary["accuracy_met"] == 1
@@ -30,8 +39,9 @@ def test_jobs_and_summary():
     assert summary["utilisation"] == {"gpu": 1.0}
     assert summary["runs"] == 3
     assert {name: values.tolist() for name, values in outcome.series(load, world.log).items()} == {
-        "job completion time": [8, 5], "waiting time": [4, 1],
-    }  # fmt: skip
+        "job completion time": [8, 5],
+        "waiting time": [4, 1],
+    }
 
 
 def test_the_final_accuracy_counts_late_iterations():
@@ -41,10 +51,25 @@ def test_the_final_accuracy_counts_late_iterations():
 
 def test_an_empty_run():
     empty = horizon([(0, 1, [(1, 1)])]).replace(
-        **{name: [] for name in ("arrival", "deadline", "urgency", "required", "min_iterations", "max_iterations",
-                                 "accuracy", "task_job", "duration", "demand", "eligible", "parameters")},
+        **{
+            name: []
+            for name in (
+                "arrival",
+                "deadline",
+                "urgency",
+                "required",
+                "min_iterations",
+                "max_iterations",
+                "accuracy",
+                "task_job",
+                "duration",
+                "demand",
+                "eligible",
+                "parameters",
+            )
+        },
         **dict.fromkeys(PAST, ()),
-    )  # fmt: skip
+    )
     summary = outcome.summary(Workload.of(empty), Log())
     assert summary["jobs"] == 0
     assert summary["total_jct"] == 0

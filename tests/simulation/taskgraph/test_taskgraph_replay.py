@@ -20,9 +20,14 @@ EVENTS, TICKS = Wake(True, 0), Wake(False, 2)
 #: Two nodes with one GPU. Job 0: two iterations of a chain of tasks 0 (2 ticks) and 1 (4 ticks), 1 tick of transfer,
 #: 2 ticks for task 1 to move. Job 1: task 2 (3 ticks), from 1 on, not on node 1.
 LOAD = Workload.of(
-    horizon([(0, 2, [(2, 1), (4, 1)]), (1, 1, [(3, 1)])], nodes=[(1,), (1,)],
-            edges=[(0, 1, 0, 5, 1), (1, 1, 1, 5, 2)], eligible=[[1, 1], [1, 1], [1, 0]], min_iterations=[1, 1])
-)  # fmt: skip
+    horizon(
+        [(0, 2, [(2, 1), (4, 1)]), (1, 1, [(3, 1)])],
+        nodes=[(1,), (1,)],
+        edges=[(0, 1, 0, 5, 1), (1, 1, 1, 5, 2)],
+        eligible=[[1, 1], [1, 1], [1, 0]],
+        min_iterations=[1, 1],
+    )
+)
 A, B = (0, 0, 0, 1, 0, 2, 1), (0, 0, 1, 1, 2, 6, 1)
 C, D = (0, 1, 0, 1, 6, 8, 1), (0, 1, 1, 1, 8, 12, 1)
 E = (1, 0, 2, 0, 2, 5, 1)
@@ -77,21 +82,41 @@ FAULTS = {
     "moves to where it is": ("move", [D], [MOVED[0], changed(D, start=10)], {"movement": "anytime"}),
     "on a node that may not run it": ("place", [E], [changed(E, node=1, start=12, end=15)], {}),
     "leaves home": ("place", [D], [changed(D, node=0, start=9, end=13)], {}),
-    "resumes elsewhere": ("place", [D], [PAUSED[0], changed(MOVED[1], start=11, end=15)],
-                          {"pausing": "keep", "movement": "between_iterations"}),
+    "resumes elsewhere": (
+        "place",
+        [D],
+        [PAUSED[0], changed(MOVED[1], start=11, end=15)],
+        {"pausing": "keep", "movement": "between_iterations"},
+    ),
     "before its job arrives": ("early start", [E], [changed(E, start=0, end=3)], {}),
-    "ahead of its iteration": ("early start", [C], [changed(C, node=0, start=5, end=7)],
-                               {"movement": "between_iterations"}),
+    "ahead of its iteration": (
+        "early start",
+        [C],
+        [changed(C, node=0, start=5, end=7)],
+        {"movement": "between_iterations"},
+    ),
     "before its source is done": ("order", [B], [changed(B, node=0, start=1, end=5)], {"movement": "anytime"}),
-    "before the data arrives": ("order", [B, E], [changed(B, node=0), changed(E, start=6, end=9)],
-                                {"movement": "between_iterations"}),
-    "two at a time": ("two places", [D], [changed(D, end=10, outcome=0), changed(D, start=9, end=11)],
-                      {"pausing": "keep"}),
+    "before the data arrives": (
+        "order",
+        [B, E],
+        [changed(B, node=0), changed(E, start=6, end=9)],
+        {"movement": "between_iterations"},
+    ),
+    "two at a time": (
+        "two places",
+        [D],
+        [changed(D, end=10, outcome=0), changed(D, start=9, end=11)],
+        {"pausing": "keep"},
+    ),
     "too much on a node": ("capacity", [E], [changed(E, node=1)], {}),
     "off the ticks": ("wake", [E], [changed(E, start=1, end=4)], {"wake": TICKS}),
-    "pauses off the ticks": ("wake", [D], [changed(D, end=9, outcome=0), changed(D, start=10, end=13)],
-                             {"wake": TICKS, "pausing": "keep"}),
-}  # fmt: skip
+    "pauses off the ticks": (
+        "wake",
+        [D],
+        [changed(D, end=9, outcome=0), changed(D, start=10, end=13)],
+        {"wake": TICKS, "pausing": "keep"},
+    ),
+}
 
 
 @pytest.mark.parametrize("fault", list(FAULTS))
@@ -101,9 +126,18 @@ def test_a_fault_is_named_by_its_kind(fault):
 
 
 #: Faults that break a second rule by necessity.
-MIXED = {"on a node that may not run it", "too much on a node", "finishes twice", "resumes elsewhere",
-         "told to stop too early", "moves where none may", "before its source is done", "two at a time",
-         "moves into the air", "moves to where it is"}  # fmt: skip
+MIXED = {
+    "on a node that may not run it",
+    "too much on a node",
+    "finishes twice",
+    "resumes elsewhere",
+    "told to stop too early",
+    "moves where none may",
+    "before its source is done",
+    "two at a time",
+    "moves into the air",
+    "moves to where it is",
+}
 
 
 @pytest.mark.parametrize("fault", [f for f in FAULTS if f not in MIXED])
@@ -112,8 +146,17 @@ def test_and_by_no_other_kind(fault):
     assert kinds(check(remove, add, **readings)) == {kind}
 
 
-@pytest.mark.parametrize("row", [(9, 0, 0, 0, 0, 2, 1), (0, 0, 9, 0, 0, 2, 1), (0, 0, 0, 5, 0, 2, 1),
-                                 (0, 0, 0, 0, 3, 2, 1), (0, 0, 0, 0, 0, 2, 7), (0, -1, 0, 0, 0, 2, 1)])  # fmt: skip
+@pytest.mark.parametrize(
+    "row",
+    [
+        (9, 0, 0, 0, 0, 2, 1),
+        (0, 0, 9, 0, 0, 2, 1),
+        (0, 0, 0, 5, 0, 2, 1),
+        (0, 0, 0, 0, 3, 2, 1),
+        (0, 0, 0, 0, 0, 2, 7),
+        (0, -1, 0, 0, 0, 2, 1),
+    ],
+)
 def test_a_malformed_row_is_named(row):
     sentences = check(add=[row])
     assert kinds(sentences) == {"log"}

@@ -67,7 +67,7 @@ def test_a_trace_gives_arrivals_gpus_and_durations():
         alone = np.flatnonzero(load.horizon.task_job == job)
         once = api.simulate(
             Workload.of(load.horizon.replace(arrival=[0 if j == job else 10**6 for j in range(4)])), "fifo"
-        ).jobs["completion"][job]  # fmt: skip
+        ).jobs["completion"][job]
         passes = int(load.horizon.max_iterations[job])
         assert abs(int(once) - minutes) <= passes * len(alone) * 3 + 1
 

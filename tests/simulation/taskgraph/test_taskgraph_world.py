@@ -66,9 +66,10 @@ def test_runs_that_take_no_time_end_at_once_and_what_follows_is_asked_for_at_the
 
 def test_the_snapshot_says_what_has_been_seen():
     _, _, asked = play(
-        horizon([(0, 2, [(4, 1), (2, 1)]), (1, 1, [(1, 1)])], edges=[(0, 1, 0, 0, 0)], nodes=[(1,)]), greedy(),
+        horizon([(0, 2, [(4, 1), (2, 1)]), (1, 1, [(1, 1)])], edges=[(0, 1, 0, 0, 0)], nodes=[(1,)]),
+        greedy(),
         true=[5, 2, 1],
-    )  # fmt: skip
+    )
     seen = asked[5]
     assert seen.duration.tolist() == [5, 2, 1], "task 0 has run: its time is known now"
     assert asked[1].duration.tolist() == [4, 2, 1] if 1 in asked else True
@@ -136,8 +137,9 @@ def test_a_paused_run_goes_on_or_starts_again(pausing, end):
 def test_a_migration_keeps_the_work_and_costs_the_edge_to_itself():
     load, world, asked = play(
         MOVER.replace(max_iterations=[1], min_iterations=[1]),
-        scripted({0: {"start": [(0, 0)], "wake_at": 3}, 3: {"migrate": [(0, 1)]}}), movement="anytime",
-    )  # fmt: skip
+        scripted({0: {"start": [(0, 0)], "wake_at": 3}, 3: {"migrate": [(0, 1)]}}),
+        movement="anytime",
+    )
     assert rows(world) == [(0, 0, 0, 0, 3, 2), (0, 0, 1, 3, 5, 1)]
     assert asked[3].state.tolist() == [1]
     assert outcome.summary(load, world.log)["traffic"] == 7

@@ -11,12 +11,20 @@ from mlsched.simulation.workers.log import Log
 S = 10**9
 #: 4 slots, 2 units of power; a worker takes a slot, a PS a unit; 12 s / w an iteration.
 LOAD = Workload(
-    resources=("slots", "power"), models=("m",), capacity=[4, 2], worker_demand=[[1, 0]], ps_demand=[[0, 1]],
-    iteration=[[[12 * S], [6 * S], [4 * S], [3 * S]]], submit=[1000, 8000], model=[0] * 2, iterations=[4, 1],
-)  # fmt: skip
+    resources=("slots", "power"),
+    models=("m",),
+    capacity=[4, 2],
+    worker_demand=[[1, 0]],
+    ps_demand=[[0, 1]],
+    iteration=[[[12 * S], [6 * S], [4 * S], [3 * S]]],
+    submit=[1000, 8000],
+    model=[0] * 2,
+    iterations=[4, 1],
+)
 #: Job 0 alone for 7 s (2 iterations and a third, lost), with job 1 for 6 s, alone again for 3 s.
-LOG = Log([(0, 1000, 8000, 4, 1, 2000), (1, 8000, 14000, 2, 1, 0), (0, 8000, 14000, 2, 1, 1000),
-           (0, 14000, 17000, 4, 1, 0)])  # fmt: skip
+LOG = Log(
+    [(0, 1000, 8000, 4, 1, 2000), (1, 8000, 14000, 2, 1, 0), (0, 8000, 14000, 2, 1, 1000), (0, 14000, 17000, 4, 1, 0)]
+)
 
 
 def test_columns():

@@ -15,10 +15,19 @@ from mlsched.simulation.workers.phase import Decision, Phase, allocate, features
 def instance(jobs=2, capacity=(3, 3), cost=((60, 40, 40), (40, 20, 30), (NEVER, 30, 20)), **changes) -> Instance:
     """A worker takes one of the first resource, a PS one of the second."""
     fields = {
-        "resources": ("a", "b"), "models": ("m", "n"), "capacity": list(capacity), "worker_demand": [[1, 0]] * jobs,
-        "ps_demand": [[0, 1]] * jobs, "cost": [cost] * jobs, "waiting": [0] * jobs, "remaining": [7] * jobs,
-        "model": [1] * jobs, "current_workers": [0] * jobs, "current_ps": [0] * jobs, "waited": [0] * jobs,
-    }  # fmt: skip
+        "resources": ("a", "b"),
+        "models": ("m", "n"),
+        "capacity": list(capacity),
+        "worker_demand": [[1, 0]] * jobs,
+        "ps_demand": [[0, 1]] * jobs,
+        "cost": [cost] * jobs,
+        "waiting": [0] * jobs,
+        "remaining": [7] * jobs,
+        "model": [1] * jobs,
+        "current_workers": [0] * jobs,
+        "current_ps": [0] * jobs,
+        "waited": [0] * jobs,
+    }
     return Instance(**{**fields, **changes})
 
 

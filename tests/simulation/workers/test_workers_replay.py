@@ -18,9 +18,16 @@ S = 10**9
 EVENTS, TICKS = Wake(True, 0), Wake(False, 10)
 #: 4 slots; an iteration takes 12 s / w; job 2 finds the window of two full.
 LOAD = Workload(
-    resources=("slots",), models=("m",), capacity=[4], worker_demand=[[1]], ps_demand=[[0]],
-    iteration=[[[12 * S], [6 * S], [4 * S], [3 * S]]], submit=[0, 7000, 8000], model=[0] * 3, iterations=[4, 1, 1],
-)  # fmt: skip
+    resources=("slots",),
+    models=("m",),
+    capacity=[4],
+    worker_demand=[[1]],
+    ps_demand=[[0]],
+    iteration=[[[12 * S], [6 * S], [4 * S], [3 * S]]],
+    submit=[0, 7000, 8000],
+    model=[0] * 3,
+    iterations=[4, 1, 1],
+)
 A1, A2, A3 = (0, 0, 7000, 4, 1, 2000), (0, 7000, 13000, 2, 1, 1000), (0, 13000, 19000, 2, 1, 0)
 B1, C1 = (1, 7000, 13000, 2, 1, 0), (2, 13000, 19000, 2, 1, 0)
 SOUND = (A1, A2, A3, B1, C1)

@@ -18,11 +18,18 @@ from mlsched.simulation.workers.workload import offered_load
 def trace(count: int = 4, **columns) -> Trace:
     """`count` jobs a minute apart, each of an hour on 2 GPUs, unless said otherwise."""
     fields = {
-        "ids": [f"j{i}" for i in range(count)], "submit": [60 * i for i in range(count)],
-        "duration_ms": [3_600_000] * count, "gpu_count": [2] * count, "gpus_milli": [2000] * count,
-        "cpu_milli": [-1] * count, "memory_mib": [-1] * count, "qos": [""] * count, "group": [""] * count,
-        "status": [""] * count, "source": "hand-made",
-    }  # fmt: skip
+        "ids": [f"j{i}" for i in range(count)],
+        "submit": [60 * i for i in range(count)],
+        "duration_ms": [3_600_000] * count,
+        "gpu_count": [2] * count,
+        "gpus_milli": [2000] * count,
+        "cpu_milli": [-1] * count,
+        "memory_mib": [-1] * count,
+        "qos": [""] * count,
+        "group": [""] * count,
+        "status": [""] * count,
+        "source": "hand-made",
+    }
     return Trace(**{**fields, **columns})
 
 

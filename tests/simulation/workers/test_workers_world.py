@@ -28,10 +28,16 @@ def workload(jobs, iteration=((12 * S,), (6 * S,), (4 * S,), (3 * S,)), capacity
     """jobs: (submit [s], iterations)."""
     submit, iterations = map(list, zip(*jobs, strict=True))
     fields = {
-        "resources": ("slots",), "models": ("m",), "capacity": [capacity], "worker_demand": [[1]], "ps_demand": [[0]],
-        "iteration": [[list(row) for row in iteration]], "submit": [1000 * s for s in submit],
-        "model": [0] * len(jobs), "iterations": iterations,
-    }  # fmt: skip
+        "resources": ("slots",),
+        "models": ("m",),
+        "capacity": [capacity],
+        "worker_demand": [[1]],
+        "ps_demand": [[0]],
+        "iteration": [[list(row) for row in iteration]],
+        "submit": [1000 * s for s in submit],
+        "model": [0] * len(jobs),
+        "iterations": iterations,
+    }
     return Workload(**{**fields, **changes})
 
 
@@ -97,9 +103,16 @@ def test_a_job_that_keeps_what_it_has_loses_nothing_where_only_changes_cost():
     plans = [(2,), (2, 2), (2,)]
     assert rows(load, given_workers(*plans), floor="changed") == [(0, 0, 24, 2, 0), (1, 7, 13, 2, 0)]
     assert rows(load, given_workers(*plans, (2,))) == [
-        (0, 0, 7, 2, 3000), (0, 7, 13, 2, 2000), (1, 7, 13, 2, 0), (0, 13, 25, 2, 0)]  # fmt: skip
+        (0, 0, 7, 2, 3000),
+        (0, 7, 13, 2, 2000),
+        (1, 7, 13, 2, 0),
+        (0, 13, 25, 2, 0),
+    ]
     assert rows(load, given_workers((4,), (2, 2), (2,)), floor="changed") == [
-        (0, 0, 7, 4, 2000), (0, 7, 19, 2, 0), (1, 7, 13, 2, 0)]  # fmt: skip
+        (0, 0, 7, 4, 2000),
+        (0, 7, 19, 2, 0),
+        (1, 7, 13, 2, 0),
+    ]
 
 
 def test_optimus_waits_for_its_tick_and_leaves_workers_idle_until_it():
@@ -109,7 +122,10 @@ def test_optimus_waits_for_its_tick_and_leaves_workers_idle_until_it():
     late = workload([(5, 6), (21, 1)])
     assert rows(late, "optimus", wake="interval:10")[-1] == (1, 30, 33, 4, 0)
     assert rows(late, "optimus", wake="events+interval:10")[:3] == [
-        (0, 5, 10, 4, 5000), (0, 10, 20, 4, 2000), (0, 20, 21, 4, 2000)]  # fmt: skip
+        (0, 5, 10, 4, 5000),
+        (0, 10, 20, 4, 2000),
+        (0, 20, 21, 4, 2000),
+    ]
 
 
 def test_milliseconds_round_a_completion_up_once():
@@ -128,7 +144,11 @@ def test_jobs_beyond_the_window_wait_and_wake_nobody():
     assert [d.time for d in run.recorded] == [0, 1000, 13000]
     assert [(len(d.instance.waiting), d.instance.backlog) for d in run.recorded] == [(1, 0), (2, 0), (2, 0)]
     assert [(r[0], r[1], r[2]) for r in run.log.rows if r[5] == 0] == [
-        (0, 1000, 13000), (1, 1000, 13000), (2, 13000, 25000), (3, 13000, 25000)]  # fmt: skip
+        (0, 1000, 13000),
+        (1, 1000, 13000),
+        (2, 13000, 25000),
+        (3, 13000, 25000),
+    ]
 
 
 def test_the_backlog_is_told():

@@ -12,7 +12,7 @@ from mlsched.core.errors import AnswererError, InvalidInput
 from mlsched.core.formulation import Limits
 from mlsched.core.registry import registry
 from mlsched.instances.preemption import Plan
-from mlsched.solvers import cp_sat, highs
+from mlsched.solvers.backends import cp_sat, highs
 
 BACKENDS = {"cp-sat": cp_sat.minimise, "highs": highs.minimise}
 OBJECTIVES = ["total_score", "victim_count", "max_grace_period"]

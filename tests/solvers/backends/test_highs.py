@@ -96,8 +96,9 @@ def test_float_bounds_are_rounded_the_safe_way(bound, safe):
 def test_work_counts_nodes_and_iterations():
     model, profit = knapsack()
     assert set(highs.minimise(formulation(model, Term(1, profit)), "o", "max", Limits(), None).work) == {
-        "nodes", "simplex_iterations",
-    }  # fmt: skip
+        "nodes",
+        "simplex_iterations",
+    }
 
 
 @pytest.mark.parametrize("order", [("cp-sat", "highs"), ("highs", "cp-sat")])

@@ -12,7 +12,7 @@ from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Limits, OneOf, Outcome, Part
 from mlsched.core.registry import registry
 from mlsched.instances.preemption import Instance, Plan
-from mlsched.solvers import cp_sat, highs
+from mlsched.solvers.backends import cp_sat, highs
 from mlsched.solvers.backends.one_of import Budget, check_hint, solve_one_of
 
 #: What `limits.work` limits in these tests.
@@ -28,11 +28,17 @@ def nodes_of_falling_cost(count: int = 4) -> Instance:
     base = row([2, 2], [3])
     k = range(count)
     return Instance(
-        resources=base.resources, node_capacity=[[4 + n] for n in k], node_free=[[0]] * count,
-        node_draining=[[0]] * count, job_node=[n for n in k for _ in range(2)], job_demand=[[2]] * (2 * count),
-        job_grace=[1000 + count - n for n in k for _ in range(2)], job_preemptions=[0] * (2 * count),
-        job_remaining=[1] * (2 * count), te_demand=[[3]],
-    )  # fmt: skip
+        resources=base.resources,
+        node_capacity=[[4 + n] for n in k],
+        node_free=[[0]] * count,
+        node_draining=[[0]] * count,
+        job_node=[n for n in k for _ in range(2)],
+        job_demand=[[2]] * (2 * count),
+        job_grace=[1000 + count - n for n in k for _ in range(2)],
+        job_preemptions=[0] * (2 * count),
+        job_remaining=[1] * (2 * count),
+        te_demand=[[3]],
+    )
 
 
 def question(solver: str, instance: Instance, objective: str) -> OneOf:

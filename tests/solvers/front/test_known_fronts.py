@@ -10,9 +10,16 @@ from mlsched.solvers import enumerate_front
 from mlsched.solvers.front.zones import Zones
 
 KIRLIK = [
-    "KP_p-3_n-10_ins-1", "KP_p-3_n-20_ins-1", "KP_p-3_n-30_ins-1", "KP_p-4_n-10_ins-1", "KP_p-4_n-20_ins-1",
-    "KP_p-5_n-10_ins-1", "ILP_p-3_n-10_m-5_ins-1", "ILP_p-3_n-20_m-10_ins-1", "ILP_p-4_n-10_m-5_ins-1",
-]  # fmt: skip
+    "KP_p-3_n-10_ins-1",
+    "KP_p-3_n-20_ins-1",
+    "KP_p-3_n-30_ins-1",
+    "KP_p-4_n-10_ins-1",
+    "KP_p-4_n-20_ins-1",
+    "KP_p-5_n-10_ins-1",
+    "ILP_p-3_n-10_m-5_ins-1",
+    "ILP_p-3_n-20_m-10_ins-1",
+    "ILP_p-4_n-10_m-5_ins-1",
+]
 LONG = ["ILP_p-5_n-10_m-5_ins-1", "KP_p-3_n-40_ins-1", "KP_p-5_n-20_ins-1", "KP_p-4_n-30_ins-1"]
 FAST = ["KP_p-3_n-10_ins-1", "KP_p-3_n-20_ins-1", "KP_p-4_n-10_ins-1", "KP_p-5_n-10_ins-1", "ILP_p-3_n-10_m-5_ins-1"]
 

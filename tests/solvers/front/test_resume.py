@@ -35,8 +35,9 @@ print(front.status, front.solves, front.recalled)
 """
 
 
-def child(file: Path, *, items: int = 14, build: str = "cp_sat", pause: float = 0.0,
-          threads: int = 1) -> subprocess.Popen[str]:  # fmt: skip
+def child(
+    file: Path, *, items: int = 14, build: str = "cp_sat", pause: float = 0.0, threads: int = 1
+) -> subprocess.Popen[str]:
     paths = [str(Path(front_data.__file__).parent), *sys.path]
     code = CHILD.format(paths=paths, items=items, build=build, file=str(file), pause=pause, threads=threads)
     return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)

@@ -149,8 +149,13 @@ def enumerate_again(question: Question, build: str, file, limit: int | None):
 @pytest.mark.parametrize("build", BUILDS)
 def test_a_box_without_an_end_does_not_take_those_of_the_others(build):
     question = Question(
-        objectives=np.array([[1], [1]]), senses=("min", "min"), rows=np.zeros((0, 1)), row_sense=(), right=(),
-        low=np.array([1]), high=np.array([1]),
-    )  # fmt: skip
+        objectives=np.array([[1], [1]]),
+        senses=("min", "min"),
+        rows=np.zeros((0, 1)),
+        row_sense=(),
+        right=(),
+        low=np.array([1]),
+        high=np.array([1]),
+    )
     scalar = scalar_of(*getattr(question, build)())
     assert scalar.minimise((1, 1), ((None, 0), (0, None)), None, None).status == "infeasible"

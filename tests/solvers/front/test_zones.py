@@ -41,9 +41,7 @@ def test_zones_cover_exactly_what_no_point_weakly_dominates(drawn):
 @given(points_of, st.data())
 def test_proofs_close_the_same_zones_before_and_after_the_points(drawn, data):
     p, rows = drawn
-    proof = st.tuples(
-        st.integers(0, p - 1), st.lists(st.integers(0, 5), min_size=p, max_size=p), st.integers(0, 5)
-    )  # fmt: skip
+    proof = st.tuples(st.integers(0, p - 1), st.lists(st.integers(0, 5), min_size=p, max_size=p), st.integers(0, 5))
     proofs = data.draw(st.lists(proof, max_size=6))
     steps = [("point", r) for r in antichain(rows)] + [("proof", q) for q in proofs]
     found = []

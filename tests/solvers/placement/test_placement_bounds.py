@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from mlsched import api
 from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.formulation import Limits
-from mlsched.formulations.placement import _exact, cp_sat, mip
 from mlsched.formulations.placement._configurations import Space, TooLong, TooMany
 from mlsched.formulations.placement._master import build, coarse, price
 from mlsched.instances import strategies
 from mlsched.instances.placement.pace import Pace, patterns_of
+from mlsched.solvers.placement import _from_the_top, cp_sat, highs
 from mlsched.solvers.placement._from_the_top import Found
 from mlsched.solvers.placement._relaxation import solve as solve_lp
 
@@ -45,7 +45,7 @@ def test_what_is_removed_is_not_needed_for_a_better_plan(instance):
     master = build(space, table)
     bound = price(master, solve_lp(master, None))
     rows, cuts = bound.useful(best - 1)
-    kept = build(space, table.keep(rows), 0, _exact._alive(master, cuts))
+    kept = build(space, table.keep(rows), 0, _from_the_top._alive(master, cuts))
     found = cp_sat.solve(kept, best - 1, Limits())
     assert found.status == "optimal"
     assert found.bound == best
@@ -78,7 +78,7 @@ def test_a_limit_leaves_a_plan_and_a_valid_bound(solver):
 
 
 def test_too_many_configurations_leave_ub0(monkeypatch):
-    monkeypatch.setattr(_exact, "MOST_CONFIGURATIONS", 5)
+    monkeypatch.setattr(_from_the_top, "MOST_CONFIGURATIONS", 5)
     instance = api.generate("placement", "10x8-contended", seed=2)
     found = api.solve(instance, "cp-sat")
     assert (found.status, found.stopped_by) == ("feasible", "backend")
@@ -92,7 +92,7 @@ def test_no_time_to_list_configurations_leaves_ub0(monkeypatch, seconds):
     instance = api.generate("placement", "10x8-contended", seed=2)
     with pytest.raises(TooLong):
         space_of(instance).configurations(0, 10**6, seconds)
-    found = _exact.prove(instance, Limits(seconds=seconds), None, cp_sat.solve)
+    found = _from_the_top.prove(instance, Limits(seconds=seconds), None, cp_sat.solve)
     assert (found.status, found.stopped_by) == ("feasible", "time limit")
     assert found.bound == space_of(instance).upper
 
@@ -104,7 +104,7 @@ def test_a_false_proof_of_highs_is_caught(monkeypatch):
     def nothing_better(master, above, limits):
         return Found("infeasible", None, None, {})
 
-    monkeypatch.setattr(mip, "solve", nothing_better)
+    monkeypatch.setattr(highs, "solve", nothing_better)
     with pytest.raises(SolverError, match="highs claims that nothing is better"):
         api.solve(instance, "highs", hint="none")
 
@@ -112,7 +112,7 @@ def test_a_false_proof_of_highs_is_caught(monkeypatch):
 def test_prices_that_a_solver_got_wrong_only_weaken_the_bound(monkeypatch):
     instance = api.generate("placement", "6x5", seed=4)
     best = api.solve(instance, "cp-sat").value
-    monkeypatch.setattr(_exact, "solve_lp", lambda master, seconds: np.full(master.rows, 12345.678))
+    monkeypatch.setattr(_from_the_top, "solve_lp", lambda master, seconds: np.full(master.rows, 12345.678))
     found = api.solve(instance, "cp-sat")
     assert (found.status, found.value) == ("optimal", best)
 

@@ -112,9 +112,12 @@ def test_fine_units_never_give_a_wrong_answer_in_silence(solver, unit):
         inst = PROBLEM.generate(np.random.default_rng(seed), nodes=3, jobs=7, tes=1 + seed % 3)
         nudge = np.random.default_rng(seed).integers(-1, 2, inst.te_demand.shape)
         fine = inst.replace(
-            node_capacity=inst.node_capacity * unit, node_free=inst.node_free * unit, max_size=0,
-            job_demand=inst.job_demand * unit, te_demand=np.maximum(inst.te_demand * unit + nudge, 0),
-        )  # fmt: skip
+            node_capacity=inst.node_capacity * unit,
+            node_free=inst.node_free * unit,
+            max_size=0,
+            job_demand=inst.job_demand * unit,
+            te_demand=np.maximum(inst.te_demand * unit + nudge, 0),
+        )
         try:
             found = api.solve(fine, solver)
         except MlschedError:

@@ -127,9 +127,15 @@ def losses_against_dp(rounding: str, epoch: float, count: int) -> dict[str, np.n
         rng = np.random.default_rng([17, number])
         jobs = int(rng.integers(8, 40))
         instance = PROBLEM.generate(
-            rng, jobs=jobs, cores=int(jobs * rng.integers(2, 7)), epoch=epoch, rounding=rounding,
-            cap=int(rng.choice([0, 12])), important=float(rng.choice([0.0, 0.3])), width=64,
-        )  # fmt: skip
+            rng,
+            jobs=jobs,
+            cores=int(jobs * rng.integers(2, 7)),
+            epoch=epoch,
+            rounding=rounding,
+            cap=int(rng.choice([0, 12])),
+            important=float(rng.choice([0.0, 0.3])),
+            width=64,
+        )
         best = api.solve(instance, "dp").value
         for rule in HEURISTICS:
             lost[rule].append((best - api.solve(instance, rule).value) / max(1, best))

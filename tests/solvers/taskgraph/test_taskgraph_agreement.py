@@ -27,8 +27,12 @@ from mlsched.solvers.taskgraph.plans.schedule import search
 OBJECTIVES = tuple(o.name for o in Instance.objectives)
 RULES = [a.name for a in registry().available(problem="taskgraph", kind="heuristic")]
 #: Two and three objectives that pull apart.
-FRONTS = (("total_jct", "traffic"), ("total_jct", "total_accuracy"), ("total_jct", "traffic", "total_accuracy"),
-          ("makespan", "deadlines_met", "accuracy_met"))  # fmt: skip
+FRONTS = (
+    ("total_jct", "traffic"),
+    ("total_jct", "total_accuracy"),
+    ("total_jct", "traffic", "total_accuracy"),
+    ("makespan", "deadlines_met", "accuracy_met"),
+)
 
 
 @pytest.fixture(scope="session")

@@ -63,8 +63,11 @@ def check_bounds(instance) -> dict[str, bool]:
     for plan in (best.plan, short.plan):
         for pool in shared:
             assert _peak(instance, plan, pool) <= pool.capacity
-    return {**{name: bound == value for name, bound in found.items()}, "makespan": least == last,
-            "a violated pool": len(shared) > before}  # fmt: skip
+    return {
+        **{name: bound == value for name, bound in found.items()},
+        "makespan": least == last,
+        "a violated pool": len(shared) > before,
+    }
 
 
 def _check_heads(instance, layout, plan) -> None:

@@ -33,8 +33,11 @@ def feasible(instance):
         runs = [(k, i) for k, j in enumerate(jobs) for i in range(instance.finished[j], total[j])]
         slots = []
         for k, i in runs:
-            fixed = [(n, s) for t, n, s in zip(instance.fixed_task, instance.fixed_node, instance.fixed_start,
-                     strict=True) if t == k and i == instance.finished[jobs[k]]]  # fmt: skip
+            fixed = [
+                (n, s)
+                for t, n, s in zip(instance.fixed_task, instance.fixed_node, instance.fixed_start, strict=True)
+                if t == k and i == instance.finished[jobs[k]]
+            ]
             nodes = np.flatnonzero(instance.eligible[k]).tolist()
             slots.append(fixed or list(itertools.product(nodes, range(instance.now, last + 1))))
         choices.append((runs, slots))
@@ -42,8 +45,9 @@ def feasible(instance):
     found = set()
     for runs, slots in choices:
         for placed in itertools.product(*slots):
-            plan = instance.timetable([i for _, i in runs], [k for k, _ in runs], *(
-                [[p[0] for p in placed], [p[1] for p in placed]]))  # fmt: skip
+            plan = instance.timetable(
+                [i for _, i in runs], [k for k, _ in runs], *([[p[0] for p in placed], [p[1] for p in placed]])
+            )
             if not instance.violations(plan):
                 found.add(tuple(instance.evaluate(plan)[name] for name in OBJECTIVES))
     return found
@@ -78,12 +82,15 @@ def test_the_judge_agrees_with_every_plan(instance):
 def test_optima_by_hand():
     best = {o: mlsched.solve(small(), "brute-force", objective=o).value for o in OBJECTIVES}
     assert best == {
-        "total_jct": 5, "deadlines_met": 2, "traffic": 0, "accuracy_met": 2, "total_accuracy": 1_100_000, "makespan": 5,
-    }  # fmt: skip
+        "total_jct": 5,
+        "deadlines_met": 2,
+        "traffic": 0,
+        "accuracy_met": 2,
+        "total_accuracy": 1_100_000,
+        "makespan": 5,
+    }
     assert mlsched.solve(small(min_iterations=[2, 1]), "brute-force").value == 10 + 4
-    assert front(small(), ["total_jct", "total_accuracy"]) == [
-        (5, 400_000), (9, 900_000), (14, 1_100_000)
-    ]  # fmt: skip
+    assert front(small(), ["total_jct", "total_accuracy"]) == [(5, 400_000), (9, 900_000), (14, 1_100_000)]
 
 
 def test_a_residual_problem_by_hand():
@@ -94,22 +101,31 @@ def test_a_residual_problem_by_hand():
 def test_movement_pays_when_a_better_node_comes_free():
     """Node 1 is twice as wide: task 0 must begin on node 0, which task 1 then needs for long."""
     one = {
-        "task_job": [0, 1], "duration": [2, 9], "demand": [[1], [1]], "eligible": [[1, 1], [1, 0]],
-        "parameters": [0, 0], "edge_from": [], "edge_to": [], "edge_lag": [], "edge_volume": [], "edge_delay": [],
-        "node_capacity": [[1], [1]], "min_iterations": [2, 1], "now": 1, "finished": [1, 0], "on_time": [1, 0],
-        "home": [0, -1], "last_end": [1, 0], "arrival": [0, 0],
-    }  # fmt: skip
+        "task_job": [0, 1],
+        "duration": [2, 9],
+        "demand": [[1], [1]],
+        "eligible": [[1, 1], [1, 0]],
+        "parameters": [0, 0],
+        "edge_from": [],
+        "edge_to": [],
+        "edge_lag": [],
+        "edge_volume": [],
+        "edge_delay": [],
+        "node_capacity": [[1], [1]],
+        "min_iterations": [2, 1],
+        "now": 1,
+        "finished": [1, 0],
+        "on_time": [1, 0],
+        "home": [0, -1],
+        "last_end": [1, 0],
+        "arrival": [0, 0],
+    }
     assert mlsched.solve(small(**one), "brute-force", objective="makespan").value == 12
     assert mlsched.solve(small(**one, movement="between_iterations"), "brute-force", objective="makespan").value == 10
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [
-        {"eligible": [[1, 1], [0, 0], [0, 1]]},
-        {"demand": [[1], [3], [1]]},
-        {"node_capacity": [[0], [0]]},
-    ],
+    "changes", [{"eligible": [[1, 1], [0, 0], [0, 1]]}, {"demand": [[1], [3], [1]]}, {"node_capacity": [[0], [0]]}]
 )
 def test_infeasible(changes):
     result = mlsched.solve(small(**changes), "brute-force")

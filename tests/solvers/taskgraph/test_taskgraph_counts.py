@@ -33,9 +33,12 @@ def gangs(number: int):
             break
         left -= workers * iterations + server
         job = nx.MultiDiGraph(
-            arrival=int(rng.integers(3)), deadline=99, min_iterations=iterations, max_iterations=iterations,
+            arrival=int(rng.integers(3)),
+            deadline=99,
+            min_iterations=iterations,
+            max_iterations=iterations,
             accuracy=list(range(iterations + 1)),
-        )  # fmt: skip
+        )
         duration = int(rng.integers(1, 5))
         for k in range(workers):
             job.add_node(k, duration=duration, demand={"gpu": 1, "memory": int(rng.integers(1, 4))})

@@ -20,9 +20,15 @@ from mlsched.solvers.backends.process import Apart, Ended
 from mlsched.solvers.front.cp_sat import CpSatScalar
 from mlsched.solvers.taskgraph.fronts.ladder import Threads
 
-FRONTS = (("total_jct", "traffic"), ("total_jct", "total_accuracy"), ("total_jct", "traffic", "total_accuracy"),
-          ("traffic", "total_accuracy"), ("accuracy_met", "deadlines_met", "traffic"),
-          ("makespan", "total_jct", "accuracy_met"), ("deadlines_met", "total_accuracy", "total_jct"))  # fmt: skip
+FRONTS = (
+    ("total_jct", "traffic"),
+    ("total_jct", "total_accuracy"),
+    ("total_jct", "traffic", "total_accuracy"),
+    ("traffic", "total_accuracy"),
+    ("accuracy_met", "deadlines_met", "traffic"),
+    ("makespan", "total_jct", "accuracy_met"),
+    ("deadlines_met", "total_accuracy", "total_jct"),
+)
 
 
 @pytest.fixture
@@ -31,9 +37,10 @@ def helpers(monkeypatch):
     seen = Counter()
     ask = _front_ways.ByIntervals.ask
     monkeypatch.setattr(
-        _front_ways.ByIntervals, "ask",
+        _front_ways.ByIntervals,
+        "ask",
         lambda self, asked, seconds, work: ask(self, asked, seconds, work) if work is None else Answer("unknown"),
-    )  # fmt: skip
+    )
     for way in (_front_ways.ByTime, _front_ways.ByDue, _front_ways.OneByOne, _front_ways.Unbounded):
         monkeypatch.setattr(way, "ask", counted(way, seen))
     return seen
@@ -144,8 +151,11 @@ def searcher(made, threads, parameters):
 boxes_of = st.lists(st.tuples(*[st.none() | st.integers(0, 4)] * 2), min_size=1, max_size=3)
 
 
-@given(points=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=5),
-       asked=st.lists(boxes_of, max_size=5), boxes=boxes_of)  # fmt: skip
+@given(
+    points=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=5),
+    asked=st.lists(boxes_of, max_size=5),
+    boxes=boxes_of,
+)
 def test_what_was_proved_in_larger_boxes_bounds_what_comes_after(points, asked, boxes):
     known = _front.Least((0, None))
     for k, some in enumerate(asked):
@@ -184,9 +194,11 @@ def test_less_of_one_objective_than_there_is_takes_more_of_another():
     assert known.within([(None, 3, 6)]) == [0, 0, 0], "with more of the third there may be less"
 
 
-@given(points=st.lists(st.tuples(*[st.integers(0, 4)] * 3), min_size=1, max_size=6),
-       asked=st.lists(st.lists(st.tuples(*[st.none() | st.integers(0, 4)] * 3), min_size=1, max_size=2), max_size=8),
-       box=st.tuples(*[st.none() | st.integers(0, 4)] * 3))  # fmt: skip
+@given(
+    points=st.lists(st.tuples(*[st.integers(0, 4)] * 3), min_size=1, max_size=6),
+    asked=st.lists(st.lists(st.tuples(*[st.none() | st.integers(0, 4)] * 3), min_size=1, max_size=2), max_size=8),
+    box=st.tuples(*[st.none() | st.integers(0, 4)] * 3),
+)
 def test_what_is_proved_of_three_objectives_holds(points, asked, box):
     known = _front.Least((0, None, 0))
     for k, boxes in enumerate(asked):
@@ -243,8 +255,11 @@ class Told:
         self.stopped = True
 
 
-@given(points=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=8), first=st.integers(0, 6),
-       second=st.integers(0, 6))  # fmt: skip
+@given(
+    points=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=8),
+    first=st.integers(0, 6),
+    second=st.integers(0, 6),
+)
 def test_parts_one_by_one_are_the_whole(points, first, second):
     boxes = [(first, None), (None, second)]
     asked = _front_ways.Asked((1, 100), boxes)

@@ -223,8 +223,9 @@ def test_an_abort_of_cp_sat_leaves_the_makespan_to_the_full_model(monkeypatch):
 
 
 def test_a_limit_ends_attempts_at_a_makespan():
-    found = api.solve(api.generate("taskgraph", preset="six-replicas", seed=12), "cp-sat", objective="makespan",
-                      work_limit=6.0)  # fmt: skip
+    found = api.solve(
+        api.generate("taskgraph", preset="six-replicas", seed=12), "cp-sat", objective="makespan", work_limit=6.0
+    )
     assert found.bound <= found.value
     assert found.status in ("optimal", "feasible")
 

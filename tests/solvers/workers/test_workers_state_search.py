@@ -11,10 +11,11 @@ from mlsched import api
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, UNLIMITED
 from mlsched.formulations.workers.columns import columns, total
-from mlsched.formulations.workers.relaxation import at_prices, cut, relax, round_off
+from mlsched.formulations.workers.relaxation import at_prices, cut, round_off
 from mlsched.instances import strategies
 from mlsched.instances.workers import NEVER, Instance
 from mlsched.solvers.workers import _state_search as search
+from mlsched.solvers.workers._lagrangian import relax
 
 MANY = settings(max_examples=4 * settings().max_examples)
 
@@ -38,7 +39,7 @@ def test_a_rounded_plan_is_feasible_and_its_cut_keeps_it(instance):
     plan = choice.plan(known)
     assert instance.violations(plan) == []
     assert instance.evaluate(plan)["total_jct"] == total(choice, known)
-    few = cut(choice)
+    few = cut(choice, relax(choice))
     assert few.plan(few.chosen(plan)) == plan
 
 
@@ -49,10 +50,12 @@ def test_no_column_dominates_another_but_to_wait(instance):
     first = choice.first.tolist()
     for a, b in zip(first[:-1], first[1:], strict=True):
         assert (choice.workers[a], choice.ps[a], choice.cost[a]) == (0, 0, instance.waiting[choice.job[a]])
-        use = np.stack([
-            choice.workers[a:b, None] * instance.worker_demand[choice.job[a]]
-            + choice.ps[a:b, None] * instance.ps_demand[choice.job[a]]
-        ])[0]  # fmt: skip
+        use = np.stack(
+            [
+                choice.workers[a:b, None] * instance.worker_demand[choice.job[a]]
+                + choice.ps[a:b, None] * instance.ps_demand[choice.job[a]]
+            ]
+        )[0]
         for i in range(b - a):
             for k in range(b - a):
                 covers = (use[i] <= use[k]).all() and choice.cost[a + i] <= choice.cost[a + k]
@@ -63,13 +66,27 @@ def test_columns_of_the_small_example():
     choice = columns(small())
     pairs = list(zip(choice.job.tolist(), choice.workers.tolist(), choice.ps.tolist(), strict=True))
     # Nothing of this instance is dominated; job 1 has no column with 2 workers and 2 PSs.
-    assert sorted(pairs) == [(0, 0, 0), (0, 1, 1), (0, 1, 2), (0, 2, 1), (0, 2, 2),
-                             (1, 0, 0), (1, 1, 1), (1, 1, 2), (1, 2, 1)]  # fmt: skip
+    assert sorted(pairs) == [
+        (0, 0, 0),
+        (0, 1, 1),
+        (0, 1, 2),
+        (0, 2, 1),
+        (0, 2, 2),
+        (1, 0, 0),
+        (1, 1, 1),
+        (1, 1, 2),
+        (1, 2, 1),
+    ]
     assert len(columns(small(capacity=[100, 100])).capacity) == 0, "nothing can run short"
     slow = small(cost=[[[100, 100], [60, 60]], [[90, 90], [95, NEVER]]])
     kept = columns(slow)
     assert list(zip(kept.job.tolist(), kept.workers.tolist(), kept.ps.tolist(), strict=True)) == [
-        (0, 0, 0), (0, 1, 1), (0, 2, 1), (1, 0, 0), (1, 1, 1)]  # fmt: skip
+        (0, 0, 0),
+        (0, 1, 1),
+        (0, 2, 1),
+        (1, 0, 0),
+        (1, 1, 1),
+    ]
 
 
 @pytest.mark.parametrize("answerer", ["dp", "dp:reduce=false", "cp-sat", "highs", "brute-force"])
@@ -123,11 +140,19 @@ def test_values_up_to_the_limit_do_not_overflow(answerer):
     """Costs near 2^53 and demands near 2^31: what HiGHS' floats cannot separate, integers must."""
     high = EXACT // 4
     inst = Instance(
-        resources=["a", "b"], models=["m"], capacity=[UNLIMITED, UNLIMITED], worker_demand=[[UNLIMITED, 1], [1, 1]],
-        ps_demand=[[0, UNLIMITED // 2], [0, UNLIMITED // 2]], cost=[[[high - 1, high - 3]], [[high - 1, high - 2]]],
-        waiting=[high, high + 5], remaining=[EXACT, 1], model=[0, 0], current_workers=[0, 0], current_ps=[0, 0],
+        resources=["a", "b"],
+        models=["m"],
+        capacity=[UNLIMITED, UNLIMITED],
+        worker_demand=[[UNLIMITED, 1], [1, 1]],
+        ps_demand=[[0, UNLIMITED // 2], [0, UNLIMITED // 2]],
+        cost=[[[high - 1, high - 3]], [[high - 1, high - 2]]],
+        waiting=[high, high + 5],
+        remaining=[EXACT, 1],
+        model=[0, 0],
+        current_workers=[0, 0],
+        current_ps=[0, 0],
         waited=[0, 0],
-    )  # fmt: skip
+    )
     # Only one of them fits (resource a). Job 1 with 2 PSs uses all of resource b and saves 7; job 0 could save 3.
     found = api.solve(inst, answerer)
     assert (found.status, found.value) == ("optimal", 2 * high - 2)

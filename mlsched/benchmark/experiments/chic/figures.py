@@ -21,7 +21,7 @@ from mlsched.benchmark.experiments.chic.grid import (
     optimus,
     trained,
     windows,
-)  # fmt: skip
+)
 from mlsched.benchmark.experiments.chic.learning import figure_6
 from mlsched.benchmark.experiments.chic.measured import Measured, View
 from mlsched.benchmark.experiments.report import Figure
@@ -33,8 +33,14 @@ POINTS = 100
 def figures(m: Measured) -> list[Figure]:
     """Fig. 4(a) and 5(b) a reading, 4(b) and 7 for the first, 6 as it was when the policies were trained."""
     first = m.views[0]
-    return [*(_figure_4a(m, v) for v in m.views), _figure_4b(m, first), *(_figure_5(m, v) for v in m.views),
-            figure_6(), _figure_7a(m, first), _figure_7b(m, first)]  # fmt: skip
+    return [
+        *(_figure_4a(m, v) for v in m.views),
+        _figure_4b(m, first),
+        *(_figure_5(m, v) for v in m.views),
+        figure_6(),
+        _figure_7a(m, first),
+        _figure_7b(m, first),
+    ]
 
 
 def _figure_4a(m: Measured, view: View) -> Figure:

@@ -58,9 +58,14 @@ LP_MPC = Policy("LP-MPC (ours)", "lp-mpc")
 MAX_RATE = Policy("max-rate", "max-rate")
 DRF_600 = Policy("DRF-600", "drf", "interval:600")
 OTHERS = (
-    Policy("marginal gain", "marginal-gain"), DRF_600, Policy("DRF", "drf"), Policy("fair", "fair"),
-    Policy("SRPT", "srpt"), MAX_RATE, LP_MPC,
-)  # fmt: skip
+    Policy("marginal gain", "marginal-gain"),
+    DRF_600,
+    Policy("DRF", "drf"),
+    Policy("fair", "fair"),
+    Policy("SRPT", "srpt"),
+    MAX_RATE,
+    LP_MPC,
+)
 
 
 def known(*policies: Policy) -> tuple[Policy, ...]:

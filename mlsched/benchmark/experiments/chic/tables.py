@@ -18,17 +18,25 @@ from mlsched.benchmark.experiments.chic.grid import (
     optimus,
     trained,
     windows,
-)  # fmt: skip
+)
 from mlsched.benchmark.experiments.chic.measured import Measured, View
 from mlsched.benchmark.experiments.claim import estimate
 from mlsched.benchmark.experiments.report import Number, Table
 
 #: Metric -> column.
 COLUMNS = {
-    "act": "ACT [s]", "shortest": "shortest [s]", "median": "median [s]", "longest": "longest [s]",
-    "wait": "wait [s]", "makespan_h": "makespan [h]", "gpu": "GPUs held [%]", "cpu": "cores held [%]",
-    "lost": "iterations lost [%]", "decisions": "decisions", "decision_ms": "CPU a decision [ms]",
-}  # fmt: skip
+    "act": "ACT [s]",
+    "shortest": "shortest [s]",
+    "median": "median [s]",
+    "longest": "longest [s]",
+    "wait": "wait [s]",
+    "makespan_h": "makespan [h]",
+    "gpu": "GPUs held [%]",
+    "cpu": "cores held [%]",
+    "lost": "iterations lost [%]",
+    "decisions": "decisions",
+    "decision_ms": "CPU a decision [ms]",
+}
 
 
 def tables(m: Measured) -> list[Table]:
@@ -56,8 +64,9 @@ def _cuts(m: Measured, view: View, against: Policy) -> Table:
     printed = {CHIC: paper.CHIC_CUT, CHIC_PAIR: paper.PAIR_CUT} if against == OPTIMUS_600 else {}
     rows = tuple(
         (p.label, tuple(Number(estimate(view.cut(p, rate, against=against)), printed.get(p)) for rate in m.grid.rates))
-        for p in _policies(m, view) if p != against
-    )  # fmt: skip
+        for p in _policies(m, view)
+        if p != against
+    )
     header = ("policy", *(f"{rate:g}/h" for rate in m.grid.rates))
     note = f"The same sequences; negative: worse than {against.label}."
     if printed:
@@ -70,8 +79,12 @@ def _figure_4b(m: Measured) -> Table:
     rows = tuple(
         (p.label, tuple(Number(view.estimate(p, name, m.grid.at)) for name in COLUMNS)) for p in _policies(m, view)
     )
-    return Table("Figure 4(b)", f"completion times and what they come from, {m.grid.at:g}/h, {view.reading.name}",
-                 ("policy", *COLUMNS.values()), rows)  # fmt: skip
+    return Table(
+        "Figure 4(b)",
+        f"completion times and what they come from, {m.grid.at:g}/h, {view.reading.name}",
+        ("policy", *COLUMNS.values()),
+        rows,
+    )
 
 
 def _figure_5(m: Measured, view: View) -> Table:
@@ -81,8 +94,13 @@ def _figure_5(m: Measured, view: View) -> Table:
         for p in policies
     )
     note = "Runtime: CPU time of the whole run, the world's part included."
-    return Table("Figure 5", f"runtime and ACT, {m.grid.jobs} jobs at {m.grid.at:g}/h, {view.reading.name}",
-                 ("policy", "runtime [s]", "ACT [s]"), rows, note)  # fmt: skip
+    return Table(
+        "Figure 5",
+        f"runtime and ACT, {m.grid.jobs} jobs at {m.grid.at:g}/h, {view.reading.name}",
+        ("policy", "runtime [s]", "ACT [s]"),
+        rows,
+        note,
+    )
 
 
 def _figure_7a(m: Measured) -> Table:
@@ -92,29 +110,28 @@ def _figure_7a(m: Measured) -> Table:
             policy.label,
             tuple(
                 Number(None if p is None else view.estimate(p, "act", rate, jobs))
-                for jobs in lengths.values() for p in by_episode(policy)
+                for jobs in lengths.values()
+                for p in by_episode(policy)
             ),
         )
         for policy in figure_7a()
-    )  # fmt: skip
+    )
     header = ("policy", *(f"W = {w}, {n} jobs" for n in lengths for w in EPISODES))
     note = (
         "W: jobs an episode in training; then the jobs of a test sequence. Who is not trained stands under the first "
     )
     note += "W. Of Chic and Chic-Pair, for each W the best of five training seeds on validation sequences of W jobs at "
     note += "1.8/h; Chic-plus is trained with W = 30 alone. The paper: W = 60 is slightly better."
-    return Table("Figure 7(a)", f"ACT by the jobs of a training episode [s], {rate:g}/h, {view.reading.name}", header,
-                 rows, note)  # fmt: skip
+    return Table(
+        "Figure 7(a)", f"ACT by the jobs of a training episode [s], {rate:g}/h, {view.reading.name}", header, rows, note
+    )
 
 
 def _figure_7b(m: Measured) -> Table:
     view, rates = m.views[0], (m.grid.rates[0], m.grid.rates[-1])
     by_policy = list(zip(*(windows(w) for w in WINDOWS), strict=True))
     rows = tuple(
-        (
-            each[0].label.partition(",")[0],
-            tuple(Number(view.estimate(p, "act", rate)) for rate in rates for p in each),
-        )
+        (each[0].label.partition(",")[0], tuple(Number(view.estimate(p, "act", rate)) for rate in rates for p in each))
         for each in by_policy
     )
     header = ("policy", *(f"I = {w}, {rate:g}/h" for rate in rates for w in WINDOWS))

@@ -6,14 +6,7 @@ import itertools
 
 from mlsched.benchmark.experiments.fitgpp import grid as g
 from mlsched.benchmark.experiments.fitgpp.measured import HERE, At, Values, View, change
-from mlsched.benchmark.experiments.fitgpp.statement import (
-    ABOVE_0,
-    BELOW_0,
-    FLAT,
-    NOT_ABOVE,
-    Piece,
-    stated,
-)
+from mlsched.benchmark.experiments.fitgpp.statement import ABOVE_0, BELOW_0, FLAT, NOT_ABOVE, Piece, stated
 
 OTHERS = (g.LRTP, g.RAND)
 
@@ -22,8 +15,12 @@ def _compare(view: View, new: g.Policy, old: g.Policy, metric: str, new_at: At =
     return change(view.values(new, metric, new_at), view.values(old, metric, old_at))
 
 
-@stated("fig4-te-decreases", text="TE slowdown decreases as s grows", where="Fig. 4",
-        tested="TE 95th lower at s = 4 than at s = 0; no step between rises by more than 2 %")  # fmt: skip
+@stated(
+    "fig4-te-decreases",
+    text="TE slowdown decreases as s grows",
+    where="Fig. 4",
+    tested="TE 95th lower at s = 4 than at s = 0; no step between rises by more than 2 %",
+)
 def te_decreases(view: View, grid: g.Grid) -> list[Piece]:
     weights = [s for s in grid.weights if s <= 4]
     overall = _compare(view, g.fitgpp(weights[-1]), g.fitgpp(weights[0]), "te_p95")
@@ -34,14 +31,22 @@ def te_decreases(view: View, grid: g.Grid) -> list[Piece]:
     return pieces
 
 
-@stated("fig4-te-saturates", text="TE slowdown saturates between s = 4 and s = 8", where="Fig. 4",
-        tested="TE 95th changes by at most 2 % from s = 8 to s = 16")  # fmt: skip
+@stated(
+    "fig4-te-saturates",
+    text="TE slowdown saturates between s = 4 and s = 8",
+    where="Fig. 4",
+    tested="TE 95th changes by at most 2 % from s = 8 to s = 16",
+)
 def te_saturates(view: View, grid: g.Grid) -> list[Piece]:
     return [("TE 95th, s 8 to 16", _compare(view, g.fitgpp(16.0), g.fitgpp(8.0), "te_p95"), FLAT, "%", None)]
 
 
-@stated("fig4-be-flat", text="BE slowdown seems independent of s", where="Fig. 4",
-        tested="BE 50th and 95th within 2 % of those at s = 4")  # fmt: skip
+@stated(
+    "fig4-be-flat",
+    text="BE slowdown seems independent of s",
+    where="Fig. 4",
+    tested="BE 50th and 95th within 2 % of those at s = 4",
+)
 def be_flat_in_s(view: View, grid: g.Grid) -> list[Piece]:
     return [
         (f"BE {p}th, s = {s:g} against 4", _compare(view, g.fitgpp(s), g.FITGPP, f"be_p{p}"), FLAT, "%", None)
@@ -51,16 +56,25 @@ def be_flat_in_s(view: View, grid: g.Grid) -> list[Piece]:
     ]
 
 
-@stated("fig5-flat", text="TE and BE slowdown are independent of P", where="Fig. 5",
-        tested="TE 95th, BE 50th and 95th within 2 % of those at P = 1")  # fmt: skip
+@stated(
+    "fig5-flat",
+    text="TE and BE slowdown are independent of P",
+    where="Fig. 5",
+    tested="TE 95th, BE 50th and 95th within 2 % of those at P = 1",
+)
 def flat_in_limit(view: View, grid: g.Grid) -> list[Piece]:
     return [
-        (f"{kind.upper()} {p}th, P = {limit} against 1",
-         _compare(view, g.fitgpp(limit=limit), g.FITGPP, f"{kind}_p{p}"), FLAT, "%", None)
+        (
+            f"{kind.upper()} {p}th, P = {limit} against 1",
+            _compare(view, g.fitgpp(limit=limit), g.FITGPP, f"{kind}_p{p}"),
+            FLAT,
+            "%",
+            None,
+        )
         for limit in grid.limits
         if limit != "1"
         for kind, p in (("te", 95), ("be", 50), ("be", 95))
-    ]  # fmt: skip
+    ]
 
 
 def _at_shares(view: View, shares: tuple[float, ...], others: tuple[g.Policy, ...], metric: str) -> list[Piece]:
@@ -73,52 +87,84 @@ def _at_shares(view: View, shares: tuple[float, ...], others: tuple[g.Policy, ..
     return pieces
 
 
-@stated("fig6-te-best", text="FitGpp outperforms the others for any proportion of TE jobs", where="Fig. 6",
-        tested="TE 95th at most 2 % above FIFO's, LRTP's and RAND's at every share")  # fmt: skip
+@stated(
+    "fig6-te-best",
+    text="FitGpp outperforms the others for any proportion of TE jobs",
+    where="Fig. 6",
+    tested="TE 95th at most 2 % above FIFO's, LRTP's and RAND's at every share",
+)
 def te_best_at_every_share(view: View, grid: g.Grid) -> list[Piece]:
     return _at_shares(view, grid.shares, (g.FIFO, *OTHERS), "te_p95")
 
 
-@stated("fig6-te-best-half", text="FitGpp outperforms the others up to 50 % TE jobs", where="Fig. 6, in part",
-        tested="TE 95th at most 2 % above FIFO's, LRTP's and RAND's at shares up to 50 %")  # fmt: skip
+@stated(
+    "fig6-te-best-half",
+    text="FitGpp outperforms the others up to 50 % TE jobs",
+    where="Fig. 6, in part",
+    tested="TE 95th at most 2 % above FIFO's, LRTP's and RAND's at shares up to 50 %",
+)
 def te_best_up_to_half(view: View, grid: g.Grid) -> list[Piece]:
     return _at_shares(view, tuple(x for x in grid.shares if x <= 0.5), (g.FIFO, *OTHERS), "te_p95")
 
 
-@stated("fig6-be-low", text="FitGpp keeps BE slowdown relatively low for any proportion of TE jobs", where="Fig. 6",
-        tested="BE 95th at most 2 % above LRTP's and RAND's at every share")  # fmt: skip
+@stated(
+    "fig6-be-low",
+    text="FitGpp keeps BE slowdown relatively low for any proportion of TE jobs",
+    where="Fig. 6",
+    tested="BE 95th at most 2 % above LRTP's and RAND's at every share",
+)
 def be_low_at_every_share(view: View, grid: g.Grid) -> list[Piece]:
     return _at_shares(view, grid.shares, OTHERS, "be_p95")
 
 
-@stated("fig7-te-grows", text="TE slowdown grows with the length of grace periods", where="Fig. 7",
-        tested="TE 95th rises at every step, for LRTP, RAND and FitGpp")  # fmt: skip
+@stated(
+    "fig7-te-grows",
+    text="TE slowdown grows with the length of grace periods",
+    where="Fig. 7",
+    tested="TE 95th rises at every step, for LRTP, RAND and FitGpp",
+)
 def te_grows(view: View, grid: g.Grid) -> list[Piece]:
     return [
-        (f"TE 95th, {policy.label}, grace periods x {old:g} to {new:g}",
-         _compare(view, policy, policy, "te_p95", At(grace_scale=new), At(grace_scale=old)), ABOVE_0, "%", None)
+        (
+            f"TE 95th, {policy.label}, grace periods x {old:g} to {new:g}",
+            _compare(view, policy, policy, "te_p95", At(grace_scale=new), At(grace_scale=old)),
+            ABOVE_0,
+            "%",
+            None,
+        )
         for policy in (*g.PREEMPTIVE, g.FITGPP_8)
         for old, new in itertools.pairwise(grid.scales)
-    ]  # fmt: skip
+    ]
 
 
-@stated("fig7-s8-beats-s4", text="With grace periods x 8, s = 8 gives lower TE slowdown than s = 4", where="Fig. 7",
-        tested="TE 95th below, paired by seed")  # fmt: skip
+@stated(
+    "fig7-s8-beats-s4",
+    text="With grace periods x 8, s = 8 gives lower TE slowdown than s = 4",
+    where="Fig. 7",
+    tested="TE 95th below, paired by seed",
+)
 def s8_beats_s4(view: View, grid: g.Grid) -> list[Piece]:
     longest = At(grace_scale=grid.scales[-1])
     values = _compare(view, g.FITGPP_8, g.FITGPP, "te_p95", longest, longest)
     return [(f"TE 95th, grace periods x {grid.scales[-1]:g}, s = 8 against 4", values, BELOW_0, "%", None)]
 
 
-@stated("fig7-be-grows", text="Longer grace periods prolong BE slowdown under LRTP and RAND", where="Fig. 7",
-        tested="BE 95th higher at the longest grace periods than at x 1")  # fmt: skip
+@stated(
+    "fig7-be-grows",
+    text="Longer grace periods prolong BE slowdown under LRTP and RAND",
+    where="Fig. 7",
+    tested="BE 95th higher at the longest grace periods than at x 1",
+)
 def be_grows(view: View, grid: g.Grid) -> list[Piece]:
     return [(f"BE 95th, {p.label}", _growth(view, grid, p), ABOVE_0, "%", None) for p in OTHERS]
 
 
-@stated("fig7-be-low", text="FitGpp keeps BE slowdown low whatever the grace periods, for s = 4 and s = 8",
-        where="Fig. 7",
-        tested="BE 95th grows less than LRTP's and RAND's, and is below theirs at every length")  # fmt: skip
+@stated(
+    "fig7-be-low",
+    text="FitGpp keeps BE slowdown low whatever the grace periods, for s = 4 and s = 8",
+    where="Fig. 7",
+    tested="BE 95th grows less than LRTP's and RAND's, and is below theirs at every length",
+)
 def be_low_at_every_length(view: View, grid: g.Grid) -> list[Piece]:
     pieces: list[Piece] = []
     for mine in (g.FITGPP, g.FITGPP_8):
@@ -139,6 +185,15 @@ def _growth(view: View, grid: g.Grid, policy: g.Policy) -> Values:
 
 
 STATEMENTS = (
-    te_decreases, te_saturates, be_flat_in_s, flat_in_limit, te_best_at_every_share, te_best_up_to_half,
-    be_low_at_every_share, te_grows, s8_beats_s4, be_grows, be_low_at_every_length,
-)  # fmt: skip
+    te_decreases,
+    te_saturates,
+    be_flat_in_s,
+    flat_in_limit,
+    te_best_at_every_share,
+    te_best_up_to_half,
+    be_low_at_every_share,
+    te_grows,
+    s8_beats_s4,
+    be_grows,
+    be_low_at_every_length,
+)

@@ -26,92 +26,155 @@ def _against(view: View, other: g.Policy, metric: str, printed: paper.Rows, boun
     return f"{NAME[metric]}, FitGpp against {other.label}", values, bound, "%", theirs
 
 
-@stated("te-p95-cut", text="FitGpp cuts the 95th percentile of TE slowdown by 96.6 % against FIFO",
-        where="abstract, Section 4.2", tested="a cut of at least 90 %")  # fmt: skip
+@stated(
+    "te-p95-cut",
+    text="FitGpp cuts the 95th percentile of TE slowdown by 96.6 % against FIFO",
+    where="abstract, Section 4.2",
+    tested="a cut of at least 90 %",
+)
 def te_p95_cut(view: View, grid: g.Grid) -> list[Piece]:
     cut = -change(view.values(g.FITGPP, "te_p95"), view.values(g.FIFO, "te_p95"))
     return [("cut of TE 95th", cut, Bound(low=90.0), "%", paper.TE_P95_CUT)]
 
 
-@stated("te-median", text="The median TE slowdown is 1.00 under every preemptive policy", where="Table 1",
-        tested="1.00 after rounding to two decimals")  # fmt: skip
+@stated(
+    "te-median",
+    text="The median TE slowdown is 1.00 under every preemptive policy",
+    where="Table 1",
+    tested="1.00 after rounding to two decimals",
+)
 def te_median(view: View, grid: g.Grid) -> list[Piece]:
     one = Bound(0.995, 1.005, strict=True)
     return [(f"TE 50th, {p.label}", view.values(p, "te_p50"), one, "", 1.0) for p in g.PREEMPTIVE]
 
 
-@stated("fifo-row", text="FIFO's slowdown rates are those of Table 1", where="Table 1",
-        tested="every number within 5 % of the paper's")  # fmt: skip
+@stated(
+    "fifo-row",
+    text="FIFO's slowdown rates are those of Table 1",
+    where="Table 1",
+    tested="every number within 5 % of the paper's",
+)
 def fifo_row(view: View, grid: g.Grid) -> list[Piece]:
     return [
-        (f"{NAME[metric]}, FIFO against the paper's {printed:g}", 100 * (view.values(g.FIFO, metric) / printed - 1),
-         near(0.0), "%", None)
+        (
+            f"{NAME[metric]}, FIFO against the paper's {printed:g}",
+            100 * (view.values(g.FIFO, metric) / printed - 1),
+            near(0.0),
+            "%",
+            None,
+        )
         for metric, printed in zip(SLOWDOWN_METRICS, paper.TABLE_1[paper.FIFO], strict=True)
-    ]  # fmt: skip
+    ]
 
 
-@stated("be-median-rise", text="FitGpp raises the median BE slowdown by only 18.0 % against FIFO",
-        where="abstract, Section 4.2", tested="within 5 percentage points of 18.0")  # fmt: skip
+@stated(
+    "be-median-rise",
+    text="FitGpp raises the median BE slowdown by only 18.0 % against FIFO",
+    where="abstract, Section 4.2",
+    tested="within 5 percentage points of 18.0",
+)
 def be_median_rise(view: View, grid: g.Grid) -> list[Piece]:
     rise = change(view.values(g.FITGPP, "be_p50"), view.values(g.FIFO, "be_p50"))
     return [("rise of BE 50th", rise, near(paper.BE_MEDIAN_RISE), "%", paper.BE_MEDIAN_RISE)]
 
 
-@stated("be-p95-rise", text="FitGpp raises the 95th percentile of BE slowdown by only 23.9 % against FIFO",
-        where="abstract, Section 4.2", tested="within 5 percentage points of 23.9")  # fmt: skip
+@stated(
+    "be-p95-rise",
+    text="FitGpp raises the 95th percentile of BE slowdown by only 23.9 % against FIFO",
+    where="abstract, Section 4.2",
+    tested="within 5 percentage points of 23.9",
+)
 def be_p95_rise(view: View, grid: g.Grid) -> list[Piece]:
     rise = change(view.values(g.FITGPP, "be_p95"), view.values(g.FIFO, "be_p95"))
     return [("rise of BE 95th", rise, near(paper.BE_P95_RISE), "%", paper.BE_P95_RISE)]
 
 
-@stated("te-best", text="FitGpp's 95th percentile of TE slowdown is the lowest", where="Table 1",
-        tested="below LRTP's and RAND's, paired by seed")  # fmt: skip
+@stated(
+    "te-best",
+    text="FitGpp's 95th percentile of TE slowdown is the lowest",
+    where="Table 1",
+    tested="below LRTP's and RAND's, paired by seed",
+)
 def te_best(view: View, grid: g.Grid) -> list[Piece]:
     return [_against(view, other, "te_p95", paper.TABLE_1) for other in OTHERS]
 
 
-@stated("te-near-best", text="FitGpp's 95th percentile of TE slowdown is within 10 % of the best",
-        where="Table 1, weaker", tested="at most 10 % above LRTP's and RAND's, paired by seed")  # fmt: skip
+@stated(
+    "te-near-best",
+    text="FitGpp's 95th percentile of TE slowdown is within 10 % of the best",
+    where="Table 1, weaker",
+    tested="at most 10 % above LRTP's and RAND's, paired by seed",
+)
 def te_near_best(view: View, grid: g.Grid) -> list[Piece]:
     return [_against(view, other, "te_p95", paper.TABLE_1, Bound(high=10.0)) for other in OTHERS]
 
 
-@stated("interval-median-below", text="FitGpp's median re-scheduling interval is below LRTP's and RAND's",
-        where="Section 4.2, Table 2", tested="below, paired by seed")  # fmt: skip
+@stated(
+    "interval-median-below",
+    text="FitGpp's median re-scheduling interval is below LRTP's and RAND's",
+    where="Section 4.2, Table 2",
+    tested="below, paired by seed",
+)
 def interval_median_below(view: View, grid: g.Grid) -> list[Piece]:
     return [
-        (f"FitGpp less {other.label}", view.values(g.FITGPP, "interval_p50") - view.values(other, "interval_p50"),
-         BELOW_0, "min", paper.TABLE_2[paper.FITGPP][0] - paper.TABLE_2[other.label][0])
+        (
+            f"FitGpp less {other.label}",
+            view.values(g.FITGPP, "interval_p50") - view.values(other, "interval_p50"),
+            BELOW_0,
+            "min",
+            paper.TABLE_2[paper.FITGPP][0] - paper.TABLE_2[other.label][0],
+        )
         for other in OTHERS
-    ]  # fmt: skip
+    ]
 
 
-@stated("interval-median-half", text="FitGpp's median re-scheduling interval is half of LRTP's and RAND's",
-        where="Section 4.2, Table 2", tested="50 % of theirs, within 10 percentage points")  # fmt: skip
+@stated(
+    "interval-median-half",
+    text="FitGpp's median re-scheduling interval is half of LRTP's and RAND's",
+    where="Section 4.2, Table 2",
+    tested="50 % of theirs, within 10 percentage points",
+)
 def interval_median_half(view: View, grid: g.Grid) -> list[Piece]:
     half = near(paper.MEDIAN_INTERVAL_RATIO, 10.0)
     return [_share_of(view, other, "interval_p50", half, paper.MEDIAN_INTERVAL_RATIO) for other in OTHERS]
 
 
-@stated("interval-p95-shorter", text="The 95th percentile of FitGpp's intervals is 20 % shorter than LRTP's and 33 % "
-        "shorter than RAND's", where="Section 4.2, Table 2", tested="within 5 percentage points")  # fmt: skip
+@stated(
+    "interval-p95-shorter",
+    text="The 95th percentile of FitGpp's intervals is 20 % shorter than LRTP's and 33 % shorter than RAND's",
+    where="Section 4.2, Table 2",
+    tested="within 5 percentage points",
+)
 def interval_p95_shorter(view: View, grid: g.Grid) -> list[Piece]:
     printed = ((g.LRTP, paper.P95_SHORTER_THAN_LRTP), (g.RAND, paper.P95_SHORTER_THAN_RAND))
     return [
-        (f"shorter than {other.label}", -change(view.values(g.FITGPP, "interval_p95"),
-                                                view.values(other, "interval_p95")), near(cut), "%", cut)
+        (
+            f"shorter than {other.label}",
+            -change(view.values(g.FITGPP, "interval_p95"), view.values(other, "interval_p95")),
+            near(cut),
+            "%",
+            cut,
+        )
         for other, cut in printed
-    ]  # fmt: skip
+    ]
 
 
-@stated("preempted-ratio", text="FitGpp preempts less than 7.0 % of the jobs that LRTP and RAND preempt (P = 1)",
-        where="Section 4.2, Table 3", tested="below 7.0 % of theirs")  # fmt: skip
+@stated(
+    "preempted-ratio",
+    text="FitGpp preempts less than 7.0 % of the jobs that LRTP and RAND preempt (P = 1)",
+    where="Section 4.2, Table 3",
+    tested="below 7.0 % of theirs",
+)
 def preempted_ratio(view: View, grid: g.Grid) -> list[Piece]:
     return [_preempted(view, other, Bound(high=paper.PREEMPTED_RATIO, strict=True)) for other in OTHERS]
 
 
-@stated("preempted-fewer", text="FitGpp preempts far fewer jobs than LRTP and RAND (P = 1)",
-        where="Section 4.2, weaker", tested="at most a fifth of theirs")  # fmt: skip
+@stated(
+    "preempted-fewer",
+    text="FitGpp preempts far fewer jobs than LRTP and RAND (P = 1)",
+    where="Section 4.2, weaker",
+    tested="at most a fifth of theirs",
+)
 def preempted_fewer(view: View, grid: g.Grid) -> list[Piece]:
     return [_preempted(view, other, Bound(high=20.0)) for other in OTHERS]
 
@@ -126,8 +189,12 @@ def _share_of(view: View, other: g.Policy, metric: str, bound: Bound, printed: f
     return f"FitGpp's share of {other.label}'s", share, bound, "%", printed
 
 
-@stated("preempted-unlimited", text="With P infinite, FitGpp preempts an order of magnitude fewer jobs than LRTP and "
-        "RAND", where="Section 4.2, Table 4", tested="at most a tenth of theirs")  # fmt: skip
+@stated(
+    "preempted-unlimited",
+    text="With P infinite, FitGpp preempts an order of magnitude fewer jobs than LRTP and RAND",
+    where="Section 4.2, Table 4",
+    tested="at most a tenth of theirs",
+)
 def preempted_unlimited(view: View, grid: g.Grid) -> list[Piece]:
     pieces: list[Piece] = []
     for other in (g.LRTP_FREE, g.RAND_FREE):
@@ -137,8 +204,12 @@ def preempted_unlimited(view: View, grid: g.Grid) -> list[Piece]:
     return pieces
 
 
-@stated("be-lrtp-rand", text="LRTP slows BE jobs less than RAND", where="Table 1",
-        tested="every BE percentile below, paired by seed")  # fmt: skip
+@stated(
+    "be-lrtp-rand",
+    text="LRTP slows BE jobs less than RAND",
+    where="Table 1",
+    tested="every BE percentile below, paired by seed",
+)
 def be_lrtp_rand(view: View, grid: g.Grid) -> list[Piece]:
     pieces: list[Piece] = []
     for metric in BE:
@@ -148,41 +219,74 @@ def be_lrtp_rand(view: View, grid: g.Grid) -> list[Piece]:
     return pieces
 
 
-@stated("be-best", text="FitGpp slows BE jobs least of the preemptive policies", where="Table 1",
-        tested="every BE percentile below LRTP's and RAND's, paired by seed")  # fmt: skip
+@stated(
+    "be-best",
+    text="FitGpp slows BE jobs least of the preemptive policies",
+    where="Table 1",
+    tested="every BE percentile below LRTP's and RAND's, paired by seed",
+)
 def be_best(view: View, grid: g.Grid) -> list[Piece]:
     return [_against(view, other, metric, paper.TABLE_1) for other in OTHERS for metric in BE]
 
 
-@stated("ours-minmax", text="The exact min-max grace period answers TE jobs faster than FitGpp", where="ours",
-        tested="95th percentile of TE slowdown below FitGpp's, paired by seed")  # fmt: skip
+@stated(
+    "ours-minmax",
+    text="The exact min-max grace period answers TE jobs faster than FitGpp",
+    where="ours",
+    tested="95th percentile of TE slowdown below FitGpp's, paired by seed",
+)
 def ours_minmax(view: View, grid: g.Grid) -> list[Piece]:
     less = view.values(g.MINMAX, "te_p95") - view.values(g.FITGPP, "te_p95")
     return [("TE 95th, min-max less FitGpp", less, BELOW_0, "", None)]
 
 
-@stated("trace-best", text="On the trace FitGpp lowers TE 95th and 99th and every BE percentile against LRTP and RAND",
-        where="Section 4.4, Table 5", tested="below, paired by seed (public stand-in trace)")  # fmt: skip
+@stated(
+    "trace-best",
+    text="On the trace FitGpp lowers TE 95th and 99th and every BE percentile against LRTP and RAND",
+    where="Section 4.4, Table 5",
+    tested="below, paired by seed (public stand-in trace)",
+)
 def trace_best(view: View, grid: g.Grid) -> list[Piece]:
     metrics = ("te_p95", "te_p99", *BE)
     return [_against(view, other, metric, paper.TABLE_5) for other in OTHERS for metric in metrics]
 
 
-@stated("trace-be-cut", text="On the trace FitGpp lowers the median BE slowdown by 29.6 % and its 95th percentile by "
-        "16.0 % against FIFO", where="Section 4.4, Table 5",
-        tested="within 5 percentage points (public stand-in trace)")  # fmt: skip
+@stated(
+    "trace-be-cut",
+    text="On the trace FitGpp lowers the median BE slowdown by 29.6 % and its 95th percentile by 16.0 % against FIFO",
+    where="Section 4.4, Table 5",
+    tested="within 5 percentage points (public stand-in trace)",
+)
 def trace_be_cut(view: View, grid: g.Grid) -> list[Piece]:
     printed = (("be_p50", paper.TRACE_BE_MEDIAN_CUT), ("be_p95", paper.TRACE_BE_P95_CUT))
     return [
-        (f"cut of {NAME[metric]}", -change(view.values(g.FITGPP, metric), view.values(g.FIFO, metric)), near(cut),
-         "%", cut)
+        (
+            f"cut of {NAME[metric]}",
+            -change(view.values(g.FITGPP, metric), view.values(g.FIFO, metric)),
+            near(cut),
+            "%",
+            cut,
+        )
         for metric, cut in printed
-    ]  # fmt: skip
+    ]
 
 
 STATEMENTS = (
-    te_p95_cut, te_median, fifo_row, be_median_rise, be_p95_rise, te_best, te_near_best, interval_median_below,
-    interval_median_half, interval_p95_shorter, preempted_ratio, preempted_fewer, preempted_unlimited, be_lrtp_rand,
-    be_best, ours_minmax,
-)  # fmt: skip
+    te_p95_cut,
+    te_median,
+    fifo_row,
+    be_median_rise,
+    be_p95_rise,
+    te_best,
+    te_near_best,
+    interval_median_below,
+    interval_median_half,
+    interval_p95_shorter,
+    preempted_ratio,
+    preempted_fewer,
+    preempted_unlimited,
+    be_lrtp_rand,
+    be_best,
+    ours_minmax,
+)
 TRACE_STATEMENTS = (trace_best, trace_be_cut)

@@ -67,9 +67,14 @@ class Grid:
 
 FULL = Grid(readings=("z", "a"), seeds=8, jobs=2**16)
 QUICK = Grid(
-    readings=("z",), seeds=2, jobs=2**13, weights=(0.0, 1.0, 4.0, 8.0, 16.0), limits=("1", "2", "inf"),
-    shares=(0.1, 0.3, 0.5, 0.7, 0.9), scales=(1.0, 2.0, 8.0),
-)  # fmt: skip
+    readings=("z",),
+    seeds=2,
+    jobs=2**13,
+    weights=(0.0, 1.0, 4.0, 8.0, 16.0),
+    limits=("1", "2", "inf"),
+    shares=(0.1, 0.3, 0.5, 0.7, 0.9),
+    scales=(1.0, 2.0, 8.0),
+)
 
 
 def cases(grid: Grid) -> list[Case]:

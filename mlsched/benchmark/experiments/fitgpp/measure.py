@@ -117,9 +117,14 @@ def _workload(source: Source, case: Case) -> Any:
 
 def _synthetic(source: Source, case: Case, grace_scale: float, **options: Any) -> Any:
     return api.workload(
-        f"synthetic:{case.reading}", "preemption", jobs=source.jobs, seed=case.seed, te_share=case.te_share,
-        grace_scale=grace_scale, **options,
-    )  # fmt: skip
+        f"synthetic:{case.reading}",
+        "preemption",
+        jobs=source.jobs,
+        seed=case.seed,
+        te_share=case.te_share,
+        grace_scale=grace_scale,
+        **options,
+    )
 
 
 def _with_grace(base: Any, source: Source, case: Case) -> Any:
@@ -134,9 +139,12 @@ def _metrics(case: Case, workload: Any) -> Metrics:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         run = api.simulate(
-            workload, case.policy.text, seed=1000 * case.repeat + case.seed, options=options,
+            workload,
+            case.policy.text,
+            seed=1000 * case.repeat + case.seed,
+            options=options,
             objective=case.policy.objective,
-        )  # fmt: skip
+        )
     if wrong := run.violations():
         raise AnswererError(
             f"{case.policy.text} on {workload.source}: the replay check fails: {wrong[0]} ({len(wrong)} in all)"

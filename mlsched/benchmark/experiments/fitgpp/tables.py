@@ -29,13 +29,34 @@ def _synthetic(view: View) -> list[Table]:
     ours, preemptive = (*g.PAPER, g.MINMAX), (*g.PREEMPTIVE, g.MINMAX)
     return [
         _table("Table 1", f"slowdown rates, {under}", SLOWDOWN, view, ours, SLOWDOWN_METRICS, paper.TABLE_1),
-        _table("Table 2", f"re-scheduling intervals [min], {under}", ("50th", "75th", "95th", "99th"), view,
-               preemptive, INTERVALS, paper.TABLE_2),
-        _table("Table 3", f"preempted jobs, P = 1 [% of all jobs], {under}", ("preempted",), view, preemptive,
-               ("preempted",), paper.TABLE_3),
-        _table("Table 4", f"jobs preempted so often, P infinite [% of all jobs], {under}", ("1", "2", "3 or more"),
-               view, g.UNLIMITED, COUNTS, paper.TABLE_4),
-    ]  # fmt: skip
+        _table(
+            "Table 2",
+            f"re-scheduling intervals [min], {under}",
+            ("50th", "75th", "95th", "99th"),
+            view,
+            preemptive,
+            INTERVALS,
+            paper.TABLE_2,
+        ),
+        _table(
+            "Table 3",
+            f"preempted jobs, P = 1 [% of all jobs], {under}",
+            ("preempted",),
+            view,
+            preemptive,
+            ("preempted",),
+            paper.TABLE_3,
+        ),
+        _table(
+            "Table 4",
+            f"jobs preempted so often, P infinite [% of all jobs], {under}",
+            ("1", "2", "3 or more"),
+            view,
+            g.UNLIMITED,
+            COUNTS,
+            paper.TABLE_4,
+        ),
+    ]
 
 
 def _table_5(trace: View | None) -> Table:

@@ -26,8 +26,12 @@ def _exactly(value: float) -> Estimate:
 # -- Section II-B -----------------------------------------------------------------------------------------------------
 
 
-@stated("packing-33", text="Six jobs packed on three servers lose 33 % of their speed on average",
-        where="Section II-B, Fig. 1", tested=f"within 5 points of 33 %; {PRESETS}")  # fmt: skip
+@stated(
+    "packing-33",
+    text="Six jobs packed on three servers lose 33 % of their speed on average",
+    where="Section II-B, Fig. 1",
+    tested=f"within 5 points of 33 %; {PRESETS}",
+)
 def packing_33(m: Measured) -> list[Piece]:
     found: list[Piece] = []
     for kind in KINDS:
@@ -37,8 +41,12 @@ def packing_33(m: Measured) -> list[Piece]:
     return found
 
 
-@stated("resnext-2x", text="ResNeXt slows down nearly twice when packed", where="Section II-B, Fig. 1",
-        tested=f"a factor between 1.75 and 2.1; {PRESETS}")  # fmt: skip
+@stated(
+    "resnext-2x",
+    text="ResNeXt slows down nearly twice when packed",
+    where="Section II-B, Fig. 1",
+    tested=f"a factor between 1.75 and 2.1; {PRESETS}",
+)
 def resnext_2x(m: Measured) -> list[Piece]:
     found: list[Piece] = []
     for kind in KINDS:
@@ -48,8 +56,12 @@ def resnext_2x(m: Measured) -> list[Piece]:
     return found
 
 
-@stated("pairs-mild", text="ResNet with WLM and ResNet with Seq2Seq affect each other little",
-        where="Section II-B, Fig. 2", tested=f"level below the median of the 15 pairs; {PRESETS}")  # fmt: skip
+@stated(
+    "pairs-mild",
+    text="ResNet with WLM and ResNet with Seq2Seq affect each other little",
+    where="Section II-B, Fig. 2",
+    tested=f"level below the median of the 15 pairs; {PRESETS}",
+)
 def pairs_mild(m: Measured) -> list[Piece]:
     found: list[Piece] = []
     for kind in KINDS:
@@ -60,8 +72,12 @@ def pairs_mild(m: Measured) -> list[Piece]:
     return found
 
 
-@stated("pair-severe", text="ResNeXt and CTC interfere severely", where="Section II-B, case study 3",
-        tested=f"level above every other pair's; {PRESETS}")  # fmt: skip
+@stated(
+    "pair-severe",
+    text="ResNeXt and CTC interfere severely",
+    where="Section II-B, case study 3",
+    tested=f"level above every other pair's; {PRESETS}",
+)
 def pair_severe(m: Measured) -> list[Piece]:
     found: list[Piece] = []
     for kind in KINDS:
@@ -72,9 +88,12 @@ def pair_severe(m: Measured) -> list[Piece]:
     return found
 
 
-@stated("schemes", text="Load balancing splits both jobs over two servers, bin packing puts both on one, standalone "
-        "each on its own", where="Section II-B, Fig. 3",
-        tested="servers that host a part of both jobs, by our rules")  # fmt: skip
+@stated(
+    "schemes",
+    text="Load balancing splits both jobs over two servers, bin packing puts both on one, standalone each on its own",
+    where="Section II-B, Fig. 3",
+    tested="servers that host a part of both jobs, by our rules",
+)
 def schemes(m: Measured) -> list[Piece]:
     shared = {"load balancing": 2, "bin packing": 1, "standalone": 0}
     found: list[Piece] = []
@@ -94,29 +113,48 @@ def _faster(kind: str, second: str, one: str, other: str, job: int = 1) -> Piece
     return kind, f"{name}: {one} against {other}", _exactly(100 * (a / b - 1)), ABOVE_0, "%", None
 
 
-@stated("standalone-best", text="Standalone execution leads to the best performance", where="Section II-B, Fig. 4",
-        tested=f"both jobs are faster than under the two others; {PRESETS}")  # fmt: skip
+@stated(
+    "standalone-best",
+    text="Standalone execution leads to the best performance",
+    where="Section II-B, Fig. 4",
+    tested=f"both jobs are faster than under the two others; {PRESETS}",
+)
 def standalone_best(m: Measured) -> list[Piece]:
     return [
         _faster(kind, second, "standalone", other, job)
-        for kind in KINDS for second in studies.SECONDS for other in ("load balancing", "bin packing") for job in (0, 1)
-    ]  # fmt: skip
+        for kind in KINDS
+        for second in studies.SECONDS
+        for other in ("load balancing", "bin packing")
+        for job in (0, 1)
+    ]
 
 
-@stated("packing-helps-vgg", text="Bin packing outperforms load balancing for VGG-16 beside CTC",
-        where="Section II-B, Fig. 4", tested=f"VGG-16 is faster; {PRESETS}")  # fmt: skip
+@stated(
+    "packing-helps-vgg",
+    text="Bin packing outperforms load balancing for VGG-16 beside CTC",
+    where="Section II-B, Fig. 4",
+    tested=f"VGG-16 is faster; {PRESETS}",
+)
 def packing_helps_vgg(m: Measured) -> list[Piece]:
     return [_faster(kind, "vgg16", "bin packing", "load balancing") for kind in KINDS]
 
 
-@stated("packing-hurts-resnext", text="but not for ResNeXt-110 beside CTC", where="Section II-B, Fig. 4",
-        tested=f"ResNeXt-110 is faster under load balancing; {PRESETS}")  # fmt: skip
+@stated(
+    "packing-hurts-resnext",
+    text="but not for ResNeXt-110 beside CTC",
+    where="Section II-B, Fig. 4",
+    tested=f"ResNeXt-110 is faster under load balancing; {PRESETS}",
+)
 def packing_hurts_resnext(m: Measured) -> list[Piece]:
     return [_faster(kind, "resnext110", "load balancing", "bin packing") for kind in KINDS]
 
 
-@stated("more-mates-worse", text="The more CTC jobs are co-located, the worse the interference", tested="the least "
-        f"further loss of speed by one CTC job more; {PRESETS}", where="Section II-B, Fig. 5")  # fmt: skip
+@stated(
+    "more-mates-worse",
+    text="The more CTC jobs are co-located, the worse the interference",
+    tested=f"the least further loss of speed by one CTC job more; {PRESETS}",
+    where="Section II-B, Fig. 5",
+)
 def more_mates_worse(m: Measured) -> list[Piece]:
     found: list[Piece] = []
     for kind in KINDS:
@@ -131,10 +169,17 @@ def more_mates_worse(m: Measured) -> list[Piece]:
 
 def _against(view: View, policy: Policy, others: list[Policy], bound: Bound, printed: float | None) -> list[Piece]:
     return [
-        (view.name, f"{policy.label} below {other.label}, {pattern}", view.cut(policy, other, pattern), bound, "%",
-         printed)
-        for other in others for pattern in view.reading.patterns
-    ]  # fmt: skip
+        (
+            view.name,
+            f"{policy.label} below {other.label}, {pattern}",
+            view.cut(policy, other, pattern),
+            bound,
+            "%",
+            printed,
+        )
+        for other in others
+        for pattern in view.reading.patterns
+    ]
 
 
 def _trained(view: View, bound: Bound, printed: float) -> list[Piece]:
@@ -145,16 +190,23 @@ def _trained(view: View, bound: Bound, printed: float) -> list[Piece]:
     return found or [(view.name, "a trained policy", None, bound, "%", printed)]
 
 
-@stated("harmony-25", text="Harmony improves average completion time by more than 25 % on all baselines in all three "
-        "cases", where="Section VI-C, Fig. 8",
-        tested=f"{PAIRED}, above 25 %, for every registered trained policy")  # fmt: skip
+@stated(
+    "harmony-25",
+    text="Harmony improves average completion time by more than 25 % on all baselines in all three cases",
+    where="Section VI-C, Fig. 8",
+    tested=f"{PAIRED}, above 25 %, for every registered trained policy",
+)
 def harmony_25(m: Measured) -> list[Piece]:
     bound = Bound(low=paper.CUT, strict=True)
     return [piece for view in m.views for piece in _trained(view, bound, paper.CUT)]
 
 
-@stated("harmony-rack", text="On 30 machines Harmony still reduces it by at least 23 %", where="Section VI-C",
-        tested=f"{PAIRED}, at least 23 %, for every registered trained policy")  # fmt: skip
+@stated(
+    "harmony-rack",
+    text="On 30 machines Harmony still reduces it by at least 23 %",
+    where="Section VI-C",
+    tested=f"{PAIRED}, at least 23 %, for every registered trained policy",
+)
 def harmony_rack(m: Measured) -> list[Piece]:
     bound = Bound(low=paper.RACK_CUT)
     if m.rack is None:
@@ -162,15 +214,23 @@ def harmony_rack(m: Measured) -> list[Piece]:
     return _trained(m.rack, bound, paper.RACK_CUT)
 
 
-@stated("ours-exact-25", text="Placing every batch optimally improves it by more than 25 % on all baselines",
-        where="ours", tested=f"{PAIRED}, above 25 %")  # fmt: skip
+@stated(
+    "ours-exact-25",
+    text="Placing every batch optimally improves it by more than 25 % on all baselines",
+    where="ours",
+    tested=f"{PAIRED}, above 25 %",
+)
 def exact_25(m: Measured) -> list[Piece]:
     bound = Bound(low=paper.CUT, strict=True)
     return [p for v in m.views for p in _against(v, EXACT, v.of_kind("baseline"), bound, None)]
 
 
-@stated("ours-exact-rules", text="It also improves it on bin packing and standalone execution", where="ours",
-        tested=f"{PAIRED}, above 0")  # fmt: skip
+@stated(
+    "ours-exact-rules",
+    text="It also improves it on bin packing and standalone execution",
+    where="ours",
+    tested=f"{PAIRED}, above 0",
+)
 def exact_rules(m: Measured) -> list[Piece]:
     found: list[Piece] = []
     for view in m.views:
@@ -179,47 +239,102 @@ def exact_rules(m: Measured) -> list[Piece]:
     return found
 
 
-@stated("ours-search", text="A local search comes within 10 % of it", where="ours",
-        tested="mean over workloads of its average completion time above the exact answerer's")  # fmt: skip
+@stated(
+    "ours-search",
+    text="A local search comes within 10 % of it",
+    where="ours",
+    tested="mean over workloads of its average completion time above the exact answerer's",
+)
 def search_near(m: Measured) -> list[Piece]:
     return [
-        (v.name, f"{policy.label} above exact, {pattern}",
-         100 * (v.values(policy, pattern) / v.values(EXACT, pattern) - 1), Bound(high=10.0), "%", None)
-        for v in m.views for policy in v.policies if policy.text == SEARCH for pattern in v.reading.patterns
-    ]  # fmt: skip
+        (
+            v.name,
+            f"{policy.label} above exact, {pattern}",
+            100 * (v.values(policy, pattern) / v.values(EXACT, pattern) - 1),
+            Bound(high=10.0),
+            "%",
+            None,
+        )
+        for v in m.views
+        for policy in v.policies
+        if policy.text == SEARCH
+        for pattern in v.reading.patterns
+    ]
 
 
-@stated("reward-model-9.8", text="The reward model's relative error is 9.8 %", where="Section VI-C, Fig. 9(a)",
-        tested="the reward network belongs to the trained policy: not measured here")  # fmt: skip
+@stated(
+    "reward-model-9.8",
+    text="The reward model's relative error is 9.8 %",
+    where="Section VI-C, Fig. 9(a)",
+    tested="the reward network belongs to the trained policy: not measured here",
+)
 def reward_model(m: Measured) -> list[Piece]:
     return [("reward network", "error", None, near(paper.REWARD_ERROR), "%", paper.REWARD_ERROR)]
 
 
-@stated("lif-errors", text="LIF's models err much more than 9.8 %", where="Section VI-C, Fig. 9(a)",
-        tested="mean relative error of the predicted speed above 9.8 %")  # fmt: skip
+@stated(
+    "lif-errors",
+    text="LIF's models err much more than 9.8 %",
+    where="Section VI-C, Fig. 9(a)",
+    tested="mean relative error of the predicted speed above 9.8 %",
+)
 def lif_errors(m: Measured) -> list[Piece]:
     return [
-        (f"{kind}, {way}", f"{method}'s error", errors[way, method, "all"],
-         Bound(low=paper.REWARD_ERROR, strict=True), "%", None)
-        for kind, errors in m.errors.items() for way in ("profiled", "fitted") for method in METHODS
-    ]  # fmt: skip
+        (
+            f"{kind}, {way}",
+            f"{method}'s error",
+            errors[way, method, "all"],
+            Bound(low=paper.REWARD_ERROR, strict=True),
+            "%",
+            None,
+        )
+        for kind, errors in m.errors.items()
+        for way in ("profiled", "fitted")
+        for method in METHODS
+    ]
 
 
-@stated("lif-by-model", text="LIF works well for CTC but has a large error on Seq2Seq",
-        where="Section VI-C, Fig. 9(b)", tested="error on Seq2Seq less that on CTC, above 0")  # fmt: skip
+@stated(
+    "lif-by-model",
+    text="LIF works well for CTC but has a large error on Seq2Seq",
+    where="Section VI-C, Fig. 9(b)",
+    tested="error on Seq2Seq less that on CTC, above 0",
+)
 def lif_by_model(m: Measured) -> list[Piece]:
     return [
-        (f"{kind}, {way}", f"{method}: Seq2Seq less CTC",
-         np.subtract(errors[way, method, "seq2seq"], errors[way, method, "ctc"]), ABOVE_0, "points", None)
-        for kind, errors in m.errors.items() for way in ("profiled", "fitted") for method in METHODS
-    ]  # fmt: skip
+        (
+            f"{kind}, {way}",
+            f"{method}: Seq2Seq less CTC",
+            np.subtract(errors[way, method, "seq2seq"], errors[way, method, "ctc"]),
+            ABOVE_0,
+            "points",
+            None,
+        )
+        for kind, errors in m.errors.items()
+        for way in ("profiled", "fitted")
+        for method in METHODS
+    ]
 
 
 STATEMENTS: tuple[Statement, ...] = (
-    packing_33, resnext_2x, pairs_mild, pair_severe, schemes, standalone_best, packing_helps_vgg, packing_hurts_resnext,
-    more_mates_worse, harmony_25, harmony_rack, exact_25, exact_rules, search_near, reward_model, lif_errors,
+    packing_33,
+    resnext_2x,
+    pairs_mild,
+    pair_severe,
+    schemes,
+    standalone_best,
+    packing_helps_vgg,
+    packing_hurts_resnext,
+    more_mates_worse,
+    harmony_25,
+    harmony_rack,
+    exact_25,
+    exact_rules,
+    search_near,
+    reward_model,
+    lif_errors,
     lif_by_model,
-)  # fmt: skip
+)
 
 
 def claims(m: Measured) -> list[Claim]:

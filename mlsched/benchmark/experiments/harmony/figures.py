@@ -23,16 +23,29 @@ def figures(m: Measured) -> list[Figure]:
 
 
 def _figure_1() -> Figure:
-    panels = {"": {how: (PLACES, list(slowdown("pairwise").values()))
-                   for how, slowdown in (("as bin packing does", studies.packed),
-                                         ("mean of all pairs", studies.mean_of_pairings))}}  # fmt: skip
+    panels = {
+        "": {
+            how: (PLACES, list(slowdown("pairwise").values()))
+            for how, slowdown in (
+                ("as bin packing does", studies.packed),
+                ("mean of all pairs", studies.mean_of_pairings),
+            )
+        }
+    }
     return Figure("Figure 1", f"slowdown of packed jobs; {ORDER}", panels, "model", "slowdown, %")
 
 
 def _figure_2() -> Figure:
     levels = studies.pair_levels("pairwise")
-    panels = {"": {a: ([float(studies.INDEX[b]) for b in studies.NAMES if b != a],
-                       [levels[a, b] for b in studies.NAMES if b != a]) for a in studies.NAMES}}  # fmt: skip
+    panels = {
+        "": {
+            a: (
+                [float(studies.INDEX[b]) for b in studies.NAMES if b != a],
+                [levels[a, b] for b in studies.NAMES if b != a],
+            )
+            for a in studies.NAMES
+        }
+    }
     return Figure("Figure 2", f"interference level of two models; {ORDER}", panels, "the other model", "level, %")
 
 

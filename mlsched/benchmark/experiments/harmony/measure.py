@@ -42,10 +42,15 @@ def run_case(case: Case, grid: Grid) -> Metrics:
     reading = case.reading
     rack = reading.servers != TESTBED
     workload = api.workload(
-        f"synthetic:{case.pattern}", "placement", seed=case.seed, jobs=grid.rack_jobs if rack else grid.jobs,
-        servers=reading.servers, mean=PATTERNS[case.pattern] * reading.servers / TESTBED, load=reading.load,
+        f"synthetic:{case.pattern}",
+        "placement",
+        seed=case.seed,
+        jobs=grid.rack_jobs if rack else grid.jobs,
+        servers=reading.servers,
+        mean=PATTERNS[case.pattern] * reading.servers / TESTBED,
+        load=reading.load,
         model=reading.model,
-    )  # fmt: skip
+    )
     exact = Exact(case.policy.text, grid.work) if case.policy.kind == "exact" else None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

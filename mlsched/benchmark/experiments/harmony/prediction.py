@@ -99,11 +99,21 @@ def _snapshot(rng: np.random.Generator, kind: str) -> Instance:
         tables.append(on)
     table, none = np.array(tables).reshape(len(types), 2, TESTBED), np.zeros(0, dtype=np.int64)
     return Instance(
-        resources=RESOURCES, server_capacity=np.tile(np.array(SERVER), (TESTBED, 1)), server_free=free,
-        **interference(kind), run_type=np.array(types, dtype=np.int64), run_speed=np.full(len(types), ALONE),
-        run_workers=table[:, 0], run_ps=table[:, 1], job_type=none, job_speed=none, job_workers=none, job_ps=none,
-        worker_demand=np.zeros((0, len(SERVER)), dtype=np.int64), ps_demand=np.zeros((0, len(SERVER)), dtype=np.int64),
-    )  # fmt: skip
+        resources=RESOURCES,
+        server_capacity=np.tile(np.array(SERVER), (TESTBED, 1)),
+        server_free=free,
+        **interference(kind),
+        run_type=np.array(types, dtype=np.int64),
+        run_speed=np.full(len(types), ALONE),
+        run_workers=table[:, 0],
+        run_ps=table[:, 1],
+        job_type=none,
+        job_speed=none,
+        job_workers=none,
+        job_ps=none,
+        worker_demand=np.zeros((0, len(SERVER)), dtype=np.int64),
+        ps_demand=np.zeros((0, len(SERVER)), dtype=np.int64),
+    )
 
 
 def _profiled(samples: Samples, features: Any, models: list[Any]) -> Any:

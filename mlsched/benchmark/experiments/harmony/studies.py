@@ -37,11 +37,21 @@ def jobs_on(names: Sequence[str], servers: int, kind: str, capacity: Sequence[in
     none, table = np.zeros(0, dtype=np.int64), np.zeros((0, servers), dtype=np.int64)
     room = np.tile(np.array(capacity, dtype=np.int64), (servers, 1))
     return Instance(
-        resources=RESOURCES, server_capacity=room, server_free=room, **interference(kind), run_type=none,
-        run_speed=none, run_workers=table, run_ps=table, job_type=np.array(types), job_speed=ALONE * one,
-        job_workers=one, job_ps=one, worker_demand=np.array([worker_demand(t) for t in types]),
+        resources=RESOURCES,
+        server_capacity=room,
+        server_free=room,
+        **interference(kind),
+        run_type=none,
+        run_speed=none,
+        run_workers=table,
+        run_ps=table,
+        job_type=np.array(types),
+        job_speed=ALONE * one,
+        job_workers=one,
+        job_ps=one,
+        worker_demand=np.array([worker_demand(t) for t in types]),
         ps_demand=np.array([PS] * len(types)),
-    )  # fmt: skip
+    )
 
 
 def speeds(instance: Instance, plan: Plan) -> list[float]:

@@ -13,10 +13,15 @@ from mlsched.instances.placement.models import KINDS
 
 #: Metric -> column: what a completion time is made of.
 PARTS = {
-    "average_whole": "in whole intervals", "average_wait": "wait", "average_slowdown": "slowdown",
-    "waiting_jobs": "jobs waiting", "utilisation": "CPUs held [%]", "makespan": "makespan",
-    "cpu_ms": "CPU a decision [ms]", "proven": "proven [%]",
-}  # fmt: skip
+    "average_whole": "in whole intervals",
+    "average_wait": "wait",
+    "average_slowdown": "slowdown",
+    "waiting_jobs": "jobs waiting",
+    "utilisation": "CPUs held [%]",
+    "makespan": "makespan",
+    "cpu_ms": "CPU a decision [ms]",
+    "proven": "proven [%]",
+}
 SYNTHETIC = "Of the presets' synthetic interference, made to keep the text's anchors."
 
 
@@ -41,16 +46,26 @@ def _figure_1() -> Table:
             mean = sum(each.values()) / len(each)
             numbers = (_one(mean, paper.MEAN_SLOWDOWN), *(_one(each[name]) for name in studies.NAMES))
             rows.append((f"{kind}, {how}", numbers))
-    return Table("Figure 1", "slowdown of six jobs, two a server, against standalone [%]",
-                 ("interference", "mean", *studies.NAMES), tuple(rows), SYNTHETIC)  # fmt: skip
+    return Table(
+        "Figure 1",
+        "slowdown of six jobs, two a server, against standalone [%]",
+        ("interference", "mean", *studies.NAMES),
+        tuple(rows),
+        SYNTHETIC,
+    )
 
 
 def _figure_2() -> Table:
     levels = studies.pair_levels("pairwise")
     nothing = Number(None)
     rows = tuple((a, tuple(_one(levels[a, b]) if a != b else nothing for b in studies.NAMES)) for a in studies.NAMES)
-    return Table("Figure 2", "interference level of two models, the sum of their slowdowns [%]",
-                 ("model", *studies.NAMES), rows, SYNTHETIC)  # fmt: skip
+    return Table(
+        "Figure 2",
+        "interference level of two models, the sum of their slowdowns [%]",
+        ("model", *studies.NAMES),
+        rows,
+        SYNTHETIC,
+    )
 
 
 def _figure_3() -> Table:
@@ -76,8 +91,9 @@ def _figure_4() -> Table:
 def _figure_5() -> Table:
     rows = tuple(
         (f"{kind}, {name}", tuple(_one(speed) for speed in studies.with_mates(name, kind)))
-        for kind in KINDS for name in studies.SECONDS
-    )  # fmt: skip
+        for kind in KINDS
+        for name in studies.SECONDS
+    )
     header = ("interference, model", *(f"{mates} CTC" for mates in range(studies.MOST_MATES + 1)))
     title = "speed relative to standalone beside CTC jobs on one server, whatever its capacity"
     return Table("Figure 5", title, header, rows, SYNTHETIC)

@@ -74,8 +74,10 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
     for case, each in metrics.items():
         for remark in each.remarks:
             remarks.setdefault(remark.partition("load is")[0], case)
-    found += [f"Some workloads, first {c.reading.name}, every {c.mean_arrival:g} s: {metrics[c].remarks[0]}."
-              for c in remarks.values()]  # fmt: skip
+    found += [
+        f"Some workloads, first {c.reading.name}, every {c.mean_arrival:g} s: {metrics[c].remarks[0]}."
+        for c in remarks.values()
+    ]
     return [*found, versions_sentence()]
 
 

@@ -27,14 +27,24 @@ def figures(m: Measured) -> list[Figure]:
 def _figure_1() -> Figure:
     reductions = [float(r) for r in REDUCTIONS]
     panels = {"": {name: (reductions, shares_of_time(name)) for name in FOUR}}
-    return Figure("Figure 1", "cumulative time to a loss reduction (stand-in curves)", panels, "loss reduction, %",
-                  "time, % of that to convergence")  # fmt: skip
+    return Figure(
+        "Figure 1",
+        "cumulative time to a loss reduction (stand-in curves)",
+        panels,
+        "loss reduction, %",
+        "time, % of that to convergence",
+    )
 
 
 def _figure_3(view: View) -> Figure:
     panels = {"": {p.label: view.curve(p, "job") for p in PAIR}}
-    return Figure("Figure 3", f"loss of the middle job {FIRST}, {view.reading.name}; accuracy is not simulated",
-                  panels, "s since its submission", "normalised loss")  # fmt: skip
+    return Figure(
+        "Figure 3",
+        f"loss of the middle job {FIRST}, {view.reading.name}; accuracy is not simulated",
+        panels,
+        "s since its submission",
+        "normalised loss",
+    )
 
 
 def _figure_5() -> Figure:
@@ -73,8 +83,9 @@ def _figure_9(m: Measured) -> Figure:
         f"to {level} %, {v.reading.name}": {
             p.label: (arrivals, [float(v.values(p, f"time_to_{level}_s", a).mean()) for a in arrivals]) for p in PAIR
         }
-        for v in m.sweeps for level in (90, 95)
-    }  # fmt: skip
+        for v in m.sweeps
+        for level in (90, 95)
+    }
     return Figure("Figure 9", "time to a loss reduction", panels, "s between arrivals", "s")
 
 

@@ -104,9 +104,15 @@ FULL = Grid(
     sweeps=(light(0.4), light(0.8)),
 )
 QUICK = Grid(
-    readings=(base(1.0),), variants=(base(1.0, 64), variant(1.0, "known curves", information="oracle")),
-    sweeps=(light(0.8),), seeds=2, jobs=40, arrivals=(10.0, 4.0), models=2, scales=(4000,),
-)  # fmt: skip
+    readings=(base(1.0),),
+    variants=(base(1.0, 64), variant(1.0, "known curves", information="oracle")),
+    sweeps=(light(0.8),),
+    seeds=2,
+    jobs=40,
+    arrivals=(10.0, 4.0),
+    models=2,
+    scales=(4000,),
+)
 
 
 def cases(grid: Grid) -> list[Case]:

@@ -49,9 +49,15 @@ def run_case(case: Case, grid: Grid) -> Metrics:
     """Simulate, check, reduce."""
     reading = case.reading
     workload = api.workload(
-        "synthetic:table1", "quality", seed=case.seed, jobs=grid.jobs, cores=grid.cores, cap=reading.cap,
-        mean_arrival=case.mean_arrival, load=reading.load * reading.at / case.mean_arrival,
-    )  # fmt: skip
+        "synthetic:table1",
+        "quality",
+        seed=case.seed,
+        jobs=grid.jobs,
+        cores=grid.cores,
+        cap=reading.cap,
+        mean_arrival=case.mean_arrival,
+        load=reading.load * reading.at / case.mean_arrival,
+    )
     options: dict[str, Any] = {"epoch": EPOCH, **dict(reading.options), **dict(case.policy.options)}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -63,8 +69,16 @@ def run_case(case: Case, grid: Grid) -> Metrics:
 
 def _values(run: Run) -> dict[str, float | None]:
     summary = run.summary()
-    names = ("average_loss", "summed_loss", "time_to_90_s", "time_to_95_s", "completion_s", "loss_seconds",
-             "makespan_s", "active_jobs")  # fmt: skip
+    names = (
+        "average_loss",
+        "summed_loss",
+        "time_to_90_s",
+        "time_to_95_s",
+        "completion_s",
+        "loss_seconds",
+        "makespan_s",
+        "active_jobs",
+    )
     found = {name: summary[name] for name in names}
     for group, share in summary["cores_by_loss"].items():
         found[f"{group}_share"] = None if share is None else 100 * share

@@ -67,9 +67,16 @@ def _one_decision(jobs: int, seed: int) -> float:
     start = time.process_time()
     gain, loss = forecaster.tables(np.arange(jobs), served, WIDTH)
     instance = Instance.trusted(
-        cores=load.cores, gain=gain, loss=loss, weight=load.weight, most=load.most,
-        waiting=np.zeros(jobs, dtype=np.int64), reserved=0, least=1, predictor="fit",
-    )  # fmt: skip
+        cores=load.cores,
+        gain=gain,
+        loss=loss,
+        weight=load.weight,
+        most=load.most,
+        waiting=np.zeros(jobs, dtype=np.int64),
+        reserved=0,
+        least=1,
+        predictor="fit",
+    )
     rule.function(instance, rng=rng)
     return time.process_time() - start
 

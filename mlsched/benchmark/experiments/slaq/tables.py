@@ -13,23 +13,39 @@ from mlsched.instances.quality.table1 import TABLE_1
 
 #: Metric -> column.
 COLUMNS = {
-    "average_loss": "average loss", "summed_loss": "summed loss", "time_to_90_s": "to 90 % [s]",
-    "time_to_95_s": "to 95 % [s]", "completion_s": "to the end [s]", "loss_seconds": "loss x time [s]",
-    "makespan_s": "makespan [s]", "active_jobs": "active jobs",
-}  # fmt: skip
+    "average_loss": "average loss",
+    "summed_loss": "summed loss",
+    "time_to_90_s": "to 90 % [s]",
+    "time_to_95_s": "to 95 % [s]",
+    "completion_s": "to the end [s]",
+    "loss_seconds": "loss x time [s]",
+    "makespan_s": "makespan [s]",
+    "active_jobs": "active jobs",
+}
 CUTS = {name: title.removesuffix(" [s]") for name, title in COLUMNS.items() if name != "active_jobs"}
 PRINTED = {
-    (SLAQ, "average_loss"): paper.AVERAGE_LOSS, (SLAQ, "time_to_90_s"): paper.SLAQ_90,
-    (SLAQ, "time_to_95_s"): paper.SLAQ_95, (FAIR, "time_to_90_s"): paper.FAIR_90, (FAIR, "time_to_95_s"): paper.FAIR_95,
-}  # fmt: skip
+    (SLAQ, "average_loss"): paper.AVERAGE_LOSS,
+    (SLAQ, "time_to_90_s"): paper.SLAQ_90,
+    (SLAQ, "time_to_95_s"): paper.SLAQ_95,
+    (FAIR, "time_to_90_s"): paper.FAIR_90,
+    (FAIR, "time_to_95_s"): paper.FAIR_95,
+}
 PRINTED_CUTS = {"average_loss": paper.AVERAGE_LOSS_CUT, "time_to_90_s": paper.CUT_90, "time_to_95_s": paper.CUT_95}
 PRINTED_SHARES = {"high": paper.HIGH_SHARE, "medium": 100 - paper.HIGH_SHARE - paper.LOW_SHARE, "low": paper.LOW_SHARE}
 
 
 def tables(m: Measured) -> list[Table]:
     """One table a figure, in the paper's order; Figure 7 first as cuts, then in absolute numbers a reading."""
-    return [_figure_1(), _figure_6(m), _cuts(m), *(_absolute(m, v) for v in m.core), _figure_8(m), _figure_9(m),
-            _figure_10a(m), _figure_10c(m)]  # fmt: skip
+    return [
+        _figure_1(),
+        _figure_6(m),
+        _cuts(m),
+        *(_absolute(m, v) for v in m.core),
+        _figure_8(m),
+        _figure_9(m),
+        _figure_10a(m),
+        _figure_10c(m),
+    ]
 
 
 def _figure_1() -> Table:
@@ -38,8 +54,13 @@ def _figure_1() -> Table:
         shares = zip(REDUCTIONS, shares_of_time(name), strict=True)
         numbers = [Number(Estimate(s, None), paper.SVM_95 if (name, r) == ("SVM", 95) else None) for r, s in shares]
         rows.append((name, tuple(numbers)))
-    return Table("Figure 1", "time to a loss reduction [% of the time to convergence]",
-                 ("job", *(f"{r} %" for r in REDUCTIONS)), tuple(rows), "Of our stand-in curves.")  # fmt: skip
+    return Table(
+        "Figure 1",
+        "time to a loss reduction [% of the time to convergence]",
+        ("job", *(f"{r} %" for r in REDUCTIONS)),
+        tuple(rows),
+        "Of our stand-in curves.",
+    )
 
 
 def _figure_6(m: Measured) -> Table:

@@ -125,8 +125,12 @@ class CrossEntropy:
         level = ranked[len(ranked) - max(1, round(self.params.keep * len(ranked)))]
         kept = (reward >= level)[episode]
         loss = self._learn(iteration, features[kept], actions[kept], masks[kept])
-        return {"bound": float(level), "reward": float(reward[: self.params.episodes].mean()),
-                "completion_s": float(batch.completion_s()[: self.params.episodes].mean()), "loss": loss}  # fmt: skip
+        return {
+            "bound": float(level),
+            "reward": float(reward[: self.params.episodes].mean()),
+            "completion_s": float(batch.completion_s()[: self.params.episodes].mean()),
+            "loss": loss,
+        }
 
     def _sequences(self, rng: np.random.Generator) -> list[Any]:
         """A sequence for every episode."""

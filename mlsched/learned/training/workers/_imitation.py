@@ -22,9 +22,14 @@ def question(rng: np.random.Generator, window: int) -> Instance:
     """The paper's cluster with 1 to `window` jobs of its models, any number of iterations left."""
     jobs = int(rng.integers(1, window + 1))
     return from_models(
-        MODELS, RESOURCES, CLUSTER, model=rng.integers(0, len(MODELS), jobs),
-        remaining=rng.integers(1, ITERATIONS[1] + 1, jobs), most_workers=MOST_WORKERS, most_ps=MOST_PS,
-    )  # fmt: skip
+        MODELS,
+        RESOURCES,
+        CLUSTER,
+        model=rng.integers(0, len(MODELS), jobs),
+        remaining=rng.integers(1, ITERATIONS[1] + 1, jobs),
+        most_workers=MOST_WORKERS,
+        most_ps=MOST_PS,
+    )
 
 
 def examples(teacher: str, count: int, window: int, rng: np.random.Generator) -> tuple[Any, ...]:

@@ -59,8 +59,19 @@ class PlusParams:
     floor: str = "always"
 
     def __post_init__(self) -> None:
-        for name in ("window", "hidden", "questions", "imitation_batch", "sequences", "jobs", "passes", "decisions",
-                     "batch", "validation", "every"):  # fmt: skip
+        for name in (
+            "window",
+            "hidden",
+            "questions",
+            "imitation_batch",
+            "sequences",
+            "jobs",
+            "passes",
+            "decisions",
+            "batch",
+            "validation",
+            "every",
+        ):
             within(name, getattr(self, name), 1, 10**6)
         within("imitation_steps", self.imitation_steps, 0, 10**6)
         within("episodes", self.episodes, 2, 10**4)
@@ -81,9 +92,12 @@ class PolicyGradient:
         seed_torch(seed, 0)
         h = params.hidden
         self.layers = {
-            "encoder.0": t.nn.Linear(STATIC, h), "encoder.1": t.nn.Linear(h, CODE),
-            "head.0": t.nn.Linear(2 * CODE + DYNAMIC, h), "head.1": t.nn.Linear(h, h), "head.2": t.nn.Linear(h, 2),
-        }  # fmt: skip
+            "encoder.0": t.nn.Linear(STATIC, h),
+            "encoder.1": t.nn.Linear(h, CODE),
+            "head.0": t.nn.Linear(2 * CODE + DYNAMIC, h),
+            "head.1": t.nn.Linear(h, h),
+            "head.2": t.nn.Linear(h, 2),
+        }
         self.parameters = [p for layer in self.layers.values() for p in layer.to(device).parameters()]
         self.optimiser = t.optim.Adam(self.parameters, lr=params.learning_rate)
         self.phase = Phase(params.window, limit=10**4)
@@ -163,8 +177,9 @@ class PolicyGradient:
             action = sample(logits, rng)
             rows = np.flatnonzero(~batch.done & (possible.sum(axis=1) > 1))
             chance = log_chance(logits[rows], action[rows])
-            kept.append((begin[rows], changing[rows], there[rows], possible[rows], action[rows], chance,
-                         batch.now[rows], rows))  # fmt: skip
+            kept.append(
+                (begin[rows], changing[rows], there[rows], possible[rows], action[rows], chance, batch.now[rows], rows)
+            )
             before = batch.now.copy()
             step = batch.step(action)
             ended = np.flatnonzero(step.trained)

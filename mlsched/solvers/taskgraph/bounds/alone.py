@@ -101,7 +101,10 @@ def alone(layout: Layout, j: int) -> Instance:
         **{name: getattr(instance, name)[tasks] for name in of_task},
         **{name: getattr(instance, name)[edges] for name in ("edge_lag", "edge_volume", "edge_delay")},
         **{name: getattr(instance, name)[fixed] for name in ("fixed_node", "fixed_start")},
-        min_iterations=least, max_iterations=least, task_job=np.zeros(len(tasks), dtype=np.int64),
-        edge_from=instance.edge_from[edges] - offset, edge_to=instance.edge_to[edges] - offset,
+        min_iterations=least,
+        max_iterations=least,
+        task_job=np.zeros(len(tasks), dtype=np.int64),
+        edge_from=instance.edge_from[edges] - offset,
+        edge_to=instance.edge_to[edges] - offset,
         fixed_task=instance.fixed_task[fixed] - offset,
-    )  # fmt: skip
+    )

@@ -28,9 +28,10 @@ class Packing:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.tasks = [
-            k for k in range(layout.tasks)
+            k
+            for k in range(layout.tasks)
             if layout.duration[k] and layout.allowed[k] and layout.least[layout.job[k]] > layout.first[layout.job[k]]
-        ]  # fmt: skip
+        ]
         self.patterns: list[tuple[int, IntArray]] = []
         self.usable = layout.nodes > 1 and len(self.tasks) > 1 and not layout.fixed
         if not self.usable:
@@ -87,8 +88,9 @@ class Packing:
         equal = np.concatenate([np.zeros(tasks), [float(count) for count, _ in self.patterns]])[None]
         above = np.vstack(blocks)
         cost = np.concatenate([-np.asarray(active, dtype=np.float64), np.zeros(kinds)])
-        solved = linprog(cost, A_ub=above, b_ub=np.zeros(len(above)), A_eq=equal, b_eq=[1.0], bounds=(0, None),
-                         method="highs")  # fmt: skip
+        solved = linprog(
+            cost, A_ub=above, b_ub=np.zeros(len(above)), A_eq=equal, b_eq=[1.0], bounds=(0, None), method="highs"
+        )
         if solved.status != 0 or -solved.fun < 1 + 1e-3:
             return None
         found = solved.x[:tasks]

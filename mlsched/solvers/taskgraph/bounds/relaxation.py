@@ -168,9 +168,14 @@ class _Program:
         self.blocks.append(matrix)
         self.uppers.append(upper)
         self.highs.addRows(
-            len(upper), np.full(len(upper), -np.inf), upper.astype(np.float64), matrix.nnz,
-            matrix.indptr[:-1].astype(np.int32), matrix.indices.astype(np.int32), matrix.data.astype(np.float64),
-        )  # fmt: skip
+            len(upper),
+            np.full(len(upper), -np.inf),
+            upper.astype(np.float64),
+            matrix.nnz,
+            matrix.indptr[:-1].astype(np.int32),
+            matrix.indices.astype(np.int32),
+            matrix.data.astype(np.float64),
+        )
 
     def matrix(self) -> Any:
         from scipy.sparse import vstack

@@ -38,9 +38,13 @@ class Boxed:
     """The time-indexed model where total_jct is bounded (`timed`), and the model of what can be due (`due`)."""
 
     def __init__(
-        self, layout: Layout, objectives: tuple[str, ...], high: Sequence[int | None], seed: int,
+        self,
+        layout: Layout,
+        objectives: tuple[str, ...],
+        high: Sequence[int | None],
+        seed: int,
         ties: Weigh | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.layout, self.seed, self._high = layout, seed, high
         #: See `Scalar`.
         self.ties: Weigh = (lambda boxes: (1,) * len(objectives)) if ties is None else ties

@@ -78,7 +78,7 @@ class _Cutting:
 
     def __init__(
         self, boxed: Boxed, leading: int | None, tell: Told, low: Sequence[int | None], threads: Threads
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._boxed, self._leading, self._tell, self._threads = boxed, leading, tell, threads
         self._search: Cut | Ladder | None = None
         self._stopped = False
@@ -121,9 +121,14 @@ class _Cutting:
         return [0 if j == self._boxed.at else weight for j, weight in enumerate(self._boxed.ties(boxes))]
 
     def _earliest(
-        self, boxes: Sequence[Bounds], then: Sequence[int], until: float | None, work: float | None,
-        upper: int | None = None, most: Most | None = None,
-    ) -> Found:  # fmt: skip
+        self,
+        boxes: Sequence[Bounds],
+        then: Sequence[int],
+        until: float | None,
+        work: float | None,
+        upper: int | None = None,
+        most: Most | None = None,
+    ) -> Found:
         """The best plan, by the weighted sum `then`, of those of least total_jct, which is at most `upper`.
 
         At the bound on total_jct the best plan is looked for, and beyond it any. None as well where windows would be
@@ -181,7 +186,7 @@ class ByTime(_Cutting):
 
     def __init__(
         self, boxed: Boxed, leading: int | None, tell: Told, low: Sequence[int | None], threads: Threads, upper: int
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(boxed, leading, tell, low, threads)
         self._upper = upper
 
@@ -266,9 +271,7 @@ class ByDue(_Cutting):
                 return found
         return self._earliest(asked.boxes, then, until, work)
 
-    def _better(
-        self, asked: Asked, known: Timetable, least: int, until: float | None, work: float | None
-    ) -> Answer:  # fmt: skip
+    def _better(self, asked: Asked, known: Timetable, least: int, until: float | None, work: float | None) -> Answer:
         """The best plan; without total_jct none has a smaller weighted sum than `least`."""
         value = total(asked.weights, self._boxed.values(known))
         upper = (value - 1 - least) // asked.weights[self._boxed.at]

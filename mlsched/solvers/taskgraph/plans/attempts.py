@@ -147,9 +147,14 @@ class _Near(TimeIndexed):
     counting = False
 
     def __init__(
-        self, layout: Layout, upper: int, relaxed: Relaxed | None, shared: Sequence[Pool], runs: Runs,
+        self,
+        layout: Layout,
+        upper: int,
+        relaxed: Relaxed | None,
+        shared: Sequence[Pool],
+        runs: Runs,
         anew: Collection[int],
-    ) -> None:  # fmt: skip
+    ) -> None:
         kept = {(k, i): at for (k, i), at in runs.items() if layout.job[k] not in anew}
         windows = Relaxed(0, {}, {}, {}) if relaxed is None else relaxed
         earliest, latest = dict(windows.earliest), dict(windows.latest)

@@ -1,0 +1,43 @@
+"""The Lagrangian relaxation of the capacities at the prices that an LP solver finds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.formulations.workers.columns import Columns, columns
+from mlsched.formulations.workers.relaxation import Relaxed, cut, rounded
+from mlsched.instances.workers import Instance
+
+
+def relax(choice: Columns) -> Relaxed:
+    """The relaxation at (nearly) the best prices."""
+    return rounded(choice, duals(choice))
+
+
+def columns_of(instance: Instance, reduce: bool) -> Columns:
+    """The columns of an instance, without those that Lagrangian bounds rule out (reduce)."""
+    choice = columns(instance)
+    return cut(choice, relax(choice)) if reduce else choice
+
+
+def duals(choice: Columns) -> Any:
+    """Prices from the LP relaxation as floats; zeros where there is nothing to price."""
+    if not len(choice.capacity):
+        return np.zeros(0)
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_matrix
+
+    count = len(choice.job)
+    once = csr_matrix((np.ones(count), (choice.job, np.arange(count))), shape=(choice.jobs, count))
+    found = linprog(
+        choice.cost.astype(np.float64),
+        A_ub=csr_matrix(choice.use.T.astype(np.float64)),
+        b_ub=choice.capacity,
+        A_eq=once,
+        b_eq=np.ones(choice.jobs),
+        method="highs",
+    )
+    # Any prices >= 0 prove a bound: without an LP solution it is only a weak one.
+    return -found.ineqlin.marginals if found.status == 0 else np.zeros(len(choice.capacity))

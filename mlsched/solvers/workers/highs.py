@@ -1,0 +1,15 @@
+"""Workers by HiGHS: the multiple-choice knapsack over the columns that Lagrangian bounds leave."""
+
+from __future__ import annotations
+
+from mlsched.core.formulation import Formulation
+from mlsched.core.registry import answerer
+from mlsched.formulations.workers.highs import model
+from mlsched.instances.workers import Instance
+from mlsched.solvers.workers._lagrangian import columns_of
+
+
+@answerer("highs", problem="workers", backend="highs", objectives=("total_jct",))
+def build(instance: Instance, *, objectives: tuple[str, ...], reduce: bool = True) -> Formulation:
+    """A binary a column and job as a MIP, without columns that Lagrangian bounds rule out (reduce)."""
+    return model(columns_of(instance, reduce))
