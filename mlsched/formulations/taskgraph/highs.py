@@ -13,7 +13,7 @@ from typing import Any
 from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import Formulation, Term
 from mlsched.core.registry import answerer
-from mlsched.formulations.taskgraph._hint import runs_of
+from mlsched.formulations.taskgraph._encoding import runs_of
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Instance, Timetable
 
@@ -25,7 +25,7 @@ MOST_COLUMNS = 10_000
 @answerer("highs", problem="taskgraph", backend="highs", objectives=OBJECTIVES)
 def build(instance: Instance, *, objectives: tuple[str, ...]) -> Formulation:
     """The time-indexed MIP of every run, for small instances; the cross-check of cp-sat."""
-    return model(Layout(instance), objectives)
+    return model(Layout.of(instance), objectives)
 
 
 def pyomo_model(instance: Instance, objective: str) -> Any:
@@ -74,7 +74,8 @@ class _Mip:
             raise TooLarge(f"highs: {columns} binary variables are more than {MOST_COLUMNS}: use cp-sat")
         self.mip.s = pyo.Var([(k, i, n, t) for (k, i), slots in self.keys.items() for n, t in slots], domain=pyo.Binary)
         self.mip.x = pyo.Var(
-            [(j, i) for j in range(layout.jobs) for i in range(layout.least[j], layout.most[j])], domain=pyo.Binary
+            [(j, i) for j in range(layout.jobs) for i in range(layout.mandatory[j], layout.maximum[j])],
+            domain=pyo.Binary,
         )
         self._present()
         self._order()
@@ -89,7 +90,7 @@ class _Mip:
         return [(n, t) for n in layout.nodes_of(k, i) for t in range(layout.head[k][i], last + 1)]
 
     def _x(self, j: int, i: int) -> Any:
-        return 1 if i < self.layout.least[j] else self.mip.x[j, i]
+        return 1 if i < self.layout.mandatory[j] else self.mip.x[j, i]
 
     def _started(self, k: int, i: int, until: int, node: int | None = None) -> Any:
         """Whether run (k, i) has started by a time (on a node)."""
@@ -109,11 +110,11 @@ class _Mip:
         layout, far = self.layout, self.end
         for j, i, k in layout.runs():
             self._add(self._started(k, i, far) == self._x(j, i))
-            if layout.sticky and i > layout.first[j]:
+            if layout.sticky and i > layout.finished[j]:
                 for n in layout.nodes_of(k, i):
                     self._add(self._started(k, i, far, n) <= self._started(k, i - 1, far, n))
         for j in range(layout.jobs):
-            for i in range(layout.least[j] + 1, layout.most[j]):
+            for i in range(layout.mandatory[j] + 1, layout.maximum[j]):
                 self._add(self.mip.x[j, i] <= self.mip.x[j, i - 1])
 
     def _order(self) -> None:
@@ -122,7 +123,7 @@ class _Mip:
         for j, i, k in layout.runs():
             for u, source, delay in layout.sources(k, i):
                 for n in layout.nodes_of(k, i):
-                    if source < layout.first[j]:
+                    if source < layout.finished[j]:
                         ready = layout.last_end[u] + (delay if layout.home[u] != n else 0)
                         early = self._started(k, i, ready - 1, n)
                         if not isinstance(early, int):
@@ -153,11 +154,11 @@ class _Mip:
 
         layout, mip = self.layout, self.mip
         names = set(self.objectives)
-        least = [layout.least_completion(j) for j in range(layout.jobs)]
+        least = [layout.earliest_completion(j) for j in range(layout.jobs)]
         if {"total_jct", "makespan", "deadlines_met"} & names:
             mip.c = pyo.Var(range(layout.jobs), domain=pyo.Integers, bounds=lambda _, j: (least[j], self.end))
             for j in range(layout.jobs):
-                for i in range(max(layout.first[j], layout.least[j] - 1), layout.most[j]):
+                for i in range(max(layout.finished[j], layout.mandatory[j] - 1), layout.maximum[j]):
                     for k in layout.tasks_of[j]:
                         # An absent run counts 0; completions are at least 0.
                         end = sum((t + layout.duration[k]) * mip.s[k, i, n, t] for n, t in self.keys[k, i])
@@ -189,7 +190,7 @@ class _Mip:
         final = given.accuracy_at == "final"
         steps = []
         for j in range(layout.jobs):
-            if final or int(given.on_time[j]) == layout.first[j]:
+            if final or int(given.on_time[j]) == layout.finished[j]:
                 steps += [(j, i) for i in layout.iterations(j)]
         mip.e = pyo.Var(steps, domain=pyo.Binary)
         for j, i in steps:
@@ -206,7 +207,7 @@ class _Mip:
         accuracy, required = given.accuracy.tolist(), given.required.tolist()
         total, met, constant, always = 0, 0, 0, 0
         for j in range(layout.jobs):
-            sure = layout.first[j] if final else int(given.on_time[j])
+            sure = layout.finished[j] if final else int(given.on_time[j])
             constant += accuracy[j][sure]
             always += accuracy[j][sure] >= required[j]
             reached = accuracy[j][sure] >= required[j]
@@ -228,7 +229,7 @@ class _Mip:
         for j, i, k in layout.runs():
             for number, arc in enumerate(layout.into[k]):
                 source = i - arc.lag
-                if arc.volume and (source >= layout.first[j] or layout.first[j]):
+                if arc.volume and (source >= layout.finished[j] or layout.finished[j]):
                     sent.append((k, i, number))
         mip.cut = pyo.Var(sent, domain=pyo.Binary)
         for k, i, number in sent:
@@ -236,7 +237,7 @@ class _Mip:
             source = i - arc.lag
             for n in layout.nodes_of(k, i):
                 there: Any = int(layout.home[arc.u] == n)
-                if source >= layout.first[layout.job[k]]:
+                if source >= layout.finished[layout.job[k]]:
                     there = self._started(arc.u, source, far, n)
                 self._add(mip.cut[k, i, number] >= self._started(k, i, far, n) - there)
         self.terms["traffic"] = sum(layout.into[k][number].volume * mip.cut[k, i, number] for k, i, number in sent)
