@@ -33,14 +33,15 @@ class Arc(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """The instance in plain lists, with the runs of every job and valid earliest starts. `Layout.of(instance)` makes it;
-    a tighter one is a copy with other fields (`dataclasses.replace`).
+    """The instance in plain lists, with the runs of every job and valid earliest starts.
+
+    `Layout.of(instance)` makes it; a tighter one is a copy with other fields (`dataclasses.replace`).
 
     job[k], duration[k], demand[k][r]; allowed[k]: nodes that may run task k (eligible, large enough, home if bound);
     finished[j] .. maximum[j]: iterations that may still run, of which those below mandatory[j] must; fixed[k] = (node,
     start) of the current run; head[k][i]: no plan starts the run earlier; tail[k][i]: the job runs for at least so long
-    after it ends (its mandatory iterations); alone[j]: no plan completes job j earlier, whatever the critical path says;
-    reason: why no plan can exist, if that shows already.
+    after it ends (its mandatory iterations); alone[j]: no plan completes job j earlier, whatever the critical path
+    says; reason: why no plan can exist, if that shows already.
     """
 
     instance: Instance

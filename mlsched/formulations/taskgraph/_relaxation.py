@@ -162,8 +162,8 @@ def capacity_rows(layout: Layout, columns: Columns, rows: Rows, pool: Pool) -> N
 class LinearBound:
     """What prices proved of plans of total_jct at most `upper`, for which the columns were made.
 
-    Of a plan of total_jct at most v, the reduced costs of its columns sum up to at most v less the bound. So prices that
-    were found once narrow the windows for every smaller value, the more the nearer it is to the bound.
+    Of a plan of total_jct at most v, the reduced costs of its columns sum up to at most v less the bound. So prices
+    that were found once narrow the windows for every smaller value, the more the nearer it is to the bound.
     """
 
     def __init__(self, columns: Columns, upper: int) -> None:

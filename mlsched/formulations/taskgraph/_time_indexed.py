@@ -68,13 +68,13 @@ class TimeIndexed:
         self.choices = Choices(layout, self.cp, places(layout, "traffic" in self.objectives))
         self._started = Started(self.choices, self._rows)
         self._add_starts(relaxed)
-        counts = Counts(self._started, self._rows) if counting else None
-        rows = TimeRows(self.choices, self._rows, self._started, counts)
+        self.counts = Counts(self._started, self._rows) if counting else None
+        rows = TimeRows(self.choices, self._rows, self._started, self.counts)
         rows.add_order()
         rows.add_capacity(min(layout.arrival, default=0), max(self.until, default=0), shared)
         if not named:
             self.choices.break_symmetry()
-        self._all_ended = self._started.all_ended if counts is None else counts.all_ended
+        self._all_ended = self._started.all_ended if self.counts is None else self.counts.all_ended
         self._add_completions()
         self._add_objectives()
 

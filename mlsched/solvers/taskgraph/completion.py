@@ -34,18 +34,26 @@ def worth_values(layout: Layout) -> bool:
     return layout.reason is None and layout.jobs > 0 and worth_placing(layout)
 
 
+def simple_bound(layout: Layout, objective: str) -> int:
+    """No plan has less total_jct, or makespan: by critical paths, and by what runs need of pools."""
+    if layout.reason is not None or not layout.jobs:
+        return 0
+    shared = pools(layout) + packed(layout)
+    if objective == "total_jct":
+        return total_completion_bound(layout, shared) - sum(layout.arrival)
+    return makespan_bound(layout, shared) - min(layout.arrival)
+
+
 def prove(state: State) -> None:
     """Raise the lower bound of a state and improve its incumbent until they meet, or it is over.
 
-    Ends earlier where there is no plan to begin with, or the models of values are too large.
+    Ends earlier where there is no plan to begin with, the models of values are too large, or CP-SAT aborts every
+    search.
     """
     state.layout, spent = sharpened(state.layout)
     state.spend(spent)
     layout, shared = state.layout, pools(state.layout) + packed(state.layout)
-    if state.objective == "total_jct":
-        state.raise_lower(total_completion_bound(layout, shared) - sum(layout.arrival))
-    else:
-        state.raise_lower(makespan_bound(layout, shared) - min(layout.arrival))
+    state.raise_lower(simple_bound(layout, state.objective))
     generate(state)
     if state.plan is None or state.done:
         return
@@ -73,7 +81,7 @@ def _relaxed(state: State, shared: list[Pool]) -> LinearBound | None:
 def _in_turns(state: State, values: Values, improvement: Improvement) -> None:
     """One value, and then better plans for a share of the work that it took."""
     turn, spent = TURN, 0.0
-    while not state.done:
+    while not (state.done or values.broken):
         before = state.work[WORK]
         if not values.ask(values.next_value(), turn):
             turn *= GROWTH
@@ -87,10 +95,11 @@ def _in_turns(state: State, values: Values, improvement: Improvement) -> None:
 def _side_by_side(state: State, values: Values, improvement: Improvement) -> None:
     """Values on this thread and better plans on another one, each of which ends the other's search when all is done."""
     failures: list[BaseException] = []
+    ended = threading.Event()
 
     def improve() -> None:
         try:
-            while not state.done:
+            while not (state.done or ended.is_set()):
                 improvement.step()
         except BaseException as failure:
             failures.append(failure)
@@ -101,9 +110,10 @@ def _side_by_side(state: State, values: Values, improvement: Improvement) -> Non
     beside = threading.Thread(target=improve)
     beside.start()
     try:
-        while not (state.done or failures):
+        while not (state.done or values.broken or failures):
             values.ask(values.next_value())
     finally:
+        ended.set()
         improvement.stop()
         beside.join()
     if failures:

@@ -33,13 +33,18 @@ def search(
     started: float,
     stopped: threading.Event | None = None,
 ) -> Outcome:
-    """The best plan within limits, of which the clock started at `started`; `stopped`, once it is set, ends the search."""
+    """The best plan within limits, of which the clock started at `started`.
+
+    `stopped`, once it is set, ends the search.
+    """
     completes = objective in ("total_jct", "makespan")
     # A plan that is cut to its mandatory iterations completes no job later.
     layout = Layout.of(_mandatory(instance) if completes else instance)
     state = State(layout, objective, limits, started, stopped)
     if hint is not None:
         state.offer(_cut(hint, layout) if completes else hint)
+    if completes:
+        state.raise_lower(completion.simple_bound(layout, objective))
     more = completion.worth_values(layout) if completes else deadlines.worth_due(layout, objective)
     if more:
         solve_intervals(state, first_limits(state, FIRST))

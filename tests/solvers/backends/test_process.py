@@ -1,4 +1,4 @@
-"""CP-SAT in a process of its own: answers, bounds on the way, stopping, and ends that are no answers."""
+"""CP-SAT in a process of its own: answers, stopping, and ends that are no answers."""
 
 from __future__ import annotations
 
@@ -47,39 +47,21 @@ def test_it_answers_as_cp_sat_does():
     model, taken = knapsack()
     here = within(Limits())
     assert here.solve(model) == cp_model.OPTIMAL
-    bounds: list[float] = []
-    ended = Apart(model, parameters(Limits()), bounds.append).run()
+    ended = Apart(model, parameters(Limits())).run()
     assert ended.status == "OPTIMAL"
     assert ended.bound == here.objective_value
-    assert bounds[-1] == ended.bound
-    assert bounds == sorted(bounds)
     assert sum(c * ended.solution[x.index] for c, x in zip((5, 4, 7, 8, 6, 9), taken, strict=True)) == ended.bound
     assert ended.work >= 0
 
 
-def test_a_bound_that_is_enough_ends_it_after_the_same_work():
-    model = cp_model.CpModel()
-    taken = [model.new_bool_var("") for _ in range(60)]
-    for shift in (1, 2, 3):
-        for a, b in zip(taken, taken[shift:] + taken[:shift], strict=True):
-            model.add_bool_or([a, b])
-    model.minimize(sum(taken))
-    chosen = parameters(Limits(), cp_model_presolve=False, linearization_level=0, optimize_with_core=True)
-    bounds: list[float] = []
-    ended = [Apart(model, chosen, bounds.append, enough=20).run() for _ in range(3)]
-    assert max(bounds) >= 20
-    assert len({(e.status, e.work) for e in ended}) == 1
-    assert ended[0].status != "OPTIMAL"
-
-
 def test_cutting_planes_refute_pigeons():
     chosen = parameters(Limits(work=5.0), use_pb_resolution=True, cp_model_presolve=False, linearization_level=0)
-    assert Apart(pigeons(12), chosen, lambda bound: None).run().status == "INFEASIBLE"
+    assert Apart(pigeons(12), chosen).run().status == "INFEASIBLE"
 
 
 def test_a_limit_ends_it():
     chosen = parameters(Limits(work=0.05), cp_model_presolve=False, linearization_level=0, symmetry_level=0)
-    ended = Apart(pigeons(14), chosen, lambda bound: None).run()
+    ended = Apart(pigeons(14), chosen).run()
     assert ended.status == "UNKNOWN"
     assert ended.work >= 0.05
 
@@ -87,7 +69,7 @@ def test_a_limit_ends_it():
 @pytest.mark.parametrize("after", [0.0, 0.3], ids=["before it begins", "under way"])
 def test_any_thread_stops_it(after):
     chosen = parameters(Limits(seconds=120), cp_model_presolve=False, linearization_level=0, symmetry_level=0)
-    search = Apart(pigeons(20), chosen, lambda bound: None)
+    search = Apart(pigeons(20), chosen)
     timer = threading.Timer(after, search.stop)
     timer.start()
     if not after:
@@ -100,7 +82,7 @@ def test_any_thread_stops_it(after):
 
 def quick(helpers: Helpers) -> Apart:
     chosen = parameters(Limits(), use_pb_resolution=True, cp_model_presolve=False, linearization_level=0)
-    return Apart(pigeons(6), chosen, lambda bound: None, helpers=helpers)
+    return Apart(pigeons(6), chosen, helpers=helpers)
 
 
 @pytest.fixture
@@ -150,7 +132,7 @@ def test_searches_at_once_have_a_helper_each(started):
 def test_a_helper_that_was_stopped_is_not_used_again(started):
     chosen = parameters(Limits(seconds=120), cp_model_presolve=False, linearization_level=0, symmetry_level=0)
     helpers = Helpers()
-    search = Apart(pigeons(20), chosen, lambda bound: None, helpers=helpers)
+    search = Apart(pigeons(20), chosen, helpers=helpers)
     threading.Timer(0.5, search.stop).start()
     assert search.run().status == "UNKNOWN"
     assert started[0].poll() is not None
@@ -164,7 +146,7 @@ def test_a_check_of_cp_sat_that_fails_is_no_answer(monkeypatch, tmp_path):
     program = tmp_path / "program.py"
     program.write_text("import os\nos.abort()\n")
     monkeypatch.setattr(_cp_apart, "__file__", str(program))
-    ended = Apart(knapsack()[0], parameters(Limits()), lambda bound: None).run()
+    ended = Apart(knapsack()[0], parameters(Limits())).run()
     assert (ended.status, ended.bound, ended.solution) == ("ABORTED", None, ())
 
 
@@ -173,12 +155,4 @@ def test_a_program_that_does_not_run_is_an_error(monkeypatch, tmp_path):
     program.write_text("raise ImportError('no CP-SAT here')\n")
     monkeypatch.setattr(_cp_apart, "__file__", str(program))
     with pytest.raises(RuntimeError, match="no CP-SAT here"):
-        Apart(knapsack()[0], parameters(Limits()), lambda bound: None).run()
-
-
-def test_an_error_where_bounds_are_heard_ends_the_process():
-    def fail(bound: float) -> None:
-        raise ValueError("not heard")
-
-    with pytest.raises(ValueError, match="not heard"):
-        Apart(knapsack()[0], parameters(Limits(seconds=60)), fail).run()
+        Apart(knapsack()[0], parameters(Limits())).run()

@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 
 from mlsched import api
 from mlsched.core.registry import registry
-from mlsched.formulations.taskgraph import brute_force, moulded
+from mlsched.formulations.taskgraph import moulded
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances import strategies
 from mlsched.instances.taskgraph import PROBLEM, Instance
 from mlsched.solvers import enumerate_front
+from mlsched.solvers.taskgraph import brute_force
 from mlsched.solvers.taskgraph.plans.schedule import search
 
 OBJECTIVES = tuple(o.name for o in Instance.objectives)

@@ -1,4 +1,4 @@
-"""Counts of similar runs, and what all other jobs need at least, against brute force on jobs of equal workers."""
+"""Counts of similar runs, against brute force on jobs of equal workers."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import itertools
 
 import networkx as nx
 import numpy as np
-import pytest
-from contended_examples import contended
 
 from mlsched import api
 from mlsched.core.formulation import Limits
-from mlsched.formulations.taskgraph import _bounds, _counts, _total_jct
+from mlsched.formulations.taskgraph import _counts, _pools
 from mlsched.formulations.taskgraph._layout import Layout
-from mlsched.formulations.taskgraph._time_indexed import TimeIndexed, size, valued
+from mlsched.formulations.taskgraph._rows import valued
+from mlsched.formulations.taskgraph._time_indexed import TimeIndexed
 from mlsched.instances.taskgraph import from_networkx
 from mlsched.solvers.backends.limits import within
-from mlsched.solvers.taskgraph.best import Best
 from mlsched.solvers.taskgraph.bounds.alone import sharpened
-from mlsched.solvers.taskgraph.bounds.others import narrow
+from mlsched.solvers.taskgraph.one_objective import _mandatory
+from mlsched.solvers.taskgraph.proofs.values import worth_placing
 
 
 def gangs(number: int):
@@ -54,9 +53,9 @@ def gangs(number: int):
 
 def solved(instance):
     """(layout, optimal value, optimal plan), where the model has a place for the instance, else None."""
-    layout, _ = sharpened(Layout.of(_total_jct._mandatory(instance)))
+    layout, _ = sharpened(Layout.of(_mandatory(instance)))
     best = api.solve(layout.instance, "brute-force", objective="total_jct")
-    if layout.reason is not None or best.plan is None or not size(layout, best.value):
+    if layout.reason is not None or best.plan is None or not worth_placing(layout):
         return None
     return layout, best.value, best.plan
 
@@ -67,7 +66,7 @@ def test_literals_count_the_runs_that_have_started(report):
         if (found := solved(gangs(number))) is None:
             continue
         layout, optimum, _ = found
-        shared = _bounds.pools(layout) + _bounds.packed(layout)
+        shared = _pools.pools(layout) + _pools.packed(layout)
         for upper in (optimum, optimum + 4):
             model = TimeIndexed(layout, upper, None, shared)
             model.cp.minimize(model.terms["total_jct"])
@@ -78,10 +77,10 @@ def test_literals_count_the_runs_that_have_started(report):
             solution = list(solver.response_proto.solution)
             plan, value = model.plan(solution), valued(solution)
             start = dict(zip(zip(plan.task.tolist(), plan.iteration.tolist(), strict=True), plan.start, strict=True))
-            for group in model._tallies:
+            for group in model.counts._tallies:
                 for t in range(layout.horizon()):
                     begun = sum(start[run] <= t for run in group.runs)
-                    said = [value(bit) for bit in model._started_of(group, t)]
+                    said = [value(bit) for bit in model.counts._started_of(group, t)]
                     assert said == [1] * begun + [0] * (len(group.runs) - begun), (number, group, t)
                 counted += 1
     report("taskgraph: counts of similar runs", [f"{counted} groups in {optima} optima of brute force"])
@@ -99,48 +98,3 @@ def test_groups_are_equal_workers_of_one_iteration():
     for group in groups:
         assert {layout.duration[k] for k, _ in group.runs} == {group.duration}
         assert len({layout.demand[k][0] for k, _ in group.runs}) == 1
-
-
-@pytest.mark.parametrize("make", [gangs, contended])
-def test_what_other_jobs_need_is_no_more_than_what_they_take(make, report):
-    gained = seen = 0
-    for number in range(16):
-        if (found := solved(make(number))) is None:
-            continue
-        layout, optimum, plan = found
-        best = Best(layout, Limits(), 0.0)
-        best.offer(plan)
-        shared = _bounds.pools(layout) + _bounds.packed(layout)
-        wide = layout.latest_completions(optimum)
-        narrow(best, shared, 1.0)
-        completion = [
-            int((plan.start + layout.instance.duration[plan.task])[plan.job == j].max(initial=0))
-            for j in range(layout.jobs)
-        ]
-        for j, needed in enumerate(layout.others):
-            if all((plan.job == i).any() for i in range(layout.jobs)):
-                assert needed <= sum(completion) - completion[j]
-            seen += 1
-            gained += layout.latest_completions(optimum)[j] < wide[j]
-        # The plan is still in the windows, and there is none that is better.
-        model = TimeIndexed(layout, optimum, None, shared)
-        model.cp.minimize(model.terms["total_jct"])
-        solver = within(Limits())
-        assert solver.status_name(solver.solve(model.cp)) == "OPTIMAL"
-        assert round(solver.objective_value) + model.constant["total_jct"] == optimum
-    report(f"taskgraph: what other jobs need ({make.__name__})", [f"narrower for {gained} of {seen} jobs"])
-    assert seen >= 20
-    assert gained
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_wide_windows_take_the_same_way_to_the_optimum(threads, monkeypatch):
-    monkeypatch.setattr(_total_jct, "NARROW", -1)
-    answered = 0
-    for number in range(10):
-        for instance in (gangs(number), contended(number, runs=7)):
-            best = api.solve(instance, "brute-force", objective="total_jct")
-            found = api.solve(instance, "cp-sat", objective="total_jct", threads=threads)
-            assert (found.status, found.value) == (best.status, best.value), number
-            answered += found.status == "optimal"
-    assert answered >= 10

@@ -14,13 +14,14 @@ from mlsched import api
 from mlsched.core.errors import SolverError
 from mlsched.core.fields import UNLIMITED
 from mlsched.core.formulation import Limits
-from mlsched.formulations.taskgraph import _due, _timeless
-from mlsched.formulations.taskgraph._pools import packed, pools
+from mlsched.formulations.taskgraph import _due
 from mlsched.formulations.taskgraph._due import TIMELESS, DueModel
 from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._pools import packed, pools
 from mlsched.instances import strategies
 from mlsched.solvers.backends.limits import within
 from mlsched.solvers.backends.process import Apart, Ended
+from mlsched.solvers.taskgraph import one_objective
 from mlsched.solvers.taskgraph.bounds.alone import sharpened
 
 OBJECTIVES = sorted(TIMELESS)
@@ -91,7 +92,7 @@ def test_deadlines_beyond_the_horizon_cost_nothing():
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_answers_are_those_of_brute_force_when_the_first_model_has_no_time(monkeypatch, objective):
     asked = []
-    monkeypatch.setattr(_timeless, "FIRST_WORK", 1e-9)
+    monkeypatch.setattr(one_objective, "FIRST", 1e-9)
     run = Apart.run
     monkeypatch.setattr(Apart, "run", lambda self: (asked.append(self), run(self))[1])
     for number in range(6):
@@ -103,7 +104,7 @@ def test_answers_are_those_of_brute_force_when_the_first_model_has_no_time(monke
 
 
 def test_an_abort_of_cp_sat_leaves_the_answer_to_the_first_model(monkeypatch):
-    monkeypatch.setattr(_timeless, "FIRST_WORK", 1e-9)
+    monkeypatch.setattr(one_objective, "FIRST", 1e-9)
     monkeypatch.setattr(Apart, "run", lambda self: Ended("ABORTED"))
     aborted = 0
     for number in range(6):
@@ -118,8 +119,9 @@ def test_an_abort_of_cp_sat_leaves_the_answer_to_the_first_model(monkeypatch):
 def test_a_contradiction_between_the_models_is_an_error(monkeypatch):
     monkeypatch.setattr(Apart, "run", lambda self: Ended("INFEASIBLE"))
     instance = api.generate("taskgraph", preset="six-replicas", seed=2)
+    monkeypatch.setattr(one_objective, "FIRST", 1e-9)
     with pytest.raises(SolverError, match="and one is known"):
-        api.solve(instance, "cp-sat", objective="total_accuracy", time_limit=3)
+        api.solve(instance, "cp-sat", objective="total_accuracy")
 
 
 def test_what_intervals_leave_open_is_proved():

@@ -9,20 +9,23 @@ from contended_examples import contended
 from hypothesis import given, settings
 
 from mlsched import api
-from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Limits
-from mlsched.formulations.taskgraph import _bounds, _makespan, _relaxation
+from mlsched.formulations.taskgraph import _pools
 from mlsched.formulations.taskgraph._layout import Layout
-from mlsched.formulations.taskgraph._time_indexed import TimeIndexed, size
+from mlsched.formulations.taskgraph._time_indexed import TimeIndexed
 from mlsched.instances import strategies
 from mlsched.solvers.backends.limits import within
 from mlsched.solvers.backends.process import Apart, Ended
-from mlsched.solvers.taskgraph.best import Best
+from mlsched.solvers.taskgraph import one_objective
+from mlsched.solvers.taskgraph.bounds import relaxation
 from mlsched.solvers.taskgraph.bounds.alone import sharpened
-from mlsched.solvers.taskgraph.plans.attempts import Attempts, possible
+from mlsched.solvers.taskgraph.one_objective import _mandatory
+from mlsched.solvers.taskgraph.plans.improvement import Improvement
 from mlsched.solvers.taskgraph.plans.schedule import search
-from mlsched.solvers.taskgraph.proofs.cutting_planes import CuttingPlanes, parameters
-from mlsched.solvers.taskgraph.total_jct import _mandatory
+from mlsched.solvers.taskgraph.proofs import values as values_module
+from mlsched.solvers.taskgraph.proofs.cutting_planes import parameters
+from mlsched.solvers.taskgraph.proofs.values import Values, worth_placing
+from mlsched.solvers.taskgraph.state import State
 
 
 def known(instance):
@@ -32,7 +35,7 @@ def known(instance):
     if layout.reason is not None or not layout.jobs:
         return None
     best = api.solve(least, "brute-force", objective="total_jct")
-    return None if best.plan is None or not size(layout, best.value) else (layout, best.value)
+    return None if best.plan is None or not worth_placing(layout) else (layout, best.value)
 
 
 def least_of(model: TimeIndexed):
@@ -55,10 +58,10 @@ def check(instance) -> str:
     if found is None:
         return "no place"
     layout, optimum = found
-    shared = _bounds.pools(layout) + _bounds.packed(layout)
+    shared = _pools.pools(layout) + _pools.packed(layout)
     for upper in (optimum, optimum + 3):
-        relaxed = _relaxation.relax(layout, shared, upper, None)
-        for narrowed in (None, relaxed):
+        linear, _ = relaxation.relax(layout, shared, upper, None)
+        for narrowed in (None, linear and linear.windows(upper)):
             model = TimeIndexed(layout, upper, narrowed, shared)
             value, plan = least_of(model)
             assert value == optimum
@@ -81,97 +84,129 @@ def test_the_optimum_is_that_of_brute_force_on_contended_instances(report):
     assert seen["optimal"] >= 10
 
 
-def started(preset: str, seed: int, limits: Limits | None = None, decodings: int = 300) -> tuple[Best, list]:
+def started(preset: str, seed: int, limits: Limits | None = None, decodings: int = 300) -> tuple[State, list]:
     """What is known before cutting planes: a generated plan, the pools."""
     layout, _ = sharpened(Layout.of(_mandatory(api.generate("taskgraph", preset=preset, seed=seed))))
-    best = Best(layout, limits or Limits(), 0.0)
+    state = State(layout, "total_jct", limits or Limits(), 0.0)
     plan, _ = search(layout, decodings, 0, None)
-    best.offer(plan)
-    return best, _bounds.pools(layout) + _bounds.packed(layout)
+    state.offer(plan)
+    return state, _pools.pools(layout) + _pools.packed(layout)
 
 
-def cut(best: Best, shared: list) -> CuttingPlanes:
-    relaxed = _relaxation.relax(best.layout, shared, best.upper, None)
-    return CuttingPlanes(TimeIndexed(best.layout, best.upper, relaxed, shared), best.limits, best)
+def climb(state: State, shared: list) -> None:
+    """Values from the bound on until the state is closed."""
+    linear, _ = relaxation.relax(state.layout, shared, state.upper, None)
+    if linear is not None:
+        state.raise_lower(linear.bound)
+    values = Values(state, shared, linear)
+    while not state.closed:
+        assert values.ask(values.next_value())
 
 
 @settings(max_examples=8)
 @given(instance=strategies.taskgraph())
-def test_cutting_planes_prove_no_more_than_brute_force(instance):
+def test_values_are_refuted_up_to_the_optimum_of_brute_force(instance):
     found = known(instance)
     if found is None:
         return
     layout, optimum = found
-    best = Best(layout, Limits(), 0.0)
-    best.offer(api.solve(layout.instance, "brute-force", objective="total_jct").plan)
-    cut(best, _bounds.pools(layout)).run()
-    assert best.lower == optimum
+    state = State(layout, "total_jct", Limits(), 0.0)
+    state.offer(api.solve(layout.instance, "brute-force", objective="total_jct").plan)
+    climb(state, _pools.pools(layout))
+    assert state.lower == state.upper == optimum
 
 
-@pytest.mark.parametrize("number", range(3))
-def test_cutting_planes_prove_contended_instances(number):
-    layout, optimum = known(contended(number))
-    best = Best(layout, Limits(), 0.0)
-    best.offer(search(layout, 1, 0, None)[0])
-    cut(best, _bounds.pools(layout)).run()
-    assert best.closed
-    assert best.upper == optimum
+def test_values_are_refuted_until_one_is_attained():
+    closed = 0
+    for number in range(12):
+        if (found := known(contended(number))) is None:
+            continue
+        layout, optimum = found
+        state = State(layout, "total_jct", Limits(), 0.0)
+        state.offer(search(layout, 1, 0, None)[0])
+        climb(state, _pools.pools(layout))
+        assert state.upper == optimum
+        closed += 1
+    assert closed >= 5
 
 
 def test_attempts_find_plans_and_raise_the_bound():
-    best, shared = started("six-replicas", 23, decodings=200)
-    expected = api.solve(best.layout.instance, "cp-sat", objective="total_jct", time_limit=60)
+    state, shared = started("six-replicas", 23, decodings=200)
+    expected = api.solve(state.layout.instance, "cp-sat", objective="total_jct")
     assert expected.status == "optimal"
-    first = best.upper
-    assert first > expected.value
-    best.raise_to(expected.value - 2)
-    attempts = Attempts(best, shared)
-    far = not attempts.close
+    assert state.upper > expected.value
+    state.raise_lower(expected.value - 2)
+    improvement = Improvement(state, shared, None)
     for _ in range(30):
-        if best.closed:
+        if state.closed:
             break
-        attempts.step()
-    assert far, "attempts near the incumbent have their turn as well"
-    assert (best.lower, best.upper) == (expected.value, expected.value)
+        improvement.step()
+    assert (state.lower, state.upper) == (expected.value, expected.value)
 
 
-def test_an_instance_beyond_the_room_is_not_attempted():
-    best, _ = started("six-replicas", 27)
-    assert possible(best, 10**6)
-    assert not possible(best, 100)
+def test_a_model_beyond_the_room_is_not_made(monkeypatch):
+    state, shared = started("six-replicas", 27)
+    assert Values(state, shared, None).possible(state.upper)
+    monkeypatch.setattr(values_module, "MOST", 100)
+    assert not Values(state, shared, None).possible(state.upper)
 
 
-def test_a_better_plan_makes_a_young_search_outdated():
-    best, shared = started("six-replicas", 12, Limits(seconds=1e9), decodings=1)
-    proof = cut(best, shared)
-    assert not proof.outdated
-    best.offer(search(best.layout, 2000, 0, None)[0])
-    assert proof.outdated
+def test_prices_narrow_windows_the_more_the_smaller_the_value(report):
+    """Windows of plans of at most a value, from prices that were found for a larger one, hold all such plans."""
+    narrower = 0
+    for number in range(12):
+        if (found := known(contended(number))) is None:
+            continue
+        layout, optimum = found
+        linear, _ = relaxation.relax(layout, _pools.pools(layout), optimum + 6, None)
+        assert linear.windows(optimum + 7) is None
+        plan = api.solve(layout.instance, "brute-force", objective="total_jct").plan
+        for value in (optimum, optimum + 6):
+            windows = linear.windows(value)
+            for k, i, s in zip(plan.task.tolist(), plan.iteration.tolist(), plan.start.tolist(), strict=True):
+                assert windows.earliest[k, i] <= s <= windows.latest[k, i]
+        widths = [
+            sum(linear.windows(v).latest[run] - linear.windows(v).earliest[run] for run in windows.earliest)
+            for v in (optimum, optimum + 6)
+        ]
+        assert widths[0] <= widths[1]
+        narrower += widths[0] < widths[1]
+    report("taskgraph: windows from prices", [f"{narrower} of 12 narrower at the optimum"])
+    assert narrower
 
 
 def test_the_same_work_gives_the_same_bound():
     bounds = []
     for _ in range(2):
-        best, shared = started("six-replicas", 12, Limits(work=3.0))
-        cut(best, shared).run()
-        bounds.append((best.lower, best.work["deterministic_time"]))
+        state, shared = started("six-replicas", 12, Limits(work=3.0))
+        values = Values(state, shared, None)
+        state.raise_lower(74)
+        while not state.over:
+            values.ask(values.next_value())
+        bounds.append((state.lower, state.work["deterministic_time"]))
     assert bounds[0] == bounds[1]
-    assert bounds[0][0] >= 78
+    assert bounds[0][0] >= 75
 
 
-def test_an_abort_of_cp_sat_is_counted_and_costs_only_the_proof(monkeypatch):
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("objective", ["total_jct", "makespan"])
+def test_aborts_of_cp_sat_are_counted_and_leave_the_answer_to_intervals(monkeypatch, objective, threads):
+    monkeypatch.setattr(one_objective, "FIRST", 1e-9)
     monkeypatch.setattr(Apart, "run", lambda self: Ended("ABORTED"))
-    instance = api.generate("taskgraph", preset="six-replicas", seed=27)
-    found = api.solve(instance, "cp-sat", objective="total_jct", threads=2, time_limit=30)
-    assert found.status == "optimal"
-    assert found.work["aborted_proofs"] >= 1
+    aborted = 0
+    for number in range(6):
+        instance = contended(number)
+        best = api.solve(instance, "brute-force", objective=objective)
+        found = api.solve(instance, "cp-sat", objective=objective, threads=threads)
+        assert (found.status, found.value) == (best.status, best.value)
+        aborted += "aborted_proofs" in found.work
+    assert aborted
 
 
-def test_an_impossible_answer_is_an_error(monkeypatch):
-    best, shared = started("six-replicas", 27)
-    monkeypatch.setattr(Apart, "run", lambda self: Ended("INFEASIBLE"))
-    with pytest.raises(SolverError, match="which a plan attains"):
-        cut(best, shared).run()
+def test_a_value_that_a_plan_attains_cannot_be_refuted():
+    state, _ = started("six-replicas", 27)
+    state.raise_lower(state.upper + 1)
+    assert state.lower == state.upper, "a bound beyond a plan is none"
 
 
 def test_parameters_are_those_that_cutting_planes_need():
@@ -184,10 +219,10 @@ def test_parameters_are_those_that_cutting_planes_need():
 def test_the_least_makespan_is_that_of_brute_force(instance):
     layout, _ = sharpened(Layout.of(instance))
     best = api.solve(instance, "brute-force", objective="makespan")
-    if best.plan is None or not layout.jobs or not size(layout, best.value, "makespan"):
+    if best.plan is None or not layout.jobs or not worth_placing(layout):
         return
     for upper in (best.value, best.value + 3):
-        made = TimeIndexed(layout, upper, None, _bounds.pools(layout), "makespan")
+        made = TimeIndexed(layout, upper, None, _pools.pools(layout), "makespan")
         solver = within(Limits())
         made.cp.minimize(made.terms["makespan"])
         assert solver.status_name(solver.solve(made.cp)) == "OPTIMAL"
@@ -196,50 +231,8 @@ def test_the_least_makespan_is_that_of_brute_force(instance):
         assert instance.evaluate(plan)["makespan"] == best.value
 
 
-def test_attempts_prove_the_makespan_when_the_full_model_has_no_time(monkeypatch):
-    asked = []
-    anywhere = Attempts.anywhere
-    monkeypatch.setattr(_makespan, "FULL_WORK", 1e-4)
-    monkeypatch.setattr(Attempts, "anywhere", lambda self: (asked.append(self), anywhere(self)))
-    for number in range(6):
-        instance = contended(number)
-        best = api.solve(instance, "brute-force", objective="makespan")
-        found = api.solve(instance, "cp-sat", objective="makespan")
-        assert (found.status, found.value) == (best.status, best.value)
-    assert asked
-
-
-def test_an_abort_of_cp_sat_leaves_the_makespan_to_the_full_model(monkeypatch):
-    monkeypatch.setattr(_makespan, "FULL_WORK", 1e-4)
-    monkeypatch.setattr(Apart, "run", lambda self: Ended("ABORTED"))
-    aborted = 0
-    for number in range(6):
-        instance = contended(number)
-        best = api.solve(instance, "brute-force", objective="makespan")
-        found = api.solve(instance, "cp-sat", objective="makespan")
-        assert (found.status, found.value) == (best.status, best.value)
-        aborted += "aborted_proofs" in found.work
-    assert aborted
-
-
-def test_a_limit_ends_attempts_at_a_makespan():
-    found = api.solve(
-        api.generate("taskgraph", preset="six-replicas", seed=12), "cp-sat", objective="makespan", work_limit=6.0
-    )
+def test_a_limit_ends_the_search_for_a_makespan():
+    instance = api.generate("taskgraph", preset="six-replicas", seed=12)
+    found = api.solve(instance, "cp-sat", objective="makespan", work_limit=2.0)
     assert found.bound <= found.value
     assert found.status in ("optimal", "feasible")
-
-
-def test_values_are_refuted_from_below_until_one_is_attained():
-    closed = 0
-    for number in range(12):
-        if (found := known(contended(number))) is None:
-            continue
-        layout, optimum = found
-        best = Best(layout, Limits(), 0.0)
-        best.offer(search(layout, 1, 0, None)[0])
-        Attempts(best, _bounds.pools(layout)).from_below()
-        assert best.closed
-        assert best.upper == optimum
-        closed += 1
-    assert closed >= 5

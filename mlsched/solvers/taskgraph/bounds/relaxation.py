@@ -41,8 +41,8 @@ def relax(
 ) -> tuple[LinearBound | None, float]:
     """What the relaxation proves of plans of total_jct <= `upper`, and the deterministic time that is booked for it.
 
-    Nothing (None) where the LP is too large, the time is up, or no plan can be so good. Pools that the solution violates
-    (`packing`) are added to `shared` and to the LP, round by round.
+    Nothing (None) where the LP is too large, the time is up, or no plan can be so good. Pools that the solution
+    violates (`packing`) are added to `shared` and to the LP, round by round.
     """
     until = None if seconds is None else time.perf_counter() + seconds
     windows = windows_of(layout, upper)

@@ -19,7 +19,7 @@ from mlsched.formulations.taskgraph._pools import Pool
 from mlsched.formulations.taskgraph._relaxation import LinearBound
 from mlsched.formulations.taskgraph._time_indexed import TimeIndexed, size
 from mlsched.instances.taskgraph import Timetable
-from mlsched.solvers.taskgraph.proofs.cutting_planes import Cut, Found
+from mlsched.solvers.taskgraph.proofs.cutting_planes import ATTEMPTS, Cut, Found
 from mlsched.solvers.taskgraph.state import BUILDING, State
 
 #: Variables up to which the time-indexed model is made.
@@ -62,6 +62,8 @@ class Values:
         self._steps = Steps()
         self._cut: Cut | None = None
         self._stopped = threading.Event()
+        #: Whether CP-SAT aborted a search with every seed: it would again.
+        self.broken = False
 
     def stop(self) -> None:
         """End the search under way and all to come, from any thread."""
@@ -111,6 +113,7 @@ class Values:
         found = cut.run()
         for _ in range(cut.aborts):
             state.aborted()
+        self.broken |= cut.aborts == ATTEMPTS
         for plan in (found, cut.incumbent):
             if isinstance(plan, Timetable):
                 state.offer(plan)

@@ -1,0 +1,111 @@
+"""What each step of the exact search for total_jct is worth: the search without it, on seeds that were not used to find it.
+
+    python benchmarks/taskgraph_ablation.py --preset six-replicas --seeds 1000-1039 --threads 2 --limit 30
+    python benchmarks/taskgraph_ablation.py --without counts packing
+
+Only seeds that the first second of the interval model leaves open are searched; all others never come to these steps.
+CPU seconds (children included) and deterministic time are summed over the instances that the whole search proves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import mock
+
+import mlsched
+from mlsched.core.clock import cpu_time
+from mlsched.core.formulation import Limits
+from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._relaxation import LinearBound
+from mlsched.formulations.taskgraph._time_indexed import TimeIndexed
+from mlsched.solvers.taskgraph import completion, one_objective
+from mlsched.solvers.taskgraph.bounds import relaxation
+from mlsched.solvers.taskgraph.intervals import first_limits, solve_intervals
+from mlsched.solvers.taskgraph.plans import improvement
+from mlsched.solvers.taskgraph.proofs import values
+from mlsched.solvers.taskgraph.state import State
+
+
+def uncounted(original: Callable[..., TimeIndexed]) -> Callable[..., TimeIndexed]:
+    """The time-indexed model without counts."""
+    return lambda *args, **kwargs: original(*args, **{**kwargs, "counting": False})
+
+
+class OneByOne(values.Steps):
+    """Values refuted one by one."""
+
+    def refuted(self, value: int, work: float) -> None:
+        """The next value is always the next larger one."""
+
+
+#: Step -> what to replace to do without it: (object, attribute, replacement).
+STEPS: dict[str, tuple[Any, str, Any]] = {
+    "jobs alone": (completion, "sharpened", lambda layout: (layout, 0.0)),
+    "linear relaxation": (completion, "relax", lambda *_: (None, 0.0)),
+    "windows from prices": (LinearBound, "windows", lambda self, value: None),
+    "pools from patterns": (relaxation, "_violated", lambda *_: []),
+    "counts": (values, "TimeIndexed", uncounted(TimeIndexed)),
+    "steps of several values": (values, "Steps", OneByOne),
+    "neighbourhoods": (improvement, "STALE", (0, 0)),
+    "attempts near the incumbent": (improvement.Improvement, "_attempt_near", lambda self: None),
+    "better plans": (improvement.Improvement, "step", lambda self: self._state.spend(1.0)),
+}
+
+
+@contextlib.contextmanager
+def without(step: str) -> Iterator[None]:
+    """The search without a step ("nothing": the whole search)."""
+    with mock.patch.object(*STEPS[step]) if step in STEPS else contextlib.nullcontext():
+        yield
+
+
+def is_hard(instance: Any) -> bool:
+    """Whether the first second leaves it open."""
+    state = State(Layout.of(one_objective._mandatory(instance)), "total_jct", Limits(), 0.0)
+    solve_intervals(state, first_limits(state, one_objective.FIRST))
+    return not state.closed
+
+
+def measure(step: str, instances: dict[int, Any], threads: int, limit: float) -> dict[int, tuple[Any, float]]:
+    """(result, CPU seconds) by seed, without a step."""
+    found = {}
+    with without(step):
+        for seed, instance in instances.items():
+            before = cpu_time()
+            result = mlsched.solve(instance, "cp-sat", objective="total_jct", threads=threads, time_limit=limit)
+            found[seed] = result, cpu_time() - before
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--preset", default="six-replicas")
+    parser.add_argument("--seeds", default="1000-1039")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--limit", type=float, default=30.0)
+    parser.add_argument("--without", nargs="*", default=list(STEPS), choices=list(STEPS))
+    options = parser.parse_args()
+    first, last = map(int, options.seeds.split("-"))
+    drawn = {s: mlsched.generate("taskgraph", preset=options.preset, seed=s) for s in range(first, last + 1)}
+    hard = {seed: instance for seed, instance in drawn.items() if is_hard(instance)}
+    print(f"{options.preset}: {len(hard)} of {len(drawn)} seeds are hard: {list(hard)}", flush=True)
+    whole: dict[int, tuple[Any, float]] = {}
+    for step in ["nothing", *options.without]:
+        found = measure(step, hard, options.threads, options.limit)
+        whole = whole or found
+        both = [s for s in hard if whole[s][0].status == found[s][0].status == "optimal"]
+        cpu, base = (sum(part[s][1] for s in both) for part in (found, whole))
+        proved = sum(result.status == "optimal" for result, _ in found.values())
+        open_ = [f"{s}: {r.value}/{r.bound}" for s, (r, _) in found.items() if r.status != "optimal"]
+        print(
+            f"without {step:28} proved {proved}/{len(hard)}  CPU s {cpu:6.1f} ({cpu / max(base, 1e-9):.2f}x of "
+            f"{len(both)} proved by both)  open {', '.join(open_) or 'none'}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
