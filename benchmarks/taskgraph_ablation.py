@@ -1,4 +1,4 @@
-"""What each step of the exact search for total_jct is worth: the search without it, on seeds that were not used to find it.
+"""What each step of the exact search for total_jct is worth: the search without it, on seeds not used to find it.
 
     python benchmarks/taskgraph_ablation.py --preset six-replicas --seeds 1000-1039 --threads 2 --limit 30
     python benchmarks/taskgraph_ablation.py --without counts packing

@@ -43,7 +43,7 @@ def helpers(monkeypatch):
         "ask",
         lambda self, asked, seconds, work: ask(self, asked, seconds, work) if work is None else Answer("unknown"),
     )
-    for way in (ways.ByTime, ways.ByDue, ways.OneByOne, ways.Unbounded):
+    for way in (ways.ByCuttingPlanes, ways.Unbounded):
         monkeypatch.setattr(way, "ask", counted(way, seen))
     return seen
 
@@ -71,28 +71,26 @@ def test_fronts_are_those_of_brute_force_when_helpers_answer(helpers, report):
         front = api.pareto(instance, objectives, solver="cp-sat")
         assert rows(front) == brute_force.front(instance, objectives), (number, objectives)
     report("taskgraph: who answered sub-problems of fronts", [f"{n:4}  {name}" for name, n in sorted(helpers.items())])
-    assert helpers["ByTime optimal"] >= count // 2
-    assert helpers["ByDue optimal"] >= count // 3
-    assert helpers["ByDue infeasible"] >= 1
+    assert helpers["ByCuttingPlanes optimal"] >= count
+    assert helpers["ByCuttingPlanes infeasible"] >= 1
     assert not {name for name in helpers if name.endswith("unknown")}
 
 
 @pytest.mark.parametrize("method", [None, "laumanns"])
 @pytest.mark.parametrize("stages", ["one", "two"])
-def test_fronts_in_any_stages_and_by_any_method_are_those_of_brute_force(helpers, stages, method):
+def test_fronts_in_any_stages_and_by_any_method_are_those_of_brute_force(stages, method):
     """Sub-problems in which total_jct is bounded and has no weight, or leads, or follows."""
     for number in range(40, 52):
         instance, objectives = contended(number), FRONTS[(2, 3, 6)[number % 3]]
         front = api.pareto(instance, objectives, solver="cp-sat", stages=stages, method=method)
         assert rows(front) == brute_force.front(instance, objectives), (number, objectives)
-    assert helpers["ByDue optimal"] + helpers["ByTime optimal"] >= 10
 
 
 def test_two_threads_share_what_they_know(helpers):
     for number in [n for n in range(40) if timed(n)][:6]:
         front = api.pareto(contended(number), FRONTS[2], solver="cp-sat", threads=2)
         assert rows(front) == brute_force.front(contended(number), FRONTS[2])
-    assert helpers["ByTime optimal"] >= 6
+    assert helpers["ByCuttingPlanes optimal"] >= 6
     assert helpers["Unbounded optimal"] == 6
 
 
@@ -117,21 +115,21 @@ def test_stopping_ends_the_helper(monkeypatch):
 
     def slow(self):
         begun.set()
-        return Ended("UNKNOWN") if ended.wait(60) else Ended("ABORTED")
+        return Ended("UNKNOWN") if ended.wait() else Ended("ABORTED")
 
     monkeypatch.setattr(Apart, "run", slow)
     monkeypatch.setattr(Apart, "stop", lambda self: ended.set())
     instance = contended(next(n for n in range(40) if timed(n)))
     made = front_search.front_model(Layout.of(instance), FRONTS[2])
     search = made.assisted(searcher, 1, 0)
-    answers = []
-    asking = threading.Thread(target=lambda: answers.append(search.minimise((1, 1, 1), [(None,) * 3], None, 0.5)))
+    answers, boxes = [], [(None, 10**6, None)]
+    asking = threading.Thread(target=lambda: answers.append(search.minimise((1, 0, 0), boxes, None, None)))
     asking.start()
-    assert begun.wait(20)
+    begun.wait()
     search.another().stop()
     assert not ended.is_set(), "another one's is not ended"
     search.stop()
-    asking.join(30)
+    asking.join()
     assert ended.is_set()
     assert [answer.status for answer in answers] == ["unknown"]
 
@@ -232,53 +230,6 @@ def test_a_front_leaves_no_process_behind(monkeypatch):
     assert all(one.poll() is not None for one in started)
 
 
-class Told:
-    """A way that finds the best of some points, and remembers what it was asked."""
-
-    def __init__(self, points: list[tuple[int, int]]) -> None:
-        self.points, self.asked, self.stopped = points, [], False
-
-    def ask(self, asked, seconds, work):
-        self.asked.append(tuple(asked.boxes))
-        within = [p for p in self.points if inside(p, asked.boxes)]
-        if not within:
-            return Answer("infeasible")
-        best = min(within, key=lambda p: ways.total(asked.weights, p))
-        return Answer("optimal", best, ways.total(asked.weights, best))
-
-    def stop(self):
-        self.stopped = True
-
-
-@given(
-    points=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=8),
-    first=st.integers(0, 6),
-    second=st.integers(0, 6),
-)
-def test_parts_one_by_one_are_the_whole(points, first, second):
-    boxes = [(first, None), (None, second)]
-    asked = ways.Asked((1, 100), boxes)
-    one, other = Told(points), Told(points)
-    way = ways.OneByOne([(one, boxes[:1]), (other, boxes[1:])], 1)
-    answer, whole = way.ask(asked, None, None), Told(points).ask(asked, None, None)
-    assert (answer.status, answer.bound) == (whole.status, whole.bound)
-    best = one.ask(asked.within(boxes[:1]), None, None)
-    if best.status == "optimal":
-        assert other.asked[0] == ((None, min(second, best.values[1])),), "no worse is looked for"
-
-
-def test_parts_one_by_one_stop_and_keep_to_the_time():
-    asked = ways.Asked((1, 100), [(1, None), (None, 1)])
-    one, other = Told([]), Told([])
-    way = ways.OneByOne([(one, asked.boxes[:1]), (other, asked.boxes[1:])], 1)
-    assert way.ask(asked, -1.0, None).status == "unknown"
-    way.stop()
-    assert one.stopped
-    assert other.stopped
-    assert way.ask(asked, None, None).status == "unknown"
-    assert not one.asked
-
-
 def test_an_abort_of_cp_sat_leaves_sub_problems_to_the_task_level_model(monkeypatch):
     monkeypatch.setattr(Apart, "run", lambda self: Ended("ABORTED"))
     monkeypatch.setattr(front_search, "ALONE", 1e-9)
@@ -316,7 +267,7 @@ def test_boxes_without_a_bound_are_bounded_by_the_variables():
     assert boxed.timed
     for boxes in ([(points[0][0] - 1, None), (None, points[0][1])], [(None, None), (0, 0)]):
         made = boxed.by_time((1, 1), boxes, points[-1][0])
-        way = ways.ByTime(boxed, None, lambda weights, plan: boxed.values(plan), (0, 0), points[-1][0])
+        way = ways.ByCuttingPlanes(boxed, None, lambda weights, plan: boxed.values(plan), (0, 0), points[-1][0])
         values = way._answer(ways.Asked((1, 1), boxes), way._best(made, None, None))
         expected = min(
             (sum(p), p)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from mlsched.core.scalar import Bounds, Weigh, inside
 from mlsched.formulations.taskgraph._due import DueModel, worth
@@ -24,13 +24,6 @@ from mlsched.solvers.taskgraph.proofs.values import MOST, worth_placing
 DECODINGS = 30
 #: Models that are kept, a few megabytes each.
 MODELS = 16
-
-
-class Most(NamedTuple):
-    """The weighted sum of the objectives is at most a value."""
-
-    weights: Sequence[int]
-    value: int
 
 
 class Boxed:
@@ -115,17 +108,13 @@ class Boxed:
     def _due(self) -> DueModel:
         return DueModel(self.layout, tuple(o for o in self._objectives if o != "total_jct"), self._shared)
 
-    def by_time(
-        self, weights: Sequence[int], boxes: Sequence[Bounds], upper: int, most: Most | None = None, hard: bool = False
-    ) -> TimeIndexed:
+    def by_time(self, weights: Sequence[int], boxes: Sequence[Bounds], upper: int, hard: bool = False) -> TimeIndexed:
         """The model of plans in the boxes of total_jct at most `upper`; with counts, which pay where that is `hard`."""
         made = copy.copy(self._made(upper, hard))
         if made.reason is None:
             made.cp = made.cp.clone()
             made.cp.add(made.terms["total_jct"] <= upper - made.constant["total_jct"])
             self._in_boxes(made, boxes)
-            if most is not None:
-                made.cp.add(self._sum(made, most.weights) <= most.value - self._constant(made, most.weights))
             made.cp.minimize(self._sum(made, weights))
         return made
 
@@ -141,10 +130,6 @@ class Boxed:
         """The weighted sum without its constant."""
         triples = zip(self._objectives, self._signs, weights, strict=True)
         return sum(sign * weight * made.terms[name] for name, sign, weight in triples if weight)
-
-    def _constant(self, made: TimeIndexed | DueModel, weights: Sequence[int]) -> int:
-        triples = zip(self._objectives, self._signs, weights, strict=True)
-        return sum(sign * weight * made.constant[name] for name, sign, weight in triples if weight)
 
     def _in_boxes(self, made: TimeIndexed | DueModel, boxes: Sequence[Bounds]) -> None:
         """Each objective of the model in the box that is chosen."""

@@ -27,10 +27,8 @@ from mlsched.solvers.taskgraph.fronts.boxed import Boxed, due, timed
 from mlsched.solvers.taskgraph.fronts.known import Known, Ties
 from mlsched.solvers.taskgraph.fronts.ways import (
     Asked,
-    ByDue,
+    ByCuttingPlanes,
     ByIntervals,
-    ByTime,
-    OneByOne,
     Unbounded,
     Way,
     left,
@@ -68,7 +66,7 @@ class _Shared:
         #: See `Scalar`.
         self.ties = Ties(objectives, plain.low, plain.high)
         self._lock = threading.Lock()
-        self.least = Known(plain.low)
+        self.known = Known(plain.low)
         #: How many threads all searchers have together.
         self.threads = 0
         #: What searches answered beside what they were asked.
@@ -115,7 +113,7 @@ class Assisted:
         self._threads = threads
         self._made, self._shared = made, _Shared(layout, objectives, plain, seed)
         self.favourite = objectives.index("total_jct") if timed(layout, objectives) else None
-        self._least = self._shared.least
+        self._known = self._shared.known
         self._set(plain)
 
     def _set(self, plain: Limited) -> None:
@@ -124,6 +122,7 @@ class Assisted:
         self.most_boxes, self.fingerprint, self.ties = plain.most_boxes, plain.fingerprint, self._shared.ties
         self._shared.threads += self._threads
         self._alone = ALONE
+        self._stopped = threading.Event()
         self._helper: Way | None = None
 
     def another(self) -> Assisted:
@@ -134,6 +133,7 @@ class Assisted:
 
     def stop(self) -> None:
         """End the solve under way, from any thread; one that has not begun begins none the less."""
+        self._stopped.set()
         self._intervals.stop()
         if (helper := self._helper) is not None:
             helper.stop()
@@ -146,6 +146,7 @@ class Assisted:
         self, weights: Sequence[int], boxes: Sequence[Bounds], hint: Solution | None, limit: float | None
     ) -> Answer:
         """See `Scalar.minimise`."""
+        self._stopped.clear()
         until = None if limit is None else time.perf_counter() + limit
         answer = self._shared.answers.get((tuple(weights), tuple(boxes)))
         if answer is None:
@@ -159,14 +160,14 @@ class Assisted:
             answer = self._helped(asked, until)
         k = self._leading(weights, boxes)
         if k is not None and answer.status == "optimal" and answer.values is not None:
-            self._least.prove(k, boxes, answer.values[k])
+            self._known.prove(k, boxes, answer.values[k])
         return answer
 
     def _leading(self, weights: Sequence[int], boxes: Sequence[Bounds]) -> int | None:
         """The objective of which a unit outweighs whatever the others may be in the boxes, if there is one."""
         k = max(range(len(weights)), key=lambda j: weights[j])
         rest, ends = 0, loosest(boxes)
-        for j, (weight, low, high, end) in enumerate(zip(weights, self._least.ideal, self.high, ends, strict=True)):
+        for j, (weight, low, high, end) in enumerate(zip(weights, self._known.ideal, self.high, ends, strict=True)):
             if j != k and weight:
                 most = [e for e in (high, end) if e is not None]
                 if low is None or not most:
@@ -181,8 +182,8 @@ class Assisted:
         if self._helper is not None:
             # One of them has the task-level model as well.
             ways = [self._helper] if isinstance(self._helper, Unbounded) else [self._helper, self._intervals]
-        answer, way = _turns(ways, asked, until)
-        if isinstance(way, (ByTime, ByDue)) and answer.solution is not asked.hint:
+        answer, way = _turns(ways, asked, until, self._stopped)
+        if isinstance(way, ByCuttingPlanes) and answer.solution is not asked.hint:
             self._shared.keep(asked, answer)
         return answer
 
@@ -192,22 +193,16 @@ class Assisted:
         if boxed.timed and _alone(asked.weights, boxed.at) and all(end is None for box in boxes for end in box):
             # Nothing else can be asked before this is known.
             return Unbounded(boxed, self._told, self._shared.threads)
-        leading, low = self._leading(asked.weights, boxes), self._least.within(boxes)
-        by_time = functools.partial(ByTime, boxed, leading, self._told, low)
+        leading, low = self._leading(asked.weights, boxes), self._known.within(boxes)
+        upper = None
         if boxed.timed:
             upper = boxed.upper(asked.weights, boxes, low, asked.plan)
-            if upper is not None:
-                return by_time(upper)
-        ends = {box: end for box in boxes if boxed.timed and (end := boxed.end(box)) is not None}
-        rest = [box for box in boxes if box not in ends]
-        if rest and not boxed.due:
+            ends = [boxed.end(box) for box in boxes]
+            if upper is None and None not in ends:
+                upper = max(end for end in ends if end is not None)
+        if upper is None and not boxed.due:
             return None
-        parts: list[tuple[Way, Sequence[Bounds]]] = []
-        if ends:
-            parts.append((by_time(max(ends.values())), list(ends)))
-        if rest:
-            parts.append((ByDue(boxed, leading, self._told, low), rest))
-        return parts[0][0] if len(parts) == 1 else OneByOne(parts, leading)
+        return ByCuttingPlanes(boxed, leading, self._told, low, upper)
 
     def _told(self, weights: Sequence[int], plan: Timetable) -> Answer:
         """The best plan of a sub-problem as an answer of the task-level model."""
@@ -226,7 +221,7 @@ class Assisted:
         return self._plain.values_of(solution, variables)
 
 
-def _turns(ways: Sequence[Way], asked: Asked, until: float | None) -> tuple[Answer, Way]:
+def _turns(ways: Sequence[Way], asked: Asked, until: float | None, stopped: threading.Event) -> tuple[Answer, Way]:
     """One after the other, each longer every time; a single one without such a limit. Whose answer it is, too."""
     if len(ways) == 1:
         return ways[0].ask(asked, left(until), None), ways[0]
@@ -234,7 +229,7 @@ def _turns(ways: Sequence[Way], asked: Asked, until: float | None) -> tuple[Answ
     while True:
         for way, work in zip(ways, TURN, strict=True):
             answer = way.ask(asked, left(until), longer * work)
-            if _final(answer) or _late(until):
+            if _final(answer) or _late(until) or stopped.is_set():
                 return answer, way
         longer *= GROWTH
 

@@ -1,4 +1,4 @@
-"""Ways to answer a sub-problem of a front. All give solutions of the task-level model, whoever found the plan."""
+"""Ways to answer a sub-problem of a front. All give solutions of the interval model, whoever found the plan."""
 
 from __future__ import annotations
 
@@ -13,17 +13,15 @@ from mlsched.core.scalar import Answer, Bounds, Limited, Solution, inside
 from mlsched.formulations.taskgraph._due import DueModel
 from mlsched.formulations.taskgraph._time_indexed import TimeIndexed
 from mlsched.instances.taskgraph import Timetable
-from mlsched.solvers.taskgraph.fronts.boxed import Boxed, Most
+from mlsched.solvers.taskgraph.fronts.boxed import Boxed
 from mlsched.solvers.taskgraph.one_objective import search
 from mlsched.solvers.taskgraph.proofs.cutting_planes import Cut, Found
 from mlsched.solvers.taskgraph.proofs.values import Steps
 
-#: By how much total_jct may exceed its bound, as a share of that, so that what is looked for is what makes up for it.
-SPARE = 0.3
-#: Deterministic time of a search after which those that follow are taken to be hard.
+#: Deterministic time of a search after which those that follow are taken to be hard, and get counts (`_counts`).
 HARD = 1.2
 
-#: A plan as an answer of the task-level model.
+#: A plan as an answer of the interval model.
 Told = Callable[[Sequence[int], Timetable], Answer]
 
 
@@ -37,12 +35,6 @@ class Asked:
     plan: Timetable | None = None
     values: tuple[int, ...] | None = None
 
-    def within(self, boxes: Sequence[Bounds]) -> Asked:
-        """The same of some boxes; the hint stays if it is in one of them."""
-        if self.values is not None and inside(self.values, boxes):
-            return dataclasses.replace(self, boxes=boxes)
-        return Asked(self.weights, boxes)
-
 
 class Way(Protocol):
     """A search for sub-problems."""
@@ -51,11 +43,11 @@ class Way(Protocol):
         """An answer within limits; `work` is deterministic time."""
 
     def stop(self) -> None:
-        """End the search, from any thread; one that has not begun may begin none the less."""
+        """End the search, from any thread."""
 
 
 class ByIntervals:
-    """The task-level model itself."""
+    """The interval model itself."""
 
     def __init__(self, search: Limited) -> None:
         self.search = search
@@ -70,40 +62,26 @@ class ByIntervals:
         self.search.stop()
 
 
-class _Cutting:
+class ByCuttingPlanes:
     """Searches by cutting planes, one after the other.
 
     `leading` is the objective of which a unit outweighs whatever the others may be, if there is one; `low` bounds the
-    objectives of all plans in the boxes that will be asked for.
+    objectives of all plans in the boxes that will be asked for; `upper` bounds total_jct in them, where it is known.
     """
 
-    def __init__(self, boxed: Boxed, leading: int | None, tell: Told, low: Sequence[int | None]) -> None:
-        self._boxed, self._leading, self._tell = boxed, leading, tell
+    def __init__(
+        self, boxed: Boxed, leading: int | None, tell: Told, low: Sequence[int | None], upper: int | None
+    ) -> None:
+        self._boxed, self._leading, self._tell, self._upper = boxed, leading, tell, upper
         self._search: Cut | None = None
         self._stopped = False
         #: No plan in the boxes has less total_jct; whatever is proved on the way stays for the next turn.
-        self._least = self._low = max(boxed.least, low[boxed.at] or 0) if boxed.at >= 0 else 0
+        self._lower = self._low = max(boxed.least, low[boxed.at] or 0) if boxed.at >= 0 else 0
+        #: The plan in the boxes that has the least total_jct so far, and whether there is known to be one.
         self._early_plan: Timetable | None = None
-        #: Whether searches take long, as far as is known.
-        self._hard = False
-        #: Deterministic time of the last search.
-        self._work = 0.0
-
-    def _cut(self, made: TimeIndexed | DueModel, seconds: float | None, work: float | None) -> Cut:
-        return Cut(made, Limits(seconds, work, 1, self._boxed.seed), self._boxed.helpers)
-
-    def _best(self, made: TimeIndexed | DueModel, seconds: float | None, work: float | None) -> Found:
-        """The model's best plan."""
-        cut = self._search = self._cut(made, seconds, work)
-        found = None if self._stopped else cut.run()
-        self._work = cut.work
-        self._hard |= found is None or cut.work > HARD
-        return found
-
-    def _answer(self, asked: Asked, found: Found) -> Answer:
-        if isinstance(found, Timetable):
-            return self._tell(asked.weights, found)
-        return Answer("unknown" if found is None else "infeasible")
+        self._feasible = False
+        #: Whether searches take long, as far as is known, and the deterministic time of the last one.
+        self._hard, self._work = False, 0.0
 
     def stop(self) -> None:
         """See `Way`; for good."""
@@ -111,158 +89,116 @@ class _Cutting:
         if self._search is not None:
             self._search.stop()
 
-    def _ties(self, boxes: Sequence[Bounds]) -> list[int]:
-        """How plans of equal total_jct are compared when nothing else is asked for."""
-        return [0 if j == self._boxed.at else weight for j, weight in enumerate(self._boxed.ties(boxes))]
+    def ask(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
+        """See `Way`; `work` is for each search."""
+        until = None if seconds is None else time.perf_counter() + seconds
+        weights, at = list(asked.weights), self._boxed.at
+        if at >= 0 and self._leading == at:
+            return self._least_total_jct(asked, until, work)
+        if self._upper is not None:
+            return self._within(asked, self._upper, until, work)
+        if (at >= 0 and weights[at]) or not self._boxed.due:
+            return Answer("unknown")
+        found = self._best(self._boxed.by_due(weights, asked.boxes), until, work)
+        if isinstance(found, Timetable) and not inside(self._boxed.values(found), asked.boxes):
+            # A bound on total_jct too large for windows, and too small for this plan.
+            found = None
+        return self._answer(asked, found)
+
+    def _answer(self, asked: Asked, found: Found) -> Answer:
+        if isinstance(found, Timetable):
+            return self._tell(asked.weights, found)
+        return Answer("unknown" if found is None else "infeasible")
+
+    def _best(self, made: TimeIndexed | DueModel, until: float | None, work: float | None) -> Found:
+        """The model's best plan."""
+        limits = Limits(left(until), work, 1, self._boxed.seed)
+        cut = self._search = Cut(made, limits, self._boxed.helpers)
+        if self._stopped:
+            cut.stop()
+        found = cut.run()
+        self._work = cut.work
+        self._hard |= found is None or cut.work > HARD
+        return found
+
+    def _within(self, asked: Asked, upper: int, until: float | None, work: float | None) -> Answer:
+        """The best plan of total_jct at most `upper`: first of the leading objective, then of the sum of the others."""
+        boxes, k = asked.boxes, self._leading
+        rest = [0 if j == k else weight for j, weight in enumerate(asked.weights)]
+        if self._low == upper:
+            # All plans in the boxes have that total_jct.
+            rest = [0 if j == self._boxed.at else weight for j, weight in enumerate(rest)]
+        if k is not None:
+            first = [int(j == k) for j in range(len(rest))]
+            # With counts: mostly this is about ties at a total_jct near the lower bound, which is hard.
+            found = self._best(self._boxed.by_time(first, boxes, upper, hard=True), until, work)
+            if not isinstance(found, Timetable) or not any(rest):
+                return self._answer(asked, found)
+            boxes = [with_end(box, k, self._boxed.values(found)[k]) for box in boxes]
+        return self._answer(asked, self._best(self._boxed.by_time(rest, boxes, upper, hard=True), until, work))
+
+    # -- the least total_jct -------------------------------------------------------------------------------------------
+
+    def _least_total_jct(self, asked: Asked, until: float | None, work: float | None) -> Answer:
+        """The least total_jct, and of such plans one that is best in the others, even if that is not asked for."""
+        weights, at, values = list(asked.weights), self._boxed.at, asked.values
+        others = [0 if j == at else weight for j, weight in enumerate(weights)]
+        upper = self._upper
+        if values is not None and not any(others):
+            # No better than the hint is a proof one value earlier.
+            upper = values[at] - 1
+        elif values is None and upper is None and not self._feasible:
+            # Nothing bounds total_jct: values would be refuted without end where there is no plan at all.
+            if not self._boxed.due:
+                return Answer("unknown")
+            found = self._best(self._boxed.by_due([0] * len(weights), asked.boxes), until, work)
+            if not isinstance(found, Timetable):
+                return self._answer(asked, found)
+            self._feasible = True
+        ties = [0 if j == at else weight for j, weight in enumerate(self._boxed.ties(asked.boxes))]
+        found = self._earliest(asked.boxes, others if any(others) else ties, until, work, upper)
+        if found is False and values is not None and upper == values[at] - 1:
+            return Answer("optimal", values, weights[at] * values[at], asked.hint)
+        return self._answer(asked, found)
 
     def _earliest(
-        self,
-        boxes: Sequence[Bounds],
-        then: Sequence[int],
-        until: float | None,
-        work: float | None,
-        upper: int | None = None,
-        most: Most | None = None,
+        self, boxes: Sequence[Bounds], then: Sequence[int], until: float | None, work: float | None, upper: int | None
     ) -> Found:
         """The best plan, by the weighted sum `then`, of those of least total_jct, which is at most `upper`.
 
-        At the bound on total_jct the best plan is looked for, and beyond it any. None as well where windows would be
-        too wide.
+        At the lower bound of total_jct the best plan is looked for, and beyond it any. None as well where windows would
+        be too wide.
         """
-        boxed, anything, steps = self._boxed, [0] * len(then), Steps()
+        boxed, steps = self._boxed, Steps()
         while (value := self._next(steps.size, upper)) is not None:
-            made = boxed.by_time(then if value == self._least else anything, boxes, value, most, self._hard)
-            found = self._best(made, left(until), work)
-            if found is None or (found is not False and value == self._least):
+            at_bound = value == self._lower
+            made = boxed.by_time(then if at_bound else [0] * len(then), boxes, value, self._hard)
+            found = self._best(made, until, work)
+            if found is None or (found is not False and at_bound):
                 return found
             if isinstance(found, Timetable):
                 self._early_plan = found
             else:
-                self._least = value + 1
+                self._lower = value + 1
                 steps.refuted(value, self._work)
-        if self._early_plan is None or self._least < self._early:
-            return False if upper is not None and self._least > upper else None
-        if not any(then):
-            return self._early_plan
-        return self._best(boxed.by_time(then, boxes, self._least, most, self._hard), left(until), work)
+        if self._early_plan is None or self._lower < self._early:
+            return False if upper is not None and self._lower > upper else None
+        return self._best(boxed.by_time(then, boxes, self._lower, self._hard), until, work)
 
     def _next(self, step: int, upper: int | None) -> int | None:
         """The total_jct to ask for next: some above the bound, or halfway to the plan that is known; None: none."""
-        value = self._least + step - 1
+        value = self._lower + step - 1
         if self._early_plan is not None:
-            value = min(value, (self._least + self._early - 1) // 2)
+            value = min(value, (self._lower + self._early - 1) // 2)
         value = value if upper is None else min(value, upper)
-        value = value if self._boxed.narrow(value) is not None else self._least
-        return value if value >= self._least and self._boxed.narrow(value) is not None else None
+        value = value if self._boxed.narrow(value) is not None else self._lower
+        return value if value >= self._lower and self._boxed.narrow(value) is not None else None
 
     @property
     def _early(self) -> int:
         """The total_jct of the plan that has the least so far."""
         assert self._early_plan is not None
         return self._boxed.values(self._early_plan)[self._boxed.at]
-
-
-class ByTime(_Cutting):
-    """The time-indexed model for total_jct at most `upper`.
-
-    A plan of least total_jct has the least sum of the others as well, even if that is not asked for.
-    """
-
-    def __init__(self, boxed: Boxed, leading: int | None, tell: Told, low: Sequence[int | None], upper: int) -> None:
-        super().__init__(boxed, leading, tell, low)
-        self._upper = upper
-
-    def ask(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
-        """See `Way`; `work` is for each search: first of the leading objective, then of the sum of the others."""
-        until = None if seconds is None else time.perf_counter() + seconds
-        weights, boxes, k = list(asked.weights), asked.boxes, self._leading
-        rest = [0 if j == k else weight for j, weight in enumerate(weights)]
-        if k is not None and k == self._boxed.at:
-            then = rest if any(rest) else self._ties(boxes)
-            if any(rest) or asked.values is None:
-                return self._answer(asked, self._earliest(boxes, then, until, work, self._upper))
-            found = self._earliest(boxes, then, until, work, asked.values[k] - 1)
-            known = Answer("optimal", asked.values, weights[k] * asked.values[k], asked.hint)
-            return known if found is False else self._answer(asked, found)
-        if self._low == self._upper:
-            # All plans in the boxes have that total_jct.
-            rest = [0 if j == self._boxed.at else weight for j, weight in enumerate(rest)]
-        # With counts: mostly this is about ties at a total_jct near the least, which is hard.
-        if k is not None:
-            first = [int(j == k) for j in range(len(weights))]
-            made = self._boxed.by_time(first, boxes, self._upper, hard=True)
-            found = self._best(made, left(until), work)
-            if not isinstance(found, Timetable) or not any(rest):
-                return self._answer(asked, found)
-            boxes = [with_end(box, k, self._boxed.values(found)[k]) for box in boxes]
-        made = self._boxed.by_time(rest, boxes, self._upper, hard=True)
-        return self._answer(asked, self._best(made, left(until), work))
-
-
-class ByDue(_Cutting):
-    """What can be due, for all but total_jct, whose bound the other searches lack; then the least total_jct with that.
-
-    The best of the leading objective, and of the weighted sum of the others with that, do not depend on total_jct. The
-    least total_jct with both is looked for from its bound on. What could be better still has less of it. A plan of
-    least total_jct has the least sum of the others as well, even if that is not asked for.
-    """
-
-    def ask(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
-        """See `Way`; `work` is for each search."""
-        until = None if seconds is None else time.perf_counter() + seconds
-        weights, at, k = list(asked.weights), self._boxed.at, self._leading
-        if at < 0 or not weights[at]:
-            found = self._due(asked, weights, until, work)
-            if isinstance(found, Timetable) and not inside(self._boxed.values(found), asked.boxes):
-                # A bound on total_jct too large for windows, and too small for this plan.
-                found = None
-            return self._answer(asked, found)
-        others, fixed = [0 if j in (k, at) else w for j, w in enumerate(weights)], 0
-        if k is not None and k != at:
-            found = self._due(asked, [int(j == k) for j in range(len(weights))], until, work)
-            if not isinstance(found, Timetable):
-                return self._answer(asked, found)
-            best = self._boxed.values(found)[k]
-            asked, fixed = asked.within([with_end(box, k, best) for box in asked.boxes]), weights[k] * best
-        if k == at:
-            then = others if any(others) else self._ties(asked.boxes)
-            return self._answer(asked, self._soonest(asked, then, until, work))
-        # Without weights: whether there is a plan at all.
-        found = self._due(asked, others, until, work)
-        if not isinstance(found, Timetable):
-            return self._answer(asked, found)
-        least = total(others, self._boxed.values(found))
-        spare = weights[at] * max(1, round(SPARE * self._low))
-        found = self._earliest(asked.boxes, others, until, work, most=Most(others, least + spare))
-        if not isinstance(found, Timetable):
-            return Answer("unknown")
-        values = self._boxed.values(found)
-        if total(others, values) == least and weights[at] * (values[at] - self._low) <= spare:
-            # Others could add up to more than `most` of the searches only for what no total_jct makes up for.
-            return self._answer(asked, found)
-        return self._better(asked, found, least + fixed, until, work)
-
-    def _due(self, asked: Asked, weights: Sequence[int], until: float | None, work: float | None) -> Found:
-        return self._best(self._boxed.by_due(weights, asked.boxes), left(until), work)
-
-    def _soonest(self, asked: Asked, then: Sequence[int], until: float | None, work: float | None) -> Found:
-        """The least total_jct, and with that the least weighted sum of the others."""
-        if asked.values is None:
-            found = self._due(asked, [0] * len(then), until, work)
-            if not isinstance(found, Timetable):
-                return found
-        return self._earliest(asked.boxes, then, until, work)
-
-    def _better(self, asked: Asked, known: Timetable, least: int, until: float | None, work: float | None) -> Answer:
-        """The best plan; without total_jct none has a smaller weighted sum than `least`."""
-        value = total(asked.weights, self._boxed.values(known))
-        upper = (value - 1 - least) // asked.weights[self._boxed.at]
-        if self._boxed.narrow(upper) is None:
-            return Answer("unknown")
-        most = Most(asked.weights, value - 1)
-        made = self._boxed.by_time(asked.weights, asked.boxes, upper, most, self._hard)
-        found = self._best(made, left(until), work)
-        return self._answer(asked, known if found is False else found)
 
 
 class Unbounded:
@@ -281,44 +217,8 @@ class Unbounded:
         return Answer("infeasible" if found.status == "infeasible" else "unknown")
 
     def stop(self) -> None:
-        """See `Way`; for good, and with one thread when the search ends by itself."""
+        """See `Way`; for good, after the step under way."""
         self._stopped.set()
-
-
-class OneByOne:
-    """A sub-problem in parts, some of the boxes each; later ones need not look for worse than the best so far.
-
-    `leading` is the objective of which a unit outweighs whatever the others may be, if there is one.
-    """
-
-    def __init__(self, parts: Sequence[tuple[Way, Sequence[Bounds]]], leading: int | None) -> None:
-        self._parts, self._leading, self._stopped = parts, leading, False
-
-    def ask(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
-        """See `Way`; each part has the limit of `work`."""
-        until = None if seconds is None else time.perf_counter() + seconds
-        best = Answer("infeasible")
-        for way, boxes in self._parts:
-            if self._stopped or (until is not None and time.perf_counter() >= until):
-                return Answer("unknown")
-            answer = way.ask(asked.within([self._no_worse(box, best) for box in boxes]), left(until), work)
-            if answer.status not in ("optimal", "infeasible"):
-                return answer
-            if best.bound is None or (answer.bound is not None and answer.bound < best.bound):
-                best = answer
-        return best
-
-    def _no_worse(self, box: Bounds, best: Answer) -> Bounds:
-        """The part of a box where the leading objective is no worse than in the best answer."""
-        if best.values is None or self._leading is None:
-            return box
-        return with_end(box, self._leading, best.values[self._leading])
-
-    def stop(self) -> None:
-        """See `Way`."""
-        self._stopped = True
-        for way, _ in self._parts:
-            way.stop()
 
 
 def total(weights: Sequence[int], values: Sequence[int]) -> int:
