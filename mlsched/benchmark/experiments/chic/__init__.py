@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from mlsched.benchmark.experiments.chic import claims, figures, measure, tables
 from mlsched.benchmark.experiments.chic import grid as g
 from mlsched.benchmark.experiments.chic.measure import Metrics
-from mlsched.benchmark.experiments.chic.measured import Measured, View
+from mlsched.benchmark.experiments.chic.measured import ChicView, Measured
 from mlsched.benchmark.experiments.experiment import Experiment, Settings
 from mlsched.benchmark.experiments.report import Report
 from mlsched.benchmark.experiments.runs import CHECKED, versions_sentence
@@ -34,7 +34,7 @@ def run(settings: Settings) -> Report:
 
 def report(grid: g.Grid, metrics: Mapping[g.Case, Metrics], title: str = TITLE) -> Report:
     """The report of finished measurements."""
-    measured = Measured(grid, [View(reading, grid, metrics) for reading in grid.readings])
+    measured = Measured(grid, [ChicView(reading, grid, metrics) for reading in grid.readings])
     return Report(
         title=title,
         readings=tuple(_readings(grid, len(metrics))),

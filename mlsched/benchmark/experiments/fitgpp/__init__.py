@@ -9,7 +9,7 @@ from mlsched.benchmark.experiments.experiment import Experiment, Settings
 from mlsched.benchmark.experiments.fitgpp import claims, figures, measure, tables
 from mlsched.benchmark.experiments.fitgpp import grid as g
 from mlsched.benchmark.experiments.fitgpp.measure import Metrics, Source
-from mlsched.benchmark.experiments.fitgpp.measured import View
+from mlsched.benchmark.experiments.fitgpp.measured import FitGppView
 from mlsched.benchmark.experiments.fitgpp.tables import STAND_IN
 from mlsched.benchmark.experiments.report import Report
 from mlsched.core.versions import versions
@@ -40,14 +40,14 @@ def _grid(settings: Settings) -> g.Grid:
 
 def report(grid: g.Grid, metrics: Mapping[g.Case, Metrics], title: str = TITLE) -> Report:
     """The report of finished measurements."""
-    views = [View(reading, metrics) for reading in grid.readings]
-    trace = View(g.TRACE, metrics) if grid.trace else None
+    views = [FitGppView(reading, grid, metrics) for reading in grid.readings]
+    trace = FitGppView(g.TRACE, grid, metrics) if grid.trace else None
     return Report(
         title=title,
         readings=tuple(_readings(grid, metrics)),
         tables=tuple(tables.tables(views, trace)),
         figures=tuple(figures.figures(views, trace, grid)),
-        claims=tuple(claims.claims(views, trace, grid)),
+        claims=tuple(claims.claims(views, trace)),
     )
 
 

@@ -11,9 +11,8 @@ from mlsched.benchmark.experiments.runs import CHECKED, PAIRED, versions_sentenc
 from mlsched.benchmark.experiments.slaq import claims, figures, measure, tables
 from mlsched.benchmark.experiments.slaq import grid as g
 from mlsched.benchmark.experiments.slaq.measure import Metrics
-from mlsched.benchmark.experiments.slaq.measured import View
+from mlsched.benchmark.experiments.slaq.measured import Measured, SlaqView
 from mlsched.benchmark.experiments.slaq.prediction import Errors, errors, scheduling_seconds
-from mlsched.benchmark.experiments.slaq.statement import Measured
 from mlsched.core.errors import InvalidInput
 from mlsched.simulation.quality.options import Options
 
@@ -42,8 +41,8 @@ def report(grid: g.Grid, metrics: Mapping[g.Case, Metrics], found: Errors, title
     """The report of finished measurements."""
     measured = Measured(
         grid,
-        [View(reading, metrics) for reading in (*grid.readings, *grid.variants)],
-        [View(reading, metrics) for reading in grid.sweeps],
+        [SlaqView(reading, metrics) for reading in (*grid.readings, *grid.variants)],
+        [SlaqView(reading, metrics) for reading in grid.sweeps],
         found,
         scheduling_seconds(grid),
     )
