@@ -45,6 +45,14 @@ def refuse_first(
         raise InvalidInput(f"{name}{place} = {int(values[index])}: {rule}")
 
 
+def refuse_falling(name: str, times: IntArray) -> None:
+    """Raise InvalidInput for the first of `times` that is before the one that precedes it."""
+    falling = np.flatnonzero(np.diff(times) < 0)
+    if falling.size:
+        k = int(falling[0]) + 1
+        raise InvalidInput(f"{name}[{k}] = {times[k]}: must not be before {name}[{k - 1}] = {times[k - 1]}")
+
+
 def as_int(field: str, value: object) -> int:
     """`value` as a Python int; bools, floats and strings are refused rather than rounded."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 
 from mlsched.benchmark.experiments.chic import claims, figures, measure, tables
@@ -22,12 +21,7 @@ def run(settings: Settings) -> Report:
     """Measure the experiment and set it beside the paper."""
     if settings.trace is not None:
         raise InvalidInput(f"trace = {settings.trace!r}: chic runs on the paper's own synthetic workload; leave it out")
-    own = g.QUICK if settings.quick else g.FULL
-    grid = dataclasses.replace(
-        own,
-        jobs=own.jobs if settings.jobs is None else settings.jobs,
-        seeds=own.seeds if settings.seeds is None else settings.seeds,
-    )
+    grid = settings.sized(g.QUICK if settings.quick else g.FULL)
     metrics = measure.measure(g.cases(grid), grid, workers=settings.workers, progress=settings.progress)
     return report(grid, metrics, title=TITLE + (" (quick)" if settings.quick else ""))
 

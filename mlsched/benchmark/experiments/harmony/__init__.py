@@ -27,19 +27,9 @@ def run(settings: Settings) -> Report:
             f"trace = {settings.trace!r}: harmony runs on the paper's arrival patterns; leave it out, and use "
             "`mlsched simulate ... --problem placement --trace` for real arrivals"
         )
-    grid = _grid(settings)
+    grid = settings.sized(g.QUICK if settings.quick else g.FULL, "rack_jobs")
     metrics = measure.measure(g.cases(grid), grid, workers=settings.workers, progress=settings.progress)
     return report(grid, metrics, title=TITLE + (" (quick)" if settings.quick else ""))
-
-
-def _grid(settings: Settings) -> g.Grid:
-    own = g.QUICK if settings.quick else g.FULL
-    return dataclasses.replace(
-        own,
-        jobs=own.jobs if settings.jobs is None else settings.jobs,
-        rack_jobs=own.rack_jobs if settings.jobs is None else settings.jobs,
-        seeds=own.seeds if settings.seeds is None else settings.seeds,
-    )
 
 
 def report(grid: g.Grid, metrics: Mapping[g.Case, Metrics], title: str = TITLE) -> Report:

@@ -23,18 +23,9 @@ def run(settings: Settings) -> Report:
     """Measure the experiment and set it beside the paper."""
     if settings.trace is not None:
         raise InvalidInput(f"trace = {settings.trace!r}: slaq runs on the paper's own synthetic workload; leave it out")
-    grid = _grid(settings)
+    grid = settings.sized(g.QUICK if settings.quick else g.FULL)
     metrics = measure.measure(g.cases(grid), grid, workers=settings.workers, progress=settings.progress)
     return report(grid, metrics, errors(grid), title=TITLE + (" (quick)" if settings.quick else ""))
-
-
-def _grid(settings: Settings) -> g.Grid:
-    own = g.QUICK if settings.quick else g.FULL
-    return dataclasses.replace(
-        own,
-        jobs=own.jobs if settings.jobs is None else settings.jobs,
-        seeds=own.seeds if settings.seeds is None else settings.seeds,
-    )
 
 
 def report(grid: g.Grid, metrics: Mapping[g.Case, Metrics], found: Errors, title: str = TITLE) -> Report:
