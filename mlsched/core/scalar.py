@@ -1,7 +1,9 @@
-"""The one question that every method asks: the cheapest solution of a weighted sum in a union of boxes.
+"""The one question that every method of enumerating a front asks, and what answers it.
 
-A backend is a class with `minimise`. Everything else here (methods, zones, journal, certificate) knows integers only,
-in minimisation form: an objective to maximise enters negated.
+The question is a sub-problem: minimise a weighted sum of the objectives over the solutions whose objective values lie
+in one of some boxes. What answers it is any object with the members of `Scalar`, such as those in `solvers/front` for
+CP-SAT and HiGHS; a formulation may bring one of its own (`Formulation.assisted`). All objectives are integers and are
+minimised: one to be maximised enters negated.
 """
 
 from __future__ import annotations
@@ -10,22 +12,16 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
 
-import numpy as np
-
-from mlsched.core.errors import InvalidInput
-
 #: "optimal" and "infeasible" are proofs; "feasible" and "unknown" ended at a limit; "failed" is anything else.
 Status = Literal["optimal", "feasible", "infeasible", "unknown", "unbounded", "failed"]
-#: A lexicographic minimum by one weighted sum, or by one objective and then the sum of all.
+#: How a lexicographic minimum is taken: by one weighted sum, or by one objective and then the sum of all.
 Stages = Literal["one", "two"]
 #: Values of all variables of the model, in its own order (floats only for continuous ones).
 Solution = tuple[int | float, ...]
-#: f is in a box when f_k <= box[k] for all k (None: no bound).
+#: A box holds the objective values f with f_k <= box[k] for all k; None is no bound.
 Bounds = tuple[int | None, ...]
 #: Boxes -> the weight of each objective.
 Weigh = Callable[[Sequence[Bounds]], tuple[int, ...]]
-#: Objectives of a model stay below this, so that weighted sums fit 64-bit integers and doubles hold each value exactly.
-EXACT = 2**53
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,79 +107,3 @@ class Assistant(Searcher, Protocol):
 
     def close(self) -> None:
         """Let go of it, for all that share it; later solves take it anew."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Linear:
-    """An integer linear expression sum_i coefficient[i] x[index[i]] + constant, in minimisation form."""
-
-    index: Any
-    coefficient: Any
-    constant: int
-
-    @classmethod
-    def of(cls, index: Sequence[int], coefficient: Sequence[int], constant: int, sign: int) -> Linear:
-        """Like terms collected; `sign` = -1 turns an objective to maximise into one to minimise."""
-        total: dict[int, int] = {}
-        for i, c in zip(index, coefficient, strict=True):
-            total[i] = total.get(i, 0) + c
-        kept = sorted((i, sign * c) for i, c in total.items() if c)
-        if any(abs(c) >= EXACT for _, c in kept) or abs(constant) >= EXACT:
-            raise InvalidInput("an objective has a coefficient beyond 2^53; scale it down")
-        columns = np.array([i for i, _ in kept], dtype=np.int64)
-        return cls(columns, np.array([c for _, c in kept], dtype=np.int64), sign * constant)
-
-    def value(self, x: Any) -> int:
-        """The exact value for integer values `x` of all variables."""
-        return int(self.coefficient @ x[self.index]) + self.constant
-
-    def range(self, low: Any, high: Any) -> tuple[int | None, int | None]:
-        """What the variables' bounds (floats, maybe infinite) allow; None where they allow everything."""
-        least = np.where(self.coefficient > 0, low[self.index], high[self.index])
-        most = np.where(self.coefficient > 0, high[self.index], low[self.index])
-        return self._sum(least), self._sum(most)
-
-    def _sum(self, at: Any) -> int | None:
-        if not np.isfinite(at).all():
-            return None
-        return sum(int(c) * int(x) for c, x in zip(self.coefficient, at, strict=True)) + self.constant
-
-    def text(self) -> str:
-        """A canonical form, for fingerprints."""
-        return f"{self.index.tolist()} {self.coefficient.tolist()} {self.constant}"
-
-
-def enclose(objectives: Sequence[Linear], low: Any, high: Any) -> tuple[tuple[int | None, ...], tuple[int | None, ...]]:
-    """`Scalar.low` and `Scalar.high`, refusing objectives too large to be exact."""
-    ranges = [o.range(low, high) for o in objectives]
-    for number, (least, most) in enumerate(ranges):
-        for end in (least, most):
-            if end is not None and abs(end) >= EXACT:
-                raise InvalidInput(f"objective {number} can reach {end}: must stay below 2^53; scale it down")
-    return tuple(r[0] for r in ranges), tuple(r[1] for r in ranges)
-
-
-def signs_of(senses: Sequence[str], count: int) -> list[int]:
-    """+1 for "min", -1 for "max"; one sense an objective."""
-    if isinstance(senses, str) or len(senses) != count:
-        raise InvalidInput(f"senses = {senses!r}: must name 'min' or 'max' for each of the {count} objectives")
-    for sense in senses:
-        if sense not in ("min", "max"):
-            raise InvalidInput(f"senses = {sense!r}: must be 'min' or 'max'")
-    return [1 if sense == "min" else -1 for sense in senses]
-
-
-def inside(values: Sequence[int], boxes: Sequence[Bounds]) -> bool:
-    """Whether objective values are in one of the boxes."""
-    return any(all(u is None or v <= u for v, u in zip(values, box, strict=True)) for box in boxes)
-
-
-def loosest(boxes: Sequence[Bounds]) -> Bounds:
-    """The smallest box that holds all of `boxes`."""
-    return tuple(None if None in ends else max(e for e in ends if e is not None) for ends in zip(*boxes, strict=True))
-
-
-def shown(boxes: Sequence[Bounds]) -> str:
-    """The boxes in a message."""
-    more = f" and {len(boxes) - 1} boxes more" if len(boxes) > 1 else ""
-    return f"{list(boxes[0])}{more}"

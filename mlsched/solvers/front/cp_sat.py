@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.scalar import Answer, Bounds, Linear, Solution, Stages, Weigh, enclose, inside, signs_of
+from mlsched.core.scalar import Answer, Bounds, Solution, Stages, Weigh
 from mlsched.solvers.backends.limits import CORE_FIRST
+from mlsched.solvers.front.boxes import inside
+from mlsched.solvers.front.linear import Linear, enclose, signs_of
 
 #: Linear models with at most this many non-zeros are solved without presolve and cuts, which would cost more than they
 #: save (CPU time of fronts with both, relative to neither: knapsack of 30, 50, 200 items 3.9, 4.0, 4.5, assignment of

@@ -14,8 +14,10 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Limits, safe_bound
-from mlsched.core.scalar import Answer, Bounds, Solution, Stages, Weigh, enclose, inside, loosest, shown
+from mlsched.core.scalar import Answer, Bounds, Solution, Stages, Weigh
 from mlsched.solvers.backends.highs import _check, _highspy, _new_highs
+from mlsched.solvers.front.boxes import inside, loosest, shown
+from mlsched.solvers.front.linear import enclose
 from mlsched.solvers.front.program import Program
 
 #: How far a rounded solution may be from a row, relative to the row's size.

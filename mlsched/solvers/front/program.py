@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.scalar import Linear, signs_of
+from mlsched.solvers.front.linear import Linear, signs_of
 
 #: How far a coefficient may be from an integer and still count as it.
 ROUNDING = 1e-9

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.scalar import Scalar, shown
+from mlsched.core.scalar import Scalar
+from mlsched.solvers.front.boxes import shown
 from mlsched.solvers.front.certificate import Certificate
 from mlsched.solvers.front.zones import BIG
 

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.scalar import Answer, Bounds, Scalar, Searcher, Solution, Stages, inside, loosest, shown
+from mlsched.core.scalar import Answer, Bounds, Scalar, Searcher, Solution, Stages
+from mlsched.solvers.front.boxes import inside, loosest, shown
 from mlsched.solvers.front.certificate import Subproblem
 from mlsched.solvers.front.journal import Journal
 from mlsched.solvers.front.zones import BIG

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mlsched.core.scalar import Bounds, Weigh, inside
+from mlsched.core.scalar import Bounds, Weigh
 from mlsched.formulations.taskgraph._bounds import packed, pools, total_completion_bound
 from mlsched.formulations.taskgraph._cp_model import TaskModel
 from mlsched.formulations.taskgraph._due import DueModel, worth
@@ -17,6 +17,7 @@ from mlsched.formulations.taskgraph._relaxation import Relaxed
 from mlsched.formulations.taskgraph._time_indexed import TimeIndexed, size
 from mlsched.instances.taskgraph import Timetable
 from mlsched.solvers.backends.process import Helpers
+from mlsched.solvers.front.boxes import inside
 from mlsched.solvers.taskgraph.bounds.relaxation import relax
 from mlsched.solvers.taskgraph.plans.schedule import search
 from mlsched.solvers.taskgraph.proofs.rival import WIDE, worth_separating

@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from mlsched.core.formulation import Limits
-from mlsched.core.scalar import Answer, Bounds, Limited, Solution, inside
+from mlsched.core.scalar import Answer, Bounds, Limited, Solution
 from mlsched.formulations.taskgraph._due import DueModel
 from mlsched.formulations.taskgraph._time_indexed import TimeIndexed
 from mlsched.instances.taskgraph import Timetable
+from mlsched.solvers.front.boxes import inside
 from mlsched.solvers.taskgraph.fronts.boxed import Boxed, Most
 from mlsched.solvers.taskgraph.fronts.ladder import Cut, Found, Ladder, Steps, Threads
 from mlsched.solvers.taskgraph.total_jct import total_jct
