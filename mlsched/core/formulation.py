@@ -1,8 +1,9 @@
 """A question as mathematics, and what a solver says about it.
 
-`formulations/<problem>/` builds a `Formulation` (or a `OneOf`, a disjunction of them); `solvers/` runs it within
-`Limits` and returns an `Outcome`. Neither side knows the other's file: a formulation never starts a solver, a solver
-never knows what the variables mean.
+`formulations/<problem>/` builds a `Formulation` (or a `OneOf`, a disjunction of them). A backend in `solvers/backends/`
+runs it within `Limits` and returns an `Outcome`. A formulation never starts a solver, and a backend never knows what
+the variables mean. An algorithm in `solvers/<problem>/` may know both: it reads the instance, builds models as it needs
+them, and returns an `Outcome` as well.
 """
 
 from __future__ import annotations
