@@ -18,7 +18,7 @@ from mlsched.core.errors import InvalidInput
 
 IntArray = npt.NDArray[np.int64]
 
-#: Largest magnitude of any integer in a record: every int up to here is exact as a float64 (the MIP solvers' number).
+#: Largest magnitude of an integer in a record: up to here a float64, in which MIP solvers compute, holds it exactly.
 EXACT = 2**53
 #: Stands for "no limit" wherever a limit is an integer.
 UNLIMITED = 2**31 - 1

@@ -40,14 +40,14 @@ class Answer:
 
 
 class Scalar(Protocol):
-    """A model behind scalar sub-problems: minimise sum_k weights[k] f_k subject to f being in one of some boxes.
+    """What answers the sub-problems of one model: minimise sum_k weights[k] f_k with f in one of some boxes.
 
-    `low` and `high` enclose each objective as the variables' bounds do (None: they do not). `largest` is the greatest
-    weighted sum the backend can tell apart from its neighbours, `most_boxes` the number of boxes up to which asking
-    for them together is worth it, `stages` into how many sub-problems a lexicographic one is better taken (None: as
-    few as possible), `ties` gives the weights, all above 0, of the second of two in some boxes (None: all are 1),
-    `favourite` is the objective that is better minimised than others are, the others being bounded (None: there is
-    none). `fingerprint` identifies model and objectives.
+    low, high: the ends of each objective that follow from the variables' bounds; None where there is none. largest: up
+    to this value the backend distinguishes weighted sums that differ by 1. most_boxes: more boxes than these are better
+    asked in several sub-problems. stages: whether a lexicographic minimum is better taken in one sub-problem or in two;
+    None for one wherever possible. ties: the weights, all above 0, of the second of two; None for 1 each. favourite:
+    the objective that is best minimised while the others are bounded; None where there is none. fingerprint: identifies
+    model and objectives.
     """
 
     name: str
@@ -63,33 +63,33 @@ class Scalar(Protocol):
     def minimise(
         self, weights: Sequence[int], boxes: Sequence[Bounds], hint: Solution | None, limit: float | None
     ) -> Answer:
-        """Solve one sub-problem from a hint (a solution) within `limit` seconds.
+        """Solve one sub-problem within `limit` seconds, starting from the solution `hint`.
 
-        boxes: one or more; several only where each is bounded in every objective that some of them bounds, by itself
-        or by `high`.
+        boxes: one or more. Where there are several, an objective that one of them bounds must have an end in each, of
+        the box itself or of `high`.
         """
 
     def value_of(self, solution: Solution) -> Callable[[Any], Any]:
-        """The value of a variable of the caller's model in a solution."""
+        """A function that gives the value of any variable of the caller's model in `solution`."""
 
     def values_of(self, solution: Solution, variables: Sequence[Any] | None) -> Solution:
-        """The values of some variables of the caller's model (None: all, in the model's order)."""
+        """The values in `solution` of some variables of the caller's model; of all, in its order, where None."""
 
 
 class Searcher(Scalar, Protocol):
-    """A `Scalar` of which there may be several, on a thread each, and whose solves others may end."""
+    """A `Scalar` that there may be several of, each for a thread of its own; another thread may end its solve."""
 
     def stop(self) -> None:
-        """End the solve under way, from any thread; one that has not begun begins none the less."""
+        """End the solve that is under way, from any thread. One that has not begun yet is not prevented."""
 
     def another(self) -> Searcher:
         """One more for the same question, for another thread."""
 
 
 class Limited(Searcher, Protocol):
-    """A `Searcher` that others may limit and translate plans for.
+    """A `Searcher` whose solves can be limited, and which completes partial solutions.
 
-    `work` is the deterministic time that a solve may take, None for no limit; a solve that it ends is "feasible" or
+    work: the deterministic time that a solve may take, None for no limit. A solve that it ends is "feasible" or
     "unknown".
     """
 
@@ -99,11 +99,11 @@ class Limited(Searcher, Protocol):
         """One more for the same question, for another thread."""
 
     def solution_of(self, pairs: Sequence[tuple[Any, int]]) -> Solution | None:
-        """A solution in which some variables of the caller's model have these values; None where there is none."""
+        """A solution in which the given variables of the caller's model have these values; None where there is none."""
 
 
 class Assistant(Searcher, Protocol):
-    """A `Searcher` that holds more than memory."""
+    """A `Searcher` that holds processes or threads, and must be closed."""
 
     def close(self) -> None:
-        """Let go of it, for all that share it; later solves take it anew."""
+        """End them, for all searchers that share them. A later solve starts them again."""
