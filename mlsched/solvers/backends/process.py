@@ -1,12 +1,11 @@
 """CP-SAT in a process of its own, for parameters with which it may abort the whole process.
 
 Learning cutting planes (`use_pb_resolution`) is such a parameter: now and then one of CP-SAT's internal checks fails
-(google/or-tools issue 3711), which ends the process. Here it ends a helper process, and the caller goes on without that
-proof.
+(google/or-tools issue 3711), which ends the process. Here that ends a helper, and the caller goes on without its proof.
 
-This file is also the helper's program, which is why it imports nothing of the library. Caller and helper exchange lines
-of JSON: the caller sends model and parameters as text, the helper each better bound and at last the answer. A helper
-ends its search and itself when its input is closed, so that it never outlives the caller.
+This file is also the helper's program, which is why it imports nothing of the library. The two talk in lines of JSON:
+models and parameters as text one way, bounds and at last the answer the other way. A helper stops its search and ends
+when its input is closed, so it never outlives the caller.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ class Ended:
 
 
 class Helpers:
-    """Helper processes for many searches: one that has answered waits for the next search, which saves its start.
+    """Helpers for many searches: one that has answered waits for the next, which saves the start of a process.
 
-    `close` ends them and waits for that: only then does their CPU time count as the caller's.
+    The CPU time of helpers counts as the caller's when they have ended, for which `close` waits.
     """
 
     def __init__(self) -> None:
@@ -48,7 +47,7 @@ class Helpers:
         self.close = weakref.finalize(self, _end, self._idle)
 
     def take(self) -> subprocess.Popen[str]:
-        """A helper that is idle, or a new one."""
+        """A helper that has nothing to do."""
         with self._lock:
             if self._idle:
                 return self._idle.pop()
@@ -56,7 +55,7 @@ class Helpers:
         return subprocess.Popen([sys.executable, "-P", __file__], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
     def give_back(self, helper: subprocess.Popen[str]) -> None:
-        """Return a helper that has answered."""
+        """A helper that has answered."""
         with self._lock:
             if self.close.alive:
                 self._idle.append(helper)
@@ -66,17 +65,16 @@ class Helpers:
 
 def _end(helpers: list[subprocess.Popen[str]]) -> None:
     while helpers:
-        # Closing the input fails where the helper has ended without reading all of it.
+        # What it was not told when it ended cannot be told as its input is closed.
         with contextlib.suppress(BrokenPipeError), helpers.pop() as helper:
             helper.kill()
 
 
 class Apart:
-    """One search, by a helper process, of a model that has an objective.
+    """One search of a model with its objective. `bound` hears of every better bound, in the thread of `run`.
 
-    bound: called with every better bound, on the thread of `run`. enough: the helper ends the search as soon as it has
-    proved this bound, after the same work every time, which `stop` cannot promise. helpers: where the helper comes from
-    and returns to; without it, there is one for this search alone.
+    A bound of `enough` ends the search there and then, after the same work every time, which `stop` cannot promise.
+    Without `helpers` the helper is for this search alone.
     """
 
     def __init__(
@@ -97,7 +95,7 @@ class Apart:
         self._stopped.set()
         with self._lock:
             if self._process is not None and self._process.stdin is not None:
-                # The input may be closed already, or the helper gone.
+                # It may be closed, or its reader gone.
                 with contextlib.suppress(OSError, ValueError):
                     self._process.stdin.close()
 
@@ -116,7 +114,7 @@ class Apart:
             if again:
                 helpers.give_back(helper)
             else:
-                # Ended at once: to end by itself would take it a while.
+                # It would take a while to tidy up.
                 _end([helper])
         return ended
 
@@ -132,10 +130,10 @@ class Apart:
         if self._stopped.is_set():
             self.stop()
         for line in helper.stdout:
-            message = json.loads(line)
-            if "status" in message:
-                return Ended(message["status"], message["bound"], tuple(message["solution"]), message["work"])
-            self._bound(message["bound"])
+            heard = json.loads(line)
+            if "status" in heard:
+                return Ended(heard["status"], heard["bound"], tuple(heard["solution"]), heard["work"])
+            self._bound(heard["bound"])
         said = helper.stderr.read()
         if helper.wait() > 0:
             raise RuntimeError(f"the process for CP-SAT failed: {said.strip().splitlines()[-1:]}")
@@ -158,7 +156,7 @@ def _helper() -> None:
         for line in sys.stdin:
             tasks.put(line)
         tasks.put(None)
-        # Again and again, since a search that has not begun cannot be stopped.
+        # Again and again: a search that has not begun cannot be stopped.
         while True:
             for solver in tuple(searching):
                 solver.stop_search()
@@ -167,7 +165,7 @@ def _helper() -> None:
     threading.Thread(target=listen, daemon=True).start()
     while (line := tasks.get()) is not None:
         _search(cp_sat, json.loads(line), searching)
-    # At once, without waiting for the thread that listens.
+    # Without tidying up, which would wait for the thread that listens.
     os._exit(0)
 
 
