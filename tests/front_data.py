@@ -1,4 +1,4 @@
-"""Multi-objective integer programs for tests and benchmarks: published ones, random ones, and brute force."""
+"""Multi-objective integer programs for tests and measurements: published ones, random ones, and brute force."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from mlsched.api.answers import AnyAnswerer, answer_once, judged, resolve_answerer, solve
 from mlsched.api.fronts import pareto
-from mlsched.api.records import generate, load, load_with_hash, record_types, save
+from mlsched.api.records import generate, load, load_with_hash, published_objective, record_types, save
 from mlsched.api.runs import problem_of, simulate, workload
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "load_with_hash",
     "pareto",
     "problem_of",
+    "published_objective",
     "record_types",
     "resolve_answerer",
     "save",

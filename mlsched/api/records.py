@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mlsched.core.contract import Instance, Plan, Problem
+from mlsched.core.contract import Instance, Plan, Problem, Reader
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName
 from mlsched.core.files import check_header, read_json, write_json
 from mlsched.core.params import parameters_of, resolve
@@ -57,7 +56,8 @@ def load(path: str | os.PathLike[str], **options: Any) -> Any:
     """The instance, plan or workload in a file that `save` or the command line wrote; or others' instance files.
 
     Files of others are known by their suffix: `.stg` (Standard Task Graphs, with `processors=`), `.sm` (PSPLIB) and
-    `.txt` (job shop) become taskgraph instances. Options are those of the suffix's reader.
+    `.txt` (job shop) become taskgraph instances. Options are those of the suffix's reader. An instance does not know
+    of the file it came from: for the makespan, `solve(instance, objective="makespan")`.
     """
     return load_with_hash(path, **options)[0]
 
@@ -66,7 +66,7 @@ def load_with_hash(path: str | os.PathLike[str], **options: Any) -> tuple[Any, s
     """`load`, and the hash of the instance that a plan file says it answers (None elsewhere)."""
     reader = _reader(path)
     if reader is not None:
-        return reader(path, **resolve(str(path), parameters_of(reader), options)), None
+        return reader.read(path, **resolve(str(path), parameters_of(reader.read), options)), None
     if options:
         raise InvalidInput(f"{path}: {', '.join(options)}: a file of ours takes no options")
     data = read_json(path)
@@ -81,7 +81,13 @@ def load_with_hash(path: str | os.PathLike[str], **options: Any) -> tuple[Any, s
         raise InvalidFile(f"{path}: {error}") from None
 
 
-def _reader(path: str | os.PathLike[str]) -> Callable[..., Instance] | None:
+def published_objective(path: str | os.PathLike[str]) -> str | None:
+    """The objective for which files like this one are published (makespan of a job shop); None for files of ours."""
+    reader = _reader(path)
+    return None if reader is None else reader.objective
+
+
+def _reader(path: str | os.PathLike[str]) -> Reader | None:
     """The reader of a file of others, by its suffix; None for ours, which are JSON objects whatever their name."""
     found = [p.readers[Path(path).suffix] for p in registry().problems.values() if Path(path).suffix in p.readers]
     if len(found) > 1:

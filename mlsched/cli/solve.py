@@ -17,6 +17,10 @@ from mlsched.core.result import Result
 Read = Annotated[
     list[str] | None, typer.Option(help="KEY=VALUE for the reader of the file: processors=4 for .stg (repeatable).")
 ]
+Goal = Annotated[
+    str | None,
+    typer.Option(help="Objective (default: the problem's first; of .stg, .sm and .txt files, the makespan)."),
+]
 
 
 def read_instance(path: Path, options: list[str] | None = None) -> Instance:
@@ -30,7 +34,7 @@ def read_instance(path: Path, options: list[str] | None = None) -> Instance:
 def solve(
     file: Annotated[Path, typer.Argument(help="Instance file.")],
     solver: Annotated[str | None, typer.Option(help="Answerer, e.g. cp-sat or fitgpp:s=8 (default: exact).")] = None,
-    objective: Annotated[str | None, typer.Option(help="Objective (default: the problem's first).")] = None,
+    objective: Goal = None,
     time_limit: Annotated[float | None, typer.Option(help="Wall seconds for an exact answer.")] = None,
     threads: Annotated[int, typer.Option(help="Threads; with 1 the answer depends on the seed alone.")] = 1,
     seed: Seed = 0,
@@ -42,6 +46,8 @@ def solve(
     """Answer an instance exactly, by heuristic or by trained policy; the judge recomputes every value."""
     instance = read_instance(file, read)
     chosen = solver or _default(instance)
+    if objective is None:
+        objective = api.published_objective(file)
     result = api.solve(instance, chosen, objective=objective, time_limit=time_limit, threads=threads, seed=seed)
     if output is not None and result.plan is not None:
         api.save(result, output)

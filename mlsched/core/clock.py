@@ -7,7 +7,9 @@ import time
 
 
 def cpu_time() -> float:
-    """CPU seconds of this process so far, and of the processes that it started and waited for (some searches run in a
-    process of their own)."""
+    """CPU seconds so far of this process and of those that it started and that have ended.
+
+    Some searches run in a process of their own.
+    """
     times = os.times()
     return time.process_time() + times.children_user + times.children_system

@@ -82,6 +82,17 @@ class Preset:
 
 
 @dataclasses.dataclass(frozen=True)
+class Reader:
+    """How files of others become instances: `read(path, **options)`, whose options are its keyword arguments.
+
+    objective: the one for which files of this format are published. The command line takes it where none is named.
+    """
+
+    read: Callable[..., Instance]
+    objective: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Problem:
     """Everything the rest of the library needs to know about one problem.
 
@@ -94,8 +105,7 @@ class Problem:
 
     A problem may be asked in a second form, over a horizon or for a decision (`Instance.asks`): `other_types` holds
     the further instance types, each with its own plan type. `generate`, presets and strategy are of `instance_type`.
-    `readers` maps a file suffix (".stg") to `reader(path, **options) -> Instance` for files of others; its options are
-    its keyword arguments.
+    `readers` maps a file suffix (".stg") to the reader of such files.
     """
 
     name: str
@@ -111,7 +121,7 @@ class Problem:
     default: str
     draw: Callable[[Any, Any, Any], None] | None = None
     other_types: tuple[type[Instance], ...] = ()
-    readers: Mapping[str, Callable[..., Instance]] = dataclasses.field(default_factory=dict)
+    readers: Mapping[str, Reader] = dataclasses.field(default_factory=dict)
 
     @property
     def instance_types(self) -> tuple[type[Instance], ...]:

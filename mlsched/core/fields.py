@@ -18,7 +18,7 @@ from mlsched.core.errors import InvalidInput
 
 IntArray = npt.NDArray[np.int64]
 
-#: Largest magnitude of any integer in a record: every int up to here is exact as a float64 (the MIP solvers' number).
+#: Largest magnitude of an integer in a record: up to here a float64, in which MIP solvers compute, holds it exactly.
 EXACT = 2**53
 #: Stands for "no limit" wherever a limit is an integer.
 UNLIMITED = 2**31 - 1
@@ -43,6 +43,14 @@ def refuse_first(
         index = tuple(int(i) for i in np.argwhere(wrong)[0])
         place = "".join(f"[{i}]" for i in (*index[:-1], index[-1] + shift))
         raise InvalidInput(f"{name}{place} = {int(values[index])}: {rule}")
+
+
+def refuse_falling(name: str, times: IntArray) -> None:
+    """Raise InvalidInput for the first of `times` that is before the one that precedes it."""
+    falling = np.flatnonzero(np.diff(times) < 0)
+    if falling.size:
+        k = int(falling[0]) + 1
+        raise InvalidInput(f"{name}[{k}] = {times[k]}: must not be before {name}[{k - 1}] = {times[k - 1]}")
 
 
 def as_int(field: str, value: object) -> int:

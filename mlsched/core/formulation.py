@@ -1,8 +1,9 @@
 """A question as mathematics, and what a solver says about it.
 
-`formulations/<problem>/` builds a `Formulation` (or a `OneOf`, a disjunction of them); `solvers/` runs it within
-`Limits` and returns an `Outcome`. Neither side knows the other's file: a formulation never starts a solver, a solver
-never knows what the variables mean.
+`formulations/<problem>/` builds a `Formulation` (or a `OneOf`, a disjunction of them). A backend in `solvers/backends/`
+runs it within `Limits` and returns an `Outcome`. A formulation never starts a solver, and a backend never knows what
+the variables mean. An algorithm in `solvers/<problem>/` may know both: it reads the instance, builds models as it needs
+them, and returns an `Outcome` as well.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from mlsched.core.scalar import Assistant, Limited
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
-#: Why the search ended: a proof, the wall clock, the deterministic work limit, or neither (the backend gave up).
+#: Why the search ended: a proof, the wall clock, the deterministic work limit, or a backend that gave up.
 StoppedBy = Literal["proof", "time limit", "work limit", "backend"]
 #: Relative slack within which a float bound counts as the integer below it.
 TOLERANCE = 1e-6
@@ -46,11 +47,12 @@ class Term:
 class Formulation:
     """One model with its objectives as expressions, none of them set on the model yet.
 
-    `decode(value_of)` turns variable values into a plan; `encode(plan)` turns a plan into (variable, value) pairs for
-    a warm start, every variable at most once. `constant[name]` is added to the objective's terms.
+    decode(value_of): the plan of a solution, whose values `value_of` gives. encode(plan): the (variable, value) pairs
+    of a warm start; it need not name every variable, and names none twice. constant[name]: added to the terms of that
+    objective.
 
-    `assisted`, where there is one, gives what answers the sub-problems of a front in place of the model alone: it is
-    handed `make(formulation, threads, parameters)` for searches of models by the same backend, threads and seed.
+    assisted(make, threads, seed): what answers the sub-problems of a front, where the model alone does not do it well.
+    It may call `make(formulation, threads, parameters)` for a searcher of another model on the same backend.
     """
 
     model: Any
@@ -63,7 +65,7 @@ class Formulation:
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """One branch of a disjunction: a bound no plan of this branch can beat, proved cheaply, and its model on demand."""
+    """One branch of a disjunction. bound: no plan of it is better, as is cheaply proved. build: makes its model."""
 
     bound: int
     build: Callable[[], Formulation]
@@ -71,7 +73,7 @@ class Part:
 
 @dataclasses.dataclass(frozen=True)
 class OneOf:
-    """The best plan overall is the best plan of one of the parts; `fallback` is a plan that needs no model, if any."""
+    """A disjunction: the best plan is the best of the parts and of `fallback`, a plan that needs no model, if any."""
 
     parts: Sequence[Part]
     fallback: Plan | None = None
@@ -79,7 +81,7 @@ class OneOf:
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """How long and on what a solver may work. `work` is the backend's deterministic measure, None for no limit."""
+    """What a solver may use: wall seconds and the backend's deterministic `work` (None for no limit), and threads."""
 
     seconds: float | None = None
     work: float | None = None
@@ -89,10 +91,10 @@ class Limits:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What a solver found: a plan or none, a bound on the optimum or none, and why it stopped.
+    """What a solver returns: a plan or None, a bound on the optimum or None, and why it stopped.
 
-    `work` is deterministic (CP-SAT: deterministic time; HiGHS: simplex iterations and nodes; brute force: plans
-    examined), by unit.
+    work: what it used, by unit, in measures that are the same on every machine (CP-SAT's deterministic time, HiGHS'
+    simplex iterations and nodes, plans examined by brute force).
     """
 
     status: Status

@@ -21,8 +21,8 @@ class Result:
 
     `values` holds every objective as the judge sees it and `value` the one that was asked for; both are None exactly
     when there is no plan, and then `status` is "infeasible" or "unknown". `bound` is proved: no plan is better. A
-    heuristic or a policy proves nothing, so its bound and gap are None. `stopped_by` says whether the answer hangs on
-    the wall clock ("time limit") and may therefore differ on another machine. `seconds` is wall time, `work` the
+    heuristic or a policy proves nothing, so its bound and gap are None. `stopped_by` says why the search ended:
+    after a "time limit" another machine may answer differently. `seconds` is wall time, `work` the
     backend's deterministic measure.
     """
 

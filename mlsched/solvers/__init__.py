@@ -1,4 +1,4 @@
-"""How models are solved: backends, limits, and the list of what is available."""
+"""Everything that searches: backends for models, fronts, and the exact algorithms of each problem."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def available(problem: str | None = None, kind: Kind | None = None) -> list[Answ
 def run(
     answerer: Answerer, instance: Instance, objective: str, limits: Limits, hint: Plan | None, params: dict[str, Any]
 ) -> Outcome:
-    """Answer `instance` with a registered exact answerer. The time limit includes building the model."""
+    """The answer of a registered exact answerer to `instance`. The time limit includes building the model."""
     if answerer.backend == "direct":
         start = {"hint": hint} if answerer.takes_hint else {}
         outcome: Outcome = answerer.function(instance, objective=objective, limits=limits, **start, **params)
@@ -39,12 +39,12 @@ def run(
         return solve_one_of(
             question, objective, sense, budget, hint, backend.minimise, lambda plan: instance.evaluate(plan)[objective]
         )
-    found: Outcome = backend.minimise(question, objective, sense, budget.left(), hint)
+    found: Outcome = backend.minimise(question, objective, sense, budget.remaining(), hint)
     return _of_restricted(found) if answerer.restricted else found
 
 
 def _of_restricted(found: Outcome) -> Outcome:
-    """What the answer to a restricted model says about the instance: its plan is one, its bound is none."""
+    """What the outcome of a model of only some plans says of the instance: its plan is valid, its bound is not."""
     work = found.work if found.bound is None else {**found.work, "restricted_bound": float(found.bound)}
     return Outcome("unknown" if found.plan is None else "feasible", found.plan, None, found.stopped_by, work)
 

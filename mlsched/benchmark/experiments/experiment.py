@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any, TypeVar
 
 from mlsched.benchmark.experiments.report import Report
 
+#: The dataclass that says how large an experiment is.
+Grid = TypeVar("Grid", bound=Any)
 #: Called with (runs done, runs in all), once at the start and after every run.
 Progress = Callable[[int, int], None]
 
@@ -22,6 +25,11 @@ class Settings:
     cluster: str | None = None
     jobs: int | None = None
     seeds: int | None = None
+
+    def sized(self, grid: Grid, *counts: str) -> Grid:
+        """`grid` with as many seeds as asked for, and as many jobs in its field `jobs` and the fields `counts`."""
+        jobs = {} if self.jobs is None else dict.fromkeys(("jobs", *counts), self.jobs)
+        return dataclasses.replace(grid, **jobs, **({} if self.seeds is None else {"seeds": self.seeds}))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,19 +3,42 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlsched.benchmark.experiments.claim import Bound, Claim, Estimate, Evidence, estimate
+from mlsched.benchmark.experiments.view import Values
 
 #: Where a paper prints a percentage, a measurement must come within so many percentage points.
 POINTS = 5.0
 
-ABOVE_0 = Bound(low=0.0, strict=True)
+ABOVE_0, BELOW_0 = Bound(low=0.0, strict=True), Bound(high=0.0, strict=True)
 
-#: (reading, what, one value a seed or an estimate or None, bound, unit, the paper's number)
-Piece = tuple[str, str, Any, Bound, str, float | None]
-#: From everything that an experiment measured to the pieces of evidence.
+
+@dataclasses.dataclass(frozen=True)
+class Piece:
+    """One quantity that a claim is tested on, as it was measured.
+
+    reading: of the paper. what: the quantity. measured: one value a workload, an estimate, or None where there is no
+    measurement. bound: where its mean must lie. printed: the paper's number.
+    """
+
+    reading: str
+    what: str
+    measured: Values | Sequence[float | None] | Estimate | None
+    bound: Bound
+    unit: str = ""
+    printed: float | None = None
+
+    def evidence(self) -> Evidence:
+        """The piece with its mean and interval."""
+        found = self.measured
+        if found is not None and not isinstance(found, Estimate):
+            found = estimate(found)
+        return Evidence(self.reading, self.what, found, self.bound, self.unit, self.printed)
+
+
+#: From what an experiment measured to the pieces of evidence.
 Collect = Callable[[Any], list[Piece]]
 
 
@@ -29,12 +52,12 @@ class Statement:
     tested: str
     collect: Collect
 
-    def judge(self, found: Any) -> Claim:
-        """The claim with its evidence; comparisons of policies are paired, workload by workload."""
-        evidence = tuple(
-            Evidence(reading, what, v if v is None or isinstance(v, Estimate) else estimate(v), bound, unit, printed)
-            for reading, what, v, bound, unit, printed in self.collect(found)
-        )
+    def judge(self, *measured: Any) -> Claim:
+        """The claim with the evidence that each of `measured` gives.
+
+        Comparisons of policies are paired, workload by workload.
+        """
+        evidence = tuple(piece.evidence() for found in measured for piece in self.collect(found))
         return Claim(self.name, self.text, self.where, self.tested, evidence)
 
 

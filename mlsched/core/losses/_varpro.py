@@ -149,12 +149,12 @@ def _error(p: Problems, sg: FloatArray, sgg: FloatArray, sgu: FloatArray, a: Flo
 def best_start(shape: Shape, p: Problems, theta: Theta | None, high: Theta) -> Theta:
     """The best of the shape's starts for each problem, `theta` (NaN where there is none) being one of them."""
     best = np.repeat(shape.starts[:1].T, len(p.low), axis=1)
-    least = np.full(len(p.low), np.inf)
+    smallest = np.full(len(p.low), np.inf)
     for candidate in [c[:, None] for c in shape.starts] if theta is None else [theta]:
         tried = np.minimum(np.broadcast_to(candidate, best.shape), high)
         error = linear(p, shape.value(p.x, tried)).sse
-        better = error < least
-        best, least = np.where(better, tried, best), np.where(better, error, least)
+        better = error < smallest
+        best, smallest = np.where(better, tried, best), np.where(better, error, smallest)
     return best
 
 
@@ -181,11 +181,12 @@ def solve(shape: Shape, p: Problems, theta: Theta, high: Theta, steps: int) -> t
         damping = np.where(good, damping * 0.1, damping * 8.0)
         if settled.any():
             theta[:, todo] = at
-            left = np.flatnonzero(~settled)
-            if not left.size:
+            remaining = np.flatnonzero(~settled)
+            if not remaining.size:
                 break
-            if left.size < 0.7 * len(todo):
-                todo, at, top, damping, q = todo[left], at[:, left], top[:, left], damping[left], q.take(left)
+            if remaining.size < 0.7 * len(todo):
+                todo, at, top = todo[remaining], at[:, remaining], top[:, remaining]
+                damping, q = damping[remaining], q.take(remaining)
                 g = shape.value(q.x, at)
                 lin = linear(q, g)
                 r = q.u - lin.amplitude * g - lin.asymptote

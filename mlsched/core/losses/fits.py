@@ -138,31 +138,31 @@ def fit(
             amplitude=amplitude * scaled.range,
             first=np.minimum(theta[0] / scaled.span, _LONGEST),
             second=np.minimum(theta[1] / scaled.span / scaled.span, _LONGEST),
-            asymptote=np.clip(asymptote * scaled.range + scaled.least, low, high),
+            asymptote=np.clip(asymptote * scaled.range + scaled.lowest, low, high),
             sse=sse,
         )
 
 
 class _Scaled:
-    """A window with iterations and losses mapped to [0, 1] job by job, and what maps them back."""
+    """A window whose iterations and losses are scaled to [0, 1] job by job, and the scales."""
 
     def __init__(self, window: Window, low: FloatArray, high: FloatArray, decay: float) -> None:
         height = len(window.losses)
         self.lengths = window.lengths
-        self.least = window.losses.min(axis=0)
-        spread = window.losses.max(axis=0) - self.least
+        self.lowest = window.losses.min(axis=0)
+        spread = window.losses.max(axis=0) - self.lowest
         # A prescribed asymptote is part of the picture: far below the losses it would be a huge number in their range.
-        spread = np.maximum(spread, np.where(low == high, self.least - low, 0.0))
+        spread = np.maximum(spread, np.where(low == high, self.lowest - low, 0.0))
         self.range = np.where(spread > 0, spread, 1.0)
         width = window.iterations[-1] - window.iterations[0]
         self.span = np.where(width > 0, width, 1.0)
         with np.errstate(over="ignore"):
             self.problems = _varpro.Problems(
                 x=(window.iterations - window.iterations[0]) / self.span,
-                u=(window.losses - self.least) / self.range,
+                u=(window.losses - self.lowest) / self.range,
                 w=np.where(window.held, decay ** np.arange(height - 1.0, -1.0, -1.0)[:, None], 0.0),
-                low=np.clip((low - self.least) / self.range, -_FARTHEST, _FARTHEST),
-                high=np.clip((high - self.least) / self.range, -_FARTHEST, _FARTHEST),
+                low=np.clip((low - self.lowest) / self.range, -_FARTHEST, _FARTHEST),
+                high=np.clip((high - self.lowest) / self.range, -_FARTHEST, _FARTHEST),
             )
 
     def fit(

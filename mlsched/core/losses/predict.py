@@ -144,19 +144,19 @@ class Predictor:
 
     def _bounds(self, window: Window, targets: npt.ArrayLike | None) -> tuple[FloatArray, FloatArray]:
         """(N,) each: the interval of the asymptote."""
-        least = window.losses.min(axis=0)
-        spread = window.losses.max(axis=0) - least
-        low = np.maximum(least - self.reach * spread, -4 * MOST_LOSS)
+        lowest = window.losses.min(axis=0)
+        spread = window.losses.max(axis=0) - lowest
+        low = np.maximum(lowest - self.reach * spread, -4 * MOST_LOSS)
         # One observation says nothing, and two no asymptote: let what is still to come be the last reduction again.
         few = window.lengths < 3
         low = np.where(few, window.last_loss - np.maximum(window.losses[0] - window.last_loss, 0.0), low)
         if self.nonnegative:
-            low = np.where(least >= 0, np.maximum(low, 0.0), low)
+            low = np.where(lowest >= 0, np.maximum(low, 0.0), low)
         high = np.where(few, low, np.inf)
         if targets is not None:
             hint = np.asarray(targets, dtype=np.float64)
-            if hint.shape != least.shape or np.isinf(hint).any():
-                raise InvalidInput(f"targets: has shape {hint.shape}: must be ({len(least)},), finite or NaN for none")
+            if hint.shape != lowest.shape or np.isinf(hint).any():
+                raise InvalidInput(f"targets: has shape {hint.shape}: must be ({len(lowest)},), finite or NaN for none")
             hinted = hint < window.last_loss  # False for NaN
             low, high = np.where(hinted, hint, low), np.where(hinted, hint, high)
         return low, high
@@ -164,9 +164,9 @@ class Predictor:
     def holdout_error(
         self, iterations: Histories, losses: Histories, families: Sequence[Family], *, ahead: int = 1
     ) -> FloatArray:
-        """(N,) what forecasts of this kind miss by: the latest `ahead` losses are left out and predicted.
+        """(N,) the error of such forecasts: the latest `ahead` losses of each history are withheld and predicted.
 
-        The mean of |predicted - reported| in the job's unit of loss; inf for a history too short to tell (fewer than
+        The mean of |predicted - reported| in the job's unit of loss; inf for a history that is too short (fewer than
         `ahead` + 2 observations).
         """
         within("ahead", ahead, 1)

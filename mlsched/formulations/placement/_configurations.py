@@ -1,10 +1,10 @@
 """Classes of identical servers, and every configuration of a class that an optimal plan may use.
 
-A configuration is what one server of a class hosts: a part (w, p) of some jobs, beside the class's running jobs. It
-fixes the slowdown there of every job it hosts, exactly. What it costs at least is its loss: the sum over its jobs of
-(best speed of the job) - (best speed with such a part at such a slowdown). A plan's value is at most UB0 minus the loss
-of any one of its configurations, where UB0 is the sum of all best speeds; so configurations with UB0 - loss <= LB
-cannot lead to more than LB and are dropped.
+A configuration says what one server of a class hosts: a part (w, p) of each of some jobs, besides the running jobs. So
+it fixes exactly how much every job is slowed down there. Its loss is the sum over its jobs of (best speed of the job) -
+(best speed of the job with such a part at such a slowdown). Let UB0 be the sum of the best speeds of all jobs: a plan's
+value is at most UB0 minus the loss of any of its configurations. So a configuration with UB0 - loss <= LB is in no plan
+of a value above LB, and is dropped.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from mlsched.instances.placement.pace import Pace, parts_of, patterns_of
 
 
 class TooMany(Exception):
-    """There are more configurations than the caller wants to hear of."""
+    """There are more configurations than the caller allows."""
 
 
 class TooLong(Exception):
-    """They could not be listed in time."""
+    """The configurations could not be listed in time."""
 
 
 @dataclasses.dataclass
@@ -73,7 +73,7 @@ class Space:
         self._running_jobs()
         for j in range(self.jobs):
             self._new_job(j)
-        # With a cap, only the best so many new jobs can count.
+        # At most `most` new jobs are placed: the fastest ones give the upper bound.
         top = np.sort(self.best[self.running :])[::-1][: self.most]
         self.upper = int(self.best[: self.running].sum() + top.sum())
 
@@ -87,7 +87,7 @@ class Space:
         """Which parts fit somewhere, the patterns they make, and the best speed with each part."""
         instance, job = self.instance, j + self.running
         workers, ps = int(instance.job_workers[j]), int(instance.job_ps[j])
-        alone: dict[tuple[int, int], int] = {}  # part -> least slowdown on any class
+        alone: dict[tuple[int, int], int] = {}  # part -> its smallest slowdown on any class
         for part in parts_of(workers, ps):
             demand = part[0] * instance.worker_demand[j] + part[1] * instance.ps_demand[j]
             able = [c for c in self.classes if (c.free >= demand).all() and not self._clash(job, c)]
@@ -96,17 +96,17 @@ class Space:
                 w[:, job], p[:, job] = part
                 alone[part] = int(self.pace.at_server(w, p)[:, job].min())
         patterns = [q for q in patterns_of(workers, ps, set(alone)) if sum(q.values()) <= len(instance.server_free)]
-        least = [max(alone[part] for part in q) for q in patterns]
+        slowest = [max(alone[part] for part in q) for q in patterns]
         table = np.zeros((workers + 1, ps + 1), dtype=np.int64)
         speed = int(self.pace.speed[job])
-        for q, slow in zip(patterns, least, strict=True):
+        for q, slow in zip(patterns, slowest, strict=True):
             for part in q:
                 table[part] = max(table[part], speed * 1000 // slow)
         used = {part for q in patterns for part in q}
         self.parts.append(sorted(used))
         self.patterns.append(patterns)
         self.best_with.append(table)
-        self.best[job] = max((speed * 1000 // slow for slow in least), default=0)
+        self.best[job] = max((speed * 1000 // slow for slow in slowest), default=0)
 
     def _clash(self, job: int, c: Class) -> bool:
         return bool((self.apart[job] & (c.run_w + c.run_p > 0)).any())
@@ -117,17 +117,20 @@ class Space:
         """
         deadline = None if seconds is None else time.perf_counter() + seconds
         found: list[Table] = []
-        left = most
+        remaining = most
         for k, c in enumerate(self.classes):
-            table = self._of_class(k, c, lower, left, deadline)
-            left -= len(table)
+            table = self._of_class(k, c, lower, remaining, deadline)
+            remaining -= len(table)
             found.append(table)
         return Table(*(np.concatenate([getattr(t, f.name) for t in found]) for f in dataclasses.fields(Table)))
 
     def _of_class(self, k: int, c: Class, lower: int, most: int, deadline: float | None) -> Table:
-        """Job after job joins the configurations so far; the loss only grows, so what is lost stays lost."""
+        """The configurations of one class: job after job joins those so far.
+
+        A loss only grows by that, so a configuration that loses too much already is dropped at once.
+        """
         w, p = c.run_w[None].copy(), c.run_p[None].copy()
-        left = c.free[None].copy()
+        free = c.free[None].copy()
         count = np.zeros(1, dtype=np.int64)
         for j in range(self.jobs):
             if deadline is not None and time.perf_counter() > deadline:
@@ -135,23 +138,23 @@ class Space:
             job = j + self.running
             if self.best[job] == 0 or self._clash(job, c):
                 continue
-            grown = [(w, p, left, count)]
-            free_of = ~((w + p > 0) & self.apart[job]).any(axis=1) & (count < self.most)
+            grown = [(w, p, free, count)]
+            allowed = ~((w + p > 0) & self.apart[job]).any(axis=1) & (count < self.most)
             for part in self.parts[j]:
                 demand = part[0] * self.instance.worker_demand[j] + part[1] * self.instance.ps_demand[j]
-                rows = np.flatnonzero((left >= demand).all(axis=1) & free_of)
+                rows = np.flatnonzero((free >= demand).all(axis=1) & allowed)
                 if rows.size:
                     nw, np_ = w[rows], p[rows]
                     nw[:, job], np_[:, job] = part
                     good = np.flatnonzero(self.upper - self.loss(nw, np_, self.pace.at_server(nw, np_)) > lower)
-                    grown.append((nw[good], np_[good], (left[rows] - demand)[good], count[rows][good] + 1))
-            w, p, left, count = (np.concatenate(x) for x in zip(*grown, strict=True))
+                    grown.append((nw[good], np_[good], (free[rows] - demand)[good], count[rows][good] + 1))
+            w, p, free, count = (np.concatenate(x) for x in zip(*grown, strict=True))
             if len(w) > most:
                 raise TooMany
         return Table(np.full(len(w), k, dtype=np.int64), w, p, self.pace.at_server(w, p))
 
     def loss(self, w: IntArray, p: IntArray, slowdown: IntArray) -> IntArray:
-        """Total speed that a plan with such a configuration loses at least, against UB0."""
+        """The loss of each configuration: by how much it keeps a plan below UB0."""
         speeds = np.minimum(self.pace.speeds(slowdown), self.best)
         for j in range(self.jobs):
             job = j + self.running

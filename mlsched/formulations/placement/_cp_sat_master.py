@@ -43,15 +43,15 @@ def model(master: Master, above: int) -> tuple[Any, list[Any], list[Any]]:
         master.demand_cut.tolist(), master.demand_row.tolist(), master.demand_count.tolist(), strict=True
     ):
         terms[row].append(-n * cut[z])
-    left: Any = 0
+    spare: Any = 0
     for row in range(master.rows):
-        balance = left + sum(terms[row])
+        balance = spare + sum(terms[row])
         if master.last[row]:
             cp.add(balance == 0)
-            left = 0
+            spare = 0
         else:
-            left = cp.new_int_var(0, len(space.instance.server_free), "")
-            cp.add(balance == left)
+            spare = cp.new_int_var(0, len(space.instance.server_free), "")
+            cp.add(balance == spare)
     value = sum(int(v) * z for v, z in zip(master.cuts.speed, cut, strict=True))
     cp.add(value >= above + 1)
     cp.maximize(value)

@@ -1,12 +1,13 @@
 """The configuration model of a placement instance, as index arrays that LP and CP-SAT share.
 
     lambda[c]   how many servers of its class use configuration c         sum over a class = its number of servers
-    z[j, q, v]  job j is cut as pattern q and runs at speed v             at most one a new job, one a running job
-    s[j, a, i]  parts a of job j left over at speeds v_i and above        s_i = s_(i-1) + supply_i - demand_i, >= 0
+    z[j, q, v]  job j is cut as pattern q and runs at speed v             one for a running job, at most one for a new
+    s[j, a, i]  spare parts a of job j at speeds v_i and above            s_i = s_(i-1) + supply_i - demand_i >= 0
 
-Supply: configurations that host part a at v_i. Demand: chosen patterns that need it, at v_i or at a speed between v_i
-and the next. So every part a pattern needs is hosted at the pattern's speed or faster; the last s is 0: what is hosted
-is needed. Maximise the sum of v z. There is no big-M; levels exist where a configuration makes them.
+The speeds v_1 > v_2 > ... are those at which some configuration hosts part a. Supply_i: the configurations that host it
+at v_i. Demand_i: the patterns that need it at a speed of v_i or less, but above v_(i+1). So every part that a pattern
+needs is hosted at the pattern's speed or faster. The last s is 0: no part is hosted that no pattern needs. The sum of
+v z is maximised. There is no big-M.
 
 `levels` > 0 rounds speeds up to about so many steps a job: a relaxation, whose bound is valid for the instance.
 """
@@ -135,7 +136,7 @@ def build(space: Space, table: Table, levels: int = 0, alive: list[dict[int, int
 
 @dataclasses.dataclass
 class Bound:
-    """An exact upper bound from prices, and how much of it every column would cost if it were used."""
+    """An exact upper bound from prices, and by how much each column would lower it if it were used."""
 
     value: int
     cost_of_row: IntArray  # of each configuration, in 1 / SCALE
@@ -151,8 +152,8 @@ def price(master: Master, prices: Any) -> Bound:
     """The Lagrangian bound of any prices of the link rows, in integers, hence valid whatever a float solver did.
 
     Relaxing the links leaves: for each class the best configuration, N_k times; for each running job its best cut; the
-    best `most` of the new jobs' best cuts (or none). Prices must not fall along the levels of a part (else left-over
-    parts would pay without end), so they are raised where they do.
+    best `most` of the new jobs' best cuts (or none). Prices must not fall along the levels of a part, or spare
+    parts would be worth more and more, so they are raised where they do.
     """
     space = master.space
     y = np.rint(np.asarray(prices) * SCALE).astype(np.int64)

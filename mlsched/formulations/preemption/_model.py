@@ -5,13 +5,14 @@ Joint model. y[t,n]: TE job t goes to node n; x[j]: BE job j is a victim; w_t = 
     sum_t demand[t,r] y[t,n] <= room[n,r] + sum_{j on n} demand[j,r] x[j]      for every node n and resource r
     base = sum score[j] x[j]  |  sum x[j]  |  max grace[j] x[j];   minimise base + D sum_t w_t
 
-Reductions, none of which loses an optimal plan: a y[t,n] that cannot hold even with every candidate of n suspended is
-dropped; so is an x[j] on a node without any y; capacity is asked only where demand could exceed the room that is there.
+The model is reduced in three ways, none of which loses an optimal plan. A y[t,n] is dropped where TE job t does not fit
+on node n even with every candidate suspended; so is an x[j] on a node without any y; and a capacity is a row only where
+demand could exceed the room.
 
-One TE job. Victims away from its node only cost, so the problem falls apart into one covering problem a node. Each
-branch carries a bound: the continuous covering knapsack of a single resource (an integer optimum can be no smaller,
-and leaving out the other resources only enlarges the feasible set), rounded up since the objectives are integers. The
-solver takes the branches by increasing bound and stops when the next cannot beat the incumbent.
+Where one TE job waits, victims on other nodes than its own only cost. So there is a covering problem for each node, and
+the best of them is the optimum. The lower bound of each is the continuous covering knapsack of a single resource: an
+integer optimum can be no smaller, and without the other resources more is feasible. It is rounded up, since objectives
+are integers. The solver takes the nodes by increasing bound and stops when the next cannot beat the incumbent.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ OBJECTIVES = ("total_score", "victim_count", "max_grace_period")
 
 @dataclasses.dataclass(frozen=True)
 class Reduced:
-    """The variables and rows that are left of the joint model; `waiting_cost[objective]` is D."""
+    """What the reductions keep of the joint model: candidates j, places (t, n) and rows (n, r, room).
+
+    waiting_cost: objective -> D.
+    """
 
     instance: Instance
     candidates: list[int]
@@ -39,7 +43,7 @@ class Reduced:
     waiting_cost: dict[str, int]
 
     def plan(self, placed: list[tuple[int, int]], victims: list[int]) -> Plan:
-        """The plan of a solution, without victims that nobody needs (dropping them never worsens an objective)."""
+        """The plan of a solution, without victims that no TE job needs: dropping them never worsens an objective."""
         te_node = [-1] * len(self.instance.te_demand)
         for t, n in placed:
             te_node[t] = n
@@ -69,7 +73,7 @@ def reduce(instance: Instance, nodes: list[int] | None = None) -> Reduced:
 
 
 def needed_victims(instance: Instance, te_node: list[int], victims: list[int]) -> list[int]:
-    """`victims` less those that can be spared, the dearest by Eq. 3 spared first."""
+    """The `victims` without those that need not be suspended; the largest score of Eq. 3 is spared first."""
     spare = instance.node_free + instance.node_draining
     for j in victims:
         spare[instance.job_node[j]] += instance.job_demand[j]
@@ -122,10 +126,10 @@ def _cover_bound(instance: Instance, objective: str, node: int, here: IntArray) 
 
 
 def fractional_cover(cost: IntArray, release: IntArray, deficit: int) -> int:
-    """Least cost of covering `deficit` when jobs may be split, rounded up. Exact in integers.
+    """The smallest cost of covering `deficit` when jobs may be split, rounded up. Exact in integers.
 
-    The greedy by cost per unit is optimal for the continuous problem; its last, partial job costs
-    ceil(cost * missing / release) at least.
+    Taking jobs by cost per unit is optimal for the continuous problem; the last job, of which a part is taken, costs
+    no less than ceil(cost * missing / release).
     """
     useful = np.flatnonzero(release > 0)
     order = useful[np.argsort(cost[useful] / release[useful], kind="stable")]

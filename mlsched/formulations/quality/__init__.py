@@ -1,1 +1,1 @@
-"""Allocation of cores as dynamic programming and MIP, and by enumeration."""
+"""Allocation of cores as mathematics: the MIP, and the Lagrangian relaxation of the cores."""

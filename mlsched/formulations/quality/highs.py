@@ -1,14 +1,16 @@
 """Quality as a Pyomo MIP, solved by HiGHS (or by any Pyomo solver a user has).
 
-A job's table only matters where it changes. Its steps are the numbers of cores b_1 < b_2 < ... beyond `least` at which
-its gain (for the total) or its loss (for the worst loss) improves; y[i, s] = 1 when job i gets at least b_s:
+Every running job gets the instance's `least` cores. A job's table matters only where it changes: its steps are the
+numbers b_1 < b_2 < ... of further cores at which its gain (for the total) or its loss (for the worst loss) improves.
+y[i, s] = 1 when job i gets b_s further cores or more:
 
     y[i, s] <= y[i, s - 1],    sum over i, s of (b_s - b_{s-1}) y[i, s] <= available - least * jobs
     total_loss_reduction = sum weight (gain after step s - gain before it) y[i, s]  +  what `least` brings
 
-The worst loss by levels instead of a big M: with v_0 < v_1 < ... the distinct weighted losses, z[k] = 1 when the worst
-loss is at least v_k. Job i without step s keeps the loss before it, so y[i, s] + z[rank of that loss] >= 1; losses that
-no core can improve fix their z at 1. The objective v_0 + sum (v_k - v_{k-1}) z[k] is exact in integers.
+The worst loss is expressed by levels, without a big M. Let v_0 be the largest of the losses that no core can improve,
+and v_1 < v_2 < ... the distinct weighted losses above it; z[k] = 1 when the worst loss is v_k or more. A job without
+step s keeps its loss before that step, so y[i, s] + z[rank of that loss] >= 1. The objective
+v_0 + sum (v_k - v_{k-1}) z[k] is exact in integers.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ OBJECTIVES = ("total_loss_reduction", "worst_loss")
 
 @answerer("highs", problem="quality", backend="highs", objectives=OBJECTIVES)
 def build(instance: Instance, *, objectives: tuple[str, ...]) -> Formulation:
-    """A binary a step of each job's table; the worst loss by levels, without a big M."""
+    """A binary for each step of each job's table; the worst loss by levels, without a big M."""
     import pyomo.environ as pyo
 
     mip = pyo.ConcreteModel()
@@ -71,7 +73,7 @@ def build(instance: Instance, *, objectives: tuple[str, ...]) -> Formulation:
 
 
 def _steps(instance: Instance, job: int, objectives: tuple[str, ...]) -> IntArray:
-    """0 and the numbers of cores beyond `least`, up to cap and room, at which what is asked for improves."""
+    """0 and the numbers of cores beyond `least`, up to cap and room, at which one of the objectives improves."""
     room = instance.available - instance.least * len(instance.running)
     stop = min(int(instance.most[job]), instance.least + room) + 1
     improves = np.zeros(stop - instance.least - 1, dtype=bool)
@@ -86,9 +88,9 @@ def _worst(mip: Any, loss: dict[int, list[int]]) -> tuple[int, Any, dict[int, in
     """Constant, expression and levels v_k (by k >= 1) of the worst loss; `loss[i]` are job i's losses by steps."""
     import pyomo.environ as pyo
 
-    least = max((values[-1] for values in loss.values()), default=0)
-    # Below the largest of the losses that no core can improve there is nothing to decide.
-    levels = sorted({least, *(v for values in loss.values() for v in values if v > least)})
+    # The largest of the losses that no core can improve: below it there is nothing to decide.
+    lower_bound = max((values[-1] for values in loss.values()), default=0)
+    levels = sorted({lower_bound, *(v for values in loss.values() for v in values if v > lower_bound)})
     rank = {level: k for k, level in enumerate(levels)}
     mip.z = pyo.Var(range(1, len(levels)), domain=pyo.Binary)
     mip.level = pyo.ConstraintList()
@@ -96,7 +98,7 @@ def _worst(mip: Any, loss: dict[int, list[int]]) -> tuple[int, Any, dict[int, in
         mip.level.add(mip.z[k] <= mip.z[k - 1])
     for i, values in loss.items():
         for s in range(1, len(values)):
-            if values[s - 1] > least and values[s] < values[s - 1]:
+            if values[s - 1] > lower_bound and values[s] < values[s - 1]:
                 mip.level.add(mip.y[i, s] + mip.z[rank[values[s - 1]]] >= 1)
     rise = sum((levels[k] - levels[k - 1]) * mip.z[k] for k in range(1, len(levels)))
-    return least, rise, {k: levels[k] for k in range(1, len(levels))}
+    return lower_bound, rise, {k: levels[k] for k in range(1, len(levels))}

@@ -1,13 +1,14 @@
-"""The Lagrangian relaxation of the capacity: a price for a core, what the jobs then want, and what that proves.
+"""The Lagrangian relaxation of the capacity: a price for a core, what the jobs then demand, and what that proves.
 
-The total loss reduction is a multiple-choice knapsack: pick one allocation b >= 0 beyond `least` for every job, value
-v[j, b], at most R cores in all. At a price p >= 0 per core every job buys on its own: m_j(p) = max_b v[j, b] - p b, and
+The total loss reduction is a multiple-choice knapsack: every running job j gets the instance's `least` cores and b >= 0
+more, of value v[j, b], at most R of these in all. At a price p >= 0 for a core, each job takes what is best for itself,
+m_j(p) = max_b v[j, b] - p b, and
 
     bound(p) = p R + sum_j m_j(p) >= optimum.
 
-What the jobs want falls as the price rises; at the lowest price at which it fits, the bound is that of the concave
-envelopes of the tables up to rounding the price to an integer, and what is bought is what a greedy on the concave
-envelopes takes before its first jump that does not fit. `fill` spends the cores that are left.
+The demand of the jobs falls as the price rises. At the lowest price at which it fits, bound(p) is the optimum over the
+concave envelopes of the tables, but for rounding the price to an integer, and the demand is what a greedy on those
+envelopes takes before its first jump that does not fit. `fill` spends the cores that remain.
 
 Everything is exact in int64: prices stay below 2^60 / R, values below 2^53.
 """
@@ -26,9 +27,9 @@ _PRICE = 2**60
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """The running jobs' options: `value[i, b]` of b cores beyond `least`, `last[i]` the largest b, R = `room`.
+    """The knapsack of the module's docstring. value: v; last: the largest b of each job; room: R.
 
-    `base` is what `least` cores for everybody bring, on top of all values.
+    base: the value of `least` cores for every job, to which all other values are added.
     """
 
     base: int
@@ -64,15 +65,15 @@ def choices(instance: Instance) -> Choices:
 
 
 def demand(problem: Choices, price: int) -> IntArray:
-    """What each job buys at `price`: the smallest b that maximises value - price * b."""
+    """What each job takes at `price`: the smallest b that maximises value - price * b."""
     cost = price * np.arange(problem.value.shape[1], dtype=np.int64)
     return np.asarray(np.argmax(problem.value - cost, axis=1))
 
 
 def clearing_price(problem: Choices) -> tuple[int, IntArray]:
-    """The lowest integer price at which demand fits into the room, and that demand.
+    """The lowest integer price at which the demand fits into the room, and that demand.
 
-    In instances whose values are so large that prices had to be cut, the demand may not fit: then nothing is bought.
+    Where values are so large that prices had to be cut, no demand may fit: then it is 0 for every job.
     """
     low, high = -1, problem.dearest
     bought = demand(problem, high)
@@ -89,31 +90,31 @@ def clearing_price(problem: Choices) -> tuple[int, IntArray]:
 
 
 def fill(problem: Choices, bought: IntArray) -> IntArray:
-    """`bought` and, as long as something fits, the jump of most value per core within the cores that are left.
+    """`bought`, increased by the jump of most value per core as long as one fits into the remaining cores.
 
-    Ties go to the wider jump, then to the earlier job. A jump that brings nothing is not made.
+    Of equal jumps, the wider one is made, then that of the earlier job. A jump of no value is not made.
     """
     cores = bought.copy()
-    left = problem.room - int(cores.sum())
-    rate, jump = _best_jumps(problem, cores, left, np.arange(len(cores)))
-    while left > 0:
-        stale = np.flatnonzero(jump > left)
+    remaining = problem.room - int(cores.sum())
+    rate, jump = _best_jumps(problem, cores, remaining, np.arange(len(cores)))
+    while remaining > 0:
+        stale = np.flatnonzero(jump > remaining)
         if stale.size:
-            rate[stale], jump[stale] = _best_jumps(problem, cores, left, stale)
+            rate[stale], jump[stale] = _best_jumps(problem, cores, remaining, stale)
         best = rate.max(initial=0.0)
         if best <= 0:
             break
         near = np.flatnonzero(rate >= best * (1 - 1e-12))
         job = int(near[0]) if near.size == 1 else _best_exactly(problem, cores, jump, near)
-        left -= int(jump[job])
+        remaining -= int(jump[job])
         cores[job] += jump[job]
         again = np.array([job])
-        rate[again], jump[again] = _best_jumps(problem, cores, left, again)
+        rate[again], jump[again] = _best_jumps(problem, cores, remaining, again)
     return cores
 
 
 def _best_exactly(problem: Choices, cores: IntArray, jump: IntArray, near: IntArray) -> int:
-    """Of jobs whose rates differ by rounding at most: the highest rate in integers, then the wider jump, the first."""
+    """Of jobs whose rates differ by rounding only: that of the highest rate in integers, the widest jump, the first."""
     best, top, width = -1, 0, 1
     for job in near.tolist():
         gain, cost = int(problem.value[job, cores[job] + jump[job]] - problem.value[job, cores[job]]), int(jump[job])
@@ -124,10 +125,10 @@ def _best_exactly(problem: Choices, cores: IntArray, jump: IntArray, near: IntAr
 
 
 def _best_jumps(
-    problem: Choices, cores: IntArray, left: int, jobs: IntArray
+    problem: Choices, cores: IntArray, remaining: int, jobs: IntArray
 ) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], IntArray]:
-    """For each of `jobs`: the highest value per core of a jump of at most `left` cores, and the widest such jump."""
-    widest = min(left, problem.value.shape[1] - 1)
+    """For each of `jobs`: the highest value per core of a jump within `remaining` cores, and the widest such jump."""
+    widest = min(remaining, problem.value.shape[1] - 1)
     if widest <= 0 or not jobs.size:
         return np.zeros(len(jobs)), np.ones(len(jobs), dtype=np.int64)
     steps = np.arange(1, widest + 1)

@@ -1,1 +1,1 @@
-"""Workers and PSs of jobs as dynamic programming, for CP-SAT, as MIP, and by enumeration."""
+"""Workers and PSs of jobs as mathematics: the columns of each job, the knapsack over them, and what prices prove."""

@@ -1,10 +1,10 @@
 """The choices of each job: columns of a multiple-choice knapsack, less those that no optimum needs.
 
-A column is a number of workers and PSs with what they take of every resource and their cost; each job's first one is to
-wait, which always stays. Dropped are columns that exceed the capacity alone or cost no less than waiting, and
-*dominated* ones: another column of the job takes no more of any resource and costs no more (of equal ones, one stays).
-A plan with a dominated column has one at least as good without, so no optimum changes. Resources that cannot run short,
-whatever the jobs choose, are dropped too.
+A column is a number of workers and PSs of a job, with its use of every resource and its cost. The first column of each
+job is to wait; it is always kept. Three kinds of columns are dropped: those that exceed the capacity alone, those that
+cost no less than waiting, and *dominated* ones, for which another column of the job uses no more of any resource and
+costs no more (of equal ones, one is kept). For any plan with a dominated column there is one without that is no worse,
+so the optimum remains the same. Resources that the jobs cannot exceed, whatever they choose, are dropped too.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from mlsched.instances.workers import NEVER, Instance, Plan
 
 @dataclasses.dataclass(frozen=True)
 class Columns:
-    """All columns, job after job; job j has those from `first[j]` up to `first[j + 1]`, its first one is to wait.
+    """All columns, job after job: those of job j are `first[j]` to `first[j + 1] - 1`, and its first one is to wait.
 
-    job, workers, ps, cost: of each column. use: columns x resources (those that can run short). capacity: of those
+    job, workers, ps, cost: of each column. use: columns x resources, those that the jobs can exceed. capacity: of these
     resources.
     """
 
@@ -52,7 +52,7 @@ class Columns:
         return Plan(workers=workers, ps=ps)
 
     def chosen(self, plan: Plan) -> IntArray:
-        """The columns of `plan`, by index; a job whose column is not here (it need not be) waits instead."""
+        """The columns of `plan`, by index; a job waits instead where its column was dropped."""
         first, found = self.first, []
         for j in range(self.jobs):
             mine = slice(int(first[j]), int(first[j + 1]))
@@ -62,9 +62,9 @@ class Columns:
 
 
 def columns(instance: Instance, cost: IntArray | None = None, waiting: IntArray | None = None) -> Columns:
-    """The columns of `instance` that matter.
+    """The columns of `instance` that an optimum may need.
 
-    cost, waiting: other integers to be minimised than the instance's own, of the same shapes; `NEVER` likewise.
+    cost, waiting: integers to be minimised in place of the instance's own, of the same shapes, `NEVER` included.
     """
     costs = instance.cost if cost is None else cost
     waits = instance.waiting if waiting is None else waiting
@@ -75,9 +75,9 @@ def columns(instance: Instance, cost: IntArray | None = None, waiting: IntArray 
     open_ = (use <= instance.capacity).all(axis=3) & (costs < waits[:, None, None])
     offered = np.where(open_, costs, NEVER)
     # Fewer workers and PSs at no higher cost: most of the dominated columns, found for all jobs at once.
-    least = np.full((jobs, most_workers + 1, most_ps + 1), NEVER)
-    least[:, 1:, 1:] = np.minimum.accumulate(np.minimum.accumulate(offered, axis=1), axis=2)
-    rows = np.argwhere(open_ & (offered < least[:, :-1, 1:]) & (offered < least[:, 1:, :-1]))
+    cheapest = np.full((jobs, most_workers + 1, most_ps + 1), NEVER)
+    cheapest[:, 1:, 1:] = np.minimum.accumulate(np.minimum.accumulate(offered, axis=1), axis=2)
+    rows = np.argwhere(open_ & (offered < cheapest[:, :-1, 1:]) & (offered < cheapest[:, 1:, :-1]))
     at = tuple(rows.T)
     job, chosen = rows[:, 0], np.zeros(len(rows), dtype=bool)
     value, amounts = offered[at], use[at]
@@ -119,7 +119,7 @@ def _efficient(mine: IntArray, cost: IntArray, use: IntArray) -> IntArray:
 
 
 def can_run_short(job: IntArray, use: IntArray, capacity: IntArray, jobs: int) -> Any:
-    """Which resources all jobs together can exceed."""
+    """Which resources the jobs can exceed, each choosing the column that uses most of it."""
     worst = np.zeros((jobs, len(capacity)), dtype=np.int64)
     np.maximum.at(worst, job, use)
     return worst.sum(axis=0) > capacity

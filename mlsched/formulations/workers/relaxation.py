@@ -1,14 +1,15 @@
 """The Lagrangian relaxation of the capacities: prices, what they prove, and which columns that leaves.
 
-At prices l >= 0 for a unit of each resource every job takes the column of least cost + l use on its own. That gives
+At prices l >= 0 for a unit of each resource, every job takes the column of smallest cost + l use for itself. That gives
 
     L(l) = sum_j min_c (cost_c + l use_c) - l capacity  <=  optimum                              for any l >= 0,
 
-and for any plan: value >= L(l) + sum over its columns of their *reduced costs* (cost_c + l use_c) - min of the job.
-So a plan of at most value v only has columns of reduced cost <= v - L(l), and in total no more than that. The prices
-are the duals of the LP relaxation (in which jobs mix columns), made integers: the arithmetic above is exact.
+and for any plan: value >= L(l) + the sum over its columns of their *reduced costs*, (cost_c + l use_c) less the
+smallest such sum of the job. So in a plan of value v or less, the reduced costs add up to no more than v - L(l). The
+prices are the duals of the LP relaxation, in which jobs mix columns, rounded to integers: so the arithmetic above is
+exact.
 
-With K resources the LP mixes columns of at most K jobs, so L is close and few columns of each job are left.
+With K resources the LP mixes columns of at most K jobs, so L is close and few columns of each job remain.
 """
 
 from __future__ import annotations
@@ -29,25 +30,28 @@ ROOM = 2**61
 
 @dataclasses.dataclass(frozen=True)
 class Relaxed:
-    """Prices of the resources and what follows, all in 1/scale ms. reduced: reduced cost of each column."""
+    """Prices of the resources and what they prove, all in 1/scale ms.
+
+    reduced: the reduced cost of each column. lower_bound: L.
+    """
 
     scale: int
     price: IntArray
     reduced: IntArray
-    least: int
+    lower_bound: int
 
     @property
     def bound(self) -> int:
         """No plan costs less, ms."""
-        return -(-self.least // self.scale)
+        return -(-self.lower_bound // self.scale)
 
     def slack(self, value: int) -> int:
-        """What reduced costs may sum up to in a plan of at most `value`; negative: there is none."""
-        return self.scale * value - self.least
+        """The most that reduced costs add up to in a plan of `value` or less; negative where there is no such plan."""
+        return self.scale * value - self.lower_bound
 
 
 def rounded(choice: Columns, prices: Any) -> Relaxed:
-    """The relaxation at float prices for a unit of each resource, made integers."""
+    """The relaxation at prices for a unit of each resource, floats that are rounded to integers."""
     worst = int(np.maximum.reduceat(choice.cost, choice.first[:-1]).astype(object).sum()) if choice.jobs else 0
     scale = max(1, min(SCALE, ROOM // 8 // max(1, worst)))
     price = np.rint(np.maximum(prices, 0) * scale)
@@ -59,15 +63,15 @@ def rounded(choice: Columns, prices: Any) -> Relaxed:
 def at_prices(choice: Columns, price: IntArray, scale: int) -> Relaxed:
     """The relaxation at given prices >= 0 in 1/scale ms for a unit of each resource."""
     offered = scale * choice.cost + choice.use @ price
-    least = np.minimum.reduceat(offered, choice.first[:-1]) if choice.jobs else np.zeros(0, dtype=np.int64)
-    return Relaxed(scale, price, offered - least[choice.job], int(least.sum()) - int(price @ choice.capacity))
+    smallest = np.minimum.reduceat(offered, choice.first[:-1]) if choice.jobs else np.zeros(0, dtype=np.int64)
+    return Relaxed(scale, price, offered - smallest[choice.job], int(smallest.sum()) - int(price @ choice.capacity))
 
 
 def round_off(choice: Columns, relaxed: Relaxed) -> IntArray:
     """A feasible plan near the relaxation: one column a job, by index.
 
-    From each job's cheapest column at the prices, the change that costs least for what it frees, until everything
-    fits; then the change that saves most, while one fits.
+    It starts from each job's cheapest column at the prices. Until everything fits, the change is made that costs least
+    for what it frees; then, as long as one fits, the change that saves most.
     """
     first = choice.first
     chosen = np.array(
@@ -78,7 +82,7 @@ def round_off(choice: Columns, relaxed: Relaxed) -> IntArray:
     while (free < 0).any():
         over = np.maximum(-free, 0)
         freed = (np.minimum(choice.use[chosen][choice.job] - choice.use, over) * weight)[:, free < 0].sum(axis=1)
-        # What other resources would newly lack counts against it.
+        # What other resources would then lack counts against it.
         lost = np.maximum(choice.use - choice.use[chosen][choice.job] - np.maximum(free, 0), 0)
         freed -= (lost * weight)[:, free >= 0].sum(axis=1)
         # Sending a job that uses something scarce to wait always frees something: this ends.
@@ -98,9 +102,9 @@ def round_off(choice: Columns, relaxed: Relaxed) -> IntArray:
 
 
 def cut(choice: Columns, relaxed: Relaxed) -> Columns:
-    """Without the columns of which the bounds say that no optimum needs them.
+    """The columns without those that, by the bounds, no optimum needs.
 
-    What stays are a rounded plan's own columns, with which it is still there, and all that a better plan may use.
+    Kept are the columns of a feasible plan and all that a better plan may use.
     """
     known = round_off(choice, relaxed)
     mask = relaxed.reduced <= relaxed.slack(total(choice, known) - 1)

@@ -2,7 +2,7 @@
 
 Demands follow calibration Z of the FitGpp workload (means and standard deviations of normal distributions that are
 rounded and truncated to a node; the paper prints the distributions only as an image, so these are a calibration, not
-a recovery). Presets are frozen: benchmarks and tests quote them by name.
+a recovery). Presets are frozen: measurements and tests quote them by name.
 """
 
 from __future__ import annotations

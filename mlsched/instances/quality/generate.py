@@ -2,7 +2,7 @@
 
 Amplitudes, speeds of convergence and costs of an iteration span what the paper's workload spans (Table 1: iterations
 of 10s of milliseconds to seconds on a share of 640 cores); the paper prints none of them, so they are documented
-assumptions. Presets are frozen: benchmarks and tests quote them by name.
+assumptions. Presets are frozen: measurements and tests quote them by name.
 """
 
 from __future__ import annotations

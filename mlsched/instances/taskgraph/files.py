@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.contract import Reader
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray, ints
 from mlsched.core.params import within
@@ -240,6 +241,10 @@ def _instance(
 
 
 #: Suffix of a file -> its reader.
-READERS = {".stg": read_stg, ".sm": read_psplib, ".txt": read_jobshop}
+READERS = {
+    ".stg": Reader(read_stg, "makespan"),
+    ".sm": Reader(read_psplib, "makespan"),
+    ".txt": Reader(read_jobshop, "makespan"),
+}
 
 __all__ = ["READERS", "read_jobshop", "read_psplib", "read_stg"]

@@ -20,7 +20,7 @@ from mlsched.core.fields import UNLIMITED, IntArray, array, integer, ints, label
 from mlsched.instances.taskgraph import snapshot_judge
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY, Instance
 from mlsched.instances.taskgraph.round import Round
-from mlsched.instances.taskgraph.snapshot_judge import DONE, PAUSED, RUNNING, WAITING
+from mlsched.instances.taskgraph.states import DONE, PAUSED, RUNNING, WAITING
 
 Pairs = Iterable[tuple[int, int]]
 Flags = npt.NDArray[np.bool_]

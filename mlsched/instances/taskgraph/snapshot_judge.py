@@ -20,12 +20,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mlsched.instances.taskgraph.states import DONE, PAUSED, RUNNING, STATES, WAITING
+
 if TYPE_CHECKING:
     from mlsched.instances.taskgraph.round import Round
     from mlsched.instances.taskgraph.snapshot import Snapshot
-
-WAITING, RUNNING, PAUSED, DONE = range(4)
-STATES = ("waits", "runs", "is paused", "is done")
 
 Pairs = list[tuple[int, int]]
 

@@ -1,6 +1,6 @@
 """Random horizons: jobs of the Chic paper that arrive as a Poisson process on its cluster.
 
-Presets are frozen: benchmarks and tests quote them by name; never change one, add another.
+Presets are frozen: measurements and tests quote them by name; never change one, add another.
 """
 
 from __future__ import annotations

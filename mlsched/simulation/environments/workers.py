@@ -24,7 +24,7 @@ from mlsched.simulation.workers.phase import BACKLOG_UNIT, ITERATIONS_UNIT, TASK
 from mlsched.simulation.workers.synthetic import chic
 from mlsched.simulation.workers.workload import MS, Workload
 
-#: Synthetic sequences are drawn by seeds from here on; those below are for tests and benchmarks.
+#: Synthetic sequences are drawn by seeds from here on; those below are for tests and measurements.
 FIRST_SEED = 1_000_000
 
 

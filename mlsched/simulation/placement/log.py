@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from mlsched.core.fields import IntArray
+from mlsched.simulation.table import Row, columns
 
 STRETCHES = ("job", "start", "end", "speed", "done")
 PLACEMENTS = ("job", "time", "server", "workers", "ps")
-
-Row = tuple[int, ...]
 
 
 class Log:
@@ -26,11 +23,11 @@ class Log:
 
     def columns(self) -> dict[str, IntArray]:
         """Column name -> values of the stretches, ordered by job, then start."""
-        return _columns(self.rows, STRETCHES)
+        return columns(self.rows, STRETCHES, STRETCHES)
 
     def placement_columns(self) -> dict[str, IntArray]:
         """Column name -> values of the placements, ordered by job, then time, then server."""
-        return _columns(self.placements, PLACEMENTS)
+        return columns(self.placements, PLACEMENTS, PLACEMENTS)
 
     def to_json(self) -> dict[str, Any]:
         """Both tables, each with its columns as lists."""
@@ -38,8 +35,3 @@ class Log:
             "stretches": {name: values.tolist() for name, values in self.columns().items()},
             "placements": {name: values.tolist() for name, values in self.placement_columns().items()},
         }
-
-
-def _columns(rows: list[Row], names: tuple[str, ...]) -> dict[str, IntArray]:
-    table = np.array(sorted(rows), dtype=np.int64).reshape(len(rows), len(names))
-    return {name: table[:, c] for c, name in enumerate(names)}

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import IntArray, array, integer, labels, refuse_first, text
+from mlsched.core.fields import IntArray, array, integer, labels, refuse_falling, refuse_first, text
 from mlsched.core.record import Record
 from mlsched.instances.placement import Instance
 from mlsched.instances.placement.instance import MILLION, MOST_SLOWDOWN, MOST_USE
@@ -66,12 +66,7 @@ class Workload(Record):
     source: str = text(default="", doc="where the jobs come from and under which readings")
 
     def check(self) -> None:
-        falling = np.flatnonzero(np.diff(self.submit) < 0)
-        if falling.size:
-            j = int(falling[0]) + 1
-            raise InvalidInput(
-                f"submit[{j}] = {self.submit[j]}: must not be before submit[{j - 1}] = {self.submit[j - 1]}"
-            )
+        refuse_falling("submit", self.submit)
         if not len(self.server_capacity):
             raise InvalidInput("server_capacity: has no rows; a cluster needs at least one server")
         types = len(self.types)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from mlsched.core.fields import IntArray
+from mlsched.simulation.table import Row, columns
 
 COLUMNS = ("job", "node", "start", "end", "signal", "finished")
 
@@ -14,8 +13,8 @@ COLUMNS = ("job", "node", "start", "end", "signal", "finished")
 class Log:
     """One row for every stretch in which a job held a node: [start, end), the signal that ended it (-1: none)."""
 
-    def __init__(self, rows: list[tuple[int, ...]] | None = None) -> None:
-        self.rows: list[tuple[int, ...]] = rows or []
+    def __init__(self, rows: list[Row] | None = None) -> None:
+        self.rows: list[Row] = rows or []
 
     def add(self, job: int, node: int, start: int, end: int, signal: int, finished: bool) -> None:
         """Append one stretch."""
@@ -23,9 +22,7 @@ class Log:
 
     def columns(self) -> dict[str, IntArray]:
         """Column name -> values, ordered by start, then job."""
-        table = np.array(self.rows, dtype=np.int64).reshape(len(self.rows), len(COLUMNS))
-        order = np.lexsort((table[:, 0], table[:, 2]))
-        return {name: table[order, c] for c, name in enumerate(COLUMNS)}
+        return columns(self.rows, COLUMNS, ("start", "job"))
 
     def to_json(self) -> dict[str, Any]:
         """The columns as lists."""

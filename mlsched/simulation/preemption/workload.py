@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import IntArray, array, labels, text
+from mlsched.core.fields import IntArray, array, labels, refuse_falling, text
 from mlsched.core.record import Record
 
 
@@ -30,12 +30,7 @@ class Workload(Record):
     source: str = text(default="", doc="where the jobs come from and under which readings")
 
     def check(self) -> None:
-        falling = np.flatnonzero(np.diff(self.submit) < 0)
-        if falling.size:
-            j = int(falling[0]) + 1
-            raise InvalidInput(
-                f"submit[{j}] = {self.submit[j]}: must not be before submit[{j - 1}] = {self.submit[j - 1]}"
-            )
+        refuse_falling("submit", self.submit)
         if not len(self.node_capacity):
             raise InvalidInput("node_capacity: has no rows; a cluster needs at least one node")
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, text
+from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, refuse_falling, text
 from mlsched.core.record import Record
 
 #: Parts of a job's own unit of loss in `Workload.loss`.
@@ -45,12 +45,7 @@ class Workload(Record):
     source: str = text(default="", doc="where the jobs come from and under which readings")
 
     def check(self) -> None:
-        falling = np.flatnonzero(np.diff(self.submit) < 0)
-        if falling.size:
-            j = int(falling[0]) + 1
-            raise InvalidInput(
-                f"submit[{j}] = {self.submit[j]}: must not be before submit[{j - 1}] = {self.submit[j - 1]}"
-            )
+        refuse_falling("submit", self.submit)
         last = self.loss.shape[1] - 1
         for j, (count, work) in enumerate(zip(self.iterations.tolist(), self.work.tolist(), strict=True)):
             if count > last:

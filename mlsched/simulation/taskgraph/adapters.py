@@ -14,7 +14,7 @@ from mlsched.core.errors import AnswererError, InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.instances.taskgraph import Instance, Round, Snapshot, Timetable
 from mlsched.instances.taskgraph.snapshot import SHARED
-from mlsched.instances.taskgraph.snapshot_judge import DONE, RUNNING, WAITING
+from mlsched.instances.taskgraph.states import DONE, RUNNING, WAITING
 from mlsched.simulation.clock import Rule, run
 from mlsched.simulation.taskgraph.options import Options
 from mlsched.simulation.taskgraph.workload import impossible

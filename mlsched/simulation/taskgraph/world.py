@@ -20,7 +20,7 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.instances.taskgraph import Instance, Round, Snapshot
-from mlsched.instances.taskgraph.snapshot_judge import DONE, PAUSED, RUNNING, WAITING
+from mlsched.instances.taskgraph.states import DONE, PAUSED, RUNNING, WAITING
 from mlsched.simulation.taskgraph.graph import Graph
 from mlsched.simulation.taskgraph.log import FINISH, MOVE, PAUSE, Log
 from mlsched.simulation.taskgraph.options import Options

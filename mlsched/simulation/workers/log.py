@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from mlsched.core.fields import IntArray
+from mlsched.simulation.table import Row, columns
 
 COLUMNS = ("job", "start", "end", "workers", "ps", "left")
 
@@ -21,14 +20,12 @@ class Log:
     A stretch ends when the job is done, or at a re-schedule (with floor = "changed": at one that changes it).
     """
 
-    def __init__(self, rows: list[tuple[int, ...]] | None = None) -> None:
-        self.rows: list[tuple[int, ...]] = rows or []
+    def __init__(self, rows: list[Row] | None = None) -> None:
+        self.rows: list[Row] = rows or []
 
     def columns(self) -> dict[str, IntArray]:
         """Column name -> values, ordered by start, then job."""
-        table = np.array(self.rows, dtype=np.int64).reshape(len(self.rows), len(COLUMNS))
-        order = np.lexsort((table[:, 0], table[:, 1]))
-        return {name: table[order, c] for c, name in enumerate(COLUMNS)}
+        return columns(self.rows, COLUMNS, ("start", "job"))
 
     def to_json(self) -> dict[str, Any]:
         """The columns as lists."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, labels, refuse_first, text
+from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, labels, refuse_falling, refuse_first, text
 from mlsched.core.record import Record
 from mlsched.instances.workers import NEVER
 
@@ -46,12 +46,7 @@ class Workload(Record):
             self.model,
             f"must be below {len(self.models)} (the number of models)",
         )
-        falling = np.flatnonzero(np.diff(self.submit) < 0)
-        if falling.size:
-            j = int(falling[0]) + 1
-            raise InvalidInput(
-                f"submit[{j}] = {self.submit[j]}: must not be before submit[{j - 1}] = {self.submit[j - 1]}"
-            )
+        refuse_falling("submit", self.submit)
         slowest = np.where(self.iteration == NEVER, 0, self.iteration).max(axis=(1, 2), initial=0).tolist()
         for j, (m, count) in enumerate(zip(self.model.tolist(), self.iterations.tolist(), strict=True)):
             if count * slowest[m] > EXACT * NS_PER_MS // MS:

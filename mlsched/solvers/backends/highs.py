@@ -1,9 +1,10 @@
 """HiGHS: run a Pyomo formulation to proven optimality, or to its limits.
 
-HiGHS computes in floats. Objectives of several terms are therefore solved term after term, each value then fixed by a
-row with half a unit of slack; gaps are set so that "optimal" means the last integer; bounds are rounded the safe way;
-a status that is neither a proof nor a limit is an error, never "infeasible". Pyomo compiles the model; HiGHS is called
-directly because Pyomo's own interface passes no start and hides which limit was hit.
+HiGHS computes in floats. So an objective of several terms is minimised term after term, and the value of each is fixed
+by a row with half a unit of slack; gaps are set such that "optimal" holds to the last integer; a bound is rounded to
+the integer that it proves; and a status that is neither a proof nor a limit is an error, never "infeasible". Pyomo
+compiles the model; HiGHS is called directly because Pyomo's own interface passes no start and hides which limit was
+reached.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ WORK = "nodes"
 
 @dataclasses.dataclass(frozen=True)
 class _Stage:
-    """One solve: "optimal", "infeasible", or the limit that ended it; column values; value and safe lower bound."""
+    """One solve. ended: "optimal", "infeasible" or the limit that ended it. bound: a proved lower bound."""
 
     ended: str
     solution: Any
@@ -55,9 +56,9 @@ def minimise(formulation: Formulation, objective: str, sense: Sense, limits: Lim
         if stage.ended == "infeasible":
             return Outcome("infeasible", None, None, "proof", dict(run.work))
         if stage.ended != "optimal":
-            # What later terms add is known to be >= 0 only when minimising: then the bound so far holds for the sum.
-            known = stage.bound is not None and (sign == 1 or index + 1 >= len(variable))
-            bound = sign * (total + term.weight * stage.bound) if known and stage.bound is not None else None
+            # Later terms are >= 0: when minimising, the bound of this term bounds the sum, else only that of the last.
+            valid = sign == 1 or index + 1 >= len(variable)
+            bound = sign * (total + term.weight * stage.bound) if valid and stage.bound is not None else None
             stopped: StoppedBy = "time limit" if stage.ended == "time limit" else "work limit"
             return Outcome("unknown" if plan is None else "feasible", plan, bound, stopped, dict(run.work))
         assert stage.value is not None
@@ -75,14 +76,14 @@ class _Run:
         self.started = time.perf_counter()
         self.work: Counter[str] = Counter()
         self.matrix = compile_model(formulation.model)
-        self.highs = _new_highs(limits)
+        self.highs = new_highs(limits)
         if self.matrix.columns:
-            _check(self.highs.passModel(_lp(self.matrix)), "passModel")
+            check(self.highs.passModel(_lp(self.matrix)), "passModel")
         if hint is not None:
             self._start(hint)
 
     def _start(self, hint: Plan) -> None:
-        """Pass a (possibly partial) plan as the start; HiGHS completes it or drops it."""
+        """Pass a plan as the start. It may name some variables only; HiGHS completes it or drops it."""
         import highspy
 
         pairs = self.formulation.encode(hint)
@@ -94,17 +95,17 @@ class _Run:
                 raise SolverError("highs refused the warm start")
 
     def solve(self, term: Term, sign: int) -> _Stage:
-        """Minimise sign * term; the weight is left out, it only scales."""
+        """Minimise sign * term without its weight, which would only scale it."""
         if not self.matrix.columns:
             return _Stage("optimal", np.zeros(0), 0, 0)
         cost, constant = self.matrix.costs(sign * term.expression)
         columns = np.arange(len(cost), dtype=np.int32)
-        _check(self.highs.changeColsCost(len(cost), columns, cost), "changeColsCost")
-        _check(self.highs.changeObjectiveOffset(constant), "changeObjectiveOffset")
+        check(self.highs.changeColsCost(len(cost), columns, cost), "changeColsCost")
+        check(self.highs.changeObjectiveOffset(constant), "changeObjectiveOffset")
         if self.limits.seconds is not None:
-            left = self.limits.seconds - (time.perf_counter() - self.started)
+            remaining = self.limits.seconds - (time.perf_counter() - self.started)
             # HiGHS counts its run time from the first solve of an instance on.
-            self.highs.setOptionValue("time_limit", self.highs.getRunTime() + max(0.001, left))
+            self.highs.setOptionValue("time_limit", self.highs.getRunTime() + max(0.001, remaining))
         self.highs.run()
         return self._read()
 
@@ -135,7 +136,7 @@ class _Run:
         cost, constant = self.matrix.costs(sign * term.expression)
         index = np.flatnonzero(cost).astype(np.int32)
         upper = value + 0.5 - constant
-        _check(self.highs.addRow(-np.inf, upper, len(index), index, cost[index]), "addRow")
+        check(self.highs.addRow(-np.inf, upper, len(index), index, cost[index]), "addRow")
 
     def decode(self, solution: Any) -> Plan:
         """The plan of a vector of column values."""
@@ -158,17 +159,19 @@ def _lp(matrix: Matrix) -> Any:
     return lp
 
 
-def _check(status: Any, call: str) -> None:
+def check(status: Any, call: str) -> None:
+    """Raise SolverError where a call of HiGHS' interface failed."""
     import highspy
 
     if status == highspy.HighsStatus.kError:
         raise SolverError(f"highs: {call} failed")
 
 
-def _new_highs(limits: Limits) -> Any:
-    highs = _highspy().Highs()
-    # Without this reset a second thread count in one process ends in kNotset, without any solution.
-    _highspy().Highs.resetGlobalScheduler(True)
+def new_highs(limits: Limits) -> Any:
+    """A HiGHS instance that keeps to the limits, set for models whose objectives are integers."""
+    highs = import_highspy().Highs()
+    # Without this reset, a solve with another number of threads than the first of the process ends in kNotset.
+    import_highspy().Highs.resetGlobalScheduler(True)
     options = {
         "output_flag": False,
         "threads": limits.threads,
@@ -180,13 +183,13 @@ def _new_highs(limits: Limits) -> Any:
     if limits.work is not None:
         options["mip_max_nodes"] = max(1, round(limits.work))
     for name, value in options.items():
-        _check(highs.setOptionValue(name, value), f"option {name} = {value}")
+        check(highs.setOptionValue(name, value), f"option {name} = {value}")
     return highs
 
 
 @functools.cache
-def _highspy() -> Any:
-    """highspy, imported once. A missing or incompatible one is said in a line."""
+def import_highspy() -> Any:
+    """highspy, or a SolverError in one line where it is missing or incompatible."""
     try:
         import highspy
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""CP-SAT within limits: set up once, for `solvers/cp_sat.py` and for exact algorithms that start it themselves."""
+"""CP-SAT within limits, for `backends/cp_sat.py` and for the algorithms that start it themselves."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def within(limits: Limits) -> cp_model.CpSolver:
     return solver
 
 
-#: CP-SAT's strategies for the full problem, the most useful first for the schedules here. It takes as many as its
-#: threads allow; with its own order core-guided search comes in only with many.
+#: CP-SAT's strategies for the full problem, those first that help most with schedules. CP-SAT takes as many as it has
+#: threads; in its own order, core-guided search comes so late that it takes part with many threads only.
 CORE_FIRST = ("core", "reduced_costs", "default_lp", "quick_restart", "no_lp", "objective_lb_search")
 
 

@@ -1,4 +1,4 @@
-"""Running a formulation: what the backends have in common."""
+"""What the backends share: a budget of limits for several solves, disjunctions, and the check of a start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Backend = Callable[[Formulation, str, Sense, Limits, Plan | None], Outcome]
 
 
 class Budget:
-    """What is left of the limits while several solves share them; `unit` is the entry of `work` that is limited."""
+    """The limits that several solves share, and what they have used; `unit` is the entry of `work` that is limited."""
 
     def __init__(self, limits: Limits, unit: str) -> None:
         self._limits, self._unit = limits, unit
@@ -23,20 +23,20 @@ class Budget:
         self.work: Counter[str] = Counter()
 
     def exhausted(self) -> StoppedBy | None:
-        """Which limit is used up, if one is."""
+        """The limit that is used up; None where none is."""
         if self._limits.work is not None and self.work[self._unit] >= self._limits.work:
             return "work limit"
-        return "time limit" if self._limits.seconds is not None and self._seconds_left() <= 0 else None
+        return "time limit" if self._limits.seconds is not None and self._remaining_seconds() <= 0 else None
 
-    def left(self) -> Limits:
-        """The limits of the next solve."""
+    def remaining(self) -> Limits:
+        """What remains for the next solve."""
         return dataclasses.replace(
             self._limits,
-            seconds=None if self._limits.seconds is None else max(0.001, self._seconds_left()),
+            seconds=None if self._limits.seconds is None else max(0.001, self._remaining_seconds()),
             work=None if self._limits.work is None else self._limits.work - self.work[self._unit],
         )
 
-    def _seconds_left(self) -> float:
+    def _remaining_seconds(self) -> float:
         assert self._limits.seconds is not None
         return self._limits.seconds - (time.perf_counter() - self._started)
 
@@ -50,10 +50,10 @@ def solve_one_of(
     backend: Backend,
     value_of: Callable[[Plan], int],
 ) -> Outcome:
-    """The best over the parts, taken by their bounds; parts that cannot beat the incumbent are never built.
+    """The best plan over all parts, taken in the order of their bounds; none is built that cannot beat the incumbent.
 
-    The bound of the whole is the worst of what is proved: the incumbent's value, the bounds of parts that were cut
-    short, and those of parts never reached.
+    When minimising, the bound of the whole is the smallest of the incumbent's value, the bounds of the parts that a
+    limit ended, and those of the parts that were not reached.
     """
     sign = 1 if sense == "min" else -1
     best = question.fallback
@@ -67,7 +67,7 @@ def solve_one_of(
             stopped = limit
             open_bounds.append(sign * part.bound)
             continue
-        outcome = backend(part.build(), objective, sense, budget.left(), hint)
+        outcome = backend(part.build(), objective, sense, budget.remaining(), hint)
         budget.work.update(outcome.work)
         if outcome.plan is not None and (best_value is None or sign * value_of(outcome.plan) < best_value):
             best, best_value = outcome.plan, sign * value_of(outcome.plan)
@@ -85,19 +85,19 @@ def _conclude(
     stopped: StoppedBy,
     work: Counter[str],
 ) -> Outcome:
-    """The outcome of a disjunction; values and bounds come in the sense of minimisation."""
-    lowest = min(open_bounds + ([] if best_value is None else [best_value]), default=None)
-    bound = None if lowest is None else sign * lowest
+    """The outcome of a disjunction. best_value and open_bounds are those of sign * objective, which is minimised."""
+    lower_bound = min(open_bounds + ([] if best_value is None else [best_value]), default=None)
+    bound = None if lower_bound is None else sign * lower_bound
     if best is None:
         return Outcome("unknown" if open_bounds else "infeasible", None, bound, stopped, dict(work))
-    if lowest == best_value:
+    if lower_bound == best_value:
         return Outcome("optimal", best, bound, "proof", dict(work))
     return Outcome("feasible", best, bound, stopped, dict(work))
 
 
 def check_hint(pairs: Sequence[tuple[object, int]]) -> None:
-    """Refuse a variable hinted twice: CP-SAT then returns wrong answers at once."""
-    # Two wrappers may stand for one CP-SAT variable: its index tells. Pyomo's `index` is a method, its objects are one.
+    """Refuse a start that names a variable twice, from which CP-SAT returns wrong answers."""
+    # Several objects may stand for one CP-SAT variable, which its index identifies; a Pyomo variable is one object.
     keys = [v.index if isinstance(getattr(v, "index", None), int) else id(v) for v, _ in pairs]  # type: ignore[attr-defined]
     if len(set(keys)) != len(keys):
         raise ValueError("a formulation hints a variable twice; encode() must name every variable at most once")

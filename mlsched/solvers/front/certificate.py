@@ -1,7 +1,7 @@
-"""What was proved, sub-problem by sub-problem: enough to check without a solver that nothing is missing.
+"""What was proved, sub-problem by sub-problem: enough to check without a solver that no point is missing.
 
-The certificate is the list of sub-problems a front was made of. From it follows, by arithmetic alone, which zones of
-the search region are empty; whatever remains is open. `Front.verify` lets a solver confirm the list itself.
+The certificate is the list of the sub-problems that were answered. Arithmetic alone derives from it which zones of the
+search region are empty; the others are open. `Front.verify` lets a solver confirm the list itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mlsched.solvers.front.zones import BIG, Zones
 
 @dataclasses.dataclass(frozen=True)
 class Subproblem:
-    """minimise sum_k weights[k] f_k with f in one of the boxes, and what a backend said (minimisation form)."""
+    """A question, to minimise sum_k weights[k] f_k with f in one of the boxes, and what a backend answered."""
 
     weights: tuple[int, ...]
     boxes: tuple[Bounds, ...]
@@ -33,51 +33,53 @@ class Subproblem:
         return self.status in ("optimal", "infeasible")
 
     def implies(self, high: Sequence[int | None]) -> list[tuple[int, Any, Any]]:
-        """(k, bounds, least), row by row: f_k >= least[b] wherever f_j < bounds[b, j] for all j != k.
+        """(k, bounds, lower) for each objective k of the largest weight: what the answer proves of f_k.
 
-        For each k of the largest weight and each box (m x p and m numbers; boxes that prove nothing are left out). What
-        holds in a union of boxes holds in each: there, sum_j w_j f_j >= bound and f_j <= min(box_j, high_j) for j != k.
-        It holds for f_k <= box_k only, so least never exceeds box_k + 1.
+        bounds: m x p, a row for each box that proves anything; lower: m numbers. Wherever f_j < bounds[b, j] for all
+        j != k, f_k >= lower[b]. For what holds in a union of boxes holds in each of them: sum_j w_j f_j >= bound, where
+        f_j <= min(box_j, high_j) for j != k. The answer says this of f_k <= box_k only: lower[b] is at most box_k + 1.
         """
         found = []
         for k in (k for k, weight in enumerate(self.weights) if weight == max(self.weights)):
-            rows = [(box, least) for box in self.boxes if (least := self._least(k, box, high)) is not None]
+            lower = [(box, self._lower_bound(k, box, high)) for box in self.boxes]
+            rows = [(box, value) for box, value in lower if value is not None]
             if rows:
                 bounds = np.array([[BIG if u is None else u + 1 for u in box] for box, _ in rows], dtype=np.int64)
-                found.append((k, bounds, np.minimum([least for _, least in rows], bounds[:, k])))
+                found.append((k, bounds, np.minimum([value for _, value in rows], bounds[:, k])))
         return found
 
-    def _least(self, k: int, box: Bounds, high: Sequence[int | None]) -> int | None:
-        """The least f_k that the answer leaves possible in a box; None when it says nothing."""
+    def _lower_bound(self, k: int, box: Bounds, high: Sequence[int | None]) -> int | None:
+        """The lower bound on f_k in a box that follows from the answer; None where none does."""
         if self.status == "infeasible":
             return BIG
-        rest = self._rest(k, box, high)
-        return None if self.bound is None or rest is None else -((rest - self.bound) // self.weights[k])
+        others = self._greatest_others(k, box, high)
+        return None if self.bound is None or others is None else -((others - self.bound) // self.weights[k])
 
-    def _rest(self, k: int, box: Bounds, high: Sequence[int | None]) -> int | None:
-        """The most that the other objectives can add to the weighted sum in a box; None without bounds."""
-        rest = 0
+    def _greatest_others(self, k: int, box: Bounds, high: Sequence[int | None]) -> int | None:
+        """The most that the objectives other than k can add to the weighted sum in a box; None without bounds."""
+        total = 0
         for j, (weight, u, h) in enumerate(zip(self.weights, box, high, strict=True)):
             if j != k and weight:
                 ends = [e for e in (u, h) if e is not None]
                 if not ends:
                     return None
-                rest += weight * min(ends)
-        return rest
+                total += weight * min(ends)
+        return total
 
 
 @dataclasses.dataclass(frozen=True)
 class Certificate:
-    """All sub-problems of a front, and the enclosure of the objectives that the variables' bounds give."""
+    """All sub-problems of a front. low, high: the ends of each objective that follow from the variables' bounds."""
 
     low: tuple[int | None, ...]
     high: tuple[int | None, ...]
     subproblems: tuple[Subproblem, ...]
 
     def open_zones(self, points: Sequence[tuple[int, ...]]) -> tuple[Any, Any]:
-        """(lower, upper), each m x p: where points that none of `points` weakly dominates could still be.
+        """(lower, upper), each m x p: the m zones in which points may be missing that no known point weakly dominates.
 
-        lower <= f < upper; -BIG and BIG stand for no bound. Empty exactly when the points are proved complete.
+        A zone holds the f with lower <= f < upper; -BIG and BIG stand for no bound. There is none exactly when `points`
+        are proved complete.
         """
         zones = Zones(self.low, self.high)
         for one in self.subproblems:

@@ -10,23 +10,25 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.scalar import Answer, Bounds, Linear, Solution, Stages, Weigh, enclose, inside, signs_of
+from mlsched.core.scalar import Answer, Bounds, Solution, Stages, Weigh
 from mlsched.solvers.backends.limits import CORE_FIRST
+from mlsched.solvers.front.boxes import inside
+from mlsched.solvers.front.linear import Linear, enclose, signs_of
 
-#: Linear models with at most this many non-zeros are solved without presolve and cuts, which would cost more than they
-#: save (CPU time of fronts with both, relative to neither: knapsack of 30, 50, 200 items 3.9, 4.0, 4.5, assignment of
-#: 9, 12, 20 4.3, 3.6, 8.4, ILP of 20, 30 variables 2.0, 1.1; the largest of these has 800 non-zeros).
+#: Linear models with at most this many non-zeros are solved without presolve and cuts, which cost more than they save.
+#: CPU time of fronts with both, relative to neither: knapsacks of 30, 50, 200 items: 3.9, 4.0, 4.5; assignments of 9,
+#: 12, 20: 4.3, 3.6, 8.4; ILPs of 20, 30 variables: 2.0, 1.1. The largest of these has 800 non-zeros.
 SMALL = 1000
 
 
 class CpSatScalar:
-    """The clone carries one row f_k <= end_k an objective; ends and costs change between solves, nothing else."""
+    """The clone has a row f_k <= end_k for each objective. Between solves, only those ends and the costs change."""
 
     name = "cp-sat"
-    #: Activities are 64-bit integers.
+    #: Sums of a model are 64-bit integers.
     largest = 2**60
-    #: Solves and CPU seconds of the front of KP_p-4_n-30 (Kirlik, Sayin) by boxes at most: 1 2869, 9.0; 4 1278, 6.8;
-    #: 8 1022, 7.8; 16 921, 10.7; 32 873, 13.5.
+    #: Solves and CPU seconds of the front of KP_p-4_n-30 (Kirlik, Sayin) by this number: 1: 2869, 9.0; 4: 1278, 6.8;
+    #: 8: 1022, 7.8; 16: 921, 10.7; 32: 873, 13.5.
     most_boxes = 8
     stages: Stages | None = None
     ties: Weigh | None = None
@@ -71,7 +73,7 @@ class CpSatScalar:
         self._first = len(proto.constraints)
         small = _small(proto)
         self._rows = self._add_rows()
-        #: Where unions are asked: a model of its own, since constraints cannot be taken back.
+        #: A second model for unions of boxes, since CP-SAT cannot remove constraints.
         self._joint: Any = None
         self._solver = cp_model.CpSolver()
         self._solver.parameters.num_workers = threads
@@ -98,7 +100,7 @@ class CpSatScalar:
     def minimise(
         self, weights: Sequence[int], boxes: Sequence[Bounds], hint: Solution | None, limit: float | None
     ) -> Answer:
-        """One solve; `bound` is CP-SAT's own integer bound, never a float."""
+        """One solve. The bound is CP-SAT's own integer, never a float."""
         inner = [box for box in map(self._clipped, boxes) if box is not None]
         if not inner:
             return Answer("infeasible")
@@ -124,10 +126,11 @@ class CpSatScalar:
         return ends if all(e >= low for e, low in zip(ends, self._low, strict=True)) else None
 
     def _united(self, boxes: Sequence[tuple[int, ...]], hint: Solution | None) -> Any:
-        """The model with a literal y_b a box, exactly one of them true: f_k <= sum_b box_bk y_b.
+        """The model with a literal y_b for each box, exactly one of them true: f_k <= sum_b box_bk y_b.
 
-        One row an objective for any number of boxes; linear, so that cuts and bounds see it. (A row an objective and
-        box, enforced by its literal, takes 1.4 to 1.7 times the CPU time on knapsacks.)
+        That is one row for each objective, for any number of boxes, and linear, so that cuts and bounds make use of it.
+        (A row for each objective and box, enforced by the box's literal, takes 1.4 to 1.7 times the CPU time on
+        knapsacks.)
         """
         from ortools.sat.python import cp_model
 
@@ -166,7 +169,7 @@ class CpSatScalar:
         return Answer("optimal", values, sum(w * v for w, v in zip(weights, values, strict=True)), tuple(x.tolist()))
 
     def _set_cost(self, weights: Sequence[int]) -> int:
-        """The weighted sum as the model's objective; its constant is returned, so that bounds stay integers."""
+        """Minimise the weighted sum without its constant, which is returned, so that bounds remain integers."""
         from ortools.sat.python import cp_model
 
         total = np.zeros(len(self._variables), dtype=np.int64)
@@ -178,7 +181,7 @@ class CpSatScalar:
         return sum(w * o.constant for w, o in zip(weights, self.objectives, strict=True))
 
     def _trivial(self, weights: Sequence[int]) -> int:
-        """What the variables' bounds say of the weighted sum."""
+        """The lower bound of the weighted sum that follows from the variables' bounds."""
         return sum(w * low for w, low in zip(weights, self._low, strict=True))
 
     def _set_hint(self, hint: Solution | None) -> None:

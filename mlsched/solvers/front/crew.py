@@ -1,4 +1,4 @@
-"""Explorations under way, several at once where there are several searchers."""
+"""Questions that are under way, several at once where there are several searchers, each on a thread."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Asked = tuple[int, Any]
 
 
 class Crew:
-    """`submit` asks, `next` tells what has been found. With one searcher all happens in `next`, in turn.
+    """`submit` asks a question, `next` returns the first answer. With one searcher, `next` does the work itself.
 
-    Leaving it by an exception ends what is under way; by `Stop`, a limit, or without one, it waits for that.
+    Leaving the crew waits for what is under way. Only an exception other than `Stop` (a limit) ends it at once.
     """
 
     def __init__(self, search: Search) -> None:
@@ -37,14 +37,14 @@ class Crew:
         return len(self.asked) < self._search.workers
 
     def submit(self, k: int, bounds: Any) -> None:
-        """Ask for the least f_k."""
+        """Ask for the smallest f_k within the bounds."""
         if self._pool is None:
             self._waiting.append((k, bounds))
         else:
             self._running[self._pool.submit(self._search.explore, k, bounds)] = (k, bounds)
 
     def next(self) -> tuple[int, Any, Explored]:
-        """The first answer there is to something that is under way; what `explore` raises is raised here."""
+        """The first question that is answered, and its answer; what `explore` raises is raised here."""
         if self._pool is None:
             k, bounds = self._waiting.pop(0)
             return k, bounds, self._search.explore(k, bounds)
@@ -62,11 +62,11 @@ class Crew:
         if self._pool is None:
             return
         while kind is not None and not issubclass(kind, Stop) and not all(f.done() for f in self._running):
-            # Again and again: a search that has not begun cannot be stopped.
+            # Again and again, since a solve that has not begun cannot be stopped.
             self._search.end()
             time.sleep(0.01)
         self._pool.shutdown()
         for future in self._running if kind is None else ():
-            # A limit no longer matters; whatever else went wrong does.
+            # That a limit ended one of them no longer matters; any other error does.
             if (wrong := future.exception()) is not None and not isinstance(wrong, Stop):
                 raise wrong

@@ -1,4 +1,4 @@
-"""`enumerate_front`: from a model and objectives to a front."""
+"""From a model and its objectives to a front: `enumerate_front`, and `run` for any backend."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ METHODS: dict[str, Callable[[Search], None]] = {
     "laumanns": laumanns.run,
     "tamby-vanderpooten": tamby_vanderpooten.run,
 }
-#: How many sub-problems methods ask at once, at most.
+#: The most sub-problems that a method asks at once.
 AT_ONCE = {"epsilon-constraint": 2, "laumanns": 1, "tamby-vanderpooten": 64}
 
 
@@ -51,12 +51,12 @@ def enumerate_front(
     variables: those whose values `Front.solutions` holds (default: all, in the model's order). decode(value_of): makes
     `Front.plans` from a solution. method: "epsilon-constraint" (2 objectives; the default there), "laumanns",
     "tamby-vanderpooten" (default otherwise). stages: "one" (W f_k + sum f in one solve), "two" (f_k, then the sum);
-    default: one, unless the weights leave what the backend tells apart or two suit the model. threads: of a CpModel,
-    "epsilon-constraint" asks up to two sub-problems at once, "tamby-vanderpooten" as many as there are threads, so
-    that the number of solves may vary; each solve has its share of the threads, of other models all. time_limit: wall
-    seconds, after which the front is partial; solve_limit: the same in solver calls, reproducible with one thread.
-    resume: a file of answers, created or continued: whatever it holds is not solved again. progress(points,
-    sub-problems) is called after each solve, one after the other, maybe on another thread.
+    default: one, unless its weights are too large for the backend or two suit the model. threads: of a CpModel,
+    "epsilon-constraint" asks up to two sub-problems at once and "tamby-vanderpooten" as many as there are threads, each
+    on its share of them, so that the number of solves may vary; of other models, each solve has all threads.
+    time_limit: wall seconds, after which the front is partial. solve_limit: the same in solver calls, reproducible with
+    one thread. resume: a file of answers, created or continued, which are not solved for again. progress(points,
+    sub-problems) is called after each solve, never twice at once, but perhaps on another thread.
 
     Raises InvalidInput for a model or call that does not fit, InvalidFile for a bad file to resume from.
     """
@@ -106,7 +106,7 @@ def _check_call(objectives: Sequence[Any], threads: int, time_limit: float | Non
 
 
 def is_cp_sat(model: Any) -> bool:
-    """Whether a model is CP-SAT's, told without importing ortools."""
+    """Whether a model is CP-SAT's, found out without importing ortools."""
     return any(c.__name__ == "CpModel" for c in type(model).__mro__)
 
 
@@ -127,7 +127,7 @@ def scalar_of(
 
 
 def _other(model: Any, objectives: Sequence[Any], senses: Sequence[str], backend: str, first: Scalar) -> Scalar:
-    """A backend by name for the same question, the model translated if need be."""
+    """The backend of that name for the same question; the model is translated where it is the other one's."""
     from mlsched.solvers.front.cp_sat import CpSatScalar
     from mlsched.solvers.front.highs import HighsScalar
     from mlsched.solvers.front.program import from_cp_sat, from_pyomo, to_cp_sat
@@ -155,9 +155,9 @@ def run(
     progress: Callable[[int, int], None] | None = None,
     workers: int = 1,
 ) -> Front:
-    """`enumerate_front` over any backend; `again(name)` makes one for `Front.verify`.
+    """`enumerate_front` for any backend; `again(name)` makes the one with which `Front.verify` checks.
 
-    workers: searchers of which each has a thread, `scalar` and others like it; 1 where it is not a `Searcher`.
+    workers: how many searchers there are, `scalar` included, each on a thread; 1 where `scalar` is no `Searcher`.
     """
     chosen = method_of(method, len(scalar.low))
     if stages is not None:
@@ -199,7 +199,7 @@ def _front(
     method: str,
     seconds: float,
 ) -> Front:
-    """The front of a finished search; whether it is complete follows from the certificate, not from the method."""
+    """The front of a finished search. The certificate says whether it is complete, whatever the method believed."""
     scalar = search.scalar
     certificate = Certificate(tuple(scalar.low), tuple(scalar.high), tuple(search.subproblems))
     points = sorted(search.points)

@@ -1,7 +1,8 @@
-"""Two objectives: sweep the front from the least f_1 down f_2, a solve a point and one to close.
+"""Two objectives: sweep the front from the point of smallest f_1 to that of smallest f_2.
 
-Haimes, Lasdon, Wismer (1971), with the bound taken from the point just found, so that no point is met twice. Where two
-sub-problems may be asked at once, another sweep comes from the least f_2, until they meet.
+Haimes, Lasdon, Wismer (1971): each solve minimises f_1 with f_2 below that of the last point, so that it finds the next
+point; one more solve closes the front. Where two sub-problems may be asked at once, a second sweep comes from the other
+end until the two meet.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from mlsched.solvers.front.zones import BIG
 
 
 def run(search: Search) -> None:
-    """Every non-dominated point; from the other end too if a sub-problem fails on the way."""
+    """Find every non-dominated point; if a sub-problem fails on the way, the other end is swept as well."""
     if search.size != 2:
         raise InvalidInput(f"method = 'epsilon-constraint': is for 2 objectives, not {search.size}; leave it out")
     sweeps = (_Sweep(search, 0), _Sweep(search, 1))
-    # What a journal holds of both comes first, however many of them there were when it was written.
+    # First what the journal holds of both sweeps, whether one or two were under way when it was written.
     if any(sweep.repeat(other) for sweep, other in (sweeps, sweeps[::-1])):
         return
     to_come = [sweep for sweep in sweeps if not sweep.failed]
@@ -39,7 +40,7 @@ def run(search: Search) -> None:
 
 
 class _Sweep:
-    """Minimises f_k under ever tighter bounds on the other objective."""
+    """One sweep: it minimises f_k under ever tighter bounds on the other objective."""
 
     def __init__(self, search: Search, k: int) -> None:
         self._search, self._k, self._other = search, k, 1 - k
@@ -49,11 +50,11 @@ class _Sweep:
 
     @property
     def question(self) -> tuple[int, Any]:
-        """What to ask next."""
+        """The objective to minimise next, and the bounds."""
         return self._k, self._bounds
 
     def closed(self, found: Explored, other: _Sweep) -> bool:
-        """Whether the answer closes the front: nothing lies beyond, or the other sweep has been there."""
+        """Whether the answer closes the front: no point lies beyond, or the other sweep has met this one."""
         point, self.failed = found.point, found.failed
         if self.failed:
             return False
@@ -65,7 +66,7 @@ class _Sweep:
         return False
 
     def repeat(self, other: _Sweep) -> bool:
-        """Go on as long as the answers are in the journal; whether that closes the front."""
+        """Go on as far as the journal holds the answers; whether that closes the front."""
         while self._search.unasked and self._search.recalls(*self.question) and not self.failed:
             if self.closed(self._search.explore(*self.question), other):
                 return True

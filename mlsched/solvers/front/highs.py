@@ -1,8 +1,8 @@
 """Scalar sub-problems of a linear integer program in HiGHS: the matrix is built once.
 
-HiGHS computes in floats: relative gap 0 and absolute gap 0.999 prove the last integer; right-hand sides are u + 0.5;
-solutions are rounded, held against every row and re-evaluated in integers. An answer that does not survive this is
-"failed", never "infeasible".
+HiGHS computes in floats. Relative gap 0 and absolute gap 0.999 prove an optimum to the last integer, and right-hand
+sides are u + 0.5. Every solution is rounded, checked against every row and evaluated again in integers. An answer that
+does not pass is "failed", never "infeasible".
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Limits, safe_bound
-from mlsched.core.scalar import Answer, Bounds, Solution, Stages, Weigh, enclose, inside, loosest, shown
-from mlsched.solvers.backends.highs import _check, _highspy, _new_highs
+from mlsched.core.scalar import Answer, Bounds, Solution, Stages, Weigh
+from mlsched.solvers.backends.highs import check, import_highspy, new_highs
+from mlsched.solvers.front.boxes import inside, loosest, shown
+from mlsched.solvers.front.linear import enclose
 from mlsched.solvers.front.program import Program
 
 #: How far a rounded solution may be from a row, relative to the row's size.
@@ -23,7 +25,7 @@ ROW_TOLERANCE = 1e-6
 
 
 class HighsScalar:
-    """One HiGHS instance; costs and the objectives' row bounds change between solves."""
+    """One HiGHS instance. Between solves, costs and the bounds of the objectives' rows change."""
 
     name = "highs"
     #: A weighted sum beyond this would drown a unit in the feasibility tolerance.
@@ -38,9 +40,9 @@ class HighsScalar:
         self.low, self.high = enclose(self._objectives, program.lower, program.upper)
         self.fingerprint = program.fingerprint
         self._columns = np.arange(len(program.lower), dtype=np.int32)
-        self._highs = _new_highs(Limits(threads=threads, seed=seed))
+        self._highs = new_highs(Limits(threads=threads, seed=seed))
         if len(self._columns):
-            _check(self._highs.passModel(self._lp()), "passModel")
+            check(self._highs.passModel(self._lp()), "passModel")
         # Unions have a weaker relaxation, and with three objectives there are hardly two boxes a union. CPU time of
         # whole fronts relative to single boxes: p = 3, assignment of 9 2.2, knapsack of 20 1.3; p = 4, up to 4 boxes,
         # knapsack of 20 1.3, ILP of 10 0.76; p = 5, knapsack of 10 0.65.
@@ -51,10 +53,10 @@ class HighsScalar:
         for objective in self._objectives if len(self._columns) else ():
             size, index = len(objective.index), objective.index.astype(np.int32)
             added = self._highs.addRow(-np.inf, np.inf, size, index, objective.coefficient.astype(np.float64))
-            _check(added, "addRow")
+            check(added, "addRow")
 
     def _lp(self) -> Any:
-        highspy, program = _highspy(), self._program
+        highspy, program = import_highspy(), self._program
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = len(program.lower), len(program.row_lower)
         lp.col_cost_ = np.zeros(lp.num_col_)
@@ -70,24 +72,24 @@ class HighsScalar:
     def minimise(
         self, weights: Sequence[int], boxes: Sequence[Bounds], hint: Solution | None, limit: float | None
     ) -> Answer:
-        """One solve; the bound is rounded the safe way."""
+        """One solve. The bound is rounded to the integer that HiGHS' float proves."""
         boxes = [box for box in boxes if self._holds_constants(box)]
         if not boxes:
             return Answer("infeasible")
         if not len(self._columns):
             return self._constant(weights, boxes)
         if len(boxes) > 1:
-            # A row can only be as loose as its loosest box, which must have an end for the others to have theirs.
+            # A row ends where its loosest box does: so each box must have an end, its own or that of the objective.
             boxes = [tuple(h if u is None else u for u, h in zip(box, self.high, strict=True)) for box in boxes]
         self._bound(boxes)
         cost, constant = self._cost(weights)
-        _check(self._highs.changeColsCost(len(cost), self._columns, cost), "changeColsCost")
+        check(self._highs.changeColsCost(len(cost), self._columns, cost), "changeColsCost")
         self._highs.clearSolver()
         if hint is not None:
             self._highs.setSolution(*self._start(hint, boxes))
         # HiGHS counts its run time from the first solve of an instance on.
         stop = np.inf if limit is None else self._highs.getRunTime() + max(0.001, limit)
-        _check(self._highs.setOptionValue("time_limit", stop), "time_limit")
+        check(self._highs.setOptionValue("time_limit", stop), "time_limit")
         self._highs.run()
         return self._read(weights, boxes, constant)
 
@@ -97,39 +99,41 @@ class HighsScalar:
         return all(u is None or len(o.index) or o.constant <= u for o, u in ends)
 
     def _bound(self, boxes: Sequence[Bounds]) -> None:
-        """f in one of the boxes: f_k <= sum_b box_bk y_b with binary y_b that sum to one.
+        """Require f in one of the boxes: f_k <= sum_b box_bk y_b with binary y_b that sum to one.
 
-        One row an objective for any number of boxes, and no large numbers; a box without an end has that of `high`.
+        That is one row for each objective, for any number of boxes, without large numbers.
         """
         count = len(boxes) if len(boxes) > 1 else 0
         self._need(count)
         if self._literals:
-            _check(self._highs.changeRowBounds(self._last, float(count > 0), 1.0), "changeRowBounds")
+            check(self._highs.changeRowBounds(self._last, float(count > 0), 1.0), "changeRowBounds")
         for b in range(self._literals):
-            _check(self._highs.changeColBounds(len(self._columns) + b, 0.0, float(b < count)), "changeColBounds")
+            check(self._highs.changeColBounds(len(self._columns) + b, 0.0, float(b < count)), "changeColBounds")
         for k, (objective, end) in enumerate(zip(self._objectives, loosest(boxes), strict=True)):
             if not len(objective.index):
                 continue
             for b in range(self._literals):
                 u = self.high[k] if b >= count or boxes[b][k] is None else boxes[b][k]
                 slack = 0.0 if b >= count or end is None or u is None else float(end - u)
-                _check(self._highs.changeCoeff(self._first + k, len(self._columns) + b, slack), "changeCoeff")
+                check(self._highs.changeCoeff(self._first + k, len(self._columns) + b, slack), "changeCoeff")
             top = np.inf if end is None else end + 0.5 - objective.constant
-            _check(self._highs.changeRowBounds(self._first + k, -np.inf, top), "changeRowBounds")
+            check(self._highs.changeRowBounds(self._first + k, -np.inf, top), "changeRowBounds")
 
     def _need(self, count: int) -> None:
-        """Have so many literals, and the row that sums them."""
+        """Add literals until there are so many, and the row that sums them."""
         if count and not self._literals:
-            _check(self._highs.addRow(0.0, 1.0, 0, np.zeros(0, dtype=np.int32), np.zeros(0)), "addRow")
+            check(self._highs.addRow(0.0, 1.0, 0, np.zeros(0, dtype=np.int32), np.zeros(0)), "addRow")
         row = np.array([self._last], dtype=np.int32)
         while self._literals < count:
-            _check(self._highs.addCol(0.0, 0.0, 1.0, 1, row, np.ones(1)), "addCol")
+            check(self._highs.addCol(0.0, 0.0, 1.0, 1, row, np.ones(1)), "addCol")
             column = len(self._columns) + self._literals
-            _check(self._highs.changeColIntegrality(column, _highspy().HighsVarType.kInteger), "changeColIntegrality")
+            check(
+                self._highs.changeColIntegrality(column, import_highspy().HighsVarType.kInteger), "changeColIntegrality"
+            )
             self._literals += 1
 
     def _start(self, hint: Solution, boxes: Sequence[Bounds]) -> tuple[int, Any, Any]:
-        """A hint with the literal of its box, as `setSolution` takes it."""
+        """A hint, with the literal of a box that holds it, in the form that `setSolution` takes."""
         whole = np.zeros(len(hint) + self._literals)
         whole[: len(hint)] = hint
         values = [o.value(np.rint(whole[: len(hint)]).astype(np.int64)) for o in self._objectives]
@@ -140,7 +144,7 @@ class HighsScalar:
         return len(whole), np.arange(len(whole), dtype=np.int32), whole
 
     def _constant(self, weights: Sequence[int], boxes: Sequence[Bounds]) -> Answer:
-        """A model without variables, which HiGHS does not take: every plan is the same, if there is one."""
+        """The answer for a model without variables, which HiGHS refuses: it has one solution or none."""
         values = tuple(o.constant for o in self._objectives)
         fits = np.all(self._program.row_lower <= 0) and np.all(self._program.row_upper >= 0)
         if not fits or not inside(values, boxes):
@@ -154,7 +158,7 @@ class HighsScalar:
         return cost, sum(w * o.constant for w, o in zip(weights, self._objectives, strict=True))
 
     def _read(self, weights: Sequence[int], boxes: Sequence[Bounds], constant: int) -> Answer:
-        kinds = _highspy().HighsModelStatus
+        kinds = import_highspy().HighsModelStatus
         status, info = self._highs.getModelStatus(), self._highs.getInfo()
         if status == kinds.kInfeasible:
             return Answer("infeasible")
@@ -165,7 +169,7 @@ class HighsScalar:
             return Answer("failed", note=f"highs ended with {status.name}: neither a proof nor a limit")
         safe = safe_bound(info.mip_dual_bound)
         bound = None if safe is None else safe + constant
-        if info.primal_solution_status != _highspy().SolutionStatus.kSolutionStatusFeasible:
+        if info.primal_solution_status != import_highspy().SolutionStatus.kSolutionStatusFeasible:
             return (
                 Answer("failed", note="highs: a proof without a solution") if proved else Answer("unknown", bound=bound)
             )
@@ -184,10 +188,10 @@ class HighsScalar:
         return Answer("optimal", values, total, solution)
 
     def _unbounded_or_not(self) -> Answer:
-        """Tell unbounded from infeasible by a solve without costs."""
-        kinds = _highspy().HighsModelStatus
+        """Whether the model is unbounded or infeasible, by a solve without costs."""
+        kinds = import_highspy().HighsModelStatus
         zero = np.zeros(len(self._columns))
-        _check(self._highs.changeColsCost(len(zero), self._columns, zero), "changeColsCost")
+        check(self._highs.changeColsCost(len(zero), self._columns, zero), "changeColsCost")
         self._highs.clearSolver()
         self._highs.run()
         status = self._highs.getModelStatus()
@@ -198,7 +202,7 @@ class HighsScalar:
         return Answer("failed", note=f"highs ended with {status.name}: neither a proof nor a limit")
 
     def _rounded(self, x: Any) -> Solution | None:
-        """Integer columns rounded; None when a row or a column bound is then broken."""
+        """The solution with integer columns rounded; None where that breaks a row or a column's bound."""
         program = self._program
         exact = np.where(program.integer, np.rint(x), x)
         slack = ROW_TOLERANCE * np.maximum(1.0, np.abs(exact))

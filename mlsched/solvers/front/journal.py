@@ -1,9 +1,9 @@
 """The answers of a front's sub-problems in a file that survives `kill -9`.
 
-JSON lines. The first names format, model and settings; each further one is an answered sub-problem. A line carries a
-checksum chained to the line before, so that a changed, lost or reordered line is noticed. A line is appended by one
-write, before the answer is used: after a crash at most the last line is incomplete; it is dropped, and only that
-sub-problem is solved again. The file is created by a rename and locked while in use.
+The file has lines of JSON. The first names format, model and settings; each further line is an answered sub-problem. A
+line's checksum continues that of the line before, so that a changed, lost or reordered line is noticed. A line is
+appended by one write before the answer is used: after a crash at most the last line is incomplete; it is dropped, and
+only that sub-problem is solved again. The file is created by a rename and locked while in use.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Key = tuple[tuple[int, ...], tuple[Bounds, ...]]
 
 
 class Journal:
-    """Known answers by (weights, boxes); `add` appends one. Open it with the header that the caller's model needs."""
+    """Answers by (weights, boxes), to which `add` appends. `header` identifies the caller's model and settings."""
 
     def __init__(self, path: str | os.PathLike[str], header: dict[str, Any]) -> None:
         self.path = Path(path)
@@ -61,7 +61,7 @@ class Journal:
     def _read(self) -> None:
         content = self._stream.read()
         lines = content.split(b"\n")
-        # Whole lines end in a newline: what follows the last one is the torn rest of a write.
+        # A whole line ends in a newline; what follows the last newline is part of an interrupted write.
         whole, offset = lines[:-1], 0
         for number, line in enumerate(whole, 1):
             data, chain = _parse(line, self._chain)
@@ -94,7 +94,7 @@ class Journal:
             raise InvalidFile(f"{self.path}, line {number}: lacks a field; start a new file") from None
 
     def _compare(self, found: dict[str, Any]) -> None:
-        """The file must belong to this very model and these settings."""
+        """Refuse a file of another model or of other settings."""
         if found.get("kind") != KIND:
             raise InvalidFile(f"{self.path}: kind = {found.get('kind')!r}: must be {KIND}; choose another file")
         if found.get("version") != VERSION:
@@ -139,7 +139,7 @@ def _line(body: dict[str, Any], chain: int) -> tuple[str, int]:
 
 
 def _parse(line: bytes, chain: int) -> tuple[dict[str, Any] | None, int]:
-    """The line's object if its checksum follows from the line before."""
+    """The line's object and checksum; no object where the checksum does not continue that of the line before."""
     text, mark, check = line.rpartition(b', "check": ')
     if not mark or zlib.crc32(text + b"}", chain) != _number(check):
         return None, 0

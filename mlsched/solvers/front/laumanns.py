@@ -1,12 +1,12 @@
 """The adaptive epsilon-constraint method.
 
 Laumanns, Thiele, Zitzler, "An efficient, adaptive parameter variation scheme for metaheuristics based on the
-epsilon-constraint method", EJOR 169 (2006), Section 4: the found points' coordinates in f_2 .. f_p cut objective space
-into a grid of at most (n + 1)^(p - 1) cells. A cell's upper corner bounds f_2 .. f_p while f_1 is minimised. A solution
-y clears all cells below that corner and not below y; each found point refines the grid. O(n^(p-1)) solves: kept as the
-reference that later methods are measured against.
+epsilon-constraint method", EJOR 169 (2006), Section 4: the values f_2 .. f_p of the n points found so far cut objective
+space into a grid of at most (n + 1)^(p - 1) cells. A cell's upper corner bounds f_2 .. f_p while f_1 is minimised. The
+solution y clears all cells that lie below that corner and not below y; each new point refines the grid. The method
+needs O(n^(p-1)) solves and is kept as the reference for the others.
 
-The grid is a boolean array, so that cells are scanned and cleared a slice at a time.
+The grid is a boolean array, so that a slice of cells is scanned or cleared at once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CELLS = 50_000_000
 
 
 def run(search: Search) -> None:
-    """Every non-dominated point."""
+    """Find every non-dominated point."""
     size = search.size - 1
     # cuts[j]: ascending lower ends of the cells along f_{j+1}; a cell ends where the next begins.
     cuts = [np.array([-BIG], dtype=np.int64) for _ in range(size)]
@@ -38,7 +38,7 @@ def run(search: Search) -> None:
         found = search.explore(0, bounds)
         point = found.point
         if point is None or found.failed:
-            # Nothing there, or nothing known: a failed cell stays open in the certificate and is not asked again.
+            # No point is there, or the solve failed: such a cell remains open in the certificate and is asked no more.
             cleared[tuple(slice(c if found.failed else 0, c + 1) for c in cell)] = True
             continue
         tops = cell
@@ -53,7 +53,7 @@ def run(search: Search) -> None:
 
 
 def _cut(cuts: Any, cleared: Any, axis: int, at: int, top: int) -> tuple[Any, Any, int]:
-    """Add a cut; both halves inherit. `top`, the last cell below the bound, moves along."""
+    """Add a cut: both halves of a cell are cleared if it was. `top`, the last cell below the bound, moves along."""
     place = int(np.searchsorted(cuts, at))
     if place < len(cuts) and cuts[place] == at:
         return cuts, cleared, top

@@ -1,4 +1,4 @@
-"""The front of an instance: a formulation's objectives enumerated, its plans decoded."""
+"""The front of an instance: `enumerate_front` on the formulation of a registered answerer, with judged plans."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def front_of(
 def _scalar(
     answerer: Answerer, instance: Instance, names: Sequence[str], params: dict[str, Any], threads: int, seed: int
 ) -> tuple[Formulation, Scalar, Callable[[], None]]:
-    """The answerer's formulation, the backend that holds it, and what ends the backend's use."""
+    """The answerer's formulation, what answers its sub-problems, and what to call when that is no longer used."""
     assert answerer.modelled is not None
     question = answerer.modelled[1](instance, objectives=tuple(names), **params)
     if not isinstance(question, Formulation):
@@ -77,12 +77,11 @@ def _scalar(
 
 
 def _nothing() -> None:
-    """What ends the use of a backend that is memory alone."""
+    """Nothing remains to be closed: such a backend holds memory alone."""
 
 
 def _sums(question: Formulation, names: Sequence[str]) -> list[Any]:
-    """The objectives. Weighted terms are one integer expression: the driver compares whole objectives, so nothing is
-    lost."""
+    """Each objective as one integer expression, the weighted sum of its terms: fronts compare whole objectives."""
     return [
         sum(t.weight * t.expression for t in question.objectives[name]) + question.constant.get(name, 0)
         for name in names
@@ -90,7 +89,7 @@ def _sums(question: Formulation, names: Sequence[str]) -> list[Any]:
 
 
 def judge(name: str, instance: Instance, objectives: Sequence[str], front: Front) -> None:
-    """Hold every plan of a front against the judge."""
+    """Raise AnswererError unless the judge finds every plan feasible and of the values that the front has."""
     for plan, row in zip(front.plans or (), front.values.tolist(), strict=True):
         if wrong := instance.violations(plan):
             raise AnswererError(f"{name} returned an infeasible plan in a front: {wrong[0]}")

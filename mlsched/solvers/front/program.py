@@ -1,4 +1,4 @@
-"""An integer linear program as arrays: what HiGHS takes, and the bridge from one modelling language to the other."""
+"""An integer linear program as arrays: what HiGHS takes, and the way from CP-SAT's models to Pyomo's and back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.scalar import Linear, signs_of
+from mlsched.solvers.front.linear import Linear, signs_of
 
 #: How far a coefficient may be from an integer and still count as it.
 ROUNDING = 1e-9
@@ -18,9 +18,10 @@ ROUNDING = 1e-9
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """row_lower <= A x <= row_upper (compressed columns), column bounds, which columns are integer, the objectives.
+    """Rows row_lower <= A x <= row_upper, with A in compressed columns: starts, indices, values.
 
-    `position(variable)` finds the column of a variable of the caller's model.
+    lower, upper: bounds of the columns. integer: which columns are integer. objectives: to be minimised.
+    position(variable): the column of a variable of the caller's model.
     """
 
     starts: Any
@@ -56,7 +57,7 @@ class Program:
 
 
 def from_pyomo(model: Any, objectives: Sequence[Any], senses: Sequence[str]) -> Program:
-    """A linear Pyomo model without objective; objectives over its integer variables."""
+    """The program of a linear Pyomo model that has no objective, with objectives over its integer variables."""
     import pyomo.environ as pyo
     from pyomo.common.errors import InfeasibleConstraintException
 
@@ -65,7 +66,7 @@ def from_pyomo(model: Any, objectives: Sequence[Any], senses: Sequence[str]) -> 
     if any(True for _ in model.component_data_objects(pyo.Objective, active=True)):
         raise InvalidInput("the model already has an objective; give it as one of the objectives and deactivate it")
     signs = signs_of(senses, len(objectives))
-    # A fixed variable is a constant to Pyomo: its column keeps that value. Pyomo itself refuses what is not linear.
+    # To Pyomo a fixed variable is a constant; its column keeps that value. Pyomo refuses what is not linear.
     try:
         matrix = compile_model(model)
     except InfeasibleConstraintException:
@@ -147,9 +148,9 @@ def _whole(number: Any, objective: int) -> int:
 
 
 def from_cp_sat(model: Any, objectives: Sequence[Linear]) -> Program:
-    """A CP-SAT model of linear rows and clauses as a linear program; other constraints are refused.
+    """The program of a CP-SAT model of linear rows and clauses; other constraints are refused.
 
-    Literals: index i is x_i, index -i-1 is 1 - x_i.
+    A literal of index i >= 0 is x_i, one of index -i - 1 is 1 - x_i.
     """
     proto = model.proto
     count = len(proto.variables)
@@ -215,7 +216,7 @@ def _count(literals: list[int], low: float, high: float) -> tuple[dict[int, int]
 
 
 def to_cp_sat(program: Program) -> tuple[Any, list[Any], list[str]]:
-    """(model, objectives, senses) in CP-SAT: all variables integer and bounded, all coefficients integer."""
+    """(model, objectives, senses) of CP-SAT; variables must be integer and bounded, coefficients integer."""
     from ortools.sat.python import cp_model
 
     if not program.integer.all() or not np.isfinite(program.lower).all() or not np.isfinite(program.upper).all():

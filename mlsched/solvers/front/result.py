@@ -1,4 +1,4 @@
-"""What an enumeration returns: points, what is still open, and why both can be believed."""
+"""What an enumeration returns: the points, where others may be missing, and the proof of both."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.scalar import Scalar, shown
+from mlsched.core.scalar import Scalar
+from mlsched.solvers.front.boxes import shown
 from mlsched.solvers.front.certificate import Certificate
 from mlsched.solvers.front.zones import BIG
 
@@ -19,7 +20,7 @@ FrontStatus = Literal["complete", "infeasible", "time limit", "solve limit", "fa
 
 @dataclasses.dataclass(frozen=True)
 class Box:
-    """Objective values, natural senses, among which points may still be missing; None: no bound known."""
+    """Objective values, in the caller's senses, among which points may be missing; None where no bound is known."""
 
     lower: tuple[int | None, ...]
     upper: tuple[int | None, ...]
@@ -27,12 +28,12 @@ class Box:
 
 @dataclasses.dataclass(frozen=True)
 class Front:
-    """Non-dominated points, one a row of `values` (n x k, natural senses), best first objective first.
+    """Non-dominated points, one a row of `values` (n x k, in the caller's senses), the best first objective first.
 
-    Every point is proved non-dominated, also where the front is not complete. `solutions` holds the values of the
-    variables asked for, `plans` what `decode` made of them (None without). `open` is empty exactly when `complete`:
-    wherever no point was found and nothing was proved, boxes (they may overlap) say so. `failures` has a line for each
-    sub-problem without a proof. `solves` counts solver calls, `recalled` answers taken from the file to resume from.
+    Every point is proved non-dominated, also where the front is not complete. solutions: the values of the variables
+    asked for; plans: what `decode` made of them (None without it). open: boxes, which may overlap, around all points
+    that may be missing; there is none exactly when the front is complete. failures: a line for each sub-problem without
+    a proof. solves: how many times a solver was called; recalled: how many answers the file to resume from gave.
     """
 
     values: Any
@@ -66,10 +67,11 @@ class Front:
         return self.hypervolume_bounds(ref)[0]
 
     def hypervolume_bounds(self, ref: Sequence[float]) -> tuple[float, float]:
-        """(least, most) hypervolume of the complete front: what the points have, and what open zones could add.
+        """(lower, upper) bounds on the hypervolume of the complete front.
 
-        A missing point can be no better than the best corner of some open zone, so the corners enter as if they were
-        points. Equal for a complete front; infinite when an open zone has no proved bound on its better side.
+        The points found give the lower bound. A missing point can be no better than the best corner of some open box,
+        so the corners count as points for the upper bound; it is infinite where an open box has no bound on its better
+        side. The two are equal for a complete front.
         """
         signs = self._signs()
         if len(ref) != len(signs):
@@ -77,19 +79,19 @@ class Front:
         end = np.asarray(ref, dtype=np.float64) * signs
         points = np.asarray(self.values, dtype=np.float64).reshape(-1, len(signs)) * signs
         corners = np.array([_corner(box, self.senses) for box in self.open], dtype=np.float64).reshape(-1, len(signs))
-        least = _volume(points, end)
+        lower = _volume(points, end)
         reachable = corners[(corners < end).all(axis=1)]
         if not np.isfinite(reachable).all():
-            return least, float("inf")
-        return least, _volume(np.vstack([points, reachable]), end) if len(reachable) else least
+            return lower, float("inf")
+        return lower, _volume(np.vstack([points, reachable]), end) if len(reachable) else lower
 
     def verify(self, backend: str | Scalar | None = None) -> list[str]:
         """Replay the certificate; sentences that say what does not hold, empty when all of it does.
 
-        backend: "cp-sat" or "highs" (the other one than found the front, by default; the model is translated where it
-        can be), or any object with `minimise`. Three things are checked: every sub-problem has the optimum it is
-        said to have; every point is attained; and from the proved sub-problems follows, by arithmetic, that nothing
-        is missing outside the open boxes.
+        backend: "cp-sat" or "highs" (by default the one that did not find the front; the model is translated where it
+        can be), or any object with `minimise`. Three things are checked: that each sub-problem has the optimum that
+        was recorded; that every point is attained; and that, by arithmetic on the proved sub-problems, no point is
+        missing outside the open boxes.
         """
         other = {"cp-sat": "highs", "highs": "cp-sat"}
         if backend is None:
@@ -114,16 +116,16 @@ class Front:
             return []
         weights = one.weights
         exact = self._representable(weights, scalar.largest)
-        k, _, least = implied[0]
+        k, _, lower = implied[0]
         if not exact:
-            # A backend in floats cannot tell such sums apart; that f_k is at least this is all that is drawn from them.
+            # In floats such sums are equal that differ. All that is concluded from them is the lower bound of f_k.
             weights = tuple(int(j == k) for j in range(len(weights)))
         answer = scalar.minimise(weights, one.boxes, None, None)
-        same = answer.bound == one.bound if exact else one.values is None or (answer.bound or 0) >= least
+        same = answer.bound == one.bound if exact else one.values is None or (answer.bound or 0) >= lower
         if answer.status == one.status and same:
             return []
         said, says = (
-            f"{one.status} {one.bound if exact else least}",
+            f"{one.status} {one.bound if exact else lower}",
             f"{answer.status} {answer.bound} {answer.note}".strip(),
         )
         return [f"sub-problem {number} (bounds {shown(one.boxes)}): is said to be {said}; {scalar.name} says {says}"]
@@ -158,13 +160,13 @@ def _plain(plan: Any) -> Any:
 
 
 def _corner(box: Box, senses: Sequence[str]) -> list[float]:
-    """The best corner of a box in minimisation form."""
+    """The best corner of a box, every objective minimised."""
     ends = [low if sense == "min" else high for low, high, sense in zip(box.lower, box.upper, senses, strict=True)]
     return [-np.inf if e is None else float(e if s == "min" else -e) for e, s in zip(ends, senses, strict=True)]
 
 
 def _volume(points: Any, end: Any) -> float:
-    """Hypervolume in minimisation form."""
+    """The hypervolume of points below `end`, every objective minimised."""
     import moocore
 
     inside = points[(points < end).all(axis=1)]
@@ -172,11 +174,11 @@ def _volume(points: Any, end: Any) -> float:
 
 
 def boxes(lower: Any, upper: Any, senses: Sequence[str]) -> tuple[Box, ...]:
-    """Zones (lower <= f < upper, minimisation form) as boxes in natural senses."""
+    """Zones (lower <= f < upper, every objective minimised) as boxes in the caller's senses."""
     made = []
-    for least, most in zip(lower.tolist(), upper.tolist(), strict=True):
-        low = [None if v <= -BIG else v for v in least]
-        high = [None if v >= BIG else v - 1 for v in most]
+    for bottom, top in zip(lower.tolist(), upper.tolist(), strict=True):
+        low = [None if v <= -BIG else v for v in bottom]
+        high = [None if v >= BIG else v - 1 for v in top]
         pairs = [(a, b) if s == "min" else (_minus(b), _minus(a)) for a, b, s in zip(low, high, senses, strict=True)]
         made.append(Box(tuple(p[0] for p in pairs), tuple(p[1] for p in pairs)))
     return tuple(made)

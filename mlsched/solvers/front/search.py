@@ -1,8 +1,8 @@
-"""Between the methods and a backend: asks, checks, records.
+"""Between the methods and a backend: a `Search` asks, checks and records.
 
-A method calls `explore(k, bounds)` and reads a proved answer. Whatever goes wrong below (limits, a failed solve, an
-answer that contradicts an earlier one) is turned into a record here, so that no method can mistake it for a proof.
-With several searchers `explore` may run on as many threads at once.
+A method calls `explore(k, bounds)` and reads a proved answer. Whatever goes wrong in the backend (a limit, a failed
+solve, an answer that contradicts an earlier one) is recorded here as such, so that no method can take it for a proof.
+Where there are several searchers, `explore` may run on as many threads at once.
 """
 
 from __future__ import annotations
@@ -17,27 +17,32 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.scalar import Answer, Bounds, Scalar, Searcher, Solution, Stages, inside, loosest, shown
+from mlsched.core.scalar import Answer, Bounds, Scalar, Searcher, Solution, Stages
+from mlsched.solvers.front.boxes import inside, loosest, shown
 from mlsched.solvers.front.certificate import Subproblem
 from mlsched.solvers.front.journal import Journal
 from mlsched.solvers.front.zones import BIG
 
 
 class Stop(Exception):
-    """The search must end here; the message is the front's status."""
+    """A limit ends the search; the message is the front's status."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Explored:
-    """The least f_k under the bounds (BIG: there is nothing), the point that attains it; `failed` proves nothing."""
+    """What is known of the smallest f_k within some bounds.
 
-    least: int
+    lower_bound: it is no smaller; BIG where no solution is within the bounds. point: a new point that attains it, if
+    there is one. failed: nothing is proved.
+    """
+
+    lower_bound: int
     point: tuple[int, ...] | None
     failed: bool = False
 
 
 class Search:
-    """All sub-problems asked so far and the points they gave, in minimisation form."""
+    """All sub-problems asked so far and the points they gave; every objective is minimised."""
 
     def __init__(
         self,
@@ -53,7 +58,7 @@ class Search:
         self.scalar, self._stages = scalar, stages
         self.low, self.high = list(scalar.low), list(scalar.high)
         self.size = len(self.low)
-        #: How many may explore at once: searchers of the same question, `scalar` among them.
+        #: How many questions may be under way at once: one for each searcher of the crew, of which `scalar` is one.
         self.workers = max(1, len(crew))
         self._crew, self._lock = crew, threading.RLock()
         self._free: queue.SimpleQueue[Scalar] = queue.SimpleQueue()
@@ -65,13 +70,13 @@ class Search:
         self.solves = self.recalled = 0
         self._until = None if time_limit is None else time.perf_counter() + time_limit
         self._solve_limit, self._journal, self._progress = solve_limit, journal, progress
-        #: Questions that the journal answered when it was opened, and those of them that were not asked since then.
+        #: Questions that the journal held when it was opened, and those of them that have not been asked since.
         self._opened = frozenset(() if journal is None else journal.answers)
         self.unasked = set(self._opened)
         self._known = np.zeros((0, self.size), dtype=np.int64)
 
     def prepare(self) -> None:
-        """Find finite lower ends of objectives that the variables' bounds leave open; refuse unbounded ones."""
+        """Find a lower bound for each objective that the variables' bounds give none; refuse unbounded objectives."""
         for k in range(self.size):
             if self.low[k] is None:
                 answer = self._ask(_unit(self.size, k), ((None,) * self.size,))
@@ -79,9 +84,10 @@ class Search:
                     self.low[k] = answer.bound
 
     def recall(self) -> list[Subproblem]:
-        """The answers of the journal that were not asked for yet, as sub-problems; their points are known from now on.
+        """The journal's answers to questions that have not been asked yet; their points are known from now on.
 
-        A method that asks one sub-problem after the other repeats what it asked before; otherwise it may not.
+        For methods that ask several questions at once: they need not ask again what they asked when the journal was
+        written, as one that asks in turn does.
         """
         with self._lock:
             answers = {} if self._journal is None else self._journal.answers
@@ -97,39 +103,40 @@ class Search:
             return found
 
     def recalls(self, k: int, bounds: Any) -> bool:
-        """Whether what `explore` asks first is in the journal since it was opened."""
+        """Whether the journal held the answer to the first sub-problem of this question when it was opened."""
         return bool(self._opened) and self._question(k, bounds) in self._opened
 
     def end(self) -> None:
-        """End the solves of the crew that are under way."""
+        """End the solves that are under way."""
         for one in self._crew:
             one.stop()
 
     def explore(self, k: int, bounds: Any) -> Explored:
-        """Lexicographically least (f_k, sum of all) where f_j < bounds[b, j] for all j != k and some b (BIG: no bound).
+        """The smallest f_k, and of the solutions that attain it one of the smallest sum of all objectives.
 
-        One stage weighs f_k by W = 1 + the sum of the other ranges, so that a unit of f_k outweighs them; two stages
-        minimise f_k, then the sum, weighted if the backend likes, with f_k fixed. bounds: m x p (or p numbers), all
-        rows with the same bounds[b, k].
+        Over the solutions with f_j < bounds[b, j] for all j != k, for some row b. bounds: m x p or p numbers, BIG for
+        no bound; bounds[b, k] is the same in all rows. In one stage, f_k has the weight W = 1 + the sum of the other
+        objectives' ranges, so that one unit of it outweighs them. In two stages, f_k is minimised, and then the sum
+        with f_k fixed, by the backend's own weights (`Scalar.ties`) where it has any.
         """
         weights, boxes = self._question(k, bounds)
         first = self._ask(weights, boxes)
         if min(weights) > 0:
             return self._explored(k, first)
         found = self._explored(k, first, final=False)
-        if found.failed or found.least >= np.atleast_2d(bounds)[0, k]:
-            # Nothing below bounds[k]: the zones are empty, and the second stage would only tell a known point again.
+        if found.failed or found.lower_bound >= np.atleast_2d(bounds)[0, k]:
+            # No solution is below bounds[k]: the zones are empty, and the second stage could only find a known point.
             return dataclasses.replace(found, point=None)
-        fixed = tuple(tuple(found.least if j == k else u for j, u in enumerate(box)) for box in boxes)
+        fixed = tuple(tuple(found.lower_bound if j == k else u for j, u in enumerate(box)) for box in boxes)
         ties = (1,) * self.size if self.scalar.ties is None else self.scalar.ties(fixed)
         second = self._explored(k, self._ask(ties, fixed, first.solution))
         if second.point is None and not second.failed:
-            self._fail(f"infeasible although {found.least} was attained", fixed)
-            return Explored(found.least, None, failed=True)
-        return Explored(found.least, second.point, second.failed)
+            self._fail(f"infeasible although {found.lower_bound} was attained", fixed)
+            return Explored(found.lower_bound, None, failed=True)
+        return Explored(found.lower_bound, second.point, second.failed)
 
     def _question(self, k: int, bounds: Any) -> tuple[tuple[int, ...], tuple[Bounds, ...]]:
-        """Weights and boxes of one stage, or of the first of two, which has weights of 0."""
+        """Weights and boxes of the one stage, or of the first of two, whose other weights are 0."""
         rows = np.atleast_2d(bounds).tolist()
         boxes = tuple(sorted(tuple(None if j == k or b >= BIG else b - 1 for j, b in enumerate(row)) for row in rows))
         weight = self._weight(k, loosest(boxes))
@@ -147,14 +154,14 @@ class Search:
         return Explored(answer.values[k], answer.values)
 
     def _point(self, answer: Answer) -> None:
-        """Keep what a sub-problem with weights above 0 gave."""
+        """Keep the point of an answer to a sub-problem whose weights are all above 0: such a point is non-dominated."""
         with self._lock:
             if answer.values is not None and answer.solution is not None and answer.values not in self.points:
                 self.points[answer.values] = answer.solution
                 self._known = np.vstack([self._known, answer.values])
 
     def _weight(self, k: int, upper: Bounds) -> int | None:
-        """W for one stage; None for two."""
+        """W where one stage is taken; None where two are."""
         if (self._stages or self.scalar.stages) == "two":
             return None
         weight, most = 1, 0
@@ -171,12 +178,12 @@ class Search:
         return weight
 
     def _needs(self, what: str) -> None:
-        """Refuse one stage where it was asked for."""
+        """Refuse a caller who insists on one stage."""
         if self._stages == "one":
             raise InvalidInput(f"stages = 'one': would need {what}; use stages='two'")
 
     def _best(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...]) -> tuple[int, Solution] | None:
-        """The best known point for a sub-problem, which in the defining-point search is a defining point."""
+        """Value and solution of the best known point of a sub-problem; None where no known point is in its boxes."""
         ends = np.array([[BIG if u is None else u for u in box] for box in boxes], dtype=np.int64)
         within = np.all(self._known[:, None, :] <= ends[None, :, :], axis=2)
         known = self._known[np.any(within, axis=1)]
@@ -187,7 +194,7 @@ class Search:
         return int(totals[best]), self.points[tuple(known[best].tolist())]
 
     def _ask(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], start: Solution | None = None) -> Answer:
-        """One sub-problem: from the journal if it is there, else by the backend, then checked and recorded."""
+        """The answer to one sub-problem, of the journal or of the backend, checked and recorded."""
         with self._lock:
             answer = None if self._journal is None else self._journal.answers.get((weights, boxes))
             best = self._best(weights, boxes) if answer is None else None
@@ -199,7 +206,7 @@ class Search:
             found = self._solve(weights, boxes, hint)
             with self._lock:
                 if self.workers > 1:
-                    best = self._best(weights, boxes)  # others may have found points
+                    best = self._best(weights, boxes)  # other threads may have found points
                 answer = self._check(found, weights, boxes, None if best is None else best[0])
                 if self._journal is not None and answer.status in ("optimal", "infeasible"):
                     self._journal.add(weights, boxes, answer)
@@ -208,12 +215,12 @@ class Search:
         return answer
 
     def _record(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], answer: Answer) -> None:
-        """Take note of an answer, whatever it is."""
+        """Record an answer, and stop or note a failure where it is no proof."""
         self.subproblems.append(Subproblem(weights, boxes, answer.status, answer.values, answer.bound, answer.note))
         if answer.status == "unbounded":
             k = int(np.argmax(weights))
             raise InvalidInput(f"objective {k} is unbounded; bound the variables in it")
-        if answer.status in ("feasible", "unknown") and self._left() is not None:
+        if answer.status in ("feasible", "unknown") and self._remaining() is not None:
             raise Stop("time limit")
         if answer.status not in ("optimal", "infeasible"):
             self._fail(answer.note or "gave up without a limit", boxes)
@@ -221,8 +228,8 @@ class Search:
             self._progress(len(self.points), self.solves + self.recalled)
 
     def _solve(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], hint: Solution | None) -> Answer:
-        left = self._left()
-        if left is not None and left <= 0:
+        remaining = self._remaining()
+        if remaining is not None and remaining <= 0:
             raise Stop("time limit")
         with self._lock:
             if self._solve_limit is not None and self.solves >= self._solve_limit:
@@ -230,36 +237,37 @@ class Search:
             self.solves += 1
         scalar = self._free.get()
         try:
-            return scalar.minimise(weights, boxes, hint, left)
+            return scalar.minimise(weights, boxes, hint, remaining)
         except Exception as error:  # whatever a backend raises must not lose the points found so far
             return Answer("failed", note=f"{type(error).__name__}: {error}")
         finally:
             self._free.put(scalar)
 
-    def _left(self) -> float | None:
+    def _remaining(self) -> float | None:
         return None if self._until is None else self._until - time.perf_counter()
 
     def _fail(self, note: str, boxes: tuple[Bounds, ...]) -> None:
         self.failures.append(f"sub-problem {len(self.subproblems)} (bounds {shown(boxes)}): {note}".replace("\n", " "))
 
-    def _check(self, answer: Answer, weights: tuple[int, ...], boxes: tuple[Bounds, ...], least: int | None) -> Answer:
-        """Refuse an answer that contradicts itself or the best point already known."""
+    def _check(self, answer: Answer, weights: tuple[int, ...], boxes: tuple[Bounds, ...], known: int | None) -> Answer:
+        """The answer, or a failed one if it contradicts itself or the value of the best known point."""
         if answer.status == "infeasible":
-            wrong = "called infeasible" if least is not None else ""
+            wrong = "called infeasible" if known is not None else ""
         elif answer.status == "optimal":
-            wrong = self._wrong_optimum(answer, weights, boxes, least)
-        elif answer.bound is not None and least is not None and answer.bound > least:
+            wrong = self._wrong_optimum(answer, weights, boxes, known)
+        elif answer.bound is not None and known is not None and answer.bound > known:
             wrong = f"bounded by {answer.bound}"
         else:
             wrong = ""
         if not wrong:
             return answer
-        about = "a known point says otherwise" if least is not None else "it contradicts itself"
+        about = "a known point says otherwise" if known is not None else "it contradicts itself"
         return Answer("failed", note=f"{self.scalar.name} is wrong: {wrong}, but {about}")
 
     def _wrong_optimum(
-        self, answer: Answer, weights: tuple[int, ...], boxes: tuple[Bounds, ...], least: int | None
+        self, answer: Answer, weights: tuple[int, ...], boxes: tuple[Bounds, ...], known: int | None
     ) -> str:
+        """What is wrong with an optimum; empty where nothing is."""
         if answer.values is None or answer.solution is None or len(answer.values) != self.size:
             return "an optimum without a solution"
         total = sum(w * v for w, v in zip(weights, answer.values, strict=True))
@@ -267,7 +275,7 @@ class Search:
             return f"its bound {answer.bound} is not its value {total}"
         if not inside(answer.values, boxes):
             return f"its solution {answer.values} is out of bounds"
-        if least is not None and total > least:
+        if known is not None and total > known:
             return f"claims the optimum {total}"
         return ""
 

@@ -1,19 +1,21 @@
 """Defining-point search over the zones of the search region, for any number of objectives.
 
 Tamby, Vanderpooten, "Enumeration of the nondominated set of multiobjective discrete optimization problems", INFORMS
-Journal on Computing 33(1) (2021), Algorithm 2: take the zone u and the objective k with the largest projection;
-minimise f_k with f_j < u_j for j != k, without a bound on f_k, so that the points that define u_k keep the sub-problem
-feasible and start it. The answer closes every zone below it (their Proposition on V_k) or gives a new point.
+Journal on Computing 33(1) (2021), Algorithm 2: take the zone u and the objective k with the largest projection, and
+minimise f_k with f_j < u_j for j != k. f_k itself has no bound: so the points that define u_k are solutions of the
+sub-problem, and one of them starts it. The answer gives a new point or closes every zone that it covers (their
+Proposition on V_k).
 
-Theirs is a sub-problem a zone. Here zones with the same u_k, which the same points define, are asked together: f in one
-of their boxes. Such disjunctions are known from Sylva, Crema, EJOR 158 (2004) (no known point dominates f: a binary an
-objective and point) and Lokman, Koksalan, J. Global Optim. 57 (2013) (one of the bounds that the points imply, for a
-fixed k). To unite just the zones of one u_k, so that the known optimum stays in, and to read off a proof a zone, is
-ours: a zone a solve becomes at most a point or a value u_k a solve.
+They solve one sub-problem a zone. Here zones of the same u_k, which the same points define, are asked together: f in
+one of their boxes. Such disjunctions are known from Sylva, Crema, EJOR 158 (2004), where no known point may dominate f
+(a binary for each objective and point), and from Lokman, Koksalan, J. Global Optim. 57 (2013), where one of the bounds
+that the points imply must hold, for a fixed k. Ours is to unite the zones of one u_k only, so that a known optimum
+remains a solution, and to derive a proof for each zone: there is at most one solve for each point and each value u_k,
+no longer one for each zone.
 
-The first p sub-problems have no bounds at all: they give the ideal point and p first points in one.
+The first p sub-problems have no bounds at all: they give the ideal point and the first points.
 
-Several sub-problems may be asked at once, of zones that do not say anything about each other while there are such.
+Several sub-problems may be asked at once, preferably of zones about which the answers to the others say nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from mlsched.solvers.front.zones import BIG, Zones
 
 
 def run(search: Search) -> None:
-    """Every non-dominated point; a zone whose sub-problems all fail is left open."""
+    """Find every non-dominated point; a zone whose sub-problems all fail remains open."""
     zones = Zones(search.low, search.high)
     floor = np.array([-BIG if v is None else v for v in search.low], dtype=np.int64)
     free = list(range(search.size)) if search.scalar.favourite is None else [search.scalar.favourite]
@@ -48,13 +50,13 @@ def run(search: Search) -> None:
                 continue
             if found.point is not None:
                 zones.insert(np.array(found.point, dtype=np.int64))
-            zones.prove(k, bounds, np.full(len(bounds), found.least))
-            if found.least != BIG and (bounds == BIG).all():
-                floor[k] = search.low[k] = found.least
+            zones.prove(k, bounds, np.full(len(bounds), found.lower_bound))
+            if found.lower_bound != BIG and (bounds == BIG).all():
+                floor[k] = search.low[k] = found.lower_bound
 
 
 def _next(search: Search, zones: Zones, floor: Any, free: list[int], crew: Crew) -> tuple[int, Any] | None:
-    """What to ask next; None: nothing is left, or nothing before there is a point."""
+    """What to ask next; None where nothing remains to be asked, or nothing can be before the first point is known."""
     if not len(zones) or any(search.recalls(*one) for one in crew.asked):
         return None  # what the journal answers is about to be known
     if free:
@@ -66,13 +68,13 @@ def _next(search: Search, zones: Zones, floor: Any, free: list[int], crew: Crew)
 
 
 def _recall(search: Search, zones: Zones, floor: Any, free: list[int]) -> list[int]:
-    """Let the zones know what the journal holds; the objectives that are still to be asked without bounds."""
+    """Enter what the journal holds into the zones; the objectives that are still to be asked without bounds."""
     known = set()
     for one in search.recall():
-        for k, bounds, least in one.implies(search.high):
-            zones.prove(k, bounds, least)
-            if one.proved and (np.delete(bounds, k, axis=1) == BIG).all() and least.max() < BIG:
-                floor[k] = search.low[k] = max(int(floor[k]), int(least.max()))
+        for k, bounds, lower in one.implies(search.high):
+            zones.prove(k, bounds, lower)
+            if one.proved and (np.delete(bounds, k, axis=1) == BIG).all() and lower.max() < BIG:
+                floor[k] = search.low[k] = max(int(floor[k]), int(lower.max()))
                 known.add(k)
     for point in search.points:
         zones.insert(np.array(point, dtype=np.int64))

@@ -1,9 +1,10 @@
 """The search region of a set of points as a set of local upper bounds, kept in numpy.
 
-A zone u stands for the objective vectors f < u (in every component). The zones cover exactly what no known point
-weakly dominates: Klamroth, Lacour, Vanderpooten, "On the representation of the search region in multi-objective
-optimization", EJOR 245 (2015), Algorithm 2 (split a zone by a new point, drop what another zone contains). With each
-zone comes what has been proved about it: f >= lower. It is empty as soon as lower[k] >= u[k] for some k.
+A zone u stands for the objective vectors f < u (in every component). Together the zones cover exactly the vectors that
+no known point weakly dominates. A new point splits the zones that hold it, and zones inside others are dropped:
+Klamroth, Lacour, Vanderpooten, "On the representation of the search region in multi-objective optimization", EJOR 245
+(2015), Algorithm 2. For each zone a lower bound of f in it is kept; the zone is empty as soon as lower[k] >= u[k] for
+some k.
 """
 
 from __future__ import annotations
@@ -22,32 +23,32 @@ class Zones:
 
     def __init__(self, low: Sequence[int | None], high: Sequence[int | None]) -> None:
         self.size = len(low)
-        #: The upper bound of the first zone: components of a zone that equal it are not due to any point.
+        #: The upper bound of the first zone: no point defines the components of a zone that equal it.
         self.top = np.array([BIG if h is None else h + 1 for h in high], dtype=np.int64)
         self.upper = self.top[None, :].copy()
         self.lower = np.array([[-BIG if v is None else v for v in low]], dtype=np.int64)
-        #: failed[i, k]: 1 after a failure to find the least f_k of zone i and others, 2 after one for zone i alone.
+        #: failed[i, k]: 1 after a failure to minimise f_k in zone i and others, 2 after one in zone i alone.
         self.failed = np.zeros((1, self.size), dtype=np.int8)
-        # Proofs by k, rows (bounds on the other components..., least f_k): f_k >= last wherever f_j < bound_j, j != k.
+        # The proofs for each k, a row each: the bounds on all components, then the lower bound that holds within them.
         self._proofs = [np.zeros((0, self.size + 1), dtype=np.int64) for _ in range(self.size)]
         self._others = [np.array([j for j in range(self.size) if j != k]) for k in range(self.size)]
 
     def __len__(self) -> int:
         return len(self.upper)
 
-    def prove(self, k: int, bounds: Any, least: Any) -> None:
-        """Take note, row by row, that f_k >= least[b] wherever f_j < bounds[b, j] for all j != k.
+    def prove(self, k: int, bounds: Any, lower: Any) -> None:
+        """Enter proofs, one a row: f_k >= lower[b] wherever f_j < bounds[b, j] for all j != k.
 
-        `least` = BIG: nothing is there. bounds: m x p; least: m numbers.
+        bounds: m x p. lower: m numbers, BIG where no point lies within the bounds.
         """
         others = self._others[k]
         within = (self.upper[:, None, others] <= bounds[None, :, others]).all(axis=2)
-        proved = np.where(within, least, -BIG).max(axis=1)
+        proved = np.where(within, lower, -BIG).max(axis=1)
         np.maximum(self.lower[:, k], proved, out=self.lower[:, k])
         self._keep(self.lower[:, k] < self.upper[:, k])
         known = self._proofs[k]
-        weaker = (known[:, None, others] <= bounds[None, :, others]).all(axis=2) & (known[:, -1:] <= least)
-        rows = np.column_stack([bounds, least])
+        weaker = (known[:, None, others] <= bounds[None, :, others]).all(axis=2) & (known[:, -1:] <= lower)
+        rows = np.column_stack([bounds, lower])
         rows[:, k] = BIG
         self._proofs[k] = np.vstack([known[~weaker.any(axis=1)], rows])
 
@@ -61,12 +62,12 @@ class Zones:
         failed = [self.failed[~hit]]
         for k in range(self.size):
             chosen = self._maximal(parents, k, point)
-            child, least = parents[chosen], proved[chosen]
+            child, bound = parents[chosen], proved[chosen]
             child[:, k] = point[k]
-            self._inherit(child, least, point[k], parents[chosen, k].max(initial=point[k]), k)
-            alive = (least < child).all(axis=1)
+            self._inherit(child, bound, point[k], parents[chosen, k].max(initial=point[k]), k)
+            alive = (bound < child).all(axis=1)
             upper.append(child[alive])
-            lower.append(least[alive])
+            lower.append(bound[alive])
             failed.append(np.zeros((int(alive.sum()), self.size), dtype=np.int8))
         self.upper, self.lower, self.failed = np.vstack(upper), np.vstack(lower), np.vstack(failed)
 
@@ -82,8 +83,12 @@ class Zones:
         keep &= ~(contains & (~contains.T | first)).any(axis=1)
         return np.flatnonzero(keep)
 
-    def _inherit(self, child: Any, least: Any, at: int, before: int, changed: int) -> None:
-        """Apply to the children the proofs that their parents were too large for in component `changed`."""
+    def _inherit(self, child: Any, lower: Any, at: int, before: int, changed: int) -> None:
+        """Raise the children's lower bounds by the proofs that did not reach their parents.
+
+        In component `changed`, children end at `at` and parents at `before` or less: a proof whose bound lies between
+        the two holds in a child only.
+        """
         if not len(child):
             return
         for k in range(self.size):
@@ -95,7 +100,7 @@ class Zones:
                 others = self._others[k]
                 within = (child[:, None, others] <= fresh[None, :, others]).all(axis=2)
                 proved = np.where(within, fresh[None, :, -1], -BIG).max(axis=1)
-                np.maximum(least[:, k], proved, out=least[:, k])
+                np.maximum(lower[:, k], proved, out=lower[:, k])
 
     def _keep(self, alive: Any) -> None:
         if not alive.all():
@@ -104,17 +109,17 @@ class Zones:
     def select(
         self, floor: Any, most: int, asked: Sequence[tuple[int, Any]] = (), favourite: int | None = None
     ) -> tuple[Any, int] | None:
-        """Zones (their indices, at most `most`) and objective k to ask next; None when none is left that can be asked.
+        """The zones to ask next, by index (`most` of them or fewer), and the objective k; None where none remains.
 
         Tamby, Vanderpooten (2021), Section 4: the zone with the largest projection prod_{j != k} (u_j - floor_j). Where
-        a zone has points on its boundary, k is one of those components: the sub-problem is then feasible. With it come
-        the largest zones of the same u_k: the point that makes one of these sub-problems feasible does so for all.
+        points define components of a zone, k is one of these: the sub-problem is then feasible. The largest other zones
+        of the same u_k are asked with it: the point that makes one of their sub-problems feasible does so for all.
 
-        `asked`: (k, bounds) of what is under way. Zones about which that will tell something come last, those that are
-        asked themselves not at all. `favourite`: the k of all sub-problems, but for those that failed.
+        asked: (k, bounds) of what is under way. Zones of which its answers will say something are taken last, zones
+        that are asked already not at all. favourite: the k of every sub-problem, except where that has failed.
         """
-        open_ = (self.failed < 2) & ~self._told(asked, equal=True)[:, None]
-        elsewhere = open_ & ~self._told(asked, equal=False)[:, None]
+        open_ = (self.failed < 2) & ~self._asked(asked, equal=True)[:, None]
+        elsewhere = open_ & ~self._asked(asked, equal=False)[:, None]
         open_ = elsewhere if elsewhere.any() else open_
         if not open_.any():
             return None
@@ -130,8 +135,8 @@ class Zones:
         group = np.flatnonzero(usable[:, k] & (self.failed[:, k] == 0) & (self.upper[:, k] == self.upper[zone, k]))
         return group[np.argsort(-size[group, k], kind="stable")][:most], k
 
-    def _told(self, asked: Sequence[tuple[int, Any]], equal: bool) -> Any:
-        """Which zones are within what is under way, or (`equal`) asked themselves."""
+    def _asked(self, asked: Sequence[tuple[int, Any]], equal: bool) -> Any:
+        """Which zones lie within the bounds of what is under way; with `equal`, which are themselves under way."""
         found = np.zeros(len(self), dtype=bool)
         for k, bounds in asked:
             others = self._others[k]
@@ -140,5 +145,5 @@ class Zones:
         return found
 
     def fail(self, k: int, bounds: Any) -> None:
-        """Asking for the least f_k of zones failed: several are asked one by one next time, one no more."""
-        self.failed[self._told([(k, bounds)], equal=True), k] = 1 if len(bounds) > 1 else 2
+        """Record a failure to minimise f_k in zones: several are next asked one by one, a single one no more."""
+        self.failed[self._asked([(k, bounds)], equal=True), k] = 1 if len(bounds) > 1 else 2

@@ -1,10 +1,11 @@
 """The exact algorithm that `cp-sat` and `highs` share; only the integer master problem is theirs.
 
-1. UB0, classes, patterns; configurations whose loss is below UB0 - LB (`_configurations`).
+1. The upper bound UB0, classes and patterns, and the configurations whose loss is below UB0 - LB (`_configurations`).
 2. LP bounds with speeds in 40, 120 and all levels; each removes configurations and cuts by reduced cost (`_master`).
-   Bounds are Lagrangian values of rounded prices in integers: valid whatever the LP solver's floats did.
-3. From the top: let T be a little below the bound. Every plan of value above T uses only columns that cost at most
-   bound - T, so the integer master over those columns either holds the optimum or proves T a bound; then T is lowered.
+   A bound is the Lagrangian value of rounded prices, in integers: it is valid whatever the LP solver's floats did.
+3. From the top: let T be a little below the bound. A plan of value above T uses only columns whose reduced cost is
+   bound - T or less. So the integer master over those columns either gives the optimum or proves that T is a bound;
+   then T is lowered.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from mlsched.instances.placement import Instance, Plan
 from mlsched.instances.placement.pace import Pace
 from mlsched.solvers.placement._relaxation import solve as solve_lp
 
-#: Most configurations that are listed (about 100 bytes each a job).
+#: Most configurations that are listed; each takes about 100 bytes for every job.
 MOST_CONFIGURATIONS = 400_000
 #: Levels a job of the successive LPs; 0: all.
 LEVELS = (40, 120, 0)
@@ -34,23 +35,23 @@ LEVELS = (40, 120, 0)
 FIRST_STEP, STEP_FACTOR = 0.001, 2.0
 #: An LP is solved again as long as it shrinks the model to this share.
 SHRINK = 0.8
-#: One integer master may take this share of what is left of the limits, and at least so many seconds.
+#: One integer master may take this share of the remaining limits, or so many seconds where that is more.
 SHARE, LEAST_SECONDS = 0.3, 3.0
 
 
 @dataclasses.dataclass
 class Found:
-    """What an integer master says: "optimal" (its best is above T), "infeasible" (nothing is), or a limit struck."""
+    """What an integer master says: "optimal" (the best plan above T), "infeasible" (there is none), or "limit"."""
 
     status: Literal["optimal", "infeasible", "limit"]
     use: IntArray | None  # how many servers use each configuration
-    bound: int | None  # on the value of what the master holds; None: nothing proved
+    bound: int | None  # upper bound on the plans that the master holds; None: none is proved
     work: dict[str, float]
 
 
 @dataclasses.dataclass
 class Answer:
-    """What `Found` says, with the plan decoded."""
+    """A `Found` with its plan decoded."""
 
     status: Literal["optimal", "infeasible", "limit"]
     plan: Plan | None
@@ -63,7 +64,7 @@ Solver = Callable[[Master, int, Limits], Found]
 
 
 class Search:
-    """One run: incumbent, bound, and what is left of the limits."""
+    """One run: incumbent, lower and upper bound, and what remains of the limits."""
 
     def __init__(self, instance: Instance, limits: Limits, hint: Plan | None) -> None:
         self.instance, self.limits, self.started = instance, limits, time.perf_counter()
@@ -84,13 +85,13 @@ class Search:
         return int(self.pace.total(w, p)[0])
 
     def offer(self, plan: Plan) -> None:
-        """Keep a plan if it is the best so far."""
+        """Make a plan the incumbent if it is better."""
         value = self.value(plan)
         if value > self.lower:
             self.lower, self.plan = value, plan
 
-    def left(self) -> Limits | None:
-        """What is left of the limits; None when nothing is."""
+    def remaining(self) -> Limits | None:
+        """What remains of the limits; None where nothing does."""
         seconds, work = self.limits.seconds, self.limits.work
         if seconds is not None:
             seconds -= time.perf_counter() - self.started
@@ -126,11 +127,11 @@ class Search:
 def prove(instance: Instance, limits: Limits, hint: Plan | None, solver: Solver) -> Outcome:
     """The optimum of `instance`, or the best plan and a valid bound when a limit strikes."""
     search = Search(instance, limits, hint)
-    left = search.left()
-    if search.upper <= search.lower or left is None:
+    remaining = search.remaining()
+    if search.upper <= search.lower or remaining is None:
         return search.outcome()
     try:
-        table = search.space.configurations(search.lower, MOST_CONFIGURATIONS, left.seconds)
+        table = search.space.configurations(search.lower, MOST_CONFIGURATIONS, remaining.seconds)
     except TooMany:
         search.stopped = "backend"
         return search.outcome()
@@ -145,11 +146,11 @@ def _bounded(search: Search, table: Table, solver: Solver) -> Outcome:
     alive: list[dict[int, int]] | None = None
     master, priced = None, None
     for levels in LEVELS:
-        left = search.left()
-        if left is None:
+        remaining = search.remaining()
+        if remaining is None:
             return search.outcome()
         master = build(search.space, table, levels, alive)
-        prices = solve_lp(master, left.seconds) if _answerable(master) else None
+        prices = solve_lp(master, remaining.seconds) if _answerable(master) else None
         priced = None if prices is None else price(master, prices)
         if priced is not None:
             search.upper = min(search.upper, max(priced.value, search.lower))
@@ -167,16 +168,16 @@ def _from_the_top(search: Search, master: Master, priced: Bound | None, solver: 
     while search.upper > search.lower:
         target = max(search.lower, search.upper - step)
         if 2 * (target - search.lower) < search.upper - target:
-            target = search.lower  # the rest is not worth a step of its own
-        left = search.left()
-        if left is None:
+            target = search.lower  # what would remain is not worth a step of its own
+        remaining = search.remaining()
+        if remaining is None:
             break
         found = _above(search, master, priced, target, hard, solver)
         search.work.update(found.work)
         if found.plan is not None:
             search.offer(found.plan)
         if found.status == "limit":
-            # What the master holds is at most its bound; what it does not hold is at most the target.
+            # A plan that the master holds is at most its bound, every other plan at most the target.
             bound = search.upper if found.bound is None else max(target, found.bound)
             search.upper = max(search.lower, min(search.upper, bound))
             if found.plan is None and hard:
@@ -189,20 +190,23 @@ def _from_the_top(search: Search, master: Master, priced: Bound | None, solver: 
 
 
 def _slice(search: Search) -> Limits | None:
-    """The share of what is left that one integer master may take; None when nothing is left."""
-    left = search.left()
-    if left is None:
+    """The share of the remaining limits that one integer master may take; None where nothing remains."""
+    remaining = search.remaining()
+    if remaining is None:
         return None
-    seconds = None if left.seconds is None else max(LEAST_SECONDS, SHARE * left.seconds)
-    if seconds is not None and left.seconds is not None:
-        seconds = min(seconds, left.seconds)
-    return dataclasses.replace(left, seconds=seconds, work=None if left.work is None else max(0.01, SHARE * left.work))
+    seconds = None if remaining.seconds is None else max(LEAST_SECONDS, SHARE * remaining.seconds)
+    if seconds is not None and remaining.seconds is not None:
+        seconds = min(seconds, remaining.seconds)
+    return dataclasses.replace(
+        remaining, seconds=seconds, work=None if remaining.work is None else max(0.01, SHARE * remaining.work)
+    )
 
 
 def _above(search: Search, master: Master, priced: Bound | None, target: int, hard: bool, solver: Solver) -> Answer:
-    """The best plan over what an LP says can be in plans above `target`, shrunk until it shrinks no more.
+    """The best plan over the columns that plans above `target` can use.
 
-    Plans above the target are asked for; when that has proved `hard`, any better than the incumbent.
+    LPs remove columns as long as that shrinks the master. It is then asked for a plan above the target; where that has
+    been `hard`, for any plan better than the incumbent.
     """
     while priced is not None:
         rows, cuts = priced.useful(target)
@@ -210,17 +214,17 @@ def _above(search: Search, master: Master, priced: Bound | None, target: int, ha
         master = build(search.space, master.table.keep(rows), 0, _alive(master, cuts))
         if len(master.table) + len(master.cuts.job) > SHRINK * before:
             break
-        left = search.left()
-        prices = None if left is None or not _answerable(master) else solve_lp(master, left.seconds)
+        remaining = search.remaining()
+        prices = None if remaining is None or not _answerable(master) else solve_lp(master, remaining.seconds)
         priced = None if prices is None else price(master, prices)
         if priced is not None and priced.value <= target:
             return Answer("infeasible", None, None, {})
-    left = _slice(search)
+    remaining = _slice(search)
     if not _answerable(master):
         return Answer("infeasible", None, None, {})
-    if left is None:
+    if remaining is None:
         return Answer("limit", None, None, {})
-    found = solver(master, search.lower if hard else target, left)
+    found = solver(master, search.lower if hard else target, remaining)
     plan = None if found.use is None else search.plan_of(master, found.use)
     return Answer(found.status, plan, found.bound, found.work)
 
@@ -235,12 +239,12 @@ def _alive(master: Master, cuts: Any) -> list[dict[int, int]]:
 
 
 def _complete(space: Space, table: Table) -> bool:
-    """Whether every class has a configuration left."""
+    """Whether every class still has a configuration."""
     return len(np.unique(table.group)) == len(space.classes)
 
 
 def _answerable(master: Master) -> bool:
-    """Whether every class has a configuration and every running job a cut: else no plan is left in the model."""
+    """Whether the master holds any plan: every class needs a configuration and every running job a cut."""
     jobs = np.unique(master.cuts.job)
     return _complete(master.space, master.table) and int((jobs < master.space.running).sum()) == master.space.running
 

@@ -17,10 +17,11 @@ MORE, CLOSE = 200, 1e-5
 
 
 def solve(master: Master, seconds: float | None) -> Any:
-    """Prices of the link rows; None when the limit struck first or the LP has no solution (left to exact arithmetic).
+    """Prices of the link rows; None when the limit ends the LP first or it has no solution.
 
-    Columns are generated: the LP starts from the configurations that host at most one new job and takes in, round by
-    round, those that the whole table (priced at once) says are worth most.
+    That it has none proves nothing here: floats may be wrong, and exact arithmetic decides. Columns are generated: the
+    LP starts with the configurations that host one new job or none; in each round the whole table is priced at once,
+    and the configurations that are worth most enter.
     """
     import highspy
 
@@ -48,23 +49,23 @@ def solve(master: Master, seconds: float | None) -> Any:
                 return prices
             more = _worth_most(master, found, active)
         elif again and (deadline is None or time.perf_counter() < deadline):
-            again, more = False, np.zeros(0, dtype=np.int64)  # a warm start that went wrong: once more, cold
+            again, more = False, np.zeros(0, dtype=np.int64)  # a warm start may go wrong: solve once more without
         else:
             return prices
         if deadline is not None and time.perf_counter() >= deadline:
             return prices
         if more.size:
             active[more] = True
-            piece, columns = a[:, more], np.concatenate([columns, more])
+            added, columns = a[:, more], np.concatenate([columns, more])
             highs.addCols(
                 len(more),
                 costs[more],
                 np.zeros(len(more)),
                 most[more],
-                piece.nnz,
-                piece.indptr[:-1],
-                piece.indices,
-                piece.data,
+                added.nnz,
+                added.indptr[:-1],
+                added.indices,
+                added.data,
             )
         elif highs.getModelStatus() == highspy.HighsModelStatus.kOptimal:
             return prices
@@ -86,15 +87,15 @@ def _fresh(lp: Any, a: Any, columns: Any, costs: Any, most: Any) -> Any:
 
 
 def _restrict(lp: Any, a: Any, columns: Any, costs: Any, most: Any) -> None:
-    """Leave only some columns in an LP."""
-    piece = a[:, columns]
+    """Keep only some columns of an LP."""
+    kept = a[:, columns]
     lp.num_col_ = len(columns)
     lp.col_cost_, lp.col_lower_, lp.col_upper_ = costs[columns], np.zeros(len(columns)), most[columns]
-    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = piece.indptr, piece.indices, piece.data
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = kept.indptr, kept.indices, kept.data
 
 
 def _worth_most(master: Master, prices: Any, active: Any) -> Any:
-    """Of each class, the configurations outside the LP that are worth more than all inside it: the best few of them."""
+    """Of each class, the best few of the configurations outside the LP that are worth more than all inside it."""
     worth = -np.append(prices, 0.0)[master.supply].sum(axis=1)
     found = []
     for k in range(len(master.space.classes)):

@@ -1,4 +1,4 @@
-"""Placement by enumeration: every whole placement of every job, or waiting."""
+"""Placement by enumeration: every way to place all tasks of each job, or none of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mlsched.instances.placement.pace import Pace
 MOST_PLANS = 2**20
 #: Placements evaluated at once.
 CHUNK = 20_000
-#: Parts of a job on a server for which it is kept which plans have room for them (a byte a plan each).
+#: For so many parts of a job on a server, it is remembered which plans have room for them (a byte for each plan).
 MOST_MASKS = 128
 
 
@@ -29,10 +29,10 @@ def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     jobs, servers = len(instance.job_type), len(instance.server_free)
     most = min(instance.most_new, instance.most_jobs - running)
     w, p = np.zeros((2, 1, jobs, servers), dtype=np.int64)
-    left, placed = instance.server_free[..., None].copy(), np.zeros(1, dtype=np.int64)
+    free, placed = instance.server_free[..., None].copy(), np.zeros(1, dtype=np.int64)
     for j in range(jobs):
         mine_w, mine_p = _whole(instance, j, servers)
-        options, rows = _fitting(instance, j, (mine_w, mine_p), left, _banned(instance, j, w + p), placed < most)
+        options, rows = _fitting(instance, j, (mine_w, mine_p), free, _banned(instance, j, w + p), placed < most)
         new_w, new_p = w[rows], p[rows]
         new_w[:, j], new_p[:, j] = mine_w[options], mine_p[options]
         w, p = np.concatenate([w, new_w]), np.concatenate([p, new_p])
@@ -40,7 +40,7 @@ def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
             need_w = mine_w.T[:, None] * instance.worker_demand[j, :, None]
             need_p = mine_p.T[:, None] * instance.ps_demand[j, :, None]
             need = (need_w + need_p)[..., options]
-            left = np.concatenate([left, left[..., rows] - need], axis=-1)
+            free = np.concatenate([free, free[..., rows] - need], axis=-1)
             placed = np.concatenate([placed, placed[rows] + 1])
     best, value = _best(instance, pace, w, p)
     return Outcome("optimal", Plan(workers=w[best], ps=p[best]), value, work={"plans": len(w)})
@@ -60,20 +60,21 @@ def _banned(instance: Instance, job: int, tasks: IntArray) -> Any:
 
 
 def _fitting(
-    instance: Instance, job: int, ways: tuple[IntArray, IntArray], left: IntArray, banned: Any, may: Any
+    instance: Instance, job: int, ways: tuple[IntArray, IntArray], free: IntArray, banned: Any, may: Any
 ) -> tuple[IntArray, IntArray]:
-    """Which ways (workers and PSs, ways x servers) to place `job` fit which plans: indices of ways, indices of plans.
+    """All pairs of a way to place `job` and a plan that has room for it: indices of ways, and indices of plans.
 
-    left (servers x resources x plans): what is free; banned (servers x plans): a type that must be apart is there; may
-    (plans): one more job may be placed.
+    ways: workers and PSs, ways x servers each. free: what each plan leaves free, servers x resources x plans. banned:
+    servers of a plan with a type that must be apart from the job's, servers x plans. may: which plans may place one
+    more job.
     """
 
     @functools.lru_cache(maxsize=MOST_MASKS)
     def room(server: int, workers: int, ps: int) -> Any:
         demand = workers * instance.worker_demand[job] + ps * instance.ps_demand[job]
-        return (left[server] >= demand[:, None]).all(axis=0) & ~banned[server]
+        return (free[server] >= demand[:, None]).all(axis=0) & ~banned[server]
 
-    found, count = [], left.shape[-1]
+    found, count = [], free.shape[-1]
     for k, parts in enumerate(np.stack(ways, axis=2).tolist()):
         fits = may
         for server, (workers, ps) in enumerate(parts):

@@ -17,7 +17,7 @@ from mlsched.solvers.placement._from_the_top import Found, check_size, prove
 
 @answerer("cp-sat", problem="placement", backend="direct", objectives=("total_speed",))
 def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
-    """Server configurations: LP bounds, reduced-cost fixing, CP-SAT on what is left."""
+    """Server configurations: LP bounds, reduced-cost fixing, CP-SAT on what remains."""
     check_size(instance)
     return prove(instance, limits, hint, solve)
 

@@ -18,14 +18,16 @@ from mlsched.solvers.placement._from_the_top import Found, check_size, prove
 def answer(
     instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None, confirm: bool = True
 ) -> Outcome:
-    """Server configurations: LP bounds, reduced-cost fixing, HiGHS on what is left; CP-SAT confirms (confirm)."""
+    """Server configurations: LP bounds, reduced-cost fixing, HiGHS on what remains; CP-SAT confirms (confirm)."""
     check_size(instance)
     return prove(instance, limits, hint, confirmed if confirm else solve)
 
 
 def confirmed(master: Master, above: int, limits: Limits) -> Found:
-    """The integer master by HiGHS; CP-SAT must agree that nothing is better. HiGHS gets no start: from one it has
-    claimed optimality in a single node with 3.5 % missing."""
+    """The integer master by HiGHS; CP-SAT must agree that no plan is better.
+
+    HiGHS gets no start: from one it has claimed optimality in a single node, 3.5 % below the optimum.
+    """
     found = solve(master, above, limits)
     if found.status == "limit":
         return found
@@ -101,6 +103,6 @@ def _read(highs: object, configurations: int, limits: Limits) -> Found:
         use = np.rint(np.asarray(highs.getSolution().col_value)[:configurations]).astype(np.int64)  # type: ignore[attr-defined]
     if not limit:
         return Found("optimal", use, round(-info.objective_function_value), work)
-    # HiGHS minimises -speed: what it proves from below is, negated, an upper bound.
-    least = safe_bound(info.mip_dual_bound)
-    return Found("limit", use, None if least is None else -least, work)
+    # HiGHS minimises -speed: its lower bound, negated, is an upper bound on the speed.
+    lower_bound = safe_bound(info.mip_dual_bound)
+    return Found("limit", use, None if lower_bound is None else -lower_bound, work)

@@ -58,7 +58,7 @@ def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
 
 
 def _base_values(instance: Instance, candidates: Any, chosen: Any, objective: str) -> Any:
-    """The objective without deferred jobs, for each row of `chosen` (0/1 per candidate)."""
+    """The objective without its term for waiting jobs, for each row of `chosen` (0 or 1 for each candidate)."""
     if objective == "total_score":
         return chosen @ instance.score[candidates]
     if objective == "victim_count":
@@ -67,7 +67,7 @@ def _base_values(instance: Instance, candidates: Any, chosen: Any, objective: st
 
 
 def _room(instance: Instance, candidates: Any, chosen: Any) -> Any:
-    """What TE jobs may use on each node, subsets x nodes x resources."""
+    """What TE jobs may use on each node: sets of victims x nodes x resources."""
     released = np.zeros((len(candidates), *instance.node_free.shape), dtype=np.int64)
     released[np.arange(len(candidates)), instance.job_node[candidates]] = instance.job_demand[candidates]
     flat = chosen @ released.reshape(len(candidates), instance.node_free.size)

@@ -1,20 +1,22 @@
 """Quality exactly: dynamic programming over cores for the total, a threshold search for the worst loss.
 
-Total loss reduction. V_i[c] = the most that the first i jobs can gain with c cores beyond everybody's `least`:
+Total loss reduction. Every running job gets the instance's `least` cores; V_i[c] is the most that the first i jobs can
+gain with c cores more:
 
     V_i[c] = max over b of V_{i-1}[c - b] + value[i, b]                       (vectorised over c)
 
-which is O(jobs * cores * options) as it stands. The Lagrangian relaxation (`relaxation.py`) makes it small without
-losing exactness: with bound B = p R + sum_j m_j at price p and a plan of value L, a strictly better plan can only use
+which takes O(jobs * cores * options). The Lagrangian relaxation (`formulations/quality/relaxation.py`) shrinks it, and
+the result is still exact: with the upper bound B = p R + sum_j m_j at price p and a plan of value L, a strictly better
+plan can only use
 
 - options b with B - (m_j - (value[j, b] - p b)) > L, and
 - states c of V_i with V_i[c] + sum of m_j over the later jobs + p (R - c) > L.
 
-Options that bring no more than a smaller one are dropped as well. If no state is left, L was optimal; on concave tables
-B - L is often 0 and no state is ever built. `reduce=false` runs the plain recursion, for tests.
+Options of no more value than a smaller one are dropped as well. If no state remains, L was optimal; on concave tables
+B - L is often 0, and no state is ever built. `reduce=false` runs the plain recursion, for tests.
 
-Worst loss. need_j(t) = the fewest cores with weight * loss <= t. The optimum is the least t with need_j(t) <= most_j
-for all j and sum_j need_j(t) <= available: monotone in t, found by bisection.
+Worst loss. need_j(t) is the smallest number of cores with weight * loss <= t. The optimum is the smallest t with
+need_j(t) <= most_j for all j and sum_j need_j(t) <= available. Both conditions are monotone in t: bisection finds it.
 """
 
 from __future__ import annotations
@@ -109,7 +111,7 @@ def most_gain(instance: Instance, limits: Limits, *, reduce: bool = True) -> Out
 
 
 def _options(problem: Choices, i: int, price: int, net: int, slack: int) -> IntArray:
-    """The options of job i that a plan better than the known one may use: B - L = `slack`."""
+    """The options of job i that a plan better than the known one may use; `slack` is B - L."""
     value = problem.value[i, : int(problem.last[i]) + 1]
     cheaper = np.concatenate([[True], value[1:] > value[:-1]])
     reachable = slack - (net - (value - price * np.arange(len(value)))) > 0

@@ -1,6 +1,6 @@
 """The linear program of an order of events, kept in one HiGHS model that grows and shrinks with the order.
 
-An event is the next arrival or the finish of a job that is there. Between two events lies a stage. For a given order
+An event is the next arrival, or the finish of a job that is present. Between two events lies a stage. For a given order
 
     min   sum over stages of L_k * (jobs present)                       (the flow time)
     s.t.  sum_c use[c, r] x_kjc <= L_k          stage k, resource r      (time-shared capacity)
@@ -9,13 +9,13 @@ An event is the next arrival or the finish of a job that is there. Between two e
           sum of L_k in the gap between two arrivals = the gap
           x, L >= 0
 
-is exact; `residual_j` is 0 once j's finish is among the events. For a prefix of an order it is a relaxation, made
-strong by what the caller knows of the rest: a convex piecewise linear cost of every residual (`tails`). After a
-finish the last stage is *open*: how it ends is undecided, jobs may finish in it, so each is charged only the time it
-works there.
+is exact. `residual_j` is the work of job j that remains after the last event: 0 once its finish is among the events.
+For a prefix of an order the LP is a relaxation; the caller makes it strong by a convex piecewise linear cost of every
+residual (`tails`). After a finish the last stage is *open*: it is not decided which event ends it, and jobs may finish
+in it, so each job is charged only for the time that it works there.
 
-Configurations are priced in: a stage starts with those of the pool, others enter when their reduced cost is negative.
-The bound that is returned is the dual objective, not the primal one, with what tolerances leave taken off.
+A stage begins with the configurations of the pool; others enter when their reduced cost is negative. The bound that is
+returned is the dual objective, not the primal one, less what the solver's tolerances may amount to.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from mlsched.solvers.workers._tails import SEGMENTS, Tail
 
 #: A configuration enters when its reduced cost is below minus this, per unit of time.
 ENTERS = 1e-9
-#: Primal and dual objective may differ by this share before a warm start is distrusted.
+#: If primal and dual objective differ by more than this share, the LP is solved again without a warm start.
 AGREE = 1e-7
 FINISH, ARRIVE = 0, 1
 #: (FINISH, job) or (ARRIVE, job).
@@ -52,7 +52,7 @@ class Stage:
 
 @dataclasses.dataclass
 class _Mark:
-    """What `pop` goes back to."""
+    """The state of the LP before an event, to which `pop` returns."""
 
     columns: int
     rows: int
@@ -110,7 +110,7 @@ class EventLP:
     # ---- the order ----
 
     def push(self, event: Event) -> None:
-        """Append an event: close the open stage with it (or make the stage that it closes), then open the next."""
+        """Append an event: it ends the open stage, or one that is made for it. After a finish a new stage is open."""
         kind, job = event
         mark = _Mark(
             self.columns,
@@ -261,7 +261,7 @@ class EventLP:
     # ---- what follows the order ----
 
     def set_tails(self, tails: dict[int, Tail], offset: float) -> None:
-        """Charge the residuals of the present jobs by `tails` (a job without one must leave none), and `offset`."""
+        """Charge `offset`, and the residuals of present jobs by `tails`; a job without a tail may have no residual."""
         self.offset = offset
         for job in self.present:
             tail = tails.get(job)
@@ -280,11 +280,11 @@ class EventLP:
     # ---- solving ----
 
     def solve(self) -> Solved | None:
-        """The optimum, None when the order is impossible (a finish before its work can be done)."""
+        """The optimum; None where the order is impossible, since a job would finish before its work can be done."""
         self.orders += 1
         found = self._price_out()
         if found is None or not found.agrees:
-            # Warm starts have been seen to go wrong: what looks infeasible or contradicts itself is solved anew.
+            # A warm start may go wrong: an LP that seems infeasible or contradicts itself is solved again without.
             self.highs.clearSolver()
             found = self._price_out()
         if found is not None and not found.agrees:
@@ -317,7 +317,7 @@ class EventLP:
         return Solved(value, float(bound), np.array(solution.col_value), duals)
 
     def _enter(self, duals: FloatArray) -> tuple[float, bool]:
-        """Add configurations of negative reduced cost; the sum of what tolerance leaves, and whether any entered."""
+        """Add configurations of negative reduced cost; by how much all were negative, and whether any was added."""
         fluid, resources = self.fluid, self.fluid.resources
         slack = 0.0
         new: list[tuple[Stage, int, int, int]] = []

@@ -1,15 +1,15 @@
-"""The fluid model's data as the algorithms use them: scaled floats, and of each job the configurations that count.
+"""The fluid model's data as the algorithms use them: scaled floats, and the configurations of each job that matter.
 
 Configurations. A mixture of configurations of a job is a convex combination of its points (w, p, speed) and the
-origin (idle). A configuration is *covered* when a mixture of the others, the origin among them, has at most as many
-workers and PSs and at least its speed. Demands are non-negative and linear in w and p, so the mixture demands no more
-of any resource either and can take the configuration's place in every schedule, whatever the number of resources: no
-optimum changes when covered ones are dropped. (They are dropped one after another as long as the mixture is
-*strictly* faster: then no two can cover each other in a circle.) What is left are the vertices of the upper hull of
-(w, p, speed), 55 to 83 of the paper's 200.
+origin (idle). A configuration is *covered* when a mixture of the others and the origin has no more workers, no more
+PSs, and no lower speed. Demands are non-negative and linear in w and p: so the mixture demands no more of any resource
+and can replace the configuration in every schedule, whatever the number of resources. Covered configurations are
+dropped, and the optimum remains the same. (One after another, and only where the mixture is *strictly* faster: so no
+two can cover each other.) The vertices of the upper hull of (w, p, speed) remain, 55 to 83 of the paper's 200.
 
-Scale. Speeds are shares of the job's fastest one, `work` is the time the job takes at that; times are in units such
-that the mean work is 1000. Demands are shares of the capacity. Resources that cannot run short are left out.
+Scale. Speeds are shares of the job's highest speed, `work` is the time that the job takes at that speed, and times are
+in units such that the mean work is 1000. Demands are shares of the capacity. Resources that all jobs together cannot
+exceed are dropped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mlsched.instances.workers.horizon import NS, Horizon
 from mlsched.instances.workers.instance import NEVER
 
 FloatArray = npt.NDArray[np.float64]
-#: A covering mixture must be faster by this share: rounding must not drop what counts.
+#: A covering mixture must be faster by this share, so that rounding drops no configuration that matters.
 STRICT = 1e-9
 #: Mean work in scaled units.
 MEAN_WORK = 1000.0
@@ -60,7 +60,7 @@ class Fluid:
 
     @property
     def jobs(self) -> int:
-        """How many."""
+        """How many jobs there are."""
         return len(self.work)
 
     def of(self, job: int) -> Kind:
@@ -110,7 +110,7 @@ def scaled_kinds(
             kinds.append(_kind(time[j], worker_demand[j], ps_demand[j], capacity, thin))
     most = np.array([kinds[k].use.max(axis=0, initial=0.0) for k in index])
     short = np.flatnonzero(most.sum(axis=0) > 1)
-    # Where none can, one that nobody uses keeps the arrays in shape.
+    # Where no resource can be exceeded, one that no configuration uses keeps the arrays in shape.
     uses = [k.use[:, short] if len(short) else np.zeros((len(k.use), 1)) for k in kinds]
     cut = tuple(dataclasses.replace(k, use=np.ascontiguousarray(u)) for k, u in zip(kinds, uses, strict=True))
     return cut, index
@@ -127,7 +127,7 @@ def _kind(time: IntArray, worker: IntArray, ps: IntArray, capacity: IntArray, th
         keep = _uncovered(w, p, fast)
         w, p, fast = w[keep], p[keep], fast[keep]
     demand = w[:, None] * worker + p[:, None] * ps
-    # A resource of which there is none is not demanded by anything that is allowed.
+    # No allowed configuration demands a resource whose capacity is 0.
     use = demand / np.maximum(capacity, 1)
     last = np.flatnonzero(np.diff(w, append=w[-1] + 1))
     return Kind(w, p, fast, use, last)

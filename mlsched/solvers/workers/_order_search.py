@@ -1,10 +1,13 @@
 """Depth-first search over orders of events, with a bound for every prefix.
 
-A node is a prefix of events. Its bound is the prefix' LP with the tails of the price bound: after an arrival, the
-tails of all jobs present at that moment; after a finish, a stage that stays open until the next arrival and the tails
-from there. Events that the windows of the price bound rule out are not tried. Exact: the orders are all orders, every
-bound holds for every schedule whose order begins so and whose flow time is below the incumbent's, and a complete
-order's LP is its optimum.
+A node is a prefix of events. Its lower bound is the prefix' LP, in which the remaining work of each job costs what the
+tails of the price bound say. After an arrival, the tails begin at that moment; after a finish, a stage stays open until
+the next arrival, and the tails begin there. Events that the windows of the price bound rule out are not tried.
+
+The search is exact: it covers all orders; each bound holds for every schedule whose order begins with the prefix and
+whose flow time is below the incumbent's; and a complete order's LP gives its optimum. Of two jobs of one kind, one of
+which has neither more work nor a later arrival, that one may be taken to finish first: if the other did, both would
+have the same remaining work at some moment, and could change places from then on.
 """
 
 from __future__ import annotations
@@ -23,18 +26,18 @@ CUT = 1e-7
 
 
 def _first(fluid: Fluid, i: int, j: int) -> bool:
-    """Whether job i may be taken to finish no later than j (module docstring); ties by number."""
+    """Whether job i may be taken to finish no later than j (see the module); equal jobs finish by number."""
     same = fluid.kind[i] == fluid.kind[j] and fluid.arrival[i] <= fluid.arrival[j] and fluid.work[i] <= fluid.work[j]
     equal = fluid.arrival[i] == fluid.arrival[j] and fluid.work[i] == fluid.work[j]
     return bool(same and (not equal or i < j))
 
 
 class OutOfLimits(Exception):
-    """A limit struck."""
+    """A limit ends the search."""
 
 
 class BetterFound(Exception):
-    """A schedule that beats the incumbent: prices and windows should be made anew for it."""
+    """There is a schedule better than the incumbent: prices and windows are to be made anew for it."""
 
     def __init__(self, incumbent: Incumbent) -> None:
         super().__init__("better schedule")
@@ -43,7 +46,7 @@ class BetterFound(Exception):
 
 @dataclasses.dataclass
 class Search:
-    """The state of a search. lowest: the least bound of all that was cut or left open; nodes: LPs of prefixes."""
+    """A search. lowest: the smallest bound of the nodes that were cut or remain open. nodes: LPs of prefixes so far."""
 
     lp: EventLP
     pricing: Pricing
@@ -64,9 +67,9 @@ class Search:
         return self.best.value * (1 - CUT)
 
     def run(self) -> None:
-        """Search everything. OutOfLimits: a limit struck, `lowest` is a valid bound. BetterFound: start again from it.
+        """Search all orders; when it returns, or raises OutOfLimits, `lowest` is a valid bound.
 
-        After either the LP is not usable any more.
+        Raises BetterFound with a better schedule. After an exception the LP cannot be used any more.
         """
         self.lp.push((ARRIVE, 0))
         self._descend(((ARRIVE, 0),), 0.0)
@@ -88,20 +91,20 @@ class Search:
             raise
         children.sort()
         while children:
-            least, event = children.pop(0)
-            if least >= self._limit:
-                self.lowest = min(self.lowest, least)
+            lower_bound, event = children.pop(0)
+            if lower_bound >= self._limit:
+                self.lowest = min(self.lowest, lower_bound)
                 continue
             self.lp.push(event)
             try:
-                self._descend((*order, event), least)
+                self._descend((*order, event), lower_bound)
             except OutOfLimits:
                 self.lowest = min([self.lowest, *(b for b, _ in children)])
                 raise
         self.lp.pop()
 
     def _events(self) -> list[Event]:
-        """What may come next."""
+        """The events that may come next."""
         lp, fluid = self.lp, self.lp.fluid
         windows = self.pricing.windows
         coming = float(fluid.arrival[lp.arrived]) if lp.arrived < fluid.jobs else float("inf")
@@ -117,7 +120,7 @@ class Search:
         return able
 
     def _bound(self, order: tuple[Event, ...]) -> float:
-        """The bound of a child; a better incumbent when it is complete."""
+        """The lower bound of a child. Raises BetterFound where the child is a complete order and better."""
         lp = self.lp
         lp.push(order[-1])
         self.nodes += 1
@@ -132,10 +135,10 @@ class Search:
         return float("inf") if complete or solved is None else solved.bound
 
     def charge_rest(self) -> None:
-        """Tails and offset of the prefix that is pushed."""
+        """Charge the LP of the prefix for what follows it, by tails and offset."""
         lp, fluid = self.lp, self.lp.fluid
         finished = bool(lp.stages) and lp.stages[-1].open
-        # The job at whose arrival the tails begin: the one that has just come, or after a finish the next one.
+        # The job at whose arrival the tails begin: the one that has just arrived, or after a finish the next one.
         begin = lp.arrived if finished else lp.arrived - 1
         if begin >= fluid.jobs or (not lp.present and lp.arrived == fluid.jobs):
             lp.set_tails({}, 0.0)
@@ -151,7 +154,7 @@ class Search:
         return self._tails[job, begin]
 
     def _rest(self, job: int, begin: int) -> float:
-        """Bound of `job` and all later ones, less what is paid for capacity since the arrival of `begin`."""
+        """The bound of `job` and all later ones: their costs less the prices from the arrival of `begin` on."""
         key = 2 * begin + (job - begin)
         if key not in self._later:
             pricing = self.pricing

@@ -10,16 +10,16 @@ import numpy as np
 from mlsched.solvers.workers._event_lp import ARRIVE, FINISH, Event, EventLP, Solved
 from mlsched.solvers.workers._fluid import FloatArray, Fluid
 
-#: How much the first orders favour jobs that have little left: from equal shares towards SRPT.
+#: How much the first orders favour jobs of little remaining work: from equal shares towards SRPT.
 GREED = (0.0, 1.0, 3.0)
 
 
 @dataclasses.dataclass(frozen=True)
 class Incumbent:
-    """A schedule: its order, flow time, and what the LP says.
+    """A schedule: its order, its flow time `value`, and what its LP says.
 
-    time: of each event. price: of each resource in the stage before it. work: what a unit of each job's work costs.
-    entries: (event that ends the stage, job, configuration, time in it).
+    time: of each event. price: of each resource in the stage before each event. work: what a unit of each job's work
+    costs. entries: (event that ends the stage, job, configuration, time in that configuration).
     """
 
     order: tuple[Event, ...]
@@ -53,15 +53,15 @@ def first_incumbent(lp: EventLP, out_of_time: Callable[[], bool]) -> Incumbent:
 
 
 def shared_order(fluid: Fluid, greed: float = 0.0) -> list[Event]:
-    """The order of events when jobs get shares of the cluster in proportion to (time left when alone) ** -greed."""
-    left, events, present = fluid.work.copy(), [], [0]
+    """The order of events when jobs get shares of the cluster in proportion to (remaining time alone) ** -greed."""
+    remaining, events, present = fluid.work.copy(), [], [0]
     events.append((ARRIVE, 0))
     now, coming = 0.0, 1
     while present or coming < fluid.jobs:
-        weight = {j: max(float(left[j]), 1e-6) ** -greed for j in present}
+        weight = {j: max(float(remaining[j]), 1e-6) ** -greed for j in present}
         whole = sum(weight.values())
         speed = {j: _speed(fluid, j, weight[j] / whole) for j in present}
-        ends = {j: now + left[j] / speed[j] for j in present}
+        ends = {j: now + remaining[j] / speed[j] for j in present}
         first = min(present, key=lambda j: ends[j], default=None)
         arrives = fluid.arrival[coming] if coming < fluid.jobs else np.inf
         if first is None or arrives <= ends[first]:
@@ -69,7 +69,7 @@ def shared_order(fluid: Fluid, greed: float = 0.0) -> list[Event]:
         else:
             until, event = ends[first], (FINISH, first)
         for j in present:
-            left[j] = max(0.0, left[j] - speed[j] * (until - now))
+            remaining[j] = max(0.0, remaining[j] - speed[j] * (until - now))
         if event[0] == ARRIVE:
             present.append(coming)
             coming += 1
@@ -88,7 +88,7 @@ def _speed(fluid: Fluid, job: int, share: float) -> float:
 
 
 def solve_order(lp: EventLP, order: list[Event] | tuple[Event, ...]) -> Incumbent | None:
-    """The optimum of one complete order; the LP is left as it was found (empty)."""
+    """The optimum of one complete order; None where it is impossible. The LP is empty before and after."""
     for event in order:
         lp.push(event)
     lp.set_tails({}, 0.0)

@@ -1,15 +1,15 @@
-"""Good prices: the linear program whose duals they are.
+"""Good prices, as the duals of a linear program.
 
-On a grid of cells, z_jk is the share of schedules in which job j finishes in cell k, s_jk the time it is there until
-then, x_jkgc the time in configuration c during cell g <= k:
+On a grid of cells, z_jk is the share of job j's schedules in which it finishes in cell k; in these schedules, s_jk is
+the time that it spends in cell k, and x_jkgc the time in configuration c during cell g <= k:
 
     min   sum (t_k - r_j) z_jk + s_jk
     s.t.  sum_k z_jk = 1;   sum_g,c speed_c x_jkgc >= work_j z_jk;   s_jk <= length_k z_jk
           sum_c x_jkgc <= length_g z_jk  (g < k);   sum_c x_jkkc <= s_jk
           sum_j,k,c use_c x_jkgc <= length_g                    (each cell and resource: its dual is -price)
 
-Finishes are limited to windows; configurations are priced in, the fastest for each number of workers first. What comes
-out are prices, and `Pricing.bound` proves a bound from any.
+Jobs finish within their windows. The program begins with the fastest configuration for each number of workers; others
+enter by their reduced cost. The prices need not be exact, since `Pricing.bound` proves a bound from any.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mlsched.solvers.workers._prices import Prices
 
 #: Columns beyond which the program is not built: HiGHS would take tens of seconds.
 MOST_COLUMNS = 40_000
-#: Configurations are priced in so many times, those whose reduced cost is below minus ENTERS.
+#: Configurations enter in so many rounds, those whose reduced cost is below minus ENTERS.
 ROUNDS, ENTERS = 25, 1e-5
 #: HiGHS' simplex_strategy: new columns keep the basis primal feasible.
 PRIMAL = 4
@@ -33,7 +33,7 @@ PRIMAL = 4
 
 @dataclasses.dataclass
 class _Matrix:
-    """Columns as they come."""
+    """A matrix in compressed columns, to which columns are appended."""
 
     cost: list[FloatArray] = dataclasses.field(default_factory=list)
     counts: list[np.ndarray] = dataclasses.field(default_factory=list)
@@ -49,12 +49,12 @@ class _Matrix:
 
 
 def grid(events: FloatArray, arrivals: FloatArray, longest: float) -> FloatArray:
-    """Cell borders: all events and arrivals, gaps between them split into cells of at most `longest`, and 4 more."""
+    """The borders of cells: all events and arrivals, with cells no longer than `longest` between, and 4 cells after."""
     borders = np.unique(np.round(np.concatenate([[0.0], events, arrivals]), 9))
     parts = [
-        left + (right - left) / count * np.arange(count)
-        for left, right in zip(borders[:-1], borders[1:], strict=True)
-        for count in [max(1, math.ceil((right - left) / longest))]
+        begin + (end - begin) / count * np.arange(count)
+        for begin, end in zip(borders[:-1], borders[1:], strict=True)
+        for count in [max(1, math.ceil((end - begin) / longest))]
     ]
     return np.concatenate([*parts, borders[-1] + longest * np.arange(5.0)])
 
@@ -66,13 +66,13 @@ def improved(
     import highspy
 
     cells, resources = len(times) - 1, fluid.resources
-    left, right = times[:-1], times[1:]
+    begin, end = times[:-1], times[1:]
     chosen = []
     for j in range(fluid.jobs):
-        early, late = windows[j]
+        earliest, latest = windows[j]
         start = int(np.searchsorted(times, float(fluid.arrival[j]) - 1e-9))
-        able = (right >= early) & (left <= late) & (np.arange(cells) >= start)
-        able &= right - fluid.arrival[j] >= fluid.work[j] * (1 - 1e-9)
+        able = (end >= earliest) & (begin <= latest) & (np.arange(cells) >= start)
+        able &= end - fluid.arrival[j] >= fluid.work[j] * (1 - 1e-9)
         chosen.append((start, np.flatnonzero(able).tolist()))
     size = sum(len(fluid.of(j).base) * (k - start + 1) for j, (start, ks) in enumerate(chosen) for k in ks)
     if size > MOST_COLUMNS or not all(ks for _, ks in chosen):

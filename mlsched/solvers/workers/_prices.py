@@ -1,27 +1,29 @@
-"""A bound on the fluid optimum from prices: every job for itself, against a price of each resource over time.
+"""A lower bound on the fluid optimum from prices: every job decides for itself, at a price of each resource over time.
 
-Relaxing the capacity with prices lambda_r(t) >= 0 leaves, for any prices at all, a valid bound
+Relaxing the capacities with prices lambda_r(t) >= 0 gives a valid lower bound, whatever the prices are:
 
     sum over jobs of  min over C and mixtures x on [r_j, C] of  (C - r_j + integral of lambda(t) . use of x)
     - integral of sum_r lambda_r(t)                               (capacities are 1 in scaled units).
 
-With prices constant on the cells of a grid, a job's minimum is exact: let v(mu, t) = max(0, max_c (mu speed_c -
-lambda(t) . use_c)) be what an instant earns when work is worth mu. By LP duality in x, and since what follows is linear
-in C inside a cell and concave in mu,
+With prices that are constant on the cells of a grid, the minimum of a job is exact. Let v(mu, t) = max(0, max_c
+(mu speed_c - lambda(t) . use_c)) be what an instant earns when a unit of work is worth mu. By LP duality in x, and
+since the right-hand side is linear in C inside a cell and concave in mu,
 
     min over C in cell k = max over mu of min over both ends C of the cell of  C - r_j + mu work_j - integral of v(mu).
 
-Any set of mu gives a lower bound, so a fixed list is taken, which turns all of it into array operations. Completions in
-the endless last cell count where v(mu) <= 1 there, so that its left end is the best.
+Any set of values mu gives a lower bound; a fixed list of them turns all of it into array operations. In the endless
+last cell only values with v(mu) <= 1 count, for which its beginning is the best completion.
 
-The same tables bound what is left of a job at time s, as a function of the residual w <= work_j: for every slope a
+The same tables bound the cost H_s of what remains of a job at time s, as a function of the residual work w <= work_j:
+for every slope a
 
     H_s(w) >= a w + min over cells k of max over mu <= a of (min over both ends of (...) + (mu - a) work_j)
 
-(a is what a unit of residual saves, a - mu the multiplier of w <= work_j), all slopes from one running maximum.
+(a is what a unit less of residual work saves, a - mu the multiplier of w <= work_j). One running maximum over mu serves
+all slopes.
 
-This is the Lagrangian (column generation) bound of a formulation in which a job's variables are its whole schedules:
-with good prices it lies within a percent of the optimum, where bounds by each job's own time are up to 34 % off.
+This is the Lagrangian bound, as by column generation, of a formulation whose variables are whole schedules of a job.
+With good prices it lies within a percent of the optimum; bounds by each job's own time are up to 34 % off.
 """
 
 from __future__ import annotations
@@ -36,15 +38,15 @@ from mlsched.solvers.workers._fluid import FloatArray, Fluid
 from mlsched.solvers.workers._tails import Tail, tail
 
 BoolArray = npt.NDArray[np.bool_]
-#: How many values of work are tried, from LEAST_VALUE to the number of jobs plus 8.
+#: How many values mu of a unit of work are tried, from LEAST_VALUE to the number of jobs plus 8.
 VALUES, LEAST_VALUE = 240, 0.1
 
 
 @dataclasses.dataclass(frozen=True)
 class Prices:
-    """Prices on a grid. times: G + 1 cell borders from 0 on. price: cells x resources.
+    """Prices on a grid. times: the G + 1 borders of its cells, from 0 on. price: cells x resources.
 
-    After the last border all is free: a price for ever after would cost the bound an infinite integral.
+    After the last border all prices are 0: others would make the integral in the bound infinite.
     """
 
     times: FloatArray
@@ -62,7 +64,7 @@ class Prices:
 
 @dataclasses.dataclass(frozen=True)
 class Bound:
-    """A bound on the flow time of all jobs; `cost[j]`: of job j finishing in each cell from `first[j]` on."""
+    """A lower bound on the flow time of all jobs. cost[j]: of job j finishing in each cell from `first[j]` on."""
 
     value: float
     first: list[int]
@@ -82,7 +84,7 @@ class Bound:
 
 
 class Pricing:
-    """Everything that follows from `prices`, with completions limited to `windows` where there are any."""
+    """The bounds that `prices` prove, for completions within `windows` where these are given."""
 
     def __init__(self, fluid: Fluid, prices: Prices, windows: list[tuple[float, float]] | None = None) -> None:
         self.fluid, self.prices = fluid, prices
@@ -104,7 +106,7 @@ class Pricing:
         return earned
 
     def _cells(self, job: int, start: int) -> FloatArray:
-        """values x cells from `start` on: the inner minimum over both ends of a cell, plus mu work; -inf: no bound."""
+        """The cost of finishing in each cell from `start` on, values x cells; -inf where a value gives no bound."""
         prices, work = self.prices, float(self.fluid.work[job])
         earned = self.earned[self.fluid.kind[job]]
         ends = np.zeros((len(self.values), len(prices.times) - start))
@@ -117,10 +119,10 @@ class Pricing:
 
     def _closed(self, job: int, start: int) -> BoolArray:
         """Cells from `start` on in which the job cannot finish."""
-        early, late = self.windows[job]
-        left = self.prices.times[start:]
-        right = np.append(left[1:], np.inf)
-        return np.asarray((right < early) | (left > late))
+        earliest, latest = self.windows[job]
+        begin = self.prices.times[start:]
+        end = np.append(begin[1:], np.inf)
+        return np.asarray((end < earliest) | (begin > latest))
 
     def bound(self) -> Bound:
         """The bound at time 0."""
@@ -132,27 +134,27 @@ class Pricing:
         return Bound(total, first, cost)
 
     def finish_costs(self, job: int) -> FloatArray:
-        """Flow time and priced resources when `job` finishes in each cell from its arrival on; inf: it may not."""
+        """Flow time plus priced use of `job` if it finishes in each cell from its arrival on; inf where it may not."""
         start = self.prices.cell(float(self.fluid.arrival[job]))
         best = self._cells(job, start).max(axis=0)
         best[self._closed(job, start)] = np.inf
         return np.asarray(best)
 
     def tail(self, job: int, start: int) -> Tail | None:
-        """What the residual of `job` costs from border `start` on, at least: flow time and resources at their prices.
+        """A lower bound on what the residual work of `job` costs from border `start` on: flow time plus priced use.
 
-        None when the job may not finish that late: then nothing may be left.
+        None where the job must have finished by then, so that no work may remain.
         """
         if self._closed(job, start).all():
             return None
         cells = np.maximum.accumulate(self._cells(job, start), axis=0)
         cells[:, self._closed(job, start)] = np.inf
-        least = cells.min(axis=1) - self.values * float(self.fluid.work[job])
-        usable = np.isfinite(least)
-        return tail(self.values[usable], least[usable], float(self.fluid.work[job]))
+        lower_bound = cells.min(axis=1) - self.values * float(self.fluid.work[job])
+        usable = np.isfinite(lower_bound)
+        return tail(self.values[usable], lower_bound[usable], float(self.fluid.work[job]))
 
     def later(self, job: int) -> float:
-        """The bound of `job` and all that arrive after it, on its own from its arrival on, less prices paid since."""
+        """The bound of `job` and all that arrive after it alone: their costs less the prices from its arrival on."""
         start = self.prices.cell(float(self.fluid.arrival[job]))
         total = -float(self.paid[start])
         for j in range(job, self.fluid.jobs):

@@ -1,15 +1,16 @@
 """Dynamic programming over what has been used, job after job, kept small by Lagrangian bounds.
 
-A state after i jobs is what their columns use of every resource, with the least cost of getting there. It grows by each
-column of the next job; of states that use the same only the cheapest stays, and with few resources also those go that
-use no less and cost no less than another one (dominance). The best state after the last job is the optimum.
+A state after i jobs says how much of every resource their columns use, and the smallest cost of doing so. The next job
+extends it by each of its columns. Of states that use the same, only the cheapest is kept; where there are few states,
+so are only those that are not dominated, that is, for which no other uses no more and costs no more. The cheapest state
+after the last job is the optimum.
 
-The Lagrangian relaxation (`relaxation.py`) keeps the states few: of a plan of at most value v, the reduced costs sum up
-to at most v - L, so columns and states beyond that are dropped, and most resources can no longer run short. How close
-the optimum is to L is found by trial: v grows from just above L until a plan of at most v exists, the best of which is
-optimal, or until v reaches a known plan.
+The Lagrangian relaxation (`formulations/workers/relaxation.py`) keeps the states few. In a plan of value v or less the
+reduced costs add up to no more than v - L: columns and states beyond that are dropped, and most resources then suffice
+for every choice. How far the optimum lies above L is found by trial: v grows from just above L until there is a plan of
+value v or less, the best of which is optimal, or until v reaches the value of a known plan.
 
-Limit: `STATES` states alive after any job. Beyond it the search refuses.
+After any job there may be `STATES` states. Beyond that the search refuses.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ from mlsched.solvers.workers._lagrangian import relax
 
 #: States a run may hold after any job: about 500 MB while they grow.
 STATES = 1_000_000
-#: The first trial reaches this share of the way from the bound to the known plan; each further one, this many times it.
+#: The first trial goes this share of the way from the bound to the known value; each further one GROWTH times as far.
 FIRST, GROWTH = 1 / 64, 4
-#: Full dominance is checked among so many states, at most; among more, only between equal uses.
+#: Dominance is checked among so many states or fewer; among more, only between states of equal use.
 FEW = 3_000
 
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """chosen: one column a job, by index. bound: no plan costs less; `optimal` where it is the plan's own cost."""
+    """A plan and its proof. chosen: one column for each job, by index. bound: no plan costs less. optimal: nor more."""
 
     chosen: IntArray
     bound: int
@@ -45,7 +46,7 @@ class Found:
 
 
 def cheapest(choice: Columns, limits: Limits | None = None) -> Found:
-    """The plan of least cost; the best known one and a bound when the time limit strikes first.
+    """The cheapest plan; the best known one and a bound where the time limit ends the search.
 
     Raises TooLarge beyond `STATES` states.
     """
@@ -68,7 +69,7 @@ def cheapest(choice: Columns, limits: Limits | None = None) -> Found:
 
 
 def cheapest_plainly(choice: Columns, limits: Limits | None = None) -> Found | None:
-    """The plan of least cost by the recursion as it stands, without bounds; None when the time limit strikes first."""
+    """The cheapest plan by the plain recursion, without bounds; None where the time limit ends it."""
     clock = _Clock(limits or Limits())
     free = Relaxed(1, np.zeros_like(choice.capacity), np.zeros_like(choice.cost), 0)
     try:
@@ -80,7 +81,7 @@ def cheapest_plainly(choice: Columns, limits: Limits | None = None) -> Found | N
 
 
 class _Clock:
-    """Time left, and what has been done."""
+    """The time limit, and how much has been done."""
 
     def __init__(self, limits: Limits) -> None:
         self.until = None if limits.seconds is None else time.perf_counter() + limits.seconds
@@ -94,7 +95,10 @@ class _Clock:
 
 @dataclasses.dataclass(frozen=True)
 class _States:
-    """used: states x resources; cost, spent: of each, ms and reduced cost; row, column: where each came from."""
+    """States after a job. used: states x resources. cost: ms. spent: the sum of reduced costs.
+
+    row, column: the state that each extends, and the column by which it does.
+    """
 
     used: IntArray
     cost: IntArray
@@ -104,7 +108,7 @@ class _States:
 
 
 def _search(choice: Columns, relaxed: Relaxed, most: int | None, clock: _Clock) -> IntArray | None:
-    """The cheapest plan of at most `most` (None: of any value) as columns by index; None where there is none."""
+    """The cheapest plan of value `most` or less (any where None), as columns by index; None where there is none."""
     clock.work["searches"] += 1
     slack = None if most is None else relaxed.slack(most)
     kept = np.arange(len(choice.job)) if slack is None else np.flatnonzero(relaxed.reduced <= slack)
@@ -114,19 +118,19 @@ def _search(choice: Columns, relaxed: Relaxed, most: int | None, clock: _Clock) 
     zero = np.zeros(1, dtype=np.int64)
     state = _States(np.zeros((1, len(capacity)), dtype=np.int64), zero, zero, zero, zero)
     stages = []
-    # Jobs with a single column first: they move one state and multiply none.
+    # Jobs with a single column come first: they do not add to the number of states.
     order = np.argsort(np.diff(first), kind="stable").tolist()
     later = np.zeros(len(capacity), dtype=np.int64)
     if few.jobs and len(capacity):
-        least = np.minimum.reduceat(use, first[:-1], axis=0)
-        later = least.sum(axis=0)
+        smallest = np.minimum.reduceat(use, first[:-1], axis=0)
+        later = smallest.sum(axis=0)
     for j in order:
         mine = np.arange(first[j], first[j + 1])
         if len(mine) * len(state.cost) > 8 * STATES:
             raise _too_many()
         state = _grow(state, mine, few.cost[mine], relaxed.reduced[kept[mine]], use[mine])
         if len(capacity):
-            later = later - least[j]
+            later = later - smallest[j]
         alive = (state.used + later <= capacity).all(axis=1)
         if slack is not None:
             alive &= state.spent <= slack
@@ -168,13 +172,13 @@ def _pick(state: _States, index: IntArray) -> _States:
 
 
 def _cheapest(state: _States) -> _States:
-    """Without the states that use no less and cost no less than another one (as far as `FEW` allows)."""
+    """The states that no other dominates, as far as `FEW` allows to check it."""
     order = np.lexsort((state.cost, *state.used.T[::-1]))
     used, cost = state.used[order], state.cost[order]
     new = np.ones(len(order), dtype=bool)
     new[1:] = (used[1:] != used[:-1]).any(axis=1)
     if used.shape[1] <= 1 and len(order):
-        # By increasing use: whoever is not cheaper than all before is dominated.
+        # By increasing use: a state that is not cheaper than all before it is dominated.
         new[1:] &= cost[1:] < np.minimum.accumulate(cost)[:-1]
     order, used, cost = order[new], used[new], cost[new]
     if used.shape[1] > 1 and len(order) <= FEW:

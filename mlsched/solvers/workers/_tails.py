@@ -1,4 +1,4 @@
-"""What work that is left will cost at least: convex piecewise linear functions of it."""
+"""Lower bounds on the cost of a job's remaining work, as convex piecewise linear functions of that work."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ import numpy as np
 
 from mlsched.solvers.workers._fluid import FloatArray
 
-#: Most pieces of a tail.
+#: Number of linear pieces of a tail.
 SEGMENTS = 8
 
 
 @dataclasses.dataclass(frozen=True)
 class Tail:
-    """base + sum of slope * (part of the residual in a segment of that width), slopes increasing; SEGMENTS of each."""
+    """A lower bound on the cost of the residual work w: base + sum of slope * (the part of w within each segment).
+
+    width: of each of the SEGMENTS segments. slope: likewise, increasing.
+    """
 
     base: float
     slope: FloatArray
@@ -22,7 +25,10 @@ class Tail:
 
 
 def tail(slopes: FloatArray, values: FloatArray, work: float) -> Tail:
-    """The largest of the affine functions slopes * w + values on [0, work], thinned to a few: still a lower bound."""
+    """The maximum of some of the affine functions slopes * w + values on [0, work], few enough for a tail.
+
+    Each of them is a lower bound, so their maximum is one.
+    """
     points = np.linspace(0.0, work, SEGMENTS)
     chosen = sorted(set((slopes[:, None] * points + values[:, None]).argmax(axis=0).tolist()), key=lambda i: slopes[i])
     a, b = slopes[chosen], values[chosen]

@@ -17,7 +17,7 @@ MOST_PLANS = 2**21
 def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     """Examine every plan that fits; instances of up to 2^21 of them (about 1 s)."""
     jobs = len(instance.waiting)
-    left = instance.capacity[None, :].copy()
+    free = instance.capacity[None, :].copy()
     value = np.zeros(1, dtype=np.int64)
     trail = []
     for j in range(jobs):
@@ -28,14 +28,14 @@ def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
         rows, options = [], []
         found = 0
         for k in range(len(w)):
-            able = np.flatnonzero((left >= need[k]).all(axis=1))
+            able = np.flatnonzero((free >= need[k]).all(axis=1))
             rows.append(able)
             options.append(np.full(len(able), k))
             found += len(able)
             if found > MOST_PLANS:
                 raise TooLarge(f"brute-force: more than {MOST_PLANS} plans fit: use dp, cp-sat or highs")
         row, option = np.concatenate(rows), np.concatenate(options)
-        left, value = left[row] - need[option], value[row] + cost[option]
+        free, value = free[row] - need[option], value[row] + cost[option]
         trail.append((row, w[option], p[option]))
     best = at = int(value.argmin())
     workers, ps = np.zeros(jobs, dtype=np.int64), np.zeros(jobs, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The clairvoyant optimum: the least total completion time over a horizon when all arrivals are known (fluid model).
+"""The clairvoyant optimum: the smallest total completion time over a horizon of known arrivals (fluid model).
 
 For a given order of events (arrivals and finishes) the fluid problem is a linear program over stage lengths and times
 in configurations (`_event_lp.py`). The optimum is the best over all orders:
@@ -6,11 +6,11 @@ in configurations (`_event_lp.py`). The optimum is the best over all orders:
 1. an incumbent: orders from a few ways of sharing the cluster, improved by local search (`_orders.py`);
 2. prices of the resources over time, which prove a bound mostly within half a percent, and with it windows in which
    each job can finish in a schedule better than the incumbent (`_prices.py`, `_price_lp.py`);
-3. a depth-first search over orders inside the windows, each prefix bounded by its LP with what the prices say of the
-   rest (`_order_search.py`). When it meets a better schedule, 2. starts again from there.
+3. a depth-first search over orders inside the windows, in which each prefix is bounded by its LP and what the prices
+   say of the work that remains (`_order_search.py`). When it meets a better schedule, 2. starts again from that.
 
-Bounds are floats: duals rather than primal values, less what the solver's tolerances leave. A prefix is cut when its
-bound reaches the incumbent less 10^-7 of it, so "optimal" means within 10^-6, the horizon's `tolerance`.
+Bounds are floats: dual rather than primal values, less what the solver's tolerances may amount to. A prefix is cut when
+its bound reaches the incumbent less 10^-7 of it, so "optimal" means within 10^-6, the horizon's `tolerance`.
 
 The model allows time-sharing inside a stage and has no floor (parts of iterations count), and re-scheduling is free:
 whatever a scheduler of whole workers and PSs achieves, this value is a lower bound on it.
@@ -38,9 +38,9 @@ from mlsched.solvers.workers._prices import Bound, Prices, Pricing
 #: Longest cell of the price grid, in mean works / 1000.
 CELL = 200.0
 #: Grids for prices, the finest first: cell length in CELLs, and whether the incumbent's events are borders. Where the
-#: first is too large, the coarser ones narrow the windows until a finer one fits.
+#: program of the first is too large, coarser grids narrow the windows until that of a finer one is not.
 LEVELS = ((1.0, True), (2.5, False), (1.75, False), (1.25, False), (1.0, False), (1.0, True))
-#: Share of a time limit that local search may use up.
+#: Share of a time limit that local search may use.
 LOCAL = 0.3
 
 
@@ -52,19 +52,21 @@ class _Clock:
     started: float = dataclasses.field(default_factory=time.perf_counter)
     nodes: int = 0
 
-    def seconds_left(self) -> float | None:
+    def remaining_seconds(self) -> float | None:
         if self.limits.seconds is None:
             return None
         return self.limits.seconds - (time.perf_counter() - self.started)
 
     def out_of_time(self) -> bool:
-        left = self.seconds_left()
-        return left is not None and left <= 0
+        remaining = self.remaining_seconds()
+        return remaining is not None and remaining <= 0
 
     def local_search_over(self) -> bool:
-        """Local search gets a share of the time, so that some is left for the bound."""
-        left = self.seconds_left()
-        return left is not None and self.limits.seconds is not None and left <= (1 - LOCAL) * self.limits.seconds
+        """Whether local search has had its share of the time; the remaining time is for the bound."""
+        remaining = self.remaining_seconds()
+        if remaining is None or self.limits.seconds is None:
+            return False
+        return remaining <= (1 - LOCAL) * self.limits.seconds
 
     def stop(self, nodes: int) -> bool:
         return self.out_of_time() or (self.limits.work is not None and self.nodes + nodes >= self.limits.work)
@@ -84,7 +86,7 @@ def answer(instance: Horizon, *, objective: str, limits: Limits) -> Outcome:
     stopped: StoppedBy = "proof"
     proved = float(data.work.sum())
     while True:
-        pricing, root = priced(data, best, clock.seconds_left)
+        pricing, root = priced(data, best, clock.remaining_seconds)
         proved = max(proved, min(root.value, best.value))
         search = Search(lp, pricing, best, clock.stop)
         try:
@@ -108,7 +110,7 @@ def answer(instance: Horizon, *, objective: str, limits: Limits) -> Outcome:
     return Outcome("optimal" if optimal else "feasible", plan, bound, why, {"nodes": clock.nodes})
 
 
-def priced(data: Fluid, best: Incumbent, seconds_left: Callable[[], float | None]) -> tuple[Pricing, Bound]:
+def priced(data: Fluid, best: Incumbent, remaining_seconds: Callable[[], float | None]) -> tuple[Pricing, Bound]:
     """The best prices at hand and the bound they prove, with windows for schedules better than `best`."""
     times = _price_lp.grid(best.time, data.arrival, CELL)
     # First the capacity duals of the incumbent's own LP.
@@ -120,8 +122,8 @@ def priced(data: Fluid, best: Incumbent, seconds_left: Callable[[], float | None
     windows = bound.windows(prices, best.value)
     for level, (size, with_events) in enumerate(LEVELS):
         times = _price_lp.grid(best.time if with_events else best.time[-1:], data.arrival, size * CELL)
-        left = seconds_left()
-        better = _price_lp.improved(data, times, windows, None if left is None else left / 4)
+        remaining = remaining_seconds()
+        better = _price_lp.improved(data, times, windows, None if remaining is None else remaining / 4)
         if better is None:
             continue
         found = Pricing(data, better, windows).bound()

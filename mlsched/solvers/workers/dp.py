@@ -1,8 +1,8 @@
-"""Workers exactly by dynamic programming over what is used (`search.py`).
+"""Workers exactly by dynamic programming over what is used (`_state_search.py`).
 
-Exact for any number of resources as long as few states are alive at once. With bounds (the default) those are a few
-hundred on the paper's models at 40 times its cluster; without (`reduce=false`, for tests) as many as there are sums of
-uses. Beyond 1,000,000 states it refuses.
+It works for any number of resources as long as there are few states after each job. With Lagrangian bounds (the
+default) these are a few hundred on the paper's models at 40 times its cluster; without (`reduce=false`, for tests)
+there is one for each sum of uses. Beyond 1,000,000 states it refuses.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Workers by HiGHS: the multiple-choice knapsack over the columns that Lagrangian bounds leave."""
+"""Workers by HiGHS: the multiple-choice knapsack over the columns that Lagrangian bounds do not rule out."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from mlsched.solvers.workers._lagrangian import columns_of
 
 @answerer("highs", problem="workers", backend="highs", objectives=("total_jct",))
 def build(instance: Instance, *, objectives: tuple[str, ...], reduce: bool = True) -> Formulation:
-    """A binary a column and job as a MIP, without columns that Lagrangian bounds rule out (reduce)."""
+    """A MIP with a binary for each column of a job, without those that Lagrangian bounds rule out (reduce)."""
     return model(columns_of(instance, reduce))

@@ -8,7 +8,7 @@ from mlsched.benchmark.experiments.chic import grid as g
 from mlsched.benchmark.experiments.chic import paper
 from mlsched.benchmark.experiments.chic.claims import STATEMENTS, claims
 from mlsched.benchmark.experiments.chic.measure import Metrics
-from mlsched.benchmark.experiments.chic.measured import Measured, View
+from mlsched.benchmark.experiments.chic.measured import At, ChicView, Measured
 
 GRID = g.Grid(readings=g.READINGS[:2], rates=(0.9, 1.8, 2.7), seeds=2)
 PAIRS = [g.windowed("Chic-Pair", f"chic-pair:window={w}", w) for w in g.WINDOWS]
@@ -45,7 +45,7 @@ def measured(changes=None, without=()) -> Measured:
         if policy not in without
         for jobs in GRID.lengths.values()
     }
-    return Measured(GRID, [View(reading, GRID, metrics) for reading in GRID.readings])
+    return Measured(GRID, [ChicView(reading, GRID, metrics) for reading in GRID.readings])
 
 
 def verdicts(*args, **kwargs) -> dict[str, str]:
@@ -102,7 +102,7 @@ def test_a_reading_can_decide():
     metrics = dict(found.views[0]._metrics)
     for seed in range(GRID.seeds):
         metrics[dataclasses_replace(worse, seed)] = Metrics({**USUAL, "act": 3400.0}, [1.0])
-    both = Measured(GRID, [View(reading, GRID, metrics) for reading in GRID.readings])
+    both = Measured(GRID, [ChicView(reading, GRID, metrics) for reading in GRID.readings])
     claim = next(c for c in claims(both) if c.name == "optimus-300")
     assert claim.verdict == "depends on reading"
     assert claim.by_reading == {GRID.readings[0].name: True, GRID.readings[1].name: False}
@@ -114,10 +114,10 @@ def dataclasses_replace(case, seed):
 
 def test_cuts_are_paired():
     view = measured().views[0]
-    assert view.cut(g.CHIC, 1.8).tolist() == [25.0, 25.0]
-    assert view.less(g.CHIC, 1.8).tolist() == [1000.0, 1000.0]
-    assert view.cut(g.Policy("nobody", "nobody"), 1.8).size == 0
-    assert view.cut(g.CHIC, 1.8, jobs=GRID.jobs + 1).size == 0  # no such sequences were run
+    assert view.cut(g.CHIC, g.OPTIMUS_600, "act", At(1.8)).tolist() == [25.0, 25.0]
+    assert view.less(g.CHIC, g.OPTIMUS_600, "act", At(1.8)).tolist() == [1000.0, 1000.0]
+    assert view.cut(g.Policy("nobody", "nobody"), g.OPTIMUS_600, "act", At(1.8)).size == 0
+    assert view.cut(g.CHIC, g.OPTIMUS_600, "act", At(1.8, GRID.jobs + 1)).size == 0  # no such sequences were run
     assert paper.CHIC_CUT < 25
 
 
@@ -128,7 +128,7 @@ def test_longer_episodes_are_judged_on_sequences_of_both_lengths():
         case = g.case(GRID.readings[0], LONGER[g.CHIC], 1.8, seed, 2 * GRID.jobs)
         assert case in metrics
         metrics[case] = Metrics({**USUAL, "act": 3001.0}, [1.0])
-    again = claims(Measured(GRID, [View(reading, GRID, metrics) for reading in GRID.readings]))
+    again = claims(Measured(GRID, [ChicView(reading, GRID, metrics) for reading in GRID.readings]))
     claim = next(claim for claim in again if claim.name == "episode-60")
     assert [piece.holds for piece in claim.evidence] == [True, False, True, True]
     assert claim.verdict == "does not hold"

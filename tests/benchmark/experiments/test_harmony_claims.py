@@ -9,9 +9,8 @@ from mlsched.benchmark.experiments.harmony import grid as g
 from mlsched.benchmark.experiments.harmony import studies
 from mlsched.benchmark.experiments.harmony.claims import STATEMENTS, claims
 from mlsched.benchmark.experiments.harmony.measure import Metrics
-from mlsched.benchmark.experiments.harmony.measured import COMPLETION, WHOLE, View
+from mlsched.benchmark.experiments.harmony.measured import COMPLETION, WHOLE, HarmonyView, Measured
 from mlsched.benchmark.experiments.harmony.prediction import METHODS, WAYS, draw, errors
-from mlsched.benchmark.experiments.harmony.statement import Measured
 from mlsched.instances.placement.models import MODELS, PAIRS
 
 RACK = g.Reading("rack", 0.3, servers=30, patterns=("uniform",))
@@ -37,8 +36,8 @@ def measured(trained=None, rack=None, fit=30.0, ctc=10.0, **changes):
             runs[g.Case(RACK, "uniform", seed, p)] = Metrics({COMPLETION: rack if p == TRAINED else 10.0})
     found = {(w, m, n): [fit, fit] for w in WAYS for m in METHODS for n in ("all", *studies.NAMES)}
     found |= {(w, m, "ctc"): [ctc, ctc] for w in WAYS for m in METHODS}
-    views = [View(r, runs, metric) for r in GRID.readings for metric in (COMPLETION, WHOLE)]
-    return Measured(GRID, views, View(RACK, runs), {"pairwise": found})
+    views = [HarmonyView(r, runs, metric) for r in GRID.readings for metric in (COMPLETION, WHOLE)]
+    return Measured(GRID, views, HarmonyView(RACK, runs), {"pairwise": found})
 
 
 def verdicts(**changes):
@@ -98,10 +97,10 @@ def test_cuts_are_paired_by_workload():
     for seed, (new, old) in enumerate([(1.0, 2.0), (30.0, 40.0)]):
         runs[g.Case(g.BASE, "uniform", seed, g.EXACT)] = Metrics({COMPLETION: new})
         runs[g.Case(g.BASE, "uniform", seed, g.LOAD_BALANCING)] = Metrics({COMPLETION: old})
-    view = View(g.BASE, runs)
-    assert view.cut(g.EXACT, g.LOAD_BALANCING, "uniform").tolist() == [50.0, 25.0]
-    assert view.estimate(g.EXACT, "uniform", "proven") is None
-    assert view.cut(g.EXACT, g.BASELINES[1], "uniform").size == 0
+    view = HarmonyView(g.BASE, runs)
+    assert view.cut(g.EXACT, g.LOAD_BALANCING, view.metric).tolist() == [50.0, 25.0]
+    assert view.estimate(g.EXACT, "proven", "uniform") is None
+    assert view.cut(g.EXACT, g.BASELINES[1], view.metric).size == 0
 
 
 # -- case studies -----------------------------------------------------------------------------------------------------

@@ -10,9 +10,8 @@ from mlsched.benchmark.experiments.slaq import grid as g
 from mlsched.benchmark.experiments.slaq import paper
 from mlsched.benchmark.experiments.slaq.claims import STATEMENTS, claims
 from mlsched.benchmark.experiments.slaq.measure import Metrics
-from mlsched.benchmark.experiments.slaq.measured import View
+from mlsched.benchmark.experiments.slaq.measured import Measured, SlaqView
 from mlsched.benchmark.experiments.slaq.prediction import AHEAD, Errors, changes, errors, shares_of_time
-from mlsched.benchmark.experiments.slaq.statement import Measured
 from mlsched.instances.quality.table1 import TABLE_1
 
 NAMES = [row.acronym for row in TABLE_1]
@@ -52,8 +51,8 @@ def measured(
     strawman = {key: [straw[key[1] == 10]] * 2 for key in fit}
     return Measured(
         GRID,
-        [View(r, runs) for r in readings],
-        [View(r, runs) for r in GRID.sweeps],
+        [SlaqView(r, runs) for r in readings],
+        [SlaqView(r, runs) for r in GRID.sweeps],
         Errors(fit, strawman),
         {4000: Estimate(seconds, None)},
     )
@@ -127,8 +126,8 @@ def test_cuts_are_paired_by_workload():
     for seed, (new, old) in enumerate([(1.0, 2.0), (30.0, 40.0)]):
         runs[g.Case(GRID.readings[0], seed, g.SLAQ, 15.0)] = Metrics({"x": new}, {"c": ([0.0], [1.0])})
         runs[g.Case(GRID.readings[0], seed, g.FAIR, 15.0)] = Metrics({"x": old}, {})
-    view = View(GRID.readings[0], runs)
-    assert view.cut("x").tolist() == [50.0, 25.0]
+    view = SlaqView(GRID.readings[0], runs)
+    assert view.cut_of_fair("x").tolist() == [50.0, 25.0]
     assert np.isnan(view.values(g.SLAQ, "y")).all()
     assert view.estimate(g.SLAQ, "y") is None
     assert view.curve(g.SLAQ, "c") == ([0.0], [1.0])

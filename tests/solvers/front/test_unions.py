@@ -12,7 +12,7 @@ from front_examples import questions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlsched.core.scalar import inside, loosest
+from mlsched.solvers.front.boxes import inside, loosest
 from mlsched.solvers.front.certificate import Subproblem
 from mlsched.solvers.front.enumerate import run, scalar_of
 from mlsched.solvers.front.zones import BIG

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlsched import api
-from mlsched.core.scalar import Answer, inside
+from mlsched.core.scalar import Answer
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.solvers.backends import process
 from mlsched.solvers.backends.process import Apart, Ended
+from mlsched.solvers.front.boxes import inside
 from mlsched.solvers.front.cp_sat import CpSatScalar
 from mlsched.solvers.taskgraph import brute_force
 from mlsched.solvers.taskgraph.fronts import boxed as boxed_models

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 
 from mlsched.benchmark.experiments.chic import claims, figures, measure, tables
 from mlsched.benchmark.experiments.chic import grid as g
 from mlsched.benchmark.experiments.chic.measure import Metrics
-from mlsched.benchmark.experiments.chic.measured import Measured, View
+from mlsched.benchmark.experiments.chic.measured import ChicView, Measured
 from mlsched.benchmark.experiments.experiment import Experiment, Settings
 from mlsched.benchmark.experiments.report import Report
 from mlsched.benchmark.experiments.runs import CHECKED, versions_sentence
@@ -22,19 +21,14 @@ def run(settings: Settings) -> Report:
     """Measure the experiment and set it beside the paper."""
     if settings.trace is not None:
         raise InvalidInput(f"trace = {settings.trace!r}: chic runs on the paper's own synthetic workload; leave it out")
-    own = g.QUICK if settings.quick else g.FULL
-    grid = dataclasses.replace(
-        own,
-        jobs=own.jobs if settings.jobs is None else settings.jobs,
-        seeds=own.seeds if settings.seeds is None else settings.seeds,
-    )
+    grid = settings.sized(g.QUICK if settings.quick else g.FULL)
     metrics = measure.measure(g.cases(grid), grid, workers=settings.workers, progress=settings.progress)
     return report(grid, metrics, title=TITLE + (" (quick)" if settings.quick else ""))
 
 
 def report(grid: g.Grid, metrics: Mapping[g.Case, Metrics], title: str = TITLE) -> Report:
     """The report of finished measurements."""
-    measured = Measured(grid, [View(reading, grid, metrics) for reading in grid.readings])
+    measured = Measured(grid, [ChicView(reading, grid, metrics) for reading in grid.readings])
     return Report(
         title=title,
         readings=tuple(_readings(grid, len(metrics))),

@@ -19,7 +19,7 @@ from mlsched.benchmark.experiments.chic.grid import (
     windowed,
     with_episode,
 )
-from mlsched.benchmark.experiments.chic.measured import Measured
+from mlsched.benchmark.experiments.chic.measured import At, Measured
 from mlsched.benchmark.experiments.claim import Bound, Claim
 from mlsched.benchmark.experiments.statement import ABOVE_0, Piece, Statement, stated
 
@@ -30,10 +30,10 @@ def _cuts(
     m: Measured, policy: Policy, bound: Bound, printed: float | None, against: Policy = OPTIMUS_600
 ) -> list[Piece]:
     return [
-        (
-            v.reading.name,
+        Piece(
+            v.name,
             f"{policy.label} below {against.label} at {rate:g}/h",
-            v.cut(policy, rate, against=against),
+            v.cut(policy, against, "act", At(rate)),
             bound,
             "%",
             printed,
@@ -71,10 +71,10 @@ def pair_cut(m: Measured) -> list[Piece]:
 )
 def chic_seconds(m: Measured) -> list[Piece]:
     return [
-        (
-            v.reading.name,
+        Piece(
+            v.name,
             f"at {rate:g}/h",
-            v.less(CHIC, rate),
+            v.less(CHIC, OPTIMUS_600, "act", At(rate)),
             Bound(low=paper.CHIC_CUT_S, strict=True),
             "s",
             paper.CHIC_CUT_S,
@@ -113,7 +113,7 @@ def learning_needed(m: Measured) -> list[Piece]:
 def pair_learning_needed(m: Measured) -> list[Piece]:
     view = m.views[0]  # random pairs run under the first reading only
     return [
-        (view.reading.name, f"at {rate:g}/h", view.cut(CHIC_PAIR, rate, against=RANDOM_PAIR), ABOVE_0, "%", None)
+        Piece(view.name, f"at {rate:g}/h", view.cut(CHIC_PAIR, RANDOM_PAIR, "act", At(rate)), ABOVE_0, "%")
         for rate in m.grid.rates
     ]
 
@@ -146,9 +146,9 @@ def untrained_worse_at_events(m: Measured) -> list[Piece]:
 )
 def optimus_beats_drf(m: Measured) -> list[Piece]:
     return [
-        (v.reading.name, f"at {rate:g}/h", v.cut(OPTIMUS_600, rate, against=DRF_600), ABOVE_0, "%", None)
+        Piece(v.name, f"at {rate:g}/h", v.cut(OPTIMUS_600, DRF_600, "act", At(rate)), ABOVE_0, "%")
         for v in m.views
-        if v.has(DRF_600, m.grid.rates[0])
+        if v.has(DRF_600, At(m.grid.rates[0]))
         for rate in m.grid.rates
     ]
 
@@ -161,14 +161,7 @@ def optimus_beats_drf(m: Measured) -> list[Piece]:
 )
 def optimus_300(m: Measured) -> list[Piece]:
     return [
-        (
-            v.reading.name,
-            f"Optimus-300 below {other.label}",
-            v.cut(OPTIMUS_300, m.grid.at, against=other),
-            ABOVE_0,
-            "%",
-            None,
-        )
+        Piece(v.name, f"Optimus-300 below {other.label}", v.cut(OPTIMUS_300, other, "act"), ABOVE_0, "%")
         for v in m.views
         for other in (OPTIMUS_600, optimus(150), OPTIMUS)
     ]
@@ -182,7 +175,7 @@ def optimus_300(m: Measured) -> list[Piece]:
 )
 def cannot_catch_up(m: Measured) -> list[Piece]:
     return [
-        (v.reading.name, policy.label, v.cut(policy, m.grid.at, against=OPTIMUS_300), ABOVE_0, "%", None)
+        Piece(v.name, policy.label, v.cut(policy, OPTIMUS_300, "act"), ABOVE_0, "%")
         for v in m.views
         for policy in (CHIC, CHIC_PAIR)
     ]
@@ -206,7 +199,7 @@ def cannot_catch_up_at_events(m: Measured) -> list[Piece]:
 )
 def shortest_median(m: Measured) -> list[Piece]:
     return [
-        (v.reading.name, f"{metric} at {rate:g}/h", v.cut(CHIC, rate, metric), ABOVE_0, "%", None)
+        Piece(v.name, f"{metric} at {rate:g}/h", v.cut(CHIC, OPTIMUS_600, metric, At(rate)), ABOVE_0, "%")
         for v in m.views
         for rate in m.grid.rates
         for metric in ("shortest", "median")
@@ -222,10 +215,10 @@ def shortest_median(m: Measured) -> list[Piece]:
 def runtime_ratio(m: Measured) -> list[Piece]:
     found: list[Piece] = []
     for v in m.views:
-        ours, theirs = (v.values(policy, "runtime_s", m.grid.at) for policy in (CHIC, CHIC_PAIR))
+        ours, theirs = (v.values(policy, "runtime_s") for policy in (CHIC, CHIC_PAIR))
         bound = Bound(0.75 * paper.RUNTIME_RATIO, 1.25 * paper.RUNTIME_RATIO)
         found.append(
-            (v.reading.name, "ratio", ours / theirs if len(ours) == len(theirs) else [], bound, "", paper.RUNTIME_RATIO)
+            Piece(v.name, "ratio", ours / theirs if len(ours) == len(theirs) else [], bound, "", paper.RUNTIME_RATIO)
         )
     return found
 
@@ -239,13 +232,12 @@ def runtime_ratio(m: Measured) -> list[Piece]:
 def episode_60(m: Measured) -> list[Piece]:
     view = m.views[0]
     return [
-        (
-            view.reading.name,
+        Piece(
+            view.name,
             f"{policy.label}, sequences of {length} jobs",
-            view.cut(with_episode(policy, EPISODES[-1]), m.grid.at, against=policy, jobs=jobs),
+            view.cut(with_episode(policy, EPISODES[-1]), policy, "act", At(m.grid.at, jobs)),
             ABOVE_0,
             "%",
-            None,
         )
         for policy in (CHIC, CHIC_PAIR)
         for length, jobs in m.grid.lengths.items()
@@ -263,22 +255,15 @@ def window_4(m: Measured) -> list[Piece]:
     pairs = [windowed("Chic-Pair", f"chic-pair:window={w}", w) for w in WINDOWS]
     two, three, four = pairs
     return [
-        (
-            view.reading.name,
+        Piece(
+            view.name,
             f"{four.label} below {three.label}",
-            view.less(four, rate, against=three),
+            view.less(four, three, "act", At(rate)),
             ABOVE_0,
             "s",
             paper.WINDOW_GAIN_S,
         ),
-        (
-            view.reading.name,
-            f"{three.label} below {two.label}",
-            view.less(three, rate, against=two),
-            ABOVE_0,
-            "s",
-            None,
-        ),
+        Piece(view.name, f"{three.label} below {two.label}", view.less(three, two, "act", At(rate)), ABOVE_0, "s"),
     ]
 
 

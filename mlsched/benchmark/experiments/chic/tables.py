@@ -19,7 +19,7 @@ from mlsched.benchmark.experiments.chic.grid import (
     trained,
     windows,
 )
-from mlsched.benchmark.experiments.chic.measured import Measured, View
+from mlsched.benchmark.experiments.chic.measured import At, ChicView, Measured
 from mlsched.benchmark.experiments.claim import estimate
 from mlsched.benchmark.experiments.report import Number, Table
 
@@ -47,23 +47,26 @@ def tables(m: Measured) -> list[Table]:
     return [*found, _figure_4b(m), *(_figure_5(m, v) for v in m.views), _figure_7a(m), _figure_7b(m)]
 
 
-def _policies(m: Measured, view: View) -> list[Policy]:
+def _policies(m: Measured, view: ChicView) -> list[Policy]:
     """Who ran under a reading: what does not depend on when Optimus stops ran once for all of those readings."""
-    return [p for p in everyone() if view.has(p, m.grid.rates[0])]
+    return [p for p in everyone() if view.has(p, At(m.grid.rates[0]))]
 
 
-def _act(m: Measured, view: View) -> Table:
+def _act(m: Measured, view: ChicView) -> Table:
     rows = tuple(
-        (p.label, tuple(Number(view.estimate(p, "act", rate)) for rate in m.grid.rates)) for p in _policies(m, view)
+        (p.label, tuple(Number(view.estimate(p, "act", At(rate))) for rate in m.grid.rates)) for p in _policies(m, view)
     )
     header = ("policy", *(f"{rate:g}/h" for rate in m.grid.rates))
-    return Table("Figure 4(a)", f"average completion time [s], {view.reading.name}", header, rows)
+    return Table("Figure 4(a)", f"average completion time [s], {view.name}", header, rows)
 
 
-def _cuts(m: Measured, view: View, against: Policy) -> Table:
+def _cuts(m: Measured, view: ChicView, against: Policy) -> Table:
     printed = {CHIC: paper.CHIC_CUT, CHIC_PAIR: paper.PAIR_CUT} if against == OPTIMUS_600 else {}
     rows = tuple(
-        (p.label, tuple(Number(estimate(view.cut(p, rate, against=against)), printed.get(p)) for rate in m.grid.rates))
+        (
+            p.label,
+            tuple(Number(estimate(view.cut(p, against, "act", At(rate))), printed.get(p)) for rate in m.grid.rates),
+        )
         for p in _policies(m, view)
         if p != against
     )
@@ -71,32 +74,27 @@ def _cuts(m: Measured, view: View, against: Policy) -> Table:
     note = f"The same sequences; negative: worse than {against.label}."
     if printed:
         note += " The paper's numbers are the least over the rates; its figures do not include an Optimus at events."
-    return Table("Figure 4(a)", f"ACT below that of {against.label} [%], {view.reading.name}", header, rows, note)
+    return Table("Figure 4(a)", f"ACT below that of {against.label} [%], {view.name}", header, rows, note)
 
 
 def _figure_4b(m: Measured) -> Table:
     view = m.views[0]
-    rows = tuple(
-        (p.label, tuple(Number(view.estimate(p, name, m.grid.at)) for name in COLUMNS)) for p in _policies(m, view)
-    )
+    rows = tuple((p.label, tuple(Number(view.estimate(p, name)) for name in COLUMNS)) for p in _policies(m, view))
     return Table(
         "Figure 4(b)",
-        f"completion times and what they come from, {m.grid.at:g}/h, {view.reading.name}",
+        f"completion times and what they come from, {m.grid.at:g}/h, {view.name}",
         ("policy", *COLUMNS.values()),
         rows,
     )
 
 
-def _figure_5(m: Measured, view: View) -> Table:
+def _figure_5(m: Measured, view: ChicView) -> Table:
     policies = (*(optimus(interval) for interval in INTERVALS), OPTIMUS, *trained())
-    rows = tuple(
-        (p.label, (Number(view.estimate(p, "runtime_s", m.grid.at)), Number(view.estimate(p, "act", m.grid.at))))
-        for p in policies
-    )
+    rows = tuple((p.label, (Number(view.estimate(p, "runtime_s")), Number(view.estimate(p, "act")))) for p in policies)
     note = "Runtime: CPU time of the whole run, the world's part included."
     return Table(
         "Figure 5",
-        f"runtime and ACT, {m.grid.jobs} jobs at {m.grid.at:g}/h, {view.reading.name}",
+        f"runtime and ACT, {m.grid.jobs} jobs at {m.grid.at:g}/h, {view.name}",
         ("policy", "runtime [s]", "ACT [s]"),
         rows,
         note,
@@ -109,7 +107,7 @@ def _figure_7a(m: Measured) -> Table:
         (
             policy.label,
             tuple(
-                Number(None if p is None else view.estimate(p, "act", rate, jobs))
+                Number(None if p is None else view.estimate(p, "act", At(rate, jobs)))
                 for jobs in lengths.values()
                 for p in by_episode(policy)
             ),
@@ -123,7 +121,7 @@ def _figure_7a(m: Measured) -> Table:
     note += "W. Of Chic and Chic-Pair, for each W the best of five training seeds on validation sequences of W jobs at "
     note += "1.8/h; Chic-plus is trained with W = 30 alone. The paper: W = 60 is slightly better."
     return Table(
-        "Figure 7(a)", f"ACT by the jobs of a training episode [s], {rate:g}/h, {view.reading.name}", header, rows, note
+        "Figure 7(a)", f"ACT by the jobs of a training episode [s], {rate:g}/h, {view.name}", header, rows, note
     )
 
 
@@ -131,10 +129,13 @@ def _figure_7b(m: Measured) -> Table:
     view, rates = m.views[0], (m.grid.rates[0], m.grid.rates[-1])
     by_policy = list(zip(*(windows(w) for w in WINDOWS), strict=True))
     rows = tuple(
-        (each[0].label.partition(",")[0], tuple(Number(view.estimate(p, "act", rate)) for rate in rates for p in each))
+        (
+            each[0].label.partition(",")[0],
+            tuple(Number(view.estimate(p, "act", At(rate))) for rate in rates for p in each),
+        )
         for each in by_policy
     )
     header = ("policy", *(f"I = {w}, {rate:g}/h" for rate in rates for w in WINDOWS))
     note = f"The paper: Chic-Pair with I = 4 is {paper.WINDOW_GAIN_S:g} s below I = 3 at 2.7/h, and so only Chic-Pair "
     note += "was trained for several I."
-    return Table("Figure 7(b)", f"ACT by the number of jobs a policy sees [s], {view.reading.name}", header, rows, note)
+    return Table("Figure 7(b)", f"ACT by the number of jobs a policy sees [s], {view.name}", header, rows, note)

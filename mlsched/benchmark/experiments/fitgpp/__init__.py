@@ -9,10 +9,10 @@ from mlsched.benchmark.experiments.experiment import Experiment, Settings
 from mlsched.benchmark.experiments.fitgpp import claims, figures, measure, tables
 from mlsched.benchmark.experiments.fitgpp import grid as g
 from mlsched.benchmark.experiments.fitgpp.measure import Metrics, Source
-from mlsched.benchmark.experiments.fitgpp.measured import View
+from mlsched.benchmark.experiments.fitgpp.measured import FitGppView
 from mlsched.benchmark.experiments.fitgpp.tables import STAND_IN
 from mlsched.benchmark.experiments.report import Report
-from mlsched.core.versions import versions
+from mlsched.benchmark.experiments.runs import CHECKED, PAIRED, versions_sentence
 from mlsched.simulation import simulation
 from mlsched.simulation.preemption.options import Options
 from mlsched.simulation.preemption.synthetic import CALIBRATIONS
@@ -22,32 +22,22 @@ TITLE = "FitGpp: low-latency job scheduling with preemption"
 
 def run(settings: Settings) -> Report:
     """Measure the experiment and set it beside the paper."""
-    grid = _grid(settings)
+    grid = dataclasses.replace(settings.sized(g.QUICK if settings.quick else g.FULL), trace=settings.trace is not None)
     source = Source(grid.jobs, settings.trace, settings.cluster, settings.jobs)
     metrics = measure.measure(g.cases(grid), source, workers=settings.workers, progress=settings.progress)
     return report(grid, metrics, TITLE + (" (quick)" if settings.quick else ""))
 
 
-def _grid(settings: Settings) -> g.Grid:
-    own = g.QUICK if settings.quick else g.FULL
-    return dataclasses.replace(
-        own,
-        jobs=own.jobs if settings.jobs is None else settings.jobs,
-        seeds=own.seeds if settings.seeds is None else settings.seeds,
-        trace=settings.trace is not None,
-    )
-
-
 def report(grid: g.Grid, metrics: Mapping[g.Case, Metrics], title: str = TITLE) -> Report:
     """The report of finished measurements."""
-    views = [View(reading, metrics) for reading in grid.readings]
-    trace = View(g.TRACE, metrics) if grid.trace else None
+    views = [FitGppView(reading, grid, metrics) for reading in grid.readings]
+    trace = FitGppView(g.TRACE, grid, metrics) if grid.trace else None
     return Report(
         title=title,
         readings=tuple(_readings(grid, metrics)),
         tables=tuple(tables.tables(views, trace)),
         figures=tuple(figures.figures(views, trace, grid)),
-        claims=tuple(claims.claims(views, trace, grid)),
+        claims=tuple(claims.claims(views, trace)),
     )
 
 
@@ -56,9 +46,8 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
     world = ", ".join(f"{name}={value}" for name, value in dataclasses.asdict(Options()).items())
     found = [
         f"{grid.seeds} workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs a reading, {len(metrics)} runs in "
-        f"all; RAND is averaged over {grid.rand_repeats} runs a workload in the tables. Intervals: 95 %, Student's t "
-        "over workloads; policies are compared on the same workloads.",
-        "Every run passed the independent replay check.",
+        f"all; RAND is averaged over {grid.rand_repeats} runs a workload in the tables. {PAIRED}",
+        CHECKED,
     ]
     found += [
         f"Reading {name.upper()}: a calibration of the demand distributions, which the paper shows only as images; "
@@ -72,8 +61,7 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
     if grid.trace:
         found.append(f"Table 5 and Figure 8: {STAND_IN}; jobs that fit no node are dropped.")
     found += _remarks(metrics)
-    found.append("Versions: " + ", ".join(f"{name} {version}" for name, version in versions().items()) + ".")
-    return found
+    return [*found, versions_sentence()]
 
 
 def _remarks(metrics: Mapping[g.Case, Metrics]) -> list[str]:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import itertools
 
+from mlsched.benchmark.experiments.claim import Bound
 from mlsched.benchmark.experiments.fitgpp import grid as g
-from mlsched.benchmark.experiments.fitgpp.measured import HERE, At, Values, View, change
-from mlsched.benchmark.experiments.fitgpp.statement import ABOVE_0, BELOW_0, FLAT, NOT_ABOVE, Piece, stated
+from mlsched.benchmark.experiments.fitgpp.measured import HERE, At, FitGppView
+from mlsched.benchmark.experiments.statement import ABOVE_0, BELOW_0, Piece, stated
+from mlsched.benchmark.experiments.view import Values, change
 
+#: Tolerance, percent, within which "independent", "saturates" and "not above" are tested.
+TOLERANCE = 2.0
+FLAT, NOT_ABOVE = Bound(-TOLERANCE, TOLERANCE), Bound(high=TOLERANCE)
 OTHERS = (g.LRTP, g.RAND)
 
 
-def _compare(view: View, new: g.Policy, old: g.Policy, metric: str, new_at: At = HERE, old_at: At = HERE) -> Values:
+def _compare(
+    view: FitGppView, new: g.Policy, old: g.Policy, metric: str, new_at: At = HERE, old_at: At = HERE
+) -> Values:
     return change(view.values(new, metric, new_at), view.values(old, metric, old_at))
 
 
@@ -21,13 +28,13 @@ def _compare(view: View, new: g.Policy, old: g.Policy, metric: str, new_at: At =
     where="Fig. 4",
     tested="TE 95th lower at s = 4 than at s = 0; no step between rises by more than 2 %",
 )
-def te_decreases(view: View, grid: g.Grid) -> list[Piece]:
-    weights = [s for s in grid.weights if s <= 4]
+def te_decreases(view: FitGppView) -> list[Piece]:
+    weights = [s for s in view.grid.weights if s <= 4]
     overall = _compare(view, g.fitgpp(weights[-1]), g.fitgpp(weights[0]), "te_p95")
-    pieces: list[Piece] = [(f"TE 95th, s {weights[0]:g} to {weights[-1]:g}", overall, BELOW_0, "%", None)]
+    pieces: list[Piece] = [Piece(view.name, f"TE 95th, s {weights[0]:g} to {weights[-1]:g}", overall, BELOW_0, "%")]
     for old, new in itertools.pairwise(weights):
         step = _compare(view, g.fitgpp(new), g.fitgpp(old), "te_p95")
-        pieces.append((f"TE 95th, s {old:g} to {new:g}", step, NOT_ABOVE, "%", None))
+        pieces.append(Piece(view.name, f"TE 95th, s {old:g} to {new:g}", step, NOT_ABOVE, "%"))
     return pieces
 
 
@@ -37,8 +44,8 @@ def te_decreases(view: View, grid: g.Grid) -> list[Piece]:
     where="Fig. 4",
     tested="TE 95th changes by at most 2 % from s = 8 to s = 16",
 )
-def te_saturates(view: View, grid: g.Grid) -> list[Piece]:
-    return [("TE 95th, s 8 to 16", _compare(view, g.fitgpp(16.0), g.fitgpp(8.0), "te_p95"), FLAT, "%", None)]
+def te_saturates(view: FitGppView) -> list[Piece]:
+    return [Piece(view.name, "TE 95th, s 8 to 16", _compare(view, g.fitgpp(16.0), g.fitgpp(8.0), "te_p95"), FLAT, "%")]
 
 
 @stated(
@@ -47,10 +54,10 @@ def te_saturates(view: View, grid: g.Grid) -> list[Piece]:
     where="Fig. 4",
     tested="BE 50th and 95th within 2 % of those at s = 4",
 )
-def be_flat_in_s(view: View, grid: g.Grid) -> list[Piece]:
+def be_flat_in_s(view: FitGppView) -> list[Piece]:
     return [
-        (f"BE {p}th, s = {s:g} against 4", _compare(view, g.fitgpp(s), g.FITGPP, f"be_p{p}"), FLAT, "%", None)
-        for s in grid.weights
+        Piece(view.name, f"BE {p}th, s = {s:g} against 4", _compare(view, g.fitgpp(s), g.FITGPP, f"be_p{p}"), FLAT, "%")
+        for s in view.grid.weights
         if s != 4
         for p in (50, 95)
     ]
@@ -62,28 +69,28 @@ def be_flat_in_s(view: View, grid: g.Grid) -> list[Piece]:
     where="Fig. 5",
     tested="TE 95th, BE 50th and 95th within 2 % of those at P = 1",
 )
-def flat_in_limit(view: View, grid: g.Grid) -> list[Piece]:
+def flat_in_limit(view: FitGppView) -> list[Piece]:
     return [
-        (
+        Piece(
+            view.name,
             f"{kind.upper()} {p}th, P = {limit} against 1",
             _compare(view, g.fitgpp(limit=limit), g.FITGPP, f"{kind}_p{p}"),
             FLAT,
             "%",
-            None,
         )
-        for limit in grid.limits
+        for limit in view.grid.limits
         if limit != "1"
         for kind, p in (("te", 95), ("be", 50), ("be", 95))
     ]
 
 
-def _at_shares(view: View, shares: tuple[float, ...], others: tuple[g.Policy, ...], metric: str) -> list[Piece]:
+def _at_shares(view: FitGppView, shares: tuple[float, ...], others: tuple[g.Policy, ...], metric: str) -> list[Piece]:
     pieces: list[Piece] = []
     for share in shares:
         for other in others:
             values = _compare(view, g.FITGPP, other, metric, At(te_share=share), At(te_share=share))
             what = f"{metric[:2].upper()} 95th at {100 * share:.0f} % TE, FitGpp against {other.label}"
-            pieces.append((what, values, NOT_ABOVE, "%", None))
+            pieces.append(Piece(view.name, what, values, NOT_ABOVE, "%"))
     return pieces
 
 
@@ -93,8 +100,8 @@ def _at_shares(view: View, shares: tuple[float, ...], others: tuple[g.Policy, ..
     where="Fig. 6",
     tested="TE 95th at most 2 % above FIFO's, LRTP's and RAND's at every share",
 )
-def te_best_at_every_share(view: View, grid: g.Grid) -> list[Piece]:
-    return _at_shares(view, grid.shares, (g.FIFO, *OTHERS), "te_p95")
+def te_best_at_every_share(view: FitGppView) -> list[Piece]:
+    return _at_shares(view, view.grid.shares, (g.FIFO, *OTHERS), "te_p95")
 
 
 @stated(
@@ -103,8 +110,8 @@ def te_best_at_every_share(view: View, grid: g.Grid) -> list[Piece]:
     where="Fig. 6, in part",
     tested="TE 95th at most 2 % above FIFO's, LRTP's and RAND's at shares up to 50 %",
 )
-def te_best_up_to_half(view: View, grid: g.Grid) -> list[Piece]:
-    return _at_shares(view, tuple(x for x in grid.shares if x <= 0.5), (g.FIFO, *OTHERS), "te_p95")
+def te_best_up_to_half(view: FitGppView) -> list[Piece]:
+    return _at_shares(view, tuple(x for x in view.grid.shares if x <= 0.5), (g.FIFO, *OTHERS), "te_p95")
 
 
 @stated(
@@ -113,8 +120,8 @@ def te_best_up_to_half(view: View, grid: g.Grid) -> list[Piece]:
     where="Fig. 6",
     tested="BE 95th at most 2 % above LRTP's and RAND's at every share",
 )
-def be_low_at_every_share(view: View, grid: g.Grid) -> list[Piece]:
-    return _at_shares(view, grid.shares, OTHERS, "be_p95")
+def be_low_at_every_share(view: FitGppView) -> list[Piece]:
+    return _at_shares(view, view.grid.shares, OTHERS, "be_p95")
 
 
 @stated(
@@ -123,17 +130,17 @@ def be_low_at_every_share(view: View, grid: g.Grid) -> list[Piece]:
     where="Fig. 7",
     tested="TE 95th rises at every step, for LRTP, RAND and FitGpp",
 )
-def te_grows(view: View, grid: g.Grid) -> list[Piece]:
+def te_grows(view: FitGppView) -> list[Piece]:
     return [
-        (
+        Piece(
+            view.name,
             f"TE 95th, {policy.label}, grace periods x {old:g} to {new:g}",
             _compare(view, policy, policy, "te_p95", At(grace_scale=new), At(grace_scale=old)),
             ABOVE_0,
             "%",
-            None,
         )
         for policy in (*g.PREEMPTIVE, g.FITGPP_8)
-        for old, new in itertools.pairwise(grid.scales)
+        for old, new in itertools.pairwise(view.grid.scales)
     ]
 
 
@@ -143,10 +150,12 @@ def te_grows(view: View, grid: g.Grid) -> list[Piece]:
     where="Fig. 7",
     tested="TE 95th below, paired by seed",
 )
-def s8_beats_s4(view: View, grid: g.Grid) -> list[Piece]:
-    longest = At(grace_scale=grid.scales[-1])
+def s8_beats_s4(view: FitGppView) -> list[Piece]:
+    longest = At(grace_scale=view.grid.scales[-1])
     values = _compare(view, g.FITGPP_8, g.FITGPP, "te_p95", longest, longest)
-    return [(f"TE 95th, grace periods x {grid.scales[-1]:g}, s = 8 against 4", values, BELOW_0, "%", None)]
+    return [
+        Piece(view.name, f"TE 95th, grace periods x {view.grid.scales[-1]:g}, s = 8 against 4", values, BELOW_0, "%")
+    ]
 
 
 @stated(
@@ -155,8 +164,8 @@ def s8_beats_s4(view: View, grid: g.Grid) -> list[Piece]:
     where="Fig. 7",
     tested="BE 95th higher at the longest grace periods than at x 1",
 )
-def be_grows(view: View, grid: g.Grid) -> list[Piece]:
-    return [(f"BE 95th, {p.label}", _growth(view, grid, p), ABOVE_0, "%", None) for p in OTHERS]
+def be_grows(view: FitGppView) -> list[Piece]:
+    return [Piece(view.name, f"BE 95th, {p.label}", _growth(view, p), ABOVE_0, "%") for p in OTHERS]
 
 
 @stated(
@@ -165,22 +174,24 @@ def be_grows(view: View, grid: g.Grid) -> list[Piece]:
     where="Fig. 7",
     tested="BE 95th grows less than LRTP's and RAND's, and is below theirs at every length",
 )
-def be_low_at_every_length(view: View, grid: g.Grid) -> list[Piece]:
+def be_low_at_every_length(view: FitGppView) -> list[Piece]:
     pieces: list[Piece] = []
     for mine in (g.FITGPP, g.FITGPP_8):
         for other in OTHERS:
-            less = _growth(view, grid, mine) - _growth(view, grid, other)
-            pieces.append((f"growth of BE 95th, {mine.label} less {other.label}", less, BELOW_0, "points", None))
-            for scale in grid.scales:
+            less = _growth(view, mine) - _growth(view, other)
+            pieces.append(
+                Piece(view.name, f"growth of BE 95th, {mine.label} less {other.label}", less, BELOW_0, "points")
+            )
+            for scale in view.grid.scales:
                 values = _compare(view, mine, other, "be_p95", At(grace_scale=scale), At(grace_scale=scale))
                 what = f"BE 95th, grace periods x {scale:g}, {mine.label} against {other.label}"
-                pieces.append((what, values, BELOW_0, "%", None))
+                pieces.append(Piece(view.name, what, values, BELOW_0, "%"))
     return pieces
 
 
-def _growth(view: View, grid: g.Grid, policy: g.Policy) -> Values:
+def _growth(view: FitGppView, policy: g.Policy) -> Values:
     """BE 95th at the longest grace periods against the shortest, percent."""
-    longest, shortest = At(grace_scale=grid.scales[-1]), At(grace_scale=grid.scales[0])
+    longest, shortest = At(grace_scale=view.grid.scales[-1]), At(grace_scale=view.grid.scales[0])
     return _compare(view, policy, policy, "be_p95", longest, shortest)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from mlsched.benchmark.experiments.claim import Bound
 from mlsched.benchmark.experiments.fitgpp import grid as g
 from mlsched.benchmark.experiments.fitgpp import paper
-from mlsched.benchmark.experiments.fitgpp.measured import View, change, ratio
-from mlsched.benchmark.experiments.fitgpp.statement import BELOW_0, Piece, near, stated
+from mlsched.benchmark.experiments.fitgpp.measured import FitGppView
 from mlsched.benchmark.experiments.fitgpp.tables import SLOWDOWN, SLOWDOWN_METRICS
+from mlsched.benchmark.experiments.statement import BELOW_0, Piece, near, stated
+from mlsched.benchmark.experiments.view import change, ratio
 
 OTHERS = (g.LRTP, g.RAND)
 BE = ("be_p50", "be_p95", "be_p99")
@@ -17,13 +18,13 @@ NAME = dict(zip(SLOWDOWN_METRICS, SLOWDOWN, strict=True))
 NAME |= {f"interval_p{p}": f"{p}th of the re-scheduling intervals" for p in (50, 95)}
 
 
-def _against(view: View, other: g.Policy, metric: str, printed: paper.Rows, bound: Bound = BELOW_0) -> Piece:
+def _against(view: FitGppView, other: g.Policy, metric: str, printed: paper.Rows, bound: Bound = BELOW_0) -> Piece:
     """FitGpp relative to another policy, paired by seed."""
     values = change(view.values(g.FITGPP, metric), view.values(other, metric))
     theirs = None
     if metric in COLUMN:
         theirs = 100 * (printed[paper.FITGPP][COLUMN[metric]] / printed[other.label][COLUMN[metric]] - 1)
-    return f"{NAME[metric]}, FitGpp against {other.label}", values, bound, "%", theirs
+    return Piece(view.name, f"{NAME[metric]}, FitGpp against {other.label}", values, bound, "%", theirs)
 
 
 @stated(
@@ -32,9 +33,9 @@ def _against(view: View, other: g.Policy, metric: str, printed: paper.Rows, boun
     where="abstract, Section 4.2",
     tested="a cut of at least 90 %",
 )
-def te_p95_cut(view: View, grid: g.Grid) -> list[Piece]:
-    cut = -change(view.values(g.FITGPP, "te_p95"), view.values(g.FIFO, "te_p95"))
-    return [("cut of TE 95th", cut, Bound(low=90.0), "%", paper.TE_P95_CUT)]
+def te_p95_cut(view: FitGppView) -> list[Piece]:
+    cut = view.cut(g.FITGPP, g.FIFO, "te_p95")
+    return [Piece(view.name, "cut of TE 95th", cut, Bound(low=90.0), "%", paper.TE_P95_CUT)]
 
 
 @stated(
@@ -43,9 +44,9 @@ def te_p95_cut(view: View, grid: g.Grid) -> list[Piece]:
     where="Table 1",
     tested="1.00 after rounding to two decimals",
 )
-def te_median(view: View, grid: g.Grid) -> list[Piece]:
+def te_median(view: FitGppView) -> list[Piece]:
     one = Bound(0.995, 1.005, strict=True)
-    return [(f"TE 50th, {p.label}", view.values(p, "te_p50"), one, "", 1.0) for p in g.PREEMPTIVE]
+    return [Piece(view.name, f"TE 50th, {p.label}", view.values(p, "te_p50"), one, "", 1.0) for p in g.PREEMPTIVE]
 
 
 @stated(
@@ -54,14 +55,14 @@ def te_median(view: View, grid: g.Grid) -> list[Piece]:
     where="Table 1",
     tested="every number within 5 % of the paper's",
 )
-def fifo_row(view: View, grid: g.Grid) -> list[Piece]:
+def fifo_row(view: FitGppView) -> list[Piece]:
     return [
-        (
+        Piece(
+            view.name,
             f"{NAME[metric]}, FIFO against the paper's {printed:g}",
             100 * (view.values(g.FIFO, metric) / printed - 1),
             near(0.0),
             "%",
-            None,
         )
         for metric, printed in zip(SLOWDOWN_METRICS, paper.TABLE_1[paper.FIFO], strict=True)
     ]
@@ -73,9 +74,9 @@ def fifo_row(view: View, grid: g.Grid) -> list[Piece]:
     where="abstract, Section 4.2",
     tested="within 5 percentage points of 18.0",
 )
-def be_median_rise(view: View, grid: g.Grid) -> list[Piece]:
+def be_median_rise(view: FitGppView) -> list[Piece]:
     rise = change(view.values(g.FITGPP, "be_p50"), view.values(g.FIFO, "be_p50"))
-    return [("rise of BE 50th", rise, near(paper.BE_MEDIAN_RISE), "%", paper.BE_MEDIAN_RISE)]
+    return [Piece(view.name, "rise of BE 50th", rise, near(paper.BE_MEDIAN_RISE), "%", paper.BE_MEDIAN_RISE)]
 
 
 @stated(
@@ -84,9 +85,9 @@ def be_median_rise(view: View, grid: g.Grid) -> list[Piece]:
     where="abstract, Section 4.2",
     tested="within 5 percentage points of 23.9",
 )
-def be_p95_rise(view: View, grid: g.Grid) -> list[Piece]:
+def be_p95_rise(view: FitGppView) -> list[Piece]:
     rise = change(view.values(g.FITGPP, "be_p95"), view.values(g.FIFO, "be_p95"))
-    return [("rise of BE 95th", rise, near(paper.BE_P95_RISE), "%", paper.BE_P95_RISE)]
+    return [Piece(view.name, "rise of BE 95th", rise, near(paper.BE_P95_RISE), "%", paper.BE_P95_RISE)]
 
 
 @stated(
@@ -95,7 +96,7 @@ def be_p95_rise(view: View, grid: g.Grid) -> list[Piece]:
     where="Table 1",
     tested="below LRTP's and RAND's, paired by seed",
 )
-def te_best(view: View, grid: g.Grid) -> list[Piece]:
+def te_best(view: FitGppView) -> list[Piece]:
     return [_against(view, other, "te_p95", paper.TABLE_1) for other in OTHERS]
 
 
@@ -105,7 +106,7 @@ def te_best(view: View, grid: g.Grid) -> list[Piece]:
     where="Table 1, weaker",
     tested="at most 10 % above LRTP's and RAND's, paired by seed",
 )
-def te_near_best(view: View, grid: g.Grid) -> list[Piece]:
+def te_near_best(view: FitGppView) -> list[Piece]:
     return [_against(view, other, "te_p95", paper.TABLE_1, Bound(high=10.0)) for other in OTHERS]
 
 
@@ -115,9 +116,10 @@ def te_near_best(view: View, grid: g.Grid) -> list[Piece]:
     where="Section 4.2, Table 2",
     tested="below, paired by seed",
 )
-def interval_median_below(view: View, grid: g.Grid) -> list[Piece]:
+def interval_median_below(view: FitGppView) -> list[Piece]:
     return [
-        (
+        Piece(
+            view.name,
             f"FitGpp less {other.label}",
             view.values(g.FITGPP, "interval_p50") - view.values(other, "interval_p50"),
             BELOW_0,
@@ -134,7 +136,7 @@ def interval_median_below(view: View, grid: g.Grid) -> list[Piece]:
     where="Section 4.2, Table 2",
     tested="50 % of theirs, within 10 percentage points",
 )
-def interval_median_half(view: View, grid: g.Grid) -> list[Piece]:
+def interval_median_half(view: FitGppView) -> list[Piece]:
     half = near(paper.MEDIAN_INTERVAL_RATIO, 10.0)
     return [_share_of(view, other, "interval_p50", half, paper.MEDIAN_INTERVAL_RATIO) for other in OTHERS]
 
@@ -145,16 +147,10 @@ def interval_median_half(view: View, grid: g.Grid) -> list[Piece]:
     where="Section 4.2, Table 2",
     tested="within 5 percentage points",
 )
-def interval_p95_shorter(view: View, grid: g.Grid) -> list[Piece]:
+def interval_p95_shorter(view: FitGppView) -> list[Piece]:
     printed = ((g.LRTP, paper.P95_SHORTER_THAN_LRTP), (g.RAND, paper.P95_SHORTER_THAN_RAND))
     return [
-        (
-            f"shorter than {other.label}",
-            -change(view.values(g.FITGPP, "interval_p95"), view.values(other, "interval_p95")),
-            near(cut),
-            "%",
-            cut,
-        )
+        Piece(view.name, f"shorter than {other.label}", view.cut(g.FITGPP, other, "interval_p95"), near(cut), "%", cut)
         for other, cut in printed
     ]
 
@@ -165,7 +161,7 @@ def interval_p95_shorter(view: View, grid: g.Grid) -> list[Piece]:
     where="Section 4.2, Table 3",
     tested="below 7.0 % of theirs",
 )
-def preempted_ratio(view: View, grid: g.Grid) -> list[Piece]:
+def preempted_ratio(view: FitGppView) -> list[Piece]:
     return [_preempted(view, other, Bound(high=paper.PREEMPTED_RATIO, strict=True)) for other in OTHERS]
 
 
@@ -175,18 +171,18 @@ def preempted_ratio(view: View, grid: g.Grid) -> list[Piece]:
     where="Section 4.2, weaker",
     tested="at most a fifth of theirs",
 )
-def preempted_fewer(view: View, grid: g.Grid) -> list[Piece]:
+def preempted_fewer(view: FitGppView) -> list[Piece]:
     return [_preempted(view, other, Bound(high=20.0)) for other in OTHERS]
 
 
-def _preempted(view: View, other: g.Policy, bound: Bound) -> Piece:
+def _preempted(view: FitGppView, other: g.Policy, bound: Bound) -> Piece:
     printed = 100 * paper.TABLE_3[paper.FITGPP][0] / paper.TABLE_3[other.label][0]
     return _share_of(view, other, "preempted", bound, printed)
 
 
-def _share_of(view: View, other: g.Policy, metric: str, bound: Bound, printed: float) -> Piece:
+def _share_of(view: FitGppView, other: g.Policy, metric: str, bound: Bound, printed: float) -> Piece:
     share = 100 * ratio(view.values(g.FITGPP, metric), view.values(other, metric))
-    return f"FitGpp's share of {other.label}'s", share, bound, "%", printed
+    return Piece(view.name, f"FitGpp's share of {other.label}'s", share, bound, "%", printed)
 
 
 @stated(
@@ -195,12 +191,12 @@ def _share_of(view: View, other: g.Policy, metric: str, bound: Bound, printed: f
     where="Section 4.2, Table 4",
     tested="at most a tenth of theirs",
 )
-def preempted_unlimited(view: View, grid: g.Grid) -> list[Piece]:
+def preempted_unlimited(view: FitGppView) -> list[Piece]:
     pieces: list[Piece] = []
     for other in (g.LRTP_FREE, g.RAND_FREE):
         share = 100 * ratio(view.values(g.FITGPP_FREE, "preempted"), view.values(other, "preempted"))
         printed = 100 * sum(paper.TABLE_4[paper.FITGPP]) / sum(paper.TABLE_4[other.label])
-        pieces.append((f"FitGpp's share of {other.label}'s", share, Bound(high=10.0), "%", printed))
+        pieces.append(Piece(view.name, f"FitGpp's share of {other.label}'s", share, Bound(high=10.0), "%", printed))
     return pieces
 
 
@@ -210,12 +206,12 @@ def preempted_unlimited(view: View, grid: g.Grid) -> list[Piece]:
     where="Table 1",
     tested="every BE percentile below, paired by seed",
 )
-def be_lrtp_rand(view: View, grid: g.Grid) -> list[Piece]:
+def be_lrtp_rand(view: FitGppView) -> list[Piece]:
     pieces: list[Piece] = []
     for metric in BE:
         printed = paper.TABLE_1[paper.LRTP][COLUMN[metric]] / paper.TABLE_1[paper.RAND][COLUMN[metric]]
         values = change(view.values(g.LRTP, metric), view.values(g.RAND, metric))
-        pieces.append((f"{NAME[metric]}, LRTP against RAND", values, BELOW_0, "%", 100 * (printed - 1)))
+        pieces.append(Piece(view.name, f"{NAME[metric]}, LRTP against RAND", values, BELOW_0, "%", 100 * (printed - 1)))
     return pieces
 
 
@@ -225,7 +221,7 @@ def be_lrtp_rand(view: View, grid: g.Grid) -> list[Piece]:
     where="Table 1",
     tested="every BE percentile below LRTP's and RAND's, paired by seed",
 )
-def be_best(view: View, grid: g.Grid) -> list[Piece]:
+def be_best(view: FitGppView) -> list[Piece]:
     return [_against(view, other, metric, paper.TABLE_1) for other in OTHERS for metric in BE]
 
 
@@ -235,9 +231,9 @@ def be_best(view: View, grid: g.Grid) -> list[Piece]:
     where="ours",
     tested="95th percentile of TE slowdown below FitGpp's, paired by seed",
 )
-def ours_minmax(view: View, grid: g.Grid) -> list[Piece]:
-    less = view.values(g.MINMAX, "te_p95") - view.values(g.FITGPP, "te_p95")
-    return [("TE 95th, min-max less FitGpp", less, BELOW_0, "", None)]
+def ours_minmax(view: FitGppView) -> list[Piece]:
+    less = view.less(g.FITGPP, g.MINMAX, "te_p95")
+    return [Piece(view.name, "TE 95th, min-max less FitGpp", less, BELOW_0)]
 
 
 @stated(
@@ -246,7 +242,7 @@ def ours_minmax(view: View, grid: g.Grid) -> list[Piece]:
     where="Section 4.4, Table 5",
     tested="below, paired by seed (public stand-in trace)",
 )
-def trace_best(view: View, grid: g.Grid) -> list[Piece]:
+def trace_best(view: FitGppView) -> list[Piece]:
     metrics = ("te_p95", "te_p99", *BE)
     return [_against(view, other, metric, paper.TABLE_5) for other in OTHERS for metric in metrics]
 
@@ -257,16 +253,10 @@ def trace_best(view: View, grid: g.Grid) -> list[Piece]:
     where="Section 4.4, Table 5",
     tested="within 5 percentage points (public stand-in trace)",
 )
-def trace_be_cut(view: View, grid: g.Grid) -> list[Piece]:
+def trace_be_cut(view: FitGppView) -> list[Piece]:
     printed = (("be_p50", paper.TRACE_BE_MEDIAN_CUT), ("be_p95", paper.TRACE_BE_P95_CUT))
     return [
-        (
-            f"cut of {NAME[metric]}",
-            -change(view.values(g.FITGPP, metric), view.values(g.FIFO, metric)),
-            near(cut),
-            "%",
-            cut,
-        )
+        Piece(view.name, f"cut of {NAME[metric]}", view.cut(g.FITGPP, g.FIFO, metric), near(cut), "%", cut)
         for metric, cut in printed
     ]
 

@@ -17,8 +17,8 @@ import numpy as np
 from mlsched import api
 from mlsched.benchmark.experiments.experiment import Progress
 from mlsched.benchmark.experiments.fitgpp.grid import GRACE_SCALE, TRACE, Case
+from mlsched.benchmark.experiments.runs import refuse_unsound
 from mlsched.benchmark.pool import processes
-from mlsched.core.errors import AnswererError
 from mlsched.simulation.preemption.synthetic import CALIBRATIONS
 from mlsched.simulation.run import Run
 
@@ -145,10 +145,7 @@ def _metrics(case: Case, workload: Any) -> Metrics:
             options=options,
             objective=case.policy.objective,
         )
-    if wrong := run.violations():
-        raise AnswererError(
-            f"{case.policy.text} on {workload.source}: the replay check fails: {wrong[0]} ({len(wrong)} in all)"
-        )
+    refuse_unsound(run)
     remarks = tuple(str(w.message) for w in caught)
     if case.reading == TRACE:
         remarks = (f"trace: {workload.source}; {len(workload.submit)} jobs on {workload.cluster}", *remarks)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mlsched.benchmark.experiments.fitgpp import grid as g
 from mlsched.benchmark.experiments.fitgpp import paper
-from mlsched.benchmark.experiments.fitgpp.measured import View
+from mlsched.benchmark.experiments.fitgpp.measured import FitGppView
 from mlsched.benchmark.experiments.report import Number, Table
 
 SLOWDOWN = ("TE 50th", "TE 95th", "TE 99th", "BE 50th", "BE 95th", "BE 99th")
@@ -19,13 +19,13 @@ HOW_TO_GET = (
 )
 
 
-def tables(views: Sequence[View], trace: View | None) -> list[Table]:
+def tables(views: Sequence[FitGppView], trace: FitGppView | None) -> list[Table]:
     """Tables 1 to 4 for each reading, then Table 5."""
     return [table for view in views for table in _synthetic(view)] + [_table_5(trace)]
 
 
-def _synthetic(view: View) -> list[Table]:
-    under = f"reading {view.reading.upper()}"
+def _synthetic(view: FitGppView) -> list[Table]:
+    under = f"reading {view.name}"
     ours, preemptive = (*g.PAPER, g.MINMAX), (*g.PREEMPTIVE, g.MINMAX)
     return [
         _table("Table 1", f"slowdown rates, {under}", SLOWDOWN, view, ours, SLOWDOWN_METRICS, paper.TABLE_1),
@@ -59,7 +59,7 @@ def _synthetic(view: View) -> list[Table]:
     ]
 
 
-def _table_5(trace: View | None) -> Table:
+def _table_5(trace: FitGppView | None) -> Table:
     title = f"slowdown rates, trace ({STAND_IN})"
     if trace is None:
         return Table("Table 5", title, ("policy", *SLOWDOWN), (), HOW_TO_GET)
@@ -71,7 +71,7 @@ def _table(
     name: str,
     title: str,
     columns: Sequence[str],
-    view: View,
+    view: FitGppView,
     policies: Sequence[g.Policy],
     metrics: Sequence[str],
     printed: paper.Rows,

@@ -9,8 +9,7 @@ from mlsched.benchmark.experiments.experiment import Experiment, Settings
 from mlsched.benchmark.experiments.harmony import claims, figures, measure, prediction, tables
 from mlsched.benchmark.experiments.harmony import grid as g
 from mlsched.benchmark.experiments.harmony.measure import Metrics
-from mlsched.benchmark.experiments.harmony.measured import COMPLETION, WHOLE, View
-from mlsched.benchmark.experiments.harmony.statement import Measured
+from mlsched.benchmark.experiments.harmony.measured import COMPLETION, WHOLE, HarmonyView, Measured
 from mlsched.benchmark.experiments.report import Report
 from mlsched.benchmark.experiments.runs import CHECKED, PAIRED, versions_sentence
 from mlsched.core.errors import InvalidInput
@@ -28,28 +27,18 @@ def run(settings: Settings) -> Report:
             f"trace = {settings.trace!r}: harmony runs on the paper's arrival patterns; leave it out, and use "
             "`mlsched simulate ... --problem placement --trace` for real arrivals"
         )
-    grid = _grid(settings)
+    grid = settings.sized(g.QUICK if settings.quick else g.FULL, "rack_jobs")
     metrics = measure.measure(g.cases(grid), grid, workers=settings.workers, progress=settings.progress)
     return report(grid, metrics, title=TITLE + (" (quick)" if settings.quick else ""))
 
 
-def _grid(settings: Settings) -> g.Grid:
-    own = g.QUICK if settings.quick else g.FULL
-    return dataclasses.replace(
-        own,
-        jobs=own.jobs if settings.jobs is None else settings.jobs,
-        rack_jobs=own.rack_jobs if settings.jobs is None else settings.jobs,
-        seeds=own.seeds if settings.seeds is None else settings.seeds,
-    )
-
-
 def report(grid: g.Grid, metrics: Mapping[g.Case, Metrics], title: str = TITLE) -> Report:
     """The report of finished measurements."""
-    views = [View(reading, metrics, metric) for reading in grid.readings for metric in (COMPLETION, WHOLE)]
+    views = [HarmonyView(reading, metrics, metric) for reading in grid.readings for metric in (COMPLETION, WHOLE)]
     measured = Measured(
         grid,
         views,
-        View(grid.rack, metrics) if grid.rack is not None else None,
+        HarmonyView(grid.rack, metrics) if grid.rack is not None else None,
         {kind: prediction.errors(grid, kind) for kind in KINDS},
     )
     return Report(

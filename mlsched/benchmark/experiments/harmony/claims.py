@@ -7,9 +7,8 @@ import numpy as np
 from mlsched.benchmark.experiments.claim import Bound, Claim, Estimate
 from mlsched.benchmark.experiments.harmony import paper, studies
 from mlsched.benchmark.experiments.harmony.grid import EXACT, SEARCH, Policy
-from mlsched.benchmark.experiments.harmony.measured import View
+from mlsched.benchmark.experiments.harmony.measured import HarmonyView, Measured
 from mlsched.benchmark.experiments.harmony.prediction import METHODS
-from mlsched.benchmark.experiments.harmony.statement import Measured
 from mlsched.benchmark.experiments.statement import ABOVE_0, Piece, Statement, near, stated
 from mlsched.instances.placement.models import KINDS
 
@@ -37,7 +36,9 @@ def packing_33(m: Measured) -> list[Piece]:
     for kind in KINDS:
         for how, slowdown in (("as bin packing does", studies.packed), ("all pairs", studies.mean_of_pairings)):
             mean = _exactly(float(np.mean(list(slowdown(kind).values()))))
-            found.append((f"{kind}, {how}", "mean slowdown", mean, near(paper.MEAN_SLOWDOWN), "%", paper.MEAN_SLOWDOWN))
+            found.append(
+                Piece(f"{kind}, {how}", "mean slowdown", mean, near(paper.MEAN_SLOWDOWN), "%", paper.MEAN_SLOWDOWN)
+            )
     return found
 
 
@@ -52,7 +53,7 @@ def resnext_2x(m: Measured) -> list[Piece]:
     for kind in KINDS:
         for how, slowdown in (("as bin packing does", studies.packed), ("all pairs", studies.mean_of_pairings)):
             factor = _exactly(1 / (1 - slowdown(kind)["resnext110"] / 100))
-            found.append((f"{kind}, {how}", "slowdown factor", factor, Bound(1.75, 2.1), "", paper.RESNEXT_FACTOR))
+            found.append(Piece(f"{kind}, {how}", "slowdown factor", factor, Bound(1.75, 2.1), "", paper.RESNEXT_FACTOR))
     return found
 
 
@@ -68,7 +69,7 @@ def pairs_mild(m: Measured) -> list[Piece]:
         levels = studies.pair_levels(kind)
         for a, b in MILD:
             less = _exactly(float(np.median(list(levels.values()))) - levels[a, b])
-            found.append((kind, f"{a} with {b} below the median", less, ABOVE_0, "points", None))
+            found.append(Piece(kind, f"{a} with {b} below the median", less, ABOVE_0, "points"))
     return found
 
 
@@ -84,7 +85,7 @@ def pair_severe(m: Measured) -> list[Piece]:
         levels = studies.pair_levels(kind)
         others = max(level for pair, level in levels.items() if set(pair) != set(SEVERE))
         more = _exactly(levels[SEVERE] - others)
-        found.append((kind, "resnext110 with ctc above the next", more, ABOVE_0, "points", None))
+        found.append(Piece(kind, "resnext110 with ctc above the next", more, ABOVE_0, "points"))
     return found
 
 
@@ -102,7 +103,7 @@ def schemes(m: Measured) -> list[Piece]:
             tasks = studies.scheme(rule, second, "pairwise").tasks
             both = sum(1 for s in range(2) if all(sum(tasks[j][s]) for j in range(2)))
             bound = Bound(shared[name], shared[name])
-            found.append(("our rules", f"{name}, {second}", _exactly(both), bound, "servers", shared[name]))
+            found.append(Piece("our rules", f"{name}, {second}", _exactly(both), bound, "servers", shared[name]))
     return found
 
 
@@ -110,7 +111,7 @@ def _faster(kind: str, second: str, one: str, other: str, job: int = 1) -> Piece
     """By how many percent the second job is faster under one scheme than under another."""
     a, b = (studies.scheme(studies.SCHEMES[name], second, kind).speeds[job] for name in (one, other))
     name = second if job else f"{studies.FIRST} with {second}"
-    return kind, f"{name}: {one} against {other}", _exactly(100 * (a / b - 1)), ABOVE_0, "%", None
+    return Piece(kind, f"{name}: {one} against {other}", _exactly(100 * (a / b - 1)), ABOVE_0, "%")
 
 
 @stated(
@@ -160,19 +161,21 @@ def more_mates_worse(m: Measured) -> list[Piece]:
     for kind in KINDS:
         for name in studies.SECONDS:
             least = float(-np.diff(studies.with_mates(name, kind)).max())
-            found.append((kind, f"{name}: loss by one more", _exactly(100 * least), ABOVE_0, "points", None))
+            found.append(Piece(kind, f"{name}: loss by one more", _exactly(100 * least), ABOVE_0, "points"))
     return found
 
 
 # -- Section VI-C -----------------------------------------------------------------------------------------------------
 
 
-def _against(view: View, policy: Policy, others: list[Policy], bound: Bound, printed: float | None) -> list[Piece]:
+def _against(
+    view: HarmonyView, policy: Policy, others: list[Policy], bound: Bound, printed: float | None
+) -> list[Piece]:
     return [
-        (
+        Piece(
             view.name,
             f"{policy.label} below {other.label}, {pattern}",
-            view.cut(policy, other, pattern),
+            view.cut(policy, other, view.metric, pattern),
             bound,
             "%",
             printed,
@@ -182,12 +185,12 @@ def _against(view: View, policy: Policy, others: list[Policy], bound: Bound, pri
     ]
 
 
-def _trained(view: View, bound: Bound, printed: float) -> list[Piece]:
+def _trained(view: HarmonyView, bound: Bound, printed: float) -> list[Piece]:
     """Every trained policy against every baseline; without one, nothing was measured."""
     found: list[Piece] = []
     for policy in view.of_kind("trained"):
         found += _against(view, policy, view.of_kind("baseline"), bound, printed)
-    return found or [(view.name, "a trained policy", None, bound, "%", printed)]
+    return found or [Piece(view.name, "a trained policy", None, bound, "%", printed)]
 
 
 @stated(
@@ -210,7 +213,7 @@ def harmony_25(m: Measured) -> list[Piece]:
 def harmony_rack(m: Measured) -> list[Piece]:
     bound = Bound(low=paper.RACK_CUT)
     if m.rack is None:
-        return [("rack", "30 servers", None, bound, "%", paper.RACK_CUT)]
+        return [Piece("rack", "30 servers", None, bound, "%", paper.RACK_CUT)]
     return _trained(m.rack, bound, paper.RACK_CUT)
 
 
@@ -247,13 +250,12 @@ def exact_rules(m: Measured) -> list[Piece]:
 )
 def search_near(m: Measured) -> list[Piece]:
     return [
-        (
+        Piece(
             v.name,
             f"{policy.label} above exact, {pattern}",
-            100 * (v.values(policy, pattern) / v.values(EXACT, pattern) - 1),
+            100 * (v.values(policy, v.metric, pattern) / v.values(EXACT, v.metric, pattern) - 1),
             Bound(high=10.0),
             "%",
-            None,
         )
         for v in m.views
         for policy in v.policies
@@ -269,7 +271,7 @@ def search_near(m: Measured) -> list[Piece]:
     tested="the reward network belongs to the trained policy: not measured here",
 )
 def reward_model(m: Measured) -> list[Piece]:
-    return [("reward network", "error", None, near(paper.REWARD_ERROR), "%", paper.REWARD_ERROR)]
+    return [Piece("reward network", "error", None, near(paper.REWARD_ERROR), "%", paper.REWARD_ERROR)]
 
 
 @stated(
@@ -280,13 +282,12 @@ def reward_model(m: Measured) -> list[Piece]:
 )
 def lif_errors(m: Measured) -> list[Piece]:
     return [
-        (
+        Piece(
             f"{kind}, {way}",
             f"{method}'s error",
             errors[way, method, "all"],
             Bound(low=paper.REWARD_ERROR, strict=True),
             "%",
-            None,
         )
         for kind, errors in m.errors.items()
         for way in ("profiled", "fitted")
@@ -302,13 +303,12 @@ def lif_errors(m: Measured) -> list[Piece]:
 )
 def lif_by_model(m: Measured) -> list[Piece]:
     return [
-        (
+        Piece(
             f"{kind}, {way}",
             f"{method}: Seq2Seq less CTC",
             np.subtract(errors[way, method, "seq2seq"], errors[way, method, "ctc"]),
             ABOVE_0,
             "points",
-            None,
         )
         for kind, errors in m.errors.items()
         for way in ("profiled", "fitted")

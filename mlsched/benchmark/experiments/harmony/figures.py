@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from mlsched.benchmark.experiments.claim import estimate
 from mlsched.benchmark.experiments.harmony import studies
-from mlsched.benchmark.experiments.harmony.measured import View
+from mlsched.benchmark.experiments.harmony.measured import HarmonyView, Measured
 from mlsched.benchmark.experiments.harmony.prediction import METHODS, WAYS
-from mlsched.benchmark.experiments.harmony.statement import Measured
 from mlsched.benchmark.experiments.report import Figure
 
 Line = tuple[list[float], list[float]]
@@ -66,12 +65,12 @@ def _figure_5() -> Figure:
     return Figure("Figure 5", "speed by co-located CTC jobs", panels, "CTC jobs", "speed relative to standalone")
 
 
-def _figure_8(view: View) -> Figure:
+def _figure_8(view: HarmonyView) -> Figure:
     patterns = view.reading.patterns
     places = [float(k) for k in range(len(patterns))]
     lines: dict[str, Line] = {}
     for policy in view.policies:
-        means = [view.estimate(policy, pattern) for pattern in patterns]
+        means = [view.estimate(policy, view.metric, pattern) for pattern in patterns]
         lines[policy.label] = (places, [mean.mean if mean else float("nan") for mean in means])
     caption = f"average completion time, {view.name}: " + ", ".join(f"{k} {p}" for k, p in enumerate(patterns))
     return Figure("Figure 8", caption, {"": lines}, "arrival pattern", "intervals")

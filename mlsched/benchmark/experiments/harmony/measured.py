@@ -1,48 +1,45 @@
-"""The measurements of Figure 8, asked for by reading, pattern, policy and metric: one value a seed."""
+"""The measurements: those of Figure 8 asked for by reading, policy, metric and arrival pattern; one value a seed."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-import numpy.typing as npt
-
-from mlsched.benchmark.experiments.claim import Estimate, estimate
-from mlsched.benchmark.experiments.harmony.grid import Case, Policy, Reading
+from mlsched.benchmark.experiments.harmony.grid import Case, Grid, Policy, Reading
 from mlsched.benchmark.experiments.harmony.measure import Metrics
-
-Values = npt.NDArray[np.float64]
+from mlsched.benchmark.experiments.harmony.prediction import Errors
+from mlsched.benchmark.experiments.view import View
 
 #: The paper's figure of merit, and it in whole intervals.
 COMPLETION, WHOLE = "average_completion", "average_whole"
 
 
-class View:
-    """The measurements under one reading. `metric` is how completion is counted, `name` says so where it is unusual."""
+class HarmonyView(View[Policy, str, Metrics]):
+    """The measurements under one reading; a place is an arrival pattern. `metric`: how completion is counted."""
 
     def __init__(self, reading: Reading, metrics: Mapping[Case, Metrics], metric: str = COMPLETION) -> None:
+        super().__init__(reading.name + (", whole intervals" if metric == WHOLE else ""), reading.patterns[0])
         self.reading, self.metric = reading, metric
-        self.name = reading.name + (", whole intervals" if metric == WHOLE else "")
-        self._runs = {(c.pattern, c.policy, c.seed): m for c, m in metrics.items() if c.reading == reading}
-        self.policies: Sequence[Policy] = tuple(dict.fromkeys(policy for _, policy, _ in self._runs))
+        self._runs: dict[tuple[Policy, str], dict[int, Metrics]] = defaultdict(dict)
+        for case, found in metrics.items():
+            if case.reading == reading:
+                self._runs[case.policy, case.pattern][case.seed] = found
+        self.policies: Sequence[Policy] = tuple(dict.fromkeys(policy for policy, _ in self._runs))
+
+    def runs(self, policy: Policy, at: str) -> list[list[Metrics]]:
+        return [[found] for _, found in sorted(self._runs.get((policy, at), {}).items(), key=lambda item: item[0])]
 
     def of_kind(self, *kinds: str) -> list[Policy]:
         """The policies of some kinds that ran."""
         return [policy for policy in self.policies if policy.kind in kinds]
 
-    def values(self, policy: Policy, pattern: str, metric: str | None = None) -> Values:
-        """One value a seed; NaN where nothing was measured."""
-        seeds = sorted(seed for at, p, seed in self._runs if (at, p) == (pattern, policy))
-        found = [self._runs[pattern, policy, seed].values.get(metric or self.metric) for seed in seeds]
-        return np.array([np.nan if v is None else v for v in found], dtype=np.float64)
 
-    def estimate(self, policy: Policy, pattern: str, metric: str | None = None) -> Estimate | None:
-        """Mean and interval over seeds; None where some seed has no value."""
-        return estimate(self.values(policy, pattern, metric))
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """Everything that was measured. views: Fig. 8 by reading; rack: the same on 30 servers; errors: Fig. 9 by model."""
 
-    def cut(self, policy: Policy, other: Policy, pattern: str) -> Values:
-        """By how many percent the policy's completion time is below the other's, workload by workload."""
-        new, old = self.values(policy, pattern), self.values(other, pattern)
-        if new.shape != old.shape:
-            return np.zeros(0)
-        return np.asarray(100 * (1 - new / old), dtype=np.float64)
+    grid: Grid
+    views: Sequence[HarmonyView]
+    rack: HarmonyView | None
+    errors: Mapping[str, Errors]

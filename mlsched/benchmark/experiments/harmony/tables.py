@@ -5,9 +5,8 @@ from __future__ import annotations
 from mlsched.benchmark.experiments.claim import Estimate, estimate
 from mlsched.benchmark.experiments.harmony import paper, studies
 from mlsched.benchmark.experiments.harmony.grid import EXACT
-from mlsched.benchmark.experiments.harmony.measured import View
+from mlsched.benchmark.experiments.harmony.measured import HarmonyView, Measured
 from mlsched.benchmark.experiments.harmony.prediction import METHODS, WAYS
-from mlsched.benchmark.experiments.harmony.statement import Measured
 from mlsched.benchmark.experiments.report import Number, Table
 from mlsched.instances.placement.models import KINDS
 
@@ -99,16 +98,16 @@ def _figure_5() -> Table:
     return Table("Figure 5", title, header, rows, SYNTHETIC)
 
 
-def _figure_8(view: View) -> Table:
+def _figure_8(view: HarmonyView) -> Table:
     exact = EXACT in view.policies
     rows = []
     for policy in view.policies:
         numbers = []
         for pattern in view.reading.patterns:
             printed = paper.COMPLETION if policy.kind == "trained" and pattern == "uniform" else None
-            numbers.append(Number(view.estimate(policy, pattern), printed))
+            numbers.append(Number(view.estimate(policy, view.metric, pattern), printed))
             if exact:
-                gain = None if policy == EXACT else estimate(view.cut(EXACT, policy, pattern))
+                gain = None if policy == EXACT else estimate(view.cut(EXACT, policy, view.metric, pattern))
                 numbers.append(Number(gain))
         rows.append((policy.label, tuple(numbers)))
     columns = [c for p in view.reading.patterns for c in (p, *(["exact below [%]"] if exact else []))]
@@ -120,9 +119,9 @@ def _figure_8(view: View) -> Table:
     return Table("Figure 8", title, ("policy", *columns), tuple(rows), note)
 
 
-def _parts(view: View) -> Table:
+def _parts(view: HarmonyView) -> Table:
     pattern = view.reading.patterns[0]
-    rows = tuple((p.label, tuple(Number(view.estimate(p, pattern, name)) for name in PARTS)) for p in view.policies)
+    rows = tuple((p.label, tuple(Number(view.estimate(p, name, pattern)) for name in PARTS)) for p in view.policies)
     note = "Slowdown: time in training over isolated length. Proven: decisions of the exact answerer within its limit."
     title = f"what it is made of, {pattern} arrivals, {view.name}"
     return Table("Figure 8", title, ("policy", *PARTS.values()), rows, note)

@@ -11,9 +11,8 @@ from mlsched.benchmark.experiments.runs import CHECKED, PAIRED, versions_sentenc
 from mlsched.benchmark.experiments.slaq import claims, figures, measure, tables
 from mlsched.benchmark.experiments.slaq import grid as g
 from mlsched.benchmark.experiments.slaq.measure import Metrics
-from mlsched.benchmark.experiments.slaq.measured import View
+from mlsched.benchmark.experiments.slaq.measured import Measured, SlaqView
 from mlsched.benchmark.experiments.slaq.prediction import Errors, errors, scheduling_seconds
-from mlsched.benchmark.experiments.slaq.statement import Measured
 from mlsched.core.errors import InvalidInput
 from mlsched.simulation.quality.options import Options
 
@@ -24,26 +23,17 @@ def run(settings: Settings) -> Report:
     """Measure the experiment and set it beside the paper."""
     if settings.trace is not None:
         raise InvalidInput(f"trace = {settings.trace!r}: slaq runs on the paper's own synthetic workload; leave it out")
-    grid = _grid(settings)
+    grid = settings.sized(g.QUICK if settings.quick else g.FULL)
     metrics = measure.measure(g.cases(grid), grid, workers=settings.workers, progress=settings.progress)
     return report(grid, metrics, errors(grid), title=TITLE + (" (quick)" if settings.quick else ""))
-
-
-def _grid(settings: Settings) -> g.Grid:
-    own = g.QUICK if settings.quick else g.FULL
-    return dataclasses.replace(
-        own,
-        jobs=own.jobs if settings.jobs is None else settings.jobs,
-        seeds=own.seeds if settings.seeds is None else settings.seeds,
-    )
 
 
 def report(grid: g.Grid, metrics: Mapping[g.Case, Metrics], found: Errors, title: str = TITLE) -> Report:
     """The report of finished measurements."""
     measured = Measured(
         grid,
-        [View(reading, metrics) for reading in (*grid.readings, *grid.variants)],
-        [View(reading, metrics) for reading in grid.sweeps],
+        [SlaqView(reading, metrics) for reading in (*grid.readings, *grid.variants)],
+        [SlaqView(reading, metrics) for reading in grid.sweeps],
         found,
         scheduling_seconds(grid),
     )

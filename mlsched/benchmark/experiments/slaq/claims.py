@@ -5,8 +5,8 @@ from __future__ import annotations
 from mlsched.benchmark.experiments.claim import Bound, Claim, Estimate
 from mlsched.benchmark.experiments.slaq import paper
 from mlsched.benchmark.experiments.slaq.grid import EPOCH, SLAQ
+from mlsched.benchmark.experiments.slaq.measured import Measured
 from mlsched.benchmark.experiments.slaq.prediction import AHEAD, FOUR, REDUCTIONS, shares_of_time
-from mlsched.benchmark.experiments.slaq.statement import Measured
 from mlsched.benchmark.experiments.statement import ABOVE_0, Piece, Statement, near, stated
 from mlsched.instances.quality.table1 import TABLE_1
 
@@ -22,7 +22,7 @@ PAIRED = "mean over workloads of SLAQ's cut against fair, workload by workload"
 )
 def average_loss_lower(m: Measured) -> list[Piece]:
     return [
-        (v.reading.name, "average loss below fair's", v.cut("average_loss"), ABOVE_0, "%", paper.AVERAGE_LOSS_CUT)
+        Piece(v.name, "average loss below fair's", v.cut_of_fair("average_loss"), ABOVE_0, "%", paper.AVERAGE_LOSS_CUT)
         for v in m.core
     ]
 
@@ -35,10 +35,10 @@ def average_loss_lower(m: Measured) -> list[Piece]:
 )
 def average_loss_73(m: Measured) -> list[Piece]:
     return [
-        (
-            v.reading.name,
+        Piece(
+            v.name,
             "average loss below fair's",
-            v.cut("average_loss"),
+            v.cut_of_fair("average_loss"),
             near(paper.AVERAGE_LOSS_CUT),
             "%",
             paper.AVERAGE_LOSS_CUT,
@@ -56,7 +56,7 @@ def average_loss_73(m: Measured) -> list[Piece]:
 def average_loss_049(m: Measured) -> list[Piece]:
     bound = Bound(paper.AVERAGE_LOSS - 0.05, paper.AVERAGE_LOSS + 0.05)
     return [
-        (v.reading.name, "average loss", v.values(SLAQ, "average_loss"), bound, "", paper.AVERAGE_LOSS) for v in m.core
+        Piece(v.name, "average loss", v.values(SLAQ, "average_loss"), bound, "", paper.AVERAGE_LOSS) for v in m.core
     ]
 
 
@@ -68,7 +68,7 @@ def average_loss_049(m: Measured) -> list[Piece]:
 )
 def average_loss_possible(m: Measured) -> list[Piece]:
     implied = Estimate(paper.IMPLIED_FAIR_LOSS, None)
-    return [(PRINTED, "fair's average loss that follows", implied, Bound(high=1.0), "", None)]
+    return [Piece(PRINTED, "fair's average loss that follows", implied, Bound(high=1.0))]
 
 
 @stated(
@@ -79,7 +79,8 @@ def average_loss_possible(m: Measured) -> list[Piece]:
 )
 def time_90(m: Measured) -> list[Piece]:
     return [
-        (v.reading.name, "time to 90 %", v.cut("time_to_90_s"), near(paper.CUT_90), "%", paper.CUT_90) for v in m.core
+        Piece(v.name, "time to 90 %", v.cut_of_fair("time_to_90_s"), near(paper.CUT_90), "%", paper.CUT_90)
+        for v in m.core
     ]
 
 
@@ -91,7 +92,7 @@ def time_90(m: Measured) -> list[Piece]:
 )
 def time_shorter(m: Measured) -> list[Piece]:
     return [
-        (v.reading.name, f"time to {level} %", v.cut(f"time_to_{level}_s"), ABOVE_0, "%", printed)
+        Piece(v.name, f"time to {level} %", v.cut_of_fair(f"time_to_{level}_s"), ABOVE_0, "%", printed)
         for v in m.core
         for level, printed in ((90, paper.CUT_90), (95, paper.CUT_95))
     ]
@@ -105,7 +106,8 @@ def time_shorter(m: Measured) -> list[Piece]:
 )
 def time_95(m: Measured) -> list[Piece]:
     return [
-        (v.reading.name, "time to 95 %", v.cut("time_to_95_s"), near(paper.CUT_95), "%", paper.CUT_95) for v in m.core
+        Piece(v.name, "time to 95 %", v.cut_of_fair("time_to_95_s"), near(paper.CUT_95), "%", paper.CUT_95)
+        for v in m.core
     ]
 
 
@@ -127,8 +129,8 @@ def both_headlines(m: Measured) -> list[Piece]:
 )
 def high_loss_cores(m: Measured) -> list[Piece]:
     return [
-        (
-            v.reading.name,
+        Piece(
+            v.name,
             "cores of the high-loss quarter",
             v.values(SLAQ, "high_share"),
             near(paper.HIGH_SHARE),
@@ -147,8 +149,8 @@ def high_loss_cores(m: Measured) -> list[Piece]:
 )
 def low_loss_cores(m: Measured) -> list[Piece]:
     return [
-        (
-            v.reading.name,
+        Piece(
+            v.name,
             "cores of the low-loss half",
             v.values(SLAQ, "low_share"),
             near(paper.LOW_SHARE),
@@ -169,8 +171,8 @@ def cores_follow_loss(m: Measured) -> list[Piece]:
     found: list[Piece] = []
     for v in m.core:
         found.append(
-            (
-                v.reading.name,
+            Piece(
+                v.name,
                 "cores of the high-loss quarter",
                 v.values(SLAQ, "high_share"),
                 Bound(low=25.0, strict=True),
@@ -179,8 +181,8 @@ def cores_follow_loss(m: Measured) -> list[Piece]:
             )
         )
         found.append(
-            (
-                v.reading.name,
+            Piece(
+                v.name,
                 "cores of the low-loss half",
                 v.values(SLAQ, "low_share"),
                 Bound(high=50.0, strict=True),
@@ -200,13 +202,12 @@ def cores_follow_loss(m: Measured) -> list[Piece]:
 def contention_helps(m: Measured) -> list[Piece]:
     rare, often = m.grid.arrivals[0], m.grid.arrivals[-1]
     return [
-        (
-            v.reading.name,
+        Piece(
+            v.name,
             f"cut of the time to {level} % at {often:g} s less that at {rare:g} s",
-            v.cut(f"time_to_{level}_s", often) - v.cut(f"time_to_{level}_s", rare),
+            v.cut_of_fair(f"time_to_{level}_s", often) - v.cut_of_fair(f"time_to_{level}_s", rare),
             ABOVE_0,
             "points",
-            None,
         )
         for v in m.sweeps
         for level in (90, 95)
@@ -221,10 +222,10 @@ def contention_helps(m: Measured) -> list[Piece]:
 )
 def contention_numbers(m: Measured) -> list[Piece]:
     return [
-        (
-            v.reading.name,
+        Piece(
+            v.name,
             f"time to {level} % at {arrival:g} s",
-            v.cut(f"time_to_{level}_s", arrival),
+            v.cut_of_fair(f"time_to_{level}_s", arrival),
             near(printed),
             "%",
             printed,
@@ -244,7 +245,7 @@ def contention_numbers(m: Measured) -> list[Piece]:
 )
 def contention_consistent(m: Measured) -> list[Piece]:
     excess = Estimate(paper.CUT_90 - paper.FIGURE_9[10.0][0], None)
-    return [(PRINTED, "cut at 15 s less that at 10 s", excess, Bound(high=0.0), "points", None)]
+    return [Piece(PRINTED, "cut at 15 s less that at 10 s", excess, Bound(high=0.0), "points")]
 
 
 @stated(
@@ -255,7 +256,7 @@ def contention_consistent(m: Measured) -> list[Piece]:
 )
 def prediction_5(m: Measured) -> list[Piece]:
     bound = Bound(high=paper.WORST_FIT_ERROR, strict=True)
-    return [(STAND_IN, row.acronym, m.errors.fit[row.acronym, AHEAD[-1]], bound, "%", None) for row in TABLE_1]
+    return [Piece(STAND_IN, row.acronym, m.errors.fit[row.acronym, AHEAD[-1]], bound, "%") for row in TABLE_1]
 
 
 @stated(
@@ -266,7 +267,7 @@ def prediction_5(m: Measured) -> list[Piece]:
 )
 def prediction_35(m: Measured) -> list[Piece]:
     return [
-        (STAND_IN, f"{ahead} ahead", m.errors.fit["all", ahead], Bound(high=paper.FIT_ERROR), "%", None)
+        Piece(STAND_IN, f"{ahead} ahead", m.errors.fit["all", ahead], Bound(high=paper.FIT_ERROR), "%")
         for ahead in AHEAD
     ]
 
@@ -282,8 +283,8 @@ def strawman_degrades(m: Measured) -> list[Piece]:
     times = [a / b for a, b in zip(far, one, strict=True)]
     excess = [a - b for a, b in zip(far, fit, strict=True)]
     return [
-        (STAND_IN, "error ten ahead over that one ahead", times, Bound(low=10.0, strict=True), "", None),
-        (STAND_IN, "error ten ahead above the fit's", excess, ABOVE_0, "points", None),
+        Piece(STAND_IN, "error ten ahead over that one ahead", times, Bound(low=10.0, strict=True)),
+        Piece(STAND_IN, "error ten ahead above the fit's", excess, ABOVE_0, "points"),
     ]
 
 
@@ -294,7 +295,7 @@ def strawman_degrades(m: Measured) -> list[Piece]:
     tested="nothing: the simulated world assumes it (c S core-seconds an iteration)",
 )
 def cpu_time_constant(m: Measured) -> list[Piece]:
-    return [("assumed", "CPU time of an iteration over workers", None, Bound(), "", None)]
+    return [Piece("assumed", "CPU time of an iteration over workers", None, Bound())]
 
 
 @stated(
@@ -305,7 +306,7 @@ def cpu_time_constant(m: Measured) -> list[Piece]:
 )
 def scheduling_time(m: Measured) -> list[Piece]:
     seconds = m.seconds.get(paper.LARGEST[0])
-    return [("this machine", "one decision, at most 64 cores a job", seconds, Bound(high=EPOCH), "s", None)]
+    return [Piece("this machine", "one decision, at most 64 cores a job", seconds, Bound(high=EPOCH), "s")]
 
 
 @stated(
@@ -316,7 +317,7 @@ def scheduling_time(m: Measured) -> list[Piece]:
 )
 def svm_95(m: Measured) -> list[Piece]:
     share = Estimate(shares_of_time(FOUR[1])[REDUCTIONS.index(95)], None)
-    return [(STAND_IN, "share of the time to 95 %", share, near(paper.SVM_95), "%", paper.SVM_95)]
+    return [Piece(STAND_IN, "share of the time to 95 %", share, near(paper.SVM_95), "%", paper.SVM_95)]
 
 
 STATEMENTS: tuple[Statement, ...] = (

@@ -5,9 +5,8 @@ from __future__ import annotations
 from mlsched.benchmark.experiments.report import Figure
 from mlsched.benchmark.experiments.slaq.grid import PAIR, SLAQ
 from mlsched.benchmark.experiments.slaq.measure import LEVELS, Line
-from mlsched.benchmark.experiments.slaq.measured import View
+from mlsched.benchmark.experiments.slaq.measured import Measured, SlaqView
 from mlsched.benchmark.experiments.slaq.prediction import AHEAD, FOUR, REDUCTIONS, changes, shares_of_time
-from mlsched.benchmark.experiments.slaq.statement import Measured
 from mlsched.instances.quality.table1 import TABLE_1
 
 #: What is a line in a picture of cores by loss.
@@ -36,11 +35,11 @@ def _figure_1() -> Figure:
     )
 
 
-def _figure_3(view: View) -> Figure:
+def _figure_3(view: SlaqView) -> Figure:
     panels = {"": {p.label: view.curve(p, "job") for p in PAIR}}
     return Figure(
         "Figure 3",
-        f"loss of the middle job {FIRST}, {view.reading.name}; accuracy is not simulated",
+        f"loss of the middle job {FIRST}, {view.name}; accuracy is not simulated",
         panels,
         "s since its submission",
         "normalised loss",
@@ -59,7 +58,7 @@ def _figure_6(m: Measured) -> Figure:
     return Figure("Figure 6", "mean prediction error", panels, "iterations ahead", "error, %")
 
 
-def _figure_7(view: View) -> Figure:
+def _figure_7(view: SlaqView) -> Figure:
     levels = [float(level) for level in LEVELS]
     panels = {
         f"average loss {FIRST}, by time [s]": {p.label: view.curve(p, "average") for p in PAIR},
@@ -67,20 +66,18 @@ def _figure_7(view: View) -> Figure:
             p.label: (levels, [float(view.values(p, f"time_{level}").mean()) for level in LEVELS]) for p in PAIR
         },
     }
-    return Figure("Figure 7", f"loss and time, {view.reading.name}", panels)
+    return Figure("Figure 7", f"loss and time, {view.name}", panels)
 
 
-def _figure_8(view: View) -> Figure:
+def _figure_8(view: SlaqView) -> Figure:
     panels = {p.label: {title: view.curve(p, name) for name, title in GROUPS.items()} for p in PAIR}
-    return Figure(
-        "Figure 8", f"cores by loss of the jobs {FIRST}, {view.reading.name}", panels, "s", "share of cores, %"
-    )
+    return Figure("Figure 8", f"cores by loss of the jobs {FIRST}, {view.name}", panels, "s", "share of cores, %")
 
 
 def _figure_9(m: Measured) -> Figure:
     arrivals = list(m.grid.arrivals)
     panels = {
-        f"to {level} %, {v.reading.name}": {
+        f"to {level} %, {v.name}": {
             p.label: (arrivals, [float(v.values(p, f"time_to_{level}_s", a).mean()) for a in arrivals]) for p in PAIR
         }
         for v in m.sweeps

@@ -2,45 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
-import numpy as np
-import numpy.typing as npt
-
-from mlsched.benchmark.experiments.claim import Estimate, estimate
-from mlsched.benchmark.experiments.slaq.grid import FAIR, SLAQ, Case, Policy, Reading
+from mlsched.benchmark.experiments.claim import Estimate
+from mlsched.benchmark.experiments.slaq.grid import FAIR, SLAQ, Case, Grid, Policy, Reading
 from mlsched.benchmark.experiments.slaq.measure import Line, Metrics
+from mlsched.benchmark.experiments.slaq.prediction import Errors
+from mlsched.benchmark.experiments.view import Values, View
 
-Values = npt.NDArray[np.float64]
 
-
-class View:
-    """The measurements under one reading."""
+class SlaqView(View[Policy, float, Metrics]):
+    """The measurements under one reading; a place is the mean time between arrivals, s."""
 
     def __init__(self, reading: Reading, metrics: Mapping[Case, Metrics]) -> None:
+        super().__init__(reading.name, reading.at)
         self.reading = reading
-        self._runs = {(c.policy, c.mean_arrival, c.seed): m for c, m in metrics.items() if c.reading == reading}
+        self._runs: dict[tuple[Policy, float], dict[int, Metrics]] = defaultdict(dict)
+        for case, found in metrics.items():
+            if case.reading == reading:
+                self._runs[case.policy, case.mean_arrival][case.seed] = found
 
-    def values(self, policy: Policy, metric: str, arrival: float | None = None) -> Values:
-        """One value a seed; NaN where nothing was measured."""
-        at = self.reading.at if arrival is None else arrival
-        seeds = sorted(seed for p, a, seed in self._runs if (p, a) == (policy, at))
-        found = [self._runs[policy, at, seed].values.get(metric) for seed in seeds]
-        return np.array([np.nan if v is None else v for v in found], dtype=np.float64)
+    def runs(self, policy: Policy, at: float) -> list[list[Metrics]]:
+        return [[found] for _, found in sorted(self._runs.get((policy, at), {}).items(), key=lambda item: item[0])]
 
-    def estimate(self, policy: Policy, metric: str, arrival: float | None = None) -> Estimate | None:
-        """Mean and interval over seeds; None where some seed has no value."""
-        return estimate(self.values(policy, metric, arrival))
-
-    def cut(self, metric: str, arrival: float | None = None, policy: Policy = SLAQ) -> Values:
+    def cut_of_fair(self, metric: str, at: float | None = None) -> Values:
         """By how many percent SLAQ's value is below the fair scheduler's, workload by workload."""
-        new, old = self.values(policy, metric, arrival), self.values(FAIR, metric, arrival)
-        if new.shape != old.shape:
-            return np.zeros(0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(100 * (1 - new / np.where(old == 0, np.nan, old)), dtype=np.float64)
+        return self.cut(SLAQ, FAIR, metric, at)
 
     def curve(self, policy: Policy, name: str) -> Line:
         """A curve over time of the first workload."""
-        found = self._runs.get((policy, self.reading.at, 0))
+        found = self._runs.get((policy, self.here), {}).get(0)
         return found.curves[name] if found else ([], [])
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """Everything that was measured. core: readings and variants; sweeps: Fig. 9; seconds: Fig. 10(c)."""
+
+    grid: Grid
+    core: Sequence[SlaqView]
+    sweeps: Sequence[SlaqView]
+    errors: Errors
+    seconds: dict[int, Estimate | None]

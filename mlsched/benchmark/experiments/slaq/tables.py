@@ -6,9 +6,8 @@ from mlsched.benchmark.experiments.claim import Estimate, estimate
 from mlsched.benchmark.experiments.report import Number, Table
 from mlsched.benchmark.experiments.slaq import paper
 from mlsched.benchmark.experiments.slaq.grid import ALL, FAIR, PAIR, SLAQ, Policy
-from mlsched.benchmark.experiments.slaq.measured import View
+from mlsched.benchmark.experiments.slaq.measured import Measured, SlaqView
 from mlsched.benchmark.experiments.slaq.prediction import AHEAD, FOUR, REDUCTIONS, shares_of_time
-from mlsched.benchmark.experiments.slaq.statement import Measured
 from mlsched.instances.quality.table1 import TABLE_1
 
 #: Metric -> column.
@@ -74,7 +73,7 @@ def _figure_6(m: Measured) -> Table:
 
 def _cuts(m: Measured) -> Table:
     rows = tuple(
-        (v.reading.name, tuple(Number(estimate(v.cut(name)), PRINTED_CUTS.get(name)) for name in CUTS)) for v in m.core
+        (v.name, tuple(Number(estimate(v.cut_of_fair(name)), PRINTED_CUTS.get(name)) for name in CUTS)) for v in m.core
     )
     note = (
         f"Negative: SLAQ is worse. The paper's {paper.AVERAGE_LOSS_CUT:g} % cannot be: SLAQ's {paper.AVERAGE_LOSS} "
@@ -84,20 +83,19 @@ def _cuts(m: Measured) -> Table:
     return Table("Figure 7", "SLAQ below fair [%], the same workloads", ("reading", *CUTS.values()), rows, note)
 
 
-def _absolute(m: Measured, view: View) -> Table:
+def _absolute(m: Measured, view: SlaqView) -> Table:
     policies: tuple[Policy, ...] = ALL if view.reading in m.grid.readings else PAIR
     rows = tuple(
         (p.label, tuple(Number(view.estimate(p, name), PRINTED.get((p, name))) for name in (*COLUMNS, "cpu_ms")))
         for p in policies
     )
     header = ("policy", *COLUMNS.values(), "CPU a decision [ms]")
-    return Table("Figure 7", f"averages over jobs and time, {view.reading.name}", header, rows)
+    return Table("Figure 7", f"averages over jobs and time, {view.name}", header, rows)
 
 
 def _figure_8(m: Measured) -> Table:
     rows = tuple(
-        (v.reading.name, tuple(Number(v.estimate(SLAQ, f"{g}_share"), p) for g, p in PRINTED_SHARES.items()))
-        for v in m.core
+        (v.name, tuple(Number(v.estimate(SLAQ, f"{g}_share"), p) for g, p in PRINTED_SHARES.items())) for v in m.core
     )
     header = ("reading", "25 % high loss", "25 % medium", "50 % low")
     note = "The paper's medium share is what its text leaves of 100 %. In epochs with at least four jobs."
@@ -111,9 +109,10 @@ def _figure_9(m: Measured) -> Table:
             printed = paper.FIGURE_9.get(arrival, (None, None))
             times = [Number(v.estimate(p, f"time_to_{level}_s", arrival)) for level in (90, 95) for p in PAIR]
             cuts = [
-                Number(estimate(v.cut(f"time_to_{level}_s", arrival)), printed[i]) for i, level in enumerate((90, 95))
+                Number(estimate(v.cut_of_fair(f"time_to_{level}_s", arrival)), printed[i])
+                for i, level in enumerate((90, 95))
             ]
-            rows.append((f"{v.reading.name}: every {arrival:g} s", (*times, *cuts)))
+            rows.append((f"{v.name}: every {arrival:g} s", (*times, *cuts)))
     header = (
         "arrivals",
         *(f"{p.label} to {level} % [s]" for level in (90, 95) for p in PAIR),

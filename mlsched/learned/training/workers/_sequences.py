@@ -1,6 +1,6 @@
 """Workload sequences to train and to validate on: synthetic ones of the Chic paper, by seed.
 
-Seeds below 100,000 are left to tests and benchmarks; validation sequences have those from 100,000 on, training
+Seeds below 100,000 are left to tests and measurements; validation sequences have those from 100,000 on, training
 sequences those from 1,000,000 on, with room for a thousand millions of them: no policy is tested on what it has seen.
 """
 

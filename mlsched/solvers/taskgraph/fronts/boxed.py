@@ -7,7 +7,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from mlsched.core.scalar import Bounds, Weigh, inside
+from mlsched.core.scalar import Bounds, Weigh
 from mlsched.formulations.taskgraph._due import DueModel, worth
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._places import places
@@ -16,6 +16,7 @@ from mlsched.formulations.taskgraph._relaxation import LinearBound
 from mlsched.formulations.taskgraph._time_indexed import TimeIndexed, size
 from mlsched.instances.taskgraph import Timetable
 from mlsched.solvers.backends.process import Helpers
+from mlsched.solvers.front.boxes import inside
 from mlsched.solvers.taskgraph.bounds.relaxation import relax
 from mlsched.solvers.taskgraph.plans.schedule import search
 from mlsched.solvers.taskgraph.proofs.values import MOST, worth_placing

@@ -18,10 +18,11 @@ from typing import Any
 
 from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Formulation
-from mlsched.core.scalar import Answer, Bounds, Limited, Solution, Stages, Weigh, inside, loosest
+from mlsched.core.scalar import Answer, Bounds, Limited, Solution, Stages, Weigh
 from mlsched.formulations.taskgraph._intervals import model
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Timetable
+from mlsched.solvers.front.boxes import inside, loosest
 from mlsched.solvers.taskgraph.bounds.alone import sharpened
 from mlsched.solvers.taskgraph.fronts.boxed import Boxed, due, timed
 from mlsched.solvers.taskgraph.fronts.known import Known, Ties

@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from mlsched.core.formulation import Limits
-from mlsched.core.scalar import Answer, Bounds, Limited, Solution, inside
+from mlsched.core.scalar import Answer, Bounds, Limited, Solution
 from mlsched.formulations.taskgraph._due import DueModel
 from mlsched.formulations.taskgraph._time_indexed import TimeIndexed
 from mlsched.instances.taskgraph import Timetable
+from mlsched.solvers.front.boxes import inside
 from mlsched.solvers.taskgraph.fronts.boxed import Boxed
 from mlsched.solvers.taskgraph.one_objective import search
 from mlsched.solvers.taskgraph.proofs.cutting_planes import Cut, Found

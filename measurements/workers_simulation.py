@@ -1,6 +1,6 @@
 """Microseconds a decision of the batched workers world, a 64-32-4 network's forward pass included.
 
-    python benchmarks/workers_simulation.py [--episodes N] [--jobs N] [--repeat N]
+    python measurements/workers_simulation.py [--episodes N] [--jobs N] [--repeat N]
 
 Target on an idle machine: at most 15 microseconds (the Chic paper: 780 on a 3.1 GHz Core i5). 36 episodes of 30 jobs
 at 1.8 jobs an hour are stepped from their beginning until the last is done, by an untrained network whose impossible

@@ -1,6 +1,6 @@
 """Trained policies against what they must beat: paired over unseen sequences and training seeds.
 
-    python benchmarks/trained_policies.py [--weights DIR] [--rates 1.8,2.7] [--sequences 30] [--small 6]
+    python measurements/trained_policies.py [--weights DIR] [--rates 1.8,2.7] [--sequences 30] [--small 6]
 
 DIR holds POLICY-SEED.safetensors files as `mlsched train` writes them (docs/trained-policies.md has five seeds each);
 without it, the weights that come with mlsched are measured. Test sequences have the seeds 0, 1, ...: no training and no

@@ -1,6 +1,6 @@
 """One-shot allocation of workers and PSs: exact answers and rules, in CPU seconds and against the calibration load.
 
-    python benchmarks/workers_exact.py [--seeds N] [--only exact,rules,gaps,plain,measured] [--pollux ARCHIVE]
+    python measurements/workers_exact.py [--seeds N] [--only exact,rules,gaps,plain,measured] [--pollux ARCHIVE]
 
 Targets: proven optimum of `x16` (80 jobs, 16 times the paper's cluster) within 1 s and of `x40` (200 jobs, 40 times)
 within 5 s by the default solver; Optimus' greedy on 200 jobs within 50 ms. The first solve of a process also pays for

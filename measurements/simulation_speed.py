@@ -1,6 +1,6 @@
 """CPU time of the preemption world through the public API: 2^16 jobs on 84 nodes, calibration Z.
 
-    python benchmarks/simulation_speed.py [--jobs N] [--repeat N]
+    python measurements/simulation_speed.py [--jobs N] [--repeat N]
 
 Targets on an idle machine: FIFO under 1 CPU-second, FitGpp under 1.5. Quote the ratio to the calibration load, which
 drifts with the machine, rather than the seconds.

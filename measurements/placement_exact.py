@@ -1,6 +1,6 @@
 """Exact placement on the frozen presets: proofs, wall, CPU and deterministic time.
 
-    python benchmarks/placement_exact.py [--seeds N] [--threads N] [--only NAME,...] [--slack F]
+    python measurements/placement_exact.py [--seeds N] [--threads N] [--only NAME,...] [--slack F]
 
 Wall seconds and time limits include the warm start by the rules and the local search. The load average tells how much
 else was running; on a busy machine --slack F multiplies the time limits, and what was proven within the limit is

@@ -1,6 +1,6 @@
 """How far every rule is from the clairvoyant optimum, in one table: mean gap of total completion time, percent.
 
-    python benchmarks/workers_gaps.py [--jobs N] [--sequences N] [--rates 1.8,2.7,5.4] [--time-limit S] [--floor NAME]
+    python measurements/workers_gaps.py [--jobs N] [--sequences N] [--rates 1.8,2.7,5.4] [--time-limit S] [--floor NAME]
 
 Sequences of a few jobs of the Chic paper (seeds 0, 1, ...), small enough for the fluid optimum over the horizon to be
 proven; where it is not in time, the gap is to the bound that was proven, and the table says how often. Every rule is

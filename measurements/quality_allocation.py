@@ -1,6 +1,6 @@
 """CPU time of one allocation at the size of SLAQ's Fig. 10(c): 4,000 jobs on 16,000 cores.
 
-    python benchmarks/quality_allocation.py [--jobs N] [--cores N] [--widths 32 64 256] [--repeat N]
+    python measurements/quality_allocation.py [--jobs N] [--cores N] [--widths 32 64 256] [--repeat N]
 
 Target: `slaq` at most 30 ms of CPU (the paper reports hundreds of milliseconds to a few seconds, prediction
 included; here the tables are made beforehand and their time is shown apart). Quote the ratio to the calibration load,

@@ -1,6 +1,6 @@
 """The clairvoyant optimum of the frozen horizons: how many are proven within a limit of CPU time, and at what effort.
 
-    python benchmarks/workers_clairvoyant.py [--jobs 6 8 10] [--seeds N] [--seconds S] [--rules NAME ...]
+    python measurements/workers_clairvoyant.py [--jobs 6 8 10] [--seeds N] [--seconds S] [--rules NAME ...]
 
 One line a horizon size: proven within --seconds of CPU time on one thread, CPU seconds (median, largest) and their
 ratio to the calibration load, nodes, and the gap of what was not proven. --rules adds the mean gap of rolled-out rules

@@ -1,9 +1,9 @@
 """Task graphs to optimality: random presets, and the published optima of STG, PSPLIB and the job shop.
 
-    python benchmarks/taskgraph_exact.py presets --seeds 8
-    python benchmarks/taskgraph_exact.py published --data ../shared
-    python benchmarks/taskgraph_exact.py fronts --seeds 3
-    python benchmarks/taskgraph_exact.py agreement --instances 1000
+    python measurements/taskgraph_exact.py presets --seeds 8
+    python measurements/taskgraph_exact.py published --data ../shared
+    python measurements/taskgraph_exact.py fronts --seeds 3
+    python measurements/taskgraph_exact.py agreement --instances 1000
 
 Proofs within a limit of wall time suffer when the machine is shared: CPU seconds and CP-SAT's deterministic time are
 printed beside it, and the load.

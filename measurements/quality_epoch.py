@@ -1,6 +1,6 @@
 """CPU time of one whole SLAQ decision at 4,000 jobs x 16,000 cores: prediction, tables and allocation, side by side.
 
-    python benchmarks/quality_epoch.py [--jobs N] [--cores N] [--width N] [--repeat N]
+    python measurements/quality_epoch.py [--jobs N] [--cores N] [--width N] [--repeat N]
 
 Target: prediction + allocation at most 0.6 CPU-seconds (SLAQ, Fig. 10(c): hundreds of milliseconds to a few seconds),
 the allocation alone at most 30 ms. SciPy's curve_fit, which the batched fits are checked against, is timed on a tenth

@@ -1,6 +1,6 @@
 """CPU time and solves of complete fronts: mlsched on both backends, and pyaugmecon where it can do them.
 
-    python benchmarks/fronts.py [--pyaugmecon-python PYTHON] [--large] [--only TEXT]
+    python measurements/fronts.py [--pyaugmecon-python PYTHON] [--large] [--only TEXT]
 
 pyaugmecon runs in an interpreter of its own (`python -m venv V; V/bin/pip install pyaugmecon highspy`) on HiGHS. It is
 given the true nadir point and a grid of unit steps: it needs both for a complete front and finds neither by itself.

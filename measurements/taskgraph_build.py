@@ -1,6 +1,6 @@
 """What it costs to build a model: ours against one written by hand for CP-SAT, and against PyJobShop's.
 
-    python benchmarks/taskgraph_build.py [--pyjobshop-python PYTHON]
+    python measurements/taskgraph_build.py [--pyjobshop-python PYTHON]
 
 P|prec|Cmax (8 machines) and RCPSP (4 resources) with so many random tasks. Ours starts from the instance and includes
 the combinatorial bounds. PyJobShop runs in an environment of its own (it pins another OR-Tools).

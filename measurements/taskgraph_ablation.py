@@ -1,7 +1,7 @@
 """What each step of the exact search for total_jct is worth: the search without it, on seeds not used to find it.
 
-    python benchmarks/taskgraph_ablation.py --preset six-replicas --seeds 1000-1039 --threads 2 --limit 30
-    python benchmarks/taskgraph_ablation.py --without counts packing
+    python measurements/taskgraph_ablation.py --preset six-replicas --seeds 1000-1039 --threads 2 --limit 30
+    python measurements/taskgraph_ablation.py --without counts packing
 
 Only seeds that the first second of the interval model leaves open are searched; all others never come to these steps.
 CPU seconds (children included) and deterministic time are summed over the instances that the whole search proves.

@@ -1,6 +1,6 @@
 """The gap of every placement rule to the proven optimum, over contention: synthetic interference and Gavel's.
 
-    python benchmarks/placement_gaps.py [--seeds N] [--threads N] [--limit S] [--gavel FILE] [--only KIND,...]
+    python measurements/placement_gaps.py [--seeds N] [--threads N] [--limit S] [--gavel FILE] [--only KIND,...]
 
 Kinds: pairwise, linear, quadratic (synthetic, 6 servers x 5 jobs of the paper's testbed), v100, p100, k80 (measured, 10
 GPUs x 6 jobs; they need --gavel oracle_throughputs.json.gz). Prints a Markdown table: mean gap in percent ± half of the

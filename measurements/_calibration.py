@@ -1,4 +1,4 @@
-"""A fixed load that tells how fast this machine is just now: benchmarks quote their times as multiples of it."""
+"""A fixed load that tells how fast this machine is just now: measurements quote their times as multiples of it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Loss prediction (SLAQ, Figures 6, 10(a) and 10(c)): errors on real and synthetic curves, CPU time of 4,000 jobs.
 
-    python benchmarks/quality_prediction.py [DATA] [--jobs N] [--repeat N]
+    python measurements/quality_prediction.py [DATA] [--jobs N] [--repeat N]
 
 DATA (default $MLSCHED_DATA/data) is the folder that holds algoperf_curves/ and pollux/; without it only the synthetic
 curves are shown. CPU times are the best of --repeat; quote the ratio to the calibration load, which drifts with the

@@ -1,0 +1,76 @@
+"""Objectives of a model as integer linear expressions, all to be minimised."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import EXACT
+
+
+@dataclasses.dataclass(frozen=True)
+class Linear:
+    """An integer linear expression sum_i coefficient[i] x[index[i]] + constant, to be minimised.
+
+    Coefficients and values stay below 2^53, so that weighted sums fit 64-bit integers and doubles hold each value
+    exactly.
+    """
+
+    index: Any
+    coefficient: Any
+    constant: int
+
+    @classmethod
+    def of(cls, index: Sequence[int], coefficient: Sequence[int], constant: int, sign: int) -> Linear:
+        """Like terms collected; `sign` = -1 turns an objective to maximise into one to minimise."""
+        total: dict[int, int] = {}
+        for i, c in zip(index, coefficient, strict=True):
+            total[i] = total.get(i, 0) + c
+        kept = sorted((i, sign * c) for i, c in total.items() if c)
+        if any(abs(c) >= EXACT for _, c in kept) or abs(constant) >= EXACT:
+            raise InvalidInput("an objective has a coefficient beyond 2^53; scale it down")
+        columns = np.array([i for i, _ in kept], dtype=np.int64)
+        return cls(columns, np.array([c for _, c in kept], dtype=np.int64), sign * constant)
+
+    def value(self, x: Any) -> int:
+        """The exact value for integer values `x` of all variables."""
+        return int(self.coefficient @ x[self.index]) + self.constant
+
+    def range(self, low: Any, high: Any) -> tuple[int | None, int | None]:
+        """What the variables' bounds (floats, maybe infinite) allow; None where they allow everything."""
+        smallest = np.where(self.coefficient > 0, low[self.index], high[self.index])
+        largest = np.where(self.coefficient > 0, high[self.index], low[self.index])
+        return self._sum(smallest), self._sum(largest)
+
+    def _sum(self, at: Any) -> int | None:
+        if not np.isfinite(at).all():
+            return None
+        return sum(int(c) * int(x) for c, x in zip(self.coefficient, at, strict=True)) + self.constant
+
+    def text(self) -> str:
+        """A canonical form, for fingerprints."""
+        return f"{self.index.tolist()} {self.coefficient.tolist()} {self.constant}"
+
+
+def enclose(objectives: Sequence[Linear], low: Any, high: Any) -> tuple[tuple[int | None, ...], tuple[int | None, ...]]:
+    """`Scalar.low` and `Scalar.high`, refusing objectives too large to be exact."""
+    ranges = [o.range(low, high) for o in objectives]
+    for number, ends in enumerate(ranges):
+        for end in ends:
+            if end is not None and abs(end) >= EXACT:
+                raise InvalidInput(f"objective {number} can reach {end}: must stay below 2^53; scale it down")
+    return tuple(r[0] for r in ranges), tuple(r[1] for r in ranges)
+
+
+def signs_of(senses: Sequence[str], count: int) -> list[int]:
+    """+1 for "min", -1 for "max"; one sense an objective."""
+    if isinstance(senses, str) or len(senses) != count:
+        raise InvalidInput(f"senses = {senses!r}: must name 'min' or 'max' for each of the {count} objectives")
+    for sense in senses:
+        if sense not in ("min", "max"):
+            raise InvalidInput(f"senses = {sense!r}: must be 'min' or 'max'")
+    return [1 if sense == "min" else -1 for sense in senses]

@@ -1,0 +1,60 @@
+"""The measurements of an experiment, asked for by policy, metric and place."""
+
+import dataclasses
+
+import numpy as np
+
+from mlsched.benchmark.experiments.claim import Bound, Estimate
+from mlsched.benchmark.experiments.statement import Piece, stated
+from mlsched.benchmark.experiments.view import View, change
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    values: dict
+
+
+class Table(View):
+    """Runs written down: (policy, place) -> the values of `x`, a list of runs a workload."""
+
+    def __init__(self, runs):
+        super().__init__("written down", "here")
+        self._runs = runs
+
+    def runs(self, policy, at):
+        return [[Run({"x": x}) for x in each] for each in self._runs.get((policy, at), [])]
+
+
+VIEW = Table({("a", "here"): [[1.0, 3.0], [4.0]], ("b", "here"): [[4.0], [0.0]], ("a", "there"): [[None], [7.0]]})
+
+
+def test_a_value_is_the_mean_over_the_runs_of_a_workload():
+    assert VIEW.values("a", "x").tolist() == [2.0, 4.0]
+    np.testing.assert_array_equal(VIEW.values("a", "x", "there"), [np.nan, 7.0])
+    np.testing.assert_array_equal(VIEW.values("a", "y"), [np.nan, np.nan])
+    assert VIEW.values("c", "x").size == 0
+    assert VIEW.estimate("a", "x").mean == 3.0
+    assert VIEW.estimate("a", "x", "there") is None
+
+
+def test_comparisons_are_paired_by_workload():
+    np.testing.assert_array_equal(VIEW.cut("a", "b", "x"), [50.0, np.nan])
+    assert VIEW.less("a", "b", "x").tolist() == [2.0, -4.0]
+    np.testing.assert_array_equal(change(VIEW.values("a", "x"), VIEW.values("b", "x")), [-50.0, np.nan])
+    assert VIEW.cut("a", "c", "x").size == VIEW.less("c", "a", "x").size == 0
+
+
+def test_a_claim_is_judged_on_each_of_several_measurements():
+    @stated("small", text="it is small", where="Section 1", tested="at most 3")
+    def small(view):
+        return [Piece(view.name, "x", view.values("a", "x"), Bound(high=3.0), "s", 2.0)]
+
+    claim = small.judge(VIEW, VIEW)
+    assert [e.measured.mean for e in claim.evidence] == [3.0, 3.0]
+    assert claim.verdict == "holds"
+    assert small.judge().verdict == "not measured"
+
+
+def test_a_piece_may_be_an_estimate_or_not_measured():
+    assert Piece("r", "x", Estimate(1.0, None), Bound()).evidence().measured == Estimate(1.0, None)
+    assert Piece("r", "x", None, Bound()).evidence().holds is None
