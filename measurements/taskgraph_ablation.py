@@ -22,7 +22,6 @@ from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._relaxation import LinearBound
 from mlsched.formulations.taskgraph._time_indexed import TimeIndexed
 from mlsched.solvers.taskgraph import completion, one_objective
-from mlsched.solvers.taskgraph.bounds import relaxation
 from mlsched.solvers.taskgraph.intervals import first_limits, solve_intervals
 from mlsched.solvers.taskgraph.plans import improvement
 from mlsched.solvers.taskgraph.proofs import values
@@ -46,7 +45,6 @@ STEPS: dict[str, tuple[Any, str, Any]] = {
     "jobs alone": (completion, "sharpened", lambda layout: (layout, 0.0)),
     "linear relaxation": (completion, "relax", lambda *_: (None, 0.0)),
     "windows from prices": (LinearBound, "windows", lambda self, value: None),
-    "pools from patterns": (relaxation, "_violated", lambda *_: []),
     "counts": (values, "TimeIndexed", uncounted(TimeIndexed)),
     "steps of several values": (values, "Steps", OneByOne),
     "neighbourhoods": (improvement, "STALE", (0, 0)),

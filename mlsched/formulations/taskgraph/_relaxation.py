@@ -13,6 +13,7 @@ evaluated in integers: valid whatever the floats did. Reduced costs then narrow 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -82,15 +83,13 @@ class Rows:
         self.column.append(column)
         self.value.append(value)
 
-    def take(self, columns: int) -> tuple[Any, IntArray]:
-        """(matrix, upper) of the rows so far, which are then forgotten."""
+    def matrix(self, columns: int) -> tuple[Any, IntArray]:
+        """(matrix, upper) of the rows."""
         from scipy.sparse import csr_matrix
 
         parts = [np.concatenate(x) if x else np.zeros(0, dtype=np.int64) for x in (self.value, self.row, self.column)]
         matrix = csr_matrix((parts[0], (parts[1], parts[2])), shape=(self.count, columns), dtype=np.int64)
-        upper = np.concatenate(self.upper) if self.upper else np.zeros(0, dtype=np.int64)
-        self.__init__()  # type: ignore[misc]
-        return matrix, upper
+        return matrix, np.concatenate(self.upper) if self.upper else np.zeros(0, dtype=np.int64)
 
     def share(self, times: int, entries: list[tuple[IntArray, IntArray, int]], room: IntArray) -> None:
         """One row a time: sum of value * column <= room; entries are (times, columns, value)."""
@@ -119,6 +118,7 @@ def windows_of(layout: Layout, upper: int) -> dict[Any, tuple[int, int]] | None:
 
 
 def precedence(layout: Layout, columns: Columns, rows: Rows) -> None:
+    """Y rises in time, runs follow what they wait for, and jobs are complete after their last runs."""
     for key, (low, high) in columns.windows.items():
         times = np.arange(low, high - 1)
         rows.below(columns.at(key, times), columns.at(key, times + 1))
@@ -159,43 +159,59 @@ def capacity_rows(layout: Layout, columns: Columns, rows: Rows, pool: Pool) -> N
     rows.share(end - first, entries, room)
 
 
+class LinearProgram:
+    """min cost . y subject to matrix y <= upper, 0 <= y <= 1; total_jct is that plus a constant."""
+
+    def __init__(self, layout: Layout, shared: Sequence[Pool], columns: Columns) -> None:
+        rows = Rows()
+        precedence(layout, columns, rows)
+        for pool in shared:
+            capacity_rows(layout, columns, rows, pool)
+        self.matrix, self.upper = rows.matrix(columns.count)
+        self.cost = np.zeros(columns.count, dtype=np.int64)
+        for j in range(layout.jobs):
+            low, high = columns.windows[j]
+            self.cost[columns.offset[j] : columns.offset[j] + high - low] = -1
+        self._constant = sum(columns.windows[j][1] for j in range(layout.jobs)) - sum(layout.arrival)
+
+    def bound(self, prices: IntArray) -> tuple[int, IntArray]:
+        """What prices prove of total_jct, and the reduced costs, both in multiples of 1/SCALE.
+
+        min c.y over 0 <= y <= 1, A y <= b is at least -p.b + sum_i min(0, c_i + (A'p)_i) for every p >= 0.
+        """
+        reduced = SCALE * self.cost + self.matrix.T @ prices
+        total = SCALE * self._constant - int(prices @ self.upper) + int(np.minimum(reduced, 0).sum())
+        return total, reduced
+
+
 class LinearBound:
     """What prices proved of plans of total_jct at most `upper`, for which the columns were made.
 
-    Of a plan of total_jct at most v, the reduced costs of its columns sum up to at most v less the bound. So prices
-    that were found once narrow the windows for every smaller value, the more the nearer it is to the bound.
+    `total` and the `reduced` costs are in multiples of 1/SCALE. Of a plan of total_jct at most v, the reduced costs of
+    its columns sum up to at most v less the bound. So prices that were found once narrow the windows for every smaller
+    value, the more the nearer it is to the bound.
     """
 
-    def __init__(self, columns: Columns, upper: int) -> None:
-        self.columns, self.upper = columns, upper
-        #: Bound and reduced costs in multiples of 1/SCALE, of each vector of prices.
-        self._proved: list[tuple[int, IntArray]] = []
-
-    def add(self, total: int, reduced: IntArray) -> None:
-        """What one more vector of prices proves."""
-        self._proved.append((total, reduced))
-
-    @property
-    def bound(self) -> int:
-        """No plan of total_jct at most `upper` has less total_jct than this."""
-        return max(-(-total // SCALE) for total, _ in self._proved)
+    def __init__(self, columns: Columns, upper: int, total: int, reduced: IntArray) -> None:
+        self._columns, self._upper, self._total, self._reduced = columns, upper, total, reduced
+        #: No plan of total_jct at most `upper` has less total_jct than this.
+        self.bound = -(-total // SCALE)
 
     def windows(self, value: int) -> Relaxed | None:
         """The windows of plans of total_jct at most `value`; None where it is above `upper`."""
-        if value > self.upper:
+        if value > self._upper:
             return None
         earliest: dict[Run, int] = {}
         latest: dict[Run, int] = {}
         completion: dict[int, tuple[int, int]] = {}
-        for key, (low, high) in self.columns.windows.items():
-            first, last = low, high
-            for total, reduced in self._proved:
-                spare = SCALE * value - total
-                costs = reduced[self.columns.offset[key] : self.columns.offset[key] + max(0, high - low)]
-                never = np.flatnonzero(costs > spare)  # Y[key, t] = 1 is too dear: starts after t
-                always = np.flatnonzero(-costs > spare)  # Y[key, t] = 0 is too dear: starts by t
-                first = max(first, low + int(never[-1]) + 1 if never.size else low)
-                last = min(last, low + int(always[0]) if always.size else high)
+        spare = SCALE * value - self._total
+        for key, (low, high) in self._columns.windows.items():
+            offset = self._columns.offset[key]
+            costs = self._reduced[offset : offset + max(0, high - low)]
+            never = np.flatnonzero(costs > spare)  # Y[key, t] = 1 is too dear: starts after t
+            always = np.flatnonzero(-costs > spare)  # Y[key, t] = 0 is too dear: starts by t
+            first = low + int(never[-1]) + 1 if never.size else low
+            last = low + int(always[0]) if always.size else high
             if isinstance(key, tuple):
                 earliest[key], latest[key] = first, last
             else:

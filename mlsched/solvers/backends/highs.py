@@ -106,7 +106,7 @@ class _Run:
             remaining = self.limits.seconds - (time.perf_counter() - self.started)
             # HiGHS counts its run time from the first solve of an instance on.
             self.highs.setOptionValue("time_limit", self.highs.getRunTime() + max(0.001, remaining))
-        self.highs.run()
+        run(self.highs)
         return self._read()
 
     def _read(self) -> _Stage:
@@ -165,6 +165,20 @@ def check(status: Any, call: str) -> None:
 
     if status == highspy.HighsStatus.kError:
         raise SolverError(f"highs: {call} failed")
+
+
+def run(highs: Any) -> None:
+    """Run HiGHS; where its presolve breaks down, once more without it.
+
+    HiGHS 1.13.1 ends with kSolveError on some infeasible models that presolve reduces to nothing, such as
+    2x + y + 2z = 0, x = 0, y = -1, z integer in [-1, 1]; without presolve it says that they are infeasible.
+    """
+    highs.run()
+    if highs.getModelStatus() == import_highspy().HighsModelStatus.kSolveError:
+        highs.setOptionValue("presolve", "off")
+        highs.clearSolver()
+        highs.run()
+        highs.setOptionValue("presolve", "choose")
 
 
 def new_highs(limits: Limits) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Limits, safe_bound
 from mlsched.core.scalar import Answer, Bounds, Solution, Stages, Weigh
-from mlsched.solvers.backends.highs import check, import_highspy, new_highs
+from mlsched.solvers.backends.highs import check, import_highspy, new_highs, run
 from mlsched.solvers.front.boxes import inside, loosest, shown
 from mlsched.solvers.front.linear import enclose
 from mlsched.solvers.front.program import Program
@@ -90,7 +90,7 @@ class HighsScalar:
         # HiGHS counts its run time from the first solve of an instance on.
         stop = np.inf if limit is None else self._highs.getRunTime() + max(0.001, limit)
         check(self._highs.setOptionValue("time_limit", stop), "time_limit")
-        self._highs.run()
+        run(self._highs)
         return self._read(weights, boxes, constant)
 
     def _holds_constants(self, box: Bounds) -> bool:
@@ -193,7 +193,7 @@ class HighsScalar:
         zero = np.zeros(len(self._columns))
         check(self._highs.changeColsCost(len(zero), self._columns, zero), "changeColsCost")
         self._highs.clearSolver()
-        self._highs.run()
+        run(self._highs)
         status = self._highs.getModelStatus()
         if status == kinds.kInfeasible:
             return Answer("infeasible")

@@ -124,3 +124,16 @@ def test_integer_and_continuous_variables_together(most):
     model.row = pyo.Constraint(expr=model.x + model.z >= 4.5)
     found = highs.minimise(formulation(model, Term(1, 2 * model.x + 3 * model.z)), "o", "min", Limits(), None)
     assert (found.status, found.bound) == ("optimal", 9)
+
+
+def test_an_infeasible_model_on_which_presolve_breaks_down():
+    """HiGHS 1.13.1 ends with kSolveError: its presolve reduces the model to nothing."""
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(domain=pyo.Integers, bounds=(-2, 2))
+    model.y = pyo.Var(domain=pyo.Integers, bounds=(-2, 2))
+    model.z = pyo.Var(domain=pyo.Integers, bounds=(-1, 1))
+    model.row = pyo.Constraint(expr=2 * model.x + model.y + 2 * model.z == 0)
+    model.fixed = pyo.ConstraintList()
+    model.fixed.add(model.x == 0)
+    model.fixed.add(model.y == -1)
+    assert highs.minimise(formulation(model, Term(1, model.x)), "o", "min", Limits(), None).status == "infeasible"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
 import pytest
 from contended_examples import contended
 from hypothesis import given
@@ -16,7 +15,6 @@ from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._relaxation import windows_of
 from mlsched.instances import strategies
 from mlsched.solvers.taskgraph.bounds.alone import sharpened
-from mlsched.solvers.taskgraph.bounds.packing import Packing
 from mlsched.solvers.taskgraph.bounds.relaxation import relax
 from mlsched.solvers.taskgraph.plans.schedule import search
 
@@ -121,16 +119,6 @@ def test_dual_feasible_weights_of_what_fits_are_at_most_one(capacity, data):
         demands.pop()
     for k in (1, 2, 3):
         assert sum(_pools._stepped(d, capacity, k) for d in demands) <= k * (k + 1)
-
-
-@given(instance=strategies.taskgraph(jobs=2, tasks=3), data=st.data())
-def test_a_packing_pool_holds_for_any_weights(instance, data):
-    packing = Packing(Layout.of(instance))
-    best = optimum(instance, "total_jct")
-    if packing.usable and best.plan is not None:
-        weights = np.array([data.draw(st.integers(0, 9)) for _ in packing.tasks], dtype=np.int64)
-        pool = packing.pool(weights)
-        assert _peak(instance, best.plan, pool) <= pool.capacity
 
 
 @given(instance=strategies.taskgraph())
