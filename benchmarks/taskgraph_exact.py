@@ -65,7 +65,7 @@ def _preset(name: str, objective: str, limit: float, seeds: int) -> None:
         cpu.append(clock.cpu)
         work.append(found.work.get("deterministic_time", 0.0))
         if objective == "total_jct":
-            start, _ = search(Layout(instance), 60 * len(found.plan.start), 0, None)
+            start, _ = search(Layout.of(instance), 60 * len(found.plan.start), 0, None)
             warm += start is not None and instance.evaluate(start)[objective] == found.value
     started = f"  start is the best known {warm}/{seeds}" if objective == "total_jct" else ""
     within = f"within 3 % {sum(g <= 0.03 for g in gaps)}, 5 % {sum(g <= 0.05 for g in gaps)}"

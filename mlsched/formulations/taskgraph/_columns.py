@@ -86,7 +86,7 @@ def _column(layout: Layout, j: int, node: dict[int, int]) -> Column | None:
             if arc.lag:
                 end = offset[arc.u] + layout.duration[arc.u] + (arc.delay if node[arc.u] != node[k] else 0)
                 cycle = max(cycle, end - offset[k])
-    several = layout.most[j] - layout.first[j] > 1
+    several = layout.maximum[j] - layout.finished[j] > 1
     hold = _held(layout, node, offset, cycle, several)
     while any(h > c for row, room in zip(hold, layout.capacity, strict=True) for h, c in zip(row, room, strict=True)):
         # Iterations that overlap too much drift apart; apart altogether they fit, because the offsets do.
@@ -96,7 +96,7 @@ def _column(layout: Layout, j: int, node: dict[int, int]) -> Column | None:
     traffic = sum(a.volume for a, cut in sent if cut)
     opening = sum(a.volume for a, cut in sent if cut and not a.lag)
     release = layout.ready[j]
-    if layout.first[j]:
+    if layout.finished[j]:
         for k in node:
             for a in layout.into[k]:
                 if a.lag:
@@ -167,17 +167,19 @@ class Moulded:
     """
 
     def __init__(self, instance: Instance) -> None:
-        self.layout = layout = Layout(instance)
+        self.layout = layout = Layout.of(instance)
         self.reason = layout.reason
         self.modes: list[list[Mode]] = []
         self.listed = self.kept = 0
         for j in range(layout.jobs):
-            modes = [Mode(j, None, 0)] if layout.least[j] <= layout.first[j] else []
-            if layout.most[j] > layout.first[j]:
+            modes = [Mode(j, None, 0)] if layout.mandatory[j] <= layout.finished[j] else []
+            if layout.maximum[j] > layout.finished[j]:
                 found, listed = columns(layout, j)
                 self.listed, self.kept = self.listed + listed, self.kept + len(found)
-                least = max(layout.least[j], layout.first[j] + 1)
-                modes += [Mode(j, c, n - layout.first[j]) for c in found for n in range(least, layout.most[j] + 1)]
+                least = max(layout.mandatory[j], layout.finished[j] + 1)
+                modes += [
+                    Mode(j, c, n - layout.finished[j]) for c in found for n in range(least, layout.maximum[j] + 1)
+                ]
             if not modes:
                 self.reason = self.reason or f"job {j} has no column"
             self.modes.append(modes)
@@ -205,7 +207,7 @@ class Moulded:
             if mode.column is not None:
                 for i in range(mode.iterations):
                     for k, n in mode.column.node.items():
-                        run = k, i + self.layout.first[mode.job]
+                        run = k, i + self.layout.finished[mode.job]
                         node[run] = n
                         start[run] = begin + mode.column.offset[k] + i * mode.column.cycle
         return self.layout.timetable(node, start)

@@ -8,44 +8,42 @@ count, that is learned once and not for every choice of m workers.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import NamedTuple
 
-from mlsched.formulations.taskgraph._bounds import Pool
-from mlsched.formulations.taskgraph._cp_model import Literal, Run
+from mlsched.formulations.taskgraph._choices import Literal, Run
 from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._pools import Pool
 from mlsched.formulations.taskgraph._rows import Rows, Terms, no
+from mlsched.formulations.taskgraph._started import Started
 
 
 class Group(NamedTuple):
-    """Runs of one iteration of a job that are counted together, and how long each takes."""
+    """Runs of one iteration of a job that are counted together, two at least, and how long each takes."""
 
     runs: tuple[Run, ...]
     duration: int
 
 
-class Counts(Rows):
-    """Rows that count the runs of a group that have started; groups have two runs at least."""
+class Counts:
+    """Rows that count the runs of a group that have started, for windows of starts that are known."""
 
-    #: Whether runs are counted.
-    counting = True
-
-    def _count(self) -> None:
-        """Make the literals; windows of starts are known."""
+    def __init__(self, started: Started, rows: Rows) -> None:
+        self._started, self._rows, self._layout = started, rows, started.layout
         #: The group of each run that is in one.
         self._group: dict[Run, Group] = {}
         #: By group, from the first time at which a run may have started: that at least 1, 2, ... have.
         self._tallies: dict[Group, tuple[int, list[list[Literal]]]] = {}
-        for group in _groups(self.layout) if self.counting else ():
+        for group in _groups(self._layout):
             self._group.update(dict.fromkeys(group.runs, group))
-            low = min(self._window[run][0] for run in group.runs)
-            high = max(self._window[run][1] for run in group.runs)
+            first = min(started.window[run][0] for run in group.runs)
+            last = max(started.window[run][1] for run in group.runs)
             counted: list[list[Literal]] = []
-            for t in range(low, high + 1):
-                counted.append(self._at_least_of([self._started(run, t) for run in group.runs]))
-                for before, after in zip(counted[-2], counted[-1], strict=True) if t > low else ():
-                    self._clause(no(before), after)
-            self._tallies[group] = low, counted
+            for t in range(first, last + 1):
+                counted.append(self._at_least_of([started.by(run, t) for run in group.runs]))
+                for before, after in zip(counted[-2], counted[-1], strict=True) if t > first else ():
+                    rows.clause(no(before), after)
+            self._tallies[group] = first, counted
 
     def _at_least_of(self, literals: list[Literal]) -> list[Literal]:
         """For m = 1, 2, ... whether at least m of some literals hold."""
@@ -54,43 +52,40 @@ class Counts(Rows):
         never = [0] * (len(literals) - len(certain) - len(known))
         if len({v.index for v in known}) <= 1:
             return [*certain, *known, *never]
-        bits = [self.cp.new_bool_var("") for _ in known]
-        for fewer, more in itertools.pairwise(bits):
-            self._clause(no(more), fewer)
+        bits = [self._rows.cp.new_bool_var("") for _ in known]
+        self._rows.rising(bits[::-1])
         for sign in (1, -1):
-            self._at_least([*((sign, v) for v in bits), *((-sign, v) for v in known)], 0)
+            self._rows.at_least([*((sign, v) for v in bits), *((-sign, v) for v in known)], 0)
         for m, bit in enumerate(bits, 1):
-            # Implied, but what they tell without a branch the equation does not.
-            self._at_least([(-m, bit), *((1, v) for v in known)], 0)
-            self._at_least([(len(known) - m + 1, bit), *((-1, v) for v in known)], 1 - m)
+            # Implied, but the equation alone does not propagate them without branching.
+            self._rows.at_least([(-m, bit), *((1, v) for v in known)], 0)
+            self._rows.at_least([(len(known) - m + 1, bit), *((-1, v) for v in known)], 1 - m)
         return [*certain, *bits, *never]
 
     def _started_of(self, group: Group, t: int) -> list[Literal]:
         """For m = 1, 2, ... whether at least m runs of a group have started by t."""
-        low, counted = self._tallies[group]
-        return [0] * len(group.runs) if t < low else counted[min(t - low, len(counted) - 1)]
+        first, counted = self._tallies[group]
+        return [0] * len(group.runs) if t < first else counted[min(t - first, len(counted) - 1)]
 
-    def _ended(self, runs: Collection[Run], t: int) -> Iterator[Literal]:
+    def all_ended(self, runs: Collection[Run], t: int) -> list[Literal]:
         """Literals that all hold if and only if some runs have all ended by t: one for a whole group."""
         asked = set(runs)
         whole = dict.fromkeys(g for run in runs if (g := self._group.get(run)) and asked.issuperset(g.runs))
-        for group in whole:
-            yield self._started_of(group, t - group.duration)[-1]
-            asked.difference_update(group.runs)
-        for k, i in runs:
-            if (k, i) in asked:
-                yield self._started((k, i), t - self.layout.duration[k])
+        found = [self._started_of(group, t - group.duration)[-1] for group in whole]
+        counted = {run for group in whole for run in group.runs}
+        return found + [self._started.ended(run, t) for run in runs if run not in counted]
 
-    def _order_groups(self) -> None:
+    def add_order(self) -> None:
         """Implied: what all runs of a group wait for has ended when the first of them starts."""
-        for group, (low, counted) in self._tallies.items():
-            sources = [[(u, i) for u, i, _ in self.layout.sources(*run)] for run in group.runs]
-            common = [run for run in sources[0] if run in self._window and all(run in others for others in sources)]
+        for group, (first, counted) in self._tallies.items():
+            sources = [[(u, i) for u, i, _ in self._layout.sources(*run)] for run in group.runs]
+            window = self._started.window
+            common = [run for run in sources[0] if run in window and all(run in others for others in sources)]
             for n, literals in enumerate(counted):
-                for ended in self._ended(common, low + n):
-                    self._clause(no(literals[0]), ended)
+                for ended in self.all_ended(common, first + n):
+                    self._rows.clause(no(literals[0]), ended)
 
-    def _under_way(self, pool: Pool, t: int, active: dict[Run, Terms]) -> list[tuple[int, Terms]]:
+    def demands(self, pool: Pool, t: int, active: dict[Run, Terms]) -> list[tuple[int, Terms]]:
         """What runs under way at t demand of a pool; whole groups of equal demand are counted."""
         found: list[tuple[int, Terms]] = []
         seen: set[Group] = set()
@@ -109,18 +104,12 @@ def _groups(layout: Layout) -> list[Group]:
     """Runs of one iteration that last as long, follow as many others one after the other, and demand as much of the
     resource of which demands differ least (mostly GPUs)."""
     resources = range(len(layout.instance.resources))
-    least = min(resources, key=lambda r: len({demand[r] for demand in layout.demand}), default=None)
-    depth = _depths(layout)
-    found: dict[tuple[int, ...], list[Run]] = {}
-    for j, i, k in layout.runs():
-        if least is not None and layout.duration[k]:
-            found.setdefault((j, i, depth[k], layout.duration[k], layout.demand[k][least]), []).append((k, i))
-    return [Group(tuple(runs), key[3]) for key, runs in found.items() if len(runs) > 1]
-
-
-def _depths(layout: Layout) -> list[int]:
-    """By task, the most tasks that follow one another before it in an iteration."""
+    alike = min(resources, key=lambda r: len({demand[r] for demand in layout.demand}), default=None)
     depth = [0] * layout.tasks
     for k in itertools.chain.from_iterable(layout.order):
         depth[k] = max((depth[u] + 1 for u, _, lag, _, _ in layout.into[k] if not lag), default=0)
-    return depth
+    found: dict[tuple[int, ...], list[Run]] = {}
+    for j, i, k in layout.runs():
+        if alike is not None and layout.duration[k]:
+            found.setdefault((j, i, depth[k], layout.duration[k], layout.demand[k][alike]), []).append((k, i))
+    return [Group(tuple(runs), key[3]) for key, runs in found.items() if len(runs) > 1]

@@ -27,15 +27,17 @@ class Decoder:
         self.layout = layout
         self.sequence: list[list[Run]] = [[] for _ in range(layout.jobs)]
         for j, i, k in layout.runs():
-            if i < layout.least[j]:
+            if i < layout.mandatory[j]:
                 self.sequence[j].append((k, i))
-        self.tasks = [k for k in range(layout.tasks) if layout.least[layout.job[k]] > layout.first[layout.job[k]]]
+        self.tasks = [
+            k for k in range(layout.tasks) if layout.mandatory[layout.job[k]] > layout.finished[layout.job[k]]
+        ]
         self.free = [k for k in self.tasks if len(layout.allowed[k]) > 1]
         self._sources: dict[Run, list[tuple[int, int, int]]] = {}
         #: What a run waits for that is finished: node, end and delay.
         self._finished: dict[Run, list[tuple[int, int, int]]] = {}
         for run in itertools.chain(*self.sequence):
-            begun = layout.first[layout.job[run[0]]]
+            begun = layout.finished[layout.job[run[0]]]
             sources = layout.sources(*run)
             self._sources[run] = [source for source in sources if source[1] >= begun]
             self._finished[run] = [(layout.home[u], layout.last_end[u], delay) for u, i, delay in sources if i < begun]
@@ -63,7 +65,7 @@ class Decoder:
         placed: dict[Run, tuple[int, int]] = {}
         chosen = list(node)
         for k, (n, start) in layout.fixed.items():
-            placed[k, layout.first[layout.job[k]]] = n, start
+            placed[k, layout.finished[layout.job[k]]] = n, start
             if layout.duration[k]:
                 busy[n].add(start, start + layout.duration[k], self._need[k])
             if layout.sticky:
@@ -92,7 +94,7 @@ class Decoder:
         layout = self.layout
         busy = [_Profile(empty) for empty in self._empty]
         placed: dict[Run, tuple[int, int]] = {}
-        fixed = {(k, layout.first[layout.job[k]]): at for k, at in layout.fixed.items()}
+        fixed = {(k, layout.finished[layout.job[k]]): at for k, at in layout.fixed.items()}
         topological = {run: n for n, run in enumerate(itertools.chain(*self.sequence))}
         for run in sorted(given, key=lambda run: (run not in fixed, given[run][1], topological[run])):
             k, node = run[0], given[run][0]

@@ -1,23 +1,26 @@
 """What can be done by the deadlines, in linear rows over 0/1 variables: for objectives that know no later time.
 
 total_accuracy, accuracy_met, deadlines_met and traffic depend on which runs there are, on which nodes, and which of
-them end by their job's deadline. So a run has started by some time up to its last punctual start, or is late; when late
-runs start does not matter, and there is always room for them one after the other at the end. CP-SAT learns cutting
-planes on such a model (see `_time_indexed`).
+them end by their job's deadline. So a run has started by some time up to its last punctual start, or is overdue; when
+overdue runs start does not matter, and there is always room for them one after the other at the end. CP-SAT learns
+cutting planes on such a model (see `_time_indexed`).
 """
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mlsched.formulations.taskgraph._cp_model import Run
+from mlsched.formulations.taskgraph._choices import Choices, Literal, Run
 from mlsched.formulations.taskgraph._decoder import Decoder
+from mlsched.formulations.taskgraph._intervals import ends
 from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._objectives import Objectives, Parts
 from mlsched.formulations.taskgraph._places import places
-from mlsched.formulations.taskgraph._rows import no
-from mlsched.formulations.taskgraph._time_indexed import valued
+from mlsched.formulations.taskgraph._pools import Pool
+from mlsched.formulations.taskgraph._rows import Rows, no, valued
+from mlsched.formulations.taskgraph._started import Started
 from mlsched.formulations.taskgraph._time_rows import TimeRows
 from mlsched.instances.taskgraph import Timetable
 
@@ -27,87 +30,101 @@ TIMELESS = {"total_accuracy", "accuracy_met", "deadlines_met", "traffic"}
 MOST = 25_000
 
 
-class DueModel(TimeRows):
-    """Runs that start in time to end by their deadlines, and nodes of all runs."""
+class DueModel:
+    """Runs that start in time to end by their deadlines, and nodes of all runs. See `TimeIndexed` for what it holds."""
 
-    #: Its objectives are not the bounded one; see `Counts`.
-    counting = False
+    reason: str | None = None
 
-    def _starts(self) -> None:
-        layout, due = self.layout, _deadlines(self.layout)
+    def __init__(self, layout: Layout, objectives: tuple[str, ...], shared: Sequence[Pool]) -> None:
+        from ortools.sat.python import cp_model
+
+        self.layout, self.objectives = layout, objectives
+        self.cp = cp_model.CpModel()
+        self.terms: dict[str, Any] = {}
+        self.constant: dict[str, int] = {}
+        self._rows = Rows(self.cp)
+        self.choices = Choices(layout, self.cp, places(layout, "traffic" in objectives))
+        self._started = Started(self.choices, self._rows)
+        self._due = _deadlines(layout)
+        self._add_starts()
+        rows = TimeRows(self.choices, self._rows, self._started, None)
+        rows.add_order()
+        rows.add_capacity(min(layout.arrival, default=0), max(self._due, default=0), shared)
+        self.choices.break_symmetry()
+        measures = Objectives(self)
+        for name in objectives:
+            parts, self.constant[name] = measures.parts(name)
+            self.terms[name] = cp_model.LinearExpr.weighted_sum([v for v, _ in parts], [w for _, w in parts])
+
+    def _add_starts(self) -> None:
+        layout = self.layout
         for j, i, k in layout.runs():
-            run, x = (k, i), self.x.get((j, i), 1)
-            low, high = layout.head[k][i], due[j] - layout.duration[k]
+            run, first, last = (k, i), layout.head[k][i], self._due[j] - layout.duration[k]
             if layout.fixed and layout.is_fixed(k, i):
                 start = layout.fixed[k][1]
-                self._window[run], self._begun[run], self._after[run] = (start, start), [], 1
+                self._started.add(run, (start, start), 0, 1)
                 continue
-            begun = [self.cp.new_bool_var("") for _ in range(low, high + 1)]
-            self._window[run], self._begun[run] = (low, max(low, high)), begun
-            self._after[run] = begun[-1] if begun else 0
-            self._rising([*begun, x])
+            times = max(0, last - first + 1)
+            self._started.add(run, (first, max(first, last)), times, self.choices.running(j, i))
+            # After its last punctual start, a run that has not started is overdue for good.
+            self._started.after[run] = self._started.begun[run][-1] if times else 0
 
-    def _capacity(self) -> None:
-        self._in_room(min(self.layout.arrival, default=0), max(_deadlines(self.layout), default=0))
+    # -- objectives (see `_objectives.Timing`) -------------------------------------------------------------------------
 
-    def _complete(self) -> None:
-        """Times of completion do not matter here."""
+    def timed_objectives(self) -> Mapping[str, Callable[[], Parts]]:
+        """See `Timing`."""
+        return {"deadlines_met": self._deadlines_met}
 
-    # -- objectives ----------------------------------------------------------------------------------------------------
-
-    def _punctual(self, j: int, i: int) -> Any:
+    def punctual(self, j: int, i: int, before: Literal) -> Literal:
+        """See `Timing`."""
         layout, literal = self.layout, self.cp.new_bool_var("")
         for k in layout.tasks_of[j]:
-            if not layout.is_fixed(k, i):  # its end is constant and was compared before
-                self._clause(no(literal), self._started((k, i), layout.deadline[j] - layout.duration[k]))
-        for before in (self.x.get((j, i), 1), self.on_time.get((j, i - 1), 1)):
-            self._clause(no(literal), before)
+            if not layout.is_fixed(k, i):  # the end of a fixed run is constant and was compared before
+                self._rows.clause(no(literal), self._started.ended((k, i), layout.deadline[j]))
+        for other in (self.choices.running(j, i), before):
+            self._rows.clause(no(literal), other)
         return literal
 
-    def _deadlines_met(self) -> list[tuple[Any, int]]:
-        layout = self.layout
+    def _deadlines_met(self) -> Parts:
+        layout, met = self.layout, []
         for j, deadline in enumerate(layout.deadline):
-            if layout.least_completion(j) > deadline:
+            if layout.earliest_completion(j) > deadline:
                 continue
-            self.met[j] = met = self.cp.new_bool_var("")
-            for i in self._ends(j):
-                absent = no(self.x.get((j, i), 1))
+            met.append(self.cp.new_bool_var(""))
+            for i in ends(layout, j):
+                absent = no(self.choices.running(j, i))
                 for k in layout.sinks(j, i):
-                    fixed = layout.fixed and layout.is_fixed(k, i)
-                    punctual = (
-                        int(layout.fixed[k][1] + layout.duration[k] <= deadline)
-                        if fixed
-                        else self._started((k, i), deadline - layout.duration[k])
-                    )
-                    self._clause(no(met), absent, punctual)
-        self.constant["deadlines_met"] = 0
-        return [(v, 1) for v in self.met.values()]
+                    if layout.fixed and layout.is_fixed(k, i):
+                        punctual: Literal = int(layout.fixed[k][1] + layout.duration[k] <= deadline)
+                    else:
+                        punctual = self._started.ended((k, i), deadline)
+                    self._rows.clause(no(met[-1]), absent, punctual)
+        return [(v, 1) for v in met], 0
 
     # -- plans ---------------------------------------------------------------------------------------------------------
 
     def plan(self, solution: Sequence[int]) -> Timetable:
-        """A plan of a solution: the runs in the order of their starts, late ones last, each as early as it can.
+        """A plan of a solution: the runs in the order of their starts, overdue ones last, each as early as it can.
 
         A plan in which no run can start earlier ends by the layout's horizon.
         """
-        layout, value = self.layout, valued(solution)
-        present = [(j, i, k) for j, i, k in layout.runs() if value(self.x.get((j, i), 1))]
+        layout, value, started = self.layout, valued(solution), self._started
+        present = [(j, i, k) for j, i, k in layout.runs() if value(self.choices.running(j, i))]
         node = {
-            (k, i): self.places[next(p for p, y in self.where[k, i].items() if value(y))].nodes[0]
+            (k, i): self.choices.places[next(p for p, y in self.choices.where[k, i].items() if value(y))].nodes[0]
             for _, i, k in present
         }
         start: dict[Run, int] = {}
         for _, i, k in present:
-            if value(self._after[k, i]):
-                begun = sum(map(value, self._begun[k, i]))
-                start[k, i] = self._window[k, i][1] + (1 - begun if self._begun[k, i] else 0)
+            if value(started.after[k, i]):
+                begun = sum(map(value, started.begun[k, i]))
+                start[k, i] = started.window[k, i][1] + (1 - begun if started.begun[k, i] else 0)
         end = max((t + layout.duration[k] for (k, _), t in start.items()), default=0)
-        exact = copy.copy(layout)
-        exact.least = [
-            max([i + 1 for job, i, _ in present if job == j], default=layout.first[j]) for j in range(layout.jobs)
+        runs = [
+            max([i + 1 for job, i, _ in present if job == j], default=layout.finished[j]) for j in range(layout.jobs)
         ]
-        decoder = Decoder(exact)
-        # Late runs come after all others, in the decoder's own order.
+        decoder = Decoder(dataclasses.replace(layout, mandatory=runs))
+        # Overdue runs come after all others, in the decoder's own order.
         return decoder.plan(decoder.compact({run: (n, start.get(run, end)) for run, n in node.items()}))
 
 

@@ -6,6 +6,7 @@ combinatorial: no solver is started.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -30,140 +31,127 @@ class Arc(NamedTuple):
     volume: int
 
 
+@dataclasses.dataclass(frozen=True)
 class Layout:
-    """The instance in plain lists, with the runs of every job and valid earliest starts.
+    """The instance in plain lists, with the runs of every job and valid earliest starts. `Layout.of(instance)` makes it;
+    a tighter one is a copy with other fields (`dataclasses.replace`).
 
     job[k], duration[k], demand[k][r]; allowed[k]: nodes that may run task k (eligible, large enough, home if bound);
-    first[j] .. most[j]: iterations that may run, of which those below least[j] must; fixed[k] = (node, start) of the
-    current run; head[k][i]: no plan starts the run earlier; tail[k][i]: the job runs for at least so long after it ends
-    (its mandatory iterations); reason: why no plan can exist, if that shows already.
+    finished[j] .. maximum[j]: iterations that may still run, of which those below mandatory[j] must; fixed[k] = (node,
+    start) of the current run; head[k][i]: no plan starts the run earlier; tail[k][i]: the job runs for at least so long
+    after it ends (its mandatory iterations); alone[j]: no plan completes job j earlier, whatever the critical path says;
+    reason: why no plan can exist, if that shows already.
     """
 
-    def __init__(self, instance: Instance) -> None:
-        self.instance = instance
-        self.job: list[int] = instance.task_job.tolist()
-        self.duration: list[int] = instance.duration.tolist()
-        self.demand: list[list[int]] = instance.demand.tolist()
-        self.capacity: list[list[int]] = instance.node_capacity.tolist()
-        self.arrival: list[int] = instance.arrival.tolist()
-        self.deadline: list[int] = instance.deadline.tolist()
-        self.nodes, self.jobs, self.tasks = len(self.capacity), len(self.arrival), len(self.job)
-        self.home: list[int] = instance.home.tolist()
-        self.last_end: list[int] = instance.last_end.tolist()
-        self.sticky = instance.movement == "none"
-        self.reason: str | None = None
-        self.tasks_of: list[list[int]] = [[] for _ in range(self.jobs)]
-        for k, j in enumerate(self.job):
-            self.tasks_of[j].append(k)
-        fixed = zip(
-            instance.fixed_task.tolist(), instance.fixed_node.tolist(), instance.fixed_start.tolist(), strict=True
-        )
-        self.fixed: dict[int, tuple[int, int]] = {k: (n, s) for k, n, s in fixed}
-        self.first: list[int] = instance.finished.tolist()
-        self.most: list[int] = instance.max_iterations.tolist()
-        self._merge_arcs()
-        self._count_iterations()
-        self._place()
-        self._order()
-        self.ready = [max(a, instance.now) for a in self.arrival]
-        #: No plan completes the job earlier; `_alone` raises it above the critical path.
-        self.alone: list[int] = [0] * self.jobs
-        #: The completions of all other jobs have no smaller sum in plans that are good enough; `_others` raises it for
-        #: those as good as a plan at hand, and then no worse ones may be asked for.
-        self.others: list[int] = [0] * self.jobs
-        self._heads()
-        self._tails()
+    instance: Instance
+    job: list[int]
+    duration: list[int]
+    demand: list[list[int]]
+    capacity: list[list[int]]
+    arrival: list[int]
+    deadline: list[int]
+    ready: list[int]
+    home: list[int]
+    last_end: list[int]
+    sticky: bool
+    fixed: dict[int, tuple[int, int]]
+    tasks_of: list[list[int]]
+    order: list[list[int]]
+    into: list[list[Arc]]
+    out: list[list[Arc]]
+    finished: list[int]
+    mandatory: list[int]
+    maximum: list[int]
+    allowed: list[tuple[int, ...]]
+    allowed_fixed: dict[int, tuple[int, ...]]
+    head: list[dict[int, int]]
+    tail: list[dict[int, int]]
+    alone: list[int]
+    reason: str | None
 
-    def _merge_arcs(self) -> None:
-        i = self.instance
-        columns = [c.tolist() for c in (i.edge_from, i.edge_to, i.edge_lag, i.edge_delay, i.edge_volume)]
-        # What Arc(*row) does, without a call in Python a row.
-        self.arcs: list[Arc] = list(map(functools.partial(tuple.__new__, Arc), zip(*columns, strict=True)))
-        if len(np.unique((i.edge_from * self.tasks + i.edge_to) * 2 + i.edge_lag)) < len(self.arcs):
-            merged: dict[tuple[int, int, int], tuple[int, int]] = {}
-            for u, v, lag, delay, volume in self.arcs:
-                before = merged.get((u, v, lag), (0, 0))
-                merged[u, v, lag] = max(before[0], delay), before[1] + volume
-            self.arcs = [Arc(*key, *most) for key, most in merged.items()]
-        self.into: list[list[Arc]] = [[] for _ in range(self.tasks)]
-        self.out: list[list[Arc]] = [[] for _ in range(self.tasks)]
-        for arc in self.arcs:
-            u, v, _, _, _ = arc
-            self.into[v].append(arc)
-            self.out[u].append(arc)
+    @classmethod
+    def of(cls, instance: Instance) -> Layout:
+        """The layout of an instance.
 
-    def _count_iterations(self) -> None:
-        started = {self.job[k] for k in self.fixed}
-        least = self.instance.min_iterations.tolist()
-        self.least = [max(m, f + (j in started)) for j, (m, f) in enumerate(zip(least, self.first, strict=True))]
-        runs = sum((m - f) * len(t) for m, f, t in zip(self.most, self.first, self.tasks_of, strict=True))
-        if runs > MOST_RUNS:
-            raise TooLarge(
-                f"max_iterations: the jobs have {runs} runs, models take at most {MOST_RUNS}: join tasks or iterations"
-            )
-
-    def _place(self) -> None:
-        """allowed[k]; the iterations of a job that has a task without a node are cut to those that are finished."""
-        eligible = self.instance.eligible.tolist()
-        uniform = bool(self.instance.eligible.all())
-        everywhere = tuple(range(self.nodes))
-        smallest = self.instance.node_capacity.min(axis=0)
-        small = ((self.instance.demand <= smallest).all(axis=1) | (self.instance.duration == 0)).tolist()
-        self.allowed: list[tuple[int, ...]] = []
-        self.allowed_fixed: dict[int, tuple[int, ...]] = {}
-        for k in range(self.tasks):
-            if uniform and small[k]:
-                nodes = everywhere
-            else:
-                need = self.demand[k] if self.duration[k] else [0] * len(smallest)
-                nodes = tuple(
-                    n
-                    for n in everywhere
-                    if eligible[k][n] and all(d <= c for d, c in zip(need, self.capacity[n], strict=True))
-                )
-            if self.sticky and self.home[k] >= 0:
-                nodes = tuple(n for n in nodes if n == self.home[k])
-            if k in self.fixed:
-                here = tuple(n for n in nodes if n == self.fixed[k][0])
-                self.allowed_fixed[k] = here
-                if self.sticky:
-                    nodes = here
-                if not here:
-                    self.reason = f"task {k} runs on node {self.fixed[k][0]}, which cannot hold it"
-            self.allowed.append(nodes)
-        for j, tasks in enumerate(self.tasks_of):
-            lacking = [k for k in tasks if not self.allowed[k]]
+        Raises TooLarge where the jobs have more than `MOST_RUNS` runs.
+        """
+        job: list[int] = instance.task_job.tolist()
+        arrival: list[int] = instance.arrival.tolist()
+        jobs, tasks = len(arrival), len(job)
+        columns = (instance.fixed_task, instance.fixed_node, instance.fixed_start)
+        fixed = {k: (n, s) for k, n, s in zip(*(column.tolist() for column in columns), strict=True)}
+        tasks_of: list[list[int]] = [[] for _ in range(jobs)]
+        for k, j in enumerate(job):
+            tasks_of[j].append(k)
+        arcs = _merged_arcs(instance)
+        into: list[list[Arc]] = [[] for _ in range(tasks)]
+        out: list[list[Arc]] = [[] for _ in range(tasks)]
+        for arc in arcs:
+            into[arc[1]].append(arc)
+            out[arc[0]].append(arc)
+        finished, mandatory, maximum = _iteration_counts(instance, {job[k] for k in fixed}, tasks_of)
+        allowed, allowed_fixed, reason = _nodes(instance, fixed)
+        for j, of_job in enumerate(tasks_of):
+            lacking = [k for k in of_job if not allowed[k]]
             if lacking:
-                if self.least[j] > self.first[j]:
-                    self.reason = self.reason or f"task {lacking[0]} of job {j} has no node that can run it"
-                self.most[j] = self.first[j]
-                self.least[j] = min(self.least[j], self.first[j])
+                # A job that has a task without a node keeps to its finished iterations.
+                if mandatory[j] > finished[j]:
+                    reason = reason or f"task {lacking[0]} of job {j} has no node that can run it"
+                maximum[j] = finished[j]
+                mandatory[j] = min(mandatory[j], finished[j])
+        layout = cls(
+            instance=instance,
+            job=job,
+            duration=instance.duration.tolist(),
+            demand=instance.demand.tolist(),
+            capacity=instance.node_capacity.tolist(),
+            arrival=arrival,
+            deadline=instance.deadline.tolist(),
+            ready=[max(a, instance.now) for a in arrival],
+            home=instance.home.tolist(),
+            last_end=instance.last_end.tolist(),
+            sticky=instance.movement == "none",
+            fixed=fixed,
+            tasks_of=tasks_of,
+            order=_topological(tasks_of, arcs, out),
+            into=into,
+            out=out,
+            finished=finished,
+            mandatory=mandatory,
+            maximum=maximum,
+            allowed=allowed,
+            allowed_fixed=allowed_fixed,
+            head=[{} for _ in range(tasks)],
+            tail=[{} for _ in range(tasks)],
+            alone=[0] * jobs,
+            reason=reason,
+        )
+        return dataclasses.replace(layout, head=_heads(layout), tail=_tails(layout))
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are."""
+        return len(self.capacity)
+
+    @property
+    def jobs(self) -> int:
+        """How many jobs there are."""
+        return len(self.arrival)
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks there are."""
+        return len(self.job)
 
     def nodes_of(self, k: int, i: int) -> tuple[int, ...]:
         """The nodes that run (k, i) may be on."""
-        if k in self.fixed and i == self.first[self.job[k]]:
+        if k in self.fixed and i == self.finished[self.job[k]]:
             return self.allowed_fixed[k]
         return self.allowed[k]
 
-    def _order(self) -> None:
-        """order[j]: the job's tasks, topologically by the arcs of lag 0."""
-        waiting = [0] * self.tasks
-        for _, v, lag, _, _ in self.arcs:
-            waiting[v] += lag == 0
-        self.order: list[list[int]] = []
-        for tasks in self.tasks_of:
-            order = [k for k in tasks if not waiting[k]]
-            for u in order:  # grows while it is read
-                for _, v, lag, _, _ in self.out[u]:
-                    if lag == 0:
-                        waiting[v] -= 1
-                        if not waiting[v]:
-                            order.append(v)
-            self.order.append(order)
-
     def iterations(self, j: int) -> range:
         """The iterations that job j may still run."""
-        return range(self.first[j], self.most[j])
+        return range(self.finished[j], self.maximum[j])
 
     def runs(self) -> Iterator[tuple[int, int, int]]:
         """(job, iteration, task) of every run there may be; predecessors come first."""
@@ -174,7 +162,7 @@ class Layout:
 
     def is_fixed(self, k: int, i: int) -> bool:
         """Whether run (k, i) has started already."""
-        return k in self.fixed and i == self.first[self.job[k]]
+        return k in self.fixed and i == self.finished[self.job[k]]
 
     def apart(self, u: int, iu: int, v: int, iv: int) -> bool:
         """Whether the two runs cannot be on one node."""
@@ -189,66 +177,16 @@ class Layout:
         if self.fixed and self.is_fixed(k, i):
             return []
         found = [(u, i - lag, delay) for u, _, lag, delay, _ in self.into[k] if lag <= i]
-        return [(k, i - 1, 0), *found] if i > self.first[self.job[k]] else found
-
-    def _heads(self) -> None:
-        self.head: list[dict[int, int]] = [{} for _ in range(self.tasks)]
-        simple = all(len(a) == self.nodes for a in self.allowed) and not self.fixed
-        if simple and not any(self.first):
-            self._plain_heads()
-            return
-        for j, i, k in self.runs():
-            if self.fixed and self.is_fixed(k, i):
-                self.head[k][i] = self.fixed[k][1]
-                continue
-            head = self.ready[j]
-            for u, iu, delay in self.sources(k, i):
-                if iu < self.first[j]:
-                    wait = delay if self.home[u] not in self.nodes_of(k, i) else 0
-                    end = self.last_end[u]
-                else:
-                    wait = delay if delay and not simple and self.apart(u, iu, k, i) else 0
-                    end = self.head[u][iu] + self.duration[u]
-                if end + wait > head:
-                    head = end + wait
-            self.head[k][i] = head
-
-    def _plain_heads(self) -> None:
-        """The same where no node matters and nothing has run yet, as in most large instances."""
-        for j, i, k in self.runs():
-            head = self.ready[j] if not i else max(self.ready[j], self.head[k][i - 1] + self.duration[k])
-            for u, _, lag, _, _ in self.into[k]:
-                if lag <= i and (end := self.head[u][i - lag] + self.duration[u]) > head:
-                    head = end
-            self.head[k][i] = head
-
-    def _tails(self) -> None:
-        """tail[k][i] over the mandatory iterations; a run of a later iteration counts its own iteration only."""
-        self.tail: list[dict[int, int]] = [{} for _ in range(self.tasks)]
-        simple = all(len(a) == self.nodes for a in self.allowed) and not self.fixed
-        for j in range(self.jobs):
-            for i in reversed(self.iterations(j)):
-                follows = i + 1 < self.least[j]
-                for k in reversed(self.order[j]):
-                    tail = self.duration[k] + self.tail[k][i + 1] if follows else 0
-                    for _, v, lag, delay, _ in self.out[k]:
-                        to = i + lag
-                        if (lag and not follows) or (self.fixed and self.is_fixed(v, to)):
-                            continue
-                        wait = delay if delay and not simple and self.apart(k, i, v, to) else 0
-                        after = wait + self.duration[v] + self.tail[v][to]
-                        if after > tail:
-                            tail = after
-                    self.tail[k][i] = tail
+        return [(k, i - 1, 0), *found] if i > self.finished[self.job[k]] else found
 
     @functools.cached_property
-    def mandatory(self) -> tuple[IntArray, IntArray, IntArray]:
+    def mandatory_runs(self) -> tuple[IntArray, IntArray, IntArray]:
         """Task, head and tail of every mandatory run."""
         task: list[int] = []
         head: list[int] = []
         tail: list[int] = []
         for j, order in enumerate(self.order):
-            for i in range(self.first[j], min(self.least[j], self.most[j])):
+            for i in range(self.finished[j], min(self.mandatory[j], self.maximum[j])):
                 task += order
                 head += [self.head[k][i] for k in order]
                 tail += [self.tail[k][i] for k in order]
@@ -265,26 +203,27 @@ class Layout:
         end = max([self.instance.now, *self.arrival])
         wait = np.zeros(self.tasks, dtype=np.int64)
         np.maximum.at(wait, self.instance.edge_to, self.instance.edge_delay)
-        rounds = np.array(self.most, dtype=np.int64) - np.array(self.first, dtype=np.int64)
+        rounds = np.array(self.maximum, dtype=np.int64) - np.array(self.finished, dtype=np.int64)
         return end + int(((self.instance.duration + wait) * rounds[self.instance.task_job]).sum())
 
-    def least_completion(self, j: int) -> int:
+    def earliest_completion(self, j: int) -> int:
         """No plan completes job j earlier."""
-        if self.least[j] <= self.first[j]:
+        if self.mandatory[j] <= self.finished[j]:
             return self.idle_completion(j)
-        last = self.least[j] - 1
+        last = self.mandatory[j] - 1
         return max(self.alone[j], *(self.head[k][last] + self.duration[k] for k in self.tasks_of[j]))
 
     def latest_completions(self, upper: int) -> list[int]:
         """No plan of total_jct at most `upper` completes a job later: C_j = total - the others' completions <= upper +
-        sum of arrivals - the least of those. Below the least completions where there is no such plan."""
-        least = [self.least_completion(j) for j in range(self.jobs)]
-        total, every = upper + sum(self.arrival), sum(least)
-        return [total - max(of_others, every - c) for c, of_others in zip(least, self.others, strict=True)]
+        sum of arrivals - the others' earliest completions. Below its own earliest completion where there is no such
+        plan."""
+        earliest = [self.earliest_completion(j) for j in range(self.jobs)]
+        spare = upper + sum(self.arrival) - sum(earliest)
+        return [c + spare for c in earliest]
 
     def idle_completion(self, j: int) -> int:
         """When job j completes if it runs nothing more."""
-        return max(self.last_end[k] for k in self.tasks_of[j]) if self.first[j] else self.arrival[j]
+        return max(self.last_end[k] for k in self.tasks_of[j]) if self.finished[j] else self.arrival[j]
 
     def sinks(self, j: int, i: int) -> list[int]:
         """Tasks of which one ends last in iteration i: those that no run of the iteration waits for."""
@@ -303,3 +242,131 @@ class Layout:
         return self.instance.timetable(
             [i for _, i in keys], [k for k, _ in keys], [node[run] for run in keys], [start[run] for run in keys]
         )
+
+
+def _merged_arcs(instance: Instance) -> list[Arc]:
+    """The edges, parallel ones merged."""
+    i = instance
+    columns = [c.tolist() for c in (i.edge_from, i.edge_to, i.edge_lag, i.edge_delay, i.edge_volume)]
+    # What Arc(*row) does, without a call in Python a row.
+    arcs: list[Arc] = list(map(functools.partial(tuple.__new__, Arc), zip(*columns, strict=True)))
+    if len(np.unique((i.edge_from * len(i.task_job) + i.edge_to) * 2 + i.edge_lag)) == len(arcs):
+        return arcs
+    merged: dict[tuple[int, int, int], tuple[int, int]] = {}
+    for u, v, lag, delay, volume in arcs:
+        before = merged.get((u, v, lag), (0, 0))
+        merged[u, v, lag] = max(before[0], delay), before[1] + volume
+    return [Arc(*key, *both) for key, both in merged.items()]
+
+
+def _iteration_counts(
+    instance: Instance, begun: set[int], tasks_of: list[list[int]]
+) -> tuple[list[int], list[int], list[int]]:
+    """Finished, mandatory and most iterations of each job; a job with a run under way must end that iteration."""
+    finished, maximum = instance.finished.tolist(), instance.max_iterations.tolist()
+    least = instance.min_iterations.tolist()
+    mandatory = [max(m, f + (j in begun)) for j, (m, f) in enumerate(zip(least, finished, strict=True))]
+    runs = sum((m - f) * len(t) for m, f, t in zip(maximum, finished, tasks_of, strict=True))
+    if runs > MOST_RUNS:
+        raise TooLarge(
+            f"max_iterations: the jobs have {runs} runs, models take at most {MOST_RUNS}: join tasks or iterations"
+        )
+    return finished, mandatory, maximum
+
+
+def _nodes(
+    instance: Instance, fixed: dict[int, tuple[int, int]]
+) -> tuple[list[tuple[int, ...]], dict[int, tuple[int, ...]], str | None]:
+    """The nodes that each task may use, those of the runs under way, and why one of these has none."""
+    eligible, uniform = instance.eligible.tolist(), bool(instance.eligible.all())
+    capacity, demand, home = instance.node_capacity.tolist(), instance.demand.tolist(), instance.home.tolist()
+    everywhere = tuple(range(len(capacity)))
+    smallest = instance.node_capacity.min(axis=0)
+    small = ((instance.demand <= smallest).all(axis=1) | (instance.duration == 0)).tolist()
+    sticky, reason = instance.movement == "none", None
+    allowed: list[tuple[int, ...]] = []
+    allowed_fixed: dict[int, tuple[int, ...]] = {}
+    for k, lasts in enumerate((instance.duration > 0).tolist()):
+        nodes = everywhere
+        if not (uniform and small[k]):
+            need = demand[k] if lasts else [0] * len(smallest)
+            fits = [all(d <= c for d, c in zip(need, room, strict=True)) for room in capacity]
+            nodes = tuple(n for n in everywhere if eligible[k][n] and fits[n])
+        if sticky and home[k] >= 0:
+            nodes = tuple(n for n in nodes if n == home[k])
+        if k in fixed:
+            here = tuple(n for n in nodes if n == fixed[k][0])
+            allowed_fixed[k] = here
+            if sticky:
+                nodes = here
+            if not here:
+                reason = f"task {k} runs on node {fixed[k][0]}, which cannot hold it"
+        allowed.append(nodes)
+    return allowed, allowed_fixed, reason
+
+
+def _topological(tasks_of: list[list[int]], arcs: list[Arc], out: list[list[Arc]]) -> list[list[int]]:
+    """Each job's tasks, topologically by the arcs of lag 0."""
+    waiting = [0] * len(out)
+    for _, v, lag, _, _ in arcs:
+        waiting[v] += lag == 0
+    found: list[list[int]] = []
+    for tasks in tasks_of:
+        order = [k for k in tasks if not waiting[k]]
+        for u in order:  # grows while it is read
+            for _, v, lag, _, _ in out[u]:
+                if lag == 0:
+                    waiting[v] -= 1
+                    if not waiting[v]:
+                        order.append(v)
+        found.append(order)
+    return found
+
+
+def _heads(layout: Layout) -> list[dict[int, int]]:
+    """No plan starts a run earlier: by what it waits for."""
+    head: list[dict[int, int]] = [{} for _ in range(layout.tasks)]
+    simple = all(len(a) == layout.nodes for a in layout.allowed) and not layout.fixed
+    if simple and not any(layout.finished):
+        # No node matters and nothing has run yet, as in most large instances.
+        for j, i, k in layout.runs():
+            earliest = layout.ready[j] if not i else max(layout.ready[j], head[k][i - 1] + layout.duration[k])
+            for u, _, lag, _, _ in layout.into[k]:
+                if lag <= i and (end := head[u][i - lag] + layout.duration[u]) > earliest:
+                    earliest = end
+            head[k][i] = earliest
+        return head
+    for j, i, k in layout.runs():
+        if layout.fixed and layout.is_fixed(k, i):
+            head[k][i] = layout.fixed[k][1]
+            continue
+        earliest = layout.ready[j]
+        for u, iu, delay in layout.sources(k, i):
+            if iu < layout.finished[j]:
+                wait = delay if layout.home[u] not in layout.nodes_of(k, i) else 0
+                end = layout.last_end[u]
+            else:
+                wait = delay if delay and not simple and layout.apart(u, iu, k, i) else 0
+                end = head[u][iu] + layout.duration[u]
+            earliest = max(earliest, end + wait)
+        head[k][i] = earliest
+    return head
+
+
+def _tails(layout: Layout) -> list[dict[int, int]]:
+    """How long a job runs at least after a run: its mandatory iterations; in later ones that iteration only."""
+    tail: list[dict[int, int]] = [{} for _ in range(layout.tasks)]
+    simple = all(len(a) == layout.nodes for a in layout.allowed) and not layout.fixed
+    for j in range(layout.jobs):
+        for i in reversed(layout.iterations(j)):
+            follows = i + 1 < layout.mandatory[j]
+            for k in reversed(layout.order[j]):
+                longest = layout.duration[k] + tail[k][i + 1] if follows else 0
+                for _, v, lag, delay, _ in layout.out[k]:
+                    to = i + lag
+                    if (lag and not follows) or (layout.fixed and layout.is_fixed(v, to)):
+                        continue
+                    wait = delay if delay and not simple and layout.apart(k, i, v, to) else 0
+                    longest = max(longest, wait + layout.duration[v] + tail[v][to])
+                tail[k][i] = longest
+    return tail

@@ -7,6 +7,7 @@ colouring an interval graph: in order of starts, any machine of the class that i
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 from mlsched.formulations.taskgraph._layout import Layout
 
@@ -42,7 +43,7 @@ def _classes(layout: Layout) -> list[tuple[int, ...]]:
 
 def _free(layout: Layout) -> bool:
     """Whether no run is bound to the node of another (c)."""
-    single = all(most - first <= 1 for most, first in zip(layout.most, layout.first, strict=True))
+    single = all(most - first <= 1 for most, first in zip(layout.maximum, layout.finished, strict=True))
     homeless = all(home < 0 for home in layout.home)
     return not layout.sticky or (single and homeless)
 
@@ -73,7 +74,7 @@ def symmetric(layout: Layout) -> list[tuple[int, ...]]:
 
 
 def colour(
-    layout: Layout, group: list[Place], at: dict[tuple[int, int], int], start: dict[tuple[int, int], int]
+    layout: Layout, group: Sequence[Place], at: dict[tuple[int, int], int], start: dict[tuple[int, int], int]
 ) -> dict[tuple[int, int], int]:
     """A node for every run, from its place (index into `group`) and start.
 

@@ -13,14 +13,13 @@ evaluated in integers: valid whatever the floats did. Reduced costs then narrow 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.formulations.taskgraph._bounds import Pool
 from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._pools import Pool
 
 #: Prices are multiples of 1/SCALE.
 SCALE = 2**20
@@ -101,20 +100,20 @@ class Rows:
         self.count += times
 
 
-def windows_of(layout: Layout, upper: int, jobs: Collection[int]) -> dict[Any, tuple[int, int]] | None:
-    """Starts of mandatory runs and completions of some jobs for plans of total_jct <= upper; None: there are none."""
-    least = [layout.least_completion(j) for j in range(layout.jobs)]
+def windows_of(layout: Layout, upper: int) -> dict[Any, tuple[int, int]] | None:
+    """Starts of mandatory runs and completions of all jobs for plans of total_jct <= upper; None: there are none."""
+    least = [layout.earliest_completion(j) for j in range(layout.jobs)]
     until = layout.latest_completions(upper)
     if any(low > high for low, high in zip(least, until, strict=True)):
         return None
     windows: dict[Any, tuple[int, int]] = {}
     for j, i, k in layout.runs():
-        if j in jobs and i < layout.least[j]:
+        if i < layout.mandatory[j]:
             last = until[j] - layout.tail[k][i] - layout.duration[k]
             if layout.is_fixed(k, i):
                 last = layout.head[k][i]
             windows[k, i] = layout.head[k][i], last
-    for j in jobs:
+    for j in range(layout.jobs):
         windows[j] = least[j], until[j]
     return windows
 
@@ -129,14 +128,14 @@ def precedence(layout: Layout, columns: Columns, rows: Rows) -> None:
         low, high = columns.windows[k, i]
         times = np.arange(low, high)
         for u, source, _ in layout.sources(k, i):
-            if source >= layout.first[j]:
+            if source >= layout.finished[j]:
                 before = columns.at((u, source), times - layout.duration[u])
                 rows.below(columns.at((k, i), times), before)
     for j in range(layout.jobs):
-        if j in columns.windows and layout.least[j] > layout.first[j]:
+        if layout.mandatory[j] > layout.finished[j]:
             times = np.arange(*columns.windows[j])
-            for k in layout.sinks(j, layout.least[j] - 1):
-                ended = columns.at((k, layout.least[j] - 1), times - layout.duration[k])
+            for k in layout.sinks(j, layout.mandatory[j] - 1):
+                ended = columns.at((k, layout.mandatory[j] - 1), times - layout.duration[k])
                 rows.below(columns.at(j, times), ended)
 
 
@@ -160,21 +159,45 @@ def capacity_rows(layout: Layout, columns: Columns, rows: Rows, pool: Pool) -> N
     rows.share(end - first, entries, room)
 
 
-def narrowed(columns: Columns, bound: int, reduced: IntArray, spare: int, known: Relaxed | None) -> Relaxed:
-    """Windows by reduced cost: a plan in which a column sits at its dearer end costs `reduced` more than the bound."""
-    earliest: dict[Run, int] = {}
-    latest: dict[Run, int] = {}
-    completion: dict[int, tuple[int, int]] = {}
-    for key, (low, high) in columns.windows.items():
-        costs = reduced[columns.offset[key] : columns.offset[key] + max(0, high - low)]
-        never = np.flatnonzero(costs > spare)  # Y[key, t] = 1 is too dear: starts after t
-        always = np.flatnonzero(-costs > spare)  # Y[key, t] = 0 is too dear: starts by t
-        first = low + int(never[-1]) + 1 if never.size else low
-        last = low + int(always[0]) if always.size else high
-        if isinstance(key, tuple):
-            earliest[key] = first if known is None else max(first, known.earliest[key])
-            latest[key] = last if known is None else min(last, known.latest[key])
-        else:
-            before = (first, last) if known is None else known.completion[key]
-            completion[key] = max(first, before[0]), min(last, before[1])
-    return Relaxed(bound if known is None else max(bound, known.bound), earliest, latest, completion)
+class LinearBound:
+    """What prices proved of plans of total_jct at most `upper`, for which the columns were made.
+
+    Of a plan of total_jct at most v, the reduced costs of its columns sum up to at most v less the bound. So prices that
+    were found once narrow the windows for every smaller value, the more the nearer it is to the bound.
+    """
+
+    def __init__(self, columns: Columns, upper: int) -> None:
+        self.columns, self.upper = columns, upper
+        #: Bound and reduced costs in multiples of 1/SCALE, of each vector of prices.
+        self._proved: list[tuple[int, IntArray]] = []
+
+    def add(self, total: int, reduced: IntArray) -> None:
+        """What one more vector of prices proves."""
+        self._proved.append((total, reduced))
+
+    @property
+    def bound(self) -> int:
+        """No plan of total_jct at most `upper` has less total_jct than this."""
+        return max(-(-total // SCALE) for total, _ in self._proved)
+
+    def windows(self, value: int) -> Relaxed | None:
+        """The windows of plans of total_jct at most `value`; None where it is above `upper`."""
+        if value > self.upper:
+            return None
+        earliest: dict[Run, int] = {}
+        latest: dict[Run, int] = {}
+        completion: dict[int, tuple[int, int]] = {}
+        for key, (low, high) in self.columns.windows.items():
+            first, last = low, high
+            for total, reduced in self._proved:
+                spare = SCALE * value - total
+                costs = reduced[self.columns.offset[key] : self.columns.offset[key] + max(0, high - low)]
+                never = np.flatnonzero(costs > spare)  # Y[key, t] = 1 is too dear: starts after t
+                always = np.flatnonzero(-costs > spare)  # Y[key, t] = 0 is too dear: starts by t
+                first = max(first, low + int(never[-1]) + 1 if never.size else low)
+                last = min(last, low + int(always[0]) if always.size else high)
+            if isinstance(key, tuple):
+                earliest[key], latest[key] = first, last
+            else:
+                completion[key] = first, last
+        return Relaxed(self.bound, earliest, latest, completion)

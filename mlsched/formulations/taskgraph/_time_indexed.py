@@ -1,34 +1,39 @@
-"""The task-level model in linear rows over 0/1 variables alone: "has started by t", "is on node n", "is complete by t".
+"""The task level in linear rows over 0/1 variables alone: "has started by t", "is on node n", "is complete by t".
 
 CP-SAT learns cutting planes from conflicts when all rows are linear and their variables Boolean (`use_pb_resolution`).
 That is what gangs that have to be packed into nodes need: clauses alone must go through who sits where, one by one,
-where a row that counts shows at once that they do not fit. Small windows of starts are what it takes, so an incumbent
-and the linear relaxation come first.
+where a row that counts shows at once that they do not fit. Small windows of starts are what it takes, so the model is
+made for a value that plans must attain.
 """
 
 from __future__ import annotations
 
-import copy
+import dataclasses
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mlsched.formulations.taskgraph._bounds import Pool
-from mlsched.formulations.taskgraph._cp_model import Literal
+from mlsched.formulations.taskgraph._choices import Choices, Literal
+from mlsched.formulations.taskgraph._counts import Counts
+from mlsched.formulations.taskgraph._intervals import NONE_AS_GOOD, ends
 from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._objectives import Objectives, Parts
 from mlsched.formulations.taskgraph._places import places
+from mlsched.formulations.taskgraph._pools import Pool
 from mlsched.formulations.taskgraph._relaxation import Relaxed
-from mlsched.formulations.taskgraph._rows import no
+from mlsched.formulations.taskgraph._rows import Rows, no, valued
+from mlsched.formulations.taskgraph._started import Started
 from mlsched.formulations.taskgraph._time_rows import TimeRows
 from mlsched.instances.taskgraph import Timetable
 
 
-class TimeIndexed(TimeRows):
+class TimeIndexed:
     """Plans of value `upper` or better in total_jct or makespan (`bounded`); every place must be a single node.
 
     `objectives` are those that are measured, by default the bounded one alone, for which optional iterations are left
     out. `relaxed` narrows windows to those of plans of total_jct at most `upper`; `shared` are pools of the layout, the
-    overall ones among them. An objective is its term plus its constant.
+    overall ones among them. `counting`: see `_counts`. `named`: something else breaks the symmetry of nodes. An
+    objective is its term plus its constant. `reason`: why there is no plan, where that shows.
     """
 
     def __init__(
@@ -39,60 +44,71 @@ class TimeIndexed(TimeRows):
         shared: Sequence[Pool],
         bounded: str = "total_jct",
         objectives: tuple[str, ...] | None = None,
-        counting: bool | None = None,
+        counting: bool = True,
+        named: bool = False,
     ) -> None:
-        self._bounded = bounded
-        #: "Complete by t" from the first time at which that can be, a list a job and one of all jobs together.
-        self._done: dict[int | None, tuple[int, list[Literal]]] = {}
-        if counting is not None:
-            self.counting = counting
+        from ortools.sat.python import cp_model
+
         if objectives is None:
             # No job completes later without its optional iterations.
-            layout = copy.copy(layout)
-            layout.most = [min(least, most) for least, most in zip(layout.least, layout.most, strict=True)]
-        super().__init__(layout, objectives or (bounded,), shared, upper, relaxed)
+            kept = [min(mandatory, most) for mandatory, most in zip(layout.mandatory, layout.maximum, strict=True)]
+            layout = dataclasses.replace(layout, maximum=kept)
+        self.layout, self.bounded, self.upper = layout, bounded, upper
+        self.objectives = objectives or (bounded,)
+        self.cp = cp_model.CpModel()
+        self.terms: dict[str, Any] = {}
+        self.constant: dict[str, int] = {}
+        #: "Complete by t" from the first time at which that can be, a list a job and one of all jobs together.
+        self._done: dict[int | None, tuple[int, list[Literal]]] = {}
+        self.reason = layout.reason
+        self._limit_completions(relaxed)
+        if self.reason is not None:
+            return
+        self._rows = Rows(self.cp)
+        self.choices = Choices(layout, self.cp, places(layout, "traffic" in self.objectives))
+        self._started = Started(self.choices, self._rows)
+        self._add_starts(relaxed)
+        counts = Counts(self._started, self._rows) if counting else None
+        rows = TimeRows(self.choices, self._rows, self._started, counts)
+        rows.add_order()
+        rows.add_capacity(min(layout.arrival, default=0), max(self.until, default=0), shared)
+        if not named:
+            self.choices.break_symmetry()
+        self._all_ended = self._started.all_ended if counts is None else counts.all_ended
+        self._add_completions()
+        self._add_objectives()
 
-    def _horizons(self) -> None:
+    def _limit_completions(self, relaxed: Relaxed | None) -> None:
         layout, end = self.layout, self.layout.horizon()
-        assert self.upper is not None
-        if self._bounded == "makespan":
-            until = [min(layout.arrival, default=0) + self.upper] * layout.jobs
-        else:
-            until = layout.latest_completions(self.upper)
-        self.until = [min(end, c) for c in until]
-        self._least = [layout.least_completion(j) for j in range(layout.jobs)]
-        if self.relaxed is not None:
-            for j, (low, high) in self.relaxed.completion.items():
-                self._least[j], self.until[j] = max(self._least[j], low), min(self.until[j], high)
-        if any(low > high for low, high in zip(self._least, self.until, strict=True)):
-            self.reason = "no plan is as good as the bound that was given"
+        self.until = [min(end, c) for c in latest_completions(layout, self.upper, self.bounded)]
+        self._earliest = [layout.earliest_completion(j) for j in range(layout.jobs)]
+        if relaxed is not None:
+            for j, (first, last) in relaxed.completion.items():
+                self._earliest[j], self.until[j] = max(self._earliest[j], first), min(self.until[j], last)
+        if any(first > last for first, last in zip(self._earliest, self.until, strict=True)):
+            self.reason = self.reason or NONE_AS_GOOD
 
-    def _starts(self) -> None:
+    def _add_starts(self, relaxed: Relaxed | None) -> None:
         layout = self.layout
         for j, i, k in layout.runs():
-            run, low, x = (k, i), layout.head[k][i], self.x.get((j, i), 1)
-            high = self.until[j] - layout.tail[k][i] - layout.duration[k]
+            run, first, runs = (k, i), layout.head[k][i], self.choices.running(j, i)
+            last = self.until[j] - layout.tail[k][i] - layout.duration[k]
             if layout.fixed and layout.is_fixed(k, i):
-                low = high = layout.fixed[k][1]
-            elif self.relaxed is not None:
-                low = max(low, self.relaxed.earliest.get(run, low))
-                high = min(high, self.relaxed.latest.get(run, high))
-            if low > high:
-                high = low
-                if isinstance(x, int):
-                    self.reason = "no plan is as good as the bound that was given"
+                first = last = layout.fixed[k][1]
+            elif relaxed is not None:
+                first = max(first, relaxed.earliest.get(run, first))
+                last = min(last, relaxed.latest.get(run, last))
+            if first > last:
+                last = first
+                if isinstance(runs, int):
+                    self.reason = NONE_AS_GOOD
                 else:
-                    self._clause(no(x))
-            self._window[run], self._after[run] = (low, high), x
-            self._begun[run] = [self.cp.new_bool_var("") for _ in range(low, high)]
-            self._rising([*self._begun[run], x])
+                    self._rows.clause(no(runs))
+            self._started.add(run, (first, last), last - first, runs)
 
-    def _capacity(self) -> None:
-        self._in_room(min(self.layout.arrival, default=0), max(self.until, default=0))
-
-    def _complete(self) -> None:
+    def _add_completions(self) -> None:
         asked, every = set(self.objectives), list(range(self.layout.jobs))
-        if {"total_jct", "deadlines_met"} & asked or self._bounded == "total_jct":
+        if {"total_jct", "deadlines_met"} & asked or self.bounded == "total_jct":
             for j in every:
                 self._done[j] = self._completed([j])
         if "makespan" in asked and every:
@@ -100,30 +116,40 @@ class TimeIndexed(TimeRows):
 
     def _completed(self, jobs: Sequence[int]) -> tuple[int, list[Literal]]:
         """A time and, from it on, whether all of some jobs are complete by then; at the end of the list they are."""
-        layout = self.layout
-        first = max(self._least[j] for j in jobs)
+        first = max(self._earliest[j] for j in jobs)
         done = [self.cp.new_bool_var("") for _ in range(first, max(self.until[j] for j in jobs))]
-        self._rising(done)
+        self._rows.rising(done)
         for j, (n, literal) in itertools.product(jobs, enumerate(done)):
-            for i in self._ends(j):
-                absent = no(self.x.get((j, i), 1))
-                for ended in self._ended([(k, i) for k in layout.sinks(j, i)], first + n):
-                    self._clause(no(literal), absent, ended)
+            for i in ends(self.layout, j):
+                absent = no(self.choices.running(j, i))
+                for ended in self._all_ended([(k, i) for k in self.layout.sinks(j, i)], first + n):
+                    self._rows.clause(no(literal), absent, ended)
         return first, done
 
-    # -- objectives ----------------------------------------------------------------------------------------------------
+    # -- objectives (see `_objectives.Timing`) -------------------------------------------------------------------------
 
-    def _total_jct(self) -> list[tuple[Any, int]]:
+    def _add_objectives(self) -> None:
+        from ortools.sat.python import cp_model
+
+        measures = Objectives(self)
+        for name in self.objectives:
+            parts, self.constant[name] = measures.parts(name)
+            self.terms[name] = cp_model.LinearExpr.weighted_sum([v for v, _ in parts], [w for _, w in parts])
+
+    def timed_objectives(self) -> Mapping[str, Callable[[], Parts]]:
+        """See `Timing`."""
+        return {"total_jct": self._total_jct, "makespan": self._makespan, "deadlines_met": self._deadlines_met}
+
+    def _total_jct(self) -> Parts:
         done = [self._done[j] for j in range(self.layout.jobs)]
-        self.constant["total_jct"] = sum(first + len(known) for first, known in done) - sum(self.layout.arrival)
-        return [(v, -1) for _, known in done for v in known]
+        constant = sum(first + len(known) for first, known in done) - sum(self.layout.arrival)
+        return [(v, -1) for _, known in done for v in known], constant
 
-    def _makespan(self) -> list[tuple[Any, int]]:
+    def _makespan(self) -> Parts:
         first, done = self._done.get(None, (0, []))
-        self.constant["makespan"] = first + len(done) - min(self.layout.arrival, default=0)
-        return [(v, -1) for v in done]
+        return [(v, -1) for v in done], first + len(done) - min(self.layout.arrival, default=0)
 
-    def _deadlines_met(self) -> list[tuple[Any, int]]:
+    def _deadlines_met(self) -> Parts:
         constant, parts = 0, []
         for j, deadline in enumerate(self.layout.deadline):
             first, done = self._done[j]
@@ -131,50 +157,40 @@ class TimeIndexed(TimeRows):
                 constant += 1
             elif deadline >= first:
                 parts.append((done[deadline - first], 1))
-        self.constant["deadlines_met"] = constant
-        return parts
+        return parts, constant
 
-    def _punctual(self, j: int, i: int) -> Any:
+    def punctual(self, j: int, i: int, before: Literal) -> Literal:
+        """See `Timing`."""
         layout, literal = self.layout, self.cp.new_bool_var("")
         for k in layout.sinks(j, i):
-            if not layout.is_fixed(k, i):  # its end is constant and was compared before
-                self._clause(no(literal), self._started((k, i), layout.deadline[j] - layout.duration[k]))
-        for before in (self.x.get((j, i), 1), self.on_time.get((j, i - 1), 1)):
-            self._clause(no(literal), before)
+            if not layout.is_fixed(k, i):  # the end of a fixed run is constant and was compared before
+                self._rows.clause(no(literal), self._started.ended((k, i), layout.deadline[j]))
+        for other in (self.choices.running(j, i), before):
+            self._rows.clause(no(literal), other)
         return literal
 
     # -- plans ---------------------------------------------------------------------------------------------------------
 
     def plan(self, solution: Sequence[int]) -> Timetable:
         """The plan of a solution, a value a variable."""
-        value = valued(solution)
-        runs = [run for run, x in self._after.items() if value(x)]
-        start = {run: self._window[run][1] - sum(map(value, self._begun[run])) for run in runs}
-        node = {run: next(p for p, y in self.where[run].items() if value(y)) for run in runs}
-        return self.layout.timetable({run: self.places[p].nodes[0] for run, p in node.items()}, start)
+        value, started, choices = valued(solution), self._started, self.choices
+        runs = [run for run, runs in started.after.items() if value(runs)]
+        start = {run: started.window[run][1] - sum(map(value, started.begun[run])) for run in runs}
+        place = {run: next(p for p, y in choices.where[run].items() if value(y)) for run in runs}
+        return self.layout.timetable({run: choices.places[p].nodes[0] for run, p in place.items()}, start)
 
 
-def valued(solution: Sequence[int]) -> Callable[[Literal], int]:
-    """The value of a literal in a solution."""
-
-    def value(literal: Literal) -> int:
-        if isinstance(literal, int):
-            return literal
-        index: int = literal.index
-        return solution[index] if index >= 0 else 1 - solution[-index - 1]
-
-    return value
+def latest_completions(layout: Layout, upper: int, bounded: str) -> list[int]:
+    """When each job completes at the latest in plans whose total_jct or makespan is at most `upper`."""
+    if bounded == "total_jct":
+        return layout.latest_completions(upper)
+    return [min(layout.arrival, default=0) + upper] * layout.jobs
 
 
 def size(layout: Layout, upper: int, bounded: str = "total_jct") -> int:
-    """How many variables the model would have, about; 0 where classes of nodes are one place."""
-    if any(place.whole for place in places(layout, traffic=False)):
-        return 0
-    least = [layout.least_completion(j) for j in range(layout.jobs)]
-    until = [min(layout.arrival, default=0) + upper] * layout.jobs
-    if bounded == "total_jct":
-        until = layout.latest_completions(upper)
-    total = sum(high - low for low, high in zip(least, until, strict=True))
+    """How many variables the model would have, about."""
+    until = latest_completions(layout, upper, bounded)
+    total = sum(last - layout.earliest_completion(j) for j, last in enumerate(until))
     for j, i, k in layout.runs():
         width = until[j] - layout.tail[k][i] - layout.duration[k] - layout.head[k][i]
         total += width + (width + layout.duration[k]) * len(layout.nodes_of(k, i))

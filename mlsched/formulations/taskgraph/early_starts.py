@@ -36,13 +36,13 @@ def extend(layout: Layout, placed: Placed, open_runs: Mapping[Run, Sequence[int]
 def good_plan(layout: Layout, objective: str) -> Timetable | None:
     """The better of two list schedules, in order of arrival and of length; None where the fixed runs admit no plan."""
     instance, jobs = layout.instance, range(layout.jobs)
-    fixed = {(k, layout.first[layout.job[k]]): at for k, at in layout.fixed.items()}
+    fixed = {(k, layout.finished[layout.job[k]]): at for k, at in layout.fixed.items()}
     best: tuple[int, Timetable] | None = None
-    for order in (sorted(jobs, key=lambda j: layout.arrival[j]), sorted(jobs, key=layout.least_completion)):
+    for order in (sorted(jobs, key=lambda j: layout.arrival[j]), sorted(jobs, key=layout.earliest_completion)):
         runs = [
             (k, i)
             for j in order
-            for i in range(layout.first[j], min(layout.least[j], layout.most[j]))
+            for i in range(layout.finished[j], min(layout.mandatory[j], layout.maximum[j]))
             for k in layout.order[j]
             if (k, i) not in fixed
         ]

@@ -20,7 +20,7 @@ from typing import Any
 from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import Formulation, Term
 from mlsched.core.registry import answerer
-from mlsched.formulations.taskgraph._hint import runs_of
+from mlsched.formulations.taskgraph._encoding import runs_of
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph.early_starts import extend, good_plan
 from mlsched.instances.taskgraph import Instance, Timetable
@@ -33,7 +33,7 @@ MOST_COLUMNS = 10_000
 @answerer("highs", problem="taskgraph", backend="highs", objectives=OBJECTIVES)
 def build(instance: Instance, *, objectives: tuple[str, ...]) -> Formulation:
     """The time-indexed MIP of every run, for small instances; the cross-check of cp-sat."""
-    return model(Layout(instance), objectives)
+    return model(Layout.of(instance), objectives)
 
 
 def pyomo_model(instance: Instance, objective: str) -> Any:
@@ -84,7 +84,8 @@ class _Mip:
             raise TooLarge(f"highs: {columns} binary variables are more than {MOST_COLUMNS}: use cp-sat")
         self.mip.s = pyo.Var([(k, i, n, t) for (k, i), slots in self.keys.items() for n, t in slots], domain=pyo.Binary)
         self.mip.x = pyo.Var(
-            [(j, i) for j in range(layout.jobs) for i in range(layout.least[j], layout.most[j])], domain=pyo.Binary
+            [(j, i) for j in range(layout.jobs) for i in range(layout.mandatory[j], layout.maximum[j])],
+            domain=pyo.Binary,
         )
         self._present()
         self._order()
@@ -96,9 +97,8 @@ class _Mip:
         layout, asked = self.layout, set(self.objectives)
         horizon = layout.horizon()
         if asked & {"total_jct", "makespan"}:
-            return False, self._latest(horizon) if len(asked) == 1 and layout.reason is None else [
-                horizon
-            ] * layout.jobs
+            alone = len(asked) == 1 and layout.reason is None
+            return False, self._latest(horizon) if alone else [horizon] * layout.jobs
         by_deadline = "deadlines_met" in asked
         if layout.instance.accuracy_at == "deadline":
             by_deadline |= bool(asked & {"total_accuracy", "accuracy_met"})
@@ -131,7 +131,7 @@ class _Mip:
         return sum(self.mip.s[k, i, n, t] for n, t in self.keys[k, i] if t > by or t == self.end)
 
     def _x(self, j: int, i: int) -> Any:
-        return 1 if i < self.layout.least[j] else self.mip.x[j, i]
+        return 1 if i < self.layout.mandatory[j] else self.mip.x[j, i]
 
     def _started(self, k: int, i: int, until: int, node: int | None = None) -> Any:
         """Whether run (k, i) has started by a time (on a node)."""
@@ -151,11 +151,11 @@ class _Mip:
         layout, far = self.layout, self.end
         for j, i, k in layout.runs():
             self._add(self._started(k, i, far) == self._x(j, i))
-            if layout.sticky and i > layout.first[j]:
+            if layout.sticky and i > layout.finished[j]:
                 for n in layout.nodes_of(k, i):
                     self._add(self._started(k, i, far, n) <= self._started(k, i - 1, far, n))
         for j in range(layout.jobs):
-            for i in range(layout.least[j] + 1, layout.most[j]):
+            for i in range(layout.mandatory[j] + 1, layout.maximum[j]):
                 self._add(self.mip.x[j, i] <= self.mip.x[j, i - 1])
 
     def _order(self) -> None:
@@ -164,7 +164,7 @@ class _Mip:
         for j, i, k in layout.runs():
             for u, source, delay in layout.sources(k, i):
                 for n in layout.nodes_of(k, i):
-                    if source < layout.first[j]:
+                    if source < layout.finished[j]:
                         ready = layout.last_end[u] + (delay if layout.home[u] != n else 0)
                         early = self._started(k, i, min(ready, self.end) - 1, n)
                         if not isinstance(early, int):
@@ -195,11 +195,11 @@ class _Mip:
 
         layout, mip = self.layout, self.mip
         names = set(self.objectives)
-        least = [layout.least_completion(j) for j in range(layout.jobs)]
+        least = [layout.earliest_completion(j) for j in range(layout.jobs)]
         if {"total_jct", "makespan"} & names:
             mip.c = pyo.Var(range(layout.jobs), domain=pyo.Integers, bounds=lambda _, j: (least[j], self.end))
             for j in range(layout.jobs):
-                for i in range(max(layout.first[j], layout.least[j] - 1), layout.most[j]):
+                for i in range(max(layout.finished[j], layout.mandatory[j] - 1), layout.maximum[j]):
                     for k in layout.tasks_of[j]:
                         # An absent run counts 0; completions are at least 0.
                         end = sum((t + layout.duration[k]) * mip.s[k, i, n, t] for n, t in self.keys[k, i])
@@ -234,7 +234,7 @@ class _Mip:
         final = given.accuracy_at == "final"
         steps = []
         for j in range(layout.jobs):
-            if final or int(given.on_time[j]) == layout.first[j]:
+            if final or int(given.on_time[j]) == layout.finished[j]:
                 steps += [(j, i) for i in layout.iterations(j)]
         mip.e = pyo.Var(steps, domain=pyo.Binary)
         for j, i in steps:
@@ -247,7 +247,7 @@ class _Mip:
         accuracy, required = given.accuracy.tolist(), given.required.tolist()
         total, met, constant, always = 0, 0, 0, 0
         for j in range(layout.jobs):
-            sure = layout.first[j] if final else int(given.on_time[j])
+            sure = layout.finished[j] if final else int(given.on_time[j])
             constant += accuracy[j][sure]
             always += accuracy[j][sure] >= required[j]
             reached = accuracy[j][sure] >= required[j]
@@ -269,7 +269,7 @@ class _Mip:
         for j, i, k in layout.runs():
             for number, arc in enumerate(layout.into[k]):
                 source = i - arc.lag
-                if arc.volume and (source >= layout.first[j] or layout.first[j]):
+                if arc.volume and (source >= layout.finished[j] or layout.finished[j]):
                     sent.append((k, i, number))
         mip.cut = pyo.Var(sent, domain=pyo.Binary)
         for k, i, number in sent:
@@ -277,7 +277,7 @@ class _Mip:
             source = i - arc.lag
             for n in layout.nodes_of(k, i):
                 there: Any = int(layout.home[arc.u] == n)
-                if source >= layout.first[layout.job[k]]:
+                if source >= layout.finished[layout.job[k]]:
                     there = self._started(arc.u, source, far, n)
                 self._add(mip.cut[k, i, number] >= self._started(k, i, far, n) - there)
         self.terms["traffic"] = sum(layout.into[k][number].volume * mip.cut[k, i, number] for k, i, number in sent)

@@ -50,7 +50,7 @@ class _Values:
 
     def counted(self, mode: Mode, start: int) -> int:
         """Iterations that count towards the job's accuracy."""
-        first = self.layout.first[mode.job]
+        first = self.layout.finished[mode.job]
         if self.final:
             return first + mode.iterations
         sure: int = self.on_time[mode.job]
@@ -215,9 +215,9 @@ class _Gangs:
     def _steps(self, j: int) -> tuple[int, list[Any]]:
         """(iterations that count in any case, literals for one more each) towards job j's accuracy."""
         layout, modes = self.moulded.layout, self.moulded.modes[j]
-        sure = layout.first[j] if self.values.final else self.values.on_time[j]
+        sure = layout.finished[j] if self.values.final else self.values.on_time[j]
         steps: list[Any] = []
-        if sure < layout.first[j]:
+        if sure < layout.finished[j]:
             return sure, steps
         for i in range(max(m.iterations for m in modes)):
             if (j, i) not in self.on_time:

@@ -4,7 +4,7 @@ Learning cutting planes (`use_pb_resolution`) is such a parameter: now and then 
 (google/or-tools issue 3711), which ends the process. Here that ends a helper, and the caller goes on without its proof.
 
 This file is also the helper's program, which is why it imports nothing of the library. The two talk in lines of JSON:
-models and parameters as text one way, bounds and at last the answer the other way. A helper stops its search and ends
+models and parameters as text one way, answers the other way. A helper stops its search and ends
 when its input is closed, so it never outlives the caller.
 """
 
@@ -18,9 +18,7 @@ import queue
 import subprocess
 import sys
 import threading
-import time
 import weakref
-from collections.abc import Callable
 from typing import Any
 
 
@@ -71,22 +69,11 @@ def _end(helpers: list[subprocess.Popen[str]]) -> None:
 
 
 class Apart:
-    """One search of a model with its objective. `bound` hears of every better bound, in the thread of `run`.
+    """One search of a model with its objective, in a helper: of its own where no `helpers` are given."""
 
-    A bound of `enough` ends the search there and then, after the same work every time, which `stop` cannot promise.
-    Without `helpers` the helper is for this search alone.
-    """
-
-    def __init__(
-        self,
-        model: Any,
-        parameters: Any,
-        bound: Callable[[float], None],
-        enough: float | None = None,
-        helpers: Helpers | None = None,
-    ) -> None:
-        self._task = json.dumps({"model": str(model.proto), "parameters": str(parameters), "enough": enough})
-        self._bound, self._stopped, self._helpers = bound, threading.Event(), helpers
+    def __init__(self, model: Any, parameters: Any, helpers: Helpers | None = None) -> None:
+        self._task = json.dumps({"model": str(model.proto), "parameters": str(parameters)})
+        self._stopped, self._helpers = threading.Event(), helpers
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
 
@@ -129,20 +116,13 @@ class Apart:
             self._process = helper
         if self._stopped.is_set():
             self.stop()
-        for line in helper.stdout:
+        if line := helper.stdout.readline():
             heard = json.loads(line)
-            if "status" in heard:
-                return Ended(heard["status"], heard["bound"], tuple(heard["solution"]), heard["work"])
-            self._bound(heard["bound"])
+            return Ended(heard["status"], heard["bound"], tuple(heard["solution"]), heard["work"])
         said = helper.stderr.read()
         if helper.wait() > 0:
             raise RuntimeError(f"the process for CP-SAT failed: {said.strip().splitlines()[-1:]}")
         return Ended("UNKNOWN" if self._stopped.is_set() else "ABORTED")
-
-
-def _say(answer: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(answer) + "\n")
-    sys.stdout.flush()
 
 
 def _helper() -> None:
@@ -151,47 +131,41 @@ def _helper() -> None:
 
     tasks: queue.SimpleQueue[str | None] = queue.SimpleQueue()
     searching: list[Any] = []
+    closed = threading.Event()
 
     def listen() -> None:
         for line in sys.stdin:
             tasks.put(line)
         tasks.put(None)
-        # Again and again: a search that has not begun cannot be stopped.
-        while True:
-            for solver in tuple(searching):
-                solver.stop_search()
-            time.sleep(0.01)
+        closed.set()
+        for solver in tuple(searching):
+            solver.stop_search()
 
     threading.Thread(target=listen, daemon=True).start()
     while (line := tasks.get()) is not None:
-        _search(cp_sat, json.loads(line), searching)
+        task = json.loads(line)
+        model, parameters = cp_sat.CpModelProto(), cp_sat.SatParameters()
+        if not (model.parse_text_format(task["model"]) and parameters.parse_text_format(task["parameters"])):
+            raise ValueError("no model and parameters of CP-SAT")
+        solver = cp_sat.SolveWrapper()
+        solver.set_parameters(parameters)
+        searching.append(solver)
+        if closed.is_set():
+            # A wrapper that is stopped before it begins does not begin.
+            solver.stop_search()
+        run: Any = solver.solve
+        found = run(model)
+        searching.remove(solver)
+        answer = {
+            "status": found.status.name,
+            "bound": found.best_objective_bound,
+            "solution": list(found.solution),
+            "work": found.deterministic_time,
+        }
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
     # Without tidying up, which would wait for the thread that listens.
     os._exit(0)
-
-
-def _search(cp_sat: Any, task: dict[str, Any], searching: list[Any]) -> None:
-    model, parameters = cp_sat.CpModelProto(), cp_sat.SatParameters()
-    if not (model.parse_text_format(task["model"]) and parameters.parse_text_format(task["parameters"])):
-        raise ValueError("no model and parameters of CP-SAT")
-    solver = cp_sat.SolveWrapper()
-    solver.set_parameters(parameters)
-
-    def rise(bound: float) -> None:
-        _say({"bound": bound})
-        if task["enough"] is not None and bound >= task["enough"]:
-            solver.stop_search()
-
-    solver.add_best_bound_callback(rise)
-    searching.append(solver)
-    found: Any = solver.solve(model)
-    searching.remove(solver)
-    answer = {
-        "status": found.status.name,
-        "bound": found.best_objective_bound,
-        "solution": list(found.solution),
-        "work": found.deterministic_time,
-    }
-    _say(answer)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ OBJECTIVES = tuple(o.name for o in Instance.objectives)
 
 
 def columns(instance: Instance, *objectives: str) -> int:
-    made = highs.model(Layout(instance), objectives)
+    made = highs.model(Layout.of(instance), objectives)
     return len(made.model.s) if hasattr(made.model, "s") else 0
 
 
@@ -39,7 +39,7 @@ def test_a_best_plan_is_a_start_of_the_model_and_keeps_its_value(instance, objec
 @given(instance=strategies.taskgraph(), objective=st.sampled_from(["total_jct", "makespan"]))
 def test_list_schedules_are_plans_and_exist_where_plans_do(instance, objective):
     best = api.solve(instance, "brute-force", objective=objective)
-    layout = Layout(instance)
+    layout = Layout.of(instance)
     if best.plan is None:
         assert layout.reason is not None or good_plan(layout, objective) is None
         return
@@ -52,7 +52,7 @@ def test_list_schedules_are_plans_and_exist_where_plans_do(instance, objective):
 def test_only_times_that_matter_have_columns():
     """A training workload with deadlines: traffic needs no time, accuracies the deadlines, a front every tick."""
     instance = mlsched.generate("taskgraph", preset="small", seed=6).replace(accuracy_at="deadline")
-    places = sum(len(Layout(instance).nodes_of(k, i)) for _, i, k in Layout(instance).runs())
+    places = sum(len(Layout.of(instance).nodes_of(k, i)) for _, i, k in Layout.of(instance).runs())
     assert columns(instance, "traffic") == places
     every = columns(instance, "total_jct", "makespan")
     assert places < columns(instance, "deadlines_met") < every

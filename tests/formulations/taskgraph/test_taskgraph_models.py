@@ -10,7 +10,7 @@ import mlsched
 from mlsched import api
 from mlsched.core.fields import UNLIMITED
 from mlsched.formulations.taskgraph import highs, moulded
-from mlsched.formulations.taskgraph._cp_model import model
+from mlsched.formulations.taskgraph._intervals import model
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Instance
 
@@ -48,7 +48,7 @@ def single(capacity, duration, demand, eligible, edges=(), jobs=None, **changes)
 
 def count(instance: Instance, objective: str = "makespan") -> dict[str, int]:
     """How many constraints of each kind, and Boolean variables, the model has."""
-    proto = model(Layout(instance), (objective,)).model.proto
+    proto = model(Layout.of(instance), (objective,)).model.proto
     kinds = ("cumulative", "no_overlap", "interval")
     found = {kind: sum(getattr(c, "has_" + kind)() for c in proto.constraints) for kind in kinds}
     return {**found, "bool": sum(list(v.domain) == [0, 1] for v in proto.variables)}

@@ -9,7 +9,7 @@ import pytest
 from ortools.sat.python import cp_model
 
 from mlsched import api
-from mlsched.formulations.taskgraph._cp_model import model
+from mlsched.formulations.taskgraph._intervals import model
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.solvers.front.cp_sat import CpSatScalar
 
@@ -38,7 +38,7 @@ def test_boxes_of_an_earlier_question_do_not_narrow_solutions():
 
 @pytest.fixture(scope="module")
 def hard() -> CpSatScalar:
-    made = model(Layout(api.generate("taskgraph", preset="ten-loose", seed=0)), ("total_jct", "makespan"))
+    made = model(Layout.of(api.generate("taskgraph", preset="ten-loose", seed=0)), ("total_jct", "makespan"))
     sums = [made.objectives[o][0].expression for o in ("total_jct", "makespan")]
     return CpSatScalar(made.model, sums, ["min", "min"])
 

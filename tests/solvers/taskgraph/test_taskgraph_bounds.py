@@ -29,7 +29,7 @@ def optimum(instance, objective):
 
 def check_bounds(instance) -> dict[str, bool]:
     """Hold every bound against brute force; which of them are attained."""
-    layout = Layout(instance)
+    layout = Layout.of(instance)
     best, short = optimum(instance, "total_jct"), optimum(instance, "makespan")
     if best.plan is None:
         return {}
@@ -37,7 +37,7 @@ def check_bounds(instance) -> dict[str, bool]:
     shared = _bounds.pools(layout) + _bounds.packed(layout)
     arrivals = sum(layout.arrival)
     found = {
-        "paths": sum(layout.least_completion(j) for j in range(layout.jobs)) - arrivals,
+        "paths": sum(layout.earliest_completion(j) for j in range(layout.jobs)) - arrivals,
         "srpt": _bounds.total_completion_bound(layout, shared) - arrivals,
     }
     before = len(shared)
@@ -51,7 +51,7 @@ def check_bounds(instance) -> dict[str, bool]:
     sharp, _ = sharpened(layout)
     _check_heads(instance, sharp, best.plan)
     _check_heads(instance, sharp, short.plan)
-    found["jobs alone"] = sum(sharp.least_completion(j) for j in range(layout.jobs)) - arrivals
+    found["jobs alone"] = sum(sharp.earliest_completion(j) for j in range(layout.jobs)) - arrivals
     if layout.reason is None and layout.jobs:
         proved = Best(sharp, Limits(), 0.0)
         assert not Proof(SeparateModel(sharp, ("total_jct",), value, extra=shared), Limits(), proved).run()
@@ -79,8 +79,8 @@ def _check_heads(instance, layout, plan) -> None:
         last[layout.job[k]] = max(last.get(layout.job[k], 0), end)
     for (k, i), end in ends.items():
         j = layout.job[k]
-        assert last[j] >= layout.least_completion(j)
-        if i < layout.least[j]:
+        assert last[j] >= layout.earliest_completion(j)
+        if i < layout.mandatory[j]:
             assert end - layout.duration[k] >= layout.head[k][i], (k, i)
             assert last[j] - end >= layout.tail[k][i], (k, i)
 
@@ -130,7 +130,7 @@ def test_dual_feasible_weights_of_what_fits_are_at_most_one(capacity, data):
 
 @given(instance=strategies.taskgraph(jobs=2, tasks=3), data=st.data())
 def test_a_packing_pool_holds_for_any_weights(instance, data):
-    packing = Packing(Layout(instance))
+    packing = Packing(Layout.of(instance))
     best = optimum(instance, "total_jct")
     if packing.usable and best.plan is not None:
         weights = np.array([data.draw(st.integers(0, 9)) for _ in packing.tasks], dtype=np.int64)
@@ -141,7 +141,7 @@ def test_a_packing_pool_holds_for_any_weights(instance, data):
 @given(instance=strategies.taskgraph())
 def test_the_horizon_holds_some_optimum_of_every_objective(instance):
     """A horizon cut at a heuristic's makespan would not."""
-    layout = Layout(instance)
+    layout = Layout.of(instance)
     for objective in instance.objectives:
         best = optimum(instance, objective.name)
         if best.plan is not None:
@@ -155,7 +155,7 @@ def test_an_upper_value_below_the_optimum_is_refuted():
         instance = contended(number)
         best = optimum(instance, "total_jct")
         if best.plan is not None:
-            layout = Layout(instance)
+            layout = Layout.of(instance)
             relaxed = _relaxation.relax(layout, _bounds.pools(layout), best.value - 1, None)
             refuted += relaxed is not None and relaxed.bound > best.value - 1
     assert refuted > 0
@@ -164,8 +164,8 @@ def test_an_upper_value_below_the_optimum_is_refuted():
 @pytest.mark.parametrize("number", range(4))
 def test_generated_schedules_are_plans(number):
     instance = contended(number)
-    plan, used = search(Layout(instance), 60, seed=number, until=None)
-    again, _ = search(Layout(instance), 60, seed=number, until=None)
+    plan, used = search(Layout.of(instance), 60, seed=number, until=None)
+    again, _ = search(Layout.of(instance), 60, seed=number, until=None)
     if optimum(instance, "total_jct").plan is not None:
         assert used <= 60
         assert instance.violations(plan) == []

@@ -54,7 +54,7 @@ def gangs(number: int):
 
 def solved(instance):
     """(layout, optimal value, optimal plan), where the model has a place for the instance, else None."""
-    layout, _ = sharpened(Layout(_total_jct._mandatory(instance)))
+    layout, _ = sharpened(Layout.of(_total_jct._mandatory(instance)))
     best = api.solve(layout.instance, "brute-force", objective="total_jct")
     if layout.reason is not None or best.plan is None or not size(layout, best.value):
         return None
@@ -89,7 +89,7 @@ def test_literals_count_the_runs_that_have_started(report):
 
 
 def test_groups_are_equal_workers_of_one_iteration():
-    layout = Layout(api.generate("taskgraph", preset="eight-replicas", seed=20))
+    layout = Layout.of(api.generate("taskgraph", preset="eight-replicas", seed=20))
     groups = _counts._groups(layout)
     # Job 1: four replicas of a model in two parts of 2 and 4 ticks; job 2: eight workers, and a server left out.
     assert [len(g.runs) for g in groups if layout.job[g.runs[0][0]] == 1] == [4, 4]

@@ -15,7 +15,7 @@ from mlsched.core.errors import SolverError
 from mlsched.core.fields import UNLIMITED
 from mlsched.core.formulation import Limits
 from mlsched.formulations.taskgraph import _due, _timeless
-from mlsched.formulations.taskgraph._bounds import packed, pools
+from mlsched.formulations.taskgraph._pools import packed, pools
 from mlsched.formulations.taskgraph._due import TIMELESS, DueModel
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances import strategies
@@ -28,7 +28,7 @@ OBJECTIVES = sorted(TIMELESS)
 
 def best_of(instance, objective: str):
     """(value, plan) of the model; None where it has no solution or no place for the instance."""
-    layout, _ = sharpened(Layout(instance))
+    layout, _ = sharpened(Layout.of(instance))
     if not _due.worth(layout, (objective,)):
         return None
     model = DueModel(layout, (objective,), pools(layout) + packed(layout))
@@ -59,7 +59,7 @@ def check(instance) -> list[str]:
         assert (expected.status, expected.value) == ("optimal", value), objective
         assert not instance.violations(plan)
         assert instance.evaluate(plan)[objective] == value
-        assert int((plan.start + instance.duration[plan.task]).max(initial=0)) <= Layout(instance).horizon()
+        assert int((plan.start + instance.duration[plan.task]).max(initial=0)) <= Layout.of(instance).horizon()
         late = any(job_late(instance, plan, j) for j in range(len(instance.arrival)))
         seen.append("late runs" if late else "in time")
     return seen

@@ -96,7 +96,7 @@ def test_two_threads_share_what_they_know(helpers):
 
 def test_the_first_sub_problem_can_be_ended():
     instance = api.generate("taskgraph", preset="eight-replicas", seed=20)
-    layout = Layout(instance)
+    layout = Layout.of(instance)
     boxed = _boxed.Boxed(layout, FRONTS[0], (10**4, 10**4), 0)
     way, answers = _front_ways.Unbounded(boxed, lambda weights, plan: Answer("optimal"), 2), []
     asked = _front_ways.Asked((1, 0), [(None, None)])
@@ -111,7 +111,7 @@ def test_the_first_sub_problem_can_be_ended():
 
 
 def timed(number: int) -> bool:
-    layout = Layout(contended(number))
+    layout = Layout.of(contended(number))
     return _boxed.timed(layout, FRONTS[2]) and _boxed.due(layout, FRONTS[2])
 
 
@@ -127,7 +127,7 @@ def test_stopping_ends_the_helper(monkeypatch):
     monkeypatch.setattr(Apart, "run", slow)
     monkeypatch.setattr(Apart, "stop", lambda self: ended.set())
     instance = contended(next(n for n in range(40) if timed(n)))
-    made = _front.front_model(Layout(instance), FRONTS[2])
+    made = _front.front_model(Layout.of(instance), FRONTS[2])
     search = made.assisted(searcher, 1, 0)
     answers = []
     asking = threading.Thread(target=lambda: answers.append(search.minimise((1, 1, 1), [(None,) * 3], None, 0.5)))
@@ -314,7 +314,7 @@ def test_a_hard_front_is_complete():
 def test_boxes_without_a_bound_are_bounded_by_the_variables():
     """Union of boxes of which one leaves an objective free."""
     instance = contended(2)
-    layout = Layout(instance)
+    layout = Layout.of(instance)
     names = ("total_jct", "traffic")
     points = brute_force.front(instance, names)
     boxed = _boxed.Boxed(layout, names, (10**4, 10**4), 0)
@@ -334,6 +334,6 @@ def test_boxes_without_a_bound_are_bounded_by_the_variables():
 
 
 def test_fronts_with_makespan_alone_have_no_help():
-    layout = Layout(contended(1))
+    layout = Layout.of(contended(1))
     assert _front.front_model(layout, ("total_jct", "traffic")).assisted is not None
     assert _front.front_model(layout, ("makespan", "traffic")).assisted is None

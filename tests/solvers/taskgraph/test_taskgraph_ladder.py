@@ -204,7 +204,7 @@ def test_steps_are_what_takes_twice_as_long(works, size):
 
 def test_a_search_that_cp_sat_aborts_begins_anew_with_another_seed(monkeypatch):
     number = 1
-    layout = Layout(contended(number))
+    layout = Layout.of(contended(number))
     boxed = Boxed(layout, ("total_jct", "traffic"), (10**4, 10**4), 0)
     made = boxed.by_time((1, 0), [(None, None)], boxed.least)
     assert made.reason is None
@@ -232,7 +232,7 @@ def test_a_search_that_cp_sat_aborts_begins_anew_with_another_seed(monkeypatch):
 
 
 def test_a_search_that_begins_anew_has_the_time_that_is_left(monkeypatch):
-    boxed = Boxed(Layout(contended(1)), ("total_jct", "traffic"), (10**4, 10**4), 0)
+    boxed = Boxed(Layout.of(contended(1)), ("total_jct", "traffic"), (10**4, 10**4), 0)
     made = boxed.by_time((1, 0), [(None, None)], boxed.least)
     seconds, set_up = [], _ladder.parameters
     monkeypatch.setattr(_ladder, "parameters", lambda limits: (seconds.append(limits.seconds), set_up(limits))[1])

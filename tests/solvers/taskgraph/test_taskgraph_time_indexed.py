@@ -28,7 +28,7 @@ from mlsched.solvers.taskgraph.total_jct import _mandatory
 def known(instance):
     """(layout on mandatory iterations, optimal value) where the model has a place for the instance, else None."""
     least = _mandatory(instance)
-    layout, _ = sharpened(Layout(least))
+    layout, _ = sharpened(Layout.of(least))
     if layout.reason is not None or not layout.jobs:
         return None
     best = api.solve(least, "brute-force", objective="total_jct")
@@ -83,7 +83,7 @@ def test_the_optimum_is_that_of_brute_force_on_contended_instances(report):
 
 def started(preset: str, seed: int, limits: Limits | None = None, decodings: int = 300) -> tuple[Best, list]:
     """What is known before cutting planes: a generated plan, the pools."""
-    layout, _ = sharpened(Layout(_mandatory(api.generate("taskgraph", preset=preset, seed=seed))))
+    layout, _ = sharpened(Layout.of(_mandatory(api.generate("taskgraph", preset=preset, seed=seed))))
     best = Best(layout, limits or Limits(), 0.0)
     plan, _ = search(layout, decodings, 0, None)
     best.offer(plan)
@@ -182,7 +182,7 @@ def test_parameters_are_those_that_cutting_planes_need():
 
 @given(instance=strategies.taskgraph())
 def test_the_least_makespan_is_that_of_brute_force(instance):
-    layout, _ = sharpened(Layout(instance))
+    layout, _ = sharpened(Layout.of(instance))
     best = api.solve(instance, "brute-force", objective="makespan")
     if best.plan is None or not layout.jobs or not size(layout, best.value, "makespan"):
         return

@@ -10,7 +10,7 @@ from contended_examples import contended
 from mlsched import api
 from mlsched.core.errors import AnswererError
 from mlsched.core.formulation import Limits
-from mlsched.formulations.taskgraph._cp_model import TaskModel
+from mlsched.formulations.taskgraph._intervals import IntervalModel
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import from_networkx
 from mlsched.solvers.taskgraph import total_jct as _total_jct
@@ -86,7 +86,7 @@ def test_a_hint_with_optional_iterations_is_cut_to_the_mandatory_ones():
     instance = six("loose", 2)
     assert (instance.min_iterations < instance.max_iterations).any()
     full = api.solve(instance, "cp-sat", objective="total_accuracy").plan
-    kept = _total_jct._cut(full, Layout(_total_jct._mandatory(instance)))
+    kept = _total_jct._cut(full, Layout.of(_total_jct._mandatory(instance)))
     assert len(kept.task) < len(full.task)
     assert not instance.violations(kept)
     assert instance.evaluate(kept)["total_jct"] <= instance.evaluate(full)["total_jct"]
@@ -96,8 +96,8 @@ def test_a_hint_with_optional_iterations_is_cut_to_the_mandatory_ones():
 
 def test_a_job_alone_is_an_instance_of_its_own():
     instance = contended(2)
-    layout = Layout(instance)
-    looked_at = [j for j in range(layout.jobs) if layout.least[j] > layout.first[j]]
+    layout = Layout.of(instance)
+    looked_at = [j for j in range(layout.jobs) if layout.mandatory[j] > layout.finished[j]]
     assert looked_at
     for j in looked_at:
         single = alone(layout, j)
@@ -106,23 +106,23 @@ def test_a_job_alone_is_an_instance_of_its_own():
         best = api.solve(single, "brute-force", objective="total_jct")
         sharp, _ = sharpened(layout)
         completion = best.value + int(instance.arrival[j])
-        assert layout.least_completion(j) <= sharp.least_completion(j) <= completion
+        assert layout.earliest_completion(j) <= sharp.earliest_completion(j) <= completion
 
 
 def test_more_replicas_than_a_node_holds_need_longer_than_the_critical_path():
-    layout = Layout(six("replicas", 12))
+    layout = Layout.of(six("replicas", 12))
     sharp, work = sharpened(layout)
-    paths, alone_ = (sum(x.least_completion(j) for j in range(layout.jobs)) for x in (layout, sharp))
+    paths, alone_ = (sum(x.earliest_completion(j) for j in range(layout.jobs)) for x in (layout, sharp))
     assert alone_ > paths
     assert work > 0
-    gained = [sharp.head[k][i] - layout.head[k][i] for j, i, k in layout.runs() if i < layout.least[j]]
+    gained = [sharp.head[k][i] - layout.head[k][i] for j, i, k in layout.runs() if i < layout.mandatory[j]]
     assert min(gained) >= 0 < max(gained)
     assert layout.alone == [0] * layout.jobs, "the given layout stays as it is"
 
 
 def start(instance, decodings: int = 200) -> Best:
     """Step 2 alone: a generated plan."""
-    layout, _ = sharpened(Layout(_total_jct._mandatory(instance)))
+    layout, _ = sharpened(Layout.of(_total_jct._mandatory(instance)))
     best = Best(layout, Limits(), 0.0)
     best.offer(search(layout, decodings, 0, None)[0])
     return best
@@ -147,7 +147,7 @@ def test_neighbourhoods_find_the_optimum_of_tiny_instances_and_nothing_better():
     found = []
     for number in range(12):
         instance = _total_jct._mandatory(contended(number, runs=7))
-        layout = Layout(instance)
+        layout = Layout.of(instance)
         plan, _ = search(layout, 1, 0, None)
         if plan is None or layout.reason is not None or instance.violations(plan):
             continue
@@ -183,7 +183,7 @@ def test_a_plan_that_meets_the_bound_ends_the_proof():
     best = start(instance, decodings=1)
     assert best.upper > optimal.value
     best.raise_to(optimal.value)
-    proof = Proof(TaskModel(best.layout, ("total_jct",), best.upper), Limits(), best)
+    proof = Proof(IntervalModel(best.layout, ("total_jct",), best.upper), Limits(), best)
     best.offer(_total_jct._cut(optimal.plan, best.layout))
     assert best.closed
     assert not proof.run()

@@ -8,51 +8,44 @@ only proved bounds are used.
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 
 import numpy as np
 
 from mlsched.core.formulation import Limits
-from mlsched.formulations.taskgraph._cp_model import TaskModel
+from mlsched.formulations.taskgraph._intervals import IntervalModel
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Instance
-from mlsched.solvers.backends.limits import within
+from mlsched.solvers.backends.limits import WORK, within
+from mlsched.solvers.backends.search import Search
+from mlsched.solvers.taskgraph.state import BUILDING
 
 #: Deterministic time that each small problem may take, and the most runs of a job that is looked at.
 WORK_EACH, MOST_RUNS = 0.5, 60
 
 
 def sharpened(layout: Layout) -> tuple[Layout, float]:
-    """The layout with larger heads, tails and least completions of mandatory runs, and the work spent.
+    """The layout with larger heads, tails and earliest completions of mandatory runs, and the work spent.
 
-    The layout itself when nothing is gained. Jobs whose critical path is attained are left alone.
+    The layout itself when nothing is gained. Jobs whose critical path is attained keep theirs.
     """
-    result, work = layout, 0.0
+    work, alone = 0.0, list(layout.alone)
+    head, tail = [dict(row) for row in layout.head], [dict(row) for row in layout.tail]
     if layout.reason is not None or layout.jobs < 2:
         return layout, work
     for j, tasks in enumerate(layout.tasks_of):
-        runs = (layout.least[j] - layout.first[j]) * len(tasks)
+        runs = (layout.mandatory[j] - layout.finished[j]) * len(tasks)
         if len(tasks) < 2 or not runs or runs > MOST_RUNS or not any(layout.into[k] for k in tasks):
             continue
         single = _Single(layout, j)
-        best = single.least(single.model.completion[0])
-        if best > layout.least_completion(j):
-            if result is layout:
-                result = _copied(layout)
-            result.alone[j] = best
-            single.sharpen(result)
+        best = single.lower_bound(single.model.completion[0])
+        if best > layout.earliest_completion(j):
+            alone[j] = best
+            single.sharpen(head, tail)
         work += single.work
-    return result, work
-
-
-def _copied(layout: Layout) -> Layout:
-    result = copy.copy(layout)
-    result.__dict__.pop("mandatory", None)  # cached from the old heads and tails
-    result.head = [dict(row) for row in layout.head]
-    result.tail = [dict(row) for row in layout.tail]
-    result.alone, result.others = list(layout.alone), list(layout.others)
-    return result
+    if alone == layout.alone:
+        return layout, work
+    return dataclasses.replace(layout, head=head, tail=tail, alone=alone), work
 
 
 class _Single:
@@ -60,29 +53,26 @@ class _Single:
 
     def __init__(self, layout: Layout, j: int) -> None:
         self.offset, self.work = layout.tasks_of[j][0], 0.0
-        self.model = TaskModel(Layout(alone(layout, j)), ("total_jct",))
+        self.model = IntervalModel(Layout.of(alone(layout, j)), ("total_jct",))
 
-    def least(self, expression: object) -> int:
+    def lower_bound(self, expression: object) -> int:
         """A proved lower bound of an expression, mostly its minimum."""
-        from ortools.sat.python import cp_model
-
-        cp = self.model.cp
-        cp.minimize(expression)
-        solver = within(Limits(work=WORK_EACH))
-        status = solver.solve(cp)
-        self.work += float(solver.response_proto.deterministic_time)
+        self.model.cp.minimize(expression)
+        search = Search(self.model.cp, within(Limits(work=WORK_EACH)).parameters)
+        search.run()
+        self.work += search.work[WORK] + BUILDING
         # An unknown status carries no bound; 0 is one, since no time is negative.
-        return round(solver.best_objective_bound) if status in (cp_model.OPTIMAL, cp_model.FEASIBLE) else 0
+        return 0 if search.bound is None else round(search.bound)
 
-    def sharpen(self, layout: Layout) -> None:
+    def sharpen(self, head: list[dict[int, int]], tail: list[dict[int, int]]) -> None:
         """Raise the heads and tails of the job's runs."""
         completion = self.model.completion[0]
         for (k, i), start in self.model.start.items():
             if isinstance(start, int):
                 continue  # a run under way
             task = k + self.offset
-            layout.head[task][i] = max(layout.head[task][i], self.least(start))
-            layout.tail[task][i] = max(layout.tail[task][i], self.least(completion - self.model.end[k, i]))
+            head[task][i] = max(head[task][i], self.lower_bound(start))
+            tail[task][i] = max(tail[task][i], self.lower_bound(completion - self.model.end[k, i]))
 
 
 def alone(layout: Layout, j: int) -> Instance:
@@ -94,7 +84,7 @@ def alone(layout: Layout, j: int) -> Instance:
     offset = int(tasks[0])
     of_job = ("arrival", "deadline", "urgency", "required", "accuracy", "finished", "on_time")
     of_task = ("duration", "demand", "eligible", "parameters", "home", "last_end")
-    least = np.array([layout.least[j]], dtype=np.int64)
+    least = np.array([layout.mandatory[j]], dtype=np.int64)
     return dataclasses.replace(
         instance,
         **{name: getattr(instance, name)[[j]] for name in of_job},

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.formulations.taskgraph._bounds import Pool
 from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._pools import Pool
 
 #: Patterns that are listed; with more, there are no pools of this kind.
 MOST_PATTERNS = 5000
@@ -30,7 +30,9 @@ class Packing:
         self.tasks = [
             k
             for k in range(layout.tasks)
-            if layout.duration[k] and layout.allowed[k] and layout.least[layout.job[k]] > layout.first[layout.job[k]]
+            if layout.duration[k]
+            and layout.allowed[k]
+            and layout.mandatory[layout.job[k]] > layout.finished[layout.job[k]]
         ]
         self.patterns: list[tuple[int, IntArray]] = []
         self.usable = layout.nodes > 1 and len(self.tasks) > 1 and not layout.fixed

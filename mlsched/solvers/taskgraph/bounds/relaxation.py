@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.formulations.taskgraph._bounds import Pool
 from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._pools import Pool
 from mlsched.formulations.taskgraph._relaxation import (
     SCALE,
     Columns,
-    Relaxed,
+    LinearBound,
     Rows,
     capacity_rows,
-    narrowed,
     precedence,
     windows_of,
 )
@@ -30,86 +29,71 @@ MOST_COLUMNS = 150_000
 #: Rounds in which violated pools are added, and pools a round.
 MOST_ROUNDS, MOST_POOLS = 6, 4
 
+#: Deterministic time that is booked for an iteration of the simplex method, a column of the LP.
+ITERATION = 2e-8
+
 #: HiGHS has one scheduler of threads a process, which cannot be set up anew while another thread solves.
 _ALONE = threading.Lock()
 
 
-def relax(layout: Layout, shared: list[Pool], upper: int, seconds: float | None, threads: int = 1) -> Relaxed | None:
-    """The bound and windows for plans of total_jct <= `upper`; None when the LP is too large or the time is up.
+def relax(
+    layout: Layout, shared: list[Pool], upper: int, seconds: float | None, threads: int = 1
+) -> tuple[LinearBound | None, float]:
+    """What the relaxation proves of plans of total_jct <= `upper`, and the deterministic time that is booked for it.
 
-    Pools that the solution violates (`_packing`) are added to `shared` and to the LP, round by round.
+    Nothing (None) where the LP is too large, the time is up, or no plan can be so good. Pools that the solution violates
+    (`packing`) are added to `shared` and to the LP, round by round.
     """
     until = None if seconds is None else time.perf_counter() + seconds
-    windows = windows_of(layout, upper, range(layout.jobs))
-    if windows is None:
-        return Relaxed(upper + 1, {}, {}, {})
-    columns = Columns(windows)
-    if columns.count > MOST_COLUMNS:
-        return None
+    windows = windows_of(layout, upper)
+    columns = None if windows is None else Columns(windows)
+    if columns is None or columns.count > MOST_COLUMNS:
+        return None, 0.0
     with _ALONE:
-        return _rounds(layout, shared, upper, columns, until, threads)
-
-
-def least_of(
-    layout: Layout, shared: Sequence[Pool], upper: int, jobs: Collection[int], seconds: float | None, threads: int = 1
-) -> int | None:
-    """A bound of the sum of the completions (absolute) of some jobs in plans of total_jct <= `upper`, as if there were
-    no others; None as for `relax`, where as many LPs as there are jobs count together."""
-    windows = windows_of(layout, upper, jobs)
-    if windows is None:
-        return upper + sum(layout.arrival) + 1
-    columns = Columns(windows)
-    if columns.count * layout.jobs > MOST_COLUMNS:
-        return None
-    with _ALONE:
-        program, constant = _program(layout, shared, columns, jobs, threads)
-        solved = program.solve(seconds)
-    return None if solved is None else -(-program.bound(solved[0], constant)[0] // SCALE)
+        return _rounds(layout, shared, LinearBound(columns, upper), until, threads)
 
 
 def _rounds(
-    layout: Layout, shared: list[Pool], upper: int, columns: Columns, until: float | None, threads: int
-) -> Relaxed | None:
-    """The LP, with violated pools added until there are none or it is over."""
-    rows = Rows()
-    program, constant = _program(layout, shared, columns, range(layout.jobs), threads)
+    layout: Layout, shared: list[Pool], found: LinearBound, until: float | None, threads: int
+) -> tuple[LinearBound | None, float]:
+    """The LP, with violated pools added until there are none or the bound does not rise."""
+    rows, columns = Rows(), found.columns
+    program, constant = _program(layout, shared, columns, threads)
     constant -= sum(layout.arrival)
     packing = Packing(layout)
-    best: Relaxed | None = None
+    before: int | None = None
     for _ in range(MOST_ROUNDS):
         solved = program.solve(None if until is None else until - time.perf_counter())
         if solved is None:
             break
         prices, solution = solved
-        total, reduced = program.bound(prices, constant)
-        bound = -(-total // SCALE)
-        gained = best is None or bound > best.bound
-        best = narrowed(columns, bound, reduced, SCALE * upper - total, best)
-        found = _violated(layout, columns, packing, solution) if packing.usable and gained and bound < upper else []
-        if not found:
+        found.add(*program.bound(prices, constant))
+        gained = before is None or found.bound > before
+        before = found.bound
+        pools = _violated(layout, columns, packing, solution) if packing.usable and gained else []
+        if not pools or before >= found.upper:
             break
-        for pool in found:
+        for pool in pools:
             shared.append(pool)
             capacity_rows(layout, columns, rows, pool)
         program.add(rows.take(columns.count))
-    return best
+    work = ITERATION * program.iterations * columns.count
+    return (None if before is None else found), work
 
 
-def _program(
-    layout: Layout, shared: Sequence[Pool], columns: Columns, jobs: Collection[int], threads: int
-) -> tuple[_Program, int]:
-    """The LP of some jobs, and a constant to add to its objective for the sum of their completions."""
+def _program(layout: Layout, shared: Sequence[Pool], columns: Columns, threads: int) -> tuple[_Program, int]:
+    """The LP, and a constant to add to its objective for the sum of their completions."""
     rows = Rows()
     precedence(layout, columns, rows)
     for pool in shared:
         capacity_rows(layout, columns, rows, pool)
     cost = np.zeros(columns.count, dtype=np.int64)
-    for j in jobs:
+    for j in range(layout.jobs):
         low, high = columns.windows[j]
         cost[columns.offset[j] : columns.offset[j] + high - low] = -1
     program = _Program(cost, threads)
     program.add(rows.take(columns.count))
-    return program, sum(columns.windows[j][1] for j in jobs)
+    return program, sum(columns.windows[j][1] for j in range(layout.jobs))
 
 
 def _violated(layout: Layout, columns: Columns, packing: Packing, solution: Any) -> list[Pool]:
@@ -158,7 +142,7 @@ class _Program:
         lp.col_lower_, lp.col_upper_ = np.zeros(len(cost)), np.ones(len(cost))
         lp.a_matrix_.start_ = np.zeros(len(cost) + 1, dtype=np.int32)
         self.highs.passModel(lp)
-        self.cost = cost
+        self.cost, self.iterations = cost, 0
         self.blocks: list[Any] = []
         self.uppers: list[IntArray] = []
 
@@ -204,6 +188,7 @@ class _Program:
         # Infeasible means that no plan is as good as `upper`, which some plan attains; there are no prices to show it.
         if self.highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
+        self.iterations += max(0, self.highs.getInfo().simplex_iteration_count)
         solution = self.highs.getSolution()
         prices = np.maximum(-np.asarray(solution.row_dual, dtype=np.float64), 0)
         return np.rint(prices * SCALE).astype(np.int64), np.asarray(solution.col_value)

@@ -8,18 +8,17 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mlsched.core.scalar import Bounds, Weigh, inside
-from mlsched.formulations.taskgraph._bounds import packed, pools, total_completion_bound
-from mlsched.formulations.taskgraph._cp_model import TaskModel
 from mlsched.formulations.taskgraph._due import DueModel, worth
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._places import places
-from mlsched.formulations.taskgraph._relaxation import Relaxed
+from mlsched.formulations.taskgraph._pools import packed, pools, total_completion_bound
+from mlsched.formulations.taskgraph._relaxation import LinearBound
 from mlsched.formulations.taskgraph._time_indexed import TimeIndexed, size
 from mlsched.instances.taskgraph import Timetable
 from mlsched.solvers.backends.process import Helpers
 from mlsched.solvers.taskgraph.bounds.relaxation import relax
 from mlsched.solvers.taskgraph.plans.schedule import search
-from mlsched.solvers.taskgraph.proofs.rival import WIDE, worth_separating
+from mlsched.solvers.taskgraph.proofs.values import MOST, worth_placing
 
 #: Schedules that are generated for a first plan, a run of the instance each.
 DECODINGS = 30
@@ -57,9 +56,8 @@ class Boxed:
         self._shared = pools(layout) + packed(layout)
         #: No plan has less total_jct.
         self.least = max(0, total_completion_bound(layout, self._shared) - sum(layout.arrival))
-        #: The linear relaxation of plans of total_jct at most `_within`; made once, for its bound and its pools.
-        self._relaxed: Relaxed | None = None
-        self._within = -1
+        #: The linear relaxation of plans as good as a first one; made once, for its bound, windows and pools.
+        self._linear: LinearBound | None = None
         self._first: Timetable | None = None
         #: Sub-problems ask for the same bounds on total_jct again and again.
         self._made = functools.lru_cache(MODELS)(self._without_boxes)
@@ -72,10 +70,10 @@ class Boxed:
         runs = sum(1 for _ in layout.runs())
         self._first, _ = search(layout, DECODINGS * runs, self.seed, None)
         if self._first is not None:
-            self._within = layout.instance.evaluate(self._first)["total_jct"]
-            self._relaxed = relax(layout, self._shared, self._within, None, 1)
-            if self._relaxed is not None:
-                self.least = max(self.least, min(self._relaxed.bound, self._within))
+            value = layout.instance.evaluate(self._first)["total_jct"]
+            self._linear, _ = relax(layout, self._shared, value, None, 1)
+            if self._linear is not None:
+                self.least = max(self.least, min(self._linear.bound, value))
 
     def values(self, plan: Timetable) -> tuple[int, ...]:
         """A plan's objectives, by the judge."""
@@ -107,11 +105,11 @@ class Boxed:
 
     def narrow(self, upper: int) -> int | None:
         """A bound on total_jct; None where the model would be too large."""
-        return upper if size(self.layout, upper) <= WIDE else None
+        return upper if size(self.layout, upper) <= MOST else None
 
     def _without_boxes(self, upper: int, hard: bool) -> TimeIndexed:
-        relaxed = self._relaxed if upper <= self._within else None
-        return TimeIndexed(self.layout, upper, relaxed, self._shared, objectives=self._objectives, counting=hard)
+        windows = None if self._linear is None else self._linear.windows(upper)
+        return TimeIndexed(self.layout, upper, windows, self._shared, objectives=self._objectives, counting=hard)
 
     @functools.cached_property
     def _due(self) -> DueModel:
@@ -139,16 +137,16 @@ class Boxed:
         made.cp.minimize(self._sum(made, weights))
         return made
 
-    def _sum(self, made: TaskModel, weights: Sequence[int]) -> Any:
+    def _sum(self, made: TimeIndexed | DueModel, weights: Sequence[int]) -> Any:
         """The weighted sum without its constant."""
         triples = zip(self._objectives, self._signs, weights, strict=True)
         return sum(sign * weight * made.terms[name] for name, sign, weight in triples if weight)
 
-    def _constant(self, made: TaskModel, weights: Sequence[int]) -> int:
+    def _constant(self, made: TimeIndexed | DueModel, weights: Sequence[int]) -> int:
         triples = zip(self._objectives, self._signs, weights, strict=True)
         return sum(sign * weight * made.constant[name] for name, sign, weight in triples if weight)
 
-    def _in_boxes(self, made: TaskModel, boxes: Sequence[Bounds]) -> None:
+    def _in_boxes(self, made: TimeIndexed | DueModel, boxes: Sequence[Bounds]) -> None:
         """Each objective of the model in the box that is chosen."""
         literals: list[Any] = [1] if len(boxes) == 1 else [made.cp.new_bool_var("") for _ in boxes]
         if len(boxes) > 1:
@@ -164,11 +162,11 @@ class Boxed:
 
 def timed(layout: Layout, objectives: Sequence[str]) -> bool:
     """Whether cutting planes help plans of bounded total_jct: jobs of several tasks, and nodes that are told apart."""
-    if "total_jct" not in objectives or layout.reason is not None or not layout.jobs or not worth_separating(layout):
+    if "total_jct" not in objectives or layout.reason is not None or not layout.jobs or not worth_placing(layout):
         return False
     return not any(place.whole for place in places(layout, "traffic" in objectives))
 
 
 def due(layout: Layout, objectives: Sequence[str]) -> bool:
     """Whether all other objectives than total_jct are told by what is done by the deadlines."""
-    return worth(layout, [o for o in objectives if o != "total_jct"]) and worth_separating(layout)
+    return worth(layout, [o for o in objectives if o != "total_jct"]) and worth_placing(layout)

@@ -2,7 +2,7 @@
 
 Where total_jct is bounded, by the boxes or by a plan that is known, that is the time-indexed model with its narrow
 windows; else, where the other objectives know no time after the deadlines, first the model of what can be due: both by
-cutting planes (`_boxed`, `_front_ways`). The task-level model begins, because it proves many sub-problems at once; then
+cutting planes (`boxed`, `ways`). The task-level model begins, because it proves many sub-problems at once; then
 they have turns that grow. Whichever proves first answers. What was proved in larger boxes bounds what comes after.
 """
 
@@ -13,18 +13,19 @@ import dataclasses
 import functools
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Formulation
 from mlsched.core.scalar import Answer, Bounds, Limited, Solution, Stages, Weigh, inside, loosest
-from mlsched.formulations.taskgraph._cp_model import model
+from mlsched.formulations.taskgraph._intervals import model
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Timetable
 from mlsched.solvers.taskgraph.bounds.alone import sharpened
 from mlsched.solvers.taskgraph.fronts.boxed import Boxed, due, timed
-from mlsched.solvers.taskgraph.fronts.front_ways import (
+from mlsched.solvers.taskgraph.fronts.known import Known, Ties
+from mlsched.solvers.taskgraph.fronts.ways import (
     Asked,
     ByDue,
     ByIntervals,
@@ -36,7 +37,6 @@ from mlsched.solvers.taskgraph.fronts.front_ways import (
     total,
     with_end,
 )
-from mlsched.solvers.taskgraph.fronts.ladder import Threads
 
 #: (formulation, threads, parameters) -> its search.
 Make = Callable[[Formulation, int, Mapping[str, Any]], Limited]
@@ -59,77 +59,6 @@ def front_model(layout: Layout, objectives: tuple[str, ...]) -> Formulation:
     return dataclasses.replace(made, assisted=functools.partial(Assisted, layout, objectives, made))
 
 
-class Least:
-    """The least values of objectives in boxes, as sub-problems prove them."""
-
-    def __init__(self, low: Sequence[int | None]) -> None:
-        self._proofs: list[tuple[int, Sequence[Bounds], int]] = []
-        self._low = low
-        #: Of all plans.
-        self.ideal = list(low)
-
-    def prove(self, k: int, boxes: Sequence[Bounds], least: int) -> None:
-        """No plan in the boxes has a smaller f_k than `least`, which some plan has."""
-        if len(boxes) > 1 and any(box[k] is not None for box in boxes):
-            return  # in a box with a bound on f_k there may be nothing, and beyond that bound less than `least`
-        self._proofs.append((k, boxes, least))
-        if all(end is None for box in boxes for j, end in enumerate(box) if j != k):
-            self.ideal[k] = least
-
-    def within(self, boxes: Sequence[Bounds]) -> list[int | None]:
-        """What is proved of plans in some boxes, an objective after the other."""
-        return [self._least(k, boxes) for k in range(len(self._low))]
-
-    def _least(self, k: int, boxes: Sequence[Bounds]) -> int | None:
-        proofs = [proof for proof in self._proofs if proof[0] == k]
-        low = self._low[k]
-        known = []
-        for box in boxes:
-            told = [least for _, larger, least in proofs if any(_holds(one, box, k) for one in larger)]
-            told += self._beyond(k, box)
-            known.append(max(told, default=low) if low is None else max([low, *told]))
-        return None if None in known else min(v for v in known if v is not None)
-
-    def _beyond(self, k: int, box: Bounds) -> Iterator[int]:
-        """Bounds on f_k in a box that allows less of another objective than a larger box has with its end of f_k."""
-        for j, boxes, least in self._proofs:
-            if j != k and (mine := box[j]) is not None and mine < least:
-                for larger in boxes:
-                    if (end := larger[k]) is not None and _holds(larger, box, j, k):
-                        yield end + 1
-
-
-def _holds(larger: Bounds, box: Bounds, *but: int) -> bool:
-    """Whether a box is within another one but for some objectives."""
-    pairs = enumerate(zip(larger, box, strict=True))
-    return all(j in but or end is None or (mine is not None and mine <= end) for j, (end, mine) in pairs)
-
-
-class Ties:
-    """The weights by which plans of equal total_jct are compared; see `Scalar.ties`.
-
-    Where traffic is bounded it outweighs the others: the next sub-problems ask for less of it, and the best of the
-    others, whatever the traffic, is mostly known by then.
-    """
-
-    def __init__(self, objectives: Sequence[str], low: Sequence[int | None], high: Sequence[int | None]) -> None:
-        self._equally, self._lean, self._at = (1,) * len(objectives), (1,) * len(objectives), -1
-        ranges = [
-            None if least is None or most is None else most - least for least, most in zip(low, high, strict=True)
-        ]
-        if "traffic" in objectives:
-            self._at = objectives.index("traffic")
-            others = [most for j, most in enumerate(ranges) if j != self._at]
-            weight = 1 + sum(most for most in others if most is not None)
-            if None not in others:
-                self._lean = tuple(weight if j == self._at else 1 for j in range(len(objectives)))
-
-    def __call__(self, boxes: Sequence[Bounds]) -> tuple[int, ...]:
-        """The weights in some boxes."""
-        bounded = self._at >= 0 and all(box[self._at] is not None for box in boxes)
-        return self._lean if bounded else self._equally
-
-
 class _Shared:
     """What all searchers of a front share: what was proved, and what models are made of."""
 
@@ -139,9 +68,9 @@ class _Shared:
         #: See `Scalar`.
         self.ties = Ties(objectives, plain.low, plain.high)
         self._lock = threading.Lock()
-        self.least = Least(plain.low)
-        #: Of all searchers together.
-        self.threads = Threads()
+        self.least = Known(plain.low)
+        #: How many threads all searchers have together.
+        self.threads = 0
         #: What searches answered beside what they were asked.
         self.answers: dict[tuple[Sequence[int], Sequence[Bounds]], Answer] = {}
 
@@ -193,7 +122,7 @@ class Assisted:
         self._plain, self._intervals = plain, ByIntervals(plain)
         self.name, self.low, self.high, self.largest = plain.name, plain.low, plain.high, plain.largest
         self.most_boxes, self.fingerprint, self.ties = plain.most_boxes, plain.fingerprint, self._shared.ties
-        self._shared.threads.total += self._threads
+        self._shared.threads += self._threads
         self._alone = ALONE
         self._helper: Way | None = None
 
@@ -217,12 +146,6 @@ class Assisted:
         self, weights: Sequence[int], boxes: Sequence[Bounds], hint: Solution | None, limit: float | None
     ) -> Answer:
         """See `Scalar.minimise`."""
-        with self._shared.threads:
-            return self._minimise(weights, boxes, hint, limit)
-
-    def _minimise(
-        self, weights: Sequence[int], boxes: Sequence[Bounds], hint: Solution | None, limit: float | None
-    ) -> Answer:
         until = None if limit is None else time.perf_counter() + limit
         answer = self._shared.answers.get((tuple(weights), tuple(boxes)))
         if answer is None:
@@ -268,9 +191,9 @@ class Assisted:
         boxed, boxes = self._shared.boxed, asked.boxes
         if boxed.timed and _alone(asked.weights, boxed.at) and all(end is None for box in boxes for end in box):
             # Nothing else can be asked before this is known.
-            return Unbounded(boxed, self._told, self._shared.threads.total)
+            return Unbounded(boxed, self._told, self._shared.threads)
         leading, low = self._leading(asked.weights, boxes), self._least.within(boxes)
-        by_time = functools.partial(ByTime, boxed, leading, self._told, low, self._shared.threads)
+        by_time = functools.partial(ByTime, boxed, leading, self._told, low)
         if boxed.timed:
             upper = boxed.upper(asked.weights, boxes, low, asked.plan)
             if upper is not None:
@@ -283,7 +206,7 @@ class Assisted:
         if ends:
             parts.append((by_time(max(ends.values())), list(ends)))
         if rest:
-            parts.append((ByDue(boxed, leading, self._told, low, self._shared.threads), rest))
+            parts.append((ByDue(boxed, leading, self._told, low), rest))
         return parts[0][0] if len(parts) == 1 else OneByOne(parts, leading)
 
     def _told(self, weights: Sequence[int], plan: Timetable) -> Answer:

@@ -15,9 +15,31 @@ import numpy as np
 from mlsched.formulations.taskgraph._decoder import ANY, Decoder, Run
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Timetable
+from mlsched.solvers.taskgraph.state import State
 
+#: Schedules that are generated for an incumbent, a run of the instance each, and the share of the seconds for them.
+DECODINGS, DECODING_SHARE = 60, 0.1
+#: Deterministic time that is booked for placing a run in a schedule.
+PLACING = 2e-5
 #: Temperature at first, as a share of the value.
 HEAT = 0.02
+
+
+def generate(state: State) -> None:
+    """Offer the state the plan of least total_jct among some schedules; of makespan, what one schedule has."""
+    layout, limits = state.layout, state.limits
+    runs = sum(1 for _ in layout.runs())
+    until = None if limits.seconds is None else time.perf_counter() + DECODING_SHARE * limits.seconds
+    enough = (state.lower or 0) + sum(layout.arrival) if state.objective == "total_jct" else 0
+    most = DECODINGS * runs if state.objective == "total_jct" else 1
+    if limits.work is not None and runs:
+        most = min(most, int(DECODING_SHARE * limits.work / PLACING / runs) + 1)
+    plan, decodings = search(layout, most, limits.seed, until, enough)
+    state.work["decodings"] = float(decodings)
+    state.spend(PLACING * decodings * runs)
+    # Runs under way that do not fit together are placed as they are: then there is no plan at all.
+    if plan is not None and not (layout.fixed and layout.instance.violations(plan)):
+        state.offer(plan)
 
 
 def search(
@@ -74,7 +96,7 @@ class _Annealing:
 
     def settle(self) -> None:
         """Go on from the best plan, with the nodes on which it has its tasks."""
-        first = self.decoder.layout.first
+        first = self.decoder.layout.finished
         self.order, self.node = self._best_order, [ANY] * self.decoder.layout.tasks
         assert self.best is not None
         self.value = self.best
@@ -92,8 +114,8 @@ def _orders(layout: Layout, decoder: Decoder) -> list[list[int]]:
     return [
         sorted(jobs, key=lambda j: layout.ready[j]),
         sorted(jobs, key=lambda j: work[j]),
-        sorted(jobs, key=lambda j: layout.least_completion(j)),
-        sorted(jobs, key=lambda j: layout.least_completion(j) - layout.ready[j]),
+        sorted(jobs, key=lambda j: layout.earliest_completion(j)),
+        sorted(jobs, key=lambda j: layout.earliest_completion(j) - layout.ready[j]),
     ]
 
 

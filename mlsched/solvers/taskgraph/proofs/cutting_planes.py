@@ -1,73 +1,85 @@
-"""A bound of total_jct by conflicts that teach cutting planes, on the time-indexed model.
+"""Searches by conflicts that teach cutting planes, on models whose rows are linear and whose variables are Boolean.
 
-It runs in a process of its own, because learning cutting planes may abort CP-SAT.
+They run in processes of their own, because learning cutting planes may abort CP-SAT.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import threading
 import time
-from typing import Any
+from typing import Any, Protocol
 
 from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Limits
-from mlsched.formulations.taskgraph._time_indexed import TimeIndexed, size
+from mlsched.instances.taskgraph import Timetable
 from mlsched.solvers.backends.limits import within
-from mlsched.solvers.backends.process import Apart, Ended
-from mlsched.solvers.taskgraph.best import Best
+from mlsched.solvers.backends.process import Apart, Helpers
+
+#: How often a search begins that CP-SAT aborts, each time with another seed.
+ATTEMPTS = 3
+
+#: A plan; False: there is none; None: not known.
+Found = Timetable | bool | None
 
 
-class CuttingPlanes:
-    """The time-indexed model, searched on one thread to raise the bound of `best`; see `Proof`.
+class Model(Protocol):
+    """What is searched: a CP-SAT model, why it has no plan where that shows, and the plan of a solution."""
 
-    CP-SAT grows a tree of bounds (`optimize_with_lb_tree_search`), for which the sum of Boolean "job j is complete by
-    t" is made.
-    """
+    cp: Any
+    reason: str | None
 
-    def __init__(self, made: TimeIndexed, limits: Limits, best: Best) -> None:
-        self._made, self._best, self._begun = made, best, time.perf_counter()
-        assert made.upper is not None
-        #: The value that the windows of starts were made for.
-        self._upper = made.upper
-        #: Set by whoever stops this to begin again.
-        self.again = False
-        made.cp.minimize(made.terms["total_jct"])
-        chosen = parameters(limits)
-        chosen.optimize_with_lb_tree_search = True
-        self._search = Apart(made.cp, chosen, self._rise, self._upper - made.constant["total_jct"])
+    def plan(self, solution: Any) -> Timetable:
+        """The plan of a solution, a value a variable."""
 
-    @property
-    def outdated(self) -> bool:
-        """Whether a better plan narrows the model by more than what beginning again costs: a tenth fewer variables are
-        worth a fifth of the time that is left."""
-        if self._best.upper == self._upper:
-            return False
-        age, left = time.perf_counter() - self._begun, self._best.left().seconds
-        narrower = 1 - size(self._best.layout, self._best.plan_value) / size(self._best.layout, self._upper)
-        return age < 2 * narrower * (10 * age if left is None else left)
 
-    def _rise(self, bound: float) -> None:
-        # A double that holds an integer exactly up to 2^53, which instances guarantee.
-        self._best.raise_to(round(bound) + self._made.constant["total_jct"])
-        if self._best.closed:
-            self.stop()
+class Cut:
+    """A search for the best plan of a model, on one thread; one that CP-SAT aborts begins anew with another seed."""
+
+    def __init__(self, made: Model, limits: Limits, helpers: Helpers | None = None) -> None:
+        self._made, self._limits, self._helpers = made, limits, helpers
+        self._until = None if limits.seconds is None else time.perf_counter() + limits.seconds
+        #: Deterministic time that it took, how often it was aborted, and the bound in units of the model's objective.
+        self.work, self.aborts = 0.0, 0
+        self.bound: float | None = None
+        #: The best plan where it is not known whether it is optimal.
+        self.incumbent: Timetable | None = None
+        self._stopped, self._lock = threading.Event(), threading.Lock()
+        self._search: Apart | None = None
 
     def stop(self) -> None:
-        """End the search, from any thread."""
-        self._search.stop()
+        """End the search, from any thread, begun or not."""
+        self._stopped.set()
+        with self._lock:
+            if self._search is not None:
+                self._search.stop()
 
-    def run(self) -> None:
+    def run(self) -> Found:
         """Search until proof, limit or `stop`."""
-        best = self._best
-        if best.closed:
-            return
-        ended = counted(self._search, best)
+        if self._made.reason is not None:
+            return False
+        for number in range(ATTEMPTS):
+            seconds = None if self._until is None else max(1e-3, self._until - time.perf_counter())
+            limits = dataclasses.replace(self._limits, seconds=seconds, seed=self._limits.seed + number)
+            with self._lock:
+                self._search = Apart(self._made.cp, parameters(limits), helpers=self._helpers)
+            if self._stopped.is_set():
+                return None
+            ended = self._search.run()
+            self.work += ended.work
+            if ended.status != "ABORTED":
+                break
+            self.aborts += 1
+        if ended.status == "MODEL_INVALID":
+            raise SolverError("cp-sat calls a model for cutting planes invalid")
         if ended.status == "INFEASIBLE":
-            raise SolverError(f"cp-sat finds no plan of total_jct {self._upper}, which a plan attains")
-        if ended.solution:
-            best.offer(self._made.plan(ended.solution))
-        if ended.bound is not None and ended.status in ("OPTIMAL", "FEASIBLE"):
-            self._rise(ended.bound)
+            return False
+        plan = self._made.plan(ended.solution) if ended.solution else None
+        if ended.status == "OPTIMAL":
+            self.bound = ended.bound
+            return plan
+        self.incumbent, self.bound = plan, ended.bound if plan is not None else None
+        return None
 
 
 def parameters(limits: Limits) -> Any:
@@ -77,20 +89,3 @@ def parameters(limits: Limits) -> Any:
     # Presolve and the linear relaxation make constraints that cutting planes cannot use.
     chosen.cp_model_presolve, chosen.linearization_level = False, 0
     return chosen
-
-
-def searched(search: Apart) -> Ended:
-    """Run a search, whose model must be valid."""
-    ended = search.run()
-    if ended.status == "MODEL_INVALID":
-        raise SolverError("cp-sat calls a model for cutting planes invalid")
-    return ended
-
-
-def counted(search: Apart, best: Best) -> Ended:
-    """Run a search and count its work."""
-    ended = searched(search)
-    best.spend(ended.work)
-    if ended.status == "ABORTED":
-        best.work["aborted_proofs"] = best.work.get("aborted_proofs", 0.0) + 1
-    return ended

@@ -14,8 +14,9 @@ from mlsched.formulations.taskgraph._due import DueModel
 from mlsched.formulations.taskgraph._time_indexed import TimeIndexed
 from mlsched.instances.taskgraph import Timetable
 from mlsched.solvers.taskgraph.fronts.boxed import Boxed, Most
-from mlsched.solvers.taskgraph.fronts.ladder import Cut, Found, Ladder, Steps, Threads
-from mlsched.solvers.taskgraph.total_jct import total_jct
+from mlsched.solvers.taskgraph.one_objective import search
+from mlsched.solvers.taskgraph.proofs.cutting_planes import Cut, Found
+from mlsched.solvers.taskgraph.proofs.values import Steps
 
 #: By how much total_jct may exceed its bound, as a share of that, so that what is looked for is what makes up for it.
 SPARE = 0.3
@@ -70,23 +71,23 @@ class ByIntervals:
 
 
 class _Cutting:
-    """Searches by cutting planes, one after the other but for values of total_jct (`_ladder`).
+    """Searches by cutting planes, one after the other.
 
     `leading` is the objective of which a unit outweighs whatever the others may be, if there is one; `low` bounds the
-    objectives of all plans in the boxes that will be asked for; `threads` are those of the front.
+    objectives of all plans in the boxes that will be asked for.
     """
 
-    def __init__(
-        self, boxed: Boxed, leading: int | None, tell: Told, low: Sequence[int | None], threads: Threads
-    ) -> None:
-        self._boxed, self._leading, self._tell, self._threads = boxed, leading, tell, threads
-        self._search: Cut | Ladder | None = None
+    def __init__(self, boxed: Boxed, leading: int | None, tell: Told, low: Sequence[int | None]) -> None:
+        self._boxed, self._leading, self._tell = boxed, leading, tell
+        self._search: Cut | None = None
         self._stopped = False
         #: No plan in the boxes has less total_jct; whatever is proved on the way stays for the next turn.
         self._least = self._low = max(boxed.least, low[boxed.at] or 0) if boxed.at >= 0 else 0
         self._early_plan: Timetable | None = None
         #: Whether searches take long, as far as is known.
         self._hard = False
+        #: Deterministic time of the last search.
+        self._work = 0.0
 
     def _cut(self, made: TimeIndexed | DueModel, seconds: float | None, work: float | None) -> Cut:
         return Cut(made, Limits(seconds, work, 1, self._boxed.seed), self._boxed.helpers)
@@ -95,15 +96,9 @@ class _Cutting:
         """The model's best plan."""
         cut = self._search = self._cut(made, seconds, work)
         found = None if self._stopped else cut.run()
+        self._work = cut.work
         self._hard |= found is None or cut.work > HARD
         return found
-
-    def _ladder(self, make: Callable[[int], TimeIndexed], until: float | None, work: float | None) -> Ladder:
-        """Values of total_jct from the bound on; `make` makes the model of a value."""
-        ladder = self._search = Ladder(self._threads, lambda value: self._cut(make(value), left(until), work))
-        if self._stopped:
-            ladder.stop()
-        return ladder
 
     def _answer(self, asked: Asked, found: Found) -> Answer:
         if isinstance(found, Timetable):
@@ -135,36 +130,25 @@ class _Cutting:
         too wide.
         """
         boxed, anything, steps = self._boxed, [0] * len(then), Steps()
-        best: dict[int, bool] = {}
-
-        def make(value: int) -> TimeIndexed:
-            # After a step of 1 the value beside is the next bound, unless this one is attained.
-            best[value] = value <= self._least + (steps.size == 1)
-            return boxed.by_time(then if best[value] else anything, boxes, value, most, self._hard)
-
-        with self._ladder(make, until, work) as ladder:
-            while (value := self._next(ladder.ahead, steps.size, upper)) is not None:
-                further = value + steps.size
-                possible = boxed.narrow(further) is not None and (upper is None or further <= upper)
-                found = ladder.ask(value, further if possible and self._early_plan is None else None)
-                self._hard |= found is None or ladder.work > HARD
-                if found is None or (found is not False and best[value] and value == self._least):
-                    return found
-                if isinstance(found, Timetable):
-                    self._early_plan = found
-                else:
-                    self._least = ladder.refuted + 1
-                    steps.refuted(ladder.refuted, ladder.work)
+        while (value := self._next(steps.size, upper)) is not None:
+            made = boxed.by_time(then if value == self._least else anything, boxes, value, most, self._hard)
+            found = self._best(made, left(until), work)
+            if found is None or (found is not False and value == self._least):
+                return found
+            if isinstance(found, Timetable):
+                self._early_plan = found
+            else:
+                self._least = value + 1
+                steps.refuted(value, self._work)
         if self._early_plan is None or self._least < self._early:
             return False if upper is not None and self._least > upper else None
         if not any(then):
             return self._early_plan
         return self._best(boxed.by_time(then, boxes, self._least, most, self._hard), left(until), work)
 
-    def _next(self, ahead: int | None, step: int, upper: int | None) -> int | None:
-        """The total_jct to ask for next: `ahead`, which is asked for already, or some above the bound, or halfway to
-        the plan that is known. None: there is none to ask for."""
-        value = self._least + step - 1 if ahead is None else ahead
+    def _next(self, step: int, upper: int | None) -> int | None:
+        """The total_jct to ask for next: some above the bound, or halfway to the plan that is known; None: none."""
+        value = self._least + step - 1
         if self._early_plan is not None:
             value = min(value, (self._least + self._early - 1) // 2)
         value = value if upper is None else min(value, upper)
@@ -184,10 +168,8 @@ class ByTime(_Cutting):
     A plan of least total_jct has the least sum of the others as well, even if that is not asked for.
     """
 
-    def __init__(
-        self, boxed: Boxed, leading: int | None, tell: Told, low: Sequence[int | None], threads: Threads, upper: int
-    ) -> None:
-        super().__init__(boxed, leading, tell, low, threads)
+    def __init__(self, boxed: Boxed, leading: int | None, tell: Told, low: Sequence[int | None], upper: int) -> None:
+        super().__init__(boxed, leading, tell, low)
         self._upper = upper
 
     def ask(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
@@ -292,7 +274,8 @@ class Unbounded:
     def ask(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
         """See `Way`."""
         limits = Limits(seconds, work, self._threads, self._boxed.seed)
-        found = total_jct(self._boxed.layout.instance, limits, asked.plan, time.perf_counter(), self._stopped)
+        instance, started = self._boxed.layout.instance, time.perf_counter()
+        found = search(instance, "total_jct", limits, asked.plan, started, self._stopped)
         if found.status == "optimal" and isinstance(found.plan, Timetable):
             return self._tell(asked.weights, found.plan)
         return Answer("infeasible" if found.status == "infeasible" else "unknown")

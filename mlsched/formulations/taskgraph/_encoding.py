@@ -1,4 +1,4 @@
-"""A plan as values of all variables of the task-level CP-SAT model."""
+"""A plan as values of all variables of the interval model."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 from mlsched.instances.taskgraph import Timetable
 
 if TYPE_CHECKING:
-    from mlsched.formulations.taskgraph._cp_model import Run, TaskModel
+    from mlsched.formulations.taskgraph._choices import Run
+    from mlsched.formulations.taskgraph._intervals import IntervalModel
 
 
 #: (task, iteration) -> (node, start)
 Runs = dict[tuple[int, int], tuple[int, int]]
 
 
-def hint(model: TaskModel, plan: Timetable) -> list[tuple[Any, int]]:
+def encode(model: IntervalModel, plan: Timetable) -> list[tuple[Any, int]]:
     """(variable, value) pairs, every variable once. Starts of runs that the plan leaves out are not hinted."""
-    layout = model.layout
+    layout, choices = model.layout, model.choices
     runs = runs_of(plan)
     names = _renamed(model, runs)
     values: dict[int, tuple[Any, int]] = {}
@@ -28,29 +29,29 @@ def hint(model: TaskModel, plan: Timetable) -> list[tuple[Any, int]]:
     def known(literal: Any) -> int:
         return literal if isinstance(literal, int) else _value(values, literal.index)
 
-    for (j, i), x in model.x.items():
+    for (j, i), x in choices.runs.items():
         put(x, int(any((k, i) in runs for k in layout.tasks_of[j])))
-    for run, choice in model.where.items():
+    for run, choice in choices.where.items():
         if run in runs:
-            place = model.place_of[names[runs[run][0]]]
+            place = choices.place_of[names[runs[run][0]]]
             for p, literal in choice.items():
                 put(literal, int(p == place))
     for run, variable in model.start.items():
         if run in runs:
             put(variable, runs[run][1])
-    by_id = {id(choice): choice for choice in model.where.values()}
-    for (a, b), cut in model.cuts.items():
+    by_id = {id(choice): choice for choice in choices.where.values()}
+    for (a, b), cut in choices.apart_literals.items():
         one, other = by_id[a], by_id[b]
         if any(known(v) for v in one.values()) and any(known(v) for v in other.values()):
             put(cut, int(not any(known(v) and p in other and known(other[p]) for p, v in one.items())))
-    for (first, second), both in model.both.items():
+    for (first, second), both in choices.conjunctions.items():
         put(both, _value(values, first) & _value(values, second))
     completion = {j: _completion(model, runs, j) for j in range(layout.jobs)}
     for j, variable in model.completion.items():
         put(variable, completion[j])
     for j, variable in model.met.items():
         put(variable, int(completion[j] <= layout.deadline[j]))
-    for (j, i), variable in model.on_time.items():
+    for (j, i), variable in model.measures.on_time.items():
         ends = [runs[k, i][1] + layout.duration[k] for k in layout.tasks_of[j] if (k, i) in runs]
         put(variable, int(bool(ends) and max(ends) <= layout.deadline[j]))
     if model.last is not None:
@@ -69,20 +70,20 @@ def _value(values: dict[int, tuple[Any, int]], index: int) -> int:
     return 0 if found is None else found[1] if index >= 0 else 1 - found[1]
 
 
-def _completion(model: TaskModel, runs: dict[Run, tuple[int, int]], j: int) -> int:
+def _completion(model: IntervalModel, runs: dict[Run, tuple[int, int]], j: int) -> int:
     layout = model.layout
     ends = [s + layout.duration[k] for (k, _), (_, s) in runs.items() if layout.job[k] == j]
     return max(ends) if ends else layout.idle_completion(j)
 
 
-def _renamed(model: TaskModel, runs: dict[Run, tuple[int, int]]) -> list[int]:
+def _renamed(model: IntervalModel, runs: dict[Run, tuple[int, int]]) -> list[int]:
     """Node -> its name in the order in which tasks first use the nodes of a symmetric class."""
     layout = model.layout
     names = list(range(layout.nodes))
-    for nodes in model.ranks:
+    for nodes in model.choices.ranks:
         seen: list[int] = []
         for k in range(layout.tasks):
-            node = runs.get((k, layout.first[layout.job[k]]), (-1, 0))[0]
+            node = runs.get((k, layout.finished[layout.job[k]]), (-1, 0))[0]
             if node in nodes and node not in seen:
                 seen.append(node)
         seen += [n for n in nodes if n not in seen]

@@ -101,7 +101,7 @@ def _stepped(demand: int, capacity: int, k: int) -> int:
 
 def _mandatory(layout: Layout, pool: Pool) -> tuple[IntArray, IntArray, IntArray]:
     """Head, tail and energy of the mandatory runs in a pool."""
-    task, head, tail = layout.mandatory
+    task, head, tail = layout.mandatory_runs
     demand = np.zeros(layout.tasks, dtype=np.int64)
     demand[list(pool.demand)] = list(pool.demand.values())
     energy = (demand * layout.instance.duration)[task]
@@ -134,7 +134,7 @@ def energy_bound(layout: Layout, pool: Pool) -> int:
 
 def makespan_bound(layout: Layout, shared: Sequence[Pool]) -> int:
     """No plan's latest completion is earlier (absolute time): critical paths, energy, node load."""
-    path = max((layout.least_completion(j) for j in range(layout.jobs)), default=0)
+    path = max((layout.earliest_completion(j) for j in range(layout.jobs)), default=0)
     return max([path, *(energy_bound(layout, pool) for pool in shared)])
 
 
@@ -148,14 +148,14 @@ def completion_bound(layout: Layout, pool: Pool) -> int:
     """
     work, release, tail = [0] * layout.jobs, [0] * layout.jobs, [0] * layout.jobs
     for j, i, k in layout.runs():
-        if i < layout.least[j] and k in pool.demand:
+        if i < layout.mandatory[j] and k in pool.demand:
             head = layout.head[k][i]
             release[j] = min(release[j], head) if work[j] else head
             tail[j] = min(tail[j], layout.tail[k][i]) if work[j] else layout.tail[k][i]
             work[j] += pool.demand[k] * layout.duration[k]
     busy = [j for j in range(layout.jobs) if work[j]]
     total = srpt([release[j] * pool.capacity for j in busy], [work[j] for j in busy])
-    rest = sum(layout.least_completion(j) for j in range(layout.jobs) if not work[j])
+    rest = sum(layout.earliest_completion(j) for j in range(layout.jobs) if not work[j])
     return -(-total // pool.capacity) + sum(tail[j] for j in busy) + rest
 
 
@@ -184,5 +184,5 @@ def srpt(release: list[int], work: list[int]) -> int:
 
 def total_completion_bound(layout: Layout, shared: Sequence[Pool]) -> int:
     """No plan has a smaller sum of completion times (absolute): critical paths, SRPT over each pool."""
-    paths = sum(layout.least_completion(j) for j in range(layout.jobs))
+    paths = sum(layout.earliest_completion(j) for j in range(layout.jobs))
     return max([paths, *(completion_bound(layout, pool) for pool in shared)])

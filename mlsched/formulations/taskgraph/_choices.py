@@ -1,0 +1,154 @@
+"""What every CP-SAT model of a task graph decides beside time: which optional iterations run, and where each run is."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._places import Place, symmetric
+
+#: 0, 1, or a literal of CP-SAT: whether something holds.
+Literal = Any
+Run = tuple[int, int]
+
+
+class Choices:
+    """The literals of iterations and places in a model `cp`.
+
+    runs[j, i]: whether an optional iteration runs. where[run]: place -> literal; the same object for all runs of a task
+    that may not move. ranks: classes of interchangeable nodes that are used in the order of the tasks.
+    """
+
+    def __init__(self, layout: Layout, cp: Any, group: Sequence[Place]) -> None:
+        self.layout, self.cp, self.places = layout, cp, group
+        self.place_of = [0] * layout.nodes
+        for p, place in enumerate(group):
+            for n in place.nodes:
+                self.place_of[n] = p
+        self.runs: dict[tuple[int, int], Literal] = {}
+        self.where: dict[Run, dict[int, Literal]] = {}
+        self.apart_literals: dict[tuple[int, int], Literal] = {}
+        self.conjunctions: dict[tuple[int, int], Literal] = {}
+        self.ranks: Sequence[tuple[int, ...]] = ()
+        self._optional_iterations()
+        self._places()
+
+    def _optional_iterations(self) -> None:
+        """An optional iteration runs only after the one before it."""
+        for j in range(self.layout.jobs):
+            for i in range(self.layout.mandatory[j], self.layout.maximum[j]):
+                self.runs[j, i] = self.cp.new_bool_var("")
+                if (j, i - 1) in self.runs:
+                    self.cp.add_implication(self.runs[j, i], self.runs[j, i - 1])
+
+    def _places(self) -> None:
+        """Each run is on one of the places that it may use."""
+        layout = self.layout
+        known: dict[int, dict[int, Literal]] = {}
+        places_of: dict[tuple[int, ...], list[int]] = {}
+        only: list[dict[int, Literal]] = [{p: 1} for p in range(len(self.places))]
+        for _, i, k in layout.runs():
+            if layout.sticky and k in known:
+                self.where[k, i] = known[k]
+                continue
+            nodes = layout.nodes_of(k, i) if layout.fixed else layout.allowed[k]
+            if nodes not in places_of:
+                places_of[nodes] = list(dict.fromkeys(self.place_of[n] for n in nodes))
+            allowed = places_of[nodes]
+            if len(allowed) == 1:
+                choice: dict[int, Literal] = only[allowed[0]]
+            elif len(allowed) == 2:
+                first = self.cp.new_bool_var("")
+                choice = {allowed[0]: first, allowed[1]: first.negated()}
+            else:
+                choice = {p: self.cp.new_bool_var("") for p in allowed}
+                self.cp.add_exactly_one(choice.values())
+            self.where[k, i] = known[k] = choice
+
+    def running(self, j: int, i: int) -> Literal:
+        """Whether iteration i of job j runs."""
+        return self.runs.get((j, i), 1)
+
+    def both(self, a: Literal, b: Literal) -> Literal:
+        """Whether two literals both hold."""
+        if isinstance(a, int):
+            return b if a else 0
+        if isinstance(b, int):
+            return a if b else 0
+        key = (a.index, b.index)
+        if key not in self.conjunctions:
+            literal = self.cp.new_bool_var("")
+            self.cp.add_implication(literal, a)
+            self.cp.add_implication(literal, b)
+            self.cp.add_bool_or([a.negated(), b.negated(), literal])
+            self.conjunctions[key] = literal
+        return self.conjunctions[key]
+
+    def apart(self, a: Run, b: Run) -> Literal:
+        """Whether two runs are on different nodes."""
+        one, other = self.where[a], self.where[b]
+        if one is other:
+            return 0
+        if not one.keys() & other.keys():
+            return 1
+        if len(one) == 1 and len(other) == 1:
+            return 0
+        if len(other) == 1:
+            one, other = other, one
+        if len(one) == 1:
+            return other[next(iter(one))].negated()
+        key = (id(one), id(other)) if id(one) < id(other) else (id(other), id(one))
+        if key not in self.apart_literals:
+            apart = self.cp.new_bool_var("")
+            for p, here in one.items():
+                there = other.get(p)
+                self.cp.add_bool_or([here.negated(), apart] if there is None else [here.negated(), there, apart])
+                if there is not None:
+                    self.cp.add_bool_or([here.negated(), there.negated(), apart.negated()])
+            self.apart_literals[key] = apart
+        return self.apart_literals[key]
+
+    def away(self, run: Run, node: int) -> Literal:
+        """Whether a run is not on a node; places are single nodes wherever this matters."""
+        choice, p = self.where[run], self.place_of[node]
+        if p not in choice:
+            return 1
+        return 0 if len(choice) == 1 else choice[p].negated()
+
+    def sent(self, j: int, i: int, k: int) -> list[tuple[int, Literal]]:
+        """(volume, whether it is sent between nodes) of what run (k, i) receives, if its iteration runs."""
+        layout = self.layout
+        found = []
+        for arc in layout.into[k]:
+            source = i - arc.lag
+            if not arc.volume or (source < layout.finished[j] and not layout.finished[j]):
+                continue
+            if source < layout.finished[j]:
+                between = self.away((k, i), layout.home[arc.u])
+            else:
+                between = self.apart((arc.u, source), (k, i))
+            found.append((arc.volume, self.both(between, self.running(j, i))))
+        return found
+
+    def break_symmetry(self) -> None:
+        """Of interchangeable nodes, the c-th is used only after a task before uses the one before it.
+
+        Valid: every plan can be renamed so (`symmetric`), which changes no value. Tasks in the order of their numbers;
+        the first iteration of each is looked at, later ones follow or, where runs may move, are left free.
+        """
+        layout = self.layout
+        if any(place.whole for place in self.places) or not layout.sticky:
+            return
+        self.ranks = symmetric(layout)
+        first = [(k, layout.finished[j]) for k, j in enumerate(layout.job) if (k, layout.finished[j]) in self.where]
+        for nodes in self.ranks:
+            for before, node in itertools.pairwise(nodes):
+                earlier: list[Literal] = []
+                for run in first:
+                    # A task that may be on one node of a class may be on all, so these are literals.
+                    if (literal := self.where[run].get(self.place_of[node])) is not None:
+                        self.cp.add_bool_or([*earlier, literal.negated()])
+                    if (mine := self.where[run].get(self.place_of[before])) is not None:
+                        earlier.append(mine)

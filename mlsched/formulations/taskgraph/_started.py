@@ -1,0 +1,52 @@
+"""Literals "run v has started by time t"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from mlsched.formulations.taskgraph._choices import Choices, Literal, Run
+from mlsched.formulations.taskgraph._rows import Rows, Terms
+
+
+class Started:
+    """Whether runs have started by a time.
+
+    A run has started by no time before window[run][0]; then by begun[run], a literal a time; then, at all times, by
+    after[run]: 1, or a literal that is false in plans in which the run never starts or is not looked at.
+    """
+
+    def __init__(self, choices: Choices, rows: Rows) -> None:
+        self.layout, self._rows = choices.layout, rows
+        self.window: dict[Run, tuple[int, int]] = {}
+        self.begun: dict[Run, list[Any]] = {}
+        self.after: dict[Run, Literal] = {}
+
+    def add(self, run: Run, window: tuple[int, int], times: int, after: Literal) -> None:
+        """Literals for so many times from the start of a window on, and what holds after them."""
+        self.window[run], self.after[run] = window, after
+        self.begun[run] = [self._rows.cp.new_bool_var("") for _ in range(times)]
+        self._rows.rising([*self.begun[run], after])
+
+    def by(self, run: Run, t: int) -> Literal:
+        """Whether a run has started by t."""
+        first, known = self.window[run][0], self.begun[run]
+        return 0 if t < first else known[t - first] if t - first < len(known) else self.after[run]
+
+    def ended(self, run: Run, t: int) -> Literal:
+        """Whether a run has ended by t."""
+        return self.by(run, t - self.layout.duration[run[0]])
+
+    def under_way(self, run: Run, t: int) -> Terms:
+        """Literals whose weighted sum is 1 while the run is under way, or none where it cannot be."""
+        begun, ended = self.by(run, t), self.ended(run, t)
+        if isinstance(begun, int):
+            if not begun or (isinstance(ended, int) and ended):
+                return []
+        elif not isinstance(ended, int) and begun.index == ended.index:
+            return []
+        return [(1, begun), (-1, ended)]
+
+    def all_ended(self, runs: Iterable[Run], t: int) -> list[Literal]:
+        """Literals that all hold if and only if some runs have all ended by t."""
+        return [self.ended(run, t) for run in runs]

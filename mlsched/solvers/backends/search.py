@@ -1,0 +1,45 @@
+"""One search of CP-SAT that can be stopped at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mlsched.core.errors import SolverError
+from mlsched.solvers.backends.limits import WORK
+
+
+class Search:
+    """A search of a model with its objective, within the limits that are among the parameters.
+
+    `stop` ends it from any thread, before it begins as well: CP-SAT's wrapper of a solve remembers that it was stopped,
+    which its Python class `CpSolver` does not. `bound` is called with every better bound.
+    """
+
+    def __init__(self, model: Any, parameters: Any, bound: Callable[[float], None] | None = None) -> None:
+        from ortools.sat.python import cp_model_helper
+
+        self._model, self._solver = model, cp_model_helper.SolveWrapper()
+        self._solver.set_parameters(parameters)
+        if bound is not None:
+            self._solver.add_best_bound_callback(bound)
+        self.status = "UNKNOWN"
+        self.solution: Sequence[int] = ()
+        self.bound: float | None = None
+        self.work: dict[str, float] = {WORK: 0.0}
+
+    def stop(self) -> None:
+        """End the search, or keep it from beginning."""
+        self._solver.stop_search()
+
+    def run(self) -> str:
+        """Search until proof, limit or `stop`; the status. `solution` (a value a variable) and `bound` are set."""
+        run: Any = self._solver.solve
+        found = run(self._model.proto)
+        self.status = found.status.name
+        self.work = {WORK: float(found.deterministic_time)}
+        if self.status == "MODEL_INVALID":
+            raise SolverError(f"cp-sat calls the model invalid: {self._model.validate()}")
+        if self.status in ("OPTIMAL", "FEASIBLE"):
+            self.solution, self.bound = list(found.solution), float(found.best_objective_bound)
+        return self.status

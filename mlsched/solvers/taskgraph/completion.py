@@ -1,0 +1,110 @@
+"""total_jct and makespan where the interval model does not prove them at once: bounds, plans, and values refuted.
+
+1. Lower bounds without a solver, of all jobs and of each job alone on the cluster (`bounds.alone`).
+2. An incumbent by serial schedule generation (`plans.schedule`).
+3. For total_jct the linear relaxation (`bounds.relaxation`): a bound, narrower windows and more implied capacities.
+4. Values from the lower bound on are refuted by cutting planes (`proofs.values`), and better plans are looked for
+   (`plans.improvement`): beside each other on two threads; on one thread in turns that grow.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._pools import Pool, makespan_bound, packed, pools, total_completion_bound
+from mlsched.formulations.taskgraph._relaxation import LinearBound
+from mlsched.solvers.backends.limits import WORK
+from mlsched.solvers.taskgraph.bounds.alone import sharpened
+from mlsched.solvers.taskgraph.bounds.relaxation import relax
+from mlsched.solvers.taskgraph.plans.improvement import Improvement
+from mlsched.solvers.taskgraph.plans.schedule import generate
+from mlsched.solvers.taskgraph.proofs.values import Values, worth_placing
+from mlsched.solvers.taskgraph.state import State
+
+#: The share of the seconds that the linear relaxation may take.
+RELAXATION_SHARE = 0.3
+#: With one thread: deterministic time of the first search for a value, how it grows with each that proves nothing, and
+#: the work for better plans as a share of the work for proofs.
+TURN, GROWTH, IMPROVEMENT_SHARE = 4.0, 2.0, 0.25
+
+
+def worth_values(layout: Layout) -> bool:
+    """Whether refuting values may prove what the interval model does not."""
+    return layout.reason is None and layout.jobs > 0 and worth_placing(layout)
+
+
+def prove(state: State) -> None:
+    """Raise the lower bound of a state and improve its incumbent until they meet, or it is over.
+
+    Ends earlier where there is no plan to begin with, or the models of values are too large.
+    """
+    state.layout, spent = sharpened(state.layout)
+    state.spend(spent)
+    layout, shared = state.layout, pools(state.layout) + packed(state.layout)
+    if state.objective == "total_jct":
+        state.raise_lower(total_completion_bound(layout, shared) - sum(layout.arrival))
+    else:
+        state.raise_lower(makespan_bound(layout, shared) - min(layout.arrival))
+    generate(state)
+    if state.plan is None or state.done:
+        return
+    linear = _relaxed(state, shared) if state.objective == "total_jct" else None
+    values = Values(state, shared, linear)
+    if state.done or not values.possible(state.incumbent - 1):
+        return
+    improvement = Improvement(state, shared, linear)
+    if state.limits.threads > 1:
+        _side_by_side(state, values, improvement)
+    else:
+        _in_turns(state, values, improvement)
+
+
+def _relaxed(state: State, shared: list[Pool]) -> LinearBound | None:
+    """The linear relaxation of plans as good as the incumbent; pools that it violates are added to `shared`."""
+    seconds = state.remaining(RELAXATION_SHARE).seconds
+    linear, work = relax(state.layout, shared, state.incumbent, seconds, state.limits.threads)
+    state.spend(work)
+    if linear is not None:
+        state.raise_lower(linear.bound)
+    return linear
+
+
+def _in_turns(state: State, values: Values, improvement: Improvement) -> None:
+    """One value, and then better plans for a share of the work that it took."""
+    turn, spent = TURN, 0.0
+    while not state.done:
+        before = state.work[WORK]
+        if not values.ask(values.next_value(), turn):
+            turn *= GROWTH
+        spent += IMPROVEMENT_SHARE * (state.work[WORK] - before)
+        while spent > 0 and not state.done:
+            before = state.work[WORK]
+            improvement.step()
+            spent -= state.work[WORK] - before
+
+
+def _side_by_side(state: State, values: Values, improvement: Improvement) -> None:
+    """Values on this thread and better plans on another one, each of which ends the other's search when all is done."""
+    failures: list[BaseException] = []
+
+    def improve() -> None:
+        try:
+            while not state.done:
+                improvement.step()
+        except BaseException as failure:
+            failures.append(failure)
+        finally:
+            # Done, or failed: either way the value that is being searched for is not needed any more.
+            values.stop()
+
+    beside = threading.Thread(target=improve)
+    beside.start()
+    try:
+        while not (state.done or failures):
+            values.ask(values.next_value())
+    finally:
+        improvement.stop()
+        beside.join()
+    if failures:
+        raise failures[0]

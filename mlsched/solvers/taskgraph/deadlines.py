@@ -1,0 +1,47 @@
+"""Objectives that know no time after the deadlines, by cutting planes on what can be due.
+
+Where the interval model does not prove them at once, many gangs want to end before the same deadlines, and whether they
+fit is what cutting planes on `_due.DueModel` tell soon.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from mlsched.formulations.taskgraph._due import DueModel, worth
+from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._pools import packed, pools
+from mlsched.instances.taskgraph import Timetable
+from mlsched.solvers.taskgraph.bounds.alone import sharpened
+from mlsched.solvers.taskgraph.proofs.cutting_planes import Cut
+from mlsched.solvers.taskgraph.state import BUILDING, State
+
+#: The share of the limits that cutting planes have, and their deterministic time where there are none.
+SHARE, UNLIMITED_WORK = 0.6, 20.0
+
+
+def worth_due(layout: Layout, objective: str) -> bool:
+    """Whether the model of what can be due answers for an objective."""
+    return worth(layout, (objective,))
+
+
+def prove(state: State) -> None:
+    """Search what can be due for a part of the limits."""
+    layout, spent = sharpened(state.layout)
+    made = DueModel(layout, (state.objective,), pools(layout) + packed(layout))
+    made.cp.minimize(state.sign * made.terms[state.objective])
+    limits = state.remaining(SHARE)
+    if limits.seconds is None and limits.work is None:
+        limits = dataclasses.replace(limits, work=UNLIMITED_WORK)
+    cut = Cut(made, limits)
+    found = cut.run()
+    state.spend(spent + cut.work + BUILDING * len(made.cp.proto.constraints))
+    for _ in range(cut.aborts):
+        state.aborted()
+    if found is False:
+        state.refuse_all()
+    for plan in (found, cut.incumbent):
+        if isinstance(plan, Timetable):
+            state.offer(plan)
+    if cut.bound is not None:
+        state.raise_lower(round(cut.bound) + state.sign * made.constant[state.objective])

@@ -1,0 +1,78 @@
+"""What sub-problems of a front prove for those that come after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mlsched.core.scalar import Bounds
+
+
+class Known:
+    """The least values of objectives in boxes, as sub-problems prove them."""
+
+    def __init__(self, low: Sequence[int | None]) -> None:
+        self._proofs: list[tuple[int, Sequence[Bounds], int]] = []
+        self._low = low
+        #: Of all plans.
+        self.ideal = list(low)
+
+    def prove(self, k: int, boxes: Sequence[Bounds], least: int) -> None:
+        """No plan in the boxes has a smaller f_k than `least`, which some plan has."""
+        if len(boxes) > 1 and any(box[k] is not None for box in boxes):
+            return  # in a box with a bound on f_k there may be nothing, and beyond that bound less than `least`
+        self._proofs.append((k, boxes, least))
+        if all(end is None for box in boxes for j, end in enumerate(box) if j != k):
+            self.ideal[k] = least
+
+    def within(self, boxes: Sequence[Bounds]) -> list[int | None]:
+        """What is proved of plans in some boxes, an objective after the other."""
+        return [self._least(k, boxes) for k in range(len(self._low))]
+
+    def _least(self, k: int, boxes: Sequence[Bounds]) -> int | None:
+        proofs = [proof for proof in self._proofs if proof[0] == k]
+        low = self._low[k]
+        known = []
+        for box in boxes:
+            told = [least for _, larger, least in proofs if any(_holds(one, box, k) for one in larger)]
+            told += self._beyond(k, box)
+            known.append(max(told, default=low) if low is None else max([low, *told]))
+        return None if None in known else min(v for v in known if v is not None)
+
+    def _beyond(self, k: int, box: Bounds) -> Iterator[int]:
+        """Bounds on f_k in a box that allows less of another objective than a larger box has with its end of f_k."""
+        for j, boxes, least in self._proofs:
+            if j != k and (mine := box[j]) is not None and mine < least:
+                for larger in boxes:
+                    if (end := larger[k]) is not None and _holds(larger, box, j, k):
+                        yield end + 1
+
+
+def _holds(larger: Bounds, box: Bounds, *but: int) -> bool:
+    """Whether a box is within another one but for some objectives."""
+    pairs = enumerate(zip(larger, box, strict=True))
+    return all(j in but or end is None or (mine is not None and mine <= end) for j, (end, mine) in pairs)
+
+
+class Ties:
+    """The weights by which plans of equal total_jct are compared; see `Scalar.ties`.
+
+    Where traffic is bounded it outweighs the others: the next sub-problems ask for less of it, and the best of the
+    others, whatever the traffic, is mostly known by then.
+    """
+
+    def __init__(self, objectives: Sequence[str], low: Sequence[int | None], high: Sequence[int | None]) -> None:
+        self._equally, self._lean, self._at = (1,) * len(objectives), (1,) * len(objectives), -1
+        ranges = [
+            None if least is None or most is None else most - least for least, most in zip(low, high, strict=True)
+        ]
+        if "traffic" in objectives:
+            self._at = objectives.index("traffic")
+            others = [most for j, most in enumerate(ranges) if j != self._at]
+            weight = 1 + sum(most for most in others if most is not None)
+            if None not in others:
+                self._lean = tuple(weight if j == self._at else 1 for j in range(len(objectives)))
+
+    def __call__(self, boxes: Sequence[Bounds]) -> tuple[int, ...]:
+        """The weights in some boxes."""
+        bounded = self._at >= 0 and all(box[self._at] is not None for box in boxes)
+        return self._lean if bounded else self._equally

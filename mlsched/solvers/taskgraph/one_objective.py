@@ -1,0 +1,64 @@
+"""One objective of a task graph, from the interval model to what settles the instances that it leaves open.
+
+1. The interval model has a first second (a deterministic limit): it proves most instances.
+2. What it leaves open are mostly gangs that have to be packed into nodes, which cutting planes settle: for total_jct
+   and makespan value after value (`completion`), for the objectives that know no time after the deadlines on the model
+   of what can be due (`deadlines`).
+3. Where these are not possible, or end without a proof, the interval model has what remains of the limits.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+
+import numpy as np
+
+from mlsched.core.formulation import Limits, Outcome
+from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.instances.taskgraph import Instance, Timetable
+from mlsched.solvers.taskgraph import completion, deadlines
+from mlsched.solvers.taskgraph.intervals import first_limits, solve_intervals
+from mlsched.solvers.taskgraph.state import State
+
+#: Deterministic time of the interval model before anything else is tried: about a second.
+FIRST = 0.5
+
+
+def search(
+    instance: Instance,
+    objective: str,
+    limits: Limits,
+    hint: Timetable | None,
+    started: float,
+    stopped: threading.Event | None = None,
+) -> Outcome:
+    """The best plan within limits, of which the clock started at `started`; `stopped`, once it is set, ends the search."""
+    completes = objective in ("total_jct", "makespan")
+    # A plan that is cut to its mandatory iterations completes no job later.
+    layout = Layout.of(_mandatory(instance) if completes else instance)
+    state = State(layout, objective, limits, started, stopped)
+    if hint is not None:
+        state.offer(_cut(hint, layout) if completes else hint)
+    more = completion.worth_values(layout) if completes else deadlines.worth_due(layout, objective)
+    if more:
+        solve_intervals(state, first_limits(state, FIRST))
+        if not state.done:
+            (completion if completes else deadlines).prove(state)
+    solve_intervals(state, state.remaining())
+    return state.outcome()
+
+
+def _mandatory(instance: Instance) -> Instance:
+    """The instance without optional iterations."""
+    started = np.zeros(len(instance.arrival), dtype=np.int64)
+    started[instance.task_job[instance.fixed_task]] = 1
+    least = np.minimum(np.maximum(instance.min_iterations, instance.finished + started), instance.max_iterations)
+    return dataclasses.replace(instance, max_iterations=np.maximum(least, 1))
+
+
+def _cut(plan: Timetable, layout: Layout) -> Timetable:
+    """The plan without optional iterations."""
+    most = np.array(layout.maximum, dtype=np.int64)
+    kept = plan.iteration < most[plan.job]
+    return Timetable(*(getattr(plan, f.name)[kept] for f in dataclasses.fields(plan)))

@@ -1,0 +1,89 @@
+"""Better plans: neighbourhood search, and cutting planes where the bound is close or neighbourhoods have not helped."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from mlsched.formulations.taskgraph._encoding import runs_of
+from mlsched.formulations.taskgraph._pools import Pool
+from mlsched.formulations.taskgraph._relaxation import LinearBound, Relaxed
+from mlsched.formulations.taskgraph._time_indexed import TimeIndexed
+from mlsched.solvers.taskgraph.plans.neighbourhoods import Neighbourhoods, drawn, staying
+from mlsched.solvers.taskgraph.proofs.values import Values
+from mlsched.solvers.taskgraph.state import State
+
+#: The bound is close when it is within this share of the incumbent's value.
+CLOSE = 0.04
+#: Steps of neighbourhood search without a better plan after which cutting planes attempt one, where the bound is not
+#: close and where it is; and how many of these steps count when an attempt ends in nothing.
+STALE, AGAIN = (10, 3), (5, 0)
+#: Deterministic time of the first attempt at a plan of some value, which grows with each that ends in nothing, and
+#: beside kept jobs.
+ATTEMPT, PATIENCE, NEAR = 5.0, 1.5, 8.0
+#: The share of the jobs that are asked anew, and how far in time the others may move.
+ANEW, MOVE = 0.7, 3
+
+
+class Improvement:
+    """Steps that offer better plans of total_jct or makespan to a state, which must have an incumbent."""
+
+    def __init__(self, state: State, shared: Sequence[Pool], linear: LinearBound | None) -> None:
+        self._state, self._shared, self._linear = state, shared, linear
+        self._rng = np.random.default_rng(state.limits.seed)
+        self._neighbourhoods = Neighbourhoods(state) if state.objective == "total_jct" else None
+        self._values = Values(state, shared, linear)
+        self._stale = self._failed = 0
+        self._work = ATTEMPT
+
+    def stop(self) -> None:
+        """End the step under way and all to come, from any thread."""
+        self._values.stop()
+        if self._neighbourhoods is not None:
+            self._neighbourhoods.stop()
+
+    def step(self) -> None:
+        """One neighbourhood, or one attempt by cutting planes."""
+        state, before = self._state, self._state.upper
+        close = state.incumbent - (state.lower or 0) <= CLOSE * state.incumbent
+        if self._neighbourhoods is not None and self._stale < STALE[close]:
+            self._neighbourhoods.step()
+            self._stale = 0 if state.upper != before else self._stale + 1
+            return
+        if close or self._neighbourhoods is None:
+            self._attempt()
+        else:
+            self._attempt_near()
+        self._stale = AGAIN[close] if state.upper == before else 0
+
+    def _attempt(self) -> None:
+        """Ask for a value: halfway to the bound at first, nearer to the incumbent after each failure."""
+        state = self._state
+        better = state.incumbent - 1
+        value = better - (better - (state.lower or 0) + 1) // 2 ** (self._failed + 1)
+        if self._values.ask(value, self._work):
+            self._failed = 0
+        else:
+            self._failed, self._work = self._failed + 1, self._work * PATIENCE
+
+    def _attempt_near(self) -> None:
+        """Ask for any better value, while some jobs keep their nodes and about their times."""
+        state, layout = self._state, self._state.layout
+        assert state.plan is not None
+        value, runs = state.incumbent - 1, runs_of(state.plan)
+        anew = drawn(layout, runs, self._rng, max(2, round(ANEW * layout.jobs)))
+        kept = {(k, i): at for (k, i), at in runs.items() if layout.job[k] not in anew}
+        windows = self._linear.windows(value) if self._linear is not None else None
+        windows = windows or Relaxed(0, {}, {}, {})
+        earliest, latest = dict(windows.earliest), dict(windows.latest)
+        for run, (_, start) in kept.items():
+            earliest[run] = max(earliest.get(run, 0), start - MOVE)
+            latest[run] = min(latest.get(run, start + MOVE), start + MOVE)
+        windows = dataclasses.replace(windows, earliest=earliest, latest=latest)
+        # Counts are for proofs; without them more plans are found here. Jobs that stay name the nodes.
+        made = TimeIndexed(staying(layout, kept), value, windows, self._shared, counting=False, named=True)
+        if made.reason is None:
+            made.cp.add(made.terms["total_jct"] <= value - made.constant["total_jct"])
+        self._values.search(made, NEAR)

@@ -1,0 +1,130 @@
+"""Values of total_jct or makespan, from the lower bound on, refuted or attained by cutting planes.
+
+The model of a value has windows of starts as narrow as that value makes them, which is what cutting planes need. Where
+there is a plan of at most the value, no more than one value below it remains to be refuted.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+
+from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._places import places
+from mlsched.formulations.taskgraph._pools import Pool
+from mlsched.formulations.taskgraph._relaxation import LinearBound
+from mlsched.formulations.taskgraph._time_indexed import TimeIndexed, size
+from mlsched.instances.taskgraph import Timetable
+from mlsched.solvers.taskgraph.proofs.cutting_planes import Cut, Found
+from mlsched.solvers.taskgraph.state import BUILDING, State
+
+#: Variables up to which the time-indexed model is made.
+MOST = 25_000
+#: Deterministic time that is booked for the shortest search.
+SHORTEST = 0.02
+
+
+class Steps:
+    """How much larger the next value is than the last one refuted: as much as takes twice as long, by the last two.
+
+    Each value takes longer than the one before by about the same factor, so all before the last take together about as
+    long as the last one does.
+    """
+
+    def __init__(self) -> None:
+        self.size = 1
+        self._last: tuple[int, float] | None = None
+
+    def refuted(self, value: int, work: float) -> None:
+        """A value was refuted in deterministic time `work`."""
+        size, cost = 2 * self.size, work + 0.5
+        if self._last is not None and cost > self._last[1]:
+            growth = math.log2(cost / self._last[1]) / (value - self._last[0])
+            size = min(size, max(1, int(1 / growth)))
+        elif self._last is None and work > 0.5:
+            size = 1
+        self.size, self._last = size, (value, cost)
+
+
+class Values:
+    """Searches for plans of at most given values of the state's objective, one at a time.
+
+    `shared` are pools of the layout, `linear` gives windows. Another thread may `stop` it.
+    """
+
+    def __init__(self, state: State, shared: Sequence[Pool], linear: LinearBound | None) -> None:
+        self._state, self._shared, self._linear = state, shared, linear
+        self._rng = np.random.default_rng(state.limits.seed)
+        self._steps = Steps()
+        self._cut: Cut | None = None
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        """End the search under way and all to come, from any thread."""
+        self._stopped.set()
+        if self._cut is not None:
+            self._cut.stop()
+
+    def possible(self, value: int) -> bool:
+        """Whether the model of a value is not too large."""
+        return size(self._state.layout, value, self._state.objective) <= MOST
+
+    def next_value(self) -> int:
+        """The value to refute next: some steps above the lower bound, at most halfway to the incumbent."""
+        state = self._state
+        lower = state.lower or 0
+        return min(lower + self._steps.size - 1, (lower + state.incumbent - 1) // 2)
+
+    def ask(self, value: int, work: float | None = None) -> bool:
+        """Whether it is known now if there is a plan of at most a value, sought within deterministic time `work`."""
+        state = self._state
+        made = self.model(value)
+        found, spent = self.search(made, work)
+        if found is False:
+            state.raise_lower(value + 1)
+            self._steps.refuted(value, spent)
+        return found is not None
+
+    def model(self, value: int) -> TimeIndexed:
+        """The time-indexed model of plans of at most a value."""
+        state = self._state
+        windows = None if self._linear is None else self._linear.windows(value)
+        made = TimeIndexed(state.layout, value, windows, self._shared, state.objective)
+        if made.reason is None:
+            made.cp.add(made.terms[state.objective] <= value - made.constant[state.objective])
+        return made
+
+    def search(self, made: TimeIndexed, work: float | None) -> tuple[Found, float]:
+        """Search a model within deterministic time `work`, or what remains; offer what is found; the work."""
+        state = self._state
+        limits = state.remaining()
+        if work is not None:
+            limits = dataclasses.replace(limits, work=work if limits.work is None else min(work, limits.work))
+        seed = int(self._rng.integers(2**31))
+        self._cut = cut = Cut(made, dataclasses.replace(limits, seed=seed))
+        if self._stopped.is_set():
+            cut.stop()
+        found = cut.run()
+        for _ in range(cut.aborts):
+            state.aborted()
+        for plan in (found, cut.incumbent):
+            if isinstance(plan, Timetable):
+                state.offer(plan)
+        spent = max(SHORTEST, cut.work) + BUILDING * len(made.cp.proto.constraints)
+        state.spend(spent)
+        return found, spent
+
+
+def worth_placing(layout: Layout) -> bool:
+    """Whether it matters where a job's own tasks are, which is what cutting planes are for.
+
+    With one task a job the linear relaxation says as much; where each task has one node there is nothing to place, and
+    neither is there where classes of nodes are one place.
+    """
+    several = layout.nodes > 1 and layout.jobs > 1 and any(len(tasks) > 1 for tasks in layout.tasks_of)
+    free = any(len(nodes) > 1 for nodes in layout.allowed)
+    return several and free and not any(place.whole for place in places(layout, traffic=False))
