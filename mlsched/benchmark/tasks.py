@@ -125,8 +125,10 @@ def _chosen(case: Case, solvers: Sequence[str] | None) -> list[tuple[Answerer, d
     names = [a.name for a in registry().available(case.problem) if can_answer(a, asks)]
     if solvers is not None:
         texts = [text for text in solvers if split(text)[0] in names]
+    elif case.answerers is not None:
+        texts = list(case.answerers)
     else:
-        texts = names if case.answerers is None else list(case.answerers)
+        texts = [name for name in names if name not in case.without]
     return [registry().answerer(case.problem, text) for text in texts]
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlsched.benchmark.render import gap_table
-from mlsched.benchmark.row import Row
-from mlsched.benchmark.runner import Interrupted, run_suite
-from mlsched.benchmark.table import summary_json, verified
 from mlsched.cli.output import ChecksFailed, Json, emit, progress, say
+
+if TYPE_CHECKING:
+    from mlsched.benchmark.row import Row
 
 
 def bench(
@@ -25,6 +24,7 @@ def bench(
 ) -> None:
     """Answer a suite of instances with every solver and compare them on the gap to the proven optimum."""
     from mlsched.benchmark.reference import failures
+    from mlsched.benchmark.runner import Interrupted, run_suite
 
     try:
         with progress(suite, 1.0) as update:
@@ -47,6 +47,8 @@ def bench(
 
 
 def _show(rows: list[Row], as_json: bool, html: Path | None) -> None:
+    from mlsched.benchmark.table import summary_json
+
     if html is not None and rows:
         from mlsched.benchmark.report import write_report
 
@@ -56,4 +58,7 @@ def _show(rows: list[Row], as_json: bool, html: Path | None) -> None:
 
 
 def _tables(rows: list[Row]) -> list[Any]:
+    from mlsched.benchmark.render import gap_table
+    from mlsched.benchmark.table import verified
+
     return [*gap_table(rows), verified(rows).sentence] if rows else ["nothing was done"]

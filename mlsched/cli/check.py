@@ -7,10 +7,8 @@ from typing import Annotated
 
 import typer
 
-from mlsched import api
 from mlsched.cli.output import ChecksFailed, Json, emit, number, table
 from mlsched.cli.solve import Read, read_instance
-from mlsched.core.contract import Plan
 from mlsched.core.errors import InvalidFile
 
 
@@ -21,6 +19,9 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Judge a plan: is it feasible, and what is it worth?"""
+    from mlsched import api
+    from mlsched.core.contract import Plan
+
     instance = read_instance(file, read)
     answer, answers = api.load_with_hash(plan)
     if not isinstance(answer, Plan):

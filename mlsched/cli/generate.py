@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from mlsched import api
 from mlsched.cli.output import Json, Seed, emit, settings
 
 
@@ -20,6 +19,8 @@ def generate(
     as_json: Json = False,
 ) -> None:
     """Draw a random instance of a problem."""
+    from mlsched import api
+
     instance = api.generate(problem, preset, seed, **settings(size or [], "--size"))
     if output is None:
         emit(True, instance.to_json, list)

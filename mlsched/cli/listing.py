@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mlsched.cli.output import Json, emit, table
-from mlsched.core.params import parameters_of
-from mlsched.core.registry import Answerer, registry
+
+if TYPE_CHECKING:
+    from mlsched.core.registry import Answerer
 
 
 class What(StrEnum):
@@ -27,6 +28,8 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """List problems, solvers, suites or experiments."""
+    from mlsched.core.registry import registry
+
     if what is What.problems:
         entries = [_problem(name) for name in sorted(registry().problems)]
     elif what is What.solvers:
@@ -51,6 +54,9 @@ def _cell(value: Any) -> str:
 
 
 def _problem(name: str) -> dict[str, Any]:
+    from mlsched.core.params import parameters_of
+    from mlsched.core.registry import registry
+
     problem = registry().problems[name]
     return {
         "name": name,

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlsched import api
 from mlsched.cli.output import ChecksFailed, Json, Seed, emit, number, table
 from mlsched.cli.solve import Read, read_instance
-from mlsched.core.contract import Instance
 from mlsched.core.files import atomic_write
 
 if TYPE_CHECKING:
+    from mlsched.core.contract import Instance
     from mlsched.solvers.front import Front
 
 
@@ -41,6 +40,8 @@ def pareto(
     as_json: Json = False,
 ) -> None:
     """Enumerate all non-dominated plans, with the proof that none is missing; the judge recomputes every value."""
+    from mlsched import api
+
     instance = read_instance(file, read)
     with _counter() as update:
         front = api.pareto(

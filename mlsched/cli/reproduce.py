@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from mlsched.benchmark import experiments, plots
 from mlsched.cli.output import Json, emit, progress
 from mlsched.core.files import atomic_write
 
@@ -24,6 +23,8 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Repeat a paper's evaluation and say which of its claims hold; every run passes the replay check first."""
+    from mlsched.benchmark import experiments, plots
+
     if html is not None:
         plots.figure()  # without matplotlib this says so now, not after the runs
     with progress(experiment, 1.0) as update:

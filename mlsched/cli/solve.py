@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlsched import api
 from mlsched.cli.output import ChecksFailed, Json, Seed, emit, number, settings, table
-from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidFile, InvalidInput
-from mlsched.core.registry import registry
-from mlsched.core.result import Result
+
+if TYPE_CHECKING:
+    from mlsched.core.contract import Instance
+    from mlsched.core.result import Result
 
 Read = Annotated[
     list[str] | None, typer.Option(help="KEY=VALUE for the reader of the file: processors=4 for .stg (repeatable).")
@@ -25,6 +25,9 @@ Goal = Annotated[
 
 def read_instance(path: Path, options: list[str] | None = None) -> Instance:
     """The instance in a file, of ours or of others; any other record is refused."""
+    from mlsched import api
+    from mlsched.core.contract import Instance
+
     found = api.load(path, **settings(options or [], "--read"))
     if not isinstance(found, Instance):
         raise InvalidFile(f"{path}: kind = '{found.kind}': must be an instance; `mlsched generate` writes one")
@@ -44,6 +47,8 @@ def solve(
     as_json: Json = False,
 ) -> None:
     """Answer an instance exactly, by heuristic or by trained policy; the judge recomputes every value."""
+    from mlsched import api
+
     instance = read_instance(file, read)
     chosen = solver or _default(instance)
     if objective is None:
@@ -60,6 +65,8 @@ def solve(
 
 def _default(instance: Instance) -> str:
     """The problem's default, or where it does not answer this form of question itself, an exact answerer that does."""
+    from mlsched.core.registry import registry
+
     usual = registry().problem(instance.problem).default
     names = [usual, *(a.name for a in registry().available(instance.problem, "exact"))]
     return next((n for n in names if registry().answerer(instance.problem, n)[0].asks == instance.asks), usual)
@@ -67,6 +74,7 @@ def _default(instance: Instance) -> str:
 
 def _plot(instance: Instance, plan: Any, path: Path) -> None:
     from mlsched.benchmark import plots
+    from mlsched.core.registry import registry
 
     draw = registry().problem(instance.problem).draw
     if draw is None:

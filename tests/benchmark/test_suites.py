@@ -8,7 +8,7 @@ import pytest
 from benchmark_examples import suite
 
 from mlsched import InvalidInput, UnknownName
-from mlsched.benchmark.suites import MORE_PRESETS, SMALL_SEEDS, SUITES, find_suite
+from mlsched.benchmark.suites import MORE_PRESETS, SMALL_ONLY, SMALL_SEEDS, SUITES, find_suite
 from mlsched.benchmark.tasks import tasks_of
 from mlsched.core.registry import registry
 
@@ -29,6 +29,17 @@ def test_quick_covers_every_problem():
         cases = [c for c in SUITES["quick"].cases if c.problem == problem.name]
         assert cases[0].seeds == SMALL_SEEDS
         assert len(cases) == 1 + min(MORE_PRESETS, len(set(problem.presets) - {"small"}))
+
+
+def test_who_is_asked_about_small_instances_only_is_asked_about_all_of_those():
+    """What `quick` leaves out stands in its definition, is left out there only, and is an exact answerer."""
+    asked = {(task.problem, task.preset, task.answerer) for task in tasks_of(find_suite("quick"), None)}
+    for problem, names in SMALL_ONLY.items():
+        presets = [case.preset for case in find_suite("quick").cases if case.problem == problem]
+        for name in names:
+            assert registry().answerer(problem, name)[0].kind == "exact"
+            assert [preset for preset in presets if (problem, preset, name) in asked] == ["small"]
+        assert not any(case.without for case in find_suite(problem).cases)
 
 
 def test_quick_grows_with_the_registry(monkeypatch):

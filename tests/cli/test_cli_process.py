@@ -56,10 +56,10 @@ def test_overload_is_a_note_beside_the_document(tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_control_c_exits_130_and_leaves_nothing(tmp_path):
-    """A million jobs take minutes: a second after its imports the process is at work."""
+    """A million jobs take minutes: a second after the imports that the command makes, the process is at work."""
     ready, folder = tmp_path / "ready", tmp_path / "output"
     folder.mkdir()
-    code = f"from mlsched.cli import main; open({str(ready)!r}, 'w').close(); main()"
+    code = f"from mlsched.cli import main, simulation_runs; open({str(ready)!r}, 'w').close(); main()"
     arguments = ["simulate", "fifo", "--trace", "synthetic:z:jobs=1000000", "-o", str(folder / "r.json")]
     with subprocess.Popen(
         [sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -3,6 +3,13 @@
 Binary s[k, i, n, t]: run (k, i) starts on node n at time t. All rows are tight in the sense of Pritsker, Watters and
 Wolfe (1969), but their number grows with the horizon: this is the cross-check of `cp-sat` on small instances, not its
 rival. It shares the layout (which runs, where, when at the earliest) with `cp-sat` and nothing else.
+
+Columns are for times that can matter to what is asked. total_jct or makespan alone: no best plan ends later than a list
+schedule's value allows, as the judge tells it. Deadlines, and accuracies by the deadline: a run that ends after its
+job's deadline is only *late*, on some node. Late runs can always follow, one by one, when all else is over, and what
+waits for a late run is late too; so they need neither time nor room in the model, and `decode` puts them there.
+Traffic and final accuracies depend on no time at all, so all their runs are late. Fronts with total_jct or makespan
+in them need every time up to the layout's horizon.
 """
 
 from __future__ import annotations
@@ -15,6 +22,7 @@ from mlsched.core.formulation import Formulation, Term
 from mlsched.core.registry import answerer
 from mlsched.formulations.taskgraph._encoding import runs_of
 from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph.early_starts import extend, good_plan
 from mlsched.instances.taskgraph import Instance, Timetable
 
 OBJECTIVES = ("total_jct", "deadlines_met", "traffic", "accuracy_met", "total_accuracy", "makespan")
@@ -57,7 +65,9 @@ class _Mip:
         import pyomo.environ as pyo
 
         self.layout, self.objectives = layout, objectives
-        self.end = layout.horizon()
+        self.may_be_late, self.until = self._windows()
+        #: All that is modelled in time ends before this; a run that "starts" then is late.
+        self.end = max([layout.instance.now, *self.until]) + 1
         self.mip = pyo.ConcreteModel()
         self.mip.rows = pyo.ConstraintList()
         self.keys: dict[tuple[int, int], list[tuple[int, int]]] = {}
@@ -82,12 +92,43 @@ class _Mip:
         self._capacity()
         self._measure()
 
+    def _windows(self) -> tuple[bool, list[int]]:
+        """Whether runs may be late, and the time by which each job's other runs end."""
+        layout, asked = self.layout, set(self.objectives)
+        horizon = layout.horizon()
+        if asked & {"total_jct", "makespan"}:
+            alone = len(asked) == 1 and layout.reason is None
+            return False, self._latest(horizon) if alone else [horizon] * layout.jobs
+        by_deadline = "deadlines_met" in asked
+        if layout.instance.accuracy_at == "deadline":
+            by_deadline |= bool(asked & {"total_accuracy", "accuracy_met"})
+        return True, [min(layout.deadline[j], horizon) if by_deadline else -1 for j in range(layout.jobs)]
+
+    def _latest(self, horizon: int) -> list[int]:
+        """By when each job ends in every plan that is as good as a list schedule; valid for this one objective only."""
+        (objective,) = self.objectives
+        layout = self.layout
+        plan = good_plan(layout, objective)
+        if plan is None:  # the fixed runs overfill a node or the like: the model will be infeasible
+            return [horizon] * layout.jobs
+        value = layout.instance.evaluate(plan)[objective]
+        if objective == "total_jct":
+            return [min(horizon, latest) for latest in layout.latest_completions(value)]
+        return [min(horizon, value + min(layout.arrival, default=0))] * layout.jobs
+
     def _slots(self, j: int, i: int, k: int) -> list[tuple[int, int]]:
         layout = self.layout
         if layout.is_fixed(k, i):
             return [layout.fixed[k]]
-        last = self.end - layout.tail[k][i] - layout.duration[k]
-        return [(n, t) for n in layout.nodes_of(k, i) for t in range(layout.head[k][i], last + 1)]
+        tail = 0 if self.may_be_late else layout.tail[k][i]
+        last = self.until[j] - tail - layout.duration[k]
+        late = [(n, self.end) for n in layout.nodes_of(k, i)] if self.may_be_late else []
+        return [(n, t) for n in layout.nodes_of(k, i) for t in range(layout.head[k][i], last + 1)] + late
+
+    def _is_late(self, j: int, i: int, k: int) -> Any:
+        """Whether run (k, i) ends after its job's deadline."""
+        by = self.layout.deadline[j] - self.layout.duration[k]
+        return sum(self.mip.s[k, i, n, t] for n, t in self.keys[k, i] if t > by or t == self.end)
 
     def _x(self, j: int, i: int) -> Any:
         return 1 if i < self.layout.mandatory[j] else self.mip.x[j, i]
@@ -125,11 +166,11 @@ class _Mip:
                 for n in layout.nodes_of(k, i):
                     if source < layout.finished[j]:
                         ready = layout.last_end[u] + (delay if layout.home[u] != n else 0)
-                        early = self._started(k, i, ready - 1, n)
+                        early = self._started(k, i, min(ready, self.end) - 1, n)
                         if not isinstance(early, int):
                             self._add(early <= 0)
                         continue
-                    for t in sorted({t for m, t in self.keys[k, i] if m == n}):
+                    for t in sorted({t for m, t in self.keys[k, i] if m == n and t < self.end}):
                         ended = sum(
                             self.mip.s[u, source, m, b]
                             for m, b in self.keys[u, source]
@@ -142,7 +183,7 @@ class _Mip:
         use: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
         for (k, i), slots in self.keys.items():
             for n, t in slots:
-                for at in range(t, t + layout.duration[k]):
+                for at in range(t, t + layout.duration[k]) if t < self.end else ():
                     use.setdefault((n, at), []).append((k, i, t))
         for (n, _), running in use.items():
             for r, room in enumerate(layout.capacity[n]):
@@ -155,7 +196,7 @@ class _Mip:
         layout, mip = self.layout, self.mip
         names = set(self.objectives)
         least = [layout.earliest_completion(j) for j in range(layout.jobs)]
-        if {"total_jct", "makespan", "deadlines_met"} & names:
+        if {"total_jct", "makespan"} & names:
             mip.c = pyo.Var(range(layout.jobs), domain=pyo.Integers, bounds=lambda _, j: (least[j], self.end))
             for j in range(layout.jobs):
                 for i in range(max(layout.finished[j], layout.mandatory[j] - 1), layout.maximum[j]):
@@ -174,8 +215,11 @@ class _Mip:
         if "deadlines_met" in names:
             mip.met = pyo.Var(range(layout.jobs), domain=pyo.Binary)
             for j in range(layout.jobs):
-                late = max(0, self.end - layout.deadline[j])
-                self._add(mip.c[j] <= layout.deadline[j] + late * (1 - mip.met[j]))
+                if least[j] > layout.deadline[j]:
+                    self._add(mip.met[j] <= 0)
+                for i in layout.iterations(j):
+                    for k in layout.tasks_of[j]:
+                        self._add(mip.met[j] + self._is_late(j, i, k) <= 1)
             self.terms["deadlines_met"] = sum(mip.met.values())
         if {"total_accuracy", "accuracy_met"} & names:
             self._accuracies()
@@ -199,11 +243,7 @@ class _Mip:
                 self._add(mip.e[j, i] <= mip.e[j, i - 1])
             if not final:
                 for k in layout.tasks_of[j]:
-                    late = [
-                        mip.s[k, i, n, t] for n, t in self.keys[k, i] if t + layout.duration[k] > layout.deadline[j]
-                    ]
-                    if late:
-                        self._add(sum(late) + mip.e[j, i] <= 1)
+                    self._add(mip.e[j, i] + self._is_late(j, i, k) <= 1)
         accuracy, required = given.accuracy.tolist(), given.required.tolist()
         total, met, constant, always = 0, 0, 0, 0
         for j in range(layout.jobs):
@@ -247,17 +287,23 @@ class _Mip:
         return Formulation(self.mip, terms, self.decode, self.encode, self.constant)
 
     def decode(self, value_of: Callable[[Any], int]) -> Timetable:
-        node, start = {}, {}
+        placed, late = {}, {}
         for (k, i), slots in self.keys.items():
             for n, t in slots:
                 if value_of(self.mip.s[k, i, n, t]):
-                    node[k, i], start[k, i] = n, t
-        return self.layout.timetable(node, start)
+                    if t < self.end:
+                        placed[k, i] = n, t
+                    else:
+                        late[k, i] = [n]
+        runs = extend(self.layout, placed, late, self.end)
+        return self.layout.timetable({run: n for run, (n, _) in runs.items()}, {run: t for run, (_, t) in runs.items()})
 
     def encode(self, plan: Timetable) -> list[tuple[Any, int]]:
         runs = runs_of(plan)
-        return [
-            (self.mip.s[k, i, n, t], int(runs.get((k, i)) == (n, t)))
-            for (k, i), slots in self.keys.items()
-            for n, t in slots
-        ]
+        pairs = []
+        for (k, i), slots in self.keys.items():
+            at = runs.get((k, i))
+            if at is not None and at not in slots:
+                at = at[0], self.end
+            pairs += [(self.mip.s[k, i, n, t], int(at == (n, t))) for n, t in slots]
+        return pairs

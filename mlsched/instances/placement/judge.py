@@ -8,11 +8,13 @@
    from the exact sum of interference and network terms (formula in `Instance`); speed = K * 1000 // slowdown;
    total_speed = sum over running and placed jobs.
 
-Plain loops over Python integers and fractions: shares no code with the models and rules it judges.
+Plain loops over Python integers and fractions: shares no code with the models and rules it judges. Every loop goes over
+the parts of jobs that servers host, never over all servers times all jobs: most servers host no part of a given job.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +23,21 @@ from mlsched.core.errors import InvalidInput
 if TYPE_CHECKING:
     from mlsched.instances.placement.instance import Instance, Plan
 
-#: A concurrent job: type, K, its workers and its PSs on each server, and its name in sentences.
-Job = tuple[int, int, list[int], list[int], str]
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """A concurrent job: its name in sentences, its type and K, all its workers and PSs, and those on each server.
+
+    `parts` maps a server to the (workers, PSs) there; servers that host nothing of the job are not in it.
+    """
+
+    name: str
+    new: bool
+    kind: int
+    speed: int
+    workers: int
+    ps: int
+    parts: dict[int, tuple[int, int]]
 
 
 def violations(instance: Instance, plan: Any) -> list[str]:
@@ -49,15 +64,17 @@ def _malformed(instance: Instance, plan: Plan) -> list[str]:
 
 
 def _overfull(instance: Instance, plan: Plan) -> list[str]:
+    need = [[0] * len(instance.resources) for _ in instance.server_free]
+    for j in range(len(instance.job_type)):
+        a_worker, a_ps = instance.worker_demand[j].tolist(), instance.ps_demand[j].tolist()
+        for s, (w, p) in _parts(plan.workers[j].tolist(), plan.ps[j].tolist()).items():
+            for r in range(len(instance.resources)):
+                need[s][r] += w * a_worker[r] + p * a_ps[r]
     found = []
-    jobs = range(len(instance.job_type))
-    for s in range(len(instance.server_free)):
+    for s, free in enumerate(instance.server_free.tolist()):
         for r, resource in enumerate(instance.resources):
-            need = sum(int(plan.workers[j, s]) * int(instance.worker_demand[j, r]) for j in jobs)
-            need += sum(int(plan.ps[j, s]) * int(instance.ps_demand[j, r]) for j in jobs)
-            free = int(instance.server_free[s, r])
-            if need > free:
-                found.append(f"server {s}: its new tasks need {need} {resource}, free are {free}")
+            if need[s][r] > free[r]:
+                found.append(f"server {s}: its new tasks need {need[s][r]} {resource}, free are {free[r]}")
     return found
 
 
@@ -72,35 +89,43 @@ def _too_many(instance: Instance, plan: Plan) -> list[str]:
     return found
 
 
+def _parts(workers: list[int], ps: list[int]) -> dict[int, tuple[int, int]]:
+    """Server -> (workers, PSs) of a job there, for the servers that host something of it."""
+    return {s: (w, p) for s, (w, p) in enumerate(zip(workers, ps, strict=True)) if w + p > 0}
+
+
 def _concurrent(instance: Instance, plan: Plan) -> list[Job]:
-    jobs: list[Job] = [
-        (
-            int(instance.run_type[i]),
-            int(instance.run_speed[i]),
-            instance.run_workers[i].tolist(),
-            instance.run_ps[i].tolist(),
-            f"running job {i}",
-        )
-        for i in range(len(instance.run_type))
-    ]
+    """The running jobs, then the new jobs that are placed."""
+    jobs = []
+    for i in range(len(instance.run_type)):
+        workers, ps = instance.run_workers[i].tolist(), instance.run_ps[i].tolist()
+        kind, speed = int(instance.run_type[i]), int(instance.run_speed[i])
+        jobs.append(Job(f"running job {i}", False, kind, speed, sum(workers), sum(ps), _parts(workers, ps)))
     for j in range(len(instance.job_type)):
         workers, ps = plan.workers[j].tolist(), plan.ps[j].tolist()
         if any(workers):
-            jobs.append((int(instance.job_type[j]), int(instance.job_speed[j]), workers, ps, f"job {j}"))
+            kind, speed = int(instance.job_type[j]), int(instance.job_speed[j])
+            jobs.append(Job(f"job {j}", True, kind, speed, sum(workers), sum(ps), _parts(workers, ps)))
     return jobs
 
 
+def _hosted(instance: Instance, jobs: list[Job]) -> list[list[Job]]:
+    """The jobs with a part on each server, in the order of `jobs`."""
+    here: list[list[Job]] = [[] for _ in instance.server_free]
+    for job in jobs:
+        for s in job.parts:
+            here[s].append(job)
+    return here
+
+
 def _together(instance: Instance, plan: Plan) -> list[str]:
-    jobs = _concurrent(instance, plan)
     found = []
-    for s in range(len(instance.server_free)):
-        here = [job for job in jobs if job[2][s] + job[3][s] > 0]
+    for s, here in enumerate(_hosted(instance, _concurrent(instance, plan))):
         for k, one in enumerate(here):
             for other in here[k + 1 :]:
-                new = not (one[4].startswith("running") and other[4].startswith("running"))
-                if new and int(instance.apart[one[0], other[0]]):
-                    kinds = f"{instance.types[one[0]]} and {instance.types[other[0]]}"
-                    found.append(f"server {s}: {one[4]} and {other[4]} ({kinds}) must not share a server")
+                if (one.new or other.new) and int(instance.apart[one.kind, other.kind]):
+                    kinds = f"{instance.types[one.kind]} and {instance.types[other.kind]}"
+                    found.append(f"server {s}: {one.name} and {other.name} ({kinds}) must not share a server")
     return found
 
 
@@ -113,34 +138,32 @@ def speeds(instance: Instance, plan: Plan) -> list[int]:
     """Speed of every running job, then of every new one (0: it waits), 1e-6 of the job an interval."""
     if malformed := _malformed(instance, plan):
         raise InvalidInput(f"the plan cannot be evaluated: {malformed[0]}")
-    jobs, found = _concurrent(instance, plan), []
-    for k, job in enumerate(jobs):
-        others = jobs[:k] + jobs[k + 1 :]
-        hosts = [s for s in range(len(instance.server_free)) if job[2][s] + job[3][s] > 0]
-        found.append(job[1] * 1000 // max(_slowdown(instance, job, others, s) for s in hosts))
+    jobs = _concurrent(instance, plan)
+    here = _hosted(instance, jobs)
+    found = [job.speed * 1000 // max(_slowdown(instance, job, here[s], s) for s in job.parts) for job in jobs]
     placed = iter(found[len(instance.run_type) :])
     waits = [not any(plan.workers[j].tolist()) for j in range(len(instance.job_type))]
     return found[: len(instance.run_type)] + [0 if wait else next(placed) for wait in waits]
 
 
-def _slowdown(instance: Instance, job: Job, others: list[Job], s: int) -> int:
-    """Slowdown of `job` on server `s` in thousandths, rounded down."""
-    kind, _, workers, ps, _ = job
-    exact = Fraction(10**6)  # in millionths
-    use = [Fraction(0) for _ in instance.pressures]
-    for other, _, their_workers, their_ps, _ in others:
-        w, p = their_workers[s], their_ps[s]
-        exact += w * int(instance.sigma_worker[kind, other]) + p * int(instance.sigma_ps[kind, other])
-        for d in range(len(use)):
-            amount = w * int(instance.use_worker[other, d]) + p * int(instance.use_ps[other, d])
-            use[d] += Fraction(amount, 1000)
-    for d, u in enumerate(use):
-        exact += int(instance.linear[kind, d]) * u
-        for e, v in enumerate(use):
-            exact += int(instance.quadratic[kind, d, e]) * u * v
-    all_workers, all_ps = sum(workers), sum(ps)
-    if all_ps and (workers[s] or instance.network_at == "tasks"):
-        exact += int(instance.rho_ps[kind]) * Fraction(all_ps - ps[s], all_ps)
-    if all_workers > 1 and workers[s]:
-        exact += int(instance.rho_worker[kind]) * Fraction(all_workers - workers[s], all_workers - 1)
+def _slowdown(instance: Instance, job: Job, here: list[Job], s: int) -> int:
+    """Slowdown of `job` on server `s` in thousandths, rounded down; `here` are all jobs with a part there, it too."""
+    pressures = range(len(instance.pressures))
+    sigma, use = 0, [0 for _ in pressures]  # millionths; thousandths of the server
+    for other in here:
+        if other is job:
+            continue
+        w, p = other.parts[s]
+        sigma += w * int(instance.sigma_worker[job.kind, other.kind]) + p * int(instance.sigma_ps[job.kind, other.kind])
+        for d in pressures:
+            use[d] += w * int(instance.use_worker[other.kind, d]) + p * int(instance.use_ps[other.kind, d])
+    linear, quadratic = instance.linear[job.kind].tolist(), instance.quadratic[job.kind].tolist()
+    first = sum(linear[d] * use[d] for d in pressures)
+    second = sum(quadratic[d][e] * use[d] * use[e] for d in pressures for e in pressures)
+    exact = 10**6 + sigma + Fraction(first, 1000) + Fraction(second, 10**6)  # in millionths
+    workers, ps = job.parts[s]
+    if job.ps and (workers or instance.network_at == "tasks"):
+        exact += int(instance.rho_ps[job.kind]) * Fraction(job.ps - ps, job.ps)
+    if job.workers > 1 and workers:
+        exact += int(instance.rho_worker[job.kind]) * Fraction(job.workers - workers, job.workers - 1)
     return int(exact // 1000)

@@ -13,12 +13,15 @@
 7. On every node to which something comes: what is in use, less what leaves, plus what comes <= capacity. A run of
    duration 0 holds nothing.
 
-Plain loops over Python integers: shares no code with the rules and the world.
+Plain loops over Python integers: shares no code with the rules and the world. They go over what the round names and
+what that touches, never over the whole cluster: a round is judged at every wake of a simulation, and names little.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from mlsched.instances.taskgraph.states import DONE, PAUSED, RUNNING, STATES, WAITING
 
@@ -116,10 +119,10 @@ def _not_ready(snapshot: Snapshot, places: Pairs) -> list[str]:
     """Rule 2: what is needed is there."""
     found = []
     target = dict(places)
-    for e in range(len(snapshot.edge_from)):
+    receives = np.zeros(len(snapshot.task_job), dtype=bool)
+    receives[list(target)] = True
+    for e in np.flatnonzero(receives[snapshot.edge_to]).tolist():
         u, v = int(snapshot.edge_from[e]), int(snapshot.edge_to[e])
-        if v not in target:
-            continue
         if int(snapshot.edge_lag[e]) == 0:
             if int(snapshot.state[u]) != DONE:
                 found.append(f"task {v}: what it needs of task {u} is not there: task {u} is not done")
@@ -140,10 +143,11 @@ def _not_ready(snapshot: Snapshot, places: Pairs) -> list[str]:
 def _wrong_stops(snapshot: Snapshot, plan: Round) -> list[str]:
     """Rule 6."""
     found = []
-    begun = {int(snapshot.task_job[k]) for k in range(len(snapshot.task_job)) if int(snapshot.state[k]) != WAITING}
-    begun |= {int(snapshot.task_job[k]) for k in plan.start_task.tolist()}
+    begun = np.zeros(len(snapshot.arrival), dtype=bool)
+    begun[snapshot.task_job[snapshot.state != WAITING]] = True
+    begun[snapshot.task_job[plan.start_task]] = True
     for job, iterations in _pairs(plan.stop_job, plan.stop_after):
-        low = max(int(snapshot.min_iterations[job]), int(snapshot.finished[job]) + (job in begun))
+        low = max(int(snapshot.min_iterations[job]), int(snapshot.finished[job]) + bool(begun[job]))
         high = int(snapshot.max_iterations[job])
         if not low <= iterations <= high:
             found.append(f"stop: job {job} after {iterations} iterations: must be {low} to {high}")
@@ -152,21 +156,19 @@ def _wrong_stops(snapshot: Snapshot, plan: Round) -> list[str]:
 
 def _overfull(snapshot: Snapshot, plan: Round) -> list[str]:
     """Rule 7."""
-    use = [[int(a) for a in row] for row in snapshot.in_use]
-    touched = set()
-    leaving = plan.pause_task.tolist() + plan.migrate_task.tolist()
-    for task in leaving:
-        for r in range(len(snapshot.resources)):
-            use[int(snapshot.node[task])][r] -= int(snapshot.demand[task, r])
     coming = _pairs(plan.start_task, plan.start_node) + _pairs(plan.migrate_task, plan.migrate_node)
+    coming = [(task, node) for task, node in coming if int(snapshot.duration[task]) > 0]
+    use: dict[int, list[int]] = {node: snapshot.in_use[node].tolist() for _, node in coming}
     for task, node in coming:
-        if int(snapshot.duration[task]) == 0:
-            continue
-        touched.add(node)
-        for r in range(len(snapshot.resources)):
-            use[node][r] += int(snapshot.demand[task, r])
+        for r, amount in enumerate(snapshot.demand[task].tolist()):
+            use[node][r] += amount
+    for task in plan.pause_task.tolist() + plan.migrate_task.tolist():
+        node = int(snapshot.node[task])
+        if node in use and int(snapshot.state[task]) == RUNNING:  # one that does not run holds nothing
+            for r, amount in enumerate(snapshot.demand[task].tolist()):
+                use[node][r] -= amount
     found = []
-    for node in sorted(touched):
+    for node in sorted(use):
         for r, resource in enumerate(snapshot.resources):
             capacity = int(snapshot.node_capacity[node, r])
             if use[node][r] > capacity:

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis.strategies import integers
 from placement_examples import small
 
 from mlsched.core.errors import InvalidInput
@@ -131,6 +132,19 @@ def test_what_is_wrong_is_said_in_a_line(changes, message):
 def test_tables_agree_with_the_judge_in_exact_arithmetic(instance):
     plan = bin_packing(instance, rng=np.random.default_rng(0))
     assert instance.violations(plan) == []
+    full = [np.concatenate([r, n])[None] for r, n in ((instance.run_workers, plan.workers), (instance.run_ps, plan.ps))]
+    assert int(Pace(instance).total(*full)[0]) == instance.evaluate(plan)["total_speed"]
+
+
+@given(instance=strategies.placement(), seed=integers(0, 1000))
+def test_tables_and_the_judge_agree_on_plans_that_are_scattered_without_a_rule(instance, seed):
+    """Values are defined for every well-formed plan: parts anywhere, crowded servers and empty ones."""
+    rng, servers = np.random.default_rng(seed), len(instance.server_free)
+    placed = rng.random(len(instance.job_type)) < 0.8
+    shares = [1 / servers] * servers
+    workers = np.array([rng.multinomial(n * on, shares) for n, on in zip(instance.job_workers, placed, strict=True)])
+    ps = np.array([rng.multinomial(n * on, shares) for n, on in zip(instance.job_ps, placed, strict=True)])
+    plan = Plan(workers=workers.reshape(-1, servers), ps=ps.reshape(-1, servers))
     full = [np.concatenate([r, n])[None] for r, n in ((instance.run_workers, plan.workers), (instance.run_ps, plan.ps))]
     assert int(Pace(instance).total(*full)[0]) == instance.evaluate(plan)["total_speed"]
 

@@ -139,6 +139,18 @@ def test_pauses_make_room_for_starts_and_moves_for_what_comes():
     assert found == ["migrate: task 2 runs on node 1 already"]
 
 
+def test_a_task_that_does_not_run_makes_no_room_by_leaving():
+    snapshot = seen(pausing="keep")
+    found = snapshot.violations(snapshot.round(pause=[1], start=[(3, 1)]))
+    assert found == ["pause: task 1 waits: must run", "node 1: 2 gpu in use, its capacity is 1"]
+
+
+def test_every_overfull_node_is_named_and_no_other():
+    """Node 0 is full by what comes, node 1 was full before and stays so; only what something comes to is judged."""
+    snapshot = seen().replace(in_use=[[2], [9]], node_capacity=[[2], [1]])
+    assert snapshot.violations(snapshot.round(start=[(1, 0)])) == ["node 0: 3 gpu in use, its capacity is 2"]
+
+
 def test_an_iteration_that_this_round_begins_must_be_finished():
     snapshot = seen().replace(min_iterations=[0, 0, 0])
     assert snapshot.violations(snapshot.round(stop=[(2, 0)])) == []

@@ -1,0 +1,208 @@
+"""The runs of `mlsched simulate`: prepared, made, checked by the independent replay, written and shown."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import Any
+
+from mlsched import api
+from mlsched.cli.output import ChecksFailed, emit, number, progress, say, table
+from mlsched.core.errors import InvalidInput, UnknownName
+from mlsched.core.files import write_json
+from mlsched.core.params import parameters_of, split
+from mlsched.core.registry import registry
+from mlsched.core.result import relative_gap
+from mlsched.simulation import Run, Simulation, simulation, simulations
+
+
+def make_runs(
+    policies: list[str],
+    trace: str,
+    problem: str | None,
+    *,
+    cluster: str | None,
+    limit: int | None,
+    wake: str | None,
+    given: dict[str, str],
+    objective: str | None,
+    time_limit: float | None,
+    record: float,
+    seed: int,
+    output: Path | None,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    """Run the policies one after another and show them together; the arguments are the command's options.
+
+    `given` holds the options of the workload's source and of the world, by key. Raises ChecksFailed, after everything
+    is written, where a run does not pass its replay.
+    """
+    world = simulation(problem or _problem_of(policies, trace))
+    for policy in policies:
+        registry().answerer(world.problem, policy)
+    _check_targets(output, plot)
+    source, options = _split_options(world, trace, given)
+    workload = api.workload(trace, world.problem, cluster=cluster, limit=limit, seed=seed, **source)
+    runs: dict[str, Run] = {}
+    try:
+        for policy in policies:
+            runs[policy] = _run(
+                workload,
+                policy,
+                seed=seed,
+                wake=wake,
+                record=record,
+                options=options,
+                objective=objective,
+                time_limit=time_limit,
+            )
+    finally:
+        # An interrupt keeps the policies that are done.
+        if runs:
+            failures = _finish(world, workload, runs, output, plot, as_json, time_limit)
+    if failures:
+        for sentence in failures[1:]:
+            say(sentence)
+        raise ChecksFailed(failures[0])
+
+
+def _check_targets(output: Path | None, plot: Path | None) -> None:
+    """Refuse files that cannot be written before hours of runs, not after."""
+    if plot is not None:
+        from mlsched.benchmark import plots
+
+        plots.check_target(plot)
+    for path in (output, plot):
+        if path is not None and not os.access(path.parent, os.W_OK):
+            raise InvalidInput(f"{path}: its folder does not exist or cannot be written; choose another place")
+
+
+def _finish(
+    world: Simulation,
+    workload: Any,
+    runs: dict[str, Run],
+    output: Path | None,
+    plot: Path | None,
+    as_json: bool,
+    time_limit: float | None,
+) -> list[str]:
+    """Check the runs, write and show them; returns what the checks found."""
+    failures = [f"{policy}: {sentence}" for policy, run in runs.items() for sentence in run.violations()]
+    for policy, run in runs.items():
+        failures += [f"{policy}: decision {d.number} does not replay" for d in run.recorded if run.replay(d) != d.plan]
+    document = {"source": workload.source, "workload_hash": workload.hash, "cluster": workload.cluster}
+    details = [_describe(policy, run, time_limit) for policy, run in runs.items()]
+    if output is not None:
+        every = [run.to_json() for run in runs.values()]
+        write_json(output, {"kind": f"{world.problem}.runs", "version": 1, **document, "runs": every})
+    if plot is not None:
+        _plot(runs, plot)
+    emit(
+        as_json,
+        lambda: {**document, "runs": details, "violations": failures},
+        lambda: _render(workload, details, failures),
+    )
+    return failures
+
+
+def _problem_of(policies: list[str], trace: str) -> str:
+    """The one simulated problem that knows every policy; where several do, the one that the workload is for."""
+    names = [split(policy)[0] for policy in policies]
+    known = [p for p in simulations() if all((p, name) in registry().answerers for name in names)]
+    if len(known) > 1:
+        known = [problem for problem in known if problem == api.problem_of(trace)] or known
+    if len(known) != 1:
+        found = f"{', '.join(known)} all know them" if known else "no simulated problem knows them all"
+        raise UnknownName(f"{' '.join(policies)}: {found}; give --problem, see `mlsched list solvers`")
+    return known[0]
+
+
+def _split_options(world: Simulation, trace: str, given: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """What belongs to the workload's source, and what to the world."""
+    if trace.startswith("synthetic:"):
+        maker = world.sources.get(split(trace.removeprefix("synthetic:"))[0])
+    else:
+        maker = world.from_trace
+    of_source = set(parameters_of(maker)) - {"seed"} if maker else set()  # the seed has an option of its own
+    of_world = {f.name for f in dataclasses.fields(world.options_type)}
+    for key in given:
+        if key not in of_source | of_world:
+            raise InvalidInput(f"--set {key}: there are {', '.join(sorted(of_source | of_world))}")
+    return ({k: v for k, v in given.items() if k in of_source}, {k: v for k, v in given.items() if k in of_world})
+
+
+def _run(workload: Any, policy: str, **arguments: Any) -> Run:
+    end = float(workload.submit[-1]) if len(workload.submit) else None
+    with progress(policy, end) as update:
+        return api.simulate(workload, policy, progress=update, **arguments)
+
+
+def _describe(policy: str, run: Run, time_limit: float | None) -> dict[str, Any]:
+    return {
+        "policy": policy,
+        "params": run.params,
+        "options": dataclasses.asdict(run.options),
+        "wake": str(run.wake),
+        "seed": run.seed,
+        "cpu_seconds": run.cpu_seconds,
+        "summary": run.summary(),
+        "recorded_decisions": len(run.recorded),
+        "optimality": _optimality(run, time_limit),
+        "versions": run.versions,
+    }
+
+
+def _optimality(run: Run, time_limit: float | None) -> dict[str, Any] | None:
+    """How the recorded decisions compare with the optimum of the problem's first objective, where it is proven."""
+    if not any(decision.instance.objectives for decision in run.recorded):
+        return None  # nothing recorded, or decisions without an objective of their own
+    exact = registry().problem(run.simulation.problem).default
+    gaps = []
+    for decision in run.recorded:
+        best = api.solve(decision.instance, exact, time_limit=time_limit)
+        value = decision.instance.evaluate(decision.plan)[best.objective]
+        if best.value is not None and best.status == "optimal":
+            gaps.append(relative_gap(value, best.value))
+    return {
+        "decisions": len(gaps),
+        "optimal_share": sum(g == 0 for g in gaps) / len(gaps) if gaps else None,
+        "mean_gap": sum(gaps) / len(gaps) if gaps else None,
+    }
+
+
+def _plot(runs: dict[str, Run], path: Path) -> None:
+    from mlsched.benchmark import plots
+
+    by_policy = {policy: run.series() for policy, run in runs.items()}
+    names = next(iter(by_policy.values()))
+    plots.save(plots.cdf({name: {p: s[name] for p, s in by_policy.items()} for name in names}), path)
+
+
+def _render(workload: Any, details: list[dict[str, Any]], failures: list[str]) -> list[Any]:
+    """One table: a row a policy, a column a scalar or percentile of its summary."""
+    header, rows = ["policy"], []
+    for entry in details:
+        flat = _flatten(entry["summary"])
+        if entry["optimality"] is not None:
+            flat |= {f"decisions: {k}": v for k, v in entry["optimality"].items()}
+        header += [key for key in flat if key not in header]
+        rows.append({"policy": entry["policy"], **flat})
+    found: list[Any] = [f"{workload.source}", f"{len(workload.submit)} jobs on {workload.cluster}"]
+    names = [row["policy"] for row in rows]
+    body = [[key, *(number(row.get(key)) for row in rows)] for key in header[1:]]
+    found.append(table("", ["", *names], body))
+    if not failures:
+        found.append("every run passed the independent replay check")
+    return found
+
+
+def _flatten(summary: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in summary.items():
+        if isinstance(value, dict):
+            flat |= _flatten(value, f"{prefix}{key} ")
+        elif value is not None:
+            flat[f"{prefix}{key}"] = value
+    return flat

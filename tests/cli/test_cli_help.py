@@ -1,0 +1,44 @@
+"""Help is quick because it loads nothing of what the commands do: a list of modules, never a clock, says so."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from mlsched.cli.main import app
+
+COMMANDS = sorted(str(c.name or c.callback.__name__) for c in app.registered_commands)
+HEAVY = ("numpy", "scipy", "torch", "ortools", "highspy", "pyomo", "networkx", "moocore", "matplotlib", "gymnasium")
+LAYERS = ("benchmark", "testing", "api", "learned", "simulation", "heuristics", "solvers", "formulations", "instances")
+#: Core's modules that a signature may need; the others describe instances and answerers, and need numpy.
+LIGHT = {"mlsched.core", "mlsched.core.errors", "mlsched.core.files"}
+
+
+def loaded_by(*arguments: str) -> set[str]:
+    """The modules of a fresh process after `mlsched ARGUMENTS`, which must print help and exit with 0."""
+    probe = (
+        "import sys\nfrom mlsched.cli.main import run\n"
+        f"status = run({list(arguments)!r})\nprint(' '.join(sys.modules), file=sys.stderr)\nsys.exit(status)"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert "Usage: mlsched" in done.stdout
+    return set(done.stderr.split())
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], *([name, "--help"] for name in COMMANDS)], ids=" ".join)
+def test_help_loads_nothing_that_does_the_work(arguments):
+    found = loaded_by(*arguments)
+    assert found.isdisjoint(HEAVY)
+    assert found.isdisjoint(f"mlsched.{layer}" for layer in LAYERS)
+    assert {m for m in found if m.startswith("mlsched.core")} <= LIGHT
+
+
+def test_the_version_does_not_even_load_rich():
+    code = "import sys\nfrom mlsched.cli.main import run\nrun(['--version'])\nsys.exit('rich' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+
+
+def test_nine_commands_are_listed():
+    assert COMMANDS == ["bench", "check", "generate", "list", "pareto", "reproduce", "simulate", "solve", "train"]
