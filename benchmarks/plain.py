@@ -173,7 +173,7 @@ def report(rows: list[dict[str, Any]], verbose: bool) -> bool:
     verdict = "  ".join(f"({k}) {'pass' if v else 'FAIL'}" for k, v in passed.items())
     print(
         f"{rows[0]['preset']:20} {rows[0]['objective']:20} {len(rows):3} proven by plain {len(proven):2}, by default "
-        f"{sum(d.proven for _, d, _ in pairs):2}  CPU s plain {hand:7.2f} default {ours:7.2f}  "
+        f"{sum(d.proven for _, d, _ in pairs):2}  CPU s plain {hand:8.3f} default {ours:8.3f}  "
         f"worst {ratio:5.1f}x (seed {seed})  {verdict}",
         flush=True,
     )
