@@ -108,9 +108,10 @@ def plain(instance: Instance, objective: str, limit: float) -> Side:
     if found is None:
         return Side(used, wall, False)
     assert not instance.violations(found), instance.violations(found)
-    value, bound = round(solver.objective_value), round(solver.best_objective_bound)
-    assert instance.evaluate(found)[objective] == value, (instance.evaluate(found), value)
-    return Side(used, wall, status == cp_model.OPTIMAL, value, bound)
+    value, proven = instance.evaluate(found)[objective], status == cp_model.OPTIMAL
+    # Before the end the model may say less of a plan than the judge: a speed may be below what the slowdown allows.
+    assert not proven or round(solver.objective_value) == value, (solver.objective_value, value)
+    return Side(used, wall, proven, value, round(solver.best_objective_bound))
 
 
 def default(instance: Instance, objective: str, limit: float | None) -> Side:
