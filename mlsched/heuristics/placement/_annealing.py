@@ -52,9 +52,11 @@ class State:
         for s in self.servers:
             for i in self.slow[s]:
                 self.on[i].add(s)
+        #: Speed of every job as things are.
+        self.value = [self.value_of(job, {}) for job in range(len(self.speed))]
         most = max(0, min(instance.most_new, instance.most_jobs - pace.running))
         #: No plan is worth more: the running jobs as before anything is placed, the fastest new ones undisturbed.
-        self.ceiling = sum(self.value_of(i, {}) for i in range(pace.running))
+        self.ceiling = sum(self.value[: pace.running])
         self.ceiling += sum(sorted(self.speed[pace.running :], reverse=True)[:most])
         self.apart = instance.apart[np.ix_(pace.kind, pace.kind)].astype(bool).tolist()
 
@@ -75,9 +77,10 @@ class State:
         """Speed of a concurrent `job` when servers' slowdowns are `changed`."""
         worst = 0
         for s in self.on[job]:
-            slow = (changed[s] if s in changed else self.slow[s]).get(job, 0)
-            if slow > worst:
-                worst = slow
+            if s not in changed:
+                slow = self.slow[s][job]
+                if slow > worst:
+                    worst = slow
         for slowdowns in changed.values():
             slow = slowdowns.get(job, 0)
             if slow > worst:
@@ -87,12 +90,21 @@ class State:
     def gain(self, change: dict[int, Hosted]) -> tuple[int, dict[int, dict[int, int]]]:
         """How much total_speed changes when servers host something else; also their new slowdowns."""
         changed = {s: self.slowdowns(s, hosted) for s, hosted in change.items()}
-        touched = {job for s in changed for job in (*self.slow[s], *changed[s])}
-        after = sum(self.value_of(job, changed) for job in touched)
-        return after - sum(self.value_of(job, {}) for job in touched), changed
+        gain = 0
+        for job in self.touched(changed):
+            gain += self.value_of(job, changed) - self.value[job]
+        return gain, changed
+
+    def touched(self, changed: dict[int, dict[int, int]]) -> set[int]:
+        """The jobs on the servers whose slowdowns change, before or after."""
+        jobs: set[int] = set()
+        for s, slowdowns in changed.items():
+            jobs.update(self.slow[s], slowdowns)
+        return jobs
 
     def apply(self, change: dict[int, Hosted], changed: dict[int, dict[int, int]]) -> None:
         """Make a change real."""
+        touched = self.touched(changed)
         for s, hosted in change.items():
             for job in self.slow[s]:
                 self.on[job].discard(s)
@@ -104,6 +116,8 @@ class State:
                 for r, (a, b) in enumerate(zip(self.demand[0][job], self.demand[1][job], strict=True)):
                     left[r] -= w * a + p * b
             self.free[s] = left
+        for job in touched:
+            self.value[job] = self.value_of(job, {})
 
     def fits(self, job: int, kind: int, server: int, without: tuple[int, int] | None = None) -> bool:
         """Whether `server` has room for a task (worker 0, PS 1) of `job`, once a task `without` has left it."""
@@ -114,6 +128,8 @@ class State:
         here = job + self.pace.running
         leaving = -1 if without is None else without[0] + self.pace.running
         mine = self.apart[here]
+        if not any(mine):
+            return True
         return not any(mine[o] for o in self.slow[server] if o != here and o != leaving)
 
     def placed(self) -> int:
@@ -139,10 +155,14 @@ class State:
 
 def with_task(hosted: Hosted, job: int, kind: int, amount: int) -> Hosted:
     """`hosted` with `amount` (1 or -1) more tasks of a kind of `job`."""
-    counts = {j: [w, p] for j, w, p in hosted}
-    entry = counts.setdefault(job, [0, 0])
-    entry[kind] += amount
-    return tuple((j, w, p) for j, (w, p) in sorted(counts.items()) if w + p)
+    more, behind = (0, amount) if kind else (amount, 0)
+    for at, (j, w, p) in enumerate(hosted):
+        if j == job:
+            rest = ((job, w + more, p + behind),) if w + p + amount else ()
+            return (*hosted[:at], *rest, *hosted[at + 1 :])
+        if j > job:
+            return (*hosted[:at], (job, more, behind), *hosted[at:])
+    return (*hosted, (job, more, behind))
 
 
 def insert(state: State, job: int, rng: np.random.Generator, temperature: float) -> bool:
@@ -180,7 +200,7 @@ def anneal(state: State, rng: np.random.Generator, moves: int, seconds: float | 
     started = time.perf_counter()
     instance = state.instance
     most = min(instance.most_new, instance.most_jobs - state.pace.running)
-    current = sum(state.value_of(job, {}) for job in range(len(state.speed)))
+    current = sum(state.value)
     best_value, best = current, state.plan()
     if not state.jobs or most <= 0 or best_value >= state.ceiling:
         return best
@@ -260,7 +280,7 @@ def _reinsert(state: State, rng: np.random.Generator, temperature: float, curren
     for j in rng.permutation(waiting).tolist():
         if state.placed() < most:
             insert(state, int(j), rng, 3 * temperature)
-    value = sum(state.value_of(j, {}) for j in range(len(state.speed)))
+    value = sum(state.value)
     if value >= current or rng.random() < math.exp((value - current) / temperature):
         return value
     restore(state, before)
@@ -272,7 +292,7 @@ def greedy(state: State, rng: np.random.Generator) -> None:
     instance = state.instance
     most = min(instance.most_new, instance.most_jobs - state.pace.running)
     for job in np.argsort(-instance.job_speed, kind="stable").tolist():
-        before, value = list(state.hosts), sum(state.value_of(j, {}) for j in range(len(state.speed)))
+        before, value = list(state.hosts), sum(state.value)
         inside = state.placed() < most and insert(state, job, rng, 0.0)
-        if inside and sum(state.value_of(j, {}) for j in range(len(state.speed))) < value:
+        if inside and sum(state.value) < value:
             restore(state, before)

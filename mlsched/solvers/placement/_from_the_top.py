@@ -33,6 +33,8 @@ MOST_CONFIGURATIONS = 400_000
 LEVELS = (40, 120, 0)
 #: First share of the bound by which the target T lies below it, and the factor from one target to the next.
 FIRST_STEP, STEP_FACTOR = 0.001, 2.0
+#: A model of at most so many configurations is solved in less time than several parts of it: its first share is larger.
+FEW, FIRST_STEP_OF_FEW = 500, 0.05
 #: An LP is solved again as long as it shrinks the model to this share.
 SHRINK = 0.8
 #: One integer master may take this share of the remaining limits, or so many seconds where that is more.
@@ -164,7 +166,8 @@ def _bounded(search: Search, table: Table, solver: Solver) -> Outcome:
 
 def _from_the_top(search: Search, master: Master, priced: Bound | None, solver: Solver) -> Outcome:
     """Step 3 of this module's docstring. `master` has all levels."""
-    step, hard = max(1, int(FIRST_STEP * search.upper)), False
+    share = FIRST_STEP if len(master.table) > FEW else FIRST_STEP_OF_FEW
+    step, hard = max(1, int(share * search.upper)), False
     while search.upper > search.lower:
         target = max(search.lower, search.upper - step)
         if 2 * (target - search.lower) < search.upper - target:

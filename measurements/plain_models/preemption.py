@@ -1,0 +1,44 @@
+"""Preemption: a Boolean a victim, a Boolean a TE job and node, room on every node; waiting TE jobs weigh most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ortools.sat.python import cp_model
+
+from mlsched.instances.preemption import Instance, Plan
+
+
+def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callable[[cp_model.CpSolver], Plan]]:
+    """The model of one objective, and the reader of its plan."""
+    model = cp_model.CpModel()
+    te, job = instance.te_demand.tolist(), instance.job_demand.tolist()
+    host, preemptions = instance.job_node.tolist(), instance.job_preemptions.tolist()
+    victim = {j: model.new_bool_var("") for j in range(len(job)) if preemptions[j] < instance.preemption_limit}
+    there = instance.node_free + instance.node_draining
+    on = {(t, n): model.new_bool_var("") for t in range(len(te)) for n in range(len(there))}
+    for t in range(len(te)):
+        model.add_at_most_one(on[t, n] for n in range(len(there)))
+    for n, rooms in enumerate(there.tolist()):
+        for r, room in enumerate(rooms):
+            released = sum(job[j][r] * x for j, x in victim.items() if host[j] == n)
+            model.add(sum(te[t][r] * on[t, n] for t in range(len(te))) <= room + released)
+    waiting = len(te) - sum(on.values())
+    if objective == "max_grace_period":
+        longest = max((int(instance.job_grace[j]) for j in victim), default=0)
+        base = model.new_int_var(0, longest, "")
+        for j, x in victim.items():
+            model.add(base >= int(instance.job_grace[j]) * x)
+        model.minimize(base + (1 + longest) * waiting)
+    else:
+        cost = {j: int(instance.score[j]) if objective == "total_score" else 1 for j in victim}
+        model.minimize(sum(cost[j] * x for j, x in victim.items()) + (1 + sum(cost.values())) * waiting)
+
+    def plan(solver: cp_model.CpSolver) -> Plan:
+        nodes = [-1] * len(te)
+        for (t, n), literal in on.items():
+            if solver.value(literal):
+                nodes[t] = n
+        return Plan(te_node=nodes, victims=[j for j, x in victim.items() if solver.value(x)])
+
+    return model, plan

@@ -1,0 +1,39 @@
+"""Quality: a Boolean a job and number of cores, one a job, within the cores that are not reserved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ortools.sat.python import cp_model
+
+from mlsched.instances.quality import Instance, Plan
+
+
+def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callable[[cp_model.CpSolver], Plan]]:
+    """The model of one objective, and the reader of its plan."""
+    model = cp_model.CpModel()
+    weight, most = instance.weight.tolist(), instance.most.tolist()
+    running = instance.running.tolist()
+    given = {j: {a: model.new_bool_var("") for a in range(instance.least, most[j] + 1)} for j in running}
+    for choices in given.values():
+        model.add_exactly_one(choices.values())
+    model.add(
+        sum(a * x for choices in given.values() for a, x in choices.items()) <= instance.cores - instance.reserved
+    )
+    table = (instance.gain if objective == "total_loss_reduction" else instance.loss).tolist()
+    values = {j: sum(weight[j] * table[j][a] * x for a, x in given[j].items()) for j in running}
+    if objective == "total_loss_reduction":
+        model.maximize(sum(values.values()))
+    else:
+        worst = model.new_int_var(0, max((w * max(row) for w, row in zip(weight, table, strict=True)), default=0), "")
+        for value in values.values():
+            model.add(worst >= value)
+        model.minimize(worst)
+
+    def plan(solver: cp_model.CpSolver) -> Plan:
+        cores = [0] * len(most)
+        for j, choices in given.items():
+            cores[j] = sum(a * solver.value(x) for a, x in choices.items())
+        return Plan(cores=cores)
+
+    return model, plan

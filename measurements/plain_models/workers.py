@@ -1,0 +1,40 @@
+"""Workers: a Boolean a job and combination of workers and PSs, at most one a job, within the capacities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ortools.sat.python import cp_model
+
+from mlsched.instances.workers import NEVER, Instance, Plan
+
+
+def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callable[[cp_model.CpSolver], Plan]]:
+    """The model of one objective, and the reader of its plan."""
+    assert objective == "total_jct"
+    model, cost = cp_model.CpModel(), []
+    jobs, most_workers, most_ps = instance.cost.shape
+    taken = {}
+    for j, table in enumerate(instance.cost.tolist()):
+        waits = model.new_bool_var("")
+        choices = [waits]
+        cost.append(int(instance.waiting[j]) * waits)
+        for w in range(1, most_workers + 1):
+            for p in range(1, most_ps + 1):
+                if table[w - 1][p - 1] != NEVER:
+                    taken[j, w, p] = model.new_bool_var("")
+                    choices.append(taken[j, w, p])
+                    cost.append(table[w - 1][p - 1] * taken[j, w, p])
+        model.add_exactly_one(choices)
+    workers, ps = instance.worker_demand.tolist(), instance.ps_demand.tolist()
+    for r, capacity in enumerate(instance.capacity.tolist()):
+        need = [(w * workers[j][r] + p * ps[j][r]) * literal for (j, w, p), literal in taken.items()]
+        model.add(sum(need) <= capacity)
+    model.minimize(sum(cost))
+
+    def plan(solver: cp_model.CpSolver) -> Plan:
+        chosen = {j: (w, p) for (j, w, p), literal in taken.items() if solver.value(literal)}
+        given = [chosen.get(j, (0, 0)) for j in range(jobs)]
+        return Plan(workers=[w for w, _ in given], ps=[p for _, p in given])
+
+    return model, plan
