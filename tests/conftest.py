@@ -7,7 +7,10 @@ pytest --solvers cp-sat,highs             # the solvers that tests with the argu
 
 from __future__ import annotations
 
+import itertools
 import os
+import time
+import types
 from pathlib import Path
 
 # Read once, when mlsched.core.record is imported: records built by the trusted path are validated in every test.
@@ -78,6 +81,22 @@ def pytest_terminal_summary(terminalreporter, config):
 def report(pytestconfig):
     """`report(title, lines)`: lines to print under `title` at the end of the run."""
     return pytestconfig.stash[SECTIONS].__setitem__
+
+
+@pytest.fixture
+def ticking(monkeypatch):
+    """`ticking(module, seconds=1000.0)`: every look of `module` at the clock finds it so many seconds later.
+
+    With it a limit of n and a half times `seconds` is used up at the n-th look, on every machine; what is handed on of
+    it to a solver is too much to be used up.
+    """
+
+    def start(module: types.ModuleType, seconds: float = 1000.0) -> None:
+        looks = itertools.count()
+        clock = types.SimpleNamespace(**{**vars(time), "perf_counter": lambda: seconds * next(looks)})
+        monkeypatch.setattr(module, "time", clock)
+
+    return start
 
 
 @pytest.fixture(scope="session")

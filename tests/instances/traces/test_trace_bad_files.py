@@ -270,7 +270,9 @@ def mutated_files(draw: st.DrawFn) -> bytes:
     return data
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=400, suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture]
+)
 @given(
     data=st.one_of(st.binary(max_size=200), mutated_files()),
     format=st.sampled_from([None, "philly-json", "helios-csv"]),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import subprocess
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -84,18 +83,64 @@ def test_a_limit_ends_it():
     assert ended.work >= 0.05
 
 
-@pytest.mark.parametrize("after", [0.0, 0.3], ids=["before it begins", "under way"])
-def test_any_thread_stops_it(after):
-    chosen = parameters(Limits(seconds=120), cp_model_presolve=False, linearization_level=0, symmetry_level=0)
-    search = Apart(pigeons(20), chosen, lambda bound: None)
-    timer = threading.Timer(after, search.stop)
-    timer.start()
-    if not after:
-        timer.join()
-    begun = time.perf_counter()
+def endless(bound, helpers: Helpers | None = None) -> Apart:
+    """A search that tells bounds at once and has no end within the patience of anyone."""
+    model = cp_model.CpModel()
+    taken = [model.new_bool_var("") for _ in range(400)]
+    for shift in (1, 2, 3, 7, 31, 101):
+        for a, b in zip(taken, taken[shift:] + taken[:shift], strict=True):
+            model.add_bool_or([a, b])
+    model.minimize(sum((1 + k % 7) * x for k, x in enumerate(taken)))
+    chosen = parameters(Limits(work=ENDLESS), cp_model_presolve=False, linearization_level=0, symmetry_level=0)
+    return Apart(model, chosen, bound, helpers=helpers)
+
+
+#: The work after which what should be stopped ends in any case, so that a test fails rather than hangs.
+ENDLESS = 300.0
+
+
+def test_it_is_stopped_before_it_begins(started):
+    search = endless(lambda bound: None)
+    search.stop()
     assert search.run().status == "UNKNOWN"
-    timer.join()
-    assert time.perf_counter() - begun < 60, "it went on until its limit"
+    assert started == []
+
+
+def test_another_thread_stops_it_under_way():
+    heard = threading.Event()
+    search = endless(lambda bound: heard.set())
+    stopper = threading.Thread(target=lambda: (heard.wait(), search.stop()))
+    stopper.start()
+    ended = search.run()
+    heard.set()
+    stopper.join()
+    assert ended.status in ("UNKNOWN", "FEASIBLE")
+    assert ended.work < ENDLESS
+
+
+@pytest.mark.parametrize("when", ["as its process starts", "as it is asked", "at its first bound"])
+def test_it_is_stopped_at_any_moment(when, monkeypatch):
+    search = endless(lambda bound: search.stop())
+    begin = subprocess.Popen
+
+    def popen(*args, **kwargs):
+        helper = begin(*args, **kwargs)
+
+        def flush():
+            del helper.stdin.flush
+            helper.stdin.flush()
+            search.stop()
+
+        if when == "as its process starts":
+            search.stop()
+        if when == "as it is asked":
+            helper.stdin.flush = flush
+        return helper
+
+    monkeypatch.setattr(_cp_apart.subprocess, "Popen", popen)
+    ended = search.run()
+    assert ended.status in ("UNKNOWN", "FEASIBLE")
+    assert ended.work < ENDLESS
 
 
 def quick(helpers: Helpers) -> Apart:
@@ -148,11 +193,9 @@ def test_searches_at_once_have_a_helper_each(started):
 
 
 def test_a_helper_that_was_stopped_is_not_used_again(started):
-    chosen = parameters(Limits(seconds=120), cp_model_presolve=False, linearization_level=0, symmetry_level=0)
     helpers = Helpers()
-    search = Apart(pigeons(20), chosen, lambda bound: None, helpers=helpers)
-    threading.Timer(0.5, search.stop).start()
-    assert search.run().status == "UNKNOWN"
+    search = endless(lambda bound: search.stop(), helpers)
+    assert search.run().work < ENDLESS
     assert started[0].poll() is not None
     search.stop()
     assert quick(helpers).run().status == "INFEASIBLE"
@@ -181,4 +224,4 @@ def test_an_error_where_bounds_are_heard_ends_the_process():
         raise ValueError("not heard")
 
     with pytest.raises(ValueError, match="not heard"):
-        Apart(knapsack()[0], parameters(Limits(seconds=60)), fail).run()
+        Apart(knapsack()[0], parameters(Limits()), fail).run()
