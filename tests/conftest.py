@@ -20,9 +20,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 QUIET = (HealthCheck.too_slow, HealthCheck.data_too_large)
-settings.register_profile("fast", max_examples=25, deadline=None, suppress_health_check=QUIET)
+settings.register_profile("fast", max_examples=15, deadline=None, suppress_health_check=QUIET)
 settings.register_profile(
-    "ci", max_examples=60, deadline=None, suppress_health_check=QUIET, derandomize=True, print_blob=True
+    "ci", max_examples=15, deadline=None, suppress_health_check=QUIET, derandomize=True, print_blob=True
 )
 settings.register_profile("thorough", max_examples=1000, deadline=None, suppress_health_check=QUIET)
 settings.load_profile("ci" if os.environ.get("CI") else "fast")
@@ -101,8 +101,8 @@ def ticking(monkeypatch):
 
 @pytest.fixture(scope="session")
 def scale() -> int:
-    """Number of instances for tests that count them: 2000 in the thorough profile, 150 otherwise."""
-    return 2000 if settings().max_examples >= 1000 else 150
+    """Number of instances for tests that count them: 2000 in the thorough profile, 60 otherwise."""
+    return 2000 if settings().max_examples >= 1000 else 60
 
 
 @pytest.fixture(scope="session")
