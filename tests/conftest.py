@@ -7,7 +7,10 @@ pytest --solvers cp-sat,highs             # the solvers that tests with the argu
 
 from __future__ import annotations
 
+import itertools
 import os
+import time
+import types
 from pathlib import Path
 
 # Read once, when mlsched.core.record is imported: records built by the trusted path are validated in every test.
@@ -17,9 +20,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 QUIET = (HealthCheck.too_slow, HealthCheck.data_too_large)
-settings.register_profile("fast", max_examples=25, deadline=None, suppress_health_check=QUIET)
+settings.register_profile("fast", max_examples=15, deadline=None, suppress_health_check=QUIET)
 settings.register_profile(
-    "ci", max_examples=60, deadline=None, suppress_health_check=QUIET, derandomize=True, print_blob=True
+    "ci", max_examples=15, deadline=None, suppress_health_check=QUIET, derandomize=True, print_blob=True
 )
 settings.register_profile("thorough", max_examples=1000, deadline=None, suppress_health_check=QUIET)
 settings.load_profile("ci" if os.environ.get("CI") else "fast")
@@ -80,10 +83,26 @@ def report(pytestconfig):
     return pytestconfig.stash[SECTIONS].__setitem__
 
 
+@pytest.fixture
+def ticking(monkeypatch):
+    """`ticking(module, seconds=1000.0)`: every look of `module` at the clock finds it so many seconds later.
+
+    With it a limit of n and a half times `seconds` is used up at the n-th look, on every machine; what is handed on of
+    it to a solver is too much to be used up.
+    """
+
+    def start(module: types.ModuleType, seconds: float = 1000.0) -> None:
+        looks = itertools.count()
+        clock = types.SimpleNamespace(**{**vars(time), "perf_counter": lambda: seconds * next(looks)})
+        monkeypatch.setattr(module, "time", clock)
+
+    return start
+
+
 @pytest.fixture(scope="session")
 def scale() -> int:
-    """Number of instances for tests that count them: 2000 in the thorough profile, 150 otherwise."""
-    return 2000 if settings().max_examples >= 1000 else 150
+    """Number of instances for tests that count them: 2000 in the thorough profile, 60 otherwise."""
+    return 2000 if settings().max_examples >= 1000 else 60
 
 
 @pytest.fixture(scope="session")

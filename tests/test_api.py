@@ -236,7 +236,7 @@ def test_a_rule_with_memory_starts_with_none():
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture])
 @given(instance=strategies.preemption())
 def test_what_is_saved_is_loaded(tmp_path, instance):
     api.save(instance, tmp_path / "inst.json")

@@ -25,7 +25,7 @@ def test_sections_are_printed_in_order(tmp_path, processes):
         (tmp_path / f"test_{name}.py").write_text(TESTS.format(name=name), encoding="utf-8")
     outside = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV"))}
     command = [sys.executable, "-m", "pytest", "-q", "--rootdir", str(tmp_path), "-p", "no:cacheprovider", *processes]
-    done = subprocess.run(command, cwd=tmp_path, env=outside, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=tmp_path, env=outside, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
     places = [next(i for i, line in enumerate(lines) if f"section of {name}" in line) for name in ("a", "b")]

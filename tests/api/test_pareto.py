@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import numpy as np
@@ -21,6 +22,13 @@ CHOICES = [c for size in (2, 3) for c in itertools.permutations(OBJECTIVES, size
 
 def brute_force(inst, objectives) -> list[list[int]]:
     """Non-dominated values over every feasible plan, by the judge alone."""
+    columns = [OBJECTIVES.index(name) for name in objectives]
+    return nondominated(np.unique(all_values(inst)[:, columns], axis=0)).tolist()
+
+
+@functools.lru_cache(maxsize=2)
+def all_values(inst) -> np.ndarray:
+    """The values of every feasible plan, in the order of OBJECTIVES."""
     jobs = range(len(inst.job_node))
     found = set()
     for victims in itertools.chain.from_iterable(itertools.combinations(jobs, size) for size in range(len(jobs) + 1)):
@@ -28,8 +36,8 @@ def brute_force(inst, objectives) -> list[list[int]]:
             plan = Plan(te_node=list(te_node), victims=list(victims))
             if not inst.violations(plan):
                 values = inst.evaluate(plan)
-                found.add(tuple(values[name] for name in objectives))
-    return nondominated(np.array(sorted(found))).tolist()
+                found.add(tuple(values[name] for name in OBJECTIVES))
+    return np.array(sorted(found))
 
 
 def trade_off():

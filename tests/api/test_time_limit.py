@@ -11,6 +11,7 @@ from mlsched import api
 from mlsched.api import answers
 from mlsched.core.formulation import Limits
 from mlsched.core.registry import Answerer, registry
+from mlsched.heuristics.placement import _annealing
 
 INSTANCE = api.generate("placement", "small", seed=1)
 EXACT = registry().answerers["placement", "cp-sat"]
@@ -66,12 +67,13 @@ def test_a_run_tells_rules_no_limit(told):
     assert set(told) == {None}
 
 
-def test_local_search_stops_at_once_where_it_must():
-    cut = api.solve(api.generate("placement", "10x8-contended", seed=2), "local-search", time_limit=1e-9)
-    whole = api.solve(api.generate("placement", "10x8-contended", seed=2), "local-search")
+def test_local_search_stops_at_once_where_it_must(ticking):
+    instance = api.generate("placement", "10x8-contended", seed=2)
+    whole = api.solve(instance, "local-search")
+    ticking(_annealing)
+    cut = api.solve(instance, "local-search", time_limit=1.0)
     assert cut.status == "feasible"  # a greedy start is there before any move
     assert cut.value <= whole.value
-    assert np.array_equal(
-        whole.plan.workers,
-        api.solve(api.generate("placement", "10x8-contended", seed=2), "local-search", time_limit=1e9).plan.workers,
-    )
+    ticking(_annealing, seconds=0.0)
+    unhurried = api.solve(instance, "local-search", time_limit=1e9)
+    assert np.array_equal(whole.plan.workers, unhurried.plan.workers)

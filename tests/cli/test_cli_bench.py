@@ -6,6 +6,7 @@ import dataclasses
 import json
 
 import pytest
+from draws import THOROUGH
 
 from mlsched.benchmark import runner
 from mlsched.benchmark.suites import SUITES, Suite, find_suite
@@ -16,12 +17,18 @@ from mlsched.instances.preemption import Plan
 
 @pytest.fixture
 def one_seed(monkeypatch):
-    """`quick` asks every answerer all that it asks, about the first seed of every case (`make demo` runs all seeds)."""
+    """`quick` asks every answerer, with little work each, about the first seed of the smallest instances.
+
+    In the thorough profile of every case, with all its work; `make demo` runs all seeds.
+    """
 
     def find(name: str) -> Suite:
         suite = find_suite(name)
-        cases = tuple(dataclasses.replace(case, seeds=case.seeds[:1]) for case in suite.cases)
-        return dataclasses.replace(suite, cases=cases)
+        cases = [dataclasses.replace(case, seeds=case.seeds[:1]) for case in suite.cases]
+        if not THOROUGH:
+            work = {"cp-sat": 0.2, "highs": 20.0}
+            cases = [dataclasses.replace(c, work_limit=work) for c in cases if c.preset in (None, "small")]
+        return dataclasses.replace(suite, cases=tuple(cases))
 
     monkeypatch.setattr(runner, "find_suite", find)
 

@@ -6,6 +6,7 @@ import io
 import json
 
 import pytest
+from draws import draws
 from rich.console import Console
 
 from mlsched.benchmark.experiments import EXPERIMENTS, render, reproduce
@@ -117,7 +118,14 @@ def test_the_html_is_one_self_contained_page(tiny):
 
 def test_two_workers_give_the_same_report():
     grid = g.Grid(
-        ("z", "a"), seeds=1, jobs=512, rand_repeats=2, weights=(4.0,), limits=("1",), shares=(0.3, 0.6), scales=(1.0, 4)
+        ("z", "a"),
+        seeds=1,
+        jobs=draws(256, 512),
+        rand_repeats=2,
+        weights=(4.0,),
+        limits=("1",),
+        shares=(0.3, 0.6),
+        scales=(1.0, 4),
     )
     cases, source = g.cases(grid), Source(grid.jobs)
     assert measure(cases, source, workers=2) == measure(cases, source)

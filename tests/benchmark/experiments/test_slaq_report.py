@@ -7,6 +7,7 @@ import io
 import json
 
 import pytest
+from draws import draws
 from rich.console import Console
 
 from mlsched.benchmark.experiments import EXPERIMENTS, render, reproduce
@@ -95,7 +96,7 @@ def timeless(metrics):
 
 @pytest.mark.slow
 def test_the_measurements_are_the_same_for_any_number_of_workers():
-    cases, steps = g.cases(GRID), []
+    cases, steps = g.cases(GRID)[:: draws(4, 1)], []
     alone = measure(cases, GRID, progress=lambda done, total: steps.append((done, total)))
     assert list(alone) == cases
     assert steps == [(n, len(cases)) for n in range(len(cases) + 1)]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from draws import draws
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -270,7 +271,10 @@ def mutated_files(draw: st.DrawFn) -> bytes:
     return data
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=draws(150, 400),
+    suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture],
+)
 @given(
     data=st.one_of(st.binary(max_size=200), mutated_files()),
     format=st.sampled_from([None, "philly-json", "helios-csv"]),

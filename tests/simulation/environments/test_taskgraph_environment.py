@@ -6,6 +6,7 @@ import functools
 
 import numpy as np
 import pytest
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from snapshot_examples import horizon
@@ -59,7 +60,7 @@ def check_episode(env, total):
     assert env.instance.evaluate(env.plan)["total_jct"] == -total
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(25, 60))
 @given(
     instance=strategies.taskgraph(),
     seed=st.integers(0, 99),

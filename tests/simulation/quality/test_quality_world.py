@@ -10,6 +10,7 @@ import json
 
 import numpy as np
 import pytest
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -203,7 +204,7 @@ def test_the_clock_refuses_readings_it_does_not_know():
 # -- any rule, any reading --------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(25, 60))
 @given(
     load=workloads(),
     readings=options(),

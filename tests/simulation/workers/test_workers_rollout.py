@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:the offered load")
 RULES = ["optimus", "fair", "drf", "srpt", "marginal-gain"]
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(20, 40))
 @given(load=workloads(), readings=options(), name=st.sampled_from(RULES), interval=st.booleans())
 def test_the_fluid_judge_accepts_every_run_and_counts_the_same_time(load, readings, name, interval):
     """Whatever the reading of the floor and the cadence: whole workers and PSs are a case of the fluid model."""

@@ -9,6 +9,7 @@ import json
 
 import numpy as np
 import pytest
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -236,7 +237,7 @@ def test_unknown_readings_are_refused(changes):
 
 
 @pytest.mark.filterwarnings("ignore:the offered load")
-@settings(max_examples=60)
+@settings(max_examples=draws(25, 60))
 @given(
     load=workloads(),
     readings=options(),

@@ -10,6 +10,7 @@ from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Formulation, Limits, Term
 from mlsched.instances.preemption import Plan
 from mlsched.solvers.backends import cp_sat
+from mlsched.solvers.backends.limits import WORK, stopped_by, within
 
 NOTHING = Plan(te_node=[], victims=[])
 
@@ -22,6 +23,19 @@ def test_work_is_deterministic_time():
     found = api.solve(api.generate("preemption", "surge"), "cp-sat")
     assert set(found.work) == {"deterministic_time"}
     assert found.work["deterministic_time"] > 0
+
+
+def test_limits_are_those_of_the_solver():
+    set_up = within(Limits(seconds=7.5, work=0.25, threads=3, seed=2**31 + 5)).parameters
+    assert (set_up.max_time_in_seconds, set_up.max_deterministic_time) == (7.5, 0.25)
+    assert (set_up.num_workers, set_up.random_seed) == (3, 5)
+
+
+def test_why_it_stopped_follows_from_the_limits():
+    assert stopped_by(True, Limits(seconds=1, work=1), {WORK: 2.0}) == "proof"
+    assert stopped_by(False, Limits(seconds=1, work=1), {WORK: 2.0}) == "work limit"
+    assert stopped_by(False, Limits(seconds=1, work=3), {WORK: 2.0}) == "time limit"
+    assert stopped_by(False, Limits(), {WORK: 2.0}) == "backend"
 
 
 def test_a_model_it_calls_invalid_is_an_error():

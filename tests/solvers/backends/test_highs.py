@@ -101,6 +101,24 @@ def test_work_counts_nodes_and_iterations():
     }
 
 
+def test_every_term_has_what_is_left_of_the_time(ticking, monkeypatch):
+    import highspy
+
+    told, set_option = [], highspy.Highs.setOptionValue
+
+    def note(solver, name, value):
+        if name == "time_limit":
+            told.append(value - solver.getRunTime())  # HiGHS counts from the first solve on
+        return set_option(solver, name, value)
+
+    monkeypatch.setattr(highspy.Highs, "setOptionValue", note)
+    ticking(highs, seconds=1000.0)
+    model, profit = knapsack()
+    question = formulation(model, Term(1, profit), Term(1, -model.v[0]))
+    assert highs.minimise(question, "o", "max", Limits(seconds=3000.0), None).status == "optimal"
+    assert told == pytest.approx([2000.0, 1000.0])
+
+
 @pytest.mark.parametrize("order", [("cp-sat", "highs"), ("highs", "cp-sat")])
 def test_both_solvers_work_in_one_process_in_either_order(order):
     """HiGHS 1.15 and OR-Tools 9.15 could not be imported together; a fresh process shows which wins."""

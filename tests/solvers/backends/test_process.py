@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import subprocess
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -66,18 +65,62 @@ def test_a_limit_ends_it():
     assert ended.work >= 0.05
 
 
-@pytest.mark.parametrize("after", [0.0, 0.3], ids=["before it begins", "under way"])
-def test_any_thread_stops_it(after):
-    chosen = parameters(Limits(seconds=120), cp_model_presolve=False, linearization_level=0, symmetry_level=0)
-    search = Apart(pigeons(20), chosen)
-    timer = threading.Timer(after, search.stop)
-    timer.start()
-    if not after:
-        timer.join()
-    begun = time.perf_counter()
+def endless(helpers: Helpers | None = None) -> Apart:
+    """A search that has no end within the patience of anyone."""
+    model = cp_model.CpModel()
+    taken = [model.new_bool_var("") for _ in range(400)]
+    for shift in (1, 2, 3, 7, 31, 101):
+        for a, b in zip(taken, taken[shift:] + taken[:shift], strict=True):
+            model.add_bool_or([a, b])
+    model.minimize(sum((1 + k % 7) * x for k, x in enumerate(taken)))
+    chosen = parameters(Limits(work=ENDLESS), cp_model_presolve=False, linearization_level=0, symmetry_level=0)
+    return Apart(model, chosen, helpers=helpers)
+
+
+#: The work after which what should be stopped ends in any case, so that a test fails rather than hangs.
+ENDLESS = 300.0
+
+
+def test_it_is_stopped_before_it_begins(started):
+    search = endless()
+    search.stop()
     assert search.run().status == "UNKNOWN"
-    timer.join()
-    assert time.perf_counter() - begun < 60, "it went on until its limit"
+    assert started == []
+
+
+def test_another_thread_stops_it_whenever_it_does():
+    search = endless()
+    stopper = threading.Thread(target=search.stop)
+    stopper.start()
+    ended = search.run()
+    stopper.join()
+    assert ended.status in ("UNKNOWN", "FEASIBLE")
+    assert ended.work < ENDLESS
+
+
+@pytest.mark.parametrize("when", ["as its process starts", "as it is asked"])
+def test_it_is_stopped_at_any_moment(when, monkeypatch):
+    search = endless()
+    begin = subprocess.Popen
+
+    def popen(*args, **kwargs):
+        helper = begin(*args, **kwargs)
+
+        def flush():
+            del helper.stdin.flush
+            helper.stdin.flush()
+            search.stop()
+
+        if when == "as its process starts":
+            search.stop()
+        if when == "as it is asked":
+            helper.stdin.flush = flush
+        return helper
+
+    monkeypatch.setattr(_cp_apart.subprocess, "Popen", popen)
+    ended = search.run()
+    assert ended.status in ("UNKNOWN", "FEASIBLE")
+    assert ended.work < ENDLESS
 
 
 def quick(helpers: Helpers) -> Apart:
@@ -129,12 +172,12 @@ def test_searches_at_once_have_a_helper_each(started):
     helpers.close()
 
 
-def test_a_helper_that_was_stopped_is_not_used_again(started):
-    chosen = parameters(Limits(seconds=120), cp_model_presolve=False, linearization_level=0, symmetry_level=0)
-    helpers = Helpers()
-    search = Apart(pigeons(20), chosen, helpers=helpers)
-    threading.Timer(0.5, search.stop).start()
-    assert search.run().status == "UNKNOWN"
+def test_a_helper_that_was_stopped_is_not_used_again(started, monkeypatch):
+    helpers, take = Helpers(), Helpers.take
+    search = endless(helpers)
+    with monkeypatch.context() as patch:
+        patch.setattr(Helpers, "take", lambda self: (take(self), search.stop())[0])
+        assert search.run().work < ENDLESS
     assert started[0].poll() is not None
     search.stop()
     assert quick(helpers).run().status == "INFEASIBLE"

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-import time
 
 import front_data
 import numpy as np
 import pytest
+from draws import draws
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.scalar import Answer
+from mlsched.solvers.front import search
 from mlsched.solvers.front.enumerate import run, scalar_of
 
 METHODS = ["epsilon-constraint", "laumanns", "tamby-vanderpooten"]
-QUESTIONS = {p: front_data.knapsack(8, p, seed=3) for p in (2, 3)}
+QUESTIONS = {p: front_data.knapsack(draws(6, 8), p, seed=3) for p in (2, 3)}
 TRUTH = {p: q.brute_force() for p, q in QUESTIONS.items()}
 
 
@@ -180,7 +181,7 @@ class Forgetful(Faulty):
 @pytest.mark.parametrize("build", ["cp_sat", "highs"])
 def test_a_backend_that_forgets_a_box_is_caught(build):
     lies = 0
-    for seed in (1, 2):
+    for seed in range(1, draws(1, 2) + 1):
         question = front_data.knapsack(9, 4, seed=seed)
         honest = Forgetful(question, build, 0)
         run(honest, question.senses, lambda name: None)
@@ -225,7 +226,7 @@ def test_a_front_cut_after_any_number_of_solves(method, p, stages):
     assert gaps[-1] == 0
 
 
-@pytest.mark.parametrize("seconds", [1e-6, 0.05, 0.3])
+@pytest.mark.parametrize("seconds", [1e-6, 0.05])
 def test_a_time_limit_leaves_right_points_and_open_boxes(solver, seconds):
     from mlsched.solvers import enumerate_front
 
@@ -234,18 +235,31 @@ def test_a_time_limit_leaves_right_points_and_open_boxes(solver, seconds):
     front = enumerate_front(*built, time_limit=seconds)
     check(front, 3)
     assert front.status in ("complete", "time limit")
-    if seconds < 1e-3:
-        assert (len(front), front.status) == (0, "time limit")
     assert front.failures == ()
 
 
+@pytest.mark.parametrize(("method", "p"), [(METHODS[0], 2), (METHODS[1], 3), (METHODS[2], 3)])
+def test_a_time_limit_may_strike_before_any_solve(ticking, method, p):
+    fronts = []
+    while not fronts or not fronts[-1].complete:
+        ticking(search)
+        fronts.append(solve(p, method, time_limit=1000 * len(fronts) + 500)[0])
+        check(fronts[-1], p)
+        assert fronts[-1].failures == ()
+        assert fronts[-1].complete or fronts[-1].status == "time limit"
+    assert (len(fronts[0]), fronts[0].solves) == (0, 0)
+    assert [len(front) for front in fronts] == sorted(len(front) for front in fronts)
+    assert [front.solves for front in fronts] == list(range(len(fronts)))
+
+
 @pytest.mark.parametrize(("method", "p"), [(METHODS[0], 2), (METHODS[2], 3)])
-def test_limits_with_several_sub_problems_under_way(method, p):
+def test_limits_with_several_sub_problems_under_way(ticking, method, p):
     for limit in range(1, 12):
         front, calls = solve(p, method, solve_limit=limit, workers=3)
         check(front, p)
         assert front.solves == calls <= limit
-    front, _ = solve(p, method, time_limit=1e-6, workers=3)
+    ticking(search)
+    front, _ = solve(p, method, time_limit=500, workers=3)
     check(front, p)
     assert (len(front), front.status) == (0, "time limit")
 
@@ -253,7 +267,7 @@ def test_limits_with_several_sub_problems_under_way(method, p):
 @pytest.mark.parametrize(("method", "p"), [(METHODS[0], 2), (METHODS[2], 3)])
 def test_an_interrupt_ends_what_is_under_way(method, p):
     """Control-C while the front is told of a solve: no thread goes on."""
-    before = threading.active_count()
+    before = set(threading.enumerate())
 
     def interrupt(points: int, asked: int) -> None:
         if asked >= 3:
@@ -261,11 +275,11 @@ def test_an_interrupt_ends_what_is_under_way(method, p):
 
     with pytest.raises(KeyboardInterrupt):
         solve(p, method, progress=interrupt, workers=3)
-    assert threading.active_count() == before
+    assert set(threading.enumerate()) <= before
 
 
 class Slow(Faulty):
-    """A backend of which all but the first solve take a minute unless they are ended."""
+    """A backend of which all but the first solve go on until they are ended (or for an hour, lest a failure hang)."""
 
     def __init__(self, question) -> None:
         super().__init__(question, lambda answer: answer, 0)
@@ -279,13 +293,13 @@ class Slow(Faulty):
 
     def minimise(self, weights, boxes, hint, limit):
         self.count()
-        if self.calls > 1 and not self.ended.wait(60):
+        if self.calls > 1 and not self.ended.wait(3600):
             return Answer("failed", note="it was not ended")
         return self.inner.minimise(weights, boxes, hint, limit)
 
 
 def test_an_interrupt_ends_solves():
-    slow, begun = Slow(QUESTIONS[3]), time.perf_counter()
+    slow = Slow(QUESTIONS[3])
 
     def interrupt(points: int, asked: int) -> None:
         raise KeyboardInterrupt
@@ -293,7 +307,6 @@ def test_an_interrupt_ends_solves():
     with pytest.raises(KeyboardInterrupt):
         run(slow, QUESTIONS[3].senses, lambda name: slow.inner, progress=interrupt, workers=3)
     assert slow.ended.is_set()
-    assert time.perf_counter() - begun < 30
 
 
 def test_a_sub_problem_cut_in_the_middle_leaves_its_bound_in_the_open_box():

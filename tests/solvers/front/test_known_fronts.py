@@ -5,6 +5,7 @@ from __future__ import annotations
 import front_data
 import numpy as np
 import pytest
+from draws import THOROUGH
 
 from mlsched.solvers import enumerate_front
 from mlsched.solvers.front.zones import Zones
@@ -20,7 +21,8 @@ KIRLIK = [
     "ILP_p-3_n-20_m-10_ins-1",
     "ILP_p-4_n-10_m-5_ins-1",
 ]
-LONG = ["ILP_p-5_n-10_m-5_ins-1", "KP_p-3_n-40_ins-1", "KP_p-5_n-20_ins-1", "KP_p-4_n-30_ins-1"]
+#: In the thorough profile.
+LONG = ["ILP_p-5_n-10_m-5_ins-1", "KP_p-3_n-40_ins-1", "KP_p-5_n-20_ins-1", "KP_p-4_n-30_ins-1"] if THOROUGH else []
 FAST = ["KP_p-3_n-10_ins-1", "KP_p-3_n-20_ins-1", "KP_p-4_n-10_ins-1", "KP_p-5_n-10_ins-1", "ILP_p-3_n-10_m-5_ins-1"]
 
 
@@ -47,7 +49,7 @@ def check(question: front_data.Question, known: list[list[int]], built, **settin
     return front
 
 
-@pytest.mark.parametrize("name", [*KIRLIK, *(pytest.param(n, marks=pytest.mark.slow) for n in LONG)])
+@pytest.mark.parametrize("name", [*KIRLIK, *LONG])
 def test_kirlik_fronts_by_cp_sat(known_optima, name, report):
     question, known = front_data.kirlik(known_optima, name)
     front = check(question, known, question.cp_sat())
@@ -61,7 +63,7 @@ def test_kirlik_fronts_by_cp_sat(known_optima, name, report):
     report(f"front of {name}", [f"{len(front)} points, {front.solves} solves, {zones} zones to close"])
 
 
-@pytest.mark.parametrize("name", [*FAST, pytest.param("KP_p-3_n-30_ins-1", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", [*FAST, *(["KP_p-3_n-30_ins-1"] if THOROUGH else [])])
 def test_kirlik_fronts_by_highs(known_optima, name):
     question, known = front_data.kirlik(known_optima, name)
     front = check(question, known, question.highs())
@@ -87,6 +89,7 @@ def test_two_objectives_take_hardly_more_than_a_solve_a_point(known_optima):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not THOROUGH, reason="in the thorough profile")
 def test_a_knapsack_of_pyaugmecon_with_three_objectives(known_optima):
     question, known = front_data.pyaugmecon(known_optima, "3kp40")
     front = check(question, known, question.cp_sat())

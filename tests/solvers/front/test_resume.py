@@ -8,13 +8,12 @@ import random
 import signal
 import subprocess
 import sys
-import time
 import zlib
 from pathlib import Path
 
 import front_data
 import pytest
-from hypothesis import settings
+from draws import draws
 
 from mlsched.core.errors import InvalidFile
 from mlsched.solvers import enumerate_front
@@ -22,25 +21,24 @@ from mlsched.solvers import enumerate_front
 QUESTION = front_data.knapsack(14, 3, seed=1)
 
 CHILD = """
-import sys, time
+import sys
 sys.path[:0] = {paths!r}
 import front_data
 from mlsched.solvers import enumerate_front
-question = front_data.knapsack({items}, 3, seed=1)
-print("ready", flush=True)
-front = enumerate_front(
-    *question.{build}(), resume={file!r}, threads={threads}, progress=lambda p, s: time.sleep({pause})
-)
-print(front.status, front.solves, front.recalled)
+def step(points, solves):
+    print(solves, flush=True)
+    sys.stdin.readline()
+question = front_data.knapsack(14, 3, seed=1)
+step(0, 0)
+enumerate_front(*question.cp_sat(), resume={file!r}, threads={threads}, progress=step)
 """
 
 
-def child(
-    file: Path, *, items: int = 14, build: str = "cp_sat", pause: float = 0.0, threads: int = 1
-) -> subprocess.Popen[str]:
+def child(file: Path, threads: int) -> subprocess.Popen[str]:
+    """A process at work on the file: at first and after each answer it writes a line and waits for one."""
     paths = [str(Path(front_data.__file__).parent), *sys.path]
-    code = CHILD.format(paths=paths, items=items, build=build, file=str(file), pause=pause, threads=threads)
-    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    code = CHILD.format(paths=paths, file=str(file), threads=threads)
+    return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def records(file: Path) -> int:
@@ -48,26 +46,30 @@ def records(file: Path) -> int:
     return max(0, file.read_bytes().count(b"\n") - 1) if file.exists() else 0
 
 
-def killed(file: Path, seconds: float, threads: int = 1) -> int:
-    """Kill a child at work on the file after a while; how many answers it left."""
-    with child(file, pause=0.02, threads=threads) as process:
+def killed(file: Path, answers: int, threads: int = 1) -> int:
+    """Kill a child as it goes on after so many answers; how many it left."""
+    with child(file, threads) as process:
+        assert process.stdin is not None
         assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        time.sleep(seconds)
+        for _ in range(answers + 1):
+            assert process.stdout.readline()
+            process.stdin.write("go on\n")
+            process.stdin.flush()
         os.kill(process.pid, signal.SIGKILL)
     return records(file)
 
 
 @pytest.mark.slow
 def test_kill_9_anywhere_and_resume(tmp_path):
-    """A child is killed at random moments, again and again on one file; whoever resumes gets the same front."""
-    kills = 20 if settings().max_examples >= 1000 else 4
+    """A child is killed at random moments; whoever resumes its file gets the same front."""
+    kills = draws(3, 20)
     rng = random.Random(7)
     whole = enumerate_front(*QUESTION.cp_sat())
     for trial in range(kills):
         file = tmp_path / f"{trial}.jsonl"
-        kept = killed(file, rng.uniform(0.0, 0.4))
-        assert kept < whole.solves, "the child was done before it was killed: make the pauses longer"
+        answers = rng.randrange(whole.solves - 1)
+        kept = killed(file, answers)
+        assert answers <= kept <= answers + 1, "it waits after each answer"
         front = enumerate_front(*QUESTION.cp_sat(), resume=file)
         assert front.complete
         assert front.values.tolist() == whole.values.tolist()
@@ -78,12 +80,14 @@ def test_kill_9_anywhere_and_resume(tmp_path):
 @pytest.mark.slow
 def test_kill_9_with_several_sub_problems_under_way(tmp_path):
     """Nothing that was answered is asked again, however many are asked at once before and after."""
-    kills = 20 if settings().max_examples >= 1000 else 4
+    kills = draws(3, 20)
     rng = random.Random(8)
     whole = enumerate_front(*QUESTION.cp_sat())
     for trial in range(kills):
         file = tmp_path / f"{trial}.jsonl"
-        kept = killed(file, rng.uniform(0.1, 0.5), threads=3)
+        answers = rng.randrange(whole.solves // 2)
+        kept = killed(file, answers, threads=3)
+        assert kept >= answers
         front = enumerate_front(*QUESTION.cp_sat(), resume=file, threads=(1, 2, 3)[trial % 3])
         assert front.complete
         assert front.values.tolist() == whole.values.tolist()

@@ -10,6 +10,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from draws import draws
 from hypothesis import given, settings
 
 from mlsched import api
@@ -23,8 +24,8 @@ RULES = ("load-balancing", "tetris", "bin-packing", "standalone", "lif-linear", 
 
 @pytest.fixture(scope="session")
 def count() -> int:
-    """Number of generated instances: 1000 in the thorough profile, 100 otherwise."""
-    return 1000 if settings().max_examples >= 1000 else 100
+    """Number of generated instances: 1000 in the thorough profile, 50 otherwise."""
+    return draws(50, 1000)
 
 
 def generated(number: int) -> Instance:
