@@ -61,9 +61,9 @@ def without(step: str) -> Iterator[None]:
 
 
 def is_hard(instance: Any) -> bool:
-    """Whether the first second leaves it open."""
+    """Whether half a unit of deterministic time, about a second, leaves it open."""
     state = State(Layout.of(one_objective._mandatory(instance)), "total_jct", Limits(), 0.0)
-    solve_intervals(state, first_limits(state, one_objective.FIRST))
+    solve_intervals(state, first_limits(state, 0.5))
     return not state.closed
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from contended_examples import contended
+from draws import draws
 from hypothesis import given
 
 from mlsched import api
@@ -77,10 +78,10 @@ def test_optima_are_those_of_brute_force_on_adversarial_instances(instance):
 
 
 def test_optima_are_those_of_brute_force_on_contended_instances(report):
-    seen = Counter(kind for number in range(40) for kind in check(contended(number)))
+    seen = Counter(kind for number in range(draws(14, 40)) for kind in check(contended(number)))
     report("taskgraph: what can be due against brute force", [f"{n:4}  {name}" for name, n in seen.items()])
-    assert seen["late runs"] >= 50
-    assert seen["in time"] >= 4
+    assert seen["late runs"] >= draws(15, 50)
+    assert seen["in time"] >= draws(2, 4)
 
 
 def test_deadlines_beyond_the_horizon_cost_nothing():
@@ -92,7 +93,7 @@ def test_deadlines_beyond_the_horizon_cost_nothing():
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_answers_are_those_of_brute_force_when_the_first_model_has_no_time(monkeypatch, objective):
     asked = []
-    monkeypatch.setattr(one_objective, "FIRST", 1e-9)
+    monkeypatch.setattr(one_objective, "FIRST_DUE", 1e-9)
     run = Apart.run
     monkeypatch.setattr(Apart, "run", lambda self: (asked.append(self), run(self))[1])
     for number in range(6):
@@ -104,7 +105,7 @@ def test_answers_are_those_of_brute_force_when_the_first_model_has_no_time(monke
 
 
 def test_an_abort_of_cp_sat_leaves_the_answer_to_the_first_model(monkeypatch):
-    monkeypatch.setattr(one_objective, "FIRST", 1e-9)
+    monkeypatch.setattr(one_objective, "FIRST_DUE", 1e-9)
     monkeypatch.setattr(Apart, "run", lambda self: Ended("ABORTED"))
     aborted = 0
     for number in range(6):
@@ -119,7 +120,7 @@ def test_an_abort_of_cp_sat_leaves_the_answer_to_the_first_model(monkeypatch):
 def test_a_contradiction_between_the_models_is_an_error(monkeypatch):
     monkeypatch.setattr(Apart, "run", lambda self: Ended("INFEASIBLE"))
     instance = api.generate("taskgraph", preset="six-replicas", seed=2)
-    monkeypatch.setattr(one_objective, "FIRST", 1e-9)
+    monkeypatch.setattr(one_objective, "FIRST_DUE", 1e-9)
     with pytest.raises(SolverError, match="and one is known"):
         api.solve(instance, "cp-sat", objective="total_accuracy")
 

@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from contended_examples import contended
+from draws import THOROUGH, draws
 
 from mlsched import api
 from mlsched.core.errors import AnswererError
@@ -13,7 +14,7 @@ from mlsched.core.formulation import Limits
 from mlsched.formulations.taskgraph._intervals import IntervalModel
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import from_networkx
-from mlsched.solvers.taskgraph import one_objective
+from mlsched.solvers.taskgraph import completion, one_objective
 from mlsched.solvers.taskgraph.bounds.alone import alone, sharpened
 from mlsched.solvers.taskgraph.intervals import IntervalSearch
 from mlsched.solvers.taskgraph.plans.improvement import Improvement
@@ -81,7 +82,8 @@ def test_a_work_limit_ends_early_with_a_bound(work):
     assert found.status == "feasible"
     assert found.stopped_by == "work limit"
     assert instance.evaluate(found.plan)["total_jct"] == found.value
-    assert 60 <= found.bound <= found.value  # 60: the sum of the jobs' critical paths
+    simple = completion.simple_bound(Layout.of(one_objective._mandatory(instance)), "total_jct")
+    assert 0 < simple <= found.bound <= found.value
 
 
 def test_a_hint_with_optional_iterations_is_cut_to_the_mandatory_ones():
@@ -142,11 +144,11 @@ def test_neighbourhoods_hold_better_plans(report):
     for kind, seed in (("replicas", 12), ("replicas", 29), ("tight", 4)):
         best = start(six(kind, seed))
         before = best.upper
-        steps(best, 12)
+        steps(best, 8)
         assert best.layout.instance.violations(best.plan) == []
         assert best.layout.instance.evaluate(best.plan)["total_jct"] == best.upper <= before
         better += best.upper < before
-        lines.append(f"six-{kind} {seed}: {before} -> {best.upper} in 12 steps")
+        lines.append(f"six-{kind} {seed}: {before} -> {best.upper} in 8 steps")
         assert best.work["deterministic_time"] > 0
     report("taskgraph: neighbourhood search", lines)
     assert better
@@ -154,7 +156,7 @@ def test_neighbourhoods_hold_better_plans(report):
 
 def test_neighbourhoods_find_the_optimum_of_tiny_instances_and_nothing_better():
     found = []
-    for number in range(12):
+    for number in range(draws(8, 12)):
         instance = one_objective._mandatory(contended(number, runs=7))
         layout = Layout.of(instance)
         plan, _ = search(layout, 1, 0, None)
@@ -166,7 +168,7 @@ def test_neighbourhoods_find_the_optimum_of_tiny_instances_and_nothing_better():
         steps(best, 20)
         assert best.upper >= optimum
         found.append((best.upper == optimum, instance.evaluate(plan)["total_jct"] == optimum))
-    assert len(found) >= 8
+    assert len(found) >= draws(5, 8)
     assert sum(after for after, _ in found) > sum(before for _, before in found), "the first plans are worse"
 
 
@@ -189,7 +191,7 @@ def test_values_take_over_where_intervals_have_no_time(monkeypatch, objective, t
     asked = []
     ask = Values.ask
     monkeypatch.setattr(Values, "ask", lambda self, *value: (asked.append(self), ask(self, *value))[1])
-    for number in range(10):
+    for number in range(draws(4, 10)):
         instance = contended(number, runs=7)
         best = api.solve(instance, "brute-force", objective=objective)
         found = api.solve(instance, "cp-sat", objective=objective, threads=threads)
@@ -212,7 +214,7 @@ def test_a_plan_that_meets_the_bound_ends_the_search_before_it_begins():
 
 
 @pytest.mark.parametrize("seed", [0, 2, 11])
-@pytest.mark.parametrize("work", [1.0, 3.0])
+@pytest.mark.parametrize("work", [1.0, 3.0] if THOROUGH else [0.3])
 def test_a_work_limit_is_kept_and_gives_the_same_plan_twice(seed, work):
     """On instances where a loop once booked no work for models that presolve refutes."""
     first, again = (

@@ -212,7 +212,7 @@ class Unbounded:
         """See `Way`."""
         limits = Limits(seconds, work, self._threads, self._boxed.seed)
         instance, started = self._boxed.layout.instance, time.perf_counter()
-        found = search(instance, "total_jct", limits, asked.plan, started, self._stopped)
+        found = search(instance, "total_jct", limits, asked.plan, started, self._stopped, first=False)
         if found.status == "optimal" and isinstance(found.plan, Timetable):
             return self._tell(asked.weights, found.plan)
         return Answer("infeasible" if found.status == "infeasible" else "unknown")
