@@ -23,7 +23,7 @@ from mlsched.solvers.taskgraph.state import State
 
 #: Deterministic time of the interval model before anything else is tried (a unit is a second or two), but no more than
 #: a share of a time limit or of a work limit. Without limits 3 units prove `fractional` 1003 and 1005, for which what
-#: comes after takes five times as long. What knows only deadlines is mostly proved in half a unit, or by what can be due.
+#: comes after takes five times as long. What knows only deadlines is mostly proved in half a unit.
 FIRST, FIRST_DUE, TIME_SHARE, WORK_SHARE = 3.0, 0.5, 0.05, 0.25
 
 
