@@ -85,6 +85,10 @@ class TimeIndexed:
         if relaxed is not None:
             for j, (first, last) in relaxed.completion.items():
                 self._earliest[j], self.until[j] = max(self._earliest[j], first), min(self.until[j], last)
+            if self.bounded == "total_jct":
+                # A job completes by the total less what the others take at least, which prices have raised.
+                spare = self.upper + sum(layout.arrival) - sum(self._earliest)
+                self.until = [min(u, c + spare) for u, c in zip(self.until, self._earliest, strict=True)]
         if any(first > last for first, last in zip(self._earliest, self.until, strict=True)):
             self.reason = self.reason or NONE_AS_GOOD
 

@@ -101,6 +101,7 @@ def _side_by_side(state: State, values: Values, improvement: Improvement) -> Non
         try:
             while not (state.done or ended.is_set()):
                 improvement.step()
+                values.stop_if_known()
         except BaseException as failure:
             failures.append(failure)
         finally:

@@ -24,15 +24,16 @@ from mlsched.solvers.taskgraph.state import BUILDING, State
 
 #: Variables up to which the time-indexed model is made.
 MOST = 25_000
-#: Deterministic time that is booked for the shortest search.
-SHORTEST = 0.02
+#: Deterministic time that is booked for the shortest search, and up to which a search is quick.
+SHORTEST, QUICK = 0.02, 0.5
 
 
 class Steps:
     """How much larger the next value is than the last one refuted: as much as takes twice as long, by the last two.
 
     Each value takes longer than the one before by about the same factor, so all before the last take together about as
-    long as the last one does.
+    long as the last one does. Searches that took a while are taken to grow by the root of two a value at least:
+    skipping too far costs all the time that remains.
     """
 
     def __init__(self) -> None:
@@ -41,11 +42,13 @@ class Steps:
 
     def refuted(self, value: int, work: float) -> None:
         """A value was refuted in deterministic time `work`."""
-        size, cost = 2 * self.size, work + 0.5
+        size, cost = 2 * self.size, work + QUICK
         if self._last is not None and cost > self._last[1]:
             growth = math.log2(cost / self._last[1]) / (value - self._last[0])
             size = min(size, max(1, int(1 / growth)))
-        elif self._last is None and work > 0.5:
+        if work > QUICK:
+            size = min(size, 2)
+        if self._last is None and work > QUICK:
             size = 1
         self.size, self._last = size, (value, cost)
 
@@ -61,6 +64,7 @@ class Values:
         self._rng = np.random.default_rng(state.limits.seed)
         self._steps = Steps()
         self._cut: Cut | None = None
+        self._asked = -1
         self._stopped = threading.Event()
         #: Whether CP-SAT aborted a search with every seed: it would again.
         self.broken = False
@@ -70,6 +74,12 @@ class Values:
         self._stopped.set()
         if self._cut is not None:
             self._cut.stop()
+
+    def stop_if_known(self) -> None:
+        """End the search under way, from any thread, if the incumbent is as good as the value that is asked for."""
+        cut, upper = self._cut, self._state.upper
+        if cut is not None and upper is not None and upper <= self._asked:
+            cut.stop()
 
     def possible(self, value: int) -> bool:
         """Whether the model of a value is not too large."""
@@ -84,7 +94,7 @@ class Values:
     def ask(self, value: int, work: float | None = None) -> bool:
         """Whether it is known now if there is a plan of at most a value, sought within deterministic time `work`."""
         state = self._state
-        made = self.model(value)
+        made, self._asked = self.model(value), value
         found, spent = self.search(made, work)
         if found is False:
             state.raise_lower(value + 1)
