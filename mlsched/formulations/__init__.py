@@ -1,1 +1,1 @@
-"""The questions as mathematics: models for the solvers, and exact algorithms of our own. One file a formulation."""
+"""The questions as mathematics: models, bounds and prices. Nothing here starts a solver, a thread or a process."""

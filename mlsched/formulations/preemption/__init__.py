@@ -1,1 +1,1 @@
-"""Victim selection as mathematics: the joint model and its reductions, for CP-SAT and as a MIP."""
+"""Victim selection as CP-SAT and MIP."""

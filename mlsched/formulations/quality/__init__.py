@@ -1,1 +1,1 @@
-"""Allocation of cores as mathematics: the MIP, and the Lagrangian relaxation of the cores."""
+"""Allocation of cores as MIP, and its Lagrangian relaxation."""

@@ -1,0 +1,1 @@
+"""Victim selection by enumeration; its models are registered where they are built."""

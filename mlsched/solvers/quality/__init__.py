@@ -1,0 +1,1 @@
+"""Allocation of cores by dynamic programming and by enumeration."""

@@ -1,0 +1,1 @@
+"""What tightens bounds of task graphs by solving something small."""

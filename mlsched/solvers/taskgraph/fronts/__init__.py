@@ -1,0 +1,1 @@
+"""What answers the sub-problems of fronts of task graphs."""

@@ -1,0 +1,1 @@
+"""What finds plans of task graphs."""

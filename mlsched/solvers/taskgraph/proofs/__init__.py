@@ -1,0 +1,1 @@
+"""What proves that task graphs have no better plans."""
