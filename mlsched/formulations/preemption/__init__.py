@@ -1,1 +1,1 @@
-"""Victim selection as CP-SAT and MIP."""
+"""Victim selection as mathematics: the joint model and its reductions, for CP-SAT and as a MIP."""

@@ -1,1 +1,1 @@
-"""Allocation of cores as MIP, and its Lagrangian relaxation."""
+"""Allocation of cores as mathematics: the MIP, and the Lagrangian relaxation of the cores."""

@@ -1,1 +1,1 @@
-"""Workers and PSs of jobs as a multiple-choice knapsack: its columns, its models, and what prices prove of it."""
+"""Workers and PSs of jobs as mathematics: the columns of each job, the knapsack over them, and what prices prove."""
