@@ -34,11 +34,11 @@ def worth_values(layout: Layout) -> bool:
     return layout.reason is None and layout.jobs > 0 and worth_placing(layout)
 
 
-def simple_bound(layout: Layout, objective: str) -> int:
+def simple_bound(layout: Layout, objective: str, shared: list[Pool] | None = None) -> int:
     """No plan has less total_jct, or makespan: by critical paths, and by what runs need of pools."""
     if layout.reason is not None or not layout.jobs:
         return 0
-    shared = pools(layout) + packed(layout)
+    shared = pools(layout) + packed(layout) if shared is None else shared
     if objective == "total_jct":
         return total_completion_bound(layout, shared) - sum(layout.arrival)
     return makespan_bound(layout, shared) - min(layout.arrival)
@@ -53,7 +53,7 @@ def prove(state: State) -> None:
     state.layout, spent = sharpened(state.layout)
     state.spend(spent)
     layout, shared = state.layout, pools(state.layout) + packed(state.layout)
-    state.raise_lower(simple_bound(layout, state.objective))
+    state.raise_lower(simple_bound(layout, state.objective, shared))
     generate(state)
     if state.plan is None or state.done:
         return

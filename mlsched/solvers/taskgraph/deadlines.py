@@ -11,9 +11,8 @@ import dataclasses
 from mlsched.formulations.taskgraph._due import DueModel, worth
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._pools import packed, pools
-from mlsched.instances.taskgraph import Timetable
 from mlsched.solvers.taskgraph.bounds.alone import sharpened
-from mlsched.solvers.taskgraph.proofs.cutting_planes import Cut
+from mlsched.solvers.taskgraph.proofs.cutting_planes import Cut, run_for
 from mlsched.solvers.taskgraph.state import BUILDING, State
 
 #: The share of the limits that cutting planes have, and their deterministic time where there are none.
@@ -34,14 +33,9 @@ def prove(state: State) -> None:
     if limits.seconds is None and limits.work is None:
         limits = dataclasses.replace(limits, work=UNLIMITED_WORK)
     cut = Cut(made, limits)
-    found = cut.run()
+    found = run_for(state, cut)
     state.spend(spent + cut.work + BUILDING * len(made.cp.proto.constraints))
-    for _ in range(cut.aborts):
-        state.aborted()
     if found is False:
         state.refuse_all()
-    for plan in (found, cut.incumbent):
-        if isinstance(plan, Timetable):
-            state.offer(plan)
     if cut.bound is not None:
         state.raise_lower(round(cut.bound) + state.sign * made.constant[state.objective])

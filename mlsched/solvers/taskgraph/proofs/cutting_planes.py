@@ -15,6 +15,7 @@ from mlsched.core.formulation import Limits
 from mlsched.instances.taskgraph import Timetable
 from mlsched.solvers.backends.limits import within
 from mlsched.solvers.backends.process import Apart, Helpers
+from mlsched.solvers.taskgraph.state import State
 
 #: How often a search begins that CP-SAT aborts, each time with another seed.
 ATTEMPTS = 3
@@ -80,6 +81,17 @@ class Cut:
             return plan
         self.incumbent, self.bound = plan, ended.bound if plan is not None else None
         return None
+
+
+def run_for(state: State, cut: Cut) -> Found:
+    """Run a search whose plans are offered to a state, and whose aborts it counts."""
+    found = cut.run()
+    for _ in range(cut.aborts):
+        state.aborted()
+    for plan in (found, cut.incumbent):
+        if isinstance(plan, Timetable):
+            state.offer(plan)
+    return found
 
 
 def parameters(limits: Limits) -> Any:

@@ -18,8 +18,7 @@ from mlsched.formulations.taskgraph._places import places
 from mlsched.formulations.taskgraph._pools import Pool
 from mlsched.formulations.taskgraph._relaxation import LinearBound
 from mlsched.formulations.taskgraph._time_indexed import TimeIndexed, size
-from mlsched.instances.taskgraph import Timetable
-from mlsched.solvers.taskgraph.proofs.cutting_planes import ATTEMPTS, Cut, Found
+from mlsched.solvers.taskgraph.proofs.cutting_planes import ATTEMPTS, Cut, Found, run_for
 from mlsched.solvers.taskgraph.state import BUILDING, State
 
 #: Variables up to which the time-indexed model is made.
@@ -120,13 +119,8 @@ class Values:
         self._cut = cut = Cut(made, dataclasses.replace(limits, seed=seed))
         if self._stopped.is_set():
             cut.stop()
-        found = cut.run()
-        for _ in range(cut.aborts):
-            state.aborted()
+        found = run_for(state, cut)
         self.broken |= cut.aborts == ATTEMPTS
-        for plan in (found, cut.incumbent):
-            if isinstance(plan, Timetable):
-                state.offer(plan)
         spent = max(SHORTEST, cut.work) + BUILDING * len(made.cp.proto.constraints)
         state.spend(spent)
         return found, spent
