@@ -217,7 +217,7 @@ def test_ties_are_told_by_traffic_where_it_is_bounded():
 
 
 def test_a_front_leaves_no_process_behind(monkeypatch):
-    monkeypatch.setattr(front_search, "ALONE", 1e-9)
+    monkeypatch.setattr(front_search, "FIRST_TURN", 1e-9)
     started, take = [], process.Helpers.take
 
     def taken(self):
@@ -233,7 +233,7 @@ def test_a_front_leaves_no_process_behind(monkeypatch):
 
 def test_an_abort_of_cp_sat_leaves_sub_problems_to_the_task_level_model(monkeypatch):
     monkeypatch.setattr(Apart, "run", lambda self: Ended("ABORTED"))
-    monkeypatch.setattr(front_search, "ALONE", 1e-9)
+    monkeypatch.setattr(front_search, "FIRST_TURN", 1e-9)
     for number, threads in ((1, 1), (3, 2)):
         instance = contended(number)
         front = api.pareto(instance, FRONTS[2], solver="cp-sat", threads=threads)

@@ -1,8 +1,8 @@
-"""Sub-problems of fronts: the task-level model beside ones that suit the sub-problem.
+"""Sub-problems of fronts: the interval model beside ones that suit the sub-problem.
 
 Where total_jct is bounded, by the boxes or by a plan that is known, that is the time-indexed model with its narrow
 windows; else, where the other objectives know no time after the deadlines, first the model of what can be due: both by
-cutting planes (`boxed`, `ways`). The task-level model begins, because it proves many sub-problems at once; then
+cutting planes (`boxed`, `ways`). The interval model begins, because it proves many sub-problems at once; then
 they have turns that grow. Whichever proves first answers. What was proved in larger boxes bounds what comes after.
 """
 
@@ -32,7 +32,7 @@ from mlsched.solvers.taskgraph.fronts.ways import (
     ByIntervals,
     Unbounded,
     Way,
-    left,
+    remaining,
     total,
     with_end,
 )
@@ -40,10 +40,10 @@ from mlsched.solvers.taskgraph.fronts.ways import (
 #: (formulation, threads, parameters) -> its search.
 Make = Callable[[Formulation, int, Mapping[str, Any]], Limited]
 
-#: Deterministic time of the task-level model at first, and the least of it, which it has after it has not proved alone
+#: Deterministic time of the interval model at first, and the least of it, which it has after it has not proved alone
 #: again and again.
-ALONE, LITTLE = 0.3, 0.02
-#: Deterministic time of the first turns, of cutting planes (each search) and of the task-level model, which needs more
+FIRST_TURN, SHORTEST_TURN = 0.3, 0.02
+#: Deterministic time of the first turns, of cutting planes (each search) and of the interval model, which needs more
 #: seconds for it; how turns grow.
 TURN, GROWTH = (80.0, 5.0), 2.0
 #: Core-guided search, without a linear relaxation. (With more threads CP-SAT has strategies of its own.)
@@ -51,7 +51,7 @@ CORE = {"optimize_with_core": True, "linearization_level": 0}
 
 
 def front_model(layout: Layout, objectives: tuple[str, ...]) -> Formulation:
-    """The task-level model, which is helped with its sub-problems where something can help."""
+    """The interval model, which is helped with its sub-problems where something can help."""
     made = model(layout, objectives)
     if not timed(layout, objectives) and not due(layout, objectives):
         return made
@@ -76,7 +76,7 @@ class _Shared:
     def keep(self, asked: Asked, answer: Answer) -> None:
         """Cutting planes for total_jct alone also tell what comes next: the least weighted sum with no more of it."""
         at, values = self.boxed.at, answer.values
-        if values is None or answer.status != "optimal" or not _alone(asked.weights, at):
+        if values is None or answer.status != "optimal" or not _only(asked.weights, at):
             return
         boxes = tuple(sorted(with_end(box, at, values[at]) for box in asked.boxes))
         weights = self.ties(boxes)
@@ -98,7 +98,7 @@ class _Shared:
 
 
 class Assisted:
-    """The `Searcher` of a task-level model with help; several share what they know.
+    """The `Searcher` of a interval model with help; several share what they know.
 
     An objective alone is soon known to be no better than that of a known point, where a tie-break would take long; and
     total_jct is minimised, because its bounds are what is hard to prove, and then serve sub-problems to come.
@@ -122,7 +122,7 @@ class Assisted:
         self.name, self.low, self.high, self.largest = plain.name, plain.low, plain.high, plain.largest
         self.most_boxes, self.fingerprint, self.ties = plain.most_boxes, plain.fingerprint, self._shared.ties
         self._shared.threads += self._threads
-        self._alone = ALONE
+        self._first_turn = FIRST_TURN
         self._stopped = threading.Event()
         self._helper: Way | None = None
 
@@ -152,8 +152,10 @@ class Assisted:
         answer = self._shared.answers.get((tuple(weights), tuple(boxes)))
         if answer is None:
             asked = Asked(weights, boxes, hint)
-            answer = self._intervals.ask(asked, limit, self._alone)
-            self._alone = min(ALONE, 2 * self._alone) if _final(answer) else max(LITTLE, self._alone / 2)
+            answer = self._intervals.ask(asked, limit, self._first_turn)
+            self._first_turn = (
+                min(FIRST_TURN, 2 * self._first_turn) if _final(answer) else max(SHORTEST_TURN, self._first_turn / 2)
+            )
         if not _final(answer) and not _late(until):
             plan: Any = None if hint is None else self._made.decode(self._plain.value_of(hint))
             if plan is not None and inside(values := self._shared.boxed.values(plan), boxes):
@@ -177,11 +179,11 @@ class Assisted:
         return k if weights[k] > rest else None
 
     def _helped(self, asked: Asked, until: float | None) -> Answer:
-        """The answer of what suits the sub-problem, or of the task-level model."""
+        """The answer of what suits the sub-problem, or of the interval model."""
         self._helper = self._way(asked)
         ways: list[Way] = [self._intervals]
         if self._helper is not None:
-            # One of them has the task-level model as well.
+            # One of them has the interval model as well.
             ways = [self._helper] if isinstance(self._helper, Unbounded) else [self._helper, self._intervals]
         answer, way = _turns(ways, asked, until, self._stopped)
         if isinstance(way, ByCuttingPlanes) and answer.solution is not asked.hint:
@@ -191,9 +193,9 @@ class Assisted:
     def _way(self, asked: Asked) -> Way | None:
         """What suits the sub-problem, if anything does."""
         boxed, boxes = self._shared.boxed, asked.boxes
-        if boxed.timed and _alone(asked.weights, boxed.at) and all(end is None for box in boxes for end in box):
+        if boxed.timed and _only(asked.weights, boxed.at) and all(end is None for box in boxes for end in box):
             # Nothing else can be asked before this is known.
-            return Unbounded(boxed, self._told, self._shared.threads)
+            return Unbounded(boxed, self._answer_of, self._shared.threads)
         leading, low = self._leading(asked.weights, boxes), self._known.within(boxes)
         upper = None
         if boxed.timed:
@@ -203,14 +205,14 @@ class Assisted:
                 upper = max(end for end in ends if end is not None)
         if upper is None and not boxed.due:
             return None
-        return ByCuttingPlanes(boxed, leading, self._told, low, upper)
+        return ByCuttingPlanes(boxed, leading, self._answer_of, low, upper)
 
-    def _told(self, weights: Sequence[int], plan: Timetable) -> Answer:
-        """The best plan of a sub-problem as an answer of the task-level model."""
+    def _answer_of(self, weights: Sequence[int], plan: Timetable) -> Answer:
+        """The best plan of a sub-problem as an answer of the interval model."""
         values = self._shared.boxed.values(plan)
         solution = self._plain.solution_of(self._made.encode(plan))
         if solution is None:
-            raise SolverError(f"a plan of values {values} is not one of the task-level model")
+            raise SolverError(f"a plan of values {values} is not one of the interval model")
         return Answer("optimal", values, total(weights, values), solution)
 
     def value_of(self, solution: Solution) -> Callable[[Any], Any]:
@@ -225,17 +227,17 @@ class Assisted:
 def _turns(ways: Sequence[Way], asked: Asked, until: float | None, stopped: threading.Event) -> tuple[Answer, Way]:
     """One after the other, each longer every time; a single one without such a limit. Whose answer it is, too."""
     if len(ways) == 1:
-        return ways[0].ask(asked, left(until), None), ways[0]
+        return ways[0].ask(asked, remaining(until), None), ways[0]
     longer = 1.0
     while True:
         for way, work in zip(ways, TURN, strict=True):
-            answer = way.ask(asked, left(until), longer * work)
+            answer = way.ask(asked, remaining(until), longer * work)
             if _final(answer) or _late(until) or stopped.is_set():
                 return answer, way
         longer *= GROWTH
 
 
-def _alone(weights: Sequence[int], k: int) -> bool:
+def _only(weights: Sequence[int], k: int) -> bool:
     """Whether objective k is the only one with a weight."""
     return [j for j, weight in enumerate(weights) if weight] == [k]
 

@@ -23,7 +23,7 @@ from mlsched.solvers.taskgraph.proofs.values import Steps
 HARD = 1.2
 
 #: A plan as an answer of the interval model.
-Told = Callable[[Sequence[int], Timetable], Answer]
+AnswerOf = Callable[[Sequence[int], Timetable], Answer]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,9 +71,9 @@ class ByCuttingPlanes:
     """
 
     def __init__(
-        self, boxed: Boxed, leading: int | None, tell: Told, low: Sequence[int | None], upper: int | None
+        self, boxed: Boxed, leading: int | None, answer_of: AnswerOf, low: Sequence[int | None], upper: int | None
     ) -> None:
-        self._boxed, self._leading, self._tell, self._upper = boxed, leading, tell, upper
+        self._boxed, self._leading, self._answer_of, self._upper = boxed, leading, answer_of, upper
         self._search: Cut | None = None
         self._stopped = False
         #: No plan in the boxes has less total_jct; whatever is proved on the way stays for the next turn.
@@ -108,12 +108,12 @@ class ByCuttingPlanes:
 
     def _answer(self, asked: Asked, found: Found) -> Answer:
         if isinstance(found, Timetable):
-            return self._tell(asked.weights, found)
+            return self._answer_of(asked.weights, found)
         return Answer("unknown" if found is None else "infeasible")
 
     def _best(self, made: TimeIndexed | DueModel, until: float | None, work: float | None) -> Found:
         """The model's best plan."""
-        limits = Limits(left(until), work, 1, self._boxed.seed)
+        limits = Limits(remaining(until), work, 1, self._boxed.seed)
         cut = self._search = Cut(made, limits, self._boxed.helpers)
         if self._stopped:
             cut.stop()
@@ -205,8 +205,8 @@ class ByCuttingPlanes:
 class Unbounded:
     """The least total_jct of all plans, by all that serves it when it is the only question."""
 
-    def __init__(self, boxed: Boxed, tell: Told, threads: int) -> None:
-        self._boxed, self._tell, self._threads, self._stopped = boxed, tell, threads, threading.Event()
+    def __init__(self, boxed: Boxed, answer_of: AnswerOf, threads: int) -> None:
+        self._boxed, self._answer_of, self._threads, self._stopped = boxed, answer_of, threads, threading.Event()
 
     def ask(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
         """See `Way`."""
@@ -214,7 +214,7 @@ class Unbounded:
         instance, started = self._boxed.layout.instance, time.perf_counter()
         found = search(instance, "total_jct", limits, asked.plan, started, self._stopped, first=False)
         if found.status == "optimal" and isinstance(found.plan, Timetable):
-            return self._tell(asked.weights, found.plan)
+            return self._answer_of(asked.weights, found.plan)
         return Answer("infeasible" if found.status == "infeasible" else "unknown")
 
     def stop(self) -> None:
@@ -232,6 +232,6 @@ def with_end(box: Bounds, k: int, end: int) -> Bounds:
     return tuple(min(end, end if u is None else u) if j == k else u for j, u in enumerate(box))
 
 
-def left(until: float | None) -> float | None:
+def remaining(until: float | None) -> float | None:
     """Seconds until a time, at least a moment."""
     return None if until is None else max(1e-3, until - time.perf_counter())
