@@ -22,7 +22,7 @@ from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._relaxation import LinearBound
 from mlsched.formulations.taskgraph._time_indexed import TimeIndexed
 from mlsched.solvers.taskgraph import completion, one_objective
-from mlsched.solvers.taskgraph.intervals import first_limits, solve_intervals
+from mlsched.solvers.taskgraph.intervals import solve_intervals
 from mlsched.solvers.taskgraph.plans import improvement
 from mlsched.solvers.taskgraph.proofs import values
 from mlsched.solvers.taskgraph.state import State
@@ -63,7 +63,7 @@ def without(step: str) -> Iterator[None]:
 def is_hard(instance: Any) -> bool:
     """Whether half a unit of deterministic time, about a second, leaves it open."""
     state = State(Layout.of(one_objective._mandatory(instance)), "total_jct", Limits(), 0.0)
-    solve_intervals(state, first_limits(state, 0.5))
+    solve_intervals(state, state.at_most(0.5))
     return not state.closed
 
 

@@ -69,7 +69,7 @@ def prove(state: State) -> None:
 
 
 def _relaxed(state: State, shared: list[Pool]) -> LinearBound | None:
-    """The linear relaxation of plans as good as the incumbent; pools that it violates are added to `shared`."""
+    """The linear relaxation of plans as good as the incumbent."""
     seconds = state.remaining(RELAXATION_SHARE).seconds
     linear, work = relax(state.layout, shared, state.incumbent, seconds, state.limits.threads)
     state.spend(work)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -75,10 +74,3 @@ def parameters(limits: Limits, objective: str) -> Any:
         else:
             chosen.subsolvers.extend(CORE_FIRST)
     return chosen
-
-
-def first_limits(state: State, work: float) -> Limits:
-    """What the interval model may take at first: so much deterministic time, and no more than the limits allow."""
-    remaining = state.remaining()
-    most = work if remaining.work is None else min(work, remaining.work)
-    return dataclasses.replace(remaining, work=most)

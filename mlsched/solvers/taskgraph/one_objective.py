@@ -1,6 +1,6 @@
 """One objective of a task graph, from the interval model to what settles the instances that it leaves open.
 
-1. The interval model has a first second (a deterministic limit): it proves most instances.
+1. The interval model has the first seconds (a deterministic limit): it proves most instances.
 2. What it leaves open are mostly gangs that have to be packed into nodes, which cutting planes settle: for total_jct
    and makespan value after value (`completion`), for the objectives that know no time after the deadlines on the model
    of what can be due (`deadlines`).
@@ -18,7 +18,7 @@ from mlsched.core.formulation import Limits, Outcome
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Instance, Timetable
 from mlsched.solvers.taskgraph import completion, deadlines
-from mlsched.solvers.taskgraph.intervals import first_limits, solve_intervals
+from mlsched.solvers.taskgraph.intervals import solve_intervals
 from mlsched.solvers.taskgraph.state import State
 
 #: Deterministic time of the interval model before anything else is tried (a unit is a second or two), but no more than
@@ -51,7 +51,7 @@ def search(
     more = completion.worth_values(layout) if completes else deadlines.worth_due(layout, objective)
     if more:
         if first:
-            solve_intervals(state, first_limits(state, _first_work(limits, FIRST if completes else FIRST_DUE)))
+            solve_intervals(state, state.at_most(_first_work(limits, FIRST if completes else FIRST_DUE)))
         if not state.done:
             (completion if completes else deadlines).prove(state)
     solve_intervals(state, state.remaining())

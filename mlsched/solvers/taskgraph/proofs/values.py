@@ -112,11 +112,8 @@ class Values:
     def search(self, made: TimeIndexed, work: float | None) -> tuple[Found, float]:
         """Search a model within deterministic time `work`, or what remains; offer what is found; the work."""
         state = self._state
-        limits = state.remaining()
-        if work is not None:
-            limits = dataclasses.replace(limits, work=work if limits.work is None else min(work, limits.work))
         seed = int(self._rng.integers(2**31))
-        self._cut = cut = Cut(made, dataclasses.replace(limits, seed=seed))
+        self._cut = cut = Cut(made, dataclasses.replace(state.at_most(work), seed=seed))
         if self._stopped.is_set():
             cut.stop()
         found = run_for(state, cut)
