@@ -1,0 +1,199 @@
+"""Hold the numbers of the documentation against recorded results.
+
+    python docs/results.py record NAME -- mlsched ...  run a command that prints one JSON document; keep it
+    python docs/results.py                             write the tables of all pages anew from what was recorded
+
+A recorded result (`results/NAME.json`) is the command and the document that it printed, without its figures. The command
+is `mlsched ...` or `python measurements/...`, run by the interpreter that runs this script. A page shows one of the
+document's tables between the lines `<!-- table NAME.TABLE -->` and `<!-- end -->`. A sentence with numbers is listed in
+`sentences.toml` (page, source, text), its numbers as places in the document:
+
+    text = "SLAQ cuts it by {claims[average-loss][evidence][0][measured][mean]:.0f} %"
+
+An entry of a list is named by its position or by its `name` or `label`. A format may begin with a factor
+(`{share:100*.0f}`), and `{value:sig3}` is a number with three significant digits. `tests/docs/test_numbers.py` fails when
+a page says something else, does not name the command of a result that it uses, or, for the pages listed under
+`complete`, has a percentage or an interval that no recorded result holds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parent
+BLOCK = re.compile(r"<!-- table (?P<source>[\w-]+)\.(?P<table>[^>]+?) -->\n(?P<body>.*?)<!-- end -->", re.DOTALL)
+#: What counts as a measured number in a page that is complete: a percentage or an interval.
+MEASURED = re.compile(r"\d[\d.,]*\s?%|\d[\d.,]*\s?±")
+
+
+class Number(float):
+    """A number of a document, with the formats of the module's docstring."""
+
+    def __format__(self, spec: str) -> str:
+        factor, star, rest = spec.partition("*")
+        value, spec = (float(factor) * self, rest) if star else (float(self), spec)
+        if spec.startswith("sig"):
+            return f"{float(f'{value:.{int(spec[3:])}g}'):.15g}"
+        return format(value, spec)
+
+
+class Place:
+    """A part of a document; entries of lists are found by position, `name` or `label`."""
+
+    def __init__(self, data: Any, path: str) -> None:
+        self.data, self.path = data, path
+
+    def __getitem__(self, key: str | int) -> Any:
+        return placed(self._entry(key), f"{self.path}[{key}]")
+
+    def _entry(self, key: str | int) -> Any:
+        if isinstance(self.data, dict):
+            if str(key) in self.data:
+                return self.data[str(key)]
+        elif isinstance(self.data, list):
+            if isinstance(key, int) and key < len(self.data):
+                return self.data[key]
+            for entry in self.data:
+                if isinstance(entry, dict) and str(key) in (entry.get("name"), entry.get("label")):
+                    return entry
+                if isinstance(entry, list) and entry and entry[0] == str(key):
+                    return entry
+        raise SystemExit(f"{self.path} has no entry {key!r}")
+
+
+def placed(data: Any, path: str) -> Any:
+    """The part of a document as what a template's fields can name."""
+    if isinstance(data, (dict, list)):
+        return Place(data, path)
+    return Number(data) if isinstance(data, (int, float)) and not isinstance(data, bool) else data
+
+
+def result(source: str, docs: Path = DOCS) -> dict[str, Any]:
+    """The recorded result `source`: its command and its document."""
+    path = docs / "results" / f"{source}.json"
+    if not path.exists():
+        raise SystemExit(f"{path} is missing; record it: python docs/results.py record {source} -- COMMAND...")
+    return dict(json.loads(path.read_text(encoding="utf-8")))
+
+
+def record(name: str, command: list[str], docs: Path = DOCS) -> None:
+    """Run `command` and keep the document that it prints."""
+    programs = {"mlsched": [sys.executable, "-m", "mlsched"], "python": [sys.executable]}
+    if command[0] not in programs:
+        raise SystemExit(f"{command[0]}: give a command that begins with mlsched or python, as readers would type it")
+    printed = subprocess.run([*programs[command[0]], *command[1:]], check=True, capture_output=True, text=True).stdout
+    document = rounded(json.loads(printed))
+    if isinstance(document, dict):
+        document.pop("figures", None)
+    kept = {"command": shlex.join(command), "document": document}
+    (docs / "results" / f"{name}.json").write_text(
+        json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
+
+
+def rounded(data: Any) -> Any:
+    """The document with six significant digits, which is more than any page prints."""
+    if isinstance(data, dict):
+        return {key: rounded(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [rounded(value) for value in data]
+    return float(f"{data:.6g}") if isinstance(data, float) else data
+
+
+def markdown(table: dict[str, Any]) -> str:
+    """A table of a document (`header`; `rows`: lists of cells, or labels with their numbers), as a page shows it."""
+    rows = [row if isinstance(row, list) else [row["label"], *map(cell, row["numbers"])] for row in table["rows"]]
+    lines = [table["header"], ["---"] * len(table["header"]), *rows]
+    return "".join("| " + " | ".join("" if c is None else str(c) for c in line) + " |\n" for line in lines)
+
+
+def cell(number: dict[str, Any]) -> str:
+    """A measured number with its interval, and the paper's in brackets."""
+    measured, half, paper = (number.get(key) for key in ("measured", "ci95", "paper"))
+    text = "" if measured is None else f"{Number(measured):sig3}"
+    text += "" if not half else f" ± {Number(half):sig2}"
+    return text if paper is None else f"{text} ({paper:g})".strip()
+
+
+def with_tables(page: str, docs: Path = DOCS) -> str:
+    """The text of a page with its tables as they were recorded."""
+
+    def block(found: re.Match[str]) -> str:
+        source, table = found["source"], found["table"]
+        shown = Place(result(source, docs)["document"], source)["tables"][table].data
+        return f"<!-- table {source}.{table} -->\n{markdown(shown)}<!-- end -->"
+
+    return BLOCK.sub(block, page)
+
+
+def sentences(docs: Path = DOCS) -> dict[str, Any]:
+    """What `sentences.toml` lists: `sentence`, and the pages under `complete`."""
+    return tomllib.loads((docs / "sentences.toml").read_text(encoding="utf-8"))
+
+
+def said(sentence: dict[str, str], docs: Path = DOCS) -> str:
+    """A listed sentence with its numbers as recorded."""
+    document = Place(result(sentence["source"], docs)["document"], sentence["source"])
+    return sentence["text"].format_map(document) if isinstance(document.data, dict) else sentence["text"]
+
+
+def pages(docs: Path = DOCS) -> Iterator[tuple[str, str]]:
+    """(name, text) of README and every page."""
+    for path in [docs.parent / "README.md", *sorted(docs.glob("*.md"))]:
+        yield path.name, path.read_text(encoding="utf-8")
+
+
+def plain(text: str) -> str:
+    """The text with every run of white space as one space, so that line breaks do not matter."""
+    return " ".join(text.split())
+
+
+def faults(docs: Path = DOCS) -> list[str]:
+    """What the pages say that the recorded results do not; empty when they agree."""
+    listed = sentences(docs)
+    found = []
+    for name, text in pages(docs):
+        own = [s for s in listed.get("sentence", []) if s["page"] == name]
+        if with_tables(text, docs) != text:
+            found.append(f"{name}: a table is not as recorded; run python docs/results.py")
+        for sentence in own:
+            if plain(said(sentence, docs)) not in plain(text):
+                found.append(f"{name}: recorded is, and the page does not say: {plain(said(sentence, docs))}")
+        for source in sorted({s["source"] for s in own} | {m["source"] for m in BLOCK.finditer(text)}):
+            if result(source, docs)["command"] not in plain(text):
+                found.append(f"{name} does not name the command behind {source}: {result(source, docs)['command']}")
+        if name in listed.get("complete", []):
+            found += [f"{name}: no recorded result holds {number!r}" for number in uncovered(text, own, docs)]
+    return found
+
+
+def uncovered(text: str, own: list[dict[str, str]], docs: Path = DOCS) -> list[str]:
+    """Percentages and intervals outside tables, listed sentences, code and quotations."""
+    rest = BLOCK.sub(" ", text)
+    rest = plain(re.sub(r"```.*?```|`[^`]*`|\"[^\"]*\"", " ", rest, flags=re.DOTALL))
+    for sentence in own:
+        rest = rest.replace(plain(re.sub(r"`[^`]*`|\"[^\"]*\"", " ", said(sentence, docs))), " ")
+    return [rest[max(0, m.start() - 30) : m.end() + 10] for m in MEASURED.finditer(rest)]
+
+
+def main(arguments: list[str]) -> None:
+    """See the module's docstring."""
+    if arguments[:1] == ["record"] and arguments[2:3] == ["--"] and arguments[3:]:
+        record(arguments[1], arguments[3:])
+    elif arguments:
+        raise SystemExit(__doc__)
+    for name, text in pages():
+        path = DOCS.parent / name if name == "README.md" else DOCS / name
+        path.write_text(with_tables(text), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,118 @@
+"""The numbers in the documentation are those of recorded results."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def _results() -> Any:
+    spec = importlib.util.spec_from_file_location("docs_results", ROOT / "docs" / "results.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+RESULTS = _results()
+DOCUMENT = {
+    "share": 0.4567,
+    "claims": [{"name": "less-loss", "measured": {"mean": 23.456, "half": 4.5}}],
+    "tables": [
+        {"name": "plain", "header": ["rule", "gap"], "rows": [["fifo", 3], ["srpt", None]]},
+        {
+            "name": "estimates",
+            "header": ["load", "cut"],
+            "rows": [{"label": "1.2", "numbers": [{"measured": 23.456, "ci95": 4.52, "paper": 45, "deviation": -0.4}]}],
+        },
+    ],
+}
+PAGE = """# Loss
+
+`tool measure --json` says that the loss falls by
+23 ± 4.5 %, and "73 %" is the paper's.
+
+<!-- table cut.estimates -->
+| load | cut |
+| --- | --- |
+| 1.2 | 23.5 ± 4.5 (45) |
+<!-- end -->
+"""
+SENTENCE = "falls by {claims[less-loss][measured][mean]:.0f} ± {claims[less-loss][measured][half]:sig2} %"
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    (folder / "results").mkdir(parents=True)
+    (tmp_path / "README.md").write_text("Nothing measured.\n")
+    (folder / "loss.md").write_text(PAGE)
+    (folder / "results" / "cut.json").write_text(json.dumps({"command": "tool measure --json", "document": DOCUMENT}))
+    _list(folder, SENTENCE)
+    return folder
+
+
+def _list(folder: Path, text: str) -> None:
+    listed = f'complete = ["loss.md"]\n[[sentence]]\npage = "loss.md"\nsource = "cut"\ntext = "{text}"\n'
+    (folder / "sentences.toml").write_text(listed)
+
+
+def test_the_pages_say_what_was_recorded() -> None:
+    assert RESULTS.faults() == []
+
+
+def test_a_page_that_agrees_has_no_fault(docs: Path) -> None:
+    assert RESULTS.faults(docs) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("23 ±", "24 ±", "does not say: falls by 23 ± 4.5 %"),
+        ("23.5", "23.6", "a table is not as recorded"),
+        ("`tool measure --json`", "A tool", "does not name the command"),
+        ("paper's.", "paper's, and 12 % more.", "no recorded result holds"),
+        ("paper's.", "paper's, or 7 ± 2 s.", "no recorded result holds"),
+    ],
+)
+def test_a_page_that_says_something_else_is_found(docs: Path, old: str, new: str, fault: str) -> None:
+    (docs / "loss.md").write_text(PAGE.replace(old, new, 1))
+    assert any(fault in found for found in RESULTS.faults(docs))
+
+
+def test_tables_are_written_as_recorded(docs: Path) -> None:
+    assert RESULTS.with_tables(PAGE.replace("23.5", "99"), docs) == PAGE
+    empty = "<!-- table cut.plain -->\n<!-- end -->"
+    assert "| fifo | 3 |\n| srpt |  |\n<!-- end -->" in RESULTS.with_tables(empty, docs)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("{share:100*.0f} %", "46 %"), ("{share:sig2}", "0.46"), ("{tables[plain][rows][fifo][1]:.0f}", "3")],
+)
+def test_numbers_are_named_by_their_place(docs: Path, text: str, said: str) -> None:
+    assert RESULTS.said({"source": "cut", "text": text}, docs) == said
+
+
+def test_what_is_not_there_is_named(docs: Path) -> None:
+    with pytest.raises(SystemExit, match=r"cut\[claims\] has no entry 'more-loss'"):
+        RESULTS.said({"source": "cut", "text": "{claims[more-loss][measured][mean]}"}, docs)
+    with pytest.raises(SystemExit, match=r"nothing\.json is missing; record it"):
+        RESULTS.result("nothing", docs)
+
+
+def test_a_command_is_recorded_with_what_it_prints(docs: Path) -> None:
+    print_it = 'import json; print(json.dumps({"figures": [1], "value": 1 / 3}))'
+    RESULTS.record("third", ["python", "-c", print_it], docs)
+    kept = RESULTS.result("third", docs)
+    assert kept["document"] == {"value": 0.333333}
+    assert kept["command"].startswith("python -c ")
+    with pytest.raises(SystemExit, match="as readers would type it"):
+        RESULTS.record("third", ["/usr/bin/python3", "x.py"], docs)
