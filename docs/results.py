@@ -3,16 +3,16 @@
     python docs/results.py record NAME -- mlsched ...  run a command that prints one JSON document; keep it
     python docs/results.py                             write the tables of all pages anew from what was recorded
 
-A recorded result (`results/NAME.json`) is the command and the document that it printed, without its figures. The command
-is `mlsched ...` or `python measurements/...`, run by the interpreter that runs this script. A page shows one of the
+A recorded result (`results/NAME.json`) is the command and the document that it printed, without its figures. The
+command is `mlsched ...` or `python measurements/...`, run by the interpreter that runs this script. A page shows one of the
 document's tables between the lines `<!-- table NAME.TABLE -->` and `<!-- end -->`. A sentence with numbers is listed in
 `sentences.toml` (page, source, text), its numbers as places in the document:
 
     text = "SLAQ cuts it by {claims[average-loss][evidence][0][measured][mean]:.0f} %"
 
 An entry of a list is named by its position or by its `name` or `label`. A format may begin with a factor
-(`{share:100*.0f}`), and `{value:sig3}` is a number with three significant digits. `tests/docs/test_numbers.py` fails when
-a page says something else, does not name the command of a result that it uses, or, for the pages listed under
+(`{share:100*.0f}`), and `{value:sig3}` is a number with three significant digits. `tests/docs/test_numbers.py` fails
+when a page says something else, does not name the command of a result that it uses, or, for the pages listed under
 `complete`, has a percentage or an interval that no recorded result holds.
 """
 
