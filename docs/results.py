@@ -5,8 +5,8 @@
 
 A recorded result (`results/NAME.json`) is the command and the document that it printed, without its figures. The
 command is `mlsched ...` or `python measurements/...`, run by the interpreter that runs this script. A page shows one of
-the document's tables between the lines `<!-- table NAME.TABLE -->` and `<!-- end -->`. A sentence with numbers is listed
-in `sentences.toml` (page, source, text), its numbers as places in the document:
+the document's tables between the lines `<!-- table NAME.TABLE -->` and `<!-- end -->`. A sentence with numbers is
+listed in `sentences.toml` (page, source, text), its numbers as places in the document:
 
     text = "SLAQ cuts it by {claims[average-loss][evidence][0][measured][mean]:.0f} %"
 
