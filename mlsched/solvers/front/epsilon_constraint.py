@@ -25,6 +25,7 @@ def run(search: Search) -> None:
     # First what the journal holds of both sweeps, whether one or two were under way when it was written.
     if any(sweep.repeat(other) for sweep, other in (sweeps, sweeps[::-1])):
         return
+    search.recall()  # the rest, of which the certificate may make something: first stages without their second
     to_come = [sweep for sweep in sweeps if not sweep.failed]
     with Crew(search) as crew:
         while to_come and crew.room:
@@ -67,7 +68,7 @@ class _Sweep:
 
     def repeat(self, other: _Sweep) -> bool:
         """Go on as far as the journal holds the answers; whether that closes the front."""
-        while self._search.unasked and self._search.recalls(*self.question) and not self.failed:
+        while self._search.recalls(*self.question) and not self.failed:
             if self.closed(self._search.explore(*self.question), other):
                 return True
         return False

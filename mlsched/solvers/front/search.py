@@ -70,9 +70,9 @@ class Search:
         self.solves = self.recalled = 0
         self._until = None if time_limit is None else time.perf_counter() + time_limit
         self._solve_limit, self._journal, self._progress = solve_limit, journal, progress
-        #: Questions that the journal held when it was opened, and those of them that have not been asked since.
+        #: Sub-problems that the journal held when it was opened, until `recall`; and those of them not asked since.
         self._opened = frozenset(() if journal is None else journal.answers)
-        self.unasked = set(self._opened)
+        self._unasked = set(self._opened)
         self._known = np.zeros((0, self.size), dtype=np.int64)
 
     def prepare(self) -> None:
@@ -83,28 +83,45 @@ class Search:
                 if answer.status == "optimal":
                     self.low[k] = answer.bound
 
+    @property
+    def recallable(self) -> bool:
+        """Whether `recall` has something to give."""
+        return bool(self._opened)
+
     def recall(self) -> list[Subproblem]:
-        """The journal's answers to questions that have not been asked yet; their points are known from now on.
+        """All that the journal holds, once; the points of it are known from now on.
 
         For methods that ask several questions at once: they need not ask again what they asked when the journal was
-        written, as one that asks in turn does.
+        written, as one that asks in turn does. That also includes what was asked again since: of one answer more may
+        follow than its question was about.
         """
         with self._lock:
             answers = {} if self._journal is None else self._journal.answers
             found = []
             for (weights, boxes), answer in answers.items():  # in their order, so that it is the same every time
-                if (weights, boxes) in self.unasked:
-                    found.append(Subproblem(weights, boxes, answer.status, answer.values, answer.bound, answer.note))
-                    if min(weights) > 0:
-                        self._point(answer)
-            self.unasked.clear()
-            self.recalled += len(found)
-            self.subproblems.extend(found)
+                one = Subproblem(weights, boxes, answer.status, answer.values, answer.bound, answer.note)
+                found.append(one)
+                if (weights, boxes) in self._unasked:
+                    self.subproblems.append(one)
+                    self.recalled += 1
+                if min(weights) > 0:
+                    self._point(answer)
+            self._opened = frozenset()
+            self._unasked.clear()
             return found
 
     def recalls(self, k: int, bounds: Any) -> bool:
-        """Whether the journal held the answer to the first sub-problem of this question when it was opened."""
-        return bool(self._opened) and self._question(k, bounds) in self._opened
+        """Whether the journal held all answers to this question when it was opened, and was not recalled since.
+
+        A limit may have ended a run after the first of two stages. Another run may then have done without the second.
+        """
+        weights, boxes = self._question(k, bounds)
+        if self._journal is None or (weights, boxes) not in self._opened:
+            return False
+        first = self._explored(k, self._journal.answers[weights, boxes], final=False)
+        if min(weights) > 0 or first.lower_bound >= np.atleast_2d(bounds)[0, k]:
+            return True
+        return self._ties(k, boxes, first.lower_bound) in self._opened
 
     def end(self) -> None:
         """End the solves that are under way."""
@@ -127,8 +144,7 @@ class Search:
         if found.failed or found.lower_bound >= np.atleast_2d(bounds)[0, k]:
             # No solution is below bounds[k]: the zones are empty, and the second stage could only find a known point.
             return dataclasses.replace(found, point=None)
-        fixed = tuple(tuple(found.lower_bound if j == k else u for j, u in enumerate(box)) for box in boxes)
-        ties = (1,) * self.size if self.scalar.ties is None else self.scalar.ties(fixed)
+        ties, fixed = self._ties(k, boxes, found.lower_bound)
         second = self._explored(k, self._ask(ties, fixed, first.solution))
         if second.point is None and not second.failed:
             self._fail(f"infeasible although {found.lower_bound} was attained", fixed)
@@ -143,6 +159,11 @@ class Search:
         if weight is None:
             return _unit(self.size, k), boxes
         return tuple(weight if j == k else 1 for j in range(self.size)), boxes
+
+    def _ties(self, k: int, boxes: tuple[Bounds, ...], value: int) -> tuple[tuple[int, ...], tuple[Bounds, ...]]:
+        """Weights and boxes of the second of two stages, once the first has found the smallest f_k."""
+        fixed = tuple(tuple(value if j == k else u for j, u in enumerate(box)) for box in boxes)
+        return (1,) * self.size if self.scalar.ties is None else self.scalar.ties(fixed), fixed
 
     def _explored(self, k: int, answer: Answer, final: bool = True) -> Explored:
         if answer.status == "infeasible":
@@ -198,8 +219,8 @@ class Search:
         with self._lock:
             answer = None if self._journal is None else self._journal.answers.get((weights, boxes))
             best = self._best(weights, boxes) if answer is None else None
-            if (weights, boxes) in self.unasked:
-                self.unasked.remove((weights, boxes))
+            if (weights, boxes) in self._unasked:
+                self._unasked.remove((weights, boxes))
                 self.recalled += 1
         if answer is None:
             hint = start if start is not None or best is None else best[1]

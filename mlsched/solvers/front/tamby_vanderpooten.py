@@ -37,7 +37,7 @@ def run(search: Search) -> None:
     with Crew(search) as crew:
         while True:
             while crew.room and (asked := _next(search, zones, floor, free, crew)) is not None:
-                if search.unasked and not search.recalls(*asked):
+                if search.recallable and not search.recalls(*asked):
                     free = _recall(search, zones, floor, free)
                     continue
                 crew.submit(*asked)
@@ -69,13 +69,11 @@ def _next(search: Search, zones: Zones, floor: Any, free: list[int], crew: Crew)
 
 def _recall(search: Search, zones: Zones, floor: Any, free: list[int]) -> list[int]:
     """Enter what the journal holds into the zones; the objectives that are still to be asked without bounds."""
-    known = set()
     for one in search.recall():
         for k, bounds, lower in one.implies(search.high):
             zones.prove(k, bounds, lower)
             if one.proved and (np.delete(bounds, k, axis=1) == BIG).all() and lower.max() < BIG:
                 floor[k] = search.low[k] = max(int(floor[k]), int(lower.max()))
-                known.add(k)
     for point in search.points:
         zones.insert(np.array(point, dtype=np.int64))
-    return [k for k in free if k not in known]
+    return [k for k in free if not any(point[k] == floor[k] for point in search.points)]

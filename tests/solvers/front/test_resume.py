@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -17,7 +18,9 @@ from draws import draws
 
 from mlsched.core.errors import InvalidFile
 from mlsched.solvers import enumerate_front
+from mlsched.solvers.front.journal import Journal
 
+HEADER = ("fingerprint", "method", "stages")
 QUESTION = front_data.knapsack(14, 3, seed=1)
 
 CHILD = """
@@ -146,6 +149,29 @@ def test_what_one_thread_answered_others_recall_and_the_other_way_round(tmp_path
         assert again.solves == 0
         assert again.recalled <= cut.solves + front.solves
         assert again.verify() == []
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_first_stage_without_its_second_is_not_asked_for_it_again(tmp_path, turned):
+    """Whatever second stage is missing, and in whatever order the rest was written: one continuation, then no solve."""
+    small = front_data.knapsack(7, 4, seed=2)
+    whole = enumerate_front(*small.cp_sat(), resume=tmp_path / "whole.jsonl", stages="two")
+    header = json.loads((tmp_path / "whole.jsonl").read_text().split("\n")[0])
+    with contextlib.closing(Journal(tmp_path / "whole.jsonl", {k: header[k] for k in HEADER})) as journal:
+        answers = list(journal.answers.items())
+    seconds = [key for key, _ in answers if min(key[0]) > 0]
+    for missing in seconds[1:]:
+        file = tmp_path / f"{seconds.index(missing)}.jsonl"
+        # The first question is missing, too: all is recalled before the question of the lost stage would be asked.
+        kept = [(key, answer) for key, answer in answers[2:] if key != missing]
+        with contextlib.closing(Journal(file, {k: header[k] for k in HEADER})) as journal:
+            for (weights, boxes), answer in kept[::-1] if turned else kept:
+                journal.add(weights, boxes, answer)
+        front = enumerate_front(*small.cp_sat(), resume=file, stages="two")
+        assert front.recalled == len(kept)
+        again = enumerate_front(*small.cp_sat(), resume=file, stages="two", threads=3)
+        assert again.solves == 0
+        assert front.values.tolist() == again.values.tolist() == whole.values.tolist()
 
 
 def test_an_empty_file_is_taken(tmp_path):
