@@ -51,7 +51,7 @@ def _is_text(cell: Any) -> bool:
     """Whether a cell stands left: a string that is no number, no sign for "nothing" and not empty."""
     if not isinstance(cell, str) or cell in ("", "–"):
         return False
-    return not (cell[0].isdigit() or (cell[0] in "+-" and cell[1:2].isdigit()))
+    return not (cell[0].isdigit() or (cell[0] in "+-≥" and cell[1:].lstrip()[:1].isdigit()))
 
 
 def picture(svg: str, caption: str) -> str:

@@ -13,7 +13,9 @@ from mlsched.core.files import atomic_write
 
 def reproduce(
     experiment: Annotated[str, typer.Argument(help="The experiment: see `mlsched list experiments`.")],
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer jobs and seeds: seconds instead of minutes.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer jobs and seeds, no verdicts: seconds, not minutes.")
+    ] = False,
     workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
     jobs: Annotated[int | None, typer.Option(help="Jobs a workload (default: the paper's).", min=1)] = None,
     seeds: Annotated[int | None, typer.Option(help="Workloads a setting (default: the paper's).", min=1)] = None,

@@ -92,12 +92,17 @@ def test_a_wrong_call_is_one_line_and_status_2(call, said, capsys):
     assert said in shown.err
 
 
-def test_reproduce_reports_computed_verdicts(tmp_path, capsys):
+def test_a_quick_reproduction_reports_claims_and_no_verdicts(tmp_path, capsys):
     html = tmp_path / "fitgpp.html"
     assert run(["reproduce", "fitgpp", "--quick", "--jobs", "512", "--seeds", "2", "--html", str(html), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["claims"]
-    assert "<svg" in html.read_text(encoding="utf-8")
+    assert report["quick"]
+    assert not any({"verdict", "by_reading"} & claim.keys() for claim in report["claims"])
+    page = html.read_text(encoding="utf-8")
+    assert "<svg" in page
+    assert "No verdicts" in page
+    assert "does not hold" not in page
 
 
 def test_every_suite_and_experiment_is_listed(capsys):

@@ -5,6 +5,7 @@ An experiment is a sub-package that exports one `EXPERIMENT`; it is found by sca
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 from mlsched.benchmark.experiments.experiment import Experiment, Progress, Settings
@@ -30,10 +31,10 @@ def reproduce(
 ) -> Report:
     """Repeat the evaluation of a paper.
 
-    quick: a small version, to see the machinery work. workers: processes; the report is the same for any number.
-    progress: called with (runs done, runs in all). trace, cluster: a public trace (and the nodes to run it on: cluster
-    text or a node file) that stands in for a private one. jobs, seeds: other sizes than the version's own; of a
-    trace, its first so many jobs.
+    quick: a small version, to see the machinery work; it gives no verdicts. workers: processes; the report is the
+    same for any number. progress: called with (runs done, runs in all). trace, cluster: a public trace (and the nodes
+    to run it on: cluster text or a node file) that stands in for a private one. jobs, seeds: other sizes than the
+    version's own; of a trace, its first so many jobs.
 
     Raises AnswererError when a run fails its replay check: such a run must not be reported.
     """
@@ -44,7 +45,8 @@ def reproduce(
             raise InvalidInput(f"{label} = {value!r}: must be an integer >= 1")
     if cluster is not None and trace is None:
         raise InvalidInput(f"cluster = {cluster!r}: is for a trace; give trace as well")
-    return EXPERIMENTS[name].run(Settings(quick, workers, progress, trace, cluster, jobs, seeds))
+    report = EXPERIMENTS[name].run(Settings(quick, workers, progress, trace, cluster, jobs, seeds))
+    return dataclasses.replace(report, quick=quick)
 
 
 __all__ = ["EXPERIMENTS", "Experiment", "Report", "Settings", "render", "reproduce"]

@@ -8,10 +8,10 @@ from rich import box
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from mlsched.benchmark.experiments.claim import Claim
 from mlsched.benchmark.experiments.report import Report, Table
 
-_STYLE = {"holds": "green", "does not hold": "red", "depends on reading": "yellow", "not measured": "dim"}
+#: The style of a verdict; all others are dim.
+_STYLE = {"holds": "green", "does not hold": "red", "depends on the reading": "yellow"}
 _LINE_STYLE = {"measured": "bold"}
 
 
@@ -20,7 +20,8 @@ def render(report: Report) -> list[Any]:
     found: list[Any] = [Text(report.title, style="bold"), *(Text(sentence) for sentence in report.readings), Text("")]
     for table in report.tables:
         found += _table(table)
-    found += [Text("Claims, with the evidence that comes closest to its bound", style="bold"), _claims(report.claims)]
+    found += [Text("Claims, with the evidence that comes closest to its bound", style="bold"), Text(report.rule)]
+    found.append(_claims(report))
     names = ", ".join(dict.fromkeys(figure.name for figure in report.figures))
     if names:
         found.append(Text(f"{names}: in the HTML report and in the JSON"))
@@ -43,14 +44,13 @@ def _table(table: Table) -> list[Any]:
     return [Text(title, style="bold"), made, *note]
 
 
-def _claims(claims: tuple[Claim, ...]) -> RichTable:
+def _claims(report: Report) -> RichTable:
     made = _rich()
-    for name in ("verdict", "claim", "measured"):
+    for name in ("claim", "measured") if report.quick else ("verdict", "claim", "measured"):
         made.add_column(name, overflow="fold")
-    for claim in claims:
-        verdict = Text(claim.verdict, style=_STYLE[claim.verdict])
-        evidence = "\n".join(f"{reading}: {claim.decisive(reading).sentence}" for reading in claim.by_reading)
-        made.add_row(verdict, Text(f"{claim.text} [{claim.where}]"), Text(evidence))
+    for claim in report.claims:
+        verdict = [] if report.quick else [Text(claim.verdict, style=_STYLE.get(claim.verdict, "dim"))]
+        made.add_row(*verdict, Text(f"{claim.text} [{claim.where}]"), Text("\n".join(report.evidence(claim))))
         made.add_section()
     return made
 

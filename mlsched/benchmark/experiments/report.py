@@ -13,23 +13,42 @@ from mlsched.benchmark.experiments.digits import signed_percent, significant
 #: Class of a verdict's cell in the HTML report.
 MARKS = {"holds": "good", "does not hold": "bad"}
 
+#: How verdicts come about, as every report says it; docs/verdicts.md has the reasons.
+RULE = (
+    "Verdicts: a claim holds under a reading when the 95 % interval of every piece of evidence lies within its bound, "
+    "and does not when that of some piece, corrected for their number (Bonferroni), lies wholly outside; otherwise it "
+    "is undecided. It depends on the reading when it holds under one and does not under another, corrected for the "
+    "number of readings as well; it is assumed or fitted when the input was made from the claim."
+)
+NO_VERDICTS = "No verdicts: a quick run is too small to judge a claim by; it gives estimates with their 95 % intervals."
+
 
 @dataclasses.dataclass(frozen=True)
 class Number:
-    """What was measured beside what the paper prints; None where there is nothing."""
+    """What was measured beside what the paper prints; None where there is nothing.
+
+    lower_bound: the paper prints a lower bound ("at least", "more than"), from which nothing deviates.
+    """
 
     measured: Estimate | None
     paper: float | None = None
+    lower_bound: bool = False
 
     @property
     def deviation(self) -> float | None:
-        """Measured relative to the paper's, less 1."""
-        return self.measured.mean / self.paper - 1 if self.measured and self.paper else None
+        """Measured relative to the paper's, less 1; None where the paper's is a lower bound."""
+        return self.measured.mean / self.paper - 1 if self.measured and self.paper and not self.lower_bound else None
+
+    @property
+    def printed(self) -> str:
+        """The paper's number as text."""
+        return f"≥ {self.paper:g}" if self.lower_bound and self.paper is not None else significant(self.paper)
 
     def to_json(self) -> dict[str, Any]:
         """Mean, half-width of the 95 % interval, the paper's number, and the relative deviation from it."""
         mean, half = (self.measured.mean, self.measured.half) if self.measured else (None, None)
-        return {"measured": mean, "ci95": half, "paper": self.paper, "deviation": self.deviation}
+        found = {"measured": mean, "ci95": half, "paper": self.paper, "deviation": self.deviation}
+        return found | {"lower_bound": self.lower_bound}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,8 +67,8 @@ class Table:
         for label, numbers in self.rows:
             texts = {
                 "measured": [significant(n.measured.mean if n.measured else None) for n in numbers],
-                "± 95 %": [significant(n.measured.half) if n.measured else "–" for n in numbers],
-                "paper": [significant(n.paper) for n in numbers],
+                "± 95 %": [significant(n.measured.half if n.measured and n.measured.count else None) for n in numbers],
+                "paper": [n.printed for n in numbers],
                 "deviation": [signed_percent(n.deviation) for n in numbers],
             }
             known = {kind: cells for kind, cells in texts.items() if kind == "measured" or set(cells) != {"–"}}
@@ -98,34 +117,45 @@ class Figure:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """An experiment's outcome. readings: in sentences, what was run and how the paper was read."""
+    """An experiment's outcome. readings: in sentences, what was run and how the paper was read.
+
+    quick: it is too small to judge a claim by, and gives no verdicts.
+    """
 
     title: str
     readings: tuple[str, ...]
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...]
     claims: tuple[Claim, ...]
+    quick: bool = False
+
+    @property
+    def rule(self) -> str:
+        """How its verdicts come about, or why there are none."""
+        return NO_VERDICTS if self.quick else RULE
 
     def verdicts(self) -> dict[str, str]:
-        """Name of a claim -> its verdict."""
-        return {claim.name: claim.verdict for claim in self.claims}
+        """Name of a claim -> its verdict; none of a quick report."""
+        return {} if self.quick else {claim.name: claim.verdict for claim in self.claims}
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain JSON data."""
         return {
             "kind": "experiment.report",
-            "version": 1,
+            "version": 2,
             "title": self.title,
+            "quick": self.quick,
             "readings": list(self.readings),
             "tables": [table.to_json() for table in self.tables],
             "figures": [figure.to_json() for figure in self.figures],
-            "claims": [claim.to_json() for claim in self.claims],
+            "rule": self.rule,
+            "claims": [claim.to_json(judged=not self.quick) for claim in self.claims],
         }
 
     def to_html(self) -> str:
         """The report as one self-contained HTML page (needs the `plot` extra)."""
         sections = [html.text(sentence) for sentence in self.readings]
-        sections += [html.heading("Claims"), self._claims_html(), html.heading("Tables")]
+        sections += [html.heading("Claims"), html.text(self.rule), self._claims_html(), html.heading("Tables")]
         for table in self.tables:
             sections.append(html.text(f"{table.name}: {table.title}"))
             if table.rows:
@@ -138,14 +168,22 @@ class Report:
         return html.page(self.title, sections)
 
     def _claims_html(self) -> str:
-        rows = [[c.verdict, c.text, c.where, c.tested, _decisive(c)] for c in self.claims]
+        header = ["claim", "in the paper", "tested", "closest to the bound"]
+        rows = [[c.text, c.where, c.tested, "; ".join(self.evidence(c))] for c in self.claims]
+        if self.quick:
+            return html.table(header, rows)
         marks = {(r, 0): MARKS[c.verdict] for r, c in enumerate(self.claims) if c.verdict in MARKS}
-        return html.table(["verdict", "claim", "in the paper", "tested", "closest to the bound"], rows, marks=marks)
+        judged = [[c.verdict, *row] for c, row in zip(self.claims, rows, strict=True)]
+        return html.table(["verdict", *header], judged, marks=marks)
+
+    def evidence(self, claim: Claim) -> list[str]:
+        """A claim's decisive evidence under each reading, in a line each."""
+        return [claim.told(reading, judged=not self.quick) for reading in claim.readings]
 
     def _evidence_html(self) -> str:
-        rows = [[c.name, e.reading, e.sentence] for c in self.claims for e in c.evidence]
+        rows = [
+            [c.name, e.reading, e.sentence + ("" if self.quick else e.remark(len(c.under(e.reading))))]
+            for c in self.claims
+            for e in c.evidence
+        ]
         return html.table(["claim", "reading", "measured"], rows)
-
-
-def _decisive(claim: Claim) -> str:
-    return "; ".join(f"{reading}: {claim.decisive(reading).sentence}" for reading in claim.by_reading)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from mlsched.benchmark.experiments.claim import Bound, Claim, Estimate, Evidence, estimate
+from mlsched.benchmark.experiments.claim import Bound, Claim, Estimate, Evidence, Origin, estimate
 from mlsched.benchmark.experiments.view import Values
 
 #: Where a paper prints a percentage, a measurement must come within so many percentage points.
@@ -20,7 +20,8 @@ class Piece:
     """One quantity that a claim is tested on, as it was measured.
 
     reading: of the paper. what: the quantity. measured: one value a workload, an estimate, or None where there is no
-    measurement. bound: where its mean must lie. printed: the paper's number.
+    measurement. bound: where its mean must lie. printed: the paper's number. lower_bound: the paper prints one
+    ("at least", "more than"), which is shown as such and not as a target.
     """
 
     reading: str
@@ -29,13 +30,14 @@ class Piece:
     bound: Bound
     unit: str = ""
     printed: float | None = None
+    lower_bound: bool = False
 
     def evidence(self) -> Evidence:
         """The piece with its mean and interval."""
         found = self.measured
         if found is not None and not isinstance(found, Estimate):
             found = estimate(found)
-        return Evidence(self.reading, self.what, found, self.bound, self.unit, self.printed)
+        return Evidence(self.reading, self.what, found, self.bound, self.unit, self.printed, self.lower_bound)
 
 
 #: From what an experiment measured to the pieces of evidence.
@@ -51,19 +53,27 @@ class Statement:
     where: str
     tested: str
     collect: Collect
+    origin: Origin = "measured"
 
-    def judge(self, *measured: Any) -> Claim:
+    def judge(self, *measured: Any, undefended: Collection[str] = ()) -> Claim:
         """The claim with the evidence that each of `measured` gives.
 
-        Comparisons of policies are paired, workload by workload.
+        Comparisons of policies are paired, workload by workload. undefended: names of readings that nobody would
+        defend; their evidence is shown and does not count.
         """
         evidence = tuple(piece.evidence() for found in measured for piece in self.collect(found))
-        return Claim(self.name, self.text, self.where, self.tested, evidence)
+        return Claim(self.name, self.text, self.where, self.tested, evidence, self.origin, frozenset(undefended))
 
 
-def stated(name: str, *, text: str, where: str, tested: str) -> Callable[[Collect], Statement]:
-    """Declare the decorated collector the test of a claim."""
-    return lambda collect: Statement(name, text, where, tested, collect)
+def stated(
+    name: str, *, text: str, where: str, tested: str, origin: Origin = "measured"
+) -> Callable[[Collect], Statement]:
+    """Declare the decorated collector the test of a claim.
+
+    origin: "assumed" where the measured world supposes what the claim says, "fitted" where its parameters were fitted
+    to the claim's numbers; that is then the verdict, and the numbers are shown beside it.
+    """
+    return lambda collect: Statement(name, text, where, tested, collect, origin)
 
 
 def near(printed: float, points: float = POINTS) -> Bound:

@@ -104,8 +104,8 @@ def test_a_reading_can_decide():
         metrics[dataclasses_replace(worse, seed)] = Metrics({**USUAL, "act": 3400.0}, [1.0])
     both = Measured(GRID, [ChicView(reading, GRID, metrics) for reading in GRID.readings])
     claim = next(c for c in claims(both) if c.name == "optimus-300")
-    assert claim.verdict == "depends on reading"
-    assert claim.by_reading == {GRID.readings[0].name: True, GRID.readings[1].name: False}
+    assert claim.verdict == "depends on the reading"
+    assert claim.by_reading == {GRID.readings[0].name: "holds", GRID.readings[1].name: "does not hold"}
 
 
 def dataclasses_replace(case, seed):
@@ -130,5 +130,5 @@ def test_longer_episodes_are_judged_on_sequences_of_both_lengths():
         metrics[case] = Metrics({**USUAL, "act": 3001.0}, [1.0])
     again = claims(Measured(GRID, [ChicView(reading, GRID, metrics) for reading in GRID.readings]))
     claim = next(claim for claim in again if claim.name == "episode-60")
-    assert [piece.holds for piece in claim.evidence] == [True, False, True, True]
+    assert [piece.side() for piece in claim.evidence] == ["inside", "outside", "inside", "inside"]
     assert claim.verdict == "does not hold"

@@ -46,10 +46,10 @@ def verdicts(**changes):
 
 #: What no measurement of runs can change: the presets' case studies.
 STUDIES = {
-    "packing-33": "depends on reading",
-    "resnext-2x": "depends on reading",
-    "pairs-mild": "depends on reading",
-    "pair-severe": "depends on reading",
+    "packing-33": "depends on the reading",
+    "resnext-2x": "depends on the reading",
+    "pairs-mild": "depends on the reading",
+    "pair-severe": "depends on the reading",
     "schemes": "holds",
     "standalone-best": "holds",
     "packing-helps-vgg": "holds",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mlsched.benchmark.experiments.claim import Estimate
+from mlsched.benchmark.experiments.claim import exact
 from mlsched.benchmark.experiments.slaq import grid as g
 from mlsched.benchmark.experiments.slaq import paper
 from mlsched.benchmark.experiments.slaq.claims import STATEMENTS, claims
@@ -54,7 +54,7 @@ def measured(
         [SlaqView(r, runs) for r in readings],
         [SlaqView(r, runs) for r in GRID.sweeps],
         Errors(fit, strawman),
-        {4000: Estimate(seconds, None)},
+        {4000: exact(seconds)},
     )
 
 
@@ -105,14 +105,14 @@ def test_a_number_refutes_its_claims_and_no_others(changes, refuted):
 
 def test_a_claim_that_one_reading_refutes_depends_on_it():
     found = verdicts(slaq={"load 1.2": {"time_to_90_s": 20.0}})
-    assert found["time-90"] == "depends on reading"
+    assert found["time-90"] == "depends on the reading"
     assert found["time-95"] == "holds"
 
 
 def test_two_headlines_in_two_settings_are_not_both_in_one():
     found = verdicts(slaq={"load 1": {"time_to_90_s": 20.0}, "load 1.2": {"average_loss": 1.0}})
     assert found["both-headlines"] == "does not hold"
-    assert found["time-90"] == found["average-loss-73"] == "depends on reading"
+    assert found["time-90"] == found["average-loss-73"] == "depends on the reading"
 
 
 def test_nothing_measured_is_no_verdict():

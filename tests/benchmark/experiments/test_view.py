@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from mlsched.benchmark.experiments.claim import Bound, Estimate
+from mlsched.benchmark.experiments.claim import Bound, exact
 from mlsched.benchmark.experiments.statement import Piece, stated
 from mlsched.benchmark.experiments.view import View, change
 
@@ -45,9 +45,9 @@ def test_comparisons_are_paired_by_workload():
 
 
 def test_a_claim_is_judged_on_each_of_several_measurements():
-    @stated("small", text="it is small", where="Section 1", tested="at most 3")
+    @stated("small", text="it is small", where="Section 1", tested="at most 20")
     def small(view):
-        return [Piece(view.name, "x", view.values("a", "x"), Bound(high=3.0), "s", 2.0)]
+        return [Piece(view.name, "x", view.values("a", "x"), Bound(high=20.0), "s", 2.0)]
 
     claim = small.judge(VIEW, VIEW)
     assert [e.measured.mean for e in claim.evidence] == [3.0, 3.0]
@@ -56,5 +56,5 @@ def test_a_claim_is_judged_on_each_of_several_measurements():
 
 
 def test_a_piece_may_be_an_estimate_or_not_measured():
-    assert Piece("r", "x", Estimate(1.0, None), Bound()).evidence().measured == Estimate(1.0, None)
-    assert Piece("r", "x", None, Bound()).evidence().holds is None
+    assert Piece("r", "x", exact(1.0), Bound()).evidence().measured == exact(1.0)
+    assert Piece("r", "x", None, Bound()).evidence().side() is None

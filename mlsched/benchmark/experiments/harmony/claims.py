@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.benchmark.experiments.claim import Bound, Claim, Estimate
+from mlsched.benchmark.experiments.claim import Bound, Claim, exact
 from mlsched.benchmark.experiments.harmony import paper, studies
 from mlsched.benchmark.experiments.harmony.grid import EXACT, SEARCH, Policy
 from mlsched.benchmark.experiments.harmony.measured import HarmonyView, Measured
@@ -15,11 +15,6 @@ from mlsched.instances.placement.models import KINDS
 PRESETS = "computed from the presets, whose pairwise table was made to keep the text's anchors"
 PAIRED = "mean over workloads of the cut of the average completion time, workload by workload"
 MILD, SEVERE = (("resnet50", "wlm"), ("resnet50", "seq2seq")), ("ctc", "resnext110")
-
-
-def _exactly(value: float) -> Estimate:
-    """A computed number, no sample."""
-    return Estimate(value, None)
 
 
 # -- Section II-B -----------------------------------------------------------------------------------------------------
@@ -35,7 +30,7 @@ def packing_33(m: Measured) -> list[Piece]:
     found: list[Piece] = []
     for kind in KINDS:
         for how, slowdown in (("as bin packing does", studies.packed), ("all pairs", studies.mean_of_pairings)):
-            mean = _exactly(float(np.mean(list(slowdown(kind).values()))))
+            mean = exact(float(np.mean(list(slowdown(kind).values()))))
             found.append(
                 Piece(f"{kind}, {how}", "mean slowdown", mean, near(paper.MEAN_SLOWDOWN), "%", paper.MEAN_SLOWDOWN)
             )
@@ -52,7 +47,7 @@ def resnext_2x(m: Measured) -> list[Piece]:
     found: list[Piece] = []
     for kind in KINDS:
         for how, slowdown in (("as bin packing does", studies.packed), ("all pairs", studies.mean_of_pairings)):
-            factor = _exactly(1 / (1 - slowdown(kind)["resnext110"] / 100))
+            factor = exact(1 / (1 - slowdown(kind)["resnext110"] / 100))
             found.append(Piece(f"{kind}, {how}", "slowdown factor", factor, Bound(1.75, 2.1), "", paper.RESNEXT_FACTOR))
     return found
 
@@ -68,7 +63,7 @@ def pairs_mild(m: Measured) -> list[Piece]:
     for kind in KINDS:
         levels = studies.pair_levels(kind)
         for a, b in MILD:
-            less = _exactly(float(np.median(list(levels.values()))) - levels[a, b])
+            less = exact(float(np.median(list(levels.values()))) - levels[a, b])
             found.append(Piece(kind, f"{a} with {b} below the median", less, ABOVE_0, "points"))
     return found
 
@@ -84,7 +79,7 @@ def pair_severe(m: Measured) -> list[Piece]:
     for kind in KINDS:
         levels = studies.pair_levels(kind)
         others = max(level for pair, level in levels.items() if set(pair) != set(SEVERE))
-        more = _exactly(levels[SEVERE] - others)
+        more = exact(levels[SEVERE] - others)
         found.append(Piece(kind, "resnext110 with ctc above the next", more, ABOVE_0, "points"))
     return found
 
@@ -103,7 +98,7 @@ def schemes(m: Measured) -> list[Piece]:
             tasks = studies.scheme(rule, second, "pairwise").tasks
             both = sum(1 for s in range(2) if all(sum(tasks[j][s]) for j in range(2)))
             bound = Bound(shared[name], shared[name])
-            found.append(Piece("our rules", f"{name}, {second}", _exactly(both), bound, "servers", shared[name]))
+            found.append(Piece("our rules", f"{name}, {second}", exact(both), bound, "servers", shared[name]))
     return found
 
 
@@ -111,7 +106,7 @@ def _faster(kind: str, second: str, one: str, other: str, job: int = 1) -> Piece
     """By how many percent the second job is faster under one scheme than under another."""
     a, b = (studies.scheme(studies.SCHEMES[name], second, kind).speeds[job] for name in (one, other))
     name = second if job else f"{studies.FIRST} with {second}"
-    return Piece(kind, f"{name}: {one} against {other}", _exactly(100 * (a / b - 1)), ABOVE_0, "%")
+    return Piece(kind, f"{name}: {one} against {other}", exact(100 * (a / b - 1)), ABOVE_0, "%")
 
 
 @stated(
@@ -161,7 +156,7 @@ def more_mates_worse(m: Measured) -> list[Piece]:
     for kind in KINDS:
         for name in studies.SECONDS:
             least = float(-np.diff(studies.with_mates(name, kind)).max())
-            found.append(Piece(kind, f"{name}: loss by one more", _exactly(100 * least), ABOVE_0, "points"))
+            found.append(Piece(kind, f"{name}: loss by one more", exact(100 * least), ABOVE_0, "points"))
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlsched.benchmark.experiments.claim import Bound, Claim, Estimate
+from mlsched.benchmark.experiments.claim import Bound, Claim, exact
 from mlsched.benchmark.experiments.slaq import paper
 from mlsched.benchmark.experiments.slaq.grid import EPOCH, SLAQ
 from mlsched.benchmark.experiments.slaq.measured import Measured
@@ -67,7 +67,7 @@ def average_loss_049(m: Measured) -> list[Piece]:
     tested="0.49 / (1 - 0.73) is an average of normalised losses, which start at 1: at most 1",
 )
 def average_loss_possible(m: Measured) -> list[Piece]:
-    implied = Estimate(paper.IMPLIED_FAIR_LOSS, None)
+    implied = exact(paper.IMPLIED_FAIR_LOSS)
     return [Piece(PRINTED, "fair's average loss that follows", implied, Bound(high=1.0))]
 
 
@@ -244,7 +244,7 @@ def contention_numbers(m: Measured) -> list[Piece]:
     tested="the printed cut at the rarer arrivals is no larger, if both are of one workload",
 )
 def contention_consistent(m: Measured) -> list[Piece]:
-    excess = Estimate(paper.CUT_90 - paper.FIGURE_9[10.0][0], None)
+    excess = exact(paper.CUT_90 - paper.FIGURE_9[10.0][0])
     return [Piece(PRINTED, "cut at 15 s less that at 10 s", excess, Bound(high=0.0), "points")]
 
 
@@ -316,7 +316,7 @@ def scheduling_time(m: Measured) -> list[Piece]:
     tested="share of the iterations to convergence (1/10000), within 5 points",
 )
 def svm_95(m: Measured) -> list[Piece]:
-    share = Estimate(shares_of_time(FOUR[1])[REDUCTIONS.index(95)], None)
+    share = exact(shares_of_time(FOUR[1])[REDUCTIONS.index(95)])
     return [Piece(STAND_IN, "share of the time to 95 %", share, near(paper.SVM_95), "%", paper.SVM_95)]
 
 
