@@ -94,6 +94,7 @@ def record(name: str, command: list[str], docs: Path = DOCS) -> None:
     if isinstance(document, dict):
         document.pop("figures", None)
     kept = {"command": shlex.join(command), "document": document}
+    (docs / "results").mkdir(exist_ok=True)
     (docs / "results" / f"{name}.json").write_text(
         json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
     )
@@ -120,7 +121,8 @@ def cell(number: dict[str, Any]) -> str:
     measured, half, paper = (number.get(key) for key in ("measured", "ci95", "paper"))
     text = "" if measured is None else f"{Number(measured):sig3}"
     text += "" if not half else f" ± {Number(half):sig2}"
-    return text if paper is None else f"{text} ({paper:g})".strip()
+    least = "≥ " if number.get("lower_bound") else ""
+    return text if paper is None else f"{text} ({least}{paper:g})".strip()
 
 
 def with_tables(page: str, docs: Path = DOCS) -> str:

@@ -116,3 +116,9 @@ def test_a_command_is_recorded_with_what_it_prints(docs: Path) -> None:
     assert kept["command"].startswith("python -c ")
     with pytest.raises(SystemExit, match="as readers would type it"):
         RESULTS.record("third", ["/usr/bin/python3", "x.py"], docs)
+
+
+def test_a_printed_lower_bound_is_shown_as_one() -> None:
+    number = {"measured": 30.0, "ci95": 2.0, "paper": 25.0}
+    assert RESULTS.cell(number) == "30 ± 2 (25)"
+    assert RESULTS.cell(number | {"lower_bound": True}) == "30 ± 2 (≥ 25)"

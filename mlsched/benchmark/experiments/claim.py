@@ -248,7 +248,7 @@ class Claim:
     def told(self, reading: str, *, judged: bool = True) -> str:
         """A reading's decisive evidence in one line, with the verdict there if `judged`."""
         pieces, closest = self.under(reading), self.decisive(reading)
-        notes = [self._judge(reading)] if judged else []
+        notes: list[str] = [self._judge(reading)] if judged else []
         notes += ["not counted: nobody would defend this reading"] if reading in self.undefended else []
         notes += [f"the closest of {len(pieces)} pieces"] if len(pieces) > 1 else []
         remark = closest.remark(len(pieces)) if judged else ""

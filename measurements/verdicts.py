@@ -1,0 +1,91 @@
+"""How often the experiments' verdicts err: firm ones where nothing is to be found, intervals that miss what is there.
+
+    python measurements/verdicts.py [--draws N]
+
+Prints one JSON document with two tables of percentages. `firm`: claims of 1 to 6 pieces under one reading, whose true
+values are at their bounds (above 0, at most 0, exactly 0, in turn). `covered`: intervals that hold the true mean. Data:
+
+- normal: differences that all pieces of a workload share in part;
+- heavy tails: differences of two equally good policies, each value lognormal (sigma 1);
+- cuts: a policy that takes 20 % less time, with a coefficient of variation of 0.2;
+- exponential: one-sided skew, which paired comparisons do not have and Student's t does not stand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mlsched.benchmark.experiments.claim import Bound, Claim, Evidence, estimate
+
+WORKLOADS = (5, 8, 30)
+AT_THE_BOUND = (Bound(low=0.0, strict=True), Bound(high=0.0), Bound(0.0, 0.0))
+Draw = Callable[[np.random.Generator, int, int], Any]
+
+
+def _normal(rng: np.random.Generator, pieces: int, workloads: int) -> Any:
+    return rng.normal(size=(pieces, workloads)) + rng.normal(size=workloads)
+
+
+def _heavy_tails(rng: np.random.Generator, pieces: int, workloads: int) -> Any:
+    shared = rng.lognormal(size=workloads)
+    ours, theirs = (shared * rng.lognormal(size=(pieces, workloads)) for _ in range(2))
+    return ours - theirs
+
+
+def _cuts(rng: np.random.Generator, pieces: int, workloads: int) -> Any:
+    return 80 * (1 - rng.gamma(25.0, 1 / 25.0, (pieces, workloads)))
+
+
+def _exponential(rng: np.random.Generator, pieces: int, workloads: int) -> Any:
+    return rng.exponential(size=(pieces, workloads)) - 1
+
+
+#: Data whose true mean is 0.
+DRAWS: dict[str, Draw] = {"normal": _normal, "heavy tails": _heavy_tails, "cuts": _cuts, "exponential": _exponential}
+
+
+def firm(draw: Draw, pieces: int, workloads: int, draws: int) -> float:
+    """Percentage of firm verdicts."""
+    rng, bounds, found = np.random.default_rng([pieces, workloads]), itertools.cycle(AT_THE_BOUND), 0
+    for _ in range(draws):
+        bound = next(bounds)
+        evidence = tuple(Evidence("r", "x", estimate(v), bound) for v in draw(rng, pieces, workloads))
+        found += Claim("c", "text", "here", "tested", evidence).verdict in ("holds", "does not hold")
+    return 100 * found / draws
+
+
+def covered(draw: Draw, workloads: int, draws: int) -> float:
+    """Percentage of intervals that hold the true mean."""
+    rng = np.random.default_rng(workloads)
+    found = [estimate(draw(rng, 1, workloads)[0]) for _ in range(draws)]
+    return 100 * sum(e is not None and e.half is not None and abs(e.mean) <= e.half for e in found) / draws
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draws", type=int, default=4000)
+    draws = parser.parse_args().draws
+    cases = [(pieces, 8) for pieces in (1, 2, 4, 6)] + [(1, 5), (6, 5), (1, 30), (6, 30)]
+    tables = [
+        {
+            "name": "firm",
+            "header": ["data", *(f"{m} piece{'s' * (m > 1)}, {n} workloads" for m, n in cases)],
+            "rows": [[name, *(round(firm(draw, m, n, draws), 1) for m, n in cases)] for name, draw in DRAWS.items()],
+        },
+        {
+            "name": "covered",
+            "header": ["data", *(f"{n} workloads" for n in WORKLOADS)],
+            "rows": [[name, *(round(covered(draw, n, draws), 1) for n in WORKLOADS)] for name, draw in DRAWS.items()],
+        },
+    ]
+    print(json.dumps({"draws": draws, "tables": tables}))
+
+
+if __name__ == "__main__":
+    main()
