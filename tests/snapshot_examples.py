@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from mlsched.core.fields import UNLIMITED
 from mlsched.instances.taskgraph import Instance, Snapshot
 from mlsched.simulation.clock import Rule, run
@@ -68,6 +70,11 @@ def snapshot_at(inst: Instance, time: int, rounds, **kwargs) -> Snapshot:
     return play(inst, then_greedy(rounds, time), **kwargs)[2][time]
 
 
+def ready(seen: Snapshot):
+    """tasks x nodes: whether the task could start there now, were there room."""
+    return np.array([seen.nodes_of(task) & seen.startable[task] for task in range(len(seen.task_job))])
+
+
 def greedy() -> Rule:
     """Starts whatever is ready and fits, tasks and nodes in order."""
 
@@ -75,7 +82,7 @@ def greedy() -> Rule:
         free, starts = seen.free.copy(), []
         for task in range(len(seen.task_job)):
             for node in range(len(free)):
-                if seen.ready[task, node] and (not seen.duration[task] or (free[node] >= seen.demand[task]).all()):
+                if ready(seen)[task, node] and (not seen.duration[task] or (free[node] >= seen.demand[task]).all()):
                     starts.append((task, node))
                     free[node] -= seen.demand[task] * (seen.duration[task] > 0)
                     break

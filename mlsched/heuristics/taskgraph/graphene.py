@@ -33,7 +33,7 @@ def answer(
     within("remote", remote, 0, 1)
     within("srpt", srpt, 0)
     placer = Placer(snapshot, stop)
-    tasks = np.flatnonzero(placer.ready.any(axis=1))
+    tasks = np.flatnonzero(placer.open)
     if not tasks.size:
         return placer.round()
     priority = priorities(snapshot)[tasks]
@@ -42,8 +42,9 @@ def answer(
     demand = snapshot.demand[tasks] / largest
     near = np.where(_local(snapshot, tasks), 1.0, remote)
     eta = None
+    allowed = np.array([snapshot.nodes_of(task) for task in tasks.tolist()])
     while True:
-        open_ = placer.ready[tasks] & _fits(placer, tasks)
+        open_ = allowed & placer.open[tasks, None] & _fits(placer, tasks)
         if not open_.any():
             return placer.round()
         gain = priority[:, None] * (demand @ np.maximum(placer.free / largest, 0).T) * near

@@ -15,7 +15,7 @@ from mlsched.core import contract
 from mlsched.core.contract import Objective
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, ints, labels, refuse_first, text
-from mlsched.instances.taskgraph import judge
+from mlsched.instances.taskgraph import checks, judge
 
 #: Accuracies are in parts per million.
 FULL_ACCURACY = 10**6
@@ -103,66 +103,23 @@ class Instance(contract.Instance):
     fixed_start: IntArray = array("fixed", high=UNLIMITED, fill=0, doc="when")
 
     def check(self) -> None:
-        self._check_jobs()
-        self._check_tasks()
-        self._check_edges()
-        self._check_state()
+        checks.jobs(self)
+        self._check_accuracy()
+        checks.tasks(self)
+        checks.edges(self)
+        checks.past(self)
+        self._check_fixed()
         self._check_sizes()
 
-    def _check_jobs(self) -> None:
-        if not len(self.node_capacity):
-            raise InvalidInput("node_capacity: has no node; must have at least one")
-        refuse_first(
-            self.min_iterations > self.max_iterations,
-            "min_iterations",
-            self.min_iterations,
-            "must not exceed max_iterations",
-        )
+    def _check_accuracy(self) -> None:
         needed = int(self.max_iterations.max(initial=0)) + 1
         if len(self.arrival) and self.accuracy.shape[1] < needed:
             have = self.accuracy.shape[1]
             raise InvalidInput(f"accuracy: has {have} columns: must have {needed} (0 to the most iterations)")
-        falls = np.zeros(self.accuracy.shape, dtype=bool)
-        falls[:, 1:] = np.diff(self.accuracy, axis=1) < 0
-        refuse_first(falls, "accuracy", self.accuracy, "must not be below the entry before it")
+        checks.rising("accuracy", self.accuracy)
 
-    def _check_tasks(self) -> None:
-        jobs = len(self.arrival)
-        refuse_first(self.task_job >= jobs, "task_job", self.task_job, f"must be below {jobs} (the number of jobs)")
-        back = np.zeros(len(self.task_job), dtype=bool)
-        back[1:] = np.diff(self.task_job) < 0
-        refuse_first(back, "task_job", self.task_job, "must not be below the entry before it: tasks come job by job")
-        lacking = np.setdiff1d(np.arange(jobs), self.task_job)
-        if lacking.size:
-            raise InvalidInput(f"task_job: job {lacking[0]} has no task; every job must have one")
-
-    def _check_edges(self) -> None:
-        tasks = len(self.task_job)
-        for name in ("edge_from", "edge_to"):
-            ends = getattr(self, name)
-            refuse_first(ends >= tasks, name, ends, f"must be below {tasks} (the number of tasks)")
-        refuse_first(
-            self.task_job[self.edge_from] != self.task_job[self.edge_to],
-            "edge_to",
-            self.edge_to,
-            "must be a task of the same job as edge_from",
-        )
-        _refuse_cycle(tasks, self.edge_from[self.edge_lag == 0].tolist(), self.edge_to[self.edge_lag == 0].tolist())
-
-    def _check_state(self) -> None:
+    def _check_fixed(self) -> None:
         nodes, tasks = len(self.node_capacity), len(self.task_job)
-        refuse_first(self.finished > self.max_iterations, "finished", self.finished, "must not exceed max_iterations")
-        refuse_first(self.on_time > self.finished, "on_time", self.on_time, "must not exceed finished")
-        refuse_first(self.home >= nodes, "home", self.home, f"must be below {nodes} (the number of nodes)")
-        refuse_first(
-            (self.home < 0) != (self.finished[self.task_job] == 0),
-            "home",
-            self.home,
-            "must be -1 exactly for the tasks of jobs without a finished iteration",
-        )
-        refuse_first(self.last_end > self.now, "last_end", self.last_end, f"must not be after now ({self.now})")
-        early = (self.home >= 0) & (self.last_end < self.arrival[self.task_job])
-        refuse_first(early, "last_end", self.last_end, "must not be before the arrival of its job")
         refuse_first(self.fixed_task >= tasks, "fixed_task", self.fixed_task, f"must be below {tasks} (the tasks)")
         refuse_first(self.fixed_node >= nodes, "fixed_node", self.fixed_node, f"must be below {nodes} (the nodes)")
         late = self.fixed_start > self.now
@@ -218,21 +175,3 @@ class Instance(contract.Instance):
             node=ints(node),
             start=ints(start),
         )
-
-
-def _refuse_cycle(tasks: int, tails: list[int], heads: list[int]) -> None:
-    """Raise InvalidInput when the edges inside an iteration form a cycle (Kahn's algorithm)."""
-    waiting = [0] * tasks
-    after: list[list[int]] = [[] for _ in range(tasks)]
-    for u, v in zip(tails, heads, strict=True):
-        waiting[v] += 1
-        after[u].append(v)
-    ready = [v for v in range(tasks) if not waiting[v]]
-    for u in ready:  # grows while it is read
-        for v in after[u]:
-            waiting[v] -= 1
-            if not waiting[v]:
-                ready.append(v)
-    if len(ready) < tasks:
-        stuck = next(v for v in range(tasks) if waiting[v])
-        raise InvalidInput(f"edge_to: task {stuck} waits for itself through edges of lag 0; they must form no cycle")

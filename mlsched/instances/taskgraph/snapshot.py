@@ -17,8 +17,8 @@ from mlsched.core import contract
 from mlsched.core.contract import Objective
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray, array, integer, ints, labels, refuse_first, text
-from mlsched.instances.taskgraph import snapshot_judge
-from mlsched.instances.taskgraph.instance import FULL_ACCURACY, Instance
+from mlsched.instances.taskgraph import checks, snapshot_judge
+from mlsched.instances.taskgraph.instance import FULL_ACCURACY
 from mlsched.instances.taskgraph.round import Round
 from mlsched.instances.taskgraph.states import DONE, PAUSED, RUNNING, WAITING
 
@@ -35,11 +35,9 @@ SHARED = (
     "required",
     "min_iterations",
     "max_iterations",
-    "accuracy",
     "task_job",
     "duration",
     "demand",
-    "eligible",
     "parameters",
     "edge_from",
     "edge_to",
@@ -59,16 +57,22 @@ SHARED = (
 class Snapshot(contract.Instance):
     """What a scheduler sees of a cluster of training jobs at time `now`.
 
-    Jobs, tasks, edges and nodes mean what they mean in `Instance`. Every job is in one iteration: its tasks of the
-    next begin when all of this one are done. A task waits, runs, is paused or is done in it (`state` 0 to 3).
+    Jobs, tasks, edges and nodes mean what they mean in `Instance`; which nodes may run a task is said by class, and
+    accuracy by table: past a table's last column, the accuracy stays what that column holds. Every job is in one
+    iteration: its tasks of the next begin when all of this one are done. A task waits, runs, is paused or is done in it
+    (`state` 0 to 3).
 
     `duration` is an estimate: the maker's until the task has once run to its end, how long that took from then on.
     What a rule may do beyond starting is data: `pausing` ("none"; "keep": a paused run goes on later with the work it
     has done; "restart": it loses it) and `movement` ("none", "between_iterations", or "anytime": runs may migrate; a
     move inside a run keeps its work and costs the delay and the volume of the task's edge of lag 1 to itself, if any).
+    `physics`: what a start begins - "tasks": one run of the task, which may begin when its sources of lag 0 are done;
+    "iterations": the task holds its node until its job ends or it pauses, and iteration follows iteration while all
+    tasks of the job do; so sources of lag 0 need not be done, no task is ever done, and a task runs while it is held.
     """
 
     kind: ClassVar[str] = "taskgraph.snapshot"
+    version: ClassVar[int] = 2
     problem: ClassVar[str] = "taskgraph"
     asks: ClassVar[contract.Question] = "decision"
     plan_type: ClassVar[type[contract.Plan]] = Round
@@ -86,9 +90,8 @@ class Snapshot(contract.Instance):
     min_iterations: IntArray = array("jobs", high=10**6, doc="least iterations")
     max_iterations: IntArray = array("jobs", low=1, high=10**6, doc="most iterations")
     stop_after: IntArray = array("jobs", low=1, high=10**6, doc="iterations after which the job stops, as told so far")
-    accuracy: IntArray = array(
-        "jobs", "accuracies", high=FULL_ACCURACY, doc="ppm after 0, 1, ... iterations, estimated"
-    )
+    accuracy: IntArray = array("tables", "accuracies", high=FULL_ACCURACY, doc="ppm after 0, 1, ... iterations")
+    accuracy_table: IntArray = array("jobs", high=UNLIMITED, doc="row of `accuracy` that is each job's estimated table")
     accuracy_seen: IntArray = array("jobs", high=FULL_ACCURACY, doc="ppm after the last finished iteration")
     finished: IntArray = array("jobs", high=10**6, doc="iterations finished")
     on_time: IntArray = array("jobs", high=10**6, doc="of these, those that ended by the deadline")
@@ -100,7 +103,10 @@ class Snapshot(contract.Instance):
     task_job: IntArray = array("tasks", high=UNLIMITED, doc="job of each task, non-decreasing")
     duration: IntArray = array("tasks", high=UNLIMITED, doc="ticks that one run takes, estimated")
     demand: IntArray = array("tasks", "resources", high=UNLIMITED, doc="demand while it runs")
-    eligible: IntArray = array("tasks", "nodes", high=1, doc="1: the node may run the task")
+    task_class: IntArray = array(
+        "tasks", high=UNLIMITED, doc="class of each task: those of one may run on the same nodes"
+    )
+    eligible: IntArray = array("classes", "nodes", high=1, doc="1: the node may run the tasks of the class")
     parameters: IntArray = array("tasks", doc="model parameters that the task holds")
     state: IntArray = array("tasks", high=3, doc="in the current iteration: 0 waits, 1 runs, 2 is paused, 3 is done")
     node: IntArray = array("tasks", low=-1, high=UNLIMITED, doc="where that run is or was last, -1: waits")
@@ -117,9 +123,21 @@ class Snapshot(contract.Instance):
     movement: str = text(choices=("none", "between_iterations", "anytime"), default="none", doc="may tasks change node")
     pausing: str = text(choices=("none", "keep", "restart"), default="none", doc="may runs be paused, and their work")
     accuracy_at: str = text(choices=("deadline", "final"), default="deadline", doc="which accuracy counts")
+    gang: IntArray = array("jobs", high=1, fill=0, doc="1: the job's tasks start in one round, and pause in one round")
+    physics: str = text(choices=("tasks", "iterations"), default="tasks", doc="what a start begins")
 
     def check(self) -> None:
-        Instance(**{name: getattr(self, name) for name in SHARED})  # the rules of the fields that they share
+        checks.jobs(self)
+        checks.tasks(self)
+        checks.edges(self)
+        checks.past(self)
+        checks.rising("accuracy", self.accuracy)
+        for name, rows, what in (("task_class", self.eligible, "classes"), ("accuracy_table", self.accuracy, "tables")):
+            refuse_first(
+                getattr(self, name) >= len(rows), name, getattr(self, name), f"must be below {len(rows)} ({what})"
+            )
+        if len(self.arrival) and not self.accuracy.shape[1]:
+            raise InvalidInput("accuracy: has no column; must have at least one")
         refuse_first(self.finished >= self.stop_after, "finished", self.finished, "must be below stop_after")
         refuse_first(
             self.stop_after > self.max_iterations, "stop_after", self.stop_after, "must not exceed max_iterations"
@@ -170,21 +188,45 @@ class Snapshot(contract.Instance):
         return np.asarray(self.node_capacity - self.in_use)
 
     @functools.cached_property
-    def ready(self) -> Flags:
-        """tasks x nodes: whether the task could start or resume there now, if there were room."""
-        may = (self.eligible == 1) & ((self.state == WAITING) | (self.state == PAUSED))[:, None]
-        here = np.arange(len(self.node_capacity))
-        bound = np.full(len(self.task_job), -1)
-        if self.movement == "none":
-            bound = np.where(self.home >= 0, self.home, self.node)
-        elif self.movement == "between_iterations":
-            bound = np.where(self.state == PAUSED, self.node, -1)
-        may &= (bound < 0)[:, None] | (bound[:, None] == here)
+    def startable(self) -> Flags:
+        """tasks: whether the task could start or resume now, were there room where it may go (`nodes_of`)."""
+        may = (self.state == WAITING) | (self.state == PAUSED)
         u, v, same = self.edge_from, self.edge_to, self.edge_lag == 0
-        may[v[same & (self.state[u] != DONE)]] = False
+        if self.physics == "tasks":
+            may[v[same & (self.state[u] != DONE)]] = False
+        return np.asarray(may)
+
+    @functools.cached_property
+    def bound(self) -> IntArray:
+        """tasks: the node on which `movement` holds the task, -1 where there is none."""
+        if self.movement == "none":
+            return np.asarray(np.where(self.home >= 0, self.home, self.node))
+        if self.movement == "between_iterations":
+            return np.asarray(np.where(self.state == PAUSED, self.node, -1))
+        return np.full(len(self.task_job), -1)
+
+    @functools.cached_property
+    def fetching(self) -> dict[int, list[int]]:
+        """Task -> the nodes from which what it needs is still on its way to all others."""
+        u, v, same = self.edge_from, self.edge_to, self.edge_lag == 0
         source = np.where(same, self.node[u], self.home[u])
         arrives = np.where(same, self.end[u], self.last_end[u]) + self.edge_delay
-        late = np.flatnonzero((source >= 0) & (arrives > self.now))
-        # Only on the source's own node is it there already; an AND over the edges, since a task may have several.
-        np.logical_and.at(may, v[late], source[late, None] == here)
+        if self.physics == "iterations":
+            source = np.where(same, -1, source)
+        found: dict[int, list[int]] = {}
+        for e in np.flatnonzero((source >= 0) & (arrives > self.now)).tolist():
+            found.setdefault(int(v[e]), []).append(int(source[e]))
+        return found
+
+    def nodes_of(self, task: int) -> Flags:
+        """nodes: whether a startable task could start there now, were there room."""
+        may = self.eligible[self.task_class[task]] == 1
+        held = [int(self.bound[task])] * int(self.bound[task] >= 0)
+        for node in held + self.fetching.get(task, []):
+            may &= np.arange(len(may)) == node
         return np.asarray(may)
+
+    def accuracy_after(self, iterations: IntArray) -> IntArray:
+        """jobs: the estimated accuracy after so many iterations, ppm; past a table's last column, what that holds."""
+        column = np.minimum(iterations, self.accuracy.shape[1] - 1)
+        return np.asarray(self.accuracy[self.accuracy_table, column])

@@ -12,6 +12,9 @@
    starts), and after no more than its most.
 7. On every node to which something comes: what is in use, less what leaves, plus what comes <= capacity. A run of
    duration 0 holds nothing.
+8. A job with `gang` 1 starts all of its tasks or none of them, and pauses all or none.
+
+Where `physics` is "iterations", a start begins no single run: sources of lag 0 need not be done (2).
 
 Plain loops over Python integers: shares no code with the rules and the world. They go over what the round names and
 what that touches, never over the whole cluster: a round is judged at every wake of a simulation, and names little.
@@ -47,6 +50,7 @@ def violations(snapshot: Snapshot, plan: Any) -> list[str]:
         + _not_ready(snapshot, starts + moves)
         + _wrong_stops(snapshot, answer)
         + _overfull(snapshot, answer)
+        + _torn(snapshot, answer)
     )
 
 
@@ -101,7 +105,7 @@ def _wrong_place(snapshot: Snapshot, places: Pairs) -> list[str]:
     """Rule 5."""
     found = []
     for task, node in places:
-        if not int(snapshot.eligible[task, node]):
+        if not int(snapshot.eligible[snapshot.task_class[task], node]):
             found.append(f"task {task}: node {node} is not eligible")
         here, home = int(snapshot.node[task]), int(snapshot.home[task])
         if snapshot.movement == "none" and max(here, home) >= 0:
@@ -117,13 +121,17 @@ def _wrong_place(snapshot: Snapshot, places: Pairs) -> list[str]:
 
 def _not_ready(snapshot: Snapshot, places: Pairs) -> list[str]:
     """Rule 2: what is needed is there."""
-    found = []
+    found: list[str] = []
     target = dict(places)
+    if not len(snapshot.edge_to) or not target:
+        return found
     receives = np.zeros(len(snapshot.task_job), dtype=bool)
     receives[list(target)] = True
     for e in np.flatnonzero(receives[snapshot.edge_to]).tolist():
         u, v = int(snapshot.edge_from[e]), int(snapshot.edge_to[e])
         if int(snapshot.edge_lag[e]) == 0:
+            if snapshot.physics == "iterations":
+                continue
             if int(snapshot.state[u]) != DONE:
                 found.append(f"task {v}: what it needs of task {u} is not there: task {u} is not done")
                 continue
@@ -142,7 +150,9 @@ def _not_ready(snapshot: Snapshot, places: Pairs) -> list[str]:
 
 def _wrong_stops(snapshot: Snapshot, plan: Round) -> list[str]:
     """Rule 6."""
-    found = []
+    found: list[str] = []
+    if not len(plan.stop_job):
+        return found
     begun = np.zeros(len(snapshot.arrival), dtype=bool)
     begun[snapshot.task_job[snapshot.state != WAITING]] = True
     begun[snapshot.task_job[plan.start_task]] = True
@@ -173,4 +183,19 @@ def _overfull(snapshot: Snapshot, plan: Round) -> list[str]:
             capacity = int(snapshot.node_capacity[node, r])
             if use[node][r] > capacity:
                 found.append(f"node {node}: {use[node][r]} {resource} in use, its capacity is {capacity}")
+    return found
+
+
+def _torn(snapshot: Snapshot, plan: Round) -> list[str]:
+    """Rule 8."""
+    found = []
+    for verb, tasks in (("starts", plan.start_task), ("pauses", plan.pause_task)):
+        named: dict[int, int] = {}
+        for task in tasks.tolist():
+            job = int(snapshot.task_job[task])
+            named[job] = named.get(job, 0) + 1
+        for job, count in named.items():
+            first, end = np.searchsorted(snapshot.task_job, (job, job + 1))
+            if int(snapshot.gang[job]) and count < end - first:
+                found.append(f"job {job} is a gang: {verb} {count} of its {end - first} tasks, must be all or none")
     return found

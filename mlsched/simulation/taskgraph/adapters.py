@@ -63,7 +63,7 @@ def receding(snapshot: Snapshot, planner: Callable[[Instance], Timetable | None]
         job = int(snapshot.task_job[task])
         if start - shift > snapshot.now:
             later.append(start - shift)
-        elif iteration == snapshot.finished[job] and snapshot.ready[task, node]:
+        elif iteration == snapshot.finished[job] and snapshot.startable[task] and snapshot.nodes_of(task)[node]:
             starts.append((task, node))
     return snapshot.round(start=starts, stop=_stops(snapshot, plan), wake_at=min(later, default=0))
 
@@ -100,6 +100,8 @@ def residual(snapshot: Snapshot) -> tuple[Instance, int]:
             "arrival": snapshot.arrival + shift,
             "deadline": _later(snapshot.deadline, shift),
             "last_end": np.where(snapshot.home >= 0, snapshot.last_end + shift, 0),
+            "eligible": snapshot.eligible[snapshot.task_class],
+            "accuracy": _tables(snapshot),
             "now": snapshot.now + shift,
         },
         movement="between_iterations" if snapshot.movement == "anytime" else snapshot.movement,
@@ -108,6 +110,13 @@ def residual(snapshot: Snapshot) -> tuple[Instance, int]:
         fixed_start=starts[fixed] + shift,
     )
     return instance, shift
+
+
+def _tables(snapshot: Snapshot) -> IntArray:
+    """jobs x (0 to the most iterations): the tables of a snapshot, written out."""
+    columns = np.arange(int(snapshot.max_iterations.max(initial=0)) + 1)
+    inside = np.minimum(columns, snapshot.accuracy.shape[1] - 1)
+    return np.asarray(snapshot.accuracy[snapshot.accuracy_table][:, inside])
 
 
 def _later(deadline: IntArray, shift: int) -> IntArray:

@@ -107,7 +107,7 @@ def any_round(snapshot: Snapshot, memory: Any, rng: np.random.Generator) -> tupl
     for task in rng.permutation(len(snapshot.task_job)).tolist():
         for node in rng.permutation(len(free)).tolist():
             room = not snapshot.duration[task] or (free[node] >= snapshot.demand[task]).all()
-            if snapshot.ready[task, node] and room and rng.random() < eager:
+            if snapshot.startable[task] and snapshot.nodes_of(task)[node] and room and rng.random() < eager:
                 starts.append((task, node))
                 free[node] -= snapshot.demand[task] * (snapshot.duration[task] > 0)
                 break
@@ -124,5 +124,5 @@ def any_round(snapshot: Snapshot, memory: Any, rng: np.random.Generator) -> tupl
 def _may_move(snapshot: Snapshot, task: int, node: int, free: Any) -> bool:
     """Whether a running task could go on on another node: as if it were paused."""
     paused = snapshot.replace(state=np.where(np.arange(len(snapshot.state)) == task, 2, snapshot.state), pausing="keep")
-    ready = bool(paused.ready[task, node])
+    ready = bool(paused.startable[task] and paused.nodes_of(task)[node])
     return node != snapshot.node[task] and ready and bool((free[node] >= snapshot.demand[task]).all())

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from mlsched.simulation.taskgraph.world import TaskgraphWorld
 
 #: Fields that are the same in every snapshot with the same active jobs.
-_OF_JOBS = ("arrival", "deadline", "urgency", "required", "min_iterations", "max_iterations", "accuracy")
-_OF_TASKS = ("demand", "eligible", "parameters")
+_OF_JOBS = ("arrival", "deadline", "urgency", "required", "min_iterations", "max_iterations")
+_OF_TASKS = ("demand", "parameters")
 _OF_EDGES = ("edge_lag", "edge_volume", "edge_delay")
 #: Columns of the world's own state.
 _STATE_OF_JOBS = ("stop_after", "finished", "on_time", "first_start", "preemptions")
@@ -29,6 +29,9 @@ class View:
         self.jobs: IntArray = np.zeros(0, dtype=np.int64)
         self.tasks: IntArray = np.zeros(0, dtype=np.int64)
         self._fixed: dict[str, Any] | None = None
+        classes, class_of = np.unique(world.horizon.eligible, axis=0, return_inverse=True)
+        self._classes, self._class_of = classes, class_of.reshape(-1)
+        self._classes.flags.writeable = False
 
     def snapshot(self) -> Snapshot:
         """What is observed now."""
@@ -56,11 +59,12 @@ class View:
 
     def has_choice(self, snapshot: Snapshot) -> bool:
         """Whether some task could start where there is room for it."""
-        able = np.flatnonzero(snapshot.ready.any(axis=1))
-        if not able.size:
-            return False
-        fits = (snapshot.demand[able, None, :] <= snapshot.free).all(axis=2) | (snapshot.duration[able] == 0)[:, None]
-        return bool((fits & snapshot.ready[able]).any())
+        free = snapshot.free
+        for task in np.flatnonzero(snapshot.startable).tolist():
+            room = (snapshot.demand[task] <= free).all(axis=1) | (snapshot.duration[task] == 0)
+            if (room & snapshot.nodes_of(task)).any():
+                return True
+        return False
 
     def _select(self, jobs: IntArray) -> dict[str, Any]:
         """The fields that only change when a job comes or goes."""
@@ -75,6 +79,9 @@ class View:
             "task_job": np.searchsorted(jobs, horizon.task_job[self.tasks]),
             "edge_from": place[horizon.edge_from[edges]],
             "edge_to": place[horizon.edge_to[edges]],
+            "accuracy": horizon.accuracy[jobs],
+            "accuracy_table": np.arange(len(jobs)),
+            "task_class": self._class_of[self.tasks],
             **{name: getattr(horizon, name)[jobs] for name in _OF_JOBS},
             **{name: getattr(horizon, name)[self.tasks] for name in _OF_TASKS},
             **{name: getattr(horizon, name)[edges] for name in _OF_EDGES},
@@ -84,6 +91,7 @@ class View:
         return found | {
             "resources": horizon.resources,
             "node_capacity": horizon.node_capacity,
+            "eligible": self._classes,
             "movement": world.movement,
             "pausing": world.options.pausing,
             "accuracy_at": horizon.accuracy_at,

@@ -9,7 +9,7 @@ import pytest
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from snapshot_examples import horizon, play
+from snapshot_examples import horizon, play, ready
 
 from mlsched import api
 from mlsched.api.adapters import as_rule
@@ -60,7 +60,7 @@ def leaves_nothing(snapshot, plan):
         free[node] -= snapshot.demand[task] * (snapshot.duration[task] > 0)
     for task in set(range(len(snapshot.task_job))) - set(plan.start_task.tolist()):
         fits = (free >= snapshot.demand[task]).all(axis=1) | (snapshot.duration[task] == 0)
-        assert not (fits & snapshot.ready[task]).any()
+        assert not (fits & ready(snapshot)[task]).any()
 
 
 @settings(max_examples=draws(20, 60))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from snapshot_examples import greedy, horizon, play, scripted, snapshot_at
+from snapshot_examples import greedy, horizon, play, ready, scripted, snapshot_at
 
 from mlsched import api
 from mlsched.core.errors import InvalidInput
@@ -32,8 +32,8 @@ def test_the_snapshot_of_the_example():
     snapshot = seen()
     assert snapshot.state.tolist() == [3, 0, 1, 0]
     assert snapshot.free.tolist() == [[2], [0]]
-    assert snapshot.ready.tolist() == [[False, False], [True, False], [False, False], [True, True]]
-    assert seen(4).ready.tolist()[1] == [True, True], "the data has arrived on the other node, too"
+    assert ready(snapshot).tolist() == [[False, False], [True, False], [False, False], [True, True]]
+    assert ready(seen(4)).tolist()[1] == [True, True], "the data has arrived on the other node, too"
 
 
 BAD = {
@@ -162,7 +162,7 @@ def test_an_iteration_that_this_round_begins_must_be_finished():
 def test_where_a_second_iteration_may_run(movement, nodes):
     inst = horizon([(0, 2, [(2, 1)])])
     snapshot = play(inst, greedy(), movement=movement)[2][2]
-    assert np.flatnonzero(snapshot.ready[0]).tolist() == nodes
+    assert np.flatnonzero(ready(snapshot)[0]).tolist() == nodes
     legal = [n for n in (0, 1) if not snapshot.violations(snapshot.round(start=[(0, n)]))]
     assert legal == nodes
 
@@ -171,7 +171,7 @@ def test_where_a_second_iteration_may_run(movement, nodes):
 def test_where_a_paused_run_may_go_on(movement, nodes):
     script = {0: {"start": [(0, 0)], "wake_at": 1}, 1: {"pause": [0], "wake_at": 2}, 2: {"start": [(0, 0)]}}
     snapshot = play(horizon([(0, 1, [(4, 1)])]), scripted(script), movement=movement, pausing="keep")[2][2]
-    assert np.flatnonzero(snapshot.ready[0]).tolist() == nodes
+    assert np.flatnonzero(ready(snapshot)[0]).tolist() == nodes
     assert [n for n in (0, 1) if not snapshot.violations(snapshot.round(start=[(0, n)]))] == nodes
 
 
@@ -182,7 +182,7 @@ def test_ready_says_what_the_judge_says(snapshot):
     for task in range(len(snapshot.task_job)):
         for node in range(len(snapshot.node_capacity)):
             legal = empty.violations(empty.round(start=[(task, node)])) == []
-            assert legal == snapshot.ready[task, node]
+            assert legal == ready(snapshot)[task, node]
 
 
 @given(snapshot=snapshots(), seed=st.integers(0, 99))
@@ -191,3 +191,41 @@ def test_rounds_at_random_are_legal_and_snapshots_survive_their_file(snapshot, s
     assert snapshot.violations(plan) == []
     assert Snapshot.from_json(snapshot.to_json()) == snapshot
     assert Round.from_json(plan.to_json()) == plan
+
+
+#: Job 0 is a gang of two tasks (1 GPU each), job 1 a single task; two nodes of 2 GPUs.
+GANG = horizon([(0, 1, [(4, 1), (4, 1)]), (0, 1, [(4, 1)])])
+
+
+def test_a_gang_starts_whole_or_not_at_all():
+    snapshot = snapshot_at(GANG, 0, {0: {"wake_at": 1}}).replace(gang=[1, 0])
+    assert snapshot.violations(snapshot.round(start=[(0, 0), (1, 1), (2, 0)])) == []
+    assert snapshot.violations(snapshot.round(start=[(2, 0)])) == []
+    found = snapshot.violations(snapshot.round(start=[(1, 1)]))
+    assert found == ["job 0 is a gang: starts 1 of its 2 tasks, must be all or none"]
+
+
+def test_a_gang_pauses_whole_or_not_at_all():
+    script = {0: {"start": [(0, 0), (1, 0)], "wake_at": 1}}
+    snapshot = snapshot_at(GANG, 1, script, pausing="keep").replace(gang=[1, 0])
+    assert snapshot.violations(snapshot.round(pause=[0, 1])) == []
+    found = snapshot.violations(snapshot.round(pause=[1]))
+    assert found == ["job 0 is a gang: pauses 1 of its 2 tasks, must be all or none"]
+
+
+def test_where_placed_tasks_are_held_sources_inside_the_iteration_need_not_be_done():
+    snapshot = snapshot_at(INST, 0, {0: {"wake_at": 1}}).replace(physics="iterations", gang=[1, 0])
+    assert snapshot.startable.tolist() == [True, True, True]
+    assert snapshot.violations(snapshot.round(start=[(0, 0), (1, 1)])) == []
+
+
+def test_classes_and_tables_that_are_not_there_are_refused():
+    with pytest.raises(InvalidInput, match=r"task_class\[0\] = 1: must be below 1 \(classes\)"):
+        seen().replace(task_class=[1, 0, 0, 0])
+    with pytest.raises(InvalidInput, match=r"accuracy_table\[2\] = 9: must be below 3 \(tables\)"):
+        seen().replace(accuracy_table=[0, 1, 9])
+
+
+def test_past_its_last_column_a_table_stays_what_it_is():
+    snapshot = seen().replace(accuracy=[[0, 7], [3, 3]], accuracy_table=[0, 0, 1])
+    assert snapshot.accuracy_after(np.array([0, 9, 9])).tolist() == [0, 7, 3]

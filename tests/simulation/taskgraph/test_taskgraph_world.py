@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from snapshot_examples import greedy, horizon, play, rows, scripted
+from snapshot_examples import greedy, horizon, play, ready, rows, scripted
 
 from mlsched.core.errors import AnswererError, InvalidInput
 from mlsched.core.fields import UNLIMITED
@@ -31,11 +31,11 @@ MOVER = horizon([(0, 2, [(4, 1)])], nodes=[(1,), (1,)], edges=[(0, 0, 1, 7, 1)],
 def test_a_task_starts_where_the_data_is_or_waits_until_it_has_arrived():
     _, near, asked = play(CHAIN, greedy())
     assert rows(near) == [(0, 0, 0, 0, 4, 1), (0, 1, 0, 4, 6, 1)]
-    assert asked[4].ready.tolist() == [[False, False], [True, False]]
+    assert ready(asked[4]).tolist() == [[False, False], [True, False]]
     late = scripted({0: {"start": [(0, 0)]}, 7: {"start": [(1, 1)]}})
     load, far, asked = play(CHAIN, late)
     assert rows(far) == [(0, 0, 0, 0, 4, 1), (0, 1, 1, 7, 9, 1)]
-    assert asked[7].ready.tolist() == [[False, False], [True, True]]
+    assert ready(asked[7]).tolist() == [[False, False], [True, True]]
     assert outcome.summary(load, far.log)["traffic"] == 5
 
 
@@ -49,12 +49,12 @@ def test_a_task_stays_at_home_unless_it_may_move_between_iterations():
     two = horizon([(0, 2, [(2, 1)]), (2, 1, [(3, 1)])], nodes=[(1,), (1,)])
     script = {0: {"start": [(0, 0)]}, 2: {"start": [(1, 0)]}, 5: {"start": [(0, 0)]}}
     _, world, asked = play(two, scripted(script))
-    assert asked[2].ready.tolist() == [[True, False], [True, True]]
+    assert ready(asked[2]).tolist() == [[True, False], [True, True]]
     assert rows(world)[-1] == (1, 0, 0, 5, 7, 1)
     script = {0: {"start": [(0, 0)]}, 4: {"start": [(0, 0)]}}
     _, world, asked = play(MOVER, scripted({**script, 5: {"start": [(0, 1)]}} | {4: {}}))
-    assert asked[4].ready.tolist() == [[True, False]]
-    assert asked[5].ready.tolist() == [[True, True]]
+    assert ready(asked[4]).tolist() == [[True, False]]
+    assert ready(asked[5]).tolist() == [[True, True]]
     assert rows(world)[-1] == (1, 0, 1, 5, 9, 1)
 
 

@@ -1,0 +1,96 @@
+"""Rules across fields that everything that holds training jobs has in common: horizons, snapshots and workloads.
+
+Each function takes a record with the fields that it names and raises InvalidInput for the first that is wrong.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray, refuse_first
+
+
+def jobs(record: Any) -> None:
+    """There is a node; a job's least iterations do not exceed its most."""
+    if not len(record.node_capacity):
+        raise InvalidInput("node_capacity: has no node; must have at least one")
+    least = record.min_iterations
+    refuse_first(least > record.max_iterations, "min_iterations", least, "must not exceed max_iterations")
+
+
+def rising(name: str, table: IntArray) -> None:
+    """No row of a table falls from one column to the next."""
+    falls = np.zeros(table.shape, dtype=bool)
+    falls[:, 1:] = np.diff(table, axis=1) < 0
+    refuse_first(falls, name, table, "must not be below the entry before it")
+
+
+def tasks(record: Any) -> None:
+    """Tasks come job by job (`task_job`), and every job has one."""
+    grouped("task_job", record.task_job, len(record.arrival), "job")
+
+
+def grouped(name: str, owner: IntArray, owners: int, what: str) -> None:
+    """`owner` names the owner of each entry, one owner's after the other's; none is without."""
+    refuse_first(owner >= owners, name, owner, f"must be below {owners} (the number of {what}s)")
+    back = np.zeros(len(owner), dtype=bool)
+    back[1:] = np.diff(owner) < 0
+    refuse_first(back, name, owner, f"must not be below the entry before it: tasks come {what} by {what}")
+    lacking = np.setdiff1d(np.arange(owners), owner)
+    if lacking.size:
+        raise InvalidInput(f"{name}: {what} {lacking[0]} has no task; every {what} must have one")
+
+
+def edges(record: Any) -> None:
+    """Edges join tasks of one job, and those inside an iteration form no cycle."""
+    joined(record, record.task_job, "job")
+
+
+def joined(record: Any, owner: IntArray, what: str) -> None:
+    """Edges join tasks of one `owner`, and those of lag 0 form no cycle."""
+    count = len(owner)
+    for name in ("edge_from", "edge_to"):
+        ends = getattr(record, name)
+        refuse_first(ends >= count, name, ends, f"must be below {count} (the number of tasks)")
+    apart = owner[record.edge_from] != owner[record.edge_to]
+    refuse_first(apart, "edge_to", record.edge_to, f"must be a task of the same {what} as edge_from")
+    inside = record.edge_lag == 0
+    _refuse_cycle(count, record.edge_from[inside].tolist(), record.edge_to[inside].tolist())
+
+
+def past(record: Any) -> None:
+    """Finished iterations, and where and when the last of them ran."""
+    nodes = len(record.node_capacity)
+    refuse_first(record.finished > record.max_iterations, "finished", record.finished, "must not exceed max_iterations")
+    refuse_first(record.on_time > record.finished, "on_time", record.on_time, "must not exceed finished")
+    refuse_first(record.home >= nodes, "home", record.home, f"must be below {nodes} (the number of nodes)")
+    refuse_first(
+        (record.home < 0) != (record.finished[record.task_job] == 0),
+        "home",
+        record.home,
+        "must be -1 exactly for the tasks of jobs without a finished iteration",
+    )
+    refuse_first(record.last_end > record.now, "last_end", record.last_end, f"must not be after now ({record.now})")
+    early = (record.home >= 0) & (record.last_end < record.arrival[record.task_job])
+    refuse_first(early, "last_end", record.last_end, "must not be before the arrival of its job")
+
+
+def _refuse_cycle(count: int, tails: list[int], heads: list[int]) -> None:
+    """Raise InvalidInput when these edges form a cycle (Kahn's algorithm)."""
+    waiting = [0] * count
+    after: list[list[int]] = [[] for _ in range(count)]
+    for u, v in zip(tails, heads, strict=True):
+        waiting[v] += 1
+        after[u].append(v)
+    ready = [v for v in range(count) if not waiting[v]]
+    for u in ready:  # grows while it is read
+        for v in after[u]:
+            waiting[v] -= 1
+            if not waiting[v]:
+                ready.append(v)
+    if len(ready) < count:
+        stuck = next(v for v in range(count) if waiting[v])
+        raise InvalidInput(f"edge_to: task {stuck} waits for itself through edges of lag 0; they must form no cycle")

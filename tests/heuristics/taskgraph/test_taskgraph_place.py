@@ -1,0 +1,70 @@
+"""The placer: gangs start whole, and what is not tried again would have found no room."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from snapshot_examples import horizon, snapshot_at
+
+from mlsched.heuristics.taskgraph._place import Placer, by_job
+from mlsched.simulation.taskgraph.strategies import snapshots
+
+
+def with_gangs(snapshot, flags):
+    """The snapshot with some of the jobs as gangs whose tasks all wait or all run."""
+    whole = [len(set(snapshot.state[snapshot.task_job == j].tolist())) == 1 for j in range(len(snapshot.arrival))]
+    return snapshot.replace(gang=[int(w and f) for w, f in zip(whole, flags, strict=False)])
+
+
+@given(snapshot=snapshots(), flags=st.lists(st.booleans(), min_size=3, max_size=3), physics=st.booleans())
+def test_leaving_out_the_hopeless_changes_nothing(snapshot, flags, physics):
+    snapshot = with_gangs(snapshot, flags)
+    if physics and not (snapshot.state == 3).any():
+        snapshot = snapshot.replace(physics="iterations")
+    quick, slow = Placer(snapshot), Placer(snapshot)
+    tasks = by_job(snapshot)
+    quick.start_in_order(tasks)
+    for task in tasks.tolist():
+        if slow.open[task]:
+            slow.start(task)
+    assert quick.starts == slow.starts
+    assert snapshot.violations(quick.round()) == []
+
+
+def test_a_gang_without_room_for_all_leaves_no_trace_and_later_ones_pass():
+    """Three tasks of a GPU on two nodes with 1 free GPU each; the single task behind takes one of them."""
+    inst = horizon([(0, 1, [(4, 1), (4, 1), (4, 1)]), (1, 1, [(4, 1)])], nodes=[(1,), (1,)])
+    snapshot = snapshot_at(inst, 1, {1: {"wake_at": 2}}).replace(gang=[1, 0])
+    placer = Placer(snapshot)
+    assert not placer.start(0)
+    assert (placer.starts, placer.free.tolist(), placer.open.all()) == ([], [[1], [1]], True)
+    placer.start_in_order(by_job(snapshot))
+    assert placer.starts == [(3, 0)]
+    strict = Placer(snapshot)
+    strict.start_in_order(by_job(snapshot), strict=True)
+    assert strict.starts == []
+
+
+def test_larger_gangs_are_not_tried_after_a_smaller_one_found_no_room():
+    jobs = [(0, 1, [(4, 1)] * n) for n in (3, 4, 3, 2)]
+    snapshot = snapshot_at(horizon(jobs, nodes=[(1,), (1,)]), 0, {0: {"wake_at": 1}}).replace(gang=[1, 1, 1, 1])
+    placer = Placer(snapshot)
+    tried = []
+    start = placer.start
+    placer.start = lambda task: (tried.append(int(snapshot.task_job[task])), start(task))[1]
+    placer.start_in_order(by_job(snapshot))
+    assert tried == [0, 3]
+    assert sorted(placer.starts) == [(10, 0), (11, 1)]
+
+
+def test_shares_start_gangs_whole_and_count_every_task():
+    jobs = [(0, 1, [(4, 1)] * 2), (0, 1, [(4, 1)] * 2)]
+    snapshot = snapshot_at(horizon(jobs, nodes=[(3,)]), 0, {0: {"wake_at": 1}}).replace(gang=[1, 0])
+    placer, counts = Placer(snapshot), np.zeros(2)
+
+    def taken(task):
+        counts[snapshot.task_job[task]] += 1
+
+    placer.start_by_share(lambda job: float(counts[job]), taken)
+    assert counts.tolist() == [2, 1]
