@@ -48,7 +48,7 @@ def row(kind: str, contention: float, drawn: Iterator[Any], rules: list[str], li
         proven += best.status == "optimal"
         open_gap = max(open_gap, best.gap or 0.0)
         for rule in rules:
-            gaps[rule].append(100 * mlsched.solve(instance, rule).gap_to(best))
+            gaps[rule].append(100 * mlsched.solve(instance, rule).gap_to(best).share)
         missed += min(gaps[rule][-1] for rule in rules if rule != SEARCH) > 0
     count = len(gaps[rules[0]])
     cells = []

@@ -42,6 +42,7 @@ def row(**changes: Any) -> Row:
         objective="cost",
         sense="min",
         unit="s",
+        rank=None,
         answerer="cp-sat",
         kind="exact",
         params={},

@@ -12,7 +12,7 @@ import numpy as np
 from mlsched import solvers
 from mlsched.api.adapters import adapted, native
 from mlsched.api.records import check_seed
-from mlsched.core.contract import Instance, Plan
+from mlsched.core.contract import Instance, Objective, Plan
 from mlsched.core.errors import AnswererError, InvalidInput, MlschedError
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.params import resolve
@@ -79,9 +79,7 @@ def solve(
     if not isinstance(instance, Instance):
         raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
     answerer, values = resolve_answerer(instance.problem, solver, params)
-    # A question may have no objective of its own (a snapshot); then the answerer's or the problem's first is the aim.
-    judges = type(instance) if instance.objectives else registry().problem(instance.problem).instance_type
-    objective = judges.objectives[0].name if objective is None else judges.objective(objective).name
+    objective = aim(instance, objective).name
     if answerer.kind == "exact" and answerer.backend and objective not in answerer.objectives:
         raise InvalidInput(f"{answerer.name} cannot optimise {objective}; it can {', '.join(answerer.objectives)}")
     limits = make_limits(time_limit, work_limit, seed, threads)
@@ -90,6 +88,15 @@ def solve(
     outcome = answer_once(answerer, instance, objective, left, start, values)
     seconds = time.perf_counter() - started
     return judged(instance, answerer, objective, values, limits.seed, outcome, seconds)
+
+
+def aim(instance: Instance, objective: str | None) -> Objective:
+    """The objective of that name, or the first one.
+
+    A question may have no objective of its own (a snapshot); the problem's objectives are then what is aimed at.
+    """
+    judges = type(instance) if instance.objectives else registry().problem(instance.problem).instance_type
+    return judges.objectives[0] if objective is None else judges.objective(objective)
 
 
 def make_limits(time_limit: float | None, work_limit: float | None, seed: int, threads: int) -> Limits:
@@ -187,8 +194,9 @@ def judged(
             raise AnswererError(f"{answerer.name} returned an infeasible plan: {wrong[0]}")
         values = instance.evaluate(outcome.plan)
         value = values.get(objective)
+    goal = aim(instance, objective)
     if value is not None and outcome.bound is not None:
-        minimise = instance.objective(objective).sense == "min"
+        minimise = goal.sense == "min"
         too_good = outcome.bound - value if minimise else value - outcome.bound
         slack = instance.tolerance * max(1, abs(value), abs(outcome.bound))
         if not too_good <= slack or (outcome.status == "optimal" and abs(too_good) > slack):
@@ -201,6 +209,9 @@ def judged(
         problem=instance.problem,
         answerer=answerer.name,
         objective=objective,
+        sense=goal.sense,
+        unit=goal.unit,
+        rank=instance.rank(objective),
         params=params,
         seed=seed,
         plan=outcome.plan,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -28,26 +29,45 @@ def _style(index: int) -> dict[str, Any]:
 def gap_distribution(rows: Sequence[Row]) -> Figure | None:
     """One panel an objective: the share of instances (y) on which an answerer is within a gap (x) of the optimum.
 
-    rows: of one problem. Exact answerers are drawn only where some gap is not 0. None when there is nothing to draw.
+    rows: of one problem. Instances whose optimum is 0 are left out; a gap that the rank decides is beyond every
+    percentage. Exact answerers are drawn only where some gap is not 0. None when there is nothing to draw.
     """
-    drawn = [row for row in rows if row.gap_to_optimum is not None]
-    drawn = [row for row in drawn if row.kind != "exact"] + [r for r in drawn if r.kind == "exact" and r.gap_to_optimum]
+    shares = [(row, _share(row)) for row in rows]
+    short = {(row.answerer, row.objective) for row, share in shares if share}
+    drawn = [r for r, s in shares if s is not None and (r.kind != "exact" or (r.answerer, r.objective) in short)]
     panels = group_by(drawn, lambda row: row.objective)
     if not panels:
         return None
     labels = list(dict.fromkeys(row.answerer for row in drawn))
     made, axes = plots.figure(width=1.6 + 3.6 * len(panels), height=3.4, columns=len(panels))
     for ax, (objective, group) in zip(axes, panels.items(), strict=True):
-        for label, own in group_by(group, lambda row: row.answerer).items():
-            gaps = np.sort([100 * (row.gap_to_optimum or 0.0) for row in own])
-            shares = np.arange(1, len(gaps) + 1) / len(gaps)
+        percentages = {label: _percentages(own) for label, own in group_by(group, lambda r: r.answerer).items()}
+        end = max(100.0, *(found[found < math.inf].max(initial=0.0) for found in percentages.values()))
+        for label, found in percentages.items():
+            compared = found[found < math.inf]
+            heights = np.arange(len(compared) + 1) / len(found)
             # From (0, 0): the height of the first step at 0 is the share of optimal answers.
-            xs, ys = [0.0, *gaps, 100.0], [0.0, *shares, 1.0]
+            xs, ys = [0.0, *compared, end], [*heights, heights[-1]]
             ax.step(xs, ys, where="post", label=label, linewidth=1.8, **_style(labels.index(label)))
-        ax.set(title=objective, xlabel="gap to the optimum, %", xlim=(-2, 102), ylim=(0, 1.03))
+        if end > 100:  # the familiar scale up to 100 %, powers of ten beyond
+            ax.set_xscale("symlog", linthresh=100, linscale=2)
+        ax.set(title=objective, xlabel="gap to the optimum, %", xlim=(-2, 1.02 * end), ylim=(0, 1.03))
     axes[0].set_ylabel("share of instances")
     _legend(made, axes)
     return made
+
+
+def _percentages(rows: Sequence[Row]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The gaps of rows that have a share, ascending, in percent."""
+    return np.sort([100 * (_share(row) or 0.0) for row in rows])
+
+
+def _share(row: Row) -> float | None:
+    """The gap as a share: infinite where the rank decides, None without an optimum or with an optimum of 0."""
+    found = row.gap_to_optimum
+    if found is None:
+        return None
+    return math.inf if found.rank is not None else found.share
 
 
 def solve_times(rows: Sequence[Row]) -> Figure | None:

@@ -2,8 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from mlsched.core.gap import Gaps, amount, percentage
+
 #: Stands where there is nothing to show.
 NONE = "–"
+
+#: What "gap" means wherever one is shown.
+GAP_NOTE = (
+    "Gap: (value - optimum) / |optimum|, or (optimum - value) / |optimum| where more is better, to the proven optimum "
+    "of the same instance: 25 % is a quarter worse."
+)
+
+
+def apart_notes(gaps: Iterable[Gaps]) -> list[str]:
+    """What the readers of a table must know of gaps that are in no mean of percentages; empty where there are none."""
+    summed, found = list(gaps), []
+    if unit := next((g.unit for g in summed if g.absolute), None):
+        found.append(
+            f"Optimum 0: how many instances have an optimum of 0, and how much worse the answers are there on average "
+            f"(unit: {unit}); nothing is a percentage of 0, so they are in no mean gap."
+        )
+    if rank := next((g.rank for g in summed if g.behind), None):
+        found.append(
+            f"Behind: on how many instances there are more {rank} than in the optimum, which is compared before the "
+            "value, and how many more on average; they are in no mean gap."
+        )
+    return found
+
+
+def gap(share: float | None) -> str:
+    """A gap that has a percentage."""
+    return NONE if share is None else percentage(share)
+
+
+def apart(number: int, mean: float | None) -> str:
+    """Gaps without a percentage: on how many instances, and the mean difference there; nothing where there are none."""
+    return "" if mean is None else f"{number}: {'+' if mean > 0 else ''}{amount(mean)}"
 
 
 def percent(share: float | None) -> str:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from mlsched.benchmark.row import Row
-from mlsched.core.result import relative_gap
+from mlsched.core.gap import Gap, gap_between
 
 #: Values of LP answers are floats and agree up to this; integers agree exactly.
 TOLERANCE = 1e-6
@@ -75,16 +75,17 @@ def _close(a: int | float, b: int | float) -> bool:
 
 
 def with_gaps(rows: Sequence[Row]) -> list[Row]:
-    """The rows with `gap_to_optimum` = |value - optimum| / max(1, |value|, |optimum|) where an optimum stands."""
+    """The rows with their `gap_to_optimum` (`core/gap.py`) where an optimum stands."""
     known = references(rows)
     return [dataclasses.replace(row, gap_to_optimum=_gap(row, known)) for row in rows]
 
 
-def _gap(row: Row, known: dict[tuple[str, str], Reference]) -> float | None:
+def _gap(row: Row, known: dict[tuple[str, str], Reference]) -> Gap | None:
     reference = known.get((row.instance_hash, row.objective))
     if reference is None or reference.disputes or row.value is None:
         return None
-    return 0.0 if _close(row.value, reference.value) else relative_gap(row.value, reference.value)
+    tolerance = 0.0 if isinstance(row.value, int) and isinstance(reference.value, int) else TOLERANCE
+    return gap_between(row.value, reference.value, sense=row.sense, unit=row.unit, rank=row.rank, tolerance=tolerance)
 
 
 def disagreements(rows: Sequence[Row]) -> list[str]:

@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from mlsched.benchmark.formats import count, duration, percent
+from mlsched.benchmark.formats import apart, apart_notes, count, duration, gap, percent
 from mlsched.benchmark.row import Row
 from mlsched.benchmark.table import GapLine, gap_lines
 
@@ -16,7 +16,11 @@ _STYLE = {"exact": "", "heuristic": "cyan", "trained": "magenta"}
 
 
 def gap_table(rows: Sequence[Row]) -> list[Table]:
-    """One table a problem and objective; a section a preset; "gap" is the mean. Empty for no rows."""
+    """One table a problem and objective; a section a preset; "gap" is the mean. Empty for no rows.
+
+    Gaps without a percentage stand in columns of their own, and the foot of such a table says what they are.
+    `formats.GAP_NOTE` defines the others.
+    """
     lines = gap_lines(rows)
     titles = dict.fromkeys((line.problem, line.objective, line.unit) for line in lines)
     return [
@@ -30,6 +34,7 @@ def gap_table(rows: Sequence[Row]) -> list[Table]:
 def _table(title: str, lines: Sequence[GapLine]) -> Table:
     # Columns that would be empty are left out: the table should fit 80 columns.
     failed, skipped = any(x.failures for x in lines), any(x.skipped for x in lines)
+    zero, behind = any(x.gaps.absolute for x in lines), any(x.gaps.behind for x in lines)
     made = Table(
         title=Text(title),
         title_justify="left",
@@ -37,10 +42,14 @@ def _table(title: str, lines: Sequence[GapLine]) -> Table:
         box=box.SIMPLE_HEAD,
         pad_edge=False,
         collapse_padding=True,
+        caption=Text(" ".join(apart_notes(x.gaps for x in lines))) if zero or behind else None,
+        caption_justify="left",
+        caption_style="dim",
     )
     for name in ("preset", "answerer"):
         made.add_column(name, overflow="fold")
-    for name in ("n", "optimal", "gap", "max gap", "proven", "time"):
+    names = ["n", "optimal", "gap", "max gap", *["optimum 0"] * zero, *["behind"] * behind, "proven", "time"]
+    for name in names:
         made.add_column(name, justify="right", no_wrap=True)
     for name, shown in (("fail", failed), ("skip", skipped)):
         if shown:
@@ -50,11 +59,13 @@ def _table(title: str, lines: Sequence[GapLine]) -> Table:
         if starts and i:
             made.add_section()
         cells = [line.preset if starts else "", line.answerer]
-        made.add_row(*map(Text, cells), *_numbers(line, failed, skipped), style=_STYLE[line.kind])
+        made.add_row(*map(Text, cells), *_numbers(line, zero, behind, failed, skipped), style=_STYLE[line.kind])
     return made
 
 
-def _numbers(line: GapLine, failed: bool, skipped: bool) -> list[str]:
-    cells = [str(line.instances), percent(line.optimal), percent(line.mean_gap), percent(line.max_gap)]
+def _numbers(line: GapLine, zero: bool, behind: bool, failed: bool, skipped: bool) -> list[str]:
+    gaps = line.gaps
+    cells = [str(line.instances), percent(gaps.optimal), gap(gaps.mean), gap(gaps.largest)]
+    cells += [apart(gaps.absolute, gaps.mean_difference)] * zero + [apart(gaps.behind, gaps.mean_behind)] * behind
     cells += [percent(line.proven) if line.kind == "exact" else "", duration(line.seconds)]
     return cells + [count(line.failures)] * failed + [count(line.skipped)] * skipped

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlsched.benchmark import figures, html, plots
-from mlsched.benchmark.formats import NONE, count, duration, percent
+from mlsched.benchmark.formats import GAP_NOTE, NONE, apart, apart_notes, count, duration, gap, percent
 from mlsched.benchmark.reference import failures
 from mlsched.benchmark.row import Row
 from mlsched.benchmark.table import GapLine, HardnessLine, gap_lines, group_by, hardness_lines, verified, version_sets
@@ -18,11 +18,10 @@ from mlsched.core.files import atomic_write
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-GAP_NOTE = (
-    "Gap = |value - optimum| / max(1, |value|, |optimum|), to the proven optimum of the same instance. n: instances "
-    "asked. optimal: share of answers at the optimum. proven: share of an exact answerer's own proofs. time: mean wall "
-    "time of one call on one thread, after an untimed first call that loads the backend; it depends on the machine, "
-    "nothing else here does unless a solve was cut by the clock."
+TABLE_NOTE = (
+    "n: instances asked. optimal: share of answers at the optimum. proven: share of an exact answerer's own proofs. "
+    "time: mean wall time of one call on one thread, after an untimed first call that loads the backend; it depends on "
+    "the machine, nothing else here does unless a solve was cut by the clock."
 )
 HARDNESS_NOTE = (
     "How often special cases occur over the instances and their optimal plans (one plan an instance, by the problem's "
@@ -44,9 +43,9 @@ def report(rows: Sequence[Row], *, title: str | None = None) -> str:
     sections = [*_what_ran(rows), *_trouble(rows)]
     gaps, hardness = gap_lines(rows), hardness_lines(rows)
     for problem, group in group_by(rows, lambda row: row.problem).items():
-        sections.append(html.heading(f"{problem}: gaps to the optimum"))
+        sections += [html.heading(f"{problem}: gaps to the optimum"), html.text(GAP_NOTE)]
         sections += _gap_tables([line for line in gaps if line.problem == problem])
-        sections.append(html.text(GAP_NOTE, note=True))
+        sections.append(html.text(TABLE_NOTE, note=True))
         sections += _pictures(problem, group)
         sections += _hardness(problem, [line for line in hardness if line.problem == problem])
     sections += _skipped(rows)
@@ -94,7 +93,7 @@ def _trouble(rows: Sequence[Row]) -> Iterator[str]:
 
 def _gap_tables(lines: Sequence[GapLine]) -> Iterator[str]:
     """One table an objective."""
-    header = ["preset", "answerer", "kind", "n", "optimal", "mean gap", "median gap", "largest gap", "proven", "time"]
+    header = ["preset", "answerer", "kind", "n", "optimal", "mean gap", "median gap", "largest gap"]
     optional: list[tuple[str, Callable[[GapLine], int]]] = [
         ("failed", lambda line: line.failures),
         ("skipped", lambda line: line.skipped),
@@ -103,21 +102,26 @@ def _gap_tables(lines: Sequence[GapLine]) -> Iterator[str]:
     shown = [(name, value) for name, value in optional if any(value(line) for line in lines)]
     for objective in dict.fromkeys(line.objective for line in lines):
         own = [line for line in lines if line.objective == objective]
+        zero, behind = any(x.gaps.absolute for x in own), any(x.gaps.behind for x in own)
+        titles = [*header, *["optimum 0"] * zero, *["behind"] * behind, "proven", "time"]
         yield html.text(f"{objective} (unit: {own[0].unit})")
-        cells = [[*_cells(line), *(count(value(line)) for _, value in shown)] for line in own]
+        cells = [[*_cells(line, zero, behind), *(count(value(line)) for _, value in shown)] for line in own]
         for above, row in zip(reversed(own[:-1]), reversed(cells), strict=False):
             row[0] = "" if above.preset == row[0] else row[0]
-        marks = {(i, 4): "good" for i, line in enumerate(own) if line.optimal == 1}
-        for column, (name, value) in enumerate(shown, len(header)):
+        marks = {(i, 4): "good" for i, line in enumerate(own) if line.gaps.optimal == 1}
+        for column, (name, value) in enumerate(shown, len(titles)):
             if name == "failed":
                 marks |= {(i, column): "bad" for i, line in enumerate(own) if value(line)}
-        yield html.table([*header, *(name for name, _ in shown)], cells, marks=marks)
+        yield html.table([*titles, *(name for name, _ in shown)], cells, marks=marks)
+        yield from (html.text(note, note=True) for note in apart_notes(line.gaps for line in own))
 
 
-def _cells(line: GapLine) -> list[str]:
-    gaps = map(percent, (line.optimal, line.mean_gap, line.median_gap, line.max_gap))
-    proven = percent(line.proven) if line.kind == "exact" else ""
-    return [line.preset, line.answerer, line.kind, str(line.instances), *gaps, proven, duration(line.seconds)]
+def _cells(line: GapLine, zero: bool, behind: bool) -> list[str]:
+    gaps = line.gaps
+    cells = [line.preset, line.answerer, line.kind, str(line.instances), percent(gaps.optimal)]
+    cells += map(gap, (gaps.mean, gaps.median, gaps.largest))
+    cells += [apart(gaps.absolute, gaps.mean_difference)] * zero + [apart(gaps.behind, gaps.mean_behind)] * behind
+    return [*cells, percent(line.proven) if line.kind == "exact" else "", duration(line.seconds)]
 
 
 def _pictures(problem: str, rows: list[Row]) -> Iterator[str]:
@@ -125,7 +129,8 @@ def _pictures(problem: str, rows: list[Row]) -> Iterator[str]:
         (
             figures.gap_distribution,
             f"{problem}, all presets: the share of instances on which an answerer is within a gap of the proven "
-            "optimum; higher is better, and the height at 0 is the share of optimal answers.",
+            "optimum; higher is better, and the height at 0 is the share of optimal answers. Instances whose optimum "
+            "is 0 are left out; an answer that is behind (see the tables) is within no gap.",
         ),
         (
             figures.solve_times,

@@ -7,7 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from mlsched.core.contract import Sense
+from mlsched.core.contract import Rank, Sense
+from mlsched.core.gap import Gap
 from mlsched.core.registry import Kind
 
 #: Of a Result, or "skipped" (the answerer refuses the instance, e.g. too large) or "failed" (a broken contract).
@@ -21,7 +22,8 @@ class Row:
 
     `answerer` is the name with the parameters that differ from their defaults, `params` holds all of them. `seed` drew
     the instance, `answer_seed` is the answerer's. `size` counts the integers in the instance. `value`, `values` and
-    `bound` are in the objectives' units, as the judge sees them; `gap` is the answerer's own, to its bound. `seconds`
+    `bound` are in the objectives' units, as the judge sees them; `rank` is what the objective compares first on this
+    instance; `gap` is the answerer's own, to its bound (`Result.gap`). `seconds`
     is wall time of one call (a rule is called once for all objectives), `work` the backend's deterministic measure.
     `cases` (exact optima only) names special cases of instance and plan, `binding` constraints whose removal improves
     the optimum. `error` says why a row is skipped or failed. `gap_to_optimum` depends on the other rows:
@@ -38,6 +40,7 @@ class Row:
     objective: str
     sense: Sense
     unit: str
+    rank: Rank | None
     answerer: str
     kind: Kind
     params: dict[str, Any]
@@ -56,7 +59,7 @@ class Row:
     binding: dict[str, bool] | None = None
     versions: dict[str, str] = dataclasses.field(default_factory=dict)
     error: str | None = None
-    gap_to_optimum: float | None = None
+    gap_to_optimum: Gap | None = None
 
     @property
     def key(self) -> Key:

@@ -17,15 +17,16 @@ from types import TracebackType
 from typing import Any, Self
 
 from mlsched.benchmark.row import Row, canonical
+from mlsched.core.contract import Rank
 from mlsched.core.errors import InvalidFile
 
 #: `PRAGMA user_version`: the version of the table below.
-VERSION = 1
+VERSION = 2
 #: `PRAGMA application_id`: "mlsb", so that another program's database is not mistaken for a store.
 APPLICATION = 0x6D6C7362
 #: gap_to_optimum depends on the other rows and is computed when they are read.
 FIELDS = tuple(field.name for field in dataclasses.fields(Row) if field.name != "gap_to_optimum")
-JSON_FIELDS = frozenset({"sizes", "params", "values", "work", "cases", "binding", "versions"})
+JSON_FIELDS = frozenset({"sizes", "rank", "params", "values", "work", "cases", "binding", "versions"})
 # Brackets, not quotes: SQLite takes a quoted name that is no column for a text.
 _COLUMNS = ", ".join(f"[{name}]" for name in FIELDS)
 _CREATE = (
@@ -107,6 +108,8 @@ class Store:
                 name: json.loads(cell) if name in JSON_FIELDS and cell is not None else cell
                 for name, cell in zip(FIELDS, cells, strict=True)
             }
+            if values["rank"] is not None:
+                values["rank"] = Rank(**values["rank"])
         except (ValueError, TypeError) as error:
             raise InvalidFile(f"{self.path}: row {number} is damaged: {error}; start a new file") from None
         return Row(**values)
@@ -136,6 +139,7 @@ def _encode(row: Row) -> list[Any]:
     cells = []
     for name in FIELDS:
         value = getattr(row, name)
+        value = dataclasses.asdict(value) if isinstance(value, Rank) else value
         cells.append(canonical(value) if name in JSON_FIELDS and value is not None else value)
     return cells
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from mlsched.benchmark.reference import disagreements, failures, references
 from mlsched.benchmark.row import Row
+from mlsched.core.gap import Gaps, sum_up
 from mlsched.core.registry import Kind
 
 K = TypeVar("K", bound=Hashable)
@@ -19,10 +20,10 @@ K = TypeVar("K", bound=Hashable)
 class GapLine:
     """One answerer on the instances of one preset, by one objective.
 
-    instances: how many it was asked; referenced: those with its plan and an undisputed proven optimum, over which
-    `optimal` (share at the optimum) and the gaps (0 to 1) are taken. proven: share of the answered instances on which
-    it proved its own optimum (exact answerers). seconds: mean wall time a call. wall_limited: solves cut by the clock,
-    which may differ on another machine. Shares and means are None where there is nothing to take them over.
+    instances: how many it was asked. gaps: to the optimum, summed up over the instances with its plan and an
+    undisputed proven optimum. proven: share of the answered instances on which it proved its own optimum (exact
+    answerers). seconds: mean wall time a call. wall_limited: solves cut by the clock, which may differ on another
+    machine. Shares and means are None where there is nothing to take them over.
     """
 
     problem: str
@@ -32,11 +33,7 @@ class GapLine:
     answerer: str
     kind: Kind
     instances: int
-    referenced: int
-    optimal: float | None
-    mean_gap: float | None
-    median_gap: float | None
-    max_gap: float | None
+    gaps: Gaps
     proven: float | None
     seconds: float | None
     failures: int
@@ -116,11 +113,7 @@ def _gap_line(group: list[Row]) -> GapLine:
         answerer=first.answerer,
         kind=first.kind,
         instances=len(group),
-        referenced=len(gaps),
-        optimal=_mean([g == 0 for g in gaps]),
-        mean_gap=_mean(gaps),
-        median_gap=statistics.median(gaps) if gaps else None,
-        max_gap=max(gaps, default=None),
+        gaps=sum_up(gaps),
         proven=_mean(proven) if first.kind == "exact" else None,
         seconds=_mean(times),
         failures=sum(row.status == "failed" for row in group),

@@ -13,7 +13,7 @@ from mlsched.api import generate
 from mlsched.api.adapters import can_answer
 from mlsched.benchmark.row import Key, Row, canonical
 from mlsched.benchmark.suites import Case, Suite
-from mlsched.core.contract import Instance, Objective
+from mlsched.core.contract import Instance, Objective, Rank
 from mlsched.core.errors import UnknownName
 from mlsched.core.params import split
 from mlsched.core.registry import Answerer, Kind, registry
@@ -27,7 +27,8 @@ ANSWER_SEED = 10**6
 class Task:
     """One call: an instance by its recipe, an answerer by name and parameters, the objectives the answer is read for.
 
-    An exact answerer is asked for one objective; the one plan of a rule or policy is valued by all of them.
+    An exact answerer is asked for one objective; the one plan of a rule or policy is valued by all of them. ranks: what
+    each of the objectives compares first on the instance.
     """
 
     suite: str
@@ -43,6 +44,7 @@ class Task:
     backend: str | None
     params: tuple[tuple[str, Any], ...]
     objectives: tuple[str, ...]
+    ranks: tuple[Rank | None, ...]
     time_limit: float | None
     work_limit: float | None
 
@@ -74,6 +76,7 @@ class Task:
             objective=objective.name,
             sense=objective.sense,
             unit=objective.unit,
+            rank=self.ranks[self.objectives.index(objective.name)],
             answerer=self.label,
             kind=self.kind,
             params=dict(self.params),
@@ -154,6 +157,7 @@ def _tasks(suite: str, case: Case, seed: int, chosen: list[tuple[Answerer, dict[
                 answerer.backend,
                 tuple(sorted(params.items())),
                 objectives,
+                tuple(instance.rank(name) for name in objectives),
                 case.time_limit if exact else None,
                 case.work_limit.get(answerer.backend or "") if exact else None,
             )

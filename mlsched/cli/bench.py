@@ -58,7 +58,8 @@ def _show(rows: list[Row], as_json: bool, html: Path | None) -> None:
 
 
 def _tables(rows: list[Row]) -> list[Any]:
+    from mlsched.benchmark.formats import GAP_NOTE
     from mlsched.benchmark.render import gap_table
     from mlsched.benchmark.table import verified
 
-    return [*gap_table(rows), verified(rows).sentence] if rows else ["nothing was done"]
+    return [*gap_table(rows), GAP_NOTE, verified(rows).sentence] if rows else ["nothing was done"]

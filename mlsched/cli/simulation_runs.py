@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from mlsched import api
+from mlsched.benchmark.formats import GAP_NOTE, apart, apart_notes, gap, percent
 from mlsched.cli.output import ChecksFailed, emit, number, progress, say, table
 from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.files import write_json
+from mlsched.core.gap import Gaps, gap_between, sum_up
 from mlsched.core.params import parameters_of, split
 from mlsched.core.registry import registry
-from mlsched.core.result import relative_gap
 from mlsched.simulation import Run, Simulation, simulation, simulations
 
 
@@ -149,12 +150,12 @@ def _describe(policy: str, run: Run, time_limit: float | None) -> dict[str, Any]
         "cpu_seconds": run.cpu_seconds,
         "summary": run.summary(),
         "recorded_decisions": len(run.recorded),
-        "optimality": _optimality(run, time_limit),
+        "optimality": None if (gaps := _optimality(run, time_limit)) is None else dataclasses.asdict(gaps),
         "versions": run.versions,
     }
 
 
-def _optimality(run: Run, time_limit: float | None) -> dict[str, Any] | None:
+def _optimality(run: Run, time_limit: float | None) -> Gaps | None:
     """How the recorded decisions compare with the optimum of the problem's first objective, where it is proven."""
     if not any(decision.instance.objectives for decision in run.recorded):
         return None  # nothing recorded, or decisions without an objective of their own
@@ -164,12 +165,8 @@ def _optimality(run: Run, time_limit: float | None) -> dict[str, Any] | None:
         best = api.solve(decision.instance, exact, time_limit=time_limit)
         value = decision.instance.evaluate(decision.plan)[best.objective]
         if best.value is not None and best.status == "optimal":
-            gaps.append(relative_gap(value, best.value))
-    return {
-        "decisions": len(gaps),
-        "optimal_share": sum(g == 0 for g in gaps) / len(gaps) if gaps else None,
-        "mean_gap": sum(gaps) / len(gaps) if gaps else None,
-    }
+            gaps.append(gap_between(value, best.value, sense=best.sense, unit=best.unit, rank=best.rank))
+    return sum_up(gaps)
 
 
 def _plot(runs: dict[str, Run], path: Path) -> None:
@@ -186,16 +183,28 @@ def _render(workload: Any, details: list[dict[str, Any]], failures: list[str]) -
     for entry in details:
         flat = _flatten(entry["summary"])
         if entry["optimality"] is not None:
-            flat |= {f"decisions: {k}": v for k, v in entry["optimality"].items()}
+            flat |= _gap_lines(Gaps(**entry["optimality"]))
         header += [key for key in flat if key not in header]
         rows.append({"policy": entry["policy"], **flat})
     found: list[Any] = [f"{workload.source}", f"{len(workload.submit)} jobs on {workload.cluster}"]
     names = [row["policy"] for row in rows]
-    body = [[key, *(number(row.get(key)) for row in rows)] for key in header[1:]]
+    body = [[key, *(c if isinstance(c := row.get(key), str) else number(c) for row in rows)] for key in header[1:]]
     found.append(table("", ["", *names], body))
+    recorded = [Gaps(**entry["optimality"]) for entry in details if entry["optimality"] is not None]
+    found += [GAP_NOTE, *apart_notes(recorded)] if recorded else []
     if not failures:
         found.append("every run passed the independent replay check")
     return found
+
+
+def _gap_lines(gaps: Gaps) -> dict[str, Any]:
+    """The table's lines on recorded decisions: a mean of percentages, and apart from it what has none."""
+    lines = {"decisions compared": gaps.count, "decisions optimal": percent(gaps.optimal), "mean gap": gap(gaps.mean)}
+    if gaps.absolute:
+        lines["optimum 0"] = apart(gaps.absolute, gaps.mean_difference)
+    if gaps.behind:
+        lines["behind"] = apart(gaps.behind, gaps.mean_behind)
+    return lines
 
 
 def _flatten(summary: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -95,7 +95,7 @@ def _render(instance: Instance, result: Result) -> list[Any]:
     line = f"{result.answerer}: {result.status} in {result.seconds:.3f} s"
     if result.stopped_by in ("time limit", "work limit"):
         line += f" (stopped by the {result.stopped_by})"
-    found: list[Any] = [line, table("", ["objective", "sense", "value", "bound", "gap"], rows)]
+    found: list[Any] = [line, table("", ["objective", "sense", "value", "bound", "gap to bound"], rows)]
     if result.plan is not None:
         found.append(repr(result.plan))
     return found

@@ -35,6 +35,22 @@ class Objective:
         return a < b if self.sense == "min" else a > b
 
 
+@dataclasses.dataclass(frozen=True)
+class Rank:
+    """What an objective compares before its base value: value = base + weight * count, and 0 <= base < weight.
+
+    name: what is counted, in the plural ("deferred TE jobs").
+    """
+
+    name: str
+    weight: int
+
+    def split(self, value: int | float) -> tuple[int, int | float]:
+        """(count, base) of a value, or of a bound."""
+        count, base = divmod(value, self.weight)
+        return int(count), base
+
+
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Plan(Record):
     """Base of every plan: plain numbers, the whole answer."""
@@ -61,6 +77,13 @@ class Instance(Record):
         Values are integers; real numbers only where the instance states a `tolerance`.
         """
         raise NotImplementedError  # pragma: no cover - every problem defines it
+
+    def rank(self, objective: str) -> Rank | None:
+        """What is compared before the base value of that objective; None where values are compared as they are.
+
+        A gap is taken between the base values of plans of equal count, and the counts stand apart (`core/gap.py`).
+        """
+        return None
 
     @classmethod
     def objective(cls, name: str) -> Objective:

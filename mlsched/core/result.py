@@ -5,13 +5,18 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from mlsched.core.contract import Plan
+from mlsched.core.contract import Plan, Rank, Sense
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Status, StoppedBy
+from mlsched.core.gap import Gap, gap_between
 
 
 def relative_gap(value: float, bound: float) -> float:
-    """|value - bound| / max(1, |value|, |bound|)."""
+    """|value - bound| / max(1, |value|, |bound|): how far a search is from proving its own value, `Result.gap`.
+
+    It lies between 0 and 1 for values of one sign, whatever the units. How much worse an answer is than an optimum is
+    another question, which `gap_between` answers.
+    """
     return abs(value - bound) / max(1, abs(value), abs(bound))
 
 
@@ -20,16 +25,21 @@ class Result:
     """An answer that the judge has recomputed.
 
     `values` holds every objective as the judge sees it and `value` the one that was asked for; both are None exactly
-    when there is no plan, and then `status` is "infeasible" or "unknown". `bound` is proved: no plan is better. A
-    heuristic or a policy proves nothing, so its bound and gap are None. `stopped_by` says why the search ended:
-    after a "time limit" another machine may answer differently. `seconds` is wall time, `work` the
-    backend's deterministic measure.
+    when there is no plan, and then `status` is "infeasible" or "unknown". `sense` and `unit` are that objective's, and
+    `rank` is what it compares first on this instance (None: nothing). `bound` is proved: no plan is better. `gap` is
+    the search's own, between its value and its bound: |value - bound| / max(1, |value|, |bound|). A heuristic or a
+    policy proves nothing, so its bound and gap are None; `gap_to` holds it against an answer that does. `stopped_by`
+    says why the search ended: after a "time limit" another machine may answer differently. `seconds` is wall time,
+    `work` the backend's deterministic measure.
     """
 
     instance_hash: str
     problem: str
     answerer: str
     objective: str
+    sense: Sense
+    unit: str
+    rank: Rank | None
     params: dict[str, Any]
     seed: int
     plan: Plan | None
@@ -43,10 +53,11 @@ class Result:
     work: dict[str, float]
     versions: dict[str, str]
 
-    def gap_to(self, reference: Result) -> float:
-        """The relative gap of this answer to what `reference` proved: to its bound, which for an optimum is its value.
+    def gap_to(self, reference: Result) -> Gap:
+        """How much worse this answer is than what `reference` proved: its bound, which for an optimum is its value.
 
-        Both must answer the same instance for the same objective.
+        As a share of |bound|, positive when worse; `Gap` says what stands in its place where the bound is 0 or the
+        objective's rank decides. Both must answer the same instance for the same objective.
         """
         if (self.instance_hash, self.objective) != (reference.instance_hash, reference.objective):
             raise InvalidInput("gap_to: the reference answers another instance or another objective")
@@ -54,10 +65,11 @@ class Result:
             raise InvalidInput(f"gap_to: {reference.answerer} proved no bound; give an exact answer as reference")
         if self.value is None:
             raise InvalidInput(f"gap_to: {self.answerer} found no plan ({self.status})")
-        return relative_gap(self.value, reference.bound)
+        return gap_between(self.value, reference.bound, sense=self.sense, unit=self.unit, rank=self.rank)
 
     def to_json(self) -> dict[str, Any]:
         """The result as plain JSON data."""
         data = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         data["plan"] = self.plan.to_json() if self.plan is not None else None
+        data["rank"] = dataclasses.asdict(self.rank) if self.rank is not None else None
         return data

@@ -14,25 +14,25 @@ from mlsched.api.adapters import adapted, native
 from mlsched.core.contract import Instance, Objective, Question
 from mlsched.core.errors import InvalidInput, MlschedError
 from mlsched.core.formulation import Limits
+from mlsched.core.gap import Gap, Gaps, gap_between, sum_up
 from mlsched.core.registry import Answerer, registry
-from mlsched.core.result import relative_gap
+from mlsched.core.result import Result
 
 
 @dataclasses.dataclass(frozen=True)
 class Checked:
-    """What a passed check saw: how many instances, and how the scheduler compares with the proven optimum."""
+    """What a passed check saw: how many instances, and the scheduler's gaps to their proven optima.
+
+    gaps: of no instance when nothing was compared.
+    """
 
     instances: int
-    optimal: int
-    mean_gap: float
-    worst_gap: float
+    gaps: Gaps
 
     def __str__(self) -> str:
-        share = 100 * self.optimal / max(1, self.instances)
-        return (
-            f"{self.instances} instances: optimal on {share:.0f} %, "
-            f"mean gap {100 * self.mean_gap:.1f} %, worst {100 * self.worst_gap:.1f} %"
-        )
+        if self.gaps.optimal is None:
+            return f"{self.instances} instances"
+        return f"{self.instances} instances: optimal on {100 * self.gaps.optimal:.0f} %, {self.gaps}"
 
 
 def check_scheduler(
@@ -69,11 +69,12 @@ def check_scheduler(
     if objective is not None and objective not in goals:
         raise InvalidInput(f"objective = {objective!r}: {problem} has {', '.join(goals)}")
     answer = _caller(scheduler, problem, stateful, asks, goal.name)
-    gaps: list[float] = []
+    gaps: list[Gap | None] = []
 
     def check(instance: Instance) -> None:
-        gap = check_once(answer, instance, goal, reference)
-        gaps.extend([] if gap is None else [gap])
+        best = None if reference is None else api.solve(instance, reference, objective=goal.name)
+        if best is None or best.status != "infeasible":
+            gaps.append(check_once(answer, instance, goal, best))
 
     @settings(
         max_examples=examples // 2,
@@ -92,7 +93,7 @@ def check_scheduler(
         check(found.generate(np.random.default_rng(seed)))
     if not gaps:
         raise InvalidInput(f"{problem}: {reference} finds every instance infeasible; nothing was checked")
-    return Checked(len(gaps), sum(g == 0 for g in gaps), float(np.mean(gaps)), max(gaps))
+    return Checked(len(gaps), sum_up([gap for gap in gaps if gap is not None]))
 
 
 def _caller(
@@ -120,12 +121,9 @@ def _caller(
 
 
 def check_once(
-    answer: Callable[[Instance], Any], instance: Instance, goal: Objective, reference: str | None
-) -> float | None:
-    """Check one instance; returns the gap to the reference (0 without one), None where that finds no plan at all."""
-    best = None if reference is None else api.solve(instance, reference, objective=goal.name)
-    if best is not None and best.status == "infeasible":
-        return None
+    answer: Callable[[Instance], Any], instance: Instance, goal: Objective, best: Result | None
+) -> Gap | None:
+    """Check one instance; returns the gap to the reference's answer, None without one."""
     before = copy.deepcopy(instance.to_json())
     try:
         plan, again = answer(instance), answer(instance)
@@ -136,14 +134,14 @@ def check_once(
     for sentence in _wrong(instance, before, plan, again):
         raise AssertionError(f"{sentence}\non {instance!r}\nplan {plan!r}")
     if best is None:
-        return 0.0
+        return None
     value = instance.evaluate(plan)[goal.name]
     if best.status != "optimal" or best.value is None:
-        raise AssertionError(f"{reference} did not prove an optimum on {instance!r}")
+        raise AssertionError(f"{best.answerer} did not prove an optimum on {instance!r}")
     if goal.better(value, best.value):
         claim = f"{goal.name} = {value} beats the proven optimum {best.value}"
         raise AssertionError(f"{claim}\non {instance!r}\nplan {plan!r}")
-    return relative_gap(value, best.value)
+    return gap_between(value, best.value, sense=goal.sense, unit=goal.unit, rank=instance.rank(goal.name))
 
 
 def _wrong(instance: Instance, before: Any, plan: Any, again: Any) -> Iterator[str]:

@@ -10,9 +10,11 @@ import pytest
 from benchmark_examples import row, rule, suite
 
 from mlsched import InvalidFile
+from mlsched.benchmark.figures import gap_distribution
 from mlsched.benchmark.reference import with_gaps
 from mlsched.benchmark.report import report, write_report
 from mlsched.benchmark.runner import run_suite
+from mlsched.core.contract import Rank
 
 VOID = {"meta", "br", "hr", "img", "link", "path", "use", "rect"}
 
@@ -81,6 +83,34 @@ def test_failed_checks_stand_first():
     assert "Failed checks: 1" in page
     assert page.index("but highs proves 11") < page.index("gaps to the optimum")
     assert "no undisputed proven optimum" in page
+
+
+def test_gaps_are_defined_and_those_without_a_percentage_stand_apart():
+    rank = Rank("deferred jobs", 1000)
+    rows = [row(), rule(12), row(instance_hash="h1", value=0), rule(7, instance_hash="h1")]
+    rows += [row(instance_hash="h2", value=2010, rank=rank), rule(4000, instance_hash="h2", rank=rank)]
+    page = report(with_gaps(rows))
+    assert page.index("Gap: (value - optimum) / |optimum|") < page.index("<th class=text>answerer")
+    assert "<td>20.0 %</td><td>20.0 %</td><td>20.0 %</td><td>1: +7</td><td>1: +2</td>" in page
+    assert "Optimum 0: how many instances" in page
+    assert "there are more deferred jobs than in the optimum" in page
+    assert "Behind" not in report(with_gaps([row(), rule(12)]))
+
+
+def test_gaps_beyond_100_percent_are_drawn():
+    rows = with_gaps([row(), rule(40), row(instance_hash="h1"), rule(11, instance_hash="h1")])
+    (axes,) = gap_distribution(rows).axes
+    assert axes.get_xlim() == (-2, pytest.approx(306))
+    (line,) = axes.get_lines()
+    assert line.get_xdata().tolist() == pytest.approx([0, 10, 300, 300])
+    assert line.get_ydata().tolist() == [0, 0.5, 1, 1]
+
+
+def test_an_answer_that_is_behind_is_within_no_gap():
+    rank = Rank("deferred jobs", 1000)
+    rows = with_gaps([row(rank=rank), rule(1010, rank=rank), row(instance_hash="h1"), rule(10, instance_hash="h1")])
+    (axes,) = gap_distribution(rows).axes
+    assert axes.get_lines()[0].get_ydata().tolist() == [0, 0.5, 0.5]
 
 
 def test_text_is_escaped():

@@ -10,11 +10,13 @@ import sys
 from contextlib import closing
 
 import pytest
-from benchmark_examples import row, suite, timeless
+from benchmark_examples import row, rule, suite, timeless
 
 from mlsched import InvalidFile
+from mlsched.benchmark.reference import with_gaps
 from mlsched.benchmark.runner import run_suite
 from mlsched.benchmark.store import VERSION, Store, read_rows
+from mlsched.core.contract import Rank
 
 
 @pytest.fixture
@@ -33,12 +35,13 @@ def test_rows_come_back_as_they_were(path):
     rows = [
         row(),
         row(instance_hash="h1", value=None, values=None, status="failed", error='l\'été <b>"x"', seconds=None),
+        row(instance_hash="h2", rank=Rank("missed deadlines", 1000)),
         row(answerer="x:s=2", params={"s": 2.0, "deep": True}, cases={"a": True}, binding={"b": False}, bound=9.5),
     ]
     with Store(path) as store:
         store.add(rows[:2])
         store.add(rows[2:])
-        assert store.count("made") == 3
+        assert store.count("made") == 4
         assert store.count("other") == 0
         assert store.suites() == ["made"]
     assert read_rows(path) == rows
@@ -47,8 +50,9 @@ def test_rows_come_back_as_they_were(path):
 
 def test_the_gap_to_the_optimum_is_not_kept(path):
     with Store(path) as store:
-        store.add([row(gap_to_optimum=0.5)])
-    assert read_rows(path)[0].gap_to_optimum is None
+        store.add(with_gaps([row(), rule(12)]))
+    assert [found.gap_to_optimum for found in read_rows(path)] == [None, None]
+    assert [found.gap_to_optimum.share for found in with_gaps(read_rows(path))] == [0, 0.2]
 
 
 def test_a_key_is_kept_once_and_a_batch_is_all_or_nothing(path):

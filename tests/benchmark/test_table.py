@@ -14,27 +14,58 @@ from mlsched.benchmark.reference import disagreements, failures, references, wit
 from mlsched.benchmark.render import gap_table
 from mlsched.benchmark.runner import run_suite
 from mlsched.benchmark.table import gap_lines, hardness_lines, summary_json, verified, version_sets
+from mlsched.core.contract import Rank
+
+
+def shown(rows):
+    console = Console(width=80, record=True, file=io.StringIO())
+    for table in gap_table(rows):
+        console.print(table)
+    return console.export_text()
 
 
 def test_the_gap_table_by_hand():
     rows = []
-    for i, (optimum, value) in enumerate([(10, 10), (10, 20), (3, 4), (0, 0)]):
+    for i, (optimum, value) in enumerate([(10, 10), (10, 20), (3, 4), (0, 0), (0, 5)]):
         rows += [row(instance_hash=f"h{i}", seed=i, value=optimum), rule(value, instance_hash=f"h{i}", seed=i)]
     rows.append(rule(None, instance_hash="h9", seed=9, values=None, status="failed", error="broke"))
     exact, heuristic = gap_lines(with_gaps(rows))
-    assert (exact.instances, exact.optimal, exact.proven, exact.seconds) == (4, 1, 1, 0.5)
-    assert (heuristic.instances, heuristic.referenced, heuristic.failures, heuristic.skipped) == (5, 4, 1, 0)
-    assert heuristic.optimal == 0.5
-    assert heuristic.mean_gap == pytest.approx((0 + 0.5 + 0.25 + 0) / 4)
-    assert (heuristic.median_gap, heuristic.max_gap, heuristic.proven) == (0.125, 0.5, None)
+    assert (exact.instances, exact.gaps.optimal, exact.proven, exact.seconds) == (5, 1, 1, 0.5)
+    assert (heuristic.instances, heuristic.gaps.count, heuristic.failures, heuristic.skipped) == (6, 5, 1, 0)
+    assert heuristic.proven is None
+    gaps = heuristic.gaps
+    assert gaps.optimal == 0.4
+    # Shares of 10, 10 and 3; an optimum of 0 has none, and its 0 and 5 seconds are averaged apart.
+    assert gaps.relative == 3
+    assert gaps.mean == pytest.approx((0 + 1 + 1 / 3) / 3)
+    assert (gaps.median, gaps.largest) == (pytest.approx(1 / 3), 1)
+    assert (gaps.absolute, gaps.mean_difference, gaps.unit, gaps.behind) == (2, 2.5, "s", 0)
+
+
+def test_a_rank_is_compared_first():
+    deferred = Rank("deferred jobs", 1000)
+    rows = []
+    for i, (optimum, value) in enumerate([(2010, 2015), (40, 2020), (3000, 3007)]):
+        here = {"instance_hash": f"h{i}", "seed": i, "rank": deferred}
+        rows += [row(value=optimum, **here), rule(value, **here)]
+    gaps = gap_lines(with_gaps(rows))[1].gaps
+    # 10 against 15 behind two deferred jobs; two more deferred jobs; 0 against 7 behind three.
+    assert (gaps.count, gaps.relative, gaps.mean, gaps.largest) == (3, 1, 0.5, 0.5)
+    assert (gaps.behind, gaps.mean_behind, gaps.rank) == (1, 2, "deferred jobs")
+    assert (gaps.absolute, gaps.mean_difference) == (1, 7)
+    text = shown(with_gaps(rows))
+    assert "50.0 %" in text
+    assert "1: +2" in text
+    assert "1: +7" in text
+    assert "there are more deferred jobs than in the optimum" in " ".join(text.split())
 
 
 def test_without_a_proof_there_is_no_gap():
     rows = with_gaps([row(status="feasible", bound=8, stopped_by="time limit"), rule(12)])
     assert [r.gap_to_optimum for r in rows] == [None, None]
     exact, heuristic = gap_lines(rows)
-    assert (exact.optimal, exact.proven, exact.wall_limited) == (None, 0, 1)
-    assert heuristic.mean_gap is None
+    assert (exact.gaps.optimal, exact.proven, exact.wall_limited) == (None, 0, 1)
+    assert heuristic.gaps.mean is None
     assert verified(rows).optima == 0
 
 
@@ -71,7 +102,7 @@ def test_contradictions_when_more_is_better():
 def test_an_lp_agrees_up_to_its_tolerance():
     rows = with_gaps([row(), row(answerer="lp", value=10 + 1e-8, bound=10 - 1e-8)])
     assert failures(rows) == []
-    assert [r.gap_to_optimum for r in rows] == [0, 0]
+    assert [r.gap_to_optimum.share for r in rows] == [0, 0]
 
 
 def test_infeasible_with_a_plan_and_no_proof():
@@ -140,12 +171,10 @@ def test_the_terminal_table_fits_80_columns_and_shows_trouble():
             row(answerer="brute-force", status="skipped", value=None, values=None, bound=None, error="too large"),
         ]
     )
-    console = Console(width=80, record=True, file=io.StringIO())
-    for table in gap_table(rows):
-        console.print(table)
-    text = console.export_text()
+    text = shown(rows)
     assert "p: cost [s]" in text
-    assert "50.0 %" in text
+    assert "100.0 %" in text
+    assert "optimum 0" not in text.lower()
     assert "[bold]odd" in text
     assert "brute-force" in text
     assert "fail  skip" in text

@@ -86,11 +86,15 @@ def test_record_compares_with_the_optimum(cli):
     document = cli("simulate", "fitgpp", "cp-sat", "--trace", SMALL, "--record", 1, "--json").document
     rule, exact = document["runs"]
     for entry in (rule, exact):
-        assert entry["recorded_decisions"] == entry["summary"]["decisions"] == entry["optimality"]["decisions"] > 0
-    assert exact["optimality"]["optimal_share"] == 1
-    assert exact["optimality"]["mean_gap"] == 0
-    assert 0 <= rule["optimality"]["optimal_share"] <= 1
-    assert "decisions: optimal_share" in cli("simulate", "fitgpp", "--trace", SMALL, "--record", 1).out
+        assert entry["recorded_decisions"] == entry["summary"]["decisions"] == entry["optimality"]["count"] > 0
+        gaps = entry["optimality"]
+        assert gaps["relative"] + gaps["absolute"] + gaps["behind"] == gaps["count"]
+    assert exact["optimality"]["optimal"] == 1
+    assert {exact["optimality"][name] for name in ("mean", "mean_difference", "mean_behind")} <= {0, None}
+    assert 0 <= rule["optimality"]["optimal"] <= 1
+    shown = cli("simulate", "fitgpp", "--trace", SMALL, "--record", 1).out
+    assert "decisions optimal" in shown
+    assert "Gap: (value - optimum) / |optimum|" in shown
 
 
 def test_the_output_file_holds_every_run(cli, tmp_path):
@@ -381,7 +385,7 @@ def test_the_workers_world(cli):
     assert document["violations"] == []
     for entry in document["runs"]:
         assert entry["options"] == {"window": 1, "floor": "never"}
-        assert entry["optimality"]["decisions"] == entry["recorded_decisions"] == 2
+        assert entry["optimality"]["count"] == entry["recorded_decisions"] == 2
         assert entry["summary"]["average_completion_s"] > 0
     ticks = cli(
         "simulate",

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis.strategies import just
 from taskgraph_examples import GOOD, list_schedule, plan, running, small
 
 import mlsched
 from mlsched.api import adapters
 from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.registry import registry
 from mlsched.instances import strategies
 from mlsched.instances.taskgraph import PROBLEM, from_networkx, to_networkx
 from mlsched.testing import check_scheduler
-from mlsched.testing.scheduler import check_once
 
 NODES = [{"gpu": 1, "cpu": 4}, {"cpu": 8, "gpu": 2}]
 
@@ -145,15 +148,20 @@ def test_a_picture_from_the_command_line(tmp_path):
 def test_rules_can_be_checked():
     seen = check_scheduler(list_schedule, "taskgraph", examples=40)
     assert 20 <= seen.instances <= 40
-    assert seen.worst_gap > 0
+    assert seen.gaps.largest > 0
+    assert seen.gaps.count == seen.instances
+    assert str(seen).startswith(f"{seen.instances} instances: optimal on ")
 
 
-def test_what_has_no_plan_is_left_out():
+def test_what_has_no_plan_is_left_out(monkeypatch):
     def never(instance):
         raise AssertionError("asked for the impossible")
 
-    goal = small().objectives[0]
-    assert check_once(never, small(node_capacity=[[0], [0]]), goal, "brute-force") is None
+    impossible = small(node_capacity=[[0], [0]])
+    one = dataclasses.replace(registry().problem("taskgraph"), strategy=lambda: just(impossible))
+    monkeypatch.setitem(registry().problems, "taskgraph", dataclasses.replace(one, generate=lambda rng: impossible))
+    with pytest.raises(InvalidInput, match="brute-force finds every instance infeasible"):
+        check_scheduler(never, "taskgraph", examples=4)
 
 
 def test_a_rule_that_decides_now_is_rolled_out(monkeypatch):

@@ -1,0 +1,143 @@
+"""How much worse an answer is than a reference: the one place in which a gap is computed, summed up and put in words.
+
+The gap of a value to a reference is (value - reference) / |reference| where less is better and
+(reference - value) / |reference| where more is better: positive means worse, and a cost 70 % above the optimum says
+70 %. Two kinds of pair have no percentage:
+
+- The reference is 0 (traffic often): the gap is the difference itself, in the objective's unit.
+- The values differ in the objective's `Rank`, which is compared first (deferred TE jobs): the gap is that difference.
+
+A solver's own gap between its value and its bound is another quantity, `Result.gap` (`core/result.py`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from collections.abc import Sequence
+
+from mlsched.core.contract import Rank, Sense
+
+
+@dataclasses.dataclass(frozen=True)
+class Gap:
+    """How much worse a value is than its reference; negative means better.
+
+    difference: counted in `unit`, 0 exactly when the values are equal. share: difference / |reference|; None where
+    the reference is 0, and where the rank decides. rank: the name of the rank when it decides, else None; it is then
+    also the unit.
+    """
+
+    difference: int | float
+    unit: str
+    share: float | None
+    rank: str | None = None
+
+    def __str__(self) -> str:
+        """ "70.3 %", "12 volume" for a reference of 0, "2 more deferred TE jobs" where the rank decides."""
+        if self.share is not None:
+            return percentage(self.share)
+        if self.rank is not None:
+            return f"{abs(self.difference)} {'more' if self.difference > 0 else 'fewer'} {self.rank}"
+        return f"{amount(self.difference)} {self.unit}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Gaps:
+    """Gaps of one answerer to the optima of several instances, each kind of gap by itself.
+
+    count: all of them; optimal: the share without a difference. relative: how many have a percentage; mean, median and
+    largest are over these alone, as shares. absolute: how many have a reference of 0; mean_difference: over these, in
+    `unit`. behind: how many are decided by the rank named `rank`; mean_behind: over these, counted in it. Means over
+    nothing are None.
+    """
+
+    count: int
+    optimal: float | None
+    relative: int
+    mean: float | None
+    median: float | None
+    largest: float | None
+    absolute: int
+    mean_difference: float | None
+    behind: int
+    mean_behind: float | None
+    unit: str | None
+    rank: str | None
+
+    def __str__(self) -> str:
+        """Every kind that occurs: "mean gap 12.0 %, largest 40.0 %; 3 with optimum 0: 5 volume more on average"."""
+        parts = []
+        if self.mean is not None and self.largest is not None:
+            parts.append(f"mean gap {percentage(self.mean)}, largest {percentage(self.largest)}")
+        if self.mean_difference is not None:
+            parts.append(f"{self.absolute} with optimum 0: {amount(self.mean_difference)} {self.unit} worse on average")
+        if self.mean_behind is not None:
+            parts.append(f"{self.behind} not compared: {amount(self.mean_behind)} more {self.rank} on average")
+        return "; ".join(parts) or "nothing to compare"
+
+
+def gap_between(
+    value: int | float,
+    reference: int | float,
+    *,
+    sense: Sense,
+    unit: str,
+    rank: Rank | None = None,
+    tolerance: float = 0.0,
+) -> Gap:
+    """The gap of `value` to `reference`, both values (or proven bounds) of one objective on one instance.
+
+    rank: the instance's `rank(objective)`, taken off both values first. tolerance: differences up to this share of
+    the larger value (and of 1) count as none, for values that are real numbers.
+    """
+    sign = 1 if sense == "min" else -1
+    if rank is not None:
+        (count, value), (least, reference) = rank.split(value), rank.split(reference)
+        if count != least:
+            return Gap(sign * (count - least), rank.name, None, rank.name)
+    difference = sign * (value - reference)
+    if abs(difference) <= tolerance * max(1, abs(value), abs(reference)):
+        difference = 0
+    return Gap(difference, unit, difference / abs(reference) if reference else None)
+
+
+def sum_up(gaps: Sequence[Gap]) -> Gaps:
+    """Means over the gaps of one objective; percentages, differences and ranks are never mixed."""
+    shares = [gap.share for gap in gaps if gap.share is not None]
+    differences = [gap.difference for gap in gaps if gap.share is None and gap.rank is None]
+    behind = [gap for gap in gaps if gap.rank is not None]
+    return Gaps(
+        count=len(gaps),
+        optimal=_mean([gap.difference == 0 for gap in gaps]),
+        relative=len(shares),
+        mean=_mean(shares),
+        median=statistics.median(shares) if shares else None,
+        largest=max(shares, default=None),
+        absolute=len(differences),
+        mean_difference=_mean(differences),
+        behind=len(behind),
+        mean_behind=_mean([gap.difference for gap in behind]),
+        unit=next((gap.unit for gap in gaps if gap.rank is None), None),
+        rank=behind[0].rank if behind else None,
+    )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return statistics.fmean(values) if values else None
+
+
+def percentage(share: float) -> str:
+    """A gap as people read it: "0 %" for none at all and nothing else, "0.03 %", "41.2 %", "1234 %"."""
+    if share == 0:
+        return "0 %"
+    size = max(100 * abs(share), 0.01)  # rounding must not claim that there is no gap
+    digits = 2 if size < 0.1 else 1 if size < 999.95 else 0
+    return f"{'-' if share < 0 else ''}{size:.{digits}f} %"
+
+
+def amount(difference: int | float) -> str:
+    """A difference in an objective's unit: whole numbers as they are, means to three significant digits."""
+    if isinstance(difference, int) or difference == int(difference):
+        return str(int(difference))
+    return f"{difference:.0f}" if abs(difference) >= 100 else f"{difference:.3g}"
