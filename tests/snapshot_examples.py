@@ -35,6 +35,7 @@ def horizon(jobs, *, nodes=((2,), (2,)), resources=("gpu",), edges=(), **changes
         "edge_lag": [e[2] for e in edges],
         "edge_volume": [e[3] for e in edges],
         "edge_delay": [e[4] for e in edges],
+        "tick_ms": 1000,
     }
     return Instance(**{**fields, **changes})
 

@@ -198,10 +198,11 @@ class Placer:
             if waiting[job]:
                 heapq.heappush(heap, entry(job))
 
-    def round(self) -> Round:
-        """The finished round."""
+    def round(self, pauses: Iterable[int] = (), wake_at: int = 0) -> Round:
+        """The finished round; `pauses` and `wake_at` are the rule's own."""
         changed = np.flatnonzero(self.stop_after != self.snapshot.stop_after)
-        return self.snapshot.round(start=self.starts, stop=[(int(j), int(self.stop_after[j])) for j in changed])
+        stops = [(int(j), int(self.stop_after[j])) for j in changed]
+        return self.snapshot.round(start=self.starts, pause=pauses, stop=stops, wake_at=wake_at)
 
 
 def tasks_of(snapshot: Snapshot, job: int) -> tuple[int, int]:

@@ -1,4 +1,12 @@
-"""Dominant resource fairness (Ghodsi et al., NSDI 2011): the job with the lowest dominant share is served next."""
+"""Dominant resource fairness (Ghodsi et al., NSDI 2011, Algorithm 1): the lowest dominant share is served next.
+
+The users of the paper are jobs here. What is simpler, or other:
+
+- Tasks of one job may ask for different amounts; the paper's users have one demand vector each.
+- Where a task of the poorest job fits nowhere, its next task and then the next job are tried; Algorithm 1 stops. The
+  paper divides one pool; here a task must fit one node, so that stopping would leave nodes idle.
+- All jobs weigh the same (the paper's weighted form is Section 4.3). As in the paper, what runs is not interrupted.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Fair: equal, work-conserving shares, counted in running tasks as the fair schedulers of Hadoop and Spark do."""
+"""Fair: equal, work-conserving shares, counted in running tasks as the fair schedulers of Hadoop and Spark do.
+
+Theirs have more: pools with weights and minimum shares, a wait for a node that holds the data (delay scheduling), and
+in Hadoop's case the killing of tasks of jobs above their share. Here every job is a pool of weight 1, and what runs is
+not interrupted.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""FIFO: jobs in order of arrival; the first job has all it can use, then the second, and so on."""
+"""FIFO: jobs in order of arrival; the first job has all it can use, then the second, and so on.
+
+Hadoop's FIFO also knows five priorities and starts a map task where its input lies; here arrival alone counts, and
+nodes are chosen as by all list rules (`_place.Placer`).
+"""
 
 from __future__ import annotations
 

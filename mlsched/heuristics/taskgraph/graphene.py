@@ -7,7 +7,17 @@ the highest score start, again and again:
 
 priority: (0, 1], 1 for the first in the job's order; packing: dot product of demand and free room, as shares of the
 largest node; locality: 1 where all that the task needs is on the node already, else `remote`; eta: mean of the first
-term over mean remaining work, as Tetris has it. The bound on unfairness is left out.
+term over mean remaining work, as Tetris has it.
+
+What is simpler, or other:
+
+- Offline, the cluster is one machine of its summed capacity: that tasks must fit single nodes is not seen there.
+- Troublesome are long tasks and tasks with a large dominant share. The paper's second score is of a stage: its work
+  over the time that a greedy packer needs for it.
+- T is placed forwards only; the paper tries both directions for T and for O and keeps the more compact schedule.
+- One iteration is planned, and iterations repeat its order.
+- Left out online: the bound on unfairness (deficit counters), the overbooking of resources that may be (network, disk),
+  and the wait for locality. What runs is not interrupted, as in the paper.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Shortest remaining processing time: the job with the least estimated work left comes first."""
+"""Shortest remaining processing time: the job with the least estimated work left comes first.
+
+SRPT is defined for one machine, where it may interrupt at any time and is optimal (Schrage, 1968). Here jobs are graphs
+on many nodes: what is left is estimated work or the longest chain, runs are not interrupted, and what does not fit is
+passed by. None of the optimality carries over.
+"""
 
 from __future__ import annotations
 

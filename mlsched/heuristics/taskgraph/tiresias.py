@@ -1,25 +1,54 @@
-"""Tiresias' two-dimensional least attained service (2D-LAS; Gu et al., NSDI 2019), discretised into queues.
+"""Tiresias' two-dimensional least attained service (2D-LAS; Gu et al., NSDI 2019, Section 3.3), cut into queues.
 
-Attained service is GPUs x time. A job starts in the top queue and sinks when its service passes a threshold; queues are
-served from the top, each by first start, jobs that have not started last. A job below the top queue that has waited
-`knob` times as long as it has executed goes back to the top, both counts starting anew. Thresholds 3,250 and 7,200
-GPU-seconds, and what promotion does, are those of the authors' simulator.
+Attained service is GPUs x time, in GPU-seconds. A job starts in the top queue and sinks when its service passes a
+threshold; queues are served from the top, each by first start, jobs that have not started last, and what does not fit
+is passed by. A job below the top queue that has waited, since it first started, `knob` times as long as it has executed
+goes back to the top, and service, waiting and execution start anew. Thresholds of 3,250 and 7,200 GPU-seconds and the
+counting of waiting are those of the authors' simulator (github.com/SymbioticLab/Tiresias, `dlas_sim_jobs`).
+
+What is simpler, or other, here:
+
+- Tasks start one by one; Tiresias gives a job all of its GPUs or none.
+- Runs are interrupted only in worlds with pausing = "keep"; there the rule asks to be woken when a job sinks or is
+  promoted, as the simulator does. Elsewhere jobs give way between their iterations, and it is asked at events only.
+- A pause costs nothing. Tiresias' prototype writes and reads checkpoints.
+- Nodes are chosen as by all list rules here (`_place.Placer`), not by the measured skew of a model's tensors
+  (Section 3.4), and 2D-Gittins, for known distributions of service, is left out.
+- Waiting for data between tasks counts as waiting where no task of the job runs.
+- By first start is the paper's order inside a queue; the simulator puts the waiting jobs behind those that run.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.core.params import within
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._place import Placer, by_job
 from mlsched.instances.taskgraph import Round, Snapshot
+from mlsched.instances.taskgraph.states import RUNNING
+from mlsched.instances.taskgraph.units import gpu_seconds
 
-#: Job id -> its attained service and executed ticks when it was last promoted.
+#: Job id -> its attained service (units x ticks), executed and waited ticks when it was last promoted.
 Memory = dict[str, list[int]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Standing:
+    """Where each job stands, an entry a job: its queue (0: top), and since its last promotion the GPU-seconds it has
+    attained and the ticks it has executed and waited.
+    """
+
+    queue: IntArray
+    attained: npt.NDArray[np.float64]
+    executed: IntArray
+    waited: IntArray
 
 
 @answerer("tiresias", problem="taskgraph", asks="decision", stateful=True, paper="Gu et al., NSDI 2019, Section 3.3")
@@ -31,59 +60,56 @@ def answer(
     first: float = 3250.0,
     second: float = 7200.0,
     knob: float = 8.0,
-    gpu: int = 100,
-    tick: float = 60.0,
     stop: str = "most",
 ) -> tuple[Round, Memory]:
     """Start ready tasks by queue, then by first start; where runs may be paused without loss, lower jobs give way.
 
-    first, second: thresholds, GPU-seconds (inf: one queue less). knob: 0 never promotes. gpu: units of the resource
-    "gpu" (or, without one, the first resource) that make a GPU; tick: seconds of a tick; both as the library's
-    generator has them. Elsewhere than with pausing = "keep", jobs give way between their iterations. stop: as for fifo.
+    first, second: thresholds, GPU-seconds (inf: one queue less). knob: 0 never promotes. stop: as for fifo. Needs a
+    resource that counts GPUs and the length of a tick (`instances/taskgraph/units.py`); refuses what lacks them.
     """
     within("knob", knob, 0)
     within("first", first, 0)
     within("second", second, first)
-    within("gpu", gpu, 1)
-    within("tick", tick, 0, open_low=True)
-    queue, kept = queues(snapshot, memory or {}, (first, second), knob, tick / gpu)
+    thresholds = (first, second)
+    standing, kept = standings(snapshot, memory or {}, thresholds, knob)
     started = np.where(snapshot.first_start >= 0, snapshot.first_start, UNLIMITED)
     placer = Placer(snapshot, stop)
-    tasks = by_job(snapshot, queue, started)
+    tasks = by_job(snapshot, standing.queue, started)
     if snapshot.pausing != "keep":
         placer.start_in_order(tasks)
         return placer.round(), kept
-    return _preempting(placer, tasks, np.lexsort((snapshot.arrival, started, queue))), kept
+    pauses = _give_way(placer, tasks, np.lexsort((snapshot.arrival, started, standing.queue)))
+    wake = _next_change(snapshot, placer, pauses, standing, thresholds, knob)
+    return placer.round(pauses, wake), kept
 
 
-def queues(
-    snapshot: Snapshot, memory: Memory, thresholds: tuple[float, float], knob: float, seconds: float
-) -> tuple[IntArray, Memory]:
-    """The queue of each job (0: top) after promotions, and the memory of these. `seconds`: GPU-s a unit x tick."""
-    resource = snapshot.resources.index("gpu") if "gpu" in snapshot.resources else 0
+def standings(
+    snapshot: Snapshot, memory: Memory, thresholds: tuple[float, float], knob: float
+) -> tuple[Standing, Memory]:
+    """Where each job stands after promotions, and the memory of these."""
+    column, seconds = gpu_seconds(snapshot, "tiresias")
     kept: Memory = {}
-    queue = np.zeros(len(snapshot.arrival), dtype=np.int64)
+    count = len(snapshot.arrival)
+    queue, since = np.zeros(count, dtype=np.int64), np.zeros((count, 3), dtype=np.int64)
     for j, name in enumerate(map(str, snapshot.job_id.tolist())):
-        service = int(snapshot.service[j, resource]) if snapshot.resources else 0
         executed = int(snapshot.executed[j])
-        base = memory.get(name, [0, 0])
-        queue[j] = _queue((service - base[0]) * seconds, thresholds)
-        waited = snapshot.now - int(snapshot.idle_since[j])
-        if knob and queue[j] and waited and waited >= knob * (executed - base[1]):
-            base, queue[j] = [service, executed], 0
-        if base != [0, 0]:
+        waited = max(0, snapshot.now - int(snapshot.first_start[j]) - executed) if snapshot.first_start[j] >= 0 else 0
+        counts = [int(snapshot.service[j, column]), executed, waited]
+        base = memory.get(name, [0, 0, 0])
+        since[j] = np.subtract(counts, base)
+        queue[j] = sum(since[j, 0] * seconds >= threshold for threshold in thresholds)
+        waits = snapshot.idle_since[j] < snapshot.now
+        if knob and queue[j] and waits and since[j, 2] >= knob * since[j, 1]:
+            base, queue[j], since[j] = counts, 0, 0
+        if any(base):
             kept[name] = base
-    return queue, kept
+    return Standing(queue, since[:, 0] * seconds, since[:, 1], since[:, 2]), kept
 
 
-def _queue(service: float, thresholds: tuple[float, float]) -> int:
-    return sum(service >= threshold for threshold in thresholds)
-
-
-def _preempting(placer: Placer, tasks: IntArray, jobs: Any) -> Round:
+def _give_way(placer: Placer, tasks: IntArray, jobs: Any) -> list[int]:
     """Fill the cluster anew in order of the jobs: what runs keeps its node if that is still free, else it pauses."""
     snapshot = placer.snapshot
-    running = np.flatnonzero(snapshot.state == 1)
+    running = np.flatnonzero(snapshot.state == RUNNING)
     np.add.at(placer.free, snapshot.node[running], snapshot.demand[running])
     pauses = []
     for job in jobs.tolist():
@@ -94,7 +120,29 @@ def _preempting(placer: Placer, tasks: IntArray, jobs: Any) -> Round:
             else:
                 pauses.append(task)
         placer.start_in_order(tasks[snapshot.task_job[tasks] == job])
-    plan = placer.round()
-    return snapshot.round(
-        start=placer.starts, pause=pauses, stop=list(zip(plan.stop_job.tolist(), plan.stop_after.tolist(), strict=True))
-    )
+    return pauses
+
+
+def _next_change(
+    snapshot: Snapshot,
+    placer: Placer,
+    pauses: list[int],
+    standing: Standing,
+    thresholds: tuple[float, float],
+    knob: float,
+) -> int:
+    """When, if nothing else happens, a running job next sinks or a waiting one is promoted; 0: never."""
+    column, seconds = gpu_seconds(snapshot, "tiresias")
+    held = (snapshot.state == RUNNING).astype(np.int64)
+    held[pauses] = 0
+    held[[task for task, _ in placer.starts]] = 1
+    jobs = len(snapshot.arrival)
+    rate = seconds * np.bincount(snapshot.task_job, weights=held * snapshot.demand[:, column], minlength=jobs)
+    runs = np.bincount(snapshot.task_job, weights=held, minlength=jobs) > 0
+    ticks = []
+    for j, queue in enumerate(standing.queue.tolist()):
+        if runs[j] and rate[j] and queue < len(thresholds) and thresholds[queue] < math.inf:
+            ticks.append((thresholds[queue] - standing.attained[j]) / rate[j])
+        elif not runs[j] and queue and knob:
+            ticks.append(knob * standing.executed[j] - standing.waited[j])
+    return min((snapshot.now + max(1, math.ceil(t)) for t in ticks), default=0)

@@ -19,8 +19,10 @@ from mlsched.instances.taskgraph.convert import Link, chain_iterations, from_net
 from mlsched.instances.taskgraph.dags import DAGS
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY, Instance
 
+#: Milliseconds of a tick: the clock's minute.
+TICK_MS = 60_000
 #: A p3.8xlarge with four GPUs: hundredths of GPUs, vCPUs, GB, Mbit/s.
-SERVER = {"gpu": 400, "cpu": 32, "memory": 244, "bandwidth": 10_000}
+SERVER = {"gpu_percent": 400, "cpu": 32, "memory": 244, "bandwidth": 10_000}
 #: Least and most that a task needs beside GPUs: up to 1.5 times what goes with one GPU, so that it binds now and then.
 LOAD = (("cpu", 2, 12), ("memory", 8, 90), ("bandwidth", 500, 3750))
 #: Section 4.1: how many GPUs, and partitions, a job may have.
@@ -103,12 +105,16 @@ def generate(
         made.graph["min_iterations"] = most - int(most > 1 and rng.random() < optional)
         graphs.append(made)
     work = sum(
-        g.graph["max_iterations"] * d["duration"] * d["demand"]["gpu"] for g in graphs for _, d in g.nodes(data=True)
+        g.graph["max_iterations"] * d["duration"] * d["demand"]["gpu_percent"]
+        for g in graphs
+        for _, d in g.nodes(data=True)
     )
     for made in graphs:
         draw.times(made, int(spread * work / (100 * gpus * nodes)), slack)
         draw.accuracies(made)
-    return from_networkx(graphs, [capacity] * nodes, movement=movement, accuracy_at=accuracy_at, ignore=("work",))
+    return from_networkx(
+        graphs, [capacity] * nodes, movement=movement, accuracy_at=accuracy_at, tick_ms=TICK_MS, ignore=("work",)
+    )
 
 
 def _choose(rng: np.random.Generator, graph: str) -> str:
@@ -174,7 +180,7 @@ class _Jobs:
         for name, task in graph.nodes(data=True):
             half = self.rng.random() < fractional
             gpu = 0 if name == "ps" else 50 if half else 100
-            task["demand"] = {"gpu": gpu}
+            task["demand"] = {"gpu_percent": gpu}
             for resource, low, high in LOAD:
                 task["demand"][resource] = self._upto(low, min(high, capacity[resource]))
             barred = self._upto(0, nodes - 1) if nodes > 1 and self.rng.random() < pinned else -1

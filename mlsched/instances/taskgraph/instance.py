@@ -93,6 +93,7 @@ class Instance(contract.Instance):
     edge_delay: IntArray = array("edges", high=UNLIMITED, doc="ticks that the transfer takes, if between nodes")
     movement: str = text(choices=("none", "between_iterations"), default="none", doc="whether tasks may change node")
     accuracy_at: str = text(choices=("deadline", "final"), default="deadline", doc="which accuracy counts")
+    tick_ms: int = integer(high=UNLIMITED, default=0, doc="length of a tick in milliseconds; 0: not stated")
     now: int = integer(high=UNLIMITED, default=0, doc="no new run starts earlier, ticks")
     finished: IntArray = array("jobs", high=10**6, fill=0, doc="iterations finished before now")
     on_time: IntArray = array("jobs", high=10**6, fill=0, doc="of these, those that ended by the deadline")

@@ -141,7 +141,7 @@ def job_graph(
     The layers are cut in a topological order, so the pieces form a graph without cycles. tick: ms a tick; a piece lasts
     its time, rounded up, at least 1. bandwidth: MB a second; an edge's volume is the MB sent between two pieces, its
     delay the ticks that takes, both rounded up. The first pieces of an iteration wait for the last of the one before.
-    demand: of each task (default: one "gpu").
+    demand: of each task (default: one "gpu", in whole GPUs). `from_networkx` takes the tick's length as `tick_ms`.
     """
     import networkx as nx
 

@@ -45,6 +45,7 @@ SHARED = (
     "edge_volume",
     "edge_delay",
     "accuracy_at",
+    "tick_ms",
     "now",
     "finished",
     "on_time",
@@ -125,6 +126,7 @@ class Snapshot(contract.Instance):
     accuracy_at: str = text(choices=("deadline", "final"), default="deadline", doc="which accuracy counts")
     gang: IntArray = array("jobs", high=1, fill=0, doc="1: the job's tasks start in one round, and pause in one round")
     physics: str = text(choices=("tasks", "iterations"), default="tasks", doc="what a start begins")
+    tick_ms: int = integer(high=UNLIMITED, default=0, doc="length of a tick in milliseconds; 0: not stated")
 
     def check(self) -> None:
         checks.jobs(self)

@@ -69,6 +69,7 @@ def instances(*, jobs: int = 2, nodes: int = 2, tasks: int = 3, runs: int = 6) -
             "edge_volume": ints(e[3] for e in edges),
             "edge_delay": ints(e[4] for e in edges),
             "movement": draw(st.sampled_from(["none", "none", "between_iterations"])),
+            "tick_ms": 60_000,
             "accuracy_at": draw(st.sampled_from(["deadline", "deadline", "final"])),
         }
         if draw(st.sampled_from([False, False, True]), label="residual"):

@@ -109,9 +109,10 @@ def from_trace(
     """A trace's arrivals, GPUs and durations, joined with graphs drawn from the MLFS paper's algorithms.
 
     A job of g GPUs becomes a graph of g workers of one GPU each: a model in up to `partitions` parts (those of which g
-    is a multiple), as many replicas as that leaves, joined by `sync`. Its duration becomes about `iterations` passes of
-    equal length, at least a tick a stage; what the trace says beyond GPUs is shared by the workers. No trace holds
-    graphs, volumes, deadlines or accuracies: they are drawn, a deadline being up to `slack` durations after arrival.
+    is a multiple), as many replicas as that leaves, joined by `sync`. A job with a share of a GPU, or without one, has
+    one worker with that share. Its duration becomes about `iterations` passes of equal length, at least a tick a stage;
+    what the trace says beyond GPUs is shared by the workers. No trace holds graphs, volumes, deadlines or accuracies:
+    they are drawn, a deadline being up to `slack` durations after arrival.
     tick: seconds; bandwidth: MB that a transfer of [50, 100] MB moves in a tick; arrivals: factor on the arrival rate;
     seen, error: see `generated`. nodes=None: as many nodes of four GPUs as make this `load`.
     """
@@ -129,14 +130,14 @@ def from_trace(
     rng = np.random.default_rng([seed, len(trace.submit)])
     submit = np.floor((trace.submit - trace.submit[:1]) / (arrivals * tick)).astype(np.int64)
     ticks = np.maximum(np.rint(trace.duration_ms / (1000 * tick)), 1).astype(np.int64)
-    gpus = np.maximum(-(-trace.gpus_milli // 1000), 1)
-    shares = _worker_demands(trace, gpus)
+    workers = np.maximum(-(-trace.gpus_milli // 1000), 1)
+    shares = _worker_demands(trace, workers)
     if nodes is None:
-        nodes = _nodes(shares, gpus, ticks, submit, load)
+        nodes = _nodes(trace, shares, ticks, submit, load)
     capacity = [dict(zip(RESOURCES, row, strict=True)) for row in nodes.tolist()]
     graphs = []
     for j in range(len(submit)):
-        graph = _graph(rng, int(gpus[j]), int(ticks[j]), iterations, partitions, sync, bandwidth)
+        graph = _graph(rng, int(workers[j]), int(ticks[j]), iterations, partitions, sync, bandwidth)
         for name, task in graph.nodes(data=True):
             task["demand"] = {RESOURCES[r]: int(shares[j, r]) * (name != "ps" or r != 2) for r in range(len(RESOURCES))}
         deadline = int(submit[j]) + int(np.ceil(ticks[j] * rng.uniform(1, slack)))
@@ -144,7 +145,7 @@ def from_trace(
         graphs.append(graph)
     if not graphs:
         raise InvalidInput(f"{trace.source}: holds no job; check limit")
-    horizon = from_networkx(graphs, capacity, ignore=("work",))
+    horizon = from_networkx(graphs, capacity, tick_ms=1000 * tick, ignore=("work",))
     source = (
         f"{trace.source}; ticks of {tick} s; graphs, volumes, deadlines, accuracies and estimates drawn (seed {seed}); "
         f"arrival rate x {arrivals:g}"
@@ -152,33 +153,36 @@ def from_trace(
     return _estimated(horizon, rng, seen, error, source)
 
 
-def _worker_demands(trace: Trace, gpus: IntArray) -> IntArray:
+def _worker_demands(trace: Trace, workers: IntArray) -> IntArray:
     """jobs x RESOURCES: what each worker asks for; a resource that the trace does not know is not asked for."""
-    columns = [np.maximum(column, 0) for column in (trace.cpu_milli, trace.memory_mib)]
-    whole = [-(-column // gpus) for column in columns]
-    return np.stack([*whole, np.full(len(gpus), 1000)], axis=1)
+    columns = [np.maximum(column, 0) for column in (trace.cpu_milli, trace.memory_mib, trace.gpus_milli)]
+    return np.stack([-(-column // workers) for column in columns], axis=1)
 
 
-def _nodes(shares: IntArray, gpus: IntArray, ticks: IntArray, submit: IntArray, load: float) -> IntArray:
+def _nodes(trace: Trace, shares: IntArray, ticks: IntArray, submit: IntArray, load: float) -> IntArray:
     """Nodes of four GPUs, and four times the largest worker's share of the rest, for this load on their GPUs."""
+    if len(submit) and not trace.gpus_milli.any():
+        raise InvalidInput(f"{trace.source}: no job asks for a GPU, by which nodes would be counted; give a cluster")
     span = max(1, int(submit.max(initial=1)), int(ticks.max(initial=1)))
-    count = max(1, round(float((gpus * ticks).sum()) / (span * load * GPUS_A_NODE)))
-    return np.repeat([shares.max(axis=0, initial=0) * GPUS_A_NODE], count, axis=0)
+    work = float((trace.gpus_milli * ticks).sum()) / 1000
+    node = GPUS_A_NODE * shares.max(axis=0, initial=0)
+    node[RESOURCES.index("gpu_milli")] = 1000 * GPUS_A_NODE
+    return np.repeat([node], max(1, round(work / (span * load * GPUS_A_NODE))), axis=0)
 
 
 def _graph(
-    rng: np.random.Generator, gpus: int, ticks: int, iterations: int, partitions: int, sync: str, bandwidth: int
+    rng: np.random.Generator, workers: int, ticks: int, iterations: int, partitions: int, sync: str, bandwidth: int
 ) -> Any:
     """One job's graph, its iterations and its accuracy table."""
     algorithm = list(ALGORITHMS.values())[int(rng.integers(len(ALGORITHMS)))]
     able = [
-        p for p in (1, 2, 4, 8, 16, 32) if p <= partitions and gpus % p == 0 and (p == 1 or algorithm.cut != "never")
+        p for p in (1, 2, 4, 8, 16, 32) if p <= partitions and workers % p == 0 and (p == 1 or algorithm.cut != "never")
     ]
     parts = able[int(rng.integers(len(able)))]
     stages = partition(algorithm, parts)
     most = max(1, min(iterations, ticks // len(stages)))
     between, syncing = (Link(v, -(-v // bandwidth)) for v in rng.integers(50, 101, 2).tolist())
-    graph = training_graph(stages, gpus // parts, sync, between, syncing)
+    graph = training_graph(stages, workers // parts, sync, between, syncing)
     length = [stage[0].work for stage in stages]
     spread = np.diff(np.rint(np.cumsum([0, *length]) * (ticks / most / sum(length)))).astype(np.int64)
     for name, task in graph.nodes(data=True):

@@ -95,4 +95,5 @@ class View:
             "movement": world.movement,
             "pausing": world.options.pausing,
             "accuracy_at": horizon.accuracy_at,
+            "tick_ms": horizon.tick_ms,
         }

@@ -4,36 +4,81 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from snapshot_examples import horizon, play, rows, scripted
+from snapshot_examples import horizon, play, rows
 
 from mlsched import api
 from mlsched.core.errors import InvalidInput
-from mlsched.heuristics.taskgraph.tiresias import answer, queues
+from mlsched.heuristics.taskgraph.tiresias import answer, standings
 from mlsched.simulation.clock import Rule
 
 RNG = np.random.default_rng(0)
-#: One node of one GPU: job 0 runs from 0 to 9, job 1 comes at 3; both have four iterations.
+#: One node of one GPU: job 0 runs from 0 to 9, job 1 comes at 3; all but job 2 have four iterations; ticks of a second.
 ONE = horizon([(0, 4, [(9, 1)]), (3, 4, [(2, 1)]), (8, 1, [(5, 1)])], nodes=[(1,)])
-UNITS = {"gpu": 1, "tick": 1.0}
+THRESHOLDS = (3250.0, 7200.0)
 
 
 def tiresias(**settings) -> Rule:
-    return Rule("tiresias", lambda seen, memory, rng: answer(seen, memory=memory, rng=rng, **UNITS, **settings))
+    return Rule("tiresias", lambda seen, memory, rng: answer(seen, memory=memory, rng=rng, **settings))
 
 
-@pytest.mark.parametrize(("service", "queue"), [(0, 0), (3249, 0), (3250, 1), (7199, 1), (7200, 2), (10**6, 2)])
-def test_queues_by_gpu_seconds(service, queue):
-    snapshot = play(horizon([(0, 1, [(1, 1)])]), tiresias())[2][0].replace(service=[[service]])
-    assert queues(snapshot, {}, (3250.0, 7200.0), 0.0, 1.0)[0].tolist() == [queue]
-    # In the generator's units: hundredths of GPUs, ticks of a minute.
-    hundredfold = snapshot.replace(service=[[100 * service // 60]])
-    assert queues(hundredfold, {}, (3250.0, 7200.0), 0.0, 60 / 100)[0].tolist() in ([queue], [max(0, queue - 1)])
+def asked(inst, time=0):
+    return play(inst, tiresias())[2][time]
 
 
-def test_the_gpu_is_what_counts_wherever_it_stands():
-    snapshot = play(horizon([(0, 1, [(1, 5, 1)])], nodes=[(9, 9)], resources=("cpu", "gpu")), tiresias())[2][0]
-    for service, queue in (([[9999, 0]], 0), ([[0, 9999]], 2)):
-        assert queues(snapshot.replace(service=service), {}, (3250.0, 7200.0), 0.0, 1.0)[0].tolist() == [queue]
+@pytest.mark.parametrize(("seconds", "queue"), [(0, 0), (3249, 0), (3250, 1), (7199, 1), (7200, 2), (10**6, 2)])
+@pytest.mark.parametrize(("name", "units"), [("gpu", 1), ("gpu_percent", 100), ("gpu_milli", 1000)])
+@pytest.mark.parametrize("tick_ms", [1000, 500, 250])
+def test_queues_by_gpu_seconds_in_whatever_units(seconds, queue, name, units, tick_ms):
+    snapshot = asked(horizon([(0, 1, [(1, 1, 1)])], nodes=[(1, 1)], resources=("cpu_milli", name), tick_ms=tick_ms))
+    # Much of the other resource, which does not count.
+    served = snapshot.replace(service=[[10**9, seconds * units * 1000 // tick_ms]])
+    standing, _ = standings(served, {}, THRESHOLDS, 0.0)
+    assert standing.queue.tolist() == [queue]
+    assert standing.attained.tolist() == [seconds]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"resources": ("cpu_milli",)}, "tiresias: counts GPU-seconds, and resources = cpu_milli: exactly one"),
+        ({"resources": ("R1",)}, "must be named gpu or gpu_percent or gpu_milli"),
+        ({"tick_ms": 0}, r"tick_ms = 0 \(not stated\): give the instance"),
+    ],
+)
+def test_what_says_nothing_of_gpu_seconds_is_refused(changes, said):
+    inst = horizon([(0, 1, [(1, 1)])], nodes=[(1,)], **changes)
+    with pytest.raises(InvalidInput, match=said) as caught:
+        api.solve(inst, "tiresias")
+    assert "\n" not in str(caught.value)
+    both = horizon([(0, 1, [(1, 1, 1)])], nodes=[(1, 1)], resources=("gpu", "gpu_milli"))
+    with pytest.raises(InvalidInput, match="exactly one"):
+        api.solve(both, "tiresias")
+
+
+def test_attained_service_of_ten_jobs_by_hand():
+    """One node of twenty GPUs, so that nobody waits; ticks of 30 s.
+
+    Job k comes at 2 k and holds k % 3 + 1 GPUs for two iterations of 3 ticks: at 18 the first seven are over.
+    """
+    jobs = [(2 * k, 2, [(3, 500 * k, 1000 * (k % 3 + 1))]) for k in range(10)]
+    nodes = [(10**6, 20_000)]
+    inst = horizon(jobs, nodes=nodes, resources=("cpu_milli", "gpu_milli"), tick_ms=30_000)
+    snapshot = asked(inst, 18)
+    assert snapshot.job_id.tolist() == [7, 8, 9]
+    standing, _ = standings(snapshot, {}, (100.0, 300.0), 0.0)
+    # Job 7 (2 GPUs) since 14, job 8 (3 GPUs) since 16, job 9 (1 GPU) comes now: ticks x GPUs x 30 s.
+    assert standing.attained.tolist() == [4 * 2 * 30, 2 * 3 * 30, 0]
+    assert standing.queue.tolist() == [1, 1, 0]
+    seen = play(inst, tiresias())[2]
+    attained = {
+        (time, int(job)): service
+        for time, question in seen.items()
+        for job, service in zip(question.job_id, standings(question, {}, (100.0, 300.0), 0.0)[0].attained, strict=True)
+    }
+    for job in range(10):
+        gpus, begun = job % 3 + 1, 2 * job
+        assert attained[begun, job] == 0
+        assert attained[begun + 3, job] == 90 * gpus, "after its first iteration"
 
 
 def test_a_job_sinks_and_gives_way_between_its_iterations():
@@ -52,27 +97,67 @@ def test_where_runs_may_pause_it_gives_way_at_once():
     assert sum(end - start for i, task, _, start, end, _ in rows(world) if task == 0 and i == 0) == 9
 
 
+def test_where_runs_may_pause_a_job_sinks_when_it_passes_a_threshold_not_at_the_next_event():
+    inst = horizon([(0, 1, [(20, 1)]), (1, 1, [(20, 1)])], nodes=[(1,)])
+    _, world, _ = play(inst, tiresias(first=6.0, second=1000.0, knob=0.0), pausing="keep")
+    # Job 0 sinks at 6 GPU-seconds and job 1, still on top, has the GPU until it sinks; then the first start counts.
+    assert [(task, start, end) for _, task, _, start, end, _ in rows(world)] == [
+        (0, 0, 6),
+        (1, 6, 12),
+        (0, 12, 26),
+        (1, 26, 40),
+    ]
+
+
+def test_where_runs_may_pause_a_job_is_promoted_when_it_has_waited_long_enough():
+    inst = horizon([(0, 1, [(20, 1)]), (1, 1, [(50, 1)])], nodes=[(1,)])
+    _, world, _ = play(inst, tiresias(first=6.0, second=12.0, knob=2.0), pausing="keep")
+    # Both sink to the middle at 6 and 12; job 0 goes on and sinks to the bottom at 18, where job 1 passes it; job 1 has
+    # executed 6 and waited 6, sinks to the bottom at 24, and of the bottom job 0 started first: it ends at 32.
+    assert [(task, start, end) for _, task, _, start, end, _ in rows(world)][:5] == [
+        (0, 0, 6),
+        (1, 6, 12),
+        (0, 12, 18),
+        (1, 18, 24),
+        (0, 24, 32),
+    ]
+    starving = horizon([(0, 1, [(100, 1)]), (1, 1, [(40, 1)]), (4, 1, [(60, 1)])], nodes=[(1,)])
+    _, world, _ = play(starving, tiresias(first=4.0, second=1e9, knob=2.0), pausing="keep")
+    # 0 and 1 sink at 4 and 8, job 2 at 12; job 0 started first and goes on. Job 1 (executed 4, waiting since 8) is
+    # promoted at 16, job 2 (4, since 12) at 20: on top at 20 are job 1, which sinks just then, and job 2.
+    assert [(task, start, end) for _, task, _, start, end, _ in rows(world)][:6] == [
+        (0, 0, 4),
+        (1, 4, 8),
+        (2, 8, 12),
+        (0, 12, 16),
+        (1, 16, 20),
+        (2, 20, 24),
+    ]
+
+
 def test_a_job_that_has_waited_long_enough_comes_back_to_the_top_and_starts_counting_anew():
-    snapshot = play(
-        ONE,
-        scripted(
-            {t: {"start": [(0, 0)]} for t in (0, 9, 18, 27)}
-            | {t: {"start": [(0 if t > 36 else 1, 0)]} for t in range(36, 60)}
-        ),
-    )[2][27]
-    # Job 0 has executed 27 ticks and just ended an iteration; make it wait since 19.
-    waiting = snapshot.replace(idle_since=[19, 3, 8], executed=[19, 0, 0], service=[[19], [0], [0]])
-    for knob, queue, memory in ((0.0, 2, {}), (0.5, 2, {}), (0.4, 0, {"0": [19, 19]})):
-        assert queues(waiting, {}, (5.0, 12.0), knob, 1.0) == (pytest.approx([queue, 0, 0]), memory)
-    # Promoted at 19 GPU-ticks: with 7 more it is in the middle queue, and only what it executed since counts.
-    later = waiting.replace(service=[[26], [0], [0]], executed=[26, 0, 0], idle_since=[25, 3, 8])
-    queue, memory = queues(later, {"0": [19, 19]}, (5.0, 12.0), 0.4, 1.0)
-    assert (queue.tolist(), memory) == ([1, 0, 0], {"0": [19, 19]})
+    snapshot = asked(ONE, 9)
+    # Job 0 started at 0, has executed 19 ticks, and of 27 has waited 8: before 19 or after does not matter.
+    at = {"now": 27, "arrival": [0, 3, 8], "first_start": [0, -1, -1]}
+    waiting = snapshot.replace(**at, idle_since=[25, 3, 8], executed=[19, 0, 0], service=[[19], [0], [0]])
+    for knob, queue, memory in ((0.0, 2, {}), (0.5, 2, {}), (0.4, 0, {"0": [19, 19, 8]})):
+        standing, kept = standings(waiting, {}, (5.0, 12.0), knob)
+        assert (standing.queue.tolist(), kept) == ([queue, 0, 0], memory)
+    # A job that runs is not promoted.
+    runs = waiting.replace(idle_since=[27, 3, 8])
+    assert standings(runs, {}, (5.0, 12.0), 0.4)[0].queue.tolist() == [2, 0, 0]
+    # Promoted at 19 GPU-seconds: with 7 more it is in the middle queue, and only what has happened since counts.
+    later = waiting.replace(
+        now=35, service=[[26], [0], [0]], executed=[26, 0, 0], first_start=[0, -1, -1], idle_since=[34, 3, 8]
+    )
+    standing, kept = standings(later, {"0": [19, 19, 8]}, (5.0, 12.0), 0.4)
+    assert (standing.queue.tolist(), kept) == ([1, 0, 0], {"0": [19, 19, 8]})
+    assert (standing.attained[0], standing.executed[0], standing.waited[0]) == (7, 7, 1)
 
 
 def test_memory_of_finished_jobs_is_dropped():
-    snapshot = play(ONE, tiresias())[2][0]
-    assert queues(snapshot, {"0": [1, 1], "7": [5, 5]}, (5.0, 12.0), 8.0, 1.0)[1] == {"0": [1, 1]}
+    snapshot = asked(ONE)
+    assert standings(snapshot, {"0": [1, 1, 1], "7": [5, 5, 5]}, (5.0, 12.0), 8.0)[1] == {"0": [1, 1, 1]}
 
 
 def test_without_promotion_the_big_job_starves_with_it_it_does_not():
@@ -87,6 +172,6 @@ def test_without_promotion_the_big_job_starves_with_it_it_does_not():
 
 def test_settings_are_checked():
     inst = horizon([(0, 1, [(1, 1)])])
-    for text, message in (("first=9000", "second = 7200"), ("tick=0", "tick = 0"), ("gpu=0", "gpu = 0")):
+    for text, message in (("first=9000", "second = 7200"), ("knob=-1", "knob = -1")):
         with pytest.raises(InvalidInput, match=message):
             api.solve(inst, f"tiresias:{text}")

@@ -58,8 +58,9 @@ def test_shorter_accuracy_tables_are_filled_with_their_last_entry():
 @given(instance=strategies.taskgraph())
 def test_there_and_back(instance):
     capacity = [dict(zip(instance.resources, row.tolist(), strict=True)) for row in instance.node_capacity]
-    back = from_networkx(to_networkx(instance), capacity, movement=instance.movement, accuracy_at=instance.accuracy_at)
-    again = from_networkx(to_networkx(back), capacity, movement=instance.movement, accuracy_at=instance.accuracy_at)
+    readings = {name: getattr(instance, name) for name in ("movement", "accuracy_at", "tick_ms")}
+    back = from_networkx(to_networkx(instance), capacity, **readings)
+    again = from_networkx(to_networkx(back), capacity, **readings)
     assert back == again
     for name in ("arrival", "deadline", "min_iterations", "duration", "demand", "eligible", "task_job", "parameters"):
         assert np.array_equal(getattr(back, name), getattr(instance, name)), name

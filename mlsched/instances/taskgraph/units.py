@@ -1,0 +1,33 @@
+"""What the numbers of a task-graph cluster mean outside it: GPUs and seconds, for rules that count in them.
+
+The name of the resource says the unit in which GPUs are counted, as the names of the public traces do, and `tick_ms`
+says how long a tick is. This is the only place that knows either.
+"""
+
+from __future__ import annotations
+
+from mlsched.core.errors import InvalidInput
+from mlsched.instances.taskgraph.instance import Instance
+from mlsched.instances.taskgraph.snapshot import Snapshot
+
+#: Name of a resource that counts GPUs -> how many of its units are one GPU.
+GPU_UNITS = {"gpu": 1, "gpu_percent": 100, "gpu_milli": 1000}
+
+
+def gpu_seconds(question: Instance | Snapshot, rule: str) -> tuple[int, float]:
+    """(the column of the resource that counts GPUs, the GPU-seconds of one of its units held for one tick).
+
+    Raises InvalidInput, naming `rule`, what it lacks and the remedy, where the question does not say it.
+    """
+    found = [r for r, name in enumerate(question.resources) if name in GPU_UNITS]
+    if len(found) != 1:
+        has = ", ".join(question.resources) or "none"
+        raise InvalidInput(
+            f"{rule}: counts GPU-seconds, and resources = {has}: exactly one must be named {' or '.join(GPU_UNITS)} "
+            "(whole GPUs, hundredths, thousandths); name it so, or take a rule that counts no GPUs (fifo, srpt)"
+        )
+    if not question.tick_ms:
+        raise InvalidInput(
+            f"{rule}: counts GPU-seconds, and tick_ms = 0 (not stated): give the instance the milliseconds of a tick"
+        )
+    return found[0], question.tick_ms / 1000 / GPU_UNITS[question.resources[found[0]]]
