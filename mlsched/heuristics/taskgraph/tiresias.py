@@ -8,7 +8,7 @@ counting of waiting are those of the authors' simulator (github.com/SymbioticLab
 
 What is simpler, or other, here:
 
-- Tasks start one by one; Tiresias gives a job all of its GPUs or none.
+- Tasks of jobs that are no gangs (`Snapshot.gang`) start one by one; Tiresias gives a job all of its GPUs or none.
 - Runs are interrupted only in worlds with pausing = "keep"; there the rule asks to be woken when a job sinks or is
   promoted, as the simulator does. Elsewhere jobs give way between their iterations, and it is asked at events only.
 - A pause costs nothing. Tiresias' prototype writes and reads checkpoints.
@@ -103,7 +103,7 @@ def standings(
             base, queue[j], since[j] = counts, 0, 0
         if any(base):
             kept[name] = base
-    return Standing(queue, since[:, 0] * seconds, since[:, 1], since[:, 2]), kept
+    return Standing(queue, np.asarray(since[:, 0] * seconds), since[:, 1], since[:, 2]), kept
 
 
 def _give_way(placer: Placer, tasks: IntArray, jobs: Any) -> list[int]:
@@ -111,14 +111,20 @@ def _give_way(placer: Placer, tasks: IntArray, jobs: Any) -> list[int]:
     snapshot = placer.snapshot
     running = np.flatnonzero(snapshot.state == RUNNING)
     np.add.at(placer.free, snapshot.node[running], snapshot.demand[running])
-    pauses = []
+    pauses: list[int] = []
     for job in jobs.tolist():
+        kept, lost = [], []
         for task in running[snapshot.task_job[running] == job].tolist():
             node = int(snapshot.node[task])
             if (placer.free[node] >= snapshot.demand[task]).all():
                 placer.free[node] -= snapshot.demand[task]
+                kept.append(task)
             else:
-                pauses.append(task)
+                lost.append(task)
+        if lost and snapshot.gang[job]:
+            np.add.at(placer.free, snapshot.node[kept], snapshot.demand[kept])
+            lost += kept
+        pauses += lost
         placer.start_in_order(tasks[snapshot.task_job[tasks] == job])
     return pauses
 

@@ -81,6 +81,7 @@ class View:
             "edge_to": place[horizon.edge_to[edges]],
             "accuracy": horizon.accuracy[jobs],
             "accuracy_table": np.arange(len(jobs)),
+            "gang": np.zeros(len(jobs), dtype=np.int64),
             "task_class": self._class_of[self.tasks],
             **{name: getattr(horizon, name)[jobs] for name in _OF_JOBS},
             **{name: getattr(horizon, name)[self.tasks] for name in _OF_TASKS},

@@ -11,8 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from snapshot_examples import greedy, horizon, play, ready, rows, scripted
 
+from mlsched import api
+from mlsched.core import record
 from mlsched.core.errors import AnswererError, InvalidInput
 from mlsched.core.fields import UNLIMITED
+from mlsched.core.registry import registry
 from mlsched.simulation.clock import Rule, run
 from mlsched.simulation.taskgraph import Options, TaskgraphWorld, Workload, outcome, replay
 from mlsched.simulation.taskgraph.strategies import any_round, options, wakes, workloads
@@ -84,6 +87,17 @@ def test_the_snapshot_says_what_has_been_seen():
     assert second.home.tolist() == [0, 0, -1]
     assert second.last_end.tolist() == [5, 7, 0]
     assert second.accuracy_seen.tolist() == [200_000, 0]
+
+
+def test_snapshots_are_whole_where_they_are_not_validated(monkeypatch):
+    """Validation fills in fields that were left out; simulations run without it."""
+    inst = horizon([(0, 2, [(2, 1)]), (1, 1, [(2, 2)])])
+    found = play(inst, greedy())[2]
+    monkeypatch.setattr(record, "validate_trusted", False)
+    assert play(inst, greedy())[2] == found
+    for rule in registry().available("taskgraph", "heuristic"):
+        if rule.asks == "decision":
+            assert api.simulate(Workload.of(inst), rule.name).violations() == []
 
 
 def test_jobs_that_have_not_arrived_are_not_known_and_finished_ones_are_forgotten():
