@@ -59,9 +59,9 @@ def test_exact_policies_within_a_limit(cli):
     document = cli("simulate", "cp-sat", "highs", "bin-packing", *arguments).document
     *exact, rule = document["runs"]
     for entry in exact:
-        assert entry["optimality"]["decisions"] == entry["summary"]["decisions"] > 0
-        assert entry["optimality"]["optimal_share"] == 1
-    assert rule["optimality"]["optimal_share"] < 1
+        assert entry["optimality"]["count"] == entry["summary"]["decisions"] > 0
+        assert entry["optimality"]["optimal"] == 1
+    assert rule["optimality"]["optimal"] < 1
     assert rule["summary"]["average_completion"] > exact[0]["summary"]["average_completion"]
 
 
