@@ -5,7 +5,7 @@
     inst = mlsched.generate("preemption", preset="small", seed=0)
     best = mlsched.solve(inst, "cp-sat")        # proven optimal
     rule = mlsched.solve(inst, "fitgpp")        # the published rule
-    print(rule.value, best.value, best.gap)
+    print(rule.value, best.value, rule.gap_to(best))
 
 Importing mlsched loads no solver: they are imported when first needed.
 """
