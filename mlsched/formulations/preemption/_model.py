@@ -64,11 +64,7 @@ def reduce(instance: Instance, nodes: list[int] | None = None) -> Reduced:
         need = instance.te_demand[[t for t, m in places if m == n]].sum(axis=0)
         rows += [(n, r, int(room[n, r])) for r in range(room.shape[1]) if need[r] > room[n, r]]
     candidates = [int(j) for j in able if instance.job_node[j] in used]
-    cost = {
-        "total_score": 1 + int(instance.score[able].sum()),
-        "victim_count": 1 + len(able),
-        "max_grace_period": 1 + int(instance.job_grace[able].max(initial=0)),
-    }
+    cost = {goal.name: instance.rank(goal.name).weight for goal in instance.objectives}
     return Reduced(instance, candidates, places, rows, cost)
 
 

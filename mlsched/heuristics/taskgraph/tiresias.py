@@ -88,21 +88,20 @@ def standings(
 ) -> tuple[Standing, Memory]:
     """Where each job stands after promotions, and the memory of these."""
     column, seconds = gpu_seconds(snapshot, "tiresias")
-    kept: Memory = {}
-    count = len(snapshot.arrival)
-    queue, since = np.zeros(count, dtype=np.int64), np.zeros((count, 3), dtype=np.int64)
-    for j, name in enumerate(map(str, snapshot.job_id.tolist())):
-        executed = int(snapshot.executed[j])
-        waited = max(0, snapshot.now - int(snapshot.first_start[j]) - executed) if snapshot.first_start[j] >= 0 else 0
-        counts = [int(snapshot.service[j, column]), executed, waited]
-        base = memory.get(name, [0, 0, 0])
-        since[j] = np.subtract(counts, base)
-        queue[j] = sum(since[j, 0] * seconds >= threshold for threshold in thresholds)
-        waits = snapshot.idle_since[j] < snapshot.now
-        if knob and queue[j] and waits and since[j, 2] >= knob * since[j, 1]:
-            base, queue[j], since[j] = counts, 0, 0
-        if any(base):
-            kept[name] = base
+    stay = np.where(snapshot.first_start >= 0, snapshot.now - snapshot.first_start, 0)
+    waited = np.maximum(stay - snapshot.executed, 0)
+    counts = np.column_stack([snapshot.service[:, column], snapshot.executed, waited])
+    base = np.zeros_like(counts)
+    if memory:
+        place = {str(job): j for j, job in enumerate(snapshot.job_id.tolist())}
+        for name in memory.keys() & place.keys():
+            base[place[name]] = memory[name]
+    since = counts - base
+    queue = (since[:, :1] * seconds >= np.array(thresholds)).sum(axis=1)
+    if knob:
+        starves = (queue > 0) & (snapshot.idle_since < snapshot.now) & (since[:, 2] >= knob * since[:, 1])
+        base[starves], since[starves], queue[starves] = counts[starves], 0, 0
+    kept = {str(snapshot.job_id[j]): base[j].tolist() for j in np.flatnonzero(base.any(axis=1)).tolist()}
     return Standing(queue, np.asarray(since[:, 0] * seconds), since[:, 1], since[:, 2]), kept
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlsched.core import contract
-from mlsched.core.contract import Objective
+from mlsched.core.contract import Objective, Rank
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, labels, refuse_first
 from mlsched.instances.preemption import judge
@@ -138,6 +138,16 @@ class Instance(contract.Instance):
     def preemptible(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Whether each BE job may still be preempted."""
         return self.job_preemptions < self.preemption_limit
+
+    def rank(self, objective: str) -> Rank:
+        """The deferred TE jobs, which are compared before the base value (judge, rule 4; the weight is its D)."""
+        able = self.preemptible
+        largest = {
+            "total_score": self.score[able].sum(),
+            "victim_count": able.sum(),
+            "max_grace_period": self.job_grace[able].max(initial=0),
+        }
+        return Rank("deferred TE jobs", 1 + int(largest[objective]))
 
     def violations(self, plan: object) -> list[str]:
         """What is wrong with `plan`, a sentence each; empty when it is feasible."""

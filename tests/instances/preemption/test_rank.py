@@ -1,0 +1,56 @@
+"""Deferred TE jobs come before every base value: values taken apart, and gaps between them."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from preemption_examples import small
+
+import mlsched
+from mlsched.instances import strategies
+from mlsched.instances.preemption import Plan
+
+
+@given(instance=strategies.preemption(), data=st.data())
+def test_every_value_is_the_deferred_jobs_and_the_base_value(instance, data):
+    """Feasible or not: plans are drawn, and the base value is counted from the victims."""
+    able = np.flatnonzero(instance.preemptible).tolist()
+    victims = sorted(data.draw(st.sets(st.sampled_from(able)))) if able else []
+    nodes = st.integers(-1, len(instance.node_capacity) - 1)
+    te_node = [data.draw(nodes) for _ in instance.te_demand]
+    values = instance.evaluate(Plan(te_node=te_node, victims=victims))
+    base = {
+        "total_score": sum(int(instance.score[j]) for j in victims),
+        "victim_count": len(victims),
+        "max_grace_period": max((int(instance.job_grace[j]) for j in victims), default=0),
+    }
+    for goal in instance.objectives:
+        rank = instance.rank(goal.name)
+        assert rank.split(values[goal.name]) == (te_node.count(-1), base[goal.name])
+        assert 0 <= base[goal.name] < rank.weight
+
+
+def test_gaps_between_plans_that_defer_equally_many_and_others():
+    """Two TE jobs of which one fits; FIFO defers both."""
+    inst = small(te_demand=[[5, 2], [100, 100]])
+    best = mlsched.solve(inst, "brute-force")
+    deferred, base = inst.rank("total_score").split(best.value)
+    assert deferred == 1
+    assert base > 0
+    same = best.gap_to(best)
+    assert (same.difference, same.share, str(same)) == (0, 0, "0 %")
+    fifo = mlsched.solve(inst, "fifo").gap_to(best)
+    assert (fifo.difference, fifo.share, str(fifo)) == (1, None, "1 more deferred TE jobs")
+    # A worse choice of victims that defers the same job: its gap is that of the base values alone.
+    worse = next(
+        plan
+        for plan in (
+            Plan(te_node=[n, -1], victims=v) for n in range(2) for v in ([0], [1], [2], [0, 1], [0, 2], [0, 1, 2])
+        )
+        if not inst.violations(plan) and inst.evaluate(plan)["total_score"] > best.value
+    )
+    found = mlsched.solve(inst, lambda instance, *, rng: worse).gap_to(best)
+    value = sum(int(inst.score[j]) for j in worse.victims)
+    assert found.share == (value - base) / base
+    assert found.unit == "1e-6"
