@@ -72,6 +72,27 @@ def test_a_trace_gives_arrivals_gpus_and_durations():
         assert abs(int(once) - minutes) <= passes * len(alone) * 3 + 1
 
 
+def test_a_share_of_a_gpu_stays_a_share():
+    made = TraceBuilder()
+    for number, (gpus, milli, cpu) in enumerate([(1, 460, 6000), (0, 0, 4000), (2, 2000, 9000)]):
+        made.add(f"pod-{number}", 60 * number, 600_000, gpus, gpus_milli=milli, cpu_milli=cpu, memory_mib=1024)
+    load = from_trace(made.build("test"), None, seed=1)
+    assert load.horizon.task_job.tolist() == [0, 1, 2, 2]
+    assert load.horizon.demand[:, 2].tolist() == [460, 0, 1000, 1000]
+    assert load.horizon.demand[:, 0].tolist() == [6000, 4000, 4500, 4500]
+    assert (load.horizon.node_capacity[:, 2] == 4000).all()
+    assert load.horizon.tick_ms == 60_000
+    assert from_trace(made.build("test"), None, tick=30).horizon.tick_ms == 30_000
+
+
+def test_nodes_are_not_counted_by_gpus_that_nobody_asks_for():
+    made = TraceBuilder()
+    made.add("pod", 0, 600_000, 0, gpus_milli=0, cpu_milli=4000)
+    with pytest.raises(InvalidInput, match="no job asks for a GPU, by which nodes would be counted; give a cluster"):
+        from_trace(made.build("test"), None)
+    assert len(from_trace(made.build("test"), np.array([[8000, 0, 0]])).horizon.arrival) == 1
+
+
 def test_a_traces_cluster_follows_its_load_or_is_given():
     full = from_trace(TRACE, None, load=0.1)
     assert len(full.horizon.node_capacity) > len(from_trace(TRACE, None, load=1.0).horizon.node_capacity)
