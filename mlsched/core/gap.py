@@ -13,25 +13,52 @@ A solver's own gap between its value and its bound is another quantity, `Result.
 from __future__ import annotations
 
 import dataclasses
+import math
 import statistics
 from collections.abc import Sequence
 
 from mlsched.core.contract import Rank, Sense
 
 
-@dataclasses.dataclass(frozen=True)
-class Gap:
+class Gap(float):
     """How much worse a value is than its reference; negative means better.
 
-    difference: counted in `unit`, 0 exactly when the values are equal. share: difference / |reference|; None where
-    the reference is 0, and where the rank decides. rank: the name of the rank when it decides, else None; it is then
-    also the unit.
+    As a number it is difference / |reference|, to be compared, averaged and formatted like any other, and NaN where
+    there is no percentage: a mean over such a gap says so. difference: counted in `unit`, 0 exactly when the values
+    are equal. share: the number, or None where the reference is 0 and where the rank decides. rank: the name of the
+    rank when it decides, else None; it is then also the unit.
     """
 
     difference: int | float
     unit: str
-    share: float | None
-    rank: str | None = None
+    rank: str | None
+
+    def __new__(cls, difference: int | float, unit: str, share: float | None, rank: str | None = None) -> Gap:
+        """A gap whose number is `share`."""
+        found = super().__new__(cls, math.nan if share is None else share)
+        found.difference, found.unit, found.rank = difference, unit, rank
+        return found
+
+    def __getnewargs__(self) -> tuple[int | float, str, float | None, str | None]:  # type: ignore[override]
+        """What a copy of it is made from."""
+        return self.difference, self.unit, self.share, self.rank
+
+    def __repr__(self) -> str:
+        return f"Gap({self.difference!r}, {self.unit!r}, {self.share!r}, {self.rank!r})"
+
+    def __eq__(self, other: object) -> bool:
+        """Two gaps are equal when they say the same; to any other number a gap is its share."""
+        if isinstance(other, Gap):
+            return self.__getnewargs__() == other.__getnewargs__()
+        return float(self) == other
+
+    def __hash__(self) -> int:
+        return hash(self.__getnewargs__())
+
+    @property
+    def share(self) -> float | None:
+        """difference / |reference|, or None."""
+        return None if math.isnan(self) else float(self)
 
     def __str__(self) -> str:
         """ "70.3 %", "12 volume" for a reference of 0, "2 more deferred TE jobs" where the rank decides."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import math
+import pickle
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -134,3 +138,12 @@ def test_results_are_held_against_what_was_proven():
     other = mlsched.solve(mlsched.generate("placement", preset="small", seed=2), "brute-force")
     with pytest.raises(mlsched.InvalidInput, match="answers another instance"):
         rule.gap_to(other)
+
+
+def test_a_gap_is_a_number_and_not_a_number_where_there_is_no_percentage() -> None:
+    worse = gap_between(17, 10, sense="min", unit="ticks")
+    assert worse == pytest.approx(0.7)
+    assert worse < 0.8
+    assert f"{worse:.0%}" == "70%"
+    assert math.isnan(gap_between(5, 0, sense="min", unit="volume"))
+    assert copy.deepcopy(worse).unit == pickle.loads(pickle.dumps(worse)).unit == "ticks"
