@@ -16,9 +16,11 @@ from mlsched.simulation.preemption import Workload
 COMMAND = [sys.executable, "-c", "from mlsched.cli import main; main()"]
 
 
-#: The command line with a rule that tells when it is asked and then thinks until it is interrupted.
+#: The command line with a rule that tells when it is asked and then thinks until it is interrupted. It takes SIGINT
+#: also where the tests run in the background of a shell, which makes its children ignore it.
 THINKS = """
-import os
+import os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from mlsched.cli import main
 from mlsched.core.registry import answerer, registry
 @answerer("thinks", problem="placement", kind="heuristic")
