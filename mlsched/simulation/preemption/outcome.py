@@ -8,6 +8,7 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.simulation.metrics import PERCENTILES, percentiles, slowdown
+from mlsched.simulation.preemption import backlog
 from mlsched.simulation.preemption.log import Log
 from mlsched.simulation.preemption.workload import Workload
 
@@ -36,34 +37,60 @@ def jobs(workload: Workload, log: Log) -> dict[str, Any]:
     }
 
 
-def rescheduling_intervals(log: Log) -> IntArray:
-    """Seconds from each signal to the victim's next start (FitGpp, Table 2); victims that finish first have none."""
+def resumptions(log: Log) -> tuple[IntArray, IntArray]:
+    """Time of each signal, s, and seconds from it to the victim's next start (FitGpp, Table 2's interval).
+
+    Victims that finish within their grace period have none.
+    """
     columns = log.columns()
     order = np.lexsort((columns["start"], columns["job"]))
     job, start, signal = columns["job"][order], columns["start"][order], columns["signal"][order]
     resumed = (job[1:] == job[:-1]) & (signal[:-1] >= 0)
-    return np.asarray((start[1:] - signal[:-1])[resumed])
+    return np.asarray(signal[:-1][resumed]), np.asarray((start[1:] - signal[:-1])[resumed])
 
 
 def summary(workload: Workload, log: Log) -> dict[str, Any]:
-    """The paper's figures of merit: slowdown percentiles by kind, re-scheduling intervals (min), preempted shares."""
+    """The paper's figures of merit, and whether the run had a steady state (`backlog.summary`)."""
     table = jobs(workload, log)
-    te = table["te"] == 1
-    preemptions = table["preemptions"]
-    intervals = rescheduling_intervals(log)
+    share, work = shares(workload)
     return {
-        "jobs": len(te),
-        "te_jobs": int(te.sum()),
-        "te_slowdown": percentiles(table["slowdown"][te], PERCENTILES),
-        "be_slowdown": percentiles(table["slowdown"][~te], PERCENTILES),
-        "rescheduling_interval_min": percentiles(intervals / 60, INTERVAL_PERCENTILES),
+        "jobs": len(table["te"]),
+        "te_jobs": int(table["te"].sum()),
+        **merits(table, resumptions(log)),
+        "preemptions": int(table["preemptions"].sum()),
+        "makespan_s": int(table["finish"].max(initial=0)),
+        "backlog": backlog.summary(workload.submit, table["finish"], share, work),
+    }
+
+
+def merits(
+    table: dict[str, Any], resumed: tuple[IntArray, IntArray], start: float = 0.0, end: float = np.inf
+) -> dict[str, Any]:
+    """The paper's figures of merit of the jobs submitted and the signals sent from `start` to before `end`, s.
+
+    Slowdown percentiles by kind, re-scheduling intervals in minutes, shares of jobs preempted. table, resumed: what
+    `jobs` and `resumptions` give.
+    """
+    here = (table["submit"] >= start) & (table["submit"] < end)
+    te, preemptions, slowdowns = table["te"][here] == 1, table["preemptions"][here], table["slowdown"][here]
+    signal, interval = resumed
+    intervals = interval[(signal >= start) & (signal < end)] / 60
+    return {
+        "te_slowdown": percentiles(slowdowns[te], PERCENTILES),
+        "be_slowdown": percentiles(slowdowns[~te], PERCENTILES),
+        "rescheduling_interval_min": percentiles(intervals, INTERVAL_PERCENTILES),
         "preempted_share": _share(preemptions > 0),
         "preempted_share_of_be": _share(preemptions[~te] > 0),
         "preempted_share_by_count": {str(n): _share(preemptions == n) for n in (1, 2)}
         | {">=3": _share(preemptions >= 3)},
-        "preemptions": int(preemptions.sum()),
-        "makespan_s": int(table["finish"].max(initial=0)),
     }
+
+
+def shares(workload: Workload) -> tuple[Any, Any]:
+    """Of each job: its demand over the cluster's capacity, averaged over the resources; and that times its days."""
+    total = np.maximum(workload.node_capacity.sum(axis=0), 1)
+    share = (workload.demand / total).mean(axis=1)
+    return share, share * workload.execution / backlog.DAY
 
 
 def _share(marked: Any) -> float:

@@ -17,7 +17,7 @@ from mlsched.core.errors import AnswererError
 from mlsched.core.registry import registry
 from mlsched.instances.preemption import Instance, Plan
 from mlsched.simulation.preemption import Workload
-from mlsched.simulation.preemption.outcome import rescheduling_intervals
+from mlsched.simulation.preemption.outcome import resumptions
 from mlsched.simulation.preemption.strategies import options, workloads
 
 BE, TE = 0, 1
@@ -71,7 +71,7 @@ def test_or_it_pauses():
 
 def test_the_rescheduling_interval_counts_from_the_signal():
     run = simulate(*ONE)
-    assert rescheduling_intervals(run.log).tolist() == [180]
+    assert [column.tolist() for column in resumptions(run.log)] == [[60], [180]]
     assert run.summary()["rescheduling_interval_min"]["p50"] == 3.0
     assert run.summary()["preempted_share"] == 0.5
     assert run.summary()["preempted_share_of_be"] == 1.0
