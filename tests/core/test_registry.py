@@ -21,6 +21,7 @@ PREEMPTION = {
     "fifo": ("heuristic", "observed"),
     "fitgpp": ("heuristic", "observed"),
     "lrtp": ("heuristic", "oracle"),
+    "min-max-grace": ("heuristic", "observed"),
     "rand": ("heuristic", "observed"),
 }
 
@@ -39,7 +40,8 @@ def test_the_scan_finds_problem_and_answerers():
 def test_available_lists_exact_first_and_filters():
     kinds = [a.kind for a in registry().available("preemption")]
     assert kinds == sorted(kinds, key=["exact", "heuristic", "trained"].index)
-    assert {a.name for a in registry().available("preemption", "heuristic")} == {"fifo", "fitgpp", "lrtp", "rand"}
+    rules = {a.name for a in registry().available("preemption", "heuristic")}
+    assert rules == {"fifo", "fitgpp", "lrtp", "min-max-grace", "rand"}
     assert registry().available("preemption", "trained") == []
 
 
@@ -193,8 +195,8 @@ def test_world_options_of_the_rules():
     assert world("cp-sat") == {}
 
 
-def test_only_fitgpp_warms_up_the_exact_solvers():
-    assert [a.name for a in registry().available("preemption") if a.warm_start] == ["fitgpp"]
+def test_the_rules_that_aim_at_an_objective_warm_up_the_exact_solvers():
+    assert [a.name for a in registry().available("preemption") if a.warm_start] == ["fitgpp", "min-max-grace"]
     assert isinstance(registry().answerers["preemption", "fitgpp"], Answerer)
     assert module.LAYERS == {
         "formulations": "exact",

@@ -44,7 +44,7 @@ class Slope:
 
 
 def summary(submit: IntArray, finish: IntArray, share: Floats, work: Floats) -> dict[str, Any] | None:
-    """Growth of the backlog and lost throughput of a run; None when fewer than two jobs arrive in the second half.
+    """Growth of the backlog and lost throughput of a run; None when fewer than two jobs or no work arrives in that half.
 
     submit, finish: of each job, s. share: its demand over the cluster's capacity, averaged over the resources.
     work: share times execution time, in days of the whole cluster.
@@ -52,8 +52,10 @@ def summary(submit: IntArray, finish: IntArray, share: Floats, work: Floats) -> 
     edges = spans(submit)
     if edges is None:
         return None
+    arriving = float(work[submit > edges[0]].sum()) / ((edges[-1] - edges[0]) / DAY)
+    if not arriving:
+        return None
     growth = slope(edges, means_over(edges, submit, finish, share))
-    arriving = float(work[(submit > edges[0]) & (submit <= edges[-1])].sum()) / ((edges[-1] - edges[0]) / DAY)
     waiting = slope(edges, means_over(edges, submit, finish, work))
     return {
         "growth_per_day": growth.mean,

@@ -11,7 +11,7 @@ import numpy as np
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray, ints
 from mlsched.core.params import one_of, within
-from mlsched.instances.preemption.generate import truncated_normal
+from mlsched.instances.preemption.demand import truncated_normal
 from mlsched.instances.traces import Trace
 from mlsched.simulation.nodes import RESOURCES
 from mlsched.simulation.preemption.synthetic import GRACE_MINUTES, synthetic

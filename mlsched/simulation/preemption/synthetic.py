@@ -16,7 +16,7 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.core.params import one_of, within
-from mlsched.instances.preemption.generate import NODE, RESOURCES, draw_demand, truncated_normal
+from mlsched.instances.preemption.demand import NODE, RESOURCES, draw_demand, truncated_normal
 from mlsched.simulation.preemption.options import Options
 from mlsched.simulation.preemption.workload import Workload
 from mlsched.simulation.preemption.world import PreemptionWorld

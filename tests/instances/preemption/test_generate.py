@@ -9,7 +9,8 @@ import pytest
 
 from mlsched import api
 from mlsched.core.errors import InvalidInput, UnknownName
-from mlsched.instances.preemption.generate import NODE, PRESETS, draw_demand, truncated_normal
+from mlsched.instances.preemption.demand import NODE, draw_demand, truncated_normal
+from mlsched.instances.preemption.generate import PRESETS
 
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))
@@ -35,11 +36,11 @@ def test_presets_are_frozen():
 
 FROZEN = {
     "exhausted": "29062c66e68344e6",
-    "paper": "18a57d1a1d484e9b",
-    "paper-surge": "ae5868474c9f51a3",
-    "single": "06e0adec9221eb1d",
+    "paper": "45b51490198736fb",
+    "paper-surge": "691b826e74e78183",
+    "single": "762d4ed672339046",
     "small": "63663a9f45109e0e",
-    "surge": "ec0df5e90130ce45",
+    "surge": "eaea836cc86a4454",
 }
 
 
@@ -61,6 +62,11 @@ def test_sizes_change_a_preset():
         ({"te_scale": math.nan}, "te_scale = nan"),
         ({"te_scale": math.inf}, "te_scale = inf: must be between 0 and 1000"),
         ({"nodes": 1, "jobs": 500}, "1 nodes are full after .*; ask for fewer jobs or more nodes"),
+        ({"fill": "full"}, "fill = 'full': must be one of packed, first-fit"),
+        (
+            {"fill": "first-fit", "nodes": 2, "jobs": 40},
+            "jobs = 40: no TE job asked .* ask for as many, or use fill=packed",
+        ),
         ({"nodes": 2.5}, "generate preemption: nodes = 2.5: must be of type int"),
         ({"nodes": "many"}, "generate preemption: nodes = 'many': must be of type int"),
     ],
@@ -96,6 +102,18 @@ def test_the_ends_of_the_knobs_work(sizes):
         assert inst.node_free.sum() == 0
     if "te_scale" in sizes:
         assert inst.te_demand.sum() == 0
+
+
+@pytest.mark.parametrize("preset", [name for name, preset in PRESETS.items() if "fill" in preset.sizes])
+def test_a_state_of_the_clock_is_one_in_which_a_te_job_asks(preset):
+    sizes = {"nodes": 12, "jobs": 30} if PRESETS[preset].sizes["nodes"] == 84 else {}
+    for seed in range(5):
+        inst = api.generate("preemption", preset, seed=seed, **sizes)
+        assert not (inst.node_free >= inst.te_demand[0]).all(axis=1).any()
+        running = np.zeros_like(inst.node_free)
+        np.add.at(running, inst.job_node, inst.job_demand)
+        assert (inst.node_free + running <= inst.node_capacity).all()
+        assert 0.7 < running.sum(axis=0)[2] / inst.node_capacity.sum(axis=0)[2] <= 1
 
 
 def test_text_sizes_are_parsed():

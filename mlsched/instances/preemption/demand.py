@@ -1,0 +1,41 @@
+"""Demands of the FitGpp workload's jobs: calibration Z, and truncated normal draws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+
+RESOURCES = ("cpu", "ram", "gpu")
+#: One node of the paper's cluster: CPUs, GB of RAM, GPUs (Section 4.1).
+NODE = (32, 256, 8)
+#: (mean, standard deviation) a resource, and the smallest demand; the largest is a whole node.
+BE_DEMAND = ((-1.0, 6.5), (-2.5, 26.6), (2.8, 1.0))
+TE_DEMAND = ((4.4, 14.9), (73.5, 21.4), (0.34, 1.36))
+LEAST = (1, 1, 0)
+
+
+def draw_demand(
+    rng: np.random.Generator, kind: tuple[tuple[float, float], ...], count: int, margin: float = 0.0
+) -> IntArray:
+    """`count` demand vectors (count x 3): normal, rejected outside [least - margin, node + margin], rounded to nearest.
+
+    A margin of half a unit is the same as rounding before the test.
+    """
+    columns = []
+    for (mean, sd), low, high in zip(kind, LEAST, NODE, strict=True):
+        drawn = truncated_normal(rng, mean, sd, low - margin, high + margin, count)
+        columns.append(np.clip(np.rint(drawn), low, high))
+    return np.stack(columns, axis=1).astype(np.int64)
+
+
+def truncated_normal(
+    rng: np.random.Generator, mean: float, sd: float, low: float, high: float, count: int
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """`count` normal draws, each drawn again while it is outside [low, high]."""
+    found = rng.normal(mean, sd, count)
+    while (outside := (found < low) | (found > high)).any():
+        found[outside] = rng.normal(mean, sd, int(outside.sum()))
+    return found
