@@ -59,7 +59,9 @@ def _make_room(room: Room, demand: IntArray) -> int:
     shortest = min(int(grace[taken[-1]]) for taken in hosts)
     tied = [_needed(room, demand, taken) for taken in hosts if grace[taken[-1]] == shortest]
     victims = min(tied, key=lambda chosen: int(score[chosen].sum()))
-    return [room.suspend(job) for job in victims][0]
+    for job in victims:
+        room.suspend(job)
+    return int(room.instance.job_node[victims[0]])
 
 
 def _shortest_prefixes(room: Room, demand: IntArray) -> list[IntArray]:

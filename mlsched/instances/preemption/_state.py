@@ -74,4 +74,4 @@ def asking(
 
 def te_demand(rng: np.random.Generator, count: int, scale: float) -> IntArray:
     """`count` TE demands times `scale`, at most a node."""
-    return np.minimum(np.rint(draw_demand(rng, TE_DEMAND, count) * scale).astype(np.int64), NODE)
+    return np.asarray(np.minimum(np.rint(draw_demand(rng, TE_DEMAND, count) * scale).astype(np.int64), NODE))

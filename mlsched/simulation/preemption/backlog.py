@@ -1,14 +1,14 @@
 """Whether a run has a steady state: how fast its backlog grows, and how much of what arrives is never kept up with.
 
-The backlog at a time is the demand of all jobs that were submitted and have not finished, as a share of the cluster's
-capacity, averaged over the resources: what the FitGpp paper calls the cluster load, and what its closed loop keeps at
-2.0 under FIFO (Section 4.2). Its second measure is work: that share times the execution time of the same jobs.
+The backlog at a time is the demand of the jobs that wait, as a share of the cluster's capacity, averaged over the
+resources. With the running jobs it is what the FitGpp paper calls the cluster load, which its closed loop keeps at 2.0
+under FIFO (Section 4.2). Its second measure is work: that share times the execution time of the same jobs.
 
 The rule. The second half of the time in which jobs arrive is cut into `SPANS` equal spans, and a straight line is
 fitted to the backlog's means over them. Its slope is the growth. Its 95 % interval is Student's t, widened by the
 correlation of neighbouring residuals: with a correlation r, n spans say no more than n (1 - r) / (1 + r) independent
-ones. A run whose interval excludes 0 is not stationary. The lost throughput is the slope of the work that waits or runs
-over the work that arrives in a unit of time.
+ones. A run whose interval excludes 0 is not stationary. The lost throughput is the slope of the work that waits over
+the work that arrives in a unit of time.
 """
 
 from __future__ import annotations
@@ -43,20 +43,33 @@ class Slope:
         return abs(self.mean) > self.half
 
 
-def summary(submit: IntArray, finish: IntArray, share: Floats, work: Floats) -> dict[str, Any] | None:
-    """Growth of the backlog and lost throughput of a run; None when fewer than two jobs or no work arrives in that half.
+@dataclasses.dataclass(frozen=True)
+class Stretches:
+    """Times in which a job counts, from `start` to `end`, s: one row a stretch, whose job is `job`."""
 
-    submit, finish: of each job, s. share: its demand over the cluster's capacity, averaged over the resources.
-    work: share times execution time, in days of the whole cluster.
+    job: IntArray
+    start: IntArray
+    end: IntArray
+
+
+def summary(submit: IntArray, finish: IntArray, runs: Stretches, share: Floats, work: Floats) -> dict[str, Any] | None:
+    """Growth of the backlog and lost throughput of a run; None when no work, or only one job, arrives in that half.
+
+    submit, finish: of each job, s. runs: when jobs held a node. share: of each job, its demand over the cluster's
+    capacity, averaged over the resources. work: share times execution time, in days of the whole cluster.
     """
     edges = spans(submit)
     if edges is None:
         return None
-    arriving = float(work[submit > edges[0]].sum()) / ((edges[-1] - edges[0]) / DAY)
+    arriving = float(work[submit > edges[0]].sum() / (edges[-1] - edges[0]) * DAY)
     if not arriving:
         return None
-    growth = slope(edges, means_over(edges, submit, finish, share))
-    waiting = slope(edges, means_over(edges, submit, finish, work))
+    present = Stretches(np.arange(len(submit)), submit, finish)
+    # Rounded, since a job that never waits must not leave the arithmetic's crumbs.
+    growth, waiting = (
+        slope(edges, np.round(means_over(edges, present, weight) - means_over(edges, runs, weight), 9))
+        for weight in (share, work)
+    )
     return {
         "growth_per_day": growth.mean,
         "growth_per_day_ci95": growth.half,
@@ -75,10 +88,11 @@ def spans(submit: IntArray) -> Floats | None:
     return np.linspace(middle, last, SPANS + 1) if np.count_nonzero(submit > middle) > 1 and last > middle else None
 
 
-def means_over(edges: Floats, submit: IntArray, finish: IntArray, weight: Floats) -> Floats:
-    """Mean over each span of the summed weight of the jobs that were submitted and have not finished."""
-    # The integral of the sum from the beginning to each edge, job by job.
-    whole = np.array([float((weight * np.clip(np.minimum(finish, edge) - submit, 0, None)).sum()) for edge in edges])
+def means_over(edges: Floats, stretches: Stretches, weight: Floats) -> Floats:
+    """Mean over each span of the summed weight of the jobs that are in one of their stretches."""
+    weights, start, end = weight[stretches.job], stretches.start, stretches.end
+    # The integral of the sum from the beginning to each edge, stretch by stretch.
+    whole = np.array([float((weights * np.clip(np.minimum(end, edge) - start, 0, None)).sum()) for edge in edges])
     return np.asarray(np.diff(whole) / np.diff(edges))
 
 

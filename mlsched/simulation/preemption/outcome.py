@@ -53,13 +53,15 @@ def summary(workload: Workload, log: Log) -> dict[str, Any]:
     """The paper's figures of merit, and whether the run had a steady state (`backlog.summary`)."""
     table = jobs(workload, log)
     share, work = shares(workload)
+    rows = log.columns()
+    runs = backlog.Stretches(rows["job"], rows["start"], rows["end"])
     return {
         "jobs": len(table["te"]),
         "te_jobs": int(table["te"].sum()),
         **merits(table, resumptions(log)),
         "preemptions": int(table["preemptions"].sum()),
         "makespan_s": int(table["finish"].max(initial=0)),
-        "backlog": backlog.summary(workload.submit, table["finish"], share, work),
+        "backlog": backlog.summary(workload.submit, table["finish"], runs, share, work),
     }
 
 

@@ -8,7 +8,7 @@ from draws import draws
 
 from mlsched import api
 from mlsched.simulation.preemption import backlog
-from mlsched.simulation.preemption.backlog import DAY, SPANS, STUDENT
+from mlsched.simulation.preemption.backlog import DAY, SPANS, STUDENT, Stretches
 
 
 def day_line(per_day: float, noise: np.ndarray) -> backlog.Slope:
@@ -37,37 +37,45 @@ def test_without_a_trend_few_runs_are_flagged_and_a_trend_is_seen():
 
 def test_the_mean_over_a_span_is_exact():
     # Two jobs of weight 1 and 2: one from 0 to 30, one from 10 to 60.
-    edges = np.array([0.0, 20.0, 40.0])
-    means = backlog.means_over(edges, np.array([0, 10]), np.array([30, 60]), np.array([1.0, 2.0]))
+    stretches = Stretches(np.array([0, 1]), np.array([0, 10]), np.array([30, 60]))
+    means = backlog.means_over(np.array([0.0, 20.0, 40.0]), stretches, np.array([1.0, 2.0]))
     assert means.tolist() == [(20 + 2 * 10) / 20, (10 + 2 * 20) / 20]
 
 
+def one_server(every: int) -> dict[str, object]:
+    """The backlog of a server to which a job of 60 s comes every so many seconds."""
+    jobs = np.arange(2000)
+    submit = every * jobs
+    start = np.maximum(submit, 60 * jobs)
+    return backlog.summary(
+        submit, start + 60, Stretches(jobs, start, start + 60), np.ones(2000), np.full(2000, 60 / DAY)
+    )
+
+
 def test_a_queue_that_gets_a_tenth_too_much_loses_a_tenth():
-    """One server, a job of 60 s every 54 s: of 10 s of work that arrive, 1 s is never kept up with."""
-    submit = 54 * np.arange(2000)
-    finish = 60 * np.arange(1, 2001)
-    found = backlog.summary(submit, finish, np.ones(2000), np.full(2000, 60 / DAY))
+    """A job every 54 s: of 10 s of work that arrive, 1 s is never kept up with."""
+    found = one_server(54)
     assert found["lost_throughput"] == pytest.approx(0.1, abs=0.002)
     assert found["growth_per_day"] == pytest.approx((1 / 54 - 1 / 60) * DAY, rel=0.02)
     assert not found["stationary"]
 
 
 def test_a_queue_that_keeps_up_is_stationary():
-    submit = 66 * np.arange(2000)
-    found = backlog.summary(submit, submit + 60, np.ones(2000), np.full(2000, 60 / DAY))
+    found = one_server(66)
     assert found["stationary"]
-    assert abs(found["lost_throughput"]) < 0.001
+    assert found["lost_throughput"] == found["growth_per_day"] == 0
 
 
 @pytest.mark.parametrize("submit", [[], [5], [5, 5, 5], [0, 10]])
 def test_too_few_arrivals_say_nothing(submit):
     times = np.array(submit, dtype=np.int64)
-    assert backlog.summary(times, times + 1, np.ones(len(times)), np.ones(len(times))) is None
+    runs = Stretches(np.arange(len(times)), times, times + 1)
+    assert backlog.summary(times, times + 1, runs, np.ones(len(times)), np.ones(len(times))) is None
 
 
 def test_jobs_without_demand_say_nothing():
-    submit = np.arange(100)
-    assert backlog.summary(submit, submit + 1, np.zeros(100), np.zeros(100)) is None
+    times = np.arange(100)
+    assert backlog.summary(times, times + 1, Stretches(times, times, times + 1), np.zeros(100), np.zeros(100)) is None
 
 
 def test_the_closed_loop_keeps_fifos_backlog_and_the_summary_says_so():

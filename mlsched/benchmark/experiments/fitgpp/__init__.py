@@ -9,7 +9,7 @@ from mlsched.benchmark.experiments.experiment import Experiment, Settings
 from mlsched.benchmark.experiments.fitgpp import claims, figures, measure, tables
 from mlsched.benchmark.experiments.fitgpp import grid as g
 from mlsched.benchmark.experiments.fitgpp.measure import Metrics, Source
-from mlsched.benchmark.experiments.fitgpp.measured import FitGppView
+from mlsched.benchmark.experiments.fitgpp.measured import Readings
 from mlsched.benchmark.experiments.fitgpp.tables import STAND_IN
 from mlsched.benchmark.experiments.report import Report
 from mlsched.benchmark.experiments.runs import CHECKED, PAIRED, versions_sentence
@@ -30,14 +30,15 @@ def run(settings: Settings) -> Report:
 
 def report(grid: g.Grid, metrics: Mapping[g.Case, Metrics], title: str = TITLE) -> Report:
     """The report of finished measurements."""
-    views = [FitGppView(reading, grid, metrics) for reading in grid.readings]
-    trace = FitGppView(g.TRACE, grid, metrics) if grid.trace else None
+    readings = [Readings.of(reading, grid, metrics) for reading in grid.readings]
+    views = [each.plain for each in readings]
+    trace = Readings.of(g.TRACE, grid, metrics) if grid.trace else None
     return Report(
         title=title,
         readings=tuple(_readings(grid, metrics)),
-        tables=tuple(tables.tables(views, trace)),
-        figures=tuple(figures.figures(views, trace, grid)),
-        claims=tuple(claims.claims(views, trace)),
+        tables=tuple(tables.tables(readings, trace)),
+        figures=tuple(figures.figures(views, trace.plain if trace else None, grid)),
+        claims=tuple(claims.claims(readings, trace)),
     )
 
 

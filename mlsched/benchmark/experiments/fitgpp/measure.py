@@ -1,7 +1,7 @@
 """Carrying the runs out: each is simulated, checked by the independent replay, and reduced to a few numbers.
 
-A worker gets all runs of one (reading, seed, share of TE jobs) and makes their workload once. Longer grace periods do
-not change arrivals, since FIFO never preempts: they are put on the same workload.
+A worker gets all runs of one (reading, seed, share of TE jobs, number of jobs) and makes their workload once. Longer
+grace periods do not change arrivals, since FIFO never preempts: they are put on the same workload.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from mlsched.benchmark.experiments.experiment import Progress
 from mlsched.benchmark.experiments.fitgpp.grid import GRACE_SCALE, TRACE, Case
 from mlsched.benchmark.experiments.runs import refuse_unsound
 from mlsched.benchmark.pool import processes
+from mlsched.simulation.preemption import outcome
 from mlsched.simulation.preemption.synthetic import CALIBRATIONS
 from mlsched.simulation.run import Run
 
@@ -30,11 +31,15 @@ BURST = 1e12
 
 @dataclasses.dataclass(frozen=True)
 class Metrics:
-    """One run: named figures of merit (None where nothing happened), slowdown quantiles by kind, and remarks."""
+    """One run: named figures of merit (None where nothing happened), slowdown quantiles by kind, and remarks.
+
+    intervals: how many re-scheduling intervals took 0, 1, 2, ... minutes.
+    """
 
     values: dict[str, float | None]
     quantiles: dict[str, list[float]]
     remarks: tuple[str, ...] = ()
+    intervals: tuple[int, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,9 +80,9 @@ def measure(
 
 def _batches(cases: Sequence[Case], source: Source) -> list[Batch]:
     """Cases by workload; the trace's first (they may be refused), then the longest, so that workers end together."""
-    groups: dict[tuple[str, int, float], list[Case]] = {}
+    groups: dict[tuple[str, int, float, int], list[Case]] = {}
     for case in cases:
-        groups.setdefault((case.reading, case.seed, case.te_share), []).append(case)
+        groups.setdefault((case.reading, case.seed, case.te_share, case.jobs), []).append(case)
     batches = [Batch(source, tuple(group)) for group in groups.values()]
     return sorted(batches, key=lambda b: (b.cases[0].reading != TRACE, -len(b.cases)))
 
@@ -119,7 +124,7 @@ def _synthetic(source: Source, case: Case, grace_scale: float, **options: Any) -
     return api.workload(
         f"synthetic:{case.reading}",
         "preemption",
-        jobs=source.jobs,
+        jobs=case.jobs or source.jobs,
         seed=case.seed,
         te_share=case.te_share,
         grace_scale=grace_scale,
@@ -135,15 +140,11 @@ def _with_grace(base: Any, source: Source, case: Case) -> Any:
 
 def _metrics(case: Case, workload: Any) -> Metrics:
     calibration = CALIBRATIONS.get(case.reading)
-    options = {"during_grace": calibration.during_grace} if calibration else {}
+    options: dict[str, Any] = {"during_grace": calibration.during_grace} if calibration else {}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         run = api.simulate(
-            workload,
-            case.policy.text,
-            seed=1000 * case.repeat + case.seed,
-            options=options,
-            objective=case.policy.objective,
+            workload, case.policy.text, seed=1000 * case.repeat + case.seed, options=options | dict(case.policy.options)
         )
     refuse_unsound(run)
     remarks = tuple(str(w.message) for w in caught)
@@ -152,18 +153,43 @@ def _metrics(case: Case, workload: Any) -> Metrics:
     quantiles = {
         kind: np.quantile(values, QUANTILES).tolist() if len(values) else [] for kind, values in run.series().items()
     }
-    return Metrics(_values(run), quantiles, remarks)
+    return Metrics(_values(run), quantiles, remarks, _intervals(run))
 
 
 def _values(run: Run) -> dict[str, float | None]:
-    """The summary's numbers by flat names; shares in percent."""
+    """The summary's numbers by flat names; shares in percent. drift_NAME: how NAME changes within the second half."""
     summary = run.summary()
-    found: dict[str, float | None] = {"preempted": 100 * summary["preempted_share"]}
+    backlog = summary["backlog"] or {}
+    lost = backlog.get("lost_throughput")
+    found = _flat(summary)
+    first, last = (float(run.workload.submit[i]) for i in (0, -1))
+    half, quarter = (first + last) / 2, first + 3 * (last - first) / 4
+    table, resumed = run.jobs, outcome.resumptions(run.log)
+    earlier = _flat(outcome.merits(table, resumed, half, quarter))
+    later = _flat(outcome.merits(table, resumed, quarter))
+    drift = {f"drift_{name}": _change(later[name], earlier[name]) for name in found}
+    growth = {"growth": backlog.get("growth_per_day"), "lost": None if lost is None else 100 * lost}
+    return found | growth | drift
+
+
+def _flat(merits: dict[str, Any]) -> dict[str, float | None]:
+    found: dict[str, float | None] = {"preempted": 100 * merits["preempted_share"]}
     for prefix, key, points in (
         ("te", "te_slowdown", (50, 95, 99)),
         ("be", "be_slowdown", (50, 95, 99)),
         ("interval", "rescheduling_interval_min", (50, 75, 95, 99)),
     ):
-        percentiles = summary[key] or {}
+        percentiles = merits[key] or {}
         found |= {f"{prefix}_p{p}": percentiles.get(f"p{p}") for p in points}
-    return found | {f"preempted_{n}": 100 * share for n, share in summary["preempted_share_by_count"].items()}
+    return found | {f"preempted_{n}": 100 * share for n, share in merits["preempted_share_by_count"].items()}
+
+
+def _change(new: float | None, old: float | None) -> float | None:
+    """By how many percent `new` is above `old`; None where either is missing or the old one is 0."""
+    return None if new is None or not old else 100 * (new / old - 1)
+
+
+def _intervals(run: Run) -> tuple[int, ...]:
+    """How many re-scheduling intervals took 0, 1, 2, ... minutes; signals and starts both fall on whole minutes."""
+    _, seconds = outcome.resumptions(run.log)
+    return tuple(np.bincount(seconds // 60).tolist())
