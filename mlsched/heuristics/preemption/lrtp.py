@@ -1,4 +1,12 @@
-"""LRTP: suspend the jobs with the longest remaining execution time (Big-C; FitGpp paper, Section 4.1)."""
+"""LRTP: suspend the jobs with the longest remaining execution time (Big-C; FitGpp paper, Section 4.1).
+
+The paper's own description is two sentences: it "preferentially preempts the job with the longest remaining execution
+time", with perfect predictions, and goes on "until they can prepare enough resource for the incoming TE job". Here jobs
+are taken from the whole cluster until some node has room; victims on other nodes than that are not given back, although
+nobody needs them: the paper's share of preempted jobs (9.6 %, Table 3) is too large for a closer choice. Big-C itself
+reclaims a part of a container's resources; FitGpp's authors simulate whole jobs, and so does this. Jobs at the limit P
+are passed over. Nobody is suspended when all would not do.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 from mlsched import api
@@ -31,11 +32,25 @@ def test_no_run_is_made_twice(grid):
     assert sum(c.policy == g.MINMAX for c in per_workload) == 1
 
 
-def test_a_trace_adds_its_four_policies_first():
+def test_a_trace_adds_its_policies_first():
     grid = dataclasses.replace(g.QUICK, trace=True)
     on_trace = [c for c in g.cases(grid) if c.reading == g.TRACE]
     assert g.cases(grid)[: len(on_trace)] == on_trace
-    assert {c.policy for c in on_trace} == set(g.PAPER)
+    assert {c.policy for c in on_trace} == {*g.PAPER, *g.BESIDE}
+
+
+def test_shorter_runs_are_below_the_experiments_length():
+    assert {c.jobs for c in g.cases(g.FULL)} == {0, 2**12, 2**14}
+    assert {c.jobs for c in g.cases(dataclasses.replace(g.FULL, jobs=2**13))} == {0, 2**12}
+    case = g.Case("z", 0, g.FIFO, jobs=128)
+    assert len(measure._workload(measure.Source(jobs=512), case).submit) == 128
+
+
+def test_fifo_with_te_jobs_first_suspends_nothing_and_serves_them_sooner():
+    cases = [g.Case("z", 0, policy) for policy in (g.FIFO, g.FIRST)]
+    fifo, first = measure.measure(cases, measure.Source(2**11)).values()
+    assert fifo.values["preempted"] == first.values["preempted"] == 0
+    assert first.values["te_p95"] < 0.2 * fifo.values["te_p95"]
 
 
 @pytest.mark.parametrize("te_share", [0.3, 0.7])
@@ -54,6 +69,16 @@ def test_repeats_of_rand_differ_and_fitgpp_has_one():
     first, second = measure.measure(cases, measure.Source(2**11)).values()
     assert first.values["preempted"] > 0
     assert first.values != second.values
+
+
+def test_a_run_has_its_backlog_its_drifts_and_its_intervals():
+    case = g.Case("z", 0, g.RAND)
+    (found,) = measure.measure([case], measure.Source(2**12)).values()
+    assert found.values["growth"] is not None
+    assert found.values["lost"] is not None
+    minutes = [n for n, count in enumerate(found.intervals) for _ in range(count)]
+    assert np.percentile(minutes, 95) == pytest.approx(found.values["interval_p95"])
+    assert {"drift_te_p95", "drift_be_p50", "drift_preempted", "drift_interval_p99"} <= set(found.values)
 
 
 def test_the_papers_numbers():

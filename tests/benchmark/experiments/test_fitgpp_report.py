@@ -12,6 +12,7 @@ from rich.console import Console
 from mlsched.benchmark.experiments import EXPERIMENTS, render, reproduce
 from mlsched.benchmark.experiments.fitgpp import grid as g
 from mlsched.benchmark.experiments.fitgpp import paper
+from mlsched.benchmark.experiments.fitgpp import report as experiment_report
 from mlsched.benchmark.experiments.fitgpp.claims import STATEMENTS
 from mlsched.benchmark.experiments.fitgpp.claims_tables import TRACE_STATEMENTS
 from mlsched.benchmark.experiments.fitgpp.measure import Source, measure
@@ -20,7 +21,8 @@ from mlsched.simulation.run import Run
 
 TINY = {"quick": True, "jobs": 2**10, "seeds": 2}
 PODS = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
-TABLES = [f"Table {n}" for n in range(1, 6)]
+OURS = ["Steady state, Z", "Length of the run, Z"]
+TABLES = ["Table 1", "Table 2", "Table 2, Z, pooled", "Table 3", "Table 4", *OURS, "Table 5"]
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +53,9 @@ def test_every_table_figure_and_claim_is_there(tiny):
     assert [figure.name for figure in tiny.figures] == [f"Figure {n}" for n in range(3, 8)]
     assert [claim.name for claim in tiny.claims] == [s.name for s in (*STATEMENTS, *TRACE_STATEMENTS)]
     assert tiny.verdicts() == {}
-    for table in tiny.tables[:4]:
+    for table in tiny.tables[:-1]:
         assert all(len(numbers) == len(table.header) - 1 for _, numbers in table.rows)
+    for table in tiny.tables[:5]:
         assert all(number.measured is not None for _, numbers in table.rows for number in numbers[:1])
 
 
@@ -62,7 +65,24 @@ def test_measured_stands_beside_the_papers(tiny):
     assert rows[paper.FIFO][0].deviation == pytest.approx(rows[paper.FIFO][0].measured.mean / 9.38 - 1)
     assert [number.paper for number in rows[g.MINMAX.label]] == [None] * 6
     assert g.MINMAX.label in dict(tiny.tables[1].rows)
-    assert g.MINMAX.label not in dict(tiny.tables[3].rows)
+    assert g.MINMAX.label not in dict(tiny.tables[4].rows)
+    assert g.FIRST.label in dict(tiny.tables[0].rows)
+
+
+def test_what_is_not_stationary_is_named(tiny):
+    assert "Not stationary (the drift's 95 % interval, corrected for" in tiny.tables[5].note
+    assert [label for label, _ in tiny.tables[5].rows] == [p.label for p in (*g.PAPER, g.FIRST, *g.BESIDE)]
+
+
+def test_the_rise_of_be_jobs_stands_by_the_length_of_the_run():
+    grid = g.Grid(("z",), seeds=2, jobs=512, weights=(), limits=(), shares=(), scales=(), lengths=(128, 256))
+    made = experiment_report(grid, measure(g.cases(grid), Source(grid.jobs)))
+    assert made.figures == ()
+    assert not any("Fig." in claim.where for claim in made.claims), "without sweeps there are the tables' claims alone"
+    (table,) = [t for t in made.tables if t.name == "Length of the run, Z"]
+    labels = [label for label, _ in table.rows]
+    assert labels[:3] == [f"{g.FITGPP.label}, {n} jobs" for n in (128, 256, 512)]
+    assert [numbers[0].paper for _, numbers in table.rows[:3]] == [None, None, paper.BE_MEDIAN_RISE]
 
 
 def test_readings_say_what_was_run(tiny):
@@ -72,8 +92,8 @@ def test_readings_say_what_was_run(tiny):
 
 
 def test_without_a_trace_table_5_says_how_to_get_one(tiny):
-    assert not tiny.tables[4].rows
-    assert "--trace FILE --cluster" in tiny.tables[4].note
+    assert not tiny.tables[-1].rows
+    assert "--trace FILE --cluster" in tiny.tables[-1].note
     assert {claim.verdict for claim in tiny.claims[-len(TRACE_STATEMENTS) :]} == {"not measured"}
 
 
@@ -152,9 +172,9 @@ def test_a_failing_replay_check_fails_the_report(monkeypatch):
 
 def test_a_trace_stands_in_for_the_private_one(trace):
     report = reproduce("fitgpp", quick=True, jobs=256, seeds=1, trace=str(trace), cluster="2x(32cpu,256gb,8gpu)")
-    table = report.tables[4]
+    table = report.tables[-1]
     assert "public stand-in, not the paper's private trace" in table.title
-    assert [label for label, _ in table.rows] == [policy.label for policy in g.PAPER]
+    assert [label for label, _ in table.rows] == [policy.label for policy in (*g.PAPER, *g.BESIDE)]
     assert table.rows[0][1][0].measured is not None
     assert report.figures[-1].name == "Figure 8"
     assert next(claim for claim in report.claims if claim.name == "trace-best").verdict != "not measured"

@@ -11,6 +11,7 @@ from preemption_examples import row, small
 
 from mlsched import api
 from mlsched.core.errors import MlschedError
+from mlsched.heuristics.preemption.fitgpp import Way, answer_with_ways
 from mlsched.instances import strategies
 
 
@@ -86,6 +87,22 @@ def test_when_no_single_job_suffices_random_jobs_are_suspended_until_a_node_fits
         assert answer(inst, seed) == (te_node, victims), "the seed decides"
         found.add(tuple(victims))
     assert len(found) > 1, "the fallback is random"
+
+
+@pytest.mark.parametrize("fallback", ["random", "again"])
+@pytest.mark.parametrize(
+    ("instance", "ways"),
+    [
+        (small(te_demand=[[2, 1], [5, 2], [9, 1]]), [Way.ROOM, Way.ONE_VICTIM, Way.WAITS]),
+        (row([2, 2, 2], [6]), [Way.FALLBACK]),
+        (row([2, 2], [4, 2, 9]), [Way.FALLBACK, Way.ONE_VICTIM, Way.WAITS]),
+    ],
+)
+def test_it_tells_in_which_way_a_te_job_is_served(instance, ways, fallback):
+    plan, found = answer_with_ways(instance, rng=np.random.default_rng(0), fallback=fallback)
+    assert plan == api.solve(instance, "fitgpp", fallback=fallback).plan
+    assert found[: len(ways)] == ways or fallback == "random"
+    assert found[0] == ways[0]
 
 
 def test_the_fallback_takes_no_job_at_the_limit():

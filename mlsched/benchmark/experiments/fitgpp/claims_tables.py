@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 
 from mlsched.benchmark.experiments.claim import Bound
 from mlsched.benchmark.experiments.fitgpp import grid as g
 from mlsched.benchmark.experiments.fitgpp import paper
-from mlsched.benchmark.experiments.fitgpp.measured import HERE, At, FitGppView, Percentile
+from mlsched.benchmark.experiments.fitgpp.measured import HERE, FitGppView, Percentile
 from mlsched.benchmark.experiments.fitgpp.tables import SLOWDOWN, SLOWDOWN_METRICS
-from mlsched.benchmark.experiments.statement import ABOVE_0, BELOW_0, Piece, near, stated
+from mlsched.benchmark.experiments.statement import BELOW_0, Piece, near, stated
 from mlsched.benchmark.experiments.view import Values, change, ratio
 
 OTHERS = (g.LRTP, g.RAND)
@@ -79,7 +78,7 @@ def fifo_row(view: FitGppView) -> list[Piece]:
 )
 def be_median_rise(view: FitGppView) -> list[Piece]:
     return [
-        Piece(view.name, "rise of BE 50th", be_rise(view, HERE), near(paper.BE_MEDIAN_RISE), "%", paper.BE_MEDIAN_RISE)
+        Piece(view.name, "rise of BE 50th", view.be_rise(HERE), near(paper.BE_MEDIAN_RISE), "%", paper.BE_MEDIAN_RISE)
     ]
 
 
@@ -251,58 +250,6 @@ def be_best(view: FitGppView) -> list[Piece]:
 
 
 @stated(
-    "ours-minmax",
-    text="The min-max grace period answers TE jobs faster than FitGpp",
-    where="ours",
-    tested="95th percentile of TE slowdown below FitGpp's, paired by seed",
-)
-def ours_minmax(view: FitGppView) -> list[Piece]:
-    less = view.less(g.FITGPP, g.MINMAX, "te_p95")
-    return [Piece(view.name, "TE 95th, min-max less FitGpp", less, BELOW_0)]
-
-
-@stated(
-    "ours-order",
-    text="Nearly all of the cut of TE slowdown is the queue's order: FIFO that serves TE jobs first has most of it",
-    where="ours",
-    tested="a cut of TE 95th of at least 90 % against FIFO, without any preemption",
-)
-def ours_order(view: FitGppView) -> list[Piece]:
-    return [Piece(view.name, "cut of TE 95th", view.cut(g.FIRST, g.FIFO, "te_p95"), Bound(low=90.0), "%")]
-
-
-@stated(
-    "ours-backlog",
-    text="No policy but FIFO has a steady state: their backlogs grow as long as the run lasts",
-    where="ours",
-    tested="growth of the backlog over the second half of the arrivals above 0",
-)
-def ours_backlog(view: FitGppView) -> list[Piece]:
-    policies = (*g.PREEMPTIVE, g.FIRST, g.MINMAX)
-    return [Piece(view.name, p.label, view.values(p, "growth"), ABOVE_0, "loads a day") for p in policies]
-
-
-@stated(
-    "ours-length",
-    text="FitGpp's rise of the BE median against FIFO grows with the length of the run",
-    where="ours",
-    tested="the rise at each number of jobs below that at the next",
-)
-def ours_length(view: FitGppView) -> list[Piece]:
-    pieces: list[Piece] = []
-    for short, long in itertools.pairwise((*view.grid.shorter, 0)):
-        more = be_rise(view, At(jobs=long)) - be_rise(view, At(jobs=short))
-        what = f"rise at {long or view.grid.jobs} jobs less that at {short}"
-        pieces.append(Piece(view.name, what, more, ABOVE_0, "points"))
-    return pieces
-
-
-def be_rise(view: FitGppView, at: At) -> Values:
-    """By how many percent FitGpp's BE median is above FIFO's."""
-    return change(view.values(g.FITGPP, "be_p50", at), view.values(g.FIFO, "be_p50", at))
-
-
-@stated(
     "trace-best",
     text="On the trace FitGpp lowers TE 95th and 99th and every BE percentile against LRTP and RAND",
     where="Section 4.4, Table 5",
@@ -346,11 +293,7 @@ STATEMENTS = (
     preempted_unlimited,
     be_lrtp_rand,
     be_best,
-    ours_minmax,
-    ours_order,
-    ours_backlog,
-    ours_length,
 )
-#: FitGpp's fallback plays no part in these: they are judged once a calibration.
-WITHOUT_FITGPP = (fifo_row, be_lrtp_rand, ours_order, ours_backlog)
+#: FitGpp plays no part in these, so they have no reading of its fallback.
+WITHOUT_FITGPP = (fifo_row, be_lrtp_rand)
 TRACE_STATEMENTS = (trace_best, trace_be_cut)

@@ -30,8 +30,8 @@ def fitgpp(s: float = 4.0, limit: str = "1", label: str | None = None, fallback:
 
 FIFO, LRTP, RAND = Policy(paper.FIFO, "fifo"), Policy(paper.LRTP, "lrtp:P=1"), Policy(paper.RAND, "rand:P=1")
 FITGPP, FITGPP_8 = fitgpp(), fitgpp(8.0)
-#: "a random BE job" to the letter: one victim, then Eq. 4 anew.
-AGAIN = fitgpp(label="FitGpp, one random job, then Eq. 4 anew", fallback="again")
+#: "a random BE job" to the letter (Section 3.2): one random victim, then Eq. 4 anew.
+AGAIN = fitgpp(label="FitGpp, literal fallback", fallback="again")
 #: Ours: FIFO that puts TE jobs first and suspends nothing; the victim rule without a solver.
 FIRST = Policy("FIFO, TE jobs first (ours)", "fifo", (("te_first", True),))
 MINMAX = Policy("min-max grace period (ours)", "min-max-grace:P=1")
@@ -79,6 +79,11 @@ class Grid:
     scales: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0)
     lengths: tuple[int, ...] = (2**12, 2**14)
     trace: bool = False
+
+    @property
+    def sweeps(self) -> bool:
+        """Whether there is anything to sweep over for Figs. 4 to 7; without, there are the tables and their claims."""
+        return bool(self.weights and self.limits and self.shares and self.scales)
 
     @property
     def shorter(self) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from mlsched.benchmark.experiments.claim import Estimate
 from mlsched.benchmark.experiments.fitgpp import grid as g
 from mlsched.benchmark.experiments.fitgpp.grid import GRACE_SCALE, TE_SHARE, Case, Grid, Policy
 from mlsched.benchmark.experiments.fitgpp.measure import Metrics
-from mlsched.benchmark.experiments.view import Values, View
+from mlsched.benchmark.experiments.view import Values, View, change
 from mlsched.core.fields import IntArray
 
 
@@ -57,6 +57,10 @@ class FitGppView(View[Policy, At, Metrics]):
         by_seed = self._runs.get((policy.text, policy.options, at), {})
         return [by_seed[seed] for seed in sorted(by_seed)]
 
+    def be_rise(self, at: At) -> Values:
+        """By how many percent FitGpp's median BE slowdown is above FIFO's, workload by workload."""
+        return change(self.values(g.FITGPP, "be_p50", at), self.values(g.FIFO, "be_p50", at))
+
     def quantiles(self, policy: Policy, series: str) -> list[float]:
         """The mean over runs of each quantile of a slowdown distribution."""
         found = [run.quantiles.get(series, []) for each in self.runs(policy, HERE) for run in each]
@@ -91,27 +95,22 @@ Percentile = Callable[[Policy, int], Values]
 REPLICATES, SEED = 1000, 2019
 
 
-def percentile(counts: IntArray, p: int) -> float:
-    """The p-th percentile of whole numbers of which `counts` says how often each occurs, by linear interpolation."""
-    ends = np.cumsum(counts)
-    place = p / 100 * (int(ends[-1]) - 1)
-    below, above = (int(np.searchsorted(ends, n, side="right")) for n in (np.floor(place), np.ceil(place)))
-    return float(below + (place - np.floor(place)) * (above - below))
+def percentiles(counts: IntArray, p: int) -> Values:
+    """Row by row, the p-th percentile of whole numbers of which `counts` says how often 0, 1, 2, ... occurs."""
+    ends = np.cumsum(counts, axis=1)
+    place = p / 100 * (ends[:, -1] - 1)
+    below, above = ((ends <= found(place)[:, None]).sum(axis=1) for found in (np.floor, np.ceil))
+    return np.asarray(below + (place - np.floor(place)) * (above - below), dtype=np.float64)
 
 
 def _bootstrap(figure: Callable[[Percentile], Values], counts: Mapping[Policy, IntArray], workloads: int) -> Estimate:
     """The figure over all workloads; its interval, alike on both sides, holds 95 % of the figures over drawn ones."""
-    drawn = np.random.default_rng(SEED).integers(0, workloads, (REPLICATES, workloads))
-
-    def over(chosen: Any) -> float:
-        found = figure(lambda policy, p: np.array([percentile(counts[policy][chosen].sum(axis=0), p)]))
-        return float(found[0])
-
-    whole = over(np.arange(workloads))
-    if workloads == 1:
-        return Estimate(whole, None, 1)
-    away = [abs(over(chosen) - whole) for chosen in drawn]
-    return Estimate(whole, float(np.quantile(away, 0.95)), workloads)
+    chosen = np.random.default_rng(SEED).integers(0, workloads, (REPLICATES, workloads))
+    times = (chosen[:, :, None] == np.arange(workloads)).sum(axis=1)
+    times = np.concatenate([np.ones((1, workloads), dtype=np.int64), times])
+    found = figure(lambda policy, p: percentiles(times @ counts[policy], p))
+    half = float(np.quantile(np.abs(found[1:] - found[0]), 0.95)) if workloads > 1 else None
+    return Estimate(float(found[0]), half, workloads)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -63,8 +63,8 @@ def _synthetic(readings: Readings) -> list[Table]:
             COUNTS,
             paper.TABLE_4,
         ),
-        _steady_state(view, ours),
-        _lengths(view),
+        steady_state(view, ours),
+        lengths(view),
     ]
 
 
@@ -76,8 +76,8 @@ def _pooled(view: FitGppView, policies: Sequence[g.Policy]) -> Table:
         measured = [view.over_intervals(functools.partial(_one, policy, p), policy) for p in POINTS]
         rows.append((policy.label, tuple(Number(_as_estimate(m), p) for m, p in zip(measured, theirs, strict=True))))
     return Table(
-        "Table 2, pooled",
-        f"re-scheduling intervals of all workloads together [min], reading {view.name}",
+        f"Table 2, {view.name}",
+        "re-scheduling intervals of all workloads together [min]",
         ("policy", *HUNDREDTHS),
         tuple(rows),
         "Intervals: 95 %, over drawn sets of as many workloads.",
@@ -92,18 +92,18 @@ def _as_estimate(found: Values | Estimate | None) -> Estimate | None:
     return found if found is None or isinstance(found, Estimate) else estimate(found)
 
 
-def _steady_state(view: FitGppView, policies: Sequence[g.Policy]) -> Table:
+def steady_state(view: FitGppView, policies: Sequence[g.Policy]) -> Table:
     """How fast each policy's backlog grows, and how the columns of Tables 1 to 3 drift meanwhile."""
-    metrics = ["growth", "lost", *(f"drift_{metric}" for metric in DRIFTING)]
+    shown = tuple(metric for metric in SLOWDOWN_METRICS if metric != "te_p50")
+    metrics = ("growth", "lost", *(f"drift_{metric}" for metric in shown))
     rows = [(p.label, tuple(Number(view.estimate(p, metric)) for metric in metrics)) for p in policies]
-    header = ("policy", "growth [loads a day]", "lost throughput [%]", *(f"{c}, drift [%]" for c in DRIFTING.values()))
     note = (
-        "Over the second half of the arrivals: growth of the backlog (running and queued demand over capacity, which "
-        "the closed loop keeps at 2.0 under FIFO), and the share of the arriving work that is never kept up with. "
-        "Drift: a column over the last quarter of the arrivals against the same over the third. "
-        + _flags(view, policies)
+        "Over the second half of the arrivals: growth of the backlog (waiting demand over capacity) in cluster loads a "
+        "day, and the share of the arriving work that is never kept up with, %; then the drift of each column, %: its "
+        f"value over the last quarter of the arrivals against that over the third. {_flags(view, policies)}"
     )
-    return Table("Steady state", f"the second half of the run, reading {view.name}", header, tuple(rows), note)
+    header = ("policy", "growth", "lost", *(DRIFTING[metric] for metric in shown))
+    return Table(f"Steady state, {view.name}", "the second half of the run", header, tuple(rows), note)
 
 
 def _flags(view: FitGppView, policies: Sequence[g.Policy]) -> str:
@@ -127,7 +127,7 @@ def _drifts(found: Estimate, cells: int) -> bool:
     return half is not None and abs(found.mean) > half
 
 
-def _lengths(view: FitGppView) -> Table:
+def lengths(view: FitGppView) -> Table:
     """FitGpp's rise of the BE median and 95th against FIFO, by the number of jobs."""
     rows = []
     for policy in (g.FITGPP, g.AGAIN):
@@ -141,8 +141,8 @@ def _lengths(view: FitGppView) -> Table:
             label = f"{policy.label}, {jobs or view.grid.jobs} jobs"
             rows.append((label, tuple(Number(rise, theirs) for rise, theirs in zip(rises, printed, strict=True))))
     return Table(
-        "Length of the run",
-        f"rise of BE slowdown against FIFO [%], reading {view.name}",
+        f"Length of the run, {view.name}",
+        "rise of BE slowdown against FIFO [%]",
         ("policy", "BE 50th", "BE 95th"),
         tuple(rows),
         f"The paper's numbers are of {PAPERS_JOBS} jobs. Without a steady state the number of jobs decides them.",
