@@ -58,6 +58,7 @@ def values(case: g.Case) -> dict[str, float]:
     jitter = 1 + 0.001 * case.seed
     return {
         "growth": 0.0 if case.policy == g.FIFO else 0.2 * jitter,
+        "lost": (0.9 if case.policy == g.FIRST else 0.5) * jitter,
         "be_p50": 3 * rise * jitter,
         "be_p95": 5 * jitter,
         "te_p95": (30.0 if case.policy == g.FIFO else 1.2) * faster * jitter,

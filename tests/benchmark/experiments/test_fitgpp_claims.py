@@ -45,7 +45,7 @@ def ideal(case: g.Case) -> dict[str, float | None]:
         found["te_p95"] = 1.30
     if label == paper.FITGPP:
         found["be_p50"] *= (short / GRID.jobs) ** 0.05
-    return found | {"growth": 0.0 if case.policy == g.FIFO else 0.2}
+    return found | {"growth": 0.0 if case.policy == g.FIFO else 0.2, "lost": 0.9 if case.policy == g.FIRST else 0.5}
 
 
 def minutes(values: dict[str, float | None]) -> tuple[int, ...]:
@@ -105,6 +105,7 @@ FLIPS = {
     "be-best": scaled("be_p99", 1.25, of(g.FITGPP)),
     "ours-minmax": scaled("te_p95", 1.1, of(g.MINMAX)),
     "ours-order": scaled("te_p95", 4.0, of(g.FIRST)),
+    "ours-order-costs": scaled("lost", 0.5, of(g.FIRST)),
     "ours-backlog": scaled("growth", -1.0, of(g.LRTP)),
     "ours-length": scaled("be_p50", 1.2, lambda c: of(g.FITGPP)(c) and c.jobs == 250),
     "fig4-te-decreases": scaled("te_p95", 0.9, of(g.fitgpp(0.0))),

@@ -48,6 +48,7 @@ def section(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> Section:
         claims_ours.ours_backlog.judge(*plain),
         claims_ours.ours_length.judge(*plain, *literal),
         claims_ours.ours_order.judge(*plain),
+        claims_ours.ours_order_costs.judge(*plain, *literal),
     )
     text = (
         f"{grid.seeds} workloads of {grid.jobs} jobs for each calibration of the FitGpp paper's workload "

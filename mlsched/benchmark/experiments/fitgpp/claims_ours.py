@@ -32,6 +32,17 @@ def ours_order(view: FitGppView) -> list[Piece]:
 
 
 @stated(
+    "ours-order-costs",
+    text="That order costs throughput of itself, more than FitGpp loses by it and by preempting",
+    where="ours",
+    tested="lost throughput of FIFO with TE jobs first above FitGpp's, paired by workload",
+)
+def ours_order_costs(view: FitGppView) -> list[Piece]:
+    more = view.less(g.FITGPP, g.FIRST, "lost")
+    return [Piece(view.name, "lost throughput, FIFO with TE jobs first less FitGpp", more, ABOVE_0, "points")]
+
+
+@stated(
     "ours-backlog",
     text="No policy but FIFO has a steady state: their backlogs grow as long as the run lasts",
     where="ours",
@@ -57,6 +68,6 @@ def ours_length(view: FitGppView) -> list[Piece]:
     return pieces
 
 
-STATEMENTS = (ours_minmax, ours_order, ours_backlog, ours_length)
+STATEMENTS = (ours_minmax, ours_order, ours_order_costs, ours_backlog, ours_length)
 #: FitGpp plays no part in these, so they have no reading of its fallback.
 WITHOUT_FITGPP = (ours_order, ours_backlog)
