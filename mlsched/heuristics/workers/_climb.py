@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from mlsched.heuristics.workers._room import PS, STEP, WORKER, Room
 
-#: When to stop, apart from gains: the best task does not fit; some resource is used up; no task fits.
-STOPS = ("misfit", "used-up", "full")
+#: When to stop, apart from gains: no task fits; the best task does not fit; some resource is used up.
+STOPS = ("full", "misfit", "used-up")
 #: What a task of a kind of a job takes, as the gain is divided by it.
 Amount = Callable[[int, int], float]
 

@@ -1,7 +1,8 @@
 """Fair: the same number of workers and PSs for everyone, as far as that goes.
 
 Bundles of one worker and one PS, round after round in arrival order. Work-conserving: what a job cannot use, because
-its table ends or its next bundle does not fit, goes to the others.
+its table ends or its next bundle does not fit, goes to the others. The rule looks at numbers of tasks, not at how much
+of a resource they take, nor at how fast the job is: by default it gives bundles that do not help (`useful`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """SRPT: the job that could finish first gets what makes it fastest, then the next.
 
 Remaining iterations and times of an iteration are part of the question (Chic's state has both), so this rule needs no
-oracle. A job's remaining processing time is its time alone on what may be used now.
+oracle. A job's remaining processing time is its time alone on what may be used now. SRPT is optimal on one machine; for
+jobs that share a cluster there is no such theorem, and one that is served first takes what makes it fastest however
+little the last tasks of it help.
 """
 
 from __future__ import annotations

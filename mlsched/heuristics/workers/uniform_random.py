@@ -1,9 +1,13 @@
-"""Uniform-random: one worker or PS more of a job drawn at random, what an untrained Chic policy amounts to.
+"""Uniform-random: one worker or PS more of a job drawn at random.
 
 Paper: Gong, Li, Liang, Zhan, "Chic", IWQoS 2019, Section 4.2 (state and action space, Conditions 1 and 2) and 4.3 (the
 uniform policy on the states that are not in S'). Starting from nothing, actions are drawn until no further task fits
 (Eq. 4) or no task would make any job's iterations shorter (Eq. 5; a job without worker or PS counts as one that can be
 improved). An action that does not fit changes nothing. A job left with only workers or only PSs has nothing.
+
+These are the actions of Chic's sample N + 1, not its untrained policy: a network that was just initialised prefers some
+actions, and is worse or better by chance. Chic's own phase ends after at most `limit` steps (100), this one after
+`most_steps`.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from mlsched.heuristics.workers._room import PS, STEP, WORKER, Room
 from mlsched.instances.workers import Instance, Plan
 
 
-@answerer("uniform-random", problem="workers", paper="Chic Section 4.3, the untrained policy")
+@answerer("uniform-random", problem="workers", paper="Chic Section 4.3, sample N + 1")
 def answer(
     instance: Instance,
     *,

@@ -18,7 +18,7 @@ from mlsched.testing import check_scheduler
 
 RULES = [
     "optimus",
-    "optimus:stop=full",
+    "optimus:stop=misfit",
     "optimus:stop=used-up,at_zero=false,amount=share",
     "marginal-gain",
     "drf",
@@ -43,7 +43,7 @@ def test_rules_keep_the_contract(rule):
 BY_HAND = [
     # Both workers gain 40 for a GPU: the earlier job's goes first. Then job 1's worker is best, and does not fit.
     ("optimus", [2, 1], [1, 1], 150),
-    ("optimus:stop=full", [2, 1], [1, 1], 150),
+    ("optimus:stop=misfit", [2, 1], [1, 1], 150),
     ("marginal-gain", [2, 1], [1, 1], 150),
     # After a pair each there are 1 GPU and 2 cores: no further pair fits.
     ("drf", [1, 1], [1, 1], 190),
@@ -139,7 +139,7 @@ def test_the_queue_does_what_a_scan_does_on_the_papers_models():
     for seed in range(5):
         instance = api.generate("workers", "x16", seed, jobs=20, scale=4.0)
         found = api.solve(instance, "optimus").plan
-        assert (found.workers.tolist(), found.ps.tolist()) == scan_optimus(instance, "misfit", True, False)
+        assert (found.workers.tolist(), found.ps.tolist()) == scan_optimus(instance, "full", True, False)
 
 
 def test_stop_readings_differ_and_later_ones_do_not_hurt_here():
@@ -226,7 +226,7 @@ def test_uniform_random_fills_the_cluster_unless_void_ends_it():
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("optimus:stop=never", "stop = 'never': must be one of misfit, used-up, full"),
+        ("optimus:stop=never", "stop = 'never': must be one of full, misfit, used-up"),
         ("optimus:amount=all", "amount = 'all': must be one of units, share"),
         ("max-rate:of=x", "of = 'x': must be one of iterations, jobs"),
         ("uniform-random:window=-1", "window = -1: must be at least 0"),
