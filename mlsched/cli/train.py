@@ -23,6 +23,10 @@ def train(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint beside the output.")] = False,
     device: Annotated[str, typer.Option(help="cpu, cuda, or auto: the GPU if there is one.")] = "cpu",
+    until_trained: Annotated[
+        bool, typer.Option("--until-trained", help="End as soon as the recipe's criterion is met.")
+    ] = False,
+    cpu_limit: Annotated[float | None, typer.Option(help="CPU seconds after which it ends, at a validation.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Learning curve (.png, .svg or .pdf).")] = None,
     as_json: Json = False,
 ) -> None:
@@ -36,8 +40,9 @@ def train(
     target = output or Path(f"{policy}.safetensors")
     total = iterations or training.recipe(policy).iterations
     given = settings(option or [], "--set")
-    if reserved := sorted({"iterations", "seed", "output", "resume", "device", "progress", "policy"} & set(given)):
-        raise InvalidInput(f"--set {reserved[0]}: has an option of its own, --{reserved[0]}")
+    own = {"iterations", "seed", "output", "resume", "device", "progress", "policy", "until_trained", "cpu_limit"}
+    if reserved := sorted(own & set(given)):
+        raise InvalidInput(f"--set {reserved[0]}: has an option of its own, --{reserved[0].replace('_', '-')}")
     with progress(f"training {policy}", float(total)) as update:
         done = training.train(
             policy,
@@ -46,6 +51,8 @@ def train(
             output=target,
             resume=resume,
             device=device,
+            until_trained=until_trained,
+            cpu_limit=cpu_limit,
             progress=lambda k, n, best: update(float(k)),
             **given,
         )
@@ -58,6 +65,7 @@ def _document(target: Path, done: Any) -> dict[str, Any]:
     return {
         "output": str(target),
         "card": {k: v for k, v in done.weights.card.items() if k != "curve"},
+        "trained": done.trained,
         "curve": done.curve,
         "cpu_seconds": done.cpu_seconds,
         "cpu_seconds_an_iteration": done.cpu_seconds / done.iterations_run,
@@ -72,6 +80,7 @@ def _render(target: Path, done: Any) -> list[Any]:
         ["  of the untrained policy", number(scores["untrained_validation"])],
         ["  found at iteration", number(scores["best_iteration"])],
         ["iterations", number(card["iterations"])],
+        *([] if done.trained is None else [["the recipe's criterion is met", "yes" if done.trained else "no"]]),
         ["CPU seconds an iteration, this call", number(done.cpu_seconds / done.iterations_run)],
     ]
     return [table("", [card["policy"], ""], rows), f"written to {target}; use it as {card['policy']}:weights={target}"]

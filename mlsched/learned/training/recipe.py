@@ -6,13 +6,24 @@ import dataclasses
 import functools
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from mlsched.core.errors import UnknownName
 from mlsched.core.params import Parameter, resolve
 
 Tensors = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Validation:
+    """What a policy came to on the validation set. score: smaller is better. meets: whether it meets the recipe's
+    criterion for a policy; one that does is better than any that does not. figures: more, for the learning curve.
+    """
+
+    score: float
+    meets: bool = True
+    figures: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
 class Learner(Protocol):
@@ -23,8 +34,8 @@ class Learner(Protocol):
     def improve(self, iteration: int) -> dict[str, float]:
         """Do one iteration (1, 2, ...); figures for the learning curve."""
 
-    def validate(self) -> float:
-        """Score of the current policy on the validation set; smaller is better."""
+    def validate(self) -> Validation:
+        """The current policy on the validation set."""
 
     def weights(self) -> Tensors:
         """The current policy, float32 arrays by name."""
@@ -39,7 +50,8 @@ class Learner(Protocol):
 @dataclasses.dataclass(frozen=True)
 class Recipe:
     """How a policy is trained. learner(params, seed, device) begins; data(params) describes what it is trained on;
-    every(params): iterations between validations.
+    every(params): iterations between validations. trained(params, curve): whether a learning curve meets the recipe's
+    criterion for a training that has ended; None where a recipe has none.
     """
 
     policy: str
@@ -49,6 +61,7 @@ class Recipe:
     data: Callable[[Any], dict[str, Any]]
     iterations: int
     every: Callable[[Any], int]
+    trained: Callable[[Any, Sequence[Mapping[str, float]]], bool] | None = None
 
     def resolve(self, given: Mapping[str, Any]) -> Any:
         """The params with `given` ones set; text is parsed by the field's type."""

@@ -1,7 +1,8 @@
 """The loop around every recipe: iterations, validation, best weights, checkpoints, resuming.
 
-The weights with the best validation score are what a training comes to (Chic, Section 5). A checkpoint holds the
-learner's whole state, the best weights and the curve; it is written atomically at every validation.
+The weights with the best validation score are what a training comes to (Chic, Section 5); where a recipe has a
+criterion for a policy, the best of those that meet it, if any does. A checkpoint holds the learner's whole state, the
+best weights and the curve; it is written atomically at every validation.
 """
 
 from __future__ import annotations
@@ -28,13 +29,15 @@ Curve = list[dict[str, float]]
 @dataclasses.dataclass(frozen=True)
 class Training:
     """What a training came to. weights: the best, with their card. curve: one entry an iteration done, with the
-    validation score where there was one. cpu_seconds: of this call; iterations_run: of this call.
+    validation score where there was one. cpu_seconds: of this call; iterations_run: of this call. trained: whether the
+    recipe's criterion is met; None where it has none.
     """
 
     weights: Weights
     curve: Curve
     cpu_seconds: float
     iterations_run: int
+    trained: bool | None
 
 
 def checkpoint_of(output: str | os.PathLike[str]) -> Path:
@@ -50,6 +53,8 @@ def train(
     output: str | os.PathLike[str] | None = None,
     resume: bool = False,
     device: str = "cpu",
+    until_trained: bool = False,
+    cpu_limit: float | None = None,
     progress: Callable[[int, int, float], None] | None = None,
     **params: Any,
 ) -> Training:
@@ -57,7 +62,8 @@ def train(
 
     iterations: how many in all, those before a resumed checkpoint included (default: the recipe's). output: weights
     file to write, with a checkpoint beside it; resume: go on from that checkpoint. device: "cpu", "cuda" or "auto"; the
-    networks are small, and a GPU is no faster. progress(done, all, best score). Further keywords are the recipe's.
+    networks are small, and a GPU is no faster. until_trained: end at the first validation at which the recipe's criterion
+    is met. cpu_limit: CPU seconds of this call after which it ends at the next validation. progress(done, all, best score). Further keywords are the recipe's.
     Raises InvalidInput for a wrong call; the same seed and parameters give the same bytes on the same machine.
     """
     chosen = recipe(policy)
@@ -65,6 +71,10 @@ def train(
     total = chosen.iterations if iterations is None else iterations
     within("iterations", total, 1, 10**6)
     within("seed", seed, 0, 2**31)
+    if until_trained and chosen.trained is None:
+        raise InvalidInput(f"until_trained: the recipe of {policy} has no criterion; give iterations instead")
+    if cpu_limit is not None:
+        within("cpu_limit", cpu_limit, 0, 10**7, open_low=True)
     if resume and output is None:
         raise InvalidInput("resume: needs the output whose checkpoint to go on from")
     if output is not None and not os.access(Path(output).parent, os.W_OK):
@@ -81,14 +91,24 @@ def train(
         if not before:
             run.validate(0)
         for k in range(before + 1, total + 1):
-            run.curve.append({"iteration": k, **run.learner.improve(k)})
+            run.curve.append({"iteration": k, **_rounded(run.learner.improve(k))})
+            ends = False
             if k % chosen.every(settings) == 0 or k == total:
                 run.validate(k)
                 if output is not None:
                     run.save(Path(output))
+                spent = time.process_time() - started
+                ends = (until_trained and bool(run.trained)) or (cpu_limit is not None and spent >= cpu_limit)
             if progress is not None:
                 progress(k, total, run.best_score)
-    return Training(run.result(), run.curve, time.process_time() - started, total - before)
+            if ends:
+                break
+    return Training(run.result(), run.curve, time.process_time() - started, len(run.curve) - before, run.trained)
+
+
+def _rounded(figures: Mapping[str, float]) -> dict[str, float]:
+    """Six significant digits: a curve is for reading, and is part of every file of weights."""
+    return {name: float(f"{value:.6g}") for name, value in figures.items()}
 
 
 class _Run:
@@ -98,20 +118,28 @@ class _Run:
         self.recipe, self.settings, self.seed, self.learner = chosen, settings, seed, learner
         self.curve: Curve = []
         self.best: dict[str, Any] = {}
-        self.best_score, self.best_at, self.first_score = math.inf, 0, math.inf
+        self.best_score, self.best_at, self.first_score, self.best_meets = math.inf, 0, math.inf, False
+
+    @property
+    def trained(self) -> bool | None:
+        """Whether the curve and the best weights meet the recipe's criterion; None where it has none."""
+        if self.recipe.trained is None:
+            return None
+        return self.best_meets and self.recipe.trained(self.settings, self.curve)
 
     def validate(self, iteration: int) -> None:
         """Score the current policy, and keep it when it is the best so far. The untrained one counts as iteration 0."""
-        score = self.learner.validate()
-        if not math.isfinite(score):
-            raise InvalidInput(f"iteration {iteration}: the validation score is {score}; lower the learning rate")
+        found = self.learner.validate()
+        if not math.isfinite(found.score):
+            raise InvalidInput(f"iteration {iteration}: the validation score is {found.score}; lower the learning rate")
         if iteration == 0:
-            self.first_score = score
+            self.first_score = found.score
         else:
-            self.curve[-1]["validation"] = score
-        if score < self.best_score or not self.best:
+            self.curve[-1]["validation"] = found.score
+            self.curve[-1] |= {f"validation_{name}": v for name, v in _rounded(found.figures).items()}
+        if (not found.meets, found.score) < (not self.best_meets, self.best_score) or not self.best:
             self.best = {k: v.copy() for k, v in self.learner.weights().items()}
-            self.best_score, self.best_at = score, iteration
+            self.best_score, self.best_at, self.best_meets = found.score, iteration, found.meets
 
     def card(self, kind: str) -> dict[str, Any]:
         """The model card; nothing in it depends on the clock."""
@@ -129,12 +157,16 @@ class _Run:
                 "validation": self.best_score,
                 "best_iteration": self.best_at,
                 "untrained_validation": self.first_score,
+                "meets_criterion": self.best_meets,
             },
+            "trained": self.trained,
             "curve": self.curve,
         }
 
     def result(self) -> Weights:
-        return Weights(self.best, self.card(KIND))
+        """The best weights; of the curve, their card has the iterations that were validated."""
+        card = self.card(KIND)
+        return Weights(self.best, {**card, "curve": [entry for entry in self.curve if "validation" in entry]})
 
     def save(self, output: Path) -> None:
         """Write the best weights and the checkpoint."""
@@ -156,7 +188,7 @@ class _Run:
         self.curve = list(found.card["curve"])
         scores = found.card["scores"]
         self.best_score, self.best_at = scores["validation"], scores["best_iteration"]
-        self.first_score = scores["untrained_validation"]
+        self.first_score, self.best_meets = scores["untrained_validation"], scores.get("meets_criterion", True)
         self.best = {k.removeprefix("best/"): v for k, v in found.tensors.items() if k.startswith("best/")}
         self.learner.restore({k.removeprefix("state/"): v for k, v in found.tensors.items() if k.startswith("state/")})
 

@@ -21,7 +21,11 @@ torch = pytest.importorskip("torch")
 from mlsched.learned.training.workers._chic import ChicParams, CrossEntropy  # noqa: E402
 from mlsched.learned.training.workers._imitation import examples  # noqa: E402
 from mlsched.learned.training.workers._plus import PlusParams, PolicyGradient, advantages, log_chance  # noqa: E402
-from mlsched.learned.training.workers._sequences import TRAINING, VALIDATION  # noqa: E402
+from mlsched.learned.training.recipe import Validation  # noqa: E402
+from mlsched.learned.training.workers._rewards import Account, trained  # noqa: E402
+from mlsched.learned.training.workers._sequences import TRAINING, VALIDATION, sequence  # noqa: E402
+from mlsched.simulation.workers.batch import Batch, Rewards  # noqa: E402
+from mlsched.simulation.workers.phase import Phase  # noqa: E402
 
 #: Small enough for a test: everything is there, a little of each.
 CHIC = {"episodes": 4, "jobs": 3, "validation": 2, "limit": 40}
@@ -65,7 +69,8 @@ def test_the_trained_weights_answer(tmp_path):
     done = train("chic", iterations=2, output=path, **CHIC)
     card = read(path, "chic").card
     assert card["recipe"] == dataclasses.asdict(ChicParams(**CHIC))
-    assert [c["iteration"] for c in card["curve"]] == [1, 2]
+    assert [c["iteration"] for c in done.curve] == [1, 2]
+    assert card["curve"] == [done.curve[1]], "of the curve, a file of weights has what was validated"
     assert card["scores"]["validation"] == min(
         card["scores"]["untrained_validation"], *(c["validation"] for c in done.curve if "validation" in c)
     )
@@ -102,6 +107,10 @@ def test_resuming_needs_the_same_settings(tmp_path):
         ({"void": "x"}, "void"),
         ({"dropout": 1.0}, "dropout"),
         ({"keep": "much"}, "keep"),
+        ({"sequences": "x"}, "sequences"),
+        ({"punished": 1.5}, "punished"),
+        ({"span": 0}, "span"),
+        ({"cpu_limit": 0.0}, "cpu_limit"),
     ],
 )
 def test_wrong_calls_are_refused(wrong, says):
@@ -141,6 +150,8 @@ scales = st.fixed_dictionaries(
         "void": st.sampled_from(["ends", "forced"]),
         "floor": st.sampled_from(["always", "never"]),
         "learning_rate": st.sampled_from([1e-4, 0.01, 1.0]),
+        "sequences": st.sampled_from(["episode", "iteration"]),
+        "examples": st.sampled_from([0, 1, 5]),
     }
 )
 
@@ -155,7 +166,7 @@ def test_losses_and_gradients_are_finite(given_, pair, seed):
             assert all(math.isfinite(v) for v in found.values())
         assert all(torch.isfinite(p.grad).all() for p in learner.parameters)
         assert all(np.isfinite(v).all() for v in learner.state().values())
-        assert math.isfinite(learner.validate())
+        assert math.isfinite(learner.validate().score)
 
 
 @settings(max_examples=5)
@@ -167,7 +178,72 @@ def test_policy_gradients_are_finite(jobs, rate, window, seed):
         for k in (1, 2):
             assert all(math.isfinite(v) for v in learner.improve(k).values())
         assert all(np.isfinite(v).all() for v in learner.state().values())
-        assert math.isfinite(learner.validate())
+        assert math.isfinite(learner.validate().score)
+
+
+def entry(punished, reward):
+    return {"punished_share": punished, "reward": reward}
+
+
+def test_the_criterion_by_hand():
+    """Few punished actions, and a reward that has stopped to change: both, over the last `span` iterations."""
+    params = ChicParams(span=2, punished=0.01, flat=0.02)
+    good = [entry(0.3, -1000), entry(0.01, -51), entry(0.01, -51), entry(0.005, -50), entry(0.012, -51)]
+    assert trained(params, good)
+    assert not trained(params, good[-3:]), "too short"
+    assert not trained(params, [*good[:-1], entry(0.03, -51)]), "too many punished"
+    assert not trained(params, [*good[:-2], entry(0.005, -48), entry(0.005, -48)]), "still getting better"
+
+
+@pytest.mark.parametrize("pair", [True, False])
+def test_the_parts_of_the_reward_add_up(pair):
+    """r_t1, r_t2 and r_t3 as accounted for sum to what the simulation pays, and r_t1 to the completion times."""
+    works = [sequence(TRAINING + k, 4, 3.0) for k in range(5)]
+    ours = Account(Batch(works, Phase(3, pair, 40), rewards=Rewards(5.0, 1.0, 1000)))
+    theirs, rng, paid = Batch(works, Phase(3, pair, 40), rewards=Rewards(5.0, 1.0, 1000)), np.random.default_rng(1), 0.0
+    while not theirs.done.all():
+        action = rng.integers(0, theirs.phase.actions - 1, len(works))
+        ours.step(action)
+        paid = paid + theirs.step(action).reward
+    assert np.allclose(ours.reward, paid)
+    assert np.allclose(-ours.completion / 4, theirs.completion_s())
+    assert (ours.punished <= ours.useless).all()
+    assert ours.punished.any()
+    figures = ours.figures(len(works))
+    parts = figures["reward_completion"] + figures["reward_absent"] + figures["reward_halves"]
+    assert math.isclose(figures["reward"], parts)
+    assert figures["punished_share"] == ours.punished.sum() / ours.actions.sum()
+
+
+def test_one_sequence_an_iteration_or_one_an_episode():
+    def drawn(**given):
+        learner = CrossEntropy(ChicParams(**CHIC, **given), 0, "cpu", pair=False)
+        return [w.source for w in learner._sequences(np.random.default_rng(0))]
+
+    with repeatable():
+        assert len(set(drawn())) == CHIC["episodes"] + 1
+        assert len(set(drawn(sequences="iteration"))) == 1
+        assert len(set(drawn(examples=1))) == 1
+
+
+def test_training_ends_when_it_is_trained_or_its_cpu_time_is_spent(tmp_path):
+    easy = {**CHIC, "punished": 1.0, "flat": 1.0, "span": 2}
+    done = train("chic", iterations=50, until_trained=True, **easy)
+    assert done.trained is True
+    assert done.iterations_run == 4
+    assert done.weights.card["trained"] is True
+    done = train("chic", iterations=50, cpu_limit=1e-6, **{**easy, "punished": 0.0})
+    assert done.trained is False
+    assert done.iterations_run == 2
+    with pytest.raises(InvalidInput, match="chic-plus has no criterion"):
+        train("chic-plus", iterations=1, until_trained=True, **PLUS)
+
+
+def test_a_policy_that_meets_the_criterion_goes_before_a_faster_one(monkeypatch):
+    found = iter([Validation(90.0), Validation(10.0, False), Validation(80.0), Validation(70.0, False)])
+    monkeypatch.setattr(CrossEntropy, "validate", lambda self: next(found))
+    scores = train("chic", iterations=6, **CHIC).weights.card["scores"]
+    assert (scores["validation"], scores["best_iteration"], scores["meets_criterion"]) == (80.0, 4, True)
 
 
 def test_more_kept_episodes_lower_the_bar():

@@ -10,7 +10,15 @@ reward reaches a quantile, and makes the actions taken in them likelier (Eq. 9).
   a number of its own that the paper does not print: `smoothing`, 0.7 by default (Rubinstein and Kroese).
 - Line 10 solves Eq. 9; the paper does not say with how many steps of Adam: one pass over the decisions of the kept
   episodes, in `steps` batches.
+- Line 4 draws a sequence of arrivals for every episode. Whoever has a busy sequence then has the better reward,
+  because the punishments for empty slots weigh a hundred times as much as completion, and selection follows the
+  arrivals more than the actions. `sequences="iteration"` gives all episodes of an iteration one sequence, so that
+  what is selected is the actions; that is our reading, and the default stays the paper's.
+- "A sequence is chosen randomly from the examples": how many examples is not printed. `examples` says; 0 draws a new
+  one every time.
 - Section 4.4 says that Chic-Pair drops r_t2; it is r_t3 that a pair makes needless. r_t2 stays.
+
+When a training counts as ended is not printed either; `_rewards.trained` says what we ask for.
 """
 
 from __future__ import annotations
@@ -24,6 +32,8 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.params import one_of, within
 from mlsched.learned._net import Mlp, sample
 from mlsched.learned.training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch
+from mlsched.learned.training.recipe import Validation
+from mlsched.learned.training.workers._rewards import Account
 from mlsched.learned.training.workers._sequences import NAMES, TRAINING, sequence, validation
 from mlsched.learned.workers._chic import VOIDS, allowed_actions
 from mlsched.simulation.workers.batch import Batch, Rewards
@@ -39,7 +49,8 @@ class ChicParams:
     of the episodes that are kept. smoothing: share of the new parameters in line 11. learning_rate: Adam's. steps: of
     Adam an iteration, together one pass. p1, p2: punishments; unit_s: seconds that count as 1 in r_t1. validation:
     sequences; every: iterations between validations. examples: training sequences to draw from (0: new ones every
-    time). limit: most steps of a decision phase. floor: what a re-schedule costs. void: what the void action is for -
+    time). sequences: whether every "episode" draws one of its own, or every "iteration" one for all of its episodes.
+    punished, flat, span: the criterion, see `trained`. limit: most steps of a decision phase. floor: what a re-schedule costs. void: what the void action is for -
     "ends": the network may take it at any time, and it ends the phase; "forced": it is taken only where nothing else
     can be done (the states S' of Eq. 6), as Section 4.2's decision phase ends by Conditions 1 and 2
     alone. masked: never take actions that change nothing (not the paper's).
@@ -62,13 +73,17 @@ class ChicParams:
     validation: int = 30
     every: int = 2
     examples: int = 0
+    sequences: str = "episode"
+    punished: float = 0.01
+    flat: float = 0.02
+    span: int = 50
     limit: int = 100
     floor: str = "always"
     void: str = "forced"
     masked: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("window", "episodes", "jobs", "steps", "unit_s", "validation", "every", "limit"):
+        for name in ("window", "episodes", "jobs", "steps", "unit_s", "validation", "every", "span", "limit"):
             within(name, getattr(self, name), 1, 10**6)
         for name in ("uniform", "examples"):
             within(name, getattr(self, name), 0, 10**6)
@@ -79,6 +94,9 @@ class ChicParams:
         within("learning_rate", self.learning_rate, 0, 10, open_low=True)
         for name in ("p1", "p2"):
             within(name, getattr(self, name), 0, 10**6)
+        for name in ("punished", "flat"):
+            within(name, getattr(self, name), 0, 1)
+        one_of("sequences", self.sequences, ("episode", "iteration"))
         one_of("floor", self.floor, ("always", "never"))
         one_of("void", self.void, VOIDS)
         self.layers  # noqa: B018 - says what is wrong with it
@@ -112,7 +130,12 @@ class CrossEntropy:
         self.net = t.nn.Sequential(*parts, self.linear[-1]).to(device)
         self.parameters = list(self.net.parameters())
         self.optimiser = t.optim.Adam(self.parameters, lr=params.learning_rate)
-        self.held_out = Batch(validation(params.validation, params.jobs, params.rate), self.phase, floor=params.floor)
+        self.held_out = Batch(
+            validation(params.validation, params.jobs, params.rate),
+            self.phase,
+            floor=params.floor,
+            rewards=self.rewards,
+        )
 
     # -- one iteration ------------------------------------------------------------------------------------------------
 
@@ -120,14 +143,15 @@ class CrossEntropy:
         """Algorithm 1, lines 3 to 11."""
         rng = np.random.default_rng([self.seed, iteration])
         batch = Batch(self._sequences(rng), self.phase, floor=self.params.floor, rewards=self.rewards)
-        features, actions, masks, episode, reward = self._sample(batch, rng)
+        features, actions, masks, episode, account = self._sample(batch, rng)
+        reward = account.reward
         ranked = np.sort(reward)
         level = ranked[len(ranked) - max(1, round(self.params.keep * len(ranked)))]
         kept = (reward >= level)[episode]
         loss = self._learn(iteration, features[kept], actions[kept], masks[kept])
         return {
             "bound": float(level),
-            "reward": float(reward[: self.params.episodes].mean()),
+            **account.figures(self.params.episodes),
             "completion_s": float(batch.completion_s()[: self.params.episodes].mean()),
             "loss": loss,
         }
@@ -135,31 +159,31 @@ class CrossEntropy:
     def _sequences(self, rng: np.random.Generator) -> list[Any]:
         """A sequence for every episode."""
         p, count = self.params, self.params.episodes + self.params.uniform
-        seeds = rng.integers(0, p.examples, count) if p.examples else rng.integers(0, 10**9, count)
+        seeds = rng.integers(0, p.examples or 10**9, count)
+        if p.sequences == "iteration":
+            seeds[:] = seeds[0]
         return [sequence(TRAINING + int(k), p.jobs, p.rate) for k in seeds]
 
     def _sample(self, batch: Batch, rng: np.random.Generator) -> tuple[Any, ...]:
-        """Features, actions, masks and episodes of every decision, and the episodes' cumulative rewards."""
-        net, count = Mlp(self.weights()), self.params.episodes
-        reward = np.zeros(len(batch.done))
+        """Features, actions, masks and episodes of every decision, and the account of the episodes' rewards.
+
+        The last `uniform` episodes take all actions alike (line 7).
+        """
+        net, account = Mlp(self.weights()), Account(batch)
         kept: list[tuple[Any, ...]] = []
         while not batch.done.all():
-            action = self._act(net, batch, rng)
-            if self.params.uniform:
-                action[count:] = self._uniform(batch.mask[count:], rng)
+            action = self._act(net, batch, rng, self.params.uniform)
             alive = np.flatnonzero(~batch.done)
             kept.append((batch.features[alive], action[alive], batch.mask[alive], alive))
-            reward += batch.step(action).reward
-        return (*(np.concatenate(column) for column in zip(*kept, strict=True)), reward)
+            account.step(action)
+        return (*(np.concatenate(column) for column in zip(*kept, strict=True)), account)
 
-    def _act(self, net: Mlp, batch: Batch, rng: np.random.Generator) -> Any:
+    def _act(self, net: Mlp, batch: Batch, rng: np.random.Generator, uniform: int = 0) -> Any:
+        """An action an episode, drawn from the network's distribution; uniformly in the last `uniform` episodes."""
+        logits = net(batch.features)
+        logits[len(logits) - uniform :] = 0
         allowed = allowed_actions(batch.mask, self.params.masked, self.params.void)
-        return sample(np.where(allowed, net(batch.features), -np.inf), rng)
-
-    def _uniform(self, mask: Any, rng: np.random.Generator) -> Any:
-        """Uniform over all actions (line 7)."""
-        allowed = allowed_actions(mask, self.params.masked, self.params.void)
-        return sample(np.where(allowed, np.float32(0), np.float32(-np.inf)), rng)
+        return sample(np.where(allowed, logits, np.float32(-np.inf)), rng)
 
     def _learn(self, iteration: int, features: Any, actions: Any, masks: Any) -> float:
         """Lines 10 and 11: some steps of Adam towards Eq. 9, then the smoothing. The mean loss of the last step."""
@@ -186,14 +210,20 @@ class CrossEntropy:
 
     # -- what the trainer needs ---------------------------------------------------------------------------------------
 
-    def validate(self) -> float:
-        """Mean over the validation sequences of the average completion time, s; dropout is off."""
+    def validate(self) -> Validation:
+        """Mean over the validation sequences of the average completion time, s; dropout is off.
+
+        A policy meets the criterion when no more than the stated share of its actions there are punished.
+        """
         rng = np.random.default_rng([self.seed, 2**31])
         net, batch = Mlp(self.weights()), self.held_out
         batch.reset()
+        account = Account(batch)
         while not batch.done.all():
-            batch.step(self._act(net, batch, rng))
-        return float(batch.completion_s().mean())
+            account.step(self._act(net, batch, rng))
+        figures = account.figures(len(batch.done))
+        meets = figures["punished_share"] <= self.params.punished
+        return Validation(float(batch.completion_s().mean()), meets, figures)
 
     def _layers(self) -> dict[str, Any]:
         return {str(k): layer for k, layer in enumerate(self.linear)}

@@ -19,6 +19,7 @@ from mlsched.core.params import one_of, within
 from mlsched.learned._net import sample
 from mlsched.learned.training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch
 from mlsched.learned.training.workers._imitation import examples
+from mlsched.learned.training.recipe import Validation
 from mlsched.learned.training.workers._plus_batch import Views, scores
 from mlsched.learned.training.workers._sequences import TRAINING, sequence, validation
 from mlsched.learned.workers._plus import CODE, DYNAMIC, STATIC, PlusNet
@@ -211,13 +212,13 @@ class PolicyGradient:
 
     # -- what the trainer needs ---------------------------------------------------------------------------------------
 
-    def validate(self) -> float:
+    def validate(self) -> Validation:
         """Mean over the validation sequences of the average completion time, s, of the likeliest actions."""
         net, batch = PlusNet(self.weights()), self.held_out
         batch.reset()
         while not batch.done.all():
             batch.step(scores(net, *self.views.look()).argmax(axis=1))
-        return float(batch.completion_s().mean())
+        return Validation(float(batch.completion_s().mean()))
 
     def weights(self) -> dict[str, Any]:
         """The network's tensors."""

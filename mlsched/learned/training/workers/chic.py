@@ -6,6 +6,7 @@ import functools
 
 from mlsched.learned.training.recipe import Recipe
 from mlsched.learned.training.workers._chic import ChicParams, CrossEntropy
+from mlsched.learned.training.workers._rewards import trained
 from mlsched.learned.training.workers._sequences import describe
 
 RECIPE = Recipe(
@@ -16,4 +17,5 @@ RECIPE = Recipe(
     data=describe,
     iterations=100,
     every=lambda params: params.every,
+    trained=trained,
 )
