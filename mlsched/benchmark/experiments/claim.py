@@ -13,6 +13,10 @@ A claim has the verdict that all its readings share. It `depends on the reading`
 hold under another, both by intervals that are corrected for the number of readings as well, since here too one of
 several is enough. Otherwise it is undecided. A reading that nobody would defend is shown and does not count.
 
+A piece about a policy that has not been trained until its training's criterion is met, or not for the setting that the
+paper trains it for, is shown with the reason, and nothing firm follows from it: unless another piece refutes the claim,
+it is `not trained`. What such a policy does says nothing of what the method would learn.
+
 A claim whose input was made from it is not tested by what comes out: it is `assumed` where the simulated world supposes
 what the claim says, `fitted` where parameters were fitted to its numbers.
 """
@@ -30,7 +34,16 @@ import numpy as np
 from mlsched.benchmark.experiments.digits import significant
 from mlsched.simulation.metrics import mean_interval
 
-Verdict = Literal["holds", "does not hold", "undecided", "depends on the reading", "assumed", "fitted", "not measured"]
+Verdict = Literal[
+    "holds",
+    "does not hold",
+    "undecided",
+    "depends on the reading",
+    "assumed",
+    "fitted",
+    "not measured",
+    "not trained",
+]
 #: Where a claim's input comes from; all but "measured" are its verdict.
 Origin = Literal["measured", "assumed", "fitted"]
 #: Where an interval lies: within its bound, wholly outside, or neither.
@@ -131,6 +144,7 @@ class Evidence:
     """One measured quantity of a claim, under one reading, with the bound it must keep and the paper's number.
 
     lower_bound: the paper's number is one ("at least", or "more than" where the bound is strict), not a target.
+    untrained: why the policy that it is about does not count as trained; "" where it does, or is none that is trained.
     """
 
     reading: str
@@ -140,6 +154,7 @@ class Evidence:
     unit: str = ""
     paper: float | None = None
     lower_bound: bool = False
+    untrained: str = ""
 
     def side(self, alternatives: int = 1) -> Side | None:
         """Where the interval lies, corrected where one of several is enough; None without a measurement."""
@@ -172,6 +187,8 @@ class Evidence:
 
     def remark(self, pieces: int) -> str:
         """Where the interval of one of so many pieces lies, in words; nothing where it is inside."""
+        if self.untrained:
+            return f" [not trained: {self.untrained}]"
         if self.measured is None or self.side() == "inside":
             return ""
         if self.measured.half is None:
@@ -215,8 +232,10 @@ class Claim:
     def _judge(self, reading: str, readings: int = 1) -> Verdict:
         """The verdict under a reading, where one of so many readings is enough for the conclusion."""
         pieces = self.under(reading)
-        if any(e.side(readings * len(pieces)) == "outside" for e in pieces):
+        if any(e.side(readings * len(pieces)) == "outside" for e in pieces if not e.untrained):
             return "does not hold"
+        if any(e.untrained for e in pieces):
+            return "not trained"
         sides = {e.side(readings) for e in pieces}
         if None in sides:
             return "not measured"
@@ -228,19 +247,22 @@ class Claim:
         if self.origin != "measured":
             return self.origin
         counted = [reading for reading in self.readings if reading not in self.undefended]
-        each = {self._judge(reading) for reading in counted}
-        if not each or "not measured" in each:
+        if not counted:
             return "not measured"
+        each = {self._judge(reading) for reading in counted}
         if len(each) == 1:
             return each.pop()
+        for missing in ("not trained", "not measured"):
+            if missing in each:
+                return missing
         firm = {self._judge(reading, len(counted)) for reading in counted}
         return "depends on the reading" if {"holds", "does not hold"} <= firm else "undecided"
 
     def decisive(self, reading: str) -> Evidence:
         """The piece that decides under `reading`: a missing one, the one furthest outside, or closest to its bound."""
         pieces = self.under(reading)
-        outside = [e for e in pieces if e.side(len(pieces)) == "outside"]
-        missing = [e for e in pieces if e.measured is None]
+        outside = [e for e in pieces if e.side(len(pieces)) == "outside" and not e.untrained]
+        missing = [e for e in pieces if e.measured is None or e.untrained]
         if missing and not outside:
             return missing[0]
         return min(outside or pieces, key=_clearance)

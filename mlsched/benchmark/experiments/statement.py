@@ -21,7 +21,8 @@ class Piece:
 
     reading: of the paper. what: the quantity. measured: one value a workload, an estimate, or None where there is no
     measurement. bound: where its mean must lie. printed: the paper's number. lower_bound: the paper prints one
-    ("at least", "more than"), which is shown as such and not as a target.
+    ("at least", "more than"), which is shown as such and not as a target. untrained: why the policy that it is about
+    does not count as trained; nothing firm then follows from the piece.
     """
 
     reading: str
@@ -31,13 +32,16 @@ class Piece:
     unit: str = ""
     printed: float | None = None
     lower_bound: bool = False
+    untrained: str = ""
 
     def evidence(self) -> Evidence:
         """The piece with its mean and interval."""
         found = self.measured
         if found is not None and not isinstance(found, Estimate):
             found = estimate(found)
-        return Evidence(self.reading, self.what, found, self.bound, self.unit, self.printed, self.lower_bound)
+        return Evidence(
+            self.reading, self.what, found, self.bound, self.unit, self.printed, self.lower_bound, self.untrained
+        )
 
 
 #: From what an experiment measured to the pieces of evidence.

@@ -251,3 +251,25 @@ def test_json_has_verdicts_only_if_judged():
     quick = found.to_json(judged=False)
     assert not {"verdict", "by_reading"} & quick.keys()
     assert not any("side" in piece for piece in quick["evidence"])
+
+
+# -- policies that are not trained ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("others", "verdict"),
+    [((), "not trained"), (("good",), "not trained"), (("missing",), "not trained"), (("bad",), "does not hold")],
+)
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_nothing_firm_follows_from_a_policy_that_is_not_trained(kind, others, verdict):
+    untrained = dataclasses.replace(evidence("Z", KINDS[kind]), untrained="seed 0 has not met the criterion")
+    found = Claim("c", "text", "here", "tested", (untrained, *(evidence("Z", KINDS[one]) for one in others)))
+    assert found.verdict == verdict
+    assert "[not trained: seed 0 has not met the criterion]" in found.told("Z") or others == ("bad",)
+
+
+def test_one_reading_without_a_trained_policy_leaves_the_claim_not_trained():
+    untrained = dataclasses.replace(evidence("A", BAD), untrained="no")
+    found = Claim("c", "text", "here", "tested", (untrained, evidence("B", GOOD)))
+    assert found.by_reading == {"A": "not trained", "B": "holds"}
+    assert found.verdict == "not trained"
