@@ -1,39 +1,41 @@
 """How far every rule is from the clairvoyant optimum, in one table: mean gap of total completion time, percent.
 
-    python measurements/workers_gaps.py [--jobs N] [--sequences N] [--rates 1.8,2.7,5.4] [--time-limit S] [--floor NAME]
+    python measurements/workers_gaps.py [--jobs N] [--sequences N] [--columns 1.8,2.7,5.4,1.8:never,2.7:never]
+        [--time-limit S] [--json]
 
 Sequences of a few jobs of the Chic paper (seeds 0, 1, ...), small enough for the fluid optimum over the horizon to be
-proven; where it is not in time, the gap is to the bound that was proven, and the table says how often. Every rule is
-run by the clock on the same sequences, under Eq. 7's floor, and checked by the independent replay; its gap is
-(total - bound) / bound. Intervals: 95 %, Student's t over sequences. The optimum may share time and loses no
-iterations: no scheduler of whole workers and PSs reaches it.
+proven; where it is not in time, the gap is to the bound that was proven, and the notes say how often. Every rule is
+run by the clock on the same sequences and checked by the independent replay; its gap is (total - bound) / bound. A
+column is a number of arrivals an hour, under Eq. 7's floor, or under another one that is named. Intervals: 95 %,
+Student's t over sequences. The optimum may share time and loses no iterations: no scheduler of whole workers and PSs
+reaches it. Trained policies: see trained_policies.py.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 import warnings
-
-import numpy as np
-from scipy.stats import t
+from typing import Any
 
 import mlsched
-from mlsched.benchmark.experiments.chic.grid import Policy, everyone, known, optimus
+from mlsched.benchmark.experiments.chic.grid import Policy, everyone, known, optimus, trained
+from mlsched.benchmark.experiments.claim import estimate
 from mlsched.simulation.workers.rollout import horizon_of
 
 #: Optimus' ways to stop; the others do not depend on them.
-STOPS = ("misfit", "used-up", "full")
+STOPS = ("full", "misfit", "used-up")
 
 
 def policies() -> list[Policy]:
-    """Every registered rule: those of `mlsched reproduce chic`, Optimus once for each way to stop."""
+    """The rules of `mlsched reproduce chic`, Optimus once for each way to stop."""
     found = [
-        Policy(f"{optimus(i).label}, stop={stop}", f"optimus:stop={stop}", optimus(i).wake)
+        Policy(f"{optimus(i).label}, `stop={stop}`", f"optimus:stop={stop}", optimus(i).wake)
         for stop in STOPS
         for i in (600, 300, 0)
     ]
-    found += [p for p in everyone() if not p.optimus]
+    found += [p for p in everyone() if not p.optimus and p not in trained()]
     return found + list(known(Policy("uniform-random", "uniform-random"), Policy("one-shot exact", "dp")))
 
 
@@ -54,51 +56,67 @@ def gap_of(policy: Policy, load: object, bound: float, seed: int, floor: str) ->
     return 100 * (total / bound - 1)
 
 
-def line(values: list[float]) -> str:
-    data = np.array(values)
-    half = t.ppf(0.975, len(data) - 1) * data.std(ddof=1) / len(data) ** 0.5 if len(data) > 1 else 0.0
-    return f"{data.mean():6.1f} ± {half:4.1f}"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=8)
     parser.add_argument("--sequences", type=int, default=30)
-    parser.add_argument("--rates", default="1.8,2.7,5.4")
+    parser.add_argument("--columns", default="1.8,2.7,5.4,1.8:never,2.7:never")
     parser.add_argument("--time-limit", type=float, default=60)
-    parser.add_argument("--floor", default="always")
+    parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore", message="the offered load")
-    rates = [float(rate) for rate in arguments.rates.split(",")]
-    gaps: dict[str, dict[float, list[float]]] = {p.label: {r: [] for r in rates} for p in policies()}
-    for rate in rates:
-        proven, slack, started = 0, [], time.process_time()
-        for seed in range(arguments.sequences):
-            load = mlsched.workload("synthetic:chic", jobs=arguments.jobs, seed=seed, rate=rate)
-            best = mlsched.solve(horizon_of(load), "clairvoyant", time_limit=arguments.time_limit)
-            proven += best.status == "optimal"
-            if best.status != "optimal":
-                slack.append(best.gap)
+    columns = [
+        tuple(column.split(":")) if ":" in column else (column, "always") for column in arguments.columns.split(",")
+    ]
+    document = measured(columns, arguments.jobs, arguments.sequences, arguments.time_limit)
+    print(json.dumps(document) if arguments.json else shown(document))
+
+
+def measured(columns: list[Any], jobs: int, sequences: int, time_limit: float) -> dict[str, Any]:
+    """The table and what was proven."""
+    gaps: dict[str, list[list[float]]] = {p.label: [[] for _ in columns] for p in policies()}
+    proven = []
+    for rate in dict.fromkeys(rate for rate, _ in columns):
+        started, optimal, slack = time.process_time(), 0, [0.0]
+        for seed in range(sequences):
+            load = mlsched.workload("synthetic:chic", jobs=jobs, seed=seed, rate=float(rate))
+            best = mlsched.solve(horizon_of(load), "clairvoyant", time_limit=time_limit)
+            optimal += best.status == "optimal"
+            slack.append(best.gap)
             for policy in policies():
-                gap = gap_of(policy, load, best.bound, seed, arguments.floor)
-                if gap is not None:
-                    gaps[policy.label][rate].append(gap)
-        open_ = f"; gap of the others at most {max(slack):.3%}" if slack else ""
-        print(
-            f"{rate:g}/h: {proven} of {arguments.sequences} optima proven{open_}; "
-            f"{time.process_time() - started:.0f} CPU s",
-            flush=True,
-        )
-    print(
-        f"\n{arguments.jobs} jobs, {arguments.sequences} sequences, floor={arguments.floor}; percent above the optimum"
-    )
-    print(f"{'rule':44}" + "".join(f"{f'{rate:g}/h':>15}" for rate in rates))
-    for label, by_rate in gaps.items():
-        cells = []
-        for values in by_rate.values():
-            missing = arguments.sequences - len(values)
-            cells.append(line(values) + (f" ({missing} stuck)" if missing else "") if values else "-")
-        print(f"{label:44}" + "".join(f"{cell:>15}" for cell in cells))
+                for at, (where, floor) in enumerate(columns):
+                    gap = gap_of(policy, load, best.bound, seed, floor) if where == rate else None
+                    if gap is not None:
+                        gaps[policy.label][at].append(gap)
+        spent = time.process_time() - started
+        proven.append({"name": rate, "proven": optimal, "most_open_percent": 100 * max(slack), "cpu_s": spent})
+    header = ["rule", *(f"{rate}/h" if floor == "always" else f"{rate}/h, floor {floor}" for rate, floor in columns)]
+    rows = [{"label": label, "numbers": [number(values, sequences) for values in each]} for label, each in gaps.items()]
+    table = {"name": "gaps", "header": header, "rows": rows}
+    return {"jobs": jobs, "sequences": sequences, "proven": proven, "tables": [table]}
+
+
+def number(values: list[float], sequences: int) -> dict[str, float | None]:
+    """Mean and half of the interval; nothing where a rule was stuck on some sequence."""
+    found = estimate(values) if len(values) == sequences else None
+    return {"measured": found and found.mean, "ci95": found and found.half}
+
+
+def shown(document: dict[str, Any]) -> str:
+    """The document as text."""
+    table = document["tables"][0]
+    lines = [f"{table['header'][0]:40}" + "".join(f"{column:>20}" for column in table["header"][1:])]
+    for row in table["rows"]:
+        cells = [
+            "-" if n["measured"] is None else f"{n['measured']:.1f} ± {n['ci95'] or 0:.1f}" for n in row["numbers"]
+        ]
+        lines.append(f"{row['label']:40}" + "".join(f"{cell:>20}" for cell in cells))
+    lines += [
+        f"{one['name']}/h: {one['proven']} of {document['sequences']} optima proven, the others within "
+        f"{one['most_open_percent']:.2f} %; {one['cpu_s']:.0f} CPU s"
+        for one in document["proven"]
+    ]
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

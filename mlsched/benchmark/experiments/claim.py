@@ -35,14 +35,7 @@ from mlsched.benchmark.experiments.digits import significant
 from mlsched.simulation.metrics import mean_interval
 
 Verdict = Literal[
-    "holds",
-    "does not hold",
-    "undecided",
-    "depends on the reading",
-    "assumed",
-    "fitted",
-    "not measured",
-    "not trained",
+    "holds", "does not hold", "undecided", "depends on the reading", "assumed", "fitted", "not measured", "not trained"
 ]
 #: Where a claim's input comes from; all but "measured" are its verdict.
 Origin = Literal["measured", "assumed", "fitted"]

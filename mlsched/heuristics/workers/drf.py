@@ -1,8 +1,8 @@
 """DRF: a worker and a PS to the job of the lowest dominant share, again and again.
 
-Paper: Ghodsi, Zaharia, Hindman, Konwinski, Shenker, Stoica, "Dominant Resource Fairness", NSDI 2011, Algorithm 1. A user
-is a job, and its task a bundle of one worker and one PS, as the Optimus paper has it. DRF does not know how fast a job
-is, so by default it gives bundles that do not help (`useful`).
+Paper: Ghodsi, Zaharia, Hindman, Konwinski, Shenker, Stoica, "Dominant Resource Fairness", NSDI 2011, Algorithm 1. A
+user is a job, and its task a bundle of one worker and one PS, as the Optimus paper has it. DRF does not know how fast a
+job is, so by default it gives bundles that do not help (`useful`).
 
 What differs: Algorithm 1 ends when the bundle of the job with the lowest share does not fit; here that job leaves and
 the others go on, so that nothing is left idle (stronger). A job leaves, too, where its table of times ends.

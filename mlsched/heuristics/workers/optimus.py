@@ -43,8 +43,8 @@ def answer(
     """One task at a time where it saves most for what it takes of its dominant resource.
 
     stop: "full" (nothing fits any more), "misfit" (the chosen task does not fit) or "used-up" (some resource is used
-    up; until then tasks that do not fit are passed over). at_zero: go on while the best gain is 0, stop below. amount: of the
-    dominant resource in "units" or as "share" of the capacity.
+    up; until then tasks that do not fit are passed over). at_zero: go on while the best gain is 0, stop below. amount:
+    of the dominant resource in "units" or as "share" of the capacity.
     """
     one_of("stop", stop, STOPS)
     one_of("amount", amount, ("units", "share"))

@@ -15,7 +15,7 @@ from mlsched.core.fields import IntArray
 from mlsched.instances.workers import Instance, Plan
 from mlsched.learned._net import Mlp, sample
 from mlsched.learned.weights import Weights, of
-from mlsched.simulation.workers.phase import FIELDS, Decision, Phase, allocate, features
+from mlsched.simulation.workers.phase import FIELDS, Decision, Phase, decide, features
 
 #: Readings of the void action: the network may end the phase by it at any time, or it is taken only where it must be.
 VOIDS = ("ends", "forced")
@@ -58,6 +58,10 @@ class Policy:
 
     def plan(self, instance: Instance, rng: np.random.Generator, greedy: bool) -> Plan:
         """The allocation for the first `window` jobs; the others wait."""
+        return self.decide(instance, rng, greedy).plan()
+
+    def decide(self, instance: Instance, rng: np.random.Generator, greedy: bool = False) -> Decision:
+        """The decision phase that leads to `plan`, at its end; `steps` says how many actions it took."""
         known = self._known(instance)
 
         def choose(decision: Decision) -> int:
@@ -69,7 +73,7 @@ class Policy:
             logits = np.where(allowed, self.net(features(state, len(self.models))), -np.inf)
             return int(logits.argmax() if greedy else sample(logits, rng))
 
-        return allocate(instance, choose, self.phase)
+        return decide(instance, choose, self.phase)
 
     def _known(self, instance: Instance) -> IntArray:
         """Index by which the network knows each of the instance's models; refuses jobs of a model it does not know."""
@@ -97,18 +101,23 @@ def _made(weights: Weights, pair: bool) -> Policy:
     return Policy(weights, pair)
 
 
-def policy(name: str, path: str, window: int = 0, episode: int = 0) -> Policy:
-    """The policy of a weights file, or, for "", the one that comes with mlsched for I = `window` and W = `episode`
-    (0: 3 and 30); made once."""
+def shipped(name: str, window: int = 0, episode: int = 0) -> Weights:
+    """The weights that come with mlsched for I = `window` and W = `episode` (0: 3 and 30)."""
     variants, asked = VARIANTS[name], (window or 3, episode or 30)
-    if not path and asked not in variants:
+    if asked not in variants:
         known = ", ".join(f"{i} and {w}" for i, w in variants)
         raise InvalidInput(
             f"{name}: window = {asked[0]} and episode = {asked[1]}: weights come with mlsched for "
             f"{known}; `mlsched train {name} --set window={asked[0]} --set jobs={asked[1]}` "
             "makes others"
         )
-    found = _made(of(name, "workers", path, "" if path else variants[asked]), name == "chic-pair")
+    return of(name, "workers", "", variants[asked])
+
+
+def policy(name: str, path: str, window: int = 0, episode: int = 0) -> Policy:
+    """The policy of a weights file, or, for "", the one that comes with mlsched (see `shipped`); made once."""
+    weights = of(name, "workers", path) if path else shipped(name, window, episode)
+    found = _made(weights, name == "chic-pair")
     for key, value, trained in (("window", window, found.phase.window), ("episode", episode, found.episode)):
         if value not in (0, trained):
             raise InvalidInput(f"{name}: {key} = {value}: {path} was trained for {trained}; leave it out")

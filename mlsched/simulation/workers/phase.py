@@ -199,12 +199,17 @@ class Decision:
 Choose = Callable[[Decision], int]
 
 
-def allocate(instance: Instance, choose: Choose, phase: Phase | None = None) -> Plan:
-    """The plan that a policy over Chic's actions makes of one question."""
+def decide(instance: Instance, choose: Choose, phase: Phase | None = None) -> Decision:
+    """The whole decision phase of a policy over Chic's actions."""
     decision = Decision(instance, phase or Phase())
     while not decision.over:
         decision.step(choose(decision))
-    return decision.plan()
+    return decision
+
+
+def allocate(instance: Instance, choose: Choose, phase: Phase | None = None) -> Plan:
+    """The plan that a policy over Chic's actions makes of one question."""
+    return decide(instance, choose, phase).plan()
 
 
 def features(state: IntArray, models: int) -> Features:

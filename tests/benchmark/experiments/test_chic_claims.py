@@ -5,21 +5,21 @@ from __future__ import annotations
 import pytest
 
 from mlsched.benchmark.experiments.chic import grid as g
-from mlsched.benchmark.experiments.chic import paper
+from mlsched.benchmark.experiments.chic import learning, paper
 from mlsched.benchmark.experiments.chic.claims import STATEMENTS, claims
 from mlsched.benchmark.experiments.chic.measure import Metrics
 from mlsched.benchmark.experiments.chic.measured import At, ChicView, Measured
 
-GRID = g.Grid(readings=g.READINGS[:2], rates=(0.9, 1.8, 2.7), seeds=2)
+GRID = g.Grid(readings=g.READINGS, rates=(0.9, 1.8, 2.7), seeds=2)
 PAIRS = [g.windowed("Chic-Pair", f"chic-pair:window={w}", w) for w in g.WINDOWS]
 LONGER = {policy: g.with_episode(policy, 60) for policy in (g.CHIC, g.CHIC_PAIR)}  # trained with W = 60
 EVERYBODY = (*(g.optimus(i) for i in g.INTERVALS), g.OPTIMUS, g.CHIC, g.CHIC_PAIR, g.RANDOM, g.RANDOM_PAIR, g.DRF_600)
 #: What the paper prints or implies, as values where Optimus-600's are 4,000 s.
 AS_PRINTED = {
-    g.CHIC: {"act": 3000.0, "shortest": 900.0, "median": 2000.0, "runtime_s": 3.0},
+    g.CHIC: {"act": 3000.0, "shortest": 900.0, "median": 2000.0, "runtime_s": 3.0, "step_ms": 0.5},
     g.CHIC_PAIR: {"act": 3200.0, "runtime_s": 1.0},
-    g.OPTIMUS_300: {"act": 3500.0},
-    g.optimus(150): {"act": 3600.0},
+    g.OPTIMUS_300: {"act": 3500.0, "runtime_s": 2.0},
+    g.optimus(150): {"act": 3600.0, "runtime_s": 4.0},
     g.OPTIMUS: {"act": 3550.0},
     g.RANDOM: {"act": 5000.0},
     g.RANDOM_PAIR: {"act": 5000.0},
@@ -31,6 +31,33 @@ AS_PRINTED = {
     PAIRS[2]: {"act": 3128.7},
 }
 USUAL = {"act": 4000.0, "shortest": 1000.0, "median": 2500.0, "runtime_s": 1.0}
+
+
+#: A training as the paper shows it: iteration, bound, mean reward, ACT.
+CURVE = ((2, -90.0, -100.0, 5000.0), (20, -70.0, -75.0, 3500.0), (30, -59.0, -61.0, 3200.0), (40, -55.0, -56.0, 3100.0))
+#: Claims that need a Chic trained anew for each rate, which there is not.
+ANEW = ("trained-once-4.06", "pair-adapts")
+
+
+def trainings(iterations=(60, 62), curve=CURVE, trained=True):
+    """Two seeds of either policy; Chic-Pair takes half as many iterations."""
+    names = ("iteration", "bound", "reward", "validation")
+    entries = [dict(zip(names, map(float, row), strict=True)) for row in curve]
+
+    def seeds(policy):
+        share = 0.5 if policy == g.CHIC_PAIR else 1.0
+        return [
+            {"seed": k, "trained": trained, "iterations": share * n, "curve": entries} for k, n in enumerate(iterations)
+        ]
+
+    return seeds
+
+
+@pytest.fixture(autouse=True)
+def all_trained(monkeypatch):
+    """As if every policy had been trained for every rate."""
+    monkeypatch.setattr(learning, "untrained", lambda policy, rate=None: "")
+    monkeypatch.setattr(learning, "seeds", trainings())
 
 
 def measured(changes=None, without=()) -> Measured:
@@ -53,7 +80,9 @@ def verdicts(*args, **kwargs) -> dict[str, str]:
 
 
 def test_what_the_paper_prints_holds():
-    assert set(verdicts().values()) == {"holds"}
+    found = verdicts()
+    assert {name: found.pop(name) for name in ANEW} == dict.fromkeys(ANEW, "not trained")
+    assert set(found.values()) == {"holds"}
 
 
 REFUTED = {
@@ -63,8 +92,8 @@ REFUTED = {
     "chic-best": {g.CHIC_PAIR: {"act": 2999.0}},
     "learning-needed": {g.RANDOM: {"act": 2999.0}},
     "pair-learning-needed": {g.RANDOM_PAIR: {"act": 3199.0}},
-    "untrained-worse": {g.RANDOM: {"act": 3999.0}},
-    "untrained-worse-at-events": {g.RANDOM: {"act": 3549.0}},
+    "random-worse": {g.RANDOM: {"act": 3999.0}},
+    "random-worse-at-events": {g.RANDOM: {"act": 3549.0}},
     "optimus-beats-drf": {g.DRF_600: {"act": 3999.0}},
     "optimus-300": {g.OPTIMUS: {"act": 3499.0}},
     "optimus-cannot-catch-up": {g.OPTIMUS_300: {"act": 3199.0}},
@@ -73,11 +102,57 @@ REFUTED = {
     "runtime-ratio": {g.CHIC_PAIR: {"act": 3200.0, "runtime_s": 2.0}},
     "episode-60": {LONGER[g.CHIC_PAIR]: {"act": 3200.0}},
     "window-4": {PAIRS[2]: {"act": 3201.0}},
+    "trained-once-below-optimus": {g.CHIC_PAIR: {"act": 4001.0}},
+    "runtime-pair-as-optimus": {g.CHIC_PAIR: {"act": 3200.0, "runtime_s": 2.0}},
+    "runtime-pair-before-optimus": {g.OPTIMUS_300: {"act": 3500.0, "runtime_s": 0.9}},
+    "step-0.78-ms": {g.CHIC: {**AS_PRINTED[g.CHIC], "step_ms": 0.8}},
+}
+#: Claims about trainings, and a curve or iterations that refute them.
+CURVES = {
+    "fig6-reward-grows": {"curve": [(k, b, -r, a) for k, b, r, a in CURVE]},
+    "fig6-gap-narrows": {"curve": [(k, b + k, r, a) for k, b, r, a in CURVE]},
+    "fig6-reward-is-act": {"curve": [(k, b, r, -a) for k, b, r, a in CURVE]},
+    "fig6-act-falls": {"curve": [(k, b, r, -a) for k, b, r, a in CURVE]},
+    "fig6-19-iterations": {"curve": [(k, b, r, 4001.0) for k, b, r, _ in CURVE]},
+    "fig6-pair-faster": {"iterations": (-60, -60)},
 }
 
 
 def test_every_claim_can_be_refuted():
-    assert set(REFUTED) == {s.name for s in STATEMENTS}
+    assert {*REFUTED, *CURVES, *ANEW} == {s.name for s in STATEMENTS}
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_trainings_can_refute_a_claim(name, monkeypatch):
+    monkeypatch.setattr(learning, "seeds", trainings(**CURVES[name]))
+    assert verdicts()[name] == "does not hold"
+    monkeypatch.setattr(learning, "seeds", trainings(**CURVES[name], trained=False))
+    assert verdicts()[name] == "not trained"
+
+
+def test_a_policy_trained_at_another_rate_is_not_the_one_of_figure_4a(monkeypatch):
+    reason = "trained at 1.8/h, not anew"
+    monkeypatch.setattr(
+        learning, "untrained", lambda p, rate=None: "" if rate in (None, 1.8) or p == g.RANDOM else reason
+    )
+    assert verdicts()["chic-12.65"] == "not trained"
+    assert verdicts()["trained-once-below-optimus"] == "holds"
+    assert verdicts(REFUTED["chic-12.65"])["chic-12.65"] == "does not hold", "at 1.8/h it is refuted"
+
+
+def test_the_weaker_stops_of_optimus_are_shown_and_do_not_count():
+    found = {claim.name: claim for claim in claims(measured())}["chic-12.65"]
+    assert set(found.readings) == {reading.name for reading in g.READINGS}
+    assert found.undefended == {reading.name for reading in g.READINGS if reading.stop != "full"}
+
+
+def test_the_weights_that_come_with_mlsched_say_whether_they_are_trained(monkeypatch):
+    monkeypatch.undo()
+    for policy in (g.CHIC, g.CHIC_PAIR, *PAIRS, *LONGER.values()):
+        met = learning.card(policy).get("trained") is True
+        assert bool(learning.untrained(policy)) != met
+        assert learning.untrained(policy, 0.9), "none is trained at 0.9/h"
+    assert learning.untrained(g.OPTIMUS_600) == learning.untrained(g.CHIC_PLUS) == ""
 
 
 @pytest.mark.parametrize("name", REFUTED)
@@ -88,24 +163,26 @@ def test_and_is_where_the_numbers_say_so(name):
 def test_without_a_policy_its_claims_are_not_measured():
     found = verdicts(without=(g.CHIC, g.CHIC_PAIR, *PAIRS))
     assert {name for name, verdict in found.items() if verdict == "holds"} == {
-        "untrained-worse",
-        "untrained-worse-at-events",
+        "random-worse",
+        "random-worse-at-events",
         "optimus-beats-drf",
         "optimus-300",
+        *CURVES,
     }
-    assert set(found.values()) == {"holds", "not measured"}
+    assert set(found.values()) == {"holds", "not measured", "not trained"}
 
 
 def test_a_reading_can_decide():
     found = measured()
-    worse = g.case(GRID.readings[1], g.OPTIMUS, 1.8, 0)
+    worse = g.case(GRID.readings[1], g.OPTIMUS, 1.8, 0)  # counted like the first
     metrics = dict(found.views[0]._metrics)
     for seed in range(GRID.seeds):
         metrics[dataclasses_replace(worse, seed)] = Metrics({**USUAL, "act": 3400.0}, [1.0])
     both = Measured(GRID, [ChicView(reading, GRID, metrics) for reading in GRID.readings])
     claim = next(c for c in claims(both) if c.name == "optimus-300")
     assert claim.verdict == "depends on the reading"
-    assert claim.by_reading == {GRID.readings[0].name: "holds", GRID.readings[1].name: "does not hold"}
+    held = dict.fromkeys((reading.name for reading in GRID.readings), "holds")
+    assert claim.by_reading == held | {GRID.readings[1].name: "does not hold"}
 
 
 def dataclasses_replace(case, seed):

@@ -18,10 +18,10 @@ from mlsched.learned.training.trainer import checkpoint_of
 from mlsched.learned.weights import read
 
 torch = pytest.importorskip("torch")
+from mlsched.learned.training.recipe import Validation  # noqa: E402
 from mlsched.learned.training.workers._chic import ChicParams, CrossEntropy  # noqa: E402
 from mlsched.learned.training.workers._imitation import examples  # noqa: E402
 from mlsched.learned.training.workers._plus import PlusParams, PolicyGradient, advantages, log_chance  # noqa: E402
-from mlsched.learned.training.recipe import Validation  # noqa: E402
 from mlsched.learned.training.workers._rewards import Account, trained  # noqa: E402
 from mlsched.learned.training.workers._sequences import TRAINING, VALIDATION, sequence  # noqa: E402
 from mlsched.simulation.workers.batch import Batch, Rewards  # noqa: E402
@@ -182,7 +182,7 @@ def test_policy_gradients_are_finite(jobs, rate, window, seed):
 
 
 def entry(punished, reward):
-    return {"punished_share": punished, "reward": reward}
+    return {"validation": 1.0, "validation_punished_share": punished, "validation_reward": reward}
 
 
 def test_the_criterion_by_hand():
@@ -191,6 +191,8 @@ def test_the_criterion_by_hand():
     good = [entry(0.3, -1000), entry(0.01, -51), entry(0.01, -51), entry(0.005, -50), entry(0.012, -51)]
     assert trained(params, good)
     assert not trained(params, good[-3:]), "too short"
+    assert trained(params, [{}, good[1], {}, good[3]]), "what was validated counts"
+    assert not trained(params, [*good[:3], {}, {}]), "nothing was validated"
     assert not trained(params, [*good[:-1], entry(0.03, -51)]), "too many punished"
     assert not trained(params, [*good[:-2], entry(0.005, -48), entry(0.005, -48)]), "still getting better"
 

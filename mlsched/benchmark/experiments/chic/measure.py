@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import time
 import warnings
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from mlsched import api
 from mlsched.benchmark.experiments.chic.grid import Case, Grid
 from mlsched.benchmark.experiments.experiment import Progress
 from mlsched.benchmark.experiments.runs import measure as run_all
 from mlsched.benchmark.experiments.runs import refuse_unsound
+from mlsched.learned.workers._chic import policy as chic_policy
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +43,7 @@ def run_case(case: Case, grid: Grid) -> Metrics:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="the offered load")
         run = api.simulate(workload, case.text, seed=case.seed, wake=case.wake, options=dict(case.options))
+        step_ms = _step_ms(workload, case) if _timed(case, grid) else None
     refuse_unsound(run)
     summary = run.summary()
     values = {
@@ -54,4 +60,23 @@ def run_case(case: Case, grid: Grid) -> Metrics:
         "decision_ms": 1000 * run.cpu_seconds / max(1, run.decisions),
         "runtime_s": run.cpu_seconds,
     }
+    if step_ms is not None:
+        values["step_ms"] = step_ms
     return Metrics(values, run.jobs["completion_s"].tolist())
+
+
+def _timed(case: Case, grid: Grid) -> bool:
+    """Whether actions of Chic are timed in this run: once, where the other runtimes are measured."""
+    return case.text == "chic" and case.rate == grid.at and not case.jobs and ("floor", "always") in case.options
+
+
+def _step_ms(workload: Any, case: Case) -> float:
+    """CPU time of an action of Chic, ms: the decisions of a run once more, over the actions that they take."""
+    run = api.simulate(workload, case.text, seed=case.seed, wake=case.wake, options=dict(case.options), record=1.0)
+    policy = chic_policy("chic", "")
+    asked: list[tuple[Any, np.random.Generator]] = [
+        (d.instance, np.random.default_rng([case.seed, d.number])) for d in run.recorded
+    ]
+    started = time.process_time()
+    actions = sum(int(policy.decide(instance, rng).steps) for instance, rng in asked)
+    return 1000 * (time.process_time() - started) / max(1, actions)

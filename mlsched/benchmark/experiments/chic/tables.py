@@ -36,6 +36,7 @@ COLUMNS = {
     "lost": "iterations lost [%]",
     "decisions": "decisions",
     "decision_ms": "CPU a decision [ms]",
+    "step_ms": "CPU an action [ms]",
 }
 
 
@@ -65,7 +66,10 @@ def _cuts(m: Measured, view: ChicView, against: Policy) -> Table:
     rows = tuple(
         (
             p.label,
-            tuple(Number(estimate(view.cut(p, against, "act", At(rate))), printed.get(p)) for rate in m.grid.rates),
+            tuple(
+                Number(estimate(view.cut(p, against, "act", At(rate))), printed.get(p), lower_bound=True)
+                for rate in m.grid.rates
+            ),
         )
         for p in _policies(m, view)
         if p != against

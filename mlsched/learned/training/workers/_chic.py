@@ -50,10 +50,10 @@ class ChicParams:
     Adam an iteration, together one pass. p1, p2: punishments; unit_s: seconds that count as 1 in r_t1. validation:
     sequences; every: iterations between validations. examples: training sequences to draw from (0: new ones every
     time). sequences: whether every "episode" draws one of its own, or every "iteration" one for all of its episodes.
-    punished, flat, span: the criterion, see `trained`. limit: most steps of a decision phase. floor: what a re-schedule costs. void: what the void action is for -
-    "ends": the network may take it at any time, and it ends the phase; "forced": it is taken only where nothing else
-    can be done (the states S' of Eq. 6), as Section 4.2's decision phase ends by Conditions 1 and 2
-    alone. masked: never take actions that change nothing (not the paper's).
+    punished, flat, span: the criterion, see `_rewards.trained`. limit: most steps of a decision phase. floor: what a
+    re-schedule costs. void: what the void action is for - "ends": the network may take it at any time, and it ends the
+    phase; "forced": it is taken only where nothing else can be done (the states S' of Eq. 6), as Section 4.2's decision
+    phase ends by Conditions 1 and 2 alone. masked: never take actions that change nothing (not the paper's).
     """
 
     window: int = 3

@@ -18,8 +18,8 @@ import numpy as np
 from mlsched.core.params import one_of, within
 from mlsched.learned._net import sample
 from mlsched.learned.training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch
-from mlsched.learned.training.workers._imitation import examples
 from mlsched.learned.training.recipe import Validation
+from mlsched.learned.training.workers._imitation import examples
 from mlsched.learned.training.workers._plus_batch import Views, scores
 from mlsched.learned.training.workers._sequences import TRAINING, sequence, validation
 from mlsched.learned.workers._plus import CODE, DYNAMIC, STATIC, PlusNet

@@ -63,13 +63,16 @@ class Account:
 def trained(params: Any, curve: Sequence[Mapping[str, float]]) -> bool:
     """The criterion: whether a learning curve says that the policy has learned what it will.
 
-    Over the last `span` iterations, at most a share `punished` of the actions is punished by r_t2, so that the reward is
-    about completion, and the mean reward differs from that of the `span` iterations before by at most a share `flat`.
+    It looks at the policies that were validated in the last `span` iterations, all on the same sequences: at most a
+    share `punished` of their actions is punished by r_t2, so that the reward is about completion, and their mean reward
+    differs from that of the `span` iterations before by at most a share `flat`.
     """
     span = params.span
     if len(curve) < 2 * span:
         return False
-    last, before = curve[-span:], curve[-2 * span : -span]
-    share = float(np.mean([entry["punished_share"] for entry in last]))
-    now, then = (float(np.mean([entry["reward"] for entry in part])) for part in (last, before))
-    return share <= params.punished and abs(now - then) <= params.flat * abs(now)
+    validated = [[e for e in part if "validation" in e] for part in (curve[-2 * span : -span], curve[-span:])]
+    if not all(validated):
+        return False
+    before, last = (float(np.mean([e["validation_reward"] for e in part])) for part in validated)
+    share = float(np.mean([e["validation_punished_share"] for e in validated[1]]))
+    return bool(share <= params.punished and abs(last - before) <= params.flat * abs(last))
