@@ -18,8 +18,8 @@ RULE = (
     "Verdicts: a claim holds under a reading when the 95 % interval of every piece of evidence lies within its bound, "
     "and does not when that of some piece, corrected for their number (Bonferroni), lies wholly outside; otherwise it "
     "is undecided. It depends on the reading when it holds under one and does not under another, corrected for the "
-    "number of readings as well; it is assumed or fitted when the input was made from the claim, and not "
-    "trained when it is about a policy whose training has not met its criterion, or is not the one that the paper means."
+    "number of readings as well; it is assumed or fitted when the input was made from the claim, and "
+    "not trained when its policy has not met the criterion of its training, or is not the one that the paper means."
 )
 NO_VERDICTS = "No verdicts: a quick run is too small to judge a claim by; it gives estimates with their 95 % intervals."
 

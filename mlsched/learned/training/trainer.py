@@ -63,8 +63,8 @@ def train(
     iterations: how many in all, those before a resumed checkpoint included (default: the recipe's). output: weights
     file to write, with a checkpoint beside it; resume: go on from that checkpoint. device: "cpu", "cuda" or "auto"; the
     networks are small, and a GPU is no faster. until_trained: end at the first validation at which the recipe's
-    criterion is met. cpu_limit: CPU seconds of this call after which it ends at the next validation. progress(done, all,
-    best score). Further keywords are the recipe's.
+    criterion is met. cpu_limit: CPU seconds of this call after which it ends, at a validation. progress(done, all, best
+    score). Further keywords are the recipe's.
     Raises InvalidInput for a wrong call; the same seed and parameters give the same bytes on the same machine.
     """
     chosen = recipe(policy)
