@@ -1,20 +1,20 @@
 """Trained policies against what they must beat: paired over unseen sequences and training seeds.
 
-    python measurements/trained_policies.py [--weights DIR] [--rates 1.8,2.7] [--sequences 30] [--small 6]
+    python measurements/trained_policies.py [--weights DIR] [--rates 1.8,2.7] [--sequences 30] [--small 6] [--json]
 
-DIR holds POLICY-SEED.safetensors files as `mlsched train` writes them (docs/trained-policies.md has five seeds each);
-without it, the weights that come with mlsched are measured. Test sequences have the seeds 0, 1, ...: no training and no
-validation has seen them. For every policy: the average completion time (ACT), and by how many percent it is below that
-of others on the same sequences: a policy's ACT on a sequence is the mean over its training seeds, the interval (95 %,
-Student's t) is over sequences; the range beside it is over training seeds. "untrained": the same network before
-training. Trained policies run in the batched simulation (equal to the clock's runs, see tests/learned/workers), the
-others on the clock, each run checked by the independent replay. --small N: gaps to the clairvoyant optimum on ten
-sequences of N jobs, at every rate. Last: CPU time of a decision.
+DIR holds POLICY-SEED.safetensors files as `mlsched train` writes them; without it, the weights that come with mlsched
+are measured. Test sequences have the seeds 0, 1, ...: no training and no validation has seen them. For every policy:
+the average completion time (ACT), and by how many percent it is below that of others on the same sequences: a policy's
+ACT on a sequence is the mean over its training seeds, the interval (95 %, Student's t) is over sequences. "before
+training": the same network as it was initialised. Trained policies run in the batched simulation (equal to the clock's
+runs, see tests/learned/workers), the others on the clock, each run checked by the independent replay. --small N: gaps
+to the clairvoyant optimum on ten sequences of N jobs, at every rate. Last: CPU time of a decision.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 import warnings
 from collections.abc import Callable
@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import t
 
 import mlsched
+from mlsched.benchmark.experiments.claim import estimate
 from mlsched.learned._net import Mlp, sample
 from mlsched.learned.training import recipe
 from mlsched.learned.training.workers._plus_batch import Views, scores
@@ -40,13 +40,12 @@ POLICIES = ("chic", "chic-pair", "chic-plus")
 OTHERS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "Optimus-600": ("optimus", "interval:600", {}),
     "Optimus, events": ("optimus", "events", {}),
-    "Optimus (full), events": ("optimus:stop=full", "events", {}),
-    "uniform-random, I = 3": ("uniform-random:window=3", "events", {"window": 3}),
-    "random pairs, I = 3": ("uniform-random:window=3,pair=true", "events", {"window": 3}),
+    "uniform-random": ("uniform-random:window=3", "events", {"window": 3}),
+    "random pairs": ("uniform-random:window=3,pair=true", "events", {"window": 3}),
     "max-rate": ("max-rate", "events", {}),
     "LP-MPC": ("lp-mpc", "events", {}),
 }
-AGAINST = ("uniform-random, I = 3", "Optimus, events", "Optimus (full), events", "max-rate", "LP-MPC")
+AGAINST = ("uniform-random", "Optimus-600", "Optimus, events", "max-rate", "LP-MPC")
 
 
 def runs_of(policy: str, tensors: Any, recipe_: Any, works: list[Any], seed: int) -> Any:
@@ -82,95 +81,64 @@ def found_weights(folder: Path | None) -> dict[str, list[Weights]]:
     return {p: [read(f, p) for f in sorted(folder.glob(f"{p}-[0-9].safetensors"))] for p in POLICIES}
 
 
-def variants(folder: Path, rates: list[float], sequences: int) -> None:
-    """ACT of the other files in the folder: other windows, other recipes."""
-    rows = []
-    for file in sorted(folder.glob("*.safetensors")):
-        weights = read(file)
-        if file.stem in {f"{weights.card['policy']}-{k}" for k in range(10)}:
-            continue
-        row = [file.stem]
-        for rate in rates:
-            works = [mlsched.workload("synthetic:chic", seed=s, rate=rate) for s in range(sequences)]
-            act = runs_of(weights.card["policy"], weights.tensors, weights.card["recipe"], works, 0)
-            row.append(f"{act.mean():.0f}")
-        rows.append(row)
-    table("Other weights, ACT [s]", ["file", *(f"{rate:g}/h" for rate in rates)], rows)
-
-
-def cut(ours: Any, theirs: Any) -> str:
-    """Percent below, of means over sequences, with the interval of the paired difference."""
-    return interval(100 * (1 - ours / theirs))
-
-
-def interval(values: Any) -> str:
-    """Mean and half of the 95 % interval."""
-    half = t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5
-    return f"{values.mean():+.1f} ± {half:.1f}"
+def number(values: Any) -> dict[str, float | None]:
+    """Mean and half of the 95 % interval; nothing for None."""
+    found = None if values is None else estimate(values)
+    return {"measured": found and found.mean, "ci95": found and found.half}
 
 
 def clock(text: str, wake: str, options: dict[str, Any], work: Any) -> float:
+    """ACT of an answerer on a sequence."""
     run = mlsched.simulate(work, text, wake=wake, options=options)
     if wrong := run.violations():
         raise SystemExit(f"{text}: the replay check fails: {wrong[0]}")
     return float(run.jobs["completion_s"].mean())
 
 
-def table(title: str, header: list[str], rows: list[list[str]]) -> None:
-    print(f"\n{title}\n")
-    for row in (header, ["---"] * len(header), *rows):
-        print("| " + " | ".join(row) + " |", flush=True)
-
-
-def compare(found: dict[str, list[Weights]], rate: float, sequences: int) -> None:
+def compare(found: dict[str, list[Weights]], rate: float, sequences: int) -> dict[str, Any]:
+    """ACT of everybody, and cuts of the others'."""
     works = [mlsched.workload("synthetic:chic", seed=s, rate=rate) for s in range(sequences)]
     acts = {label: np.array([clock(*how, w) for w in works]) for label, how in OTHERS.items()}
-    spread: dict[str, str] = {}
     for policy, several in found.items():
-        for name, tensors in (("", lambda w: w.tensors), (", untrained", untrained)):
+        for name, tensors in (("", lambda w: w.tensors), (", before training", untrained)):
             each = [runs_of(policy, tensors(w), w.card["recipe"], works, w.card["seed"]) for w in several]
             if each:
-                means = [float(a.mean()) for a in each]
                 acts[policy + name] = np.mean(each, axis=0)
-                spread[policy + name] = f"{min(means):.0f} to {max(means):.0f}"
     rows = []
     for label, act in acts.items():
-        itself = cut(act, acts[f"{label}, untrained"]) if f"{label}, untrained" in acts else "-"
-        others = ["-" if label == other else cut(act, acts[other]) for other in AGAINST]
-        rows.append([label, f"{act.mean():.0f}", spread.get(label, "-"), itself, *others])
-    header = [
-        "policy",
-        "ACT [s]",
-        "range over training seeds",
-        "below untrained self [%]",
-        *(f"below {a} [%]" for a in AGAINST),
-    ]
-    table(f"{rate:g} jobs an hour, {sequences} sequences of 30 jobs", header, rows)
+        before = acts.get(f"{label}, before training")
+        cuts = [before, *(None if label == other else acts[other] for other in AGAINST)]
+        numbers = [number(act), *(number(None if other is None else 100 * (1 - act / other)) for other in cuts)]
+        rows.append({"label": label, "numbers": numbers})
+    header = ["policy", "ACT [s]", "below itself before training [%]", *(f"below {a} [%]" for a in AGAINST)]
+    return {"name": f"act-{rate:g}", "header": header, "rows": rows}
 
 
-def small(found: dict[str, list[Weights]], rate: float, jobs: int, count: int = 10) -> None:
-    works = [mlsched.workload("synthetic:chic", seed=s, rate=rate, jobs=jobs) for s in range(count)]
-    best = [mlsched.solve(horizon_of(w), "clairvoyant", time_limit=60) for w in works]
-    bound = np.array([r.bound for r in best], dtype=float) / 1000 / jobs
-    acts = {label: np.array([clock(*how, w) for w in works]) for label, how in OTHERS.items()}
-    for policy, several in found.items():
-        each = [runs_of(policy, w.tensors, w.card["recipe"], works, w.card["seed"]) for w in several]
-        if each:
-            acts[policy] = np.mean(each, axis=0)
-    for label, act in acts.items():
-        if (act < bound * (1 - 1e-6)).any():
-            raise SystemExit(f"{label} is below the proven bound")
-    rows = [[label, interval(100 * (act / bound - 1)).removeprefix("+")] for label, act in acts.items()]
-    proven = sum(r.status == "optimal" for r in best)
-    table(
-        f"Gap to the clairvoyant optimum, {jobs} jobs, {rate:g}/h ({proven} of {count} "
-        "optima proven, otherwise the bound)",
-        ["policy", "[%]"],
-        rows,
-    )
+def small(found: dict[str, list[Weights]], rates: list[float], jobs: int, count: int = 10) -> dict[str, Any]:
+    """Gaps to the clairvoyant optimum."""
+    columns: dict[str, list[dict[str, float | None]]] = {}
+    proven = []
+    for rate in rates:
+        works = [mlsched.workload("synthetic:chic", seed=s, rate=rate, jobs=jobs) for s in range(count)]
+        best = [mlsched.solve(horizon_of(w), "clairvoyant", time_limit=60) for w in works]
+        proven.append(sum(r.status == "optimal" for r in best))
+        bound = np.array([r.bound for r in best], dtype=float) / 1000 / jobs
+        acts = {label: np.array([clock(*how, w) for w in works]) for label, how in OTHERS.items()}
+        for policy, several in found.items():
+            each = [runs_of(policy, w.tensors, w.card["recipe"], works, w.card["seed"]) for w in several]
+            if each:
+                acts[policy] = np.mean(each, axis=0)
+        for label, act in acts.items():
+            if (act < bound * (1 - 1e-6)).any():
+                raise SystemExit(f"{label} is below the proven bound")
+            columns.setdefault(label, []).append(number(100 * (act / bound - 1)))
+    rows = [{"label": label, "numbers": numbers} for label, numbers in columns.items()]
+    header = ["policy", *(f"{rate:g}/h ({n} of {count} proven)" for rate, n in zip(rates, proven, strict=True))]
+    return {"name": "gaps", "header": header, "rows": rows}
 
 
-def latency(found: dict[str, list[Weights]]) -> None:
+def latency(found: dict[str, list[Weights]]) -> dict[str, Any]:
+    """CPU time of a decision."""
     work = mlsched.workload("synthetic:chic", seed=0)
     rows = []
     for text in (*found, "uniform-random:window=3", "optimus", "max-rate", "lp-mpc"):
@@ -178,27 +146,44 @@ def latency(found: dict[str, list[Weights]]) -> None:
         started = time.process_time()
         for decision in run.recorded:
             run.replay(decision)
-        rows.append([text, f"{1000 * (time.process_time() - started) / len(run.recorded):.2f}"])
-    table("CPU time of a decision (a whole allocation), 1.8 jobs an hour", ["answerer", "ms"], rows)
+        rows.append([text, f"{1000 * (time.process_time() - started) / len(run.recorded):.2g}"])
+    return {"name": "latency", "header": ["answerer", "CPU ms a decision (a whole allocation)"], "rows": rows}
+
+
+def shown(tables: list[dict[str, Any]]) -> str:
+    """The tables as text."""
+    lines = []
+    for table in tables:
+        lines += ["", f"{table['name']}: {' | '.join(table['header'])}"]
+        for row in table["rows"]:
+            cells = row if isinstance(row, list) else [row["label"], *map(cell, row["numbers"])]
+            lines.append(" | ".join(cells))
+    return "\n".join(lines)
+
+
+def cell(found: dict[str, Any]) -> str:
+    """A number as text."""
+    return "-" if found["measured"] is None else f"{found['measured']:.4g} ± {found['ci95'] or 0:.2g}"
 
 
 def main() -> None:
+    """See the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--weights", type=Path)
     parser.add_argument("--rates", default="1.8,2.7")
     parser.add_argument("--sequences", type=int, default=30)
     parser.add_argument("--small", type=int, default=0)
+    parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore", message="the offered load")
-    found = found_weights(arguments.weights)
-    print(", ".join(f"{p}: seeds {[w.card['seed'] for w in several]}" for p, several in found.items()))
-    latency(found)
-    for rate in (float(r) for r in arguments.rates.split(",")):
-        compare(found, rate, arguments.sequences)
-        if arguments.small:
-            small(found, rate, arguments.small)
-    if arguments.weights:
-        variants(arguments.weights, [float(r) for r in arguments.rates.split(",")], arguments.sequences)
+    found, rates = found_weights(arguments.weights), [float(r) for r in arguments.rates.split(",")]
+    tables = [latency(found), *(compare(found, rate, arguments.sequences) for rate in rates)]
+    if arguments.small:
+        tables.append(small(found, rates, arguments.small))
+    seeds = {policy: [w.card["seed"] for w in several] for policy, several in found.items()}
+    trained = {policy: [w.card.get("trained") is True for w in several] for policy, several in found.items()}
+    document = {"seeds": seeds, "trained": trained, "tables": tables}
+    print(json.dumps(document) if arguments.json else f"training seeds: {seeds}\n{shown(tables)}")
 
 
 if __name__ == "__main__":
