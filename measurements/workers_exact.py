@@ -1,17 +1,19 @@
 """One-shot allocation of workers and PSs: exact answers and rules, in CPU seconds and against the calibration load.
 
     python measurements/workers_exact.py [--seeds N] [--only exact,rules,gaps,plain,measured] [--pollux ARCHIVE]
+    python measurements/workers_exact.py [--seeds N] --json
 
 Targets: proven optimum of `x16` (80 jobs, 16 times the paper's cluster) within 1 s and of `x40` (200 jobs, 40 times)
 within 5 s by the default solver; Optimus' greedy on 200 jobs within 50 ms. The first solve of a process also pays for
 imports, so one solve of another instance comes before the clock starts. Parts: `exact` (the presets), `rules` (CPU on
 `x40`), `gaps` (rules against the optimum), `plain` (how far the DP gets without bounds), `measured` (jobs from Pollux'
-profiles, needs --pollux).
+profiles, needs --pollux). --json: one document with the table of `gaps`, and nothing else.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import time
 from collections.abc import Iterable
@@ -21,6 +23,7 @@ import numpy as np
 from _calibration import cpu_seconds, load
 
 import mlsched
+from mlsched.benchmark.experiments.claim import estimate
 from mlsched.core.errors import MlschedError
 from mlsched.core.registry import registry
 from mlsched.instances.workers.pollux import generate_measured, read_pollux
@@ -39,9 +42,10 @@ EXACT = (
 SOLVERS = ("cp-sat", "highs", "dp", "cp-sat:reduce=false", "highs:reduce=false")
 RULES = (
     "optimus",
-    "optimus:stop=used-up",
-    "optimus:stop=full",
     "optimus:amount=share",
+    "optimus:stop=misfit",
+    "optimus:stop=used-up",
+    "optimus:stop=misfit,amount=share",
     "marginal-gain",
     "drf",
     "fair",
@@ -95,15 +99,33 @@ def rules(unit: float) -> None:
         print(f"{text:28} {1000 * seconds:8.1f} {seconds / unit:8.3f}", flush=True)
 
 
-def gaps(name: str, drawn: Iterable[Any]) -> None:
-    """Mean loss of each rule: (its value - optimum) / optimum."""
+def losses(drawn: Iterable[Any]) -> dict[str, list[float]]:
+    """Rule -> its gaps to the optimum, percent."""
     lost: dict[str, list[float]] = {rule: [] for rule in RULES}
     for instance in drawn:
         best = mlsched.solve(instance, "cp-sat")
         assert best.status == "optimal"
         for rule in RULES:
-            lost[rule].append((mlsched.solve(instance, rule).value - best.value) / best.value)
-    print(f"{name:14}" + "".join(f"{np.mean(shares):>9.1%}" for shares in lost.values()), flush=True)
+            share = mlsched.solve(instance, rule).gap_to(best).share
+            assert share is not None, "an optimum of 0 has no percentage"
+            lost[rule].append(100 * share)
+    return lost
+
+
+def gaps(name: str, drawn: Iterable[Any]) -> None:
+    """Mean gap of each rule."""
+    print(f"{name:14}" + "".join(f"{np.mean(each):>8.1f}%" for each in losses(drawn).values()), flush=True)
+
+
+def document(seeds: int) -> dict[str, Any]:
+    """The table of `gaps`: rules as rows, presets as columns."""
+    found = {p: losses(mlsched.generate("workers", p, seed=seed) for seed in range(seeds)) for p, _ in EXACT}
+    rows = []
+    for rule in RULES:
+        each = [estimate(lost[rule]) for lost in found.values()]
+        numbers = [{"measured": one and one.mean, "ci95": one and one.half} for one in each]
+        rows.append({"label": f"`{rule}`", "numbers": numbers})
+    return {"seeds": seeds, "tables": [{"name": "gaps", "header": ["rule", *found], "rows": rows}]}
 
 
 def plain(seeds: int) -> None:
@@ -134,7 +156,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--only", default="exact,rules,gaps,plain,measured")
     parser.add_argument("--pollux", default="", help="pollux_traces.tar.gz")
+    parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
+    if arguments.json:
+        print(json.dumps(document(arguments.seeds)))
+        return
     only = arguments.only.split(",")
     unit = cpu_seconds(load)
     print(f"calibration load: {unit:.3f} CPU s, load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
