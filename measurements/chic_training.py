@@ -5,7 +5,9 @@
 DIR holds NAME.checkpoint files as `mlsched train chic` and `mlsched train chic-pair` write them; NAME is POLICY-SEED
 for the trainings that are averaged, anything else for trials. Tables: `chic` and `chic-pair` (means over seeds, with
 95 % intervals by Student's t, of what was measured on the validation sequences, by iteration: the policy before it is
-trained is not validated so), `seeds` (where each training stood at its end), `trials` (the same for other files).
+trained is not validated so), `seeds` (where each training stood at its end), `trials` (the same for other files),
+`trained` (ACT of the weights of those trainings that met the criterion on 30 test sequences, against uniform-random
+actions of the same kind and against the same network before training, paired by sequence).
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from trained_policies import OTHERS, clock, runs_of, untrained
 
+import mlsched
 from mlsched.benchmark.experiments.claim import estimate
 from mlsched.learned.training import recipe
 from mlsched.learned.training.trainer import CHECKPOINT
@@ -74,7 +78,6 @@ def ends(name: str, files: dict[str, Weights]) -> dict[str, Any]:
     for label, weights in files.items():
         curve, chosen = validated(weights), recipe(weights.card["policy"])
         params = chosen.resolve(weights.card["recipe"])
-        met = chosen.trained is not None and chosen.trained(params, weights.card["curve"])
         last = curve[max(curve)]
         before = [
             e["validation_reward"]
@@ -89,7 +92,7 @@ def ends(name: str, files: dict[str, Weights]) -> dict[str, Any]:
             [
                 label,
                 str(len(weights.card["curve"])),
-                "yes" if met else "no",
+                "yes" if met(weights) else "no",
                 f"{last['validation']:.0f}",
                 f"{100 * last['validation_punished_share']:.2g}",
                 f"{last['validation_reward']:.0f}",
@@ -99,6 +102,31 @@ def ends(name: str, files: dict[str, Weights]) -> dict[str, Any]:
             ]
         )
     return {"name": name, "header": header, "rows": rows}
+
+
+def reached(folder: Path, names: list[str], sequences: int = 30) -> dict[str, Any]:
+    """What trained policies reach on sequences that no training has seen."""
+    works = [mlsched.workload("synthetic:chic", seed=seed, rate=1.8) for seed in range(sequences)]
+    random = {"chic": "uniform-random", "chic-pair": "random pairs"}
+    rows = []
+    for name in names:
+        weights = read(folder / f"{name}.safetensors")
+        policy, recipe_, seed = (weights.card[field] for field in ("policy", "recipe", "seed"))
+        act = runs_of(policy, weights.tensors, recipe_, works, seed)
+        others = (
+            np.array([clock(*OTHERS[random[policy]], work) for work in works]),
+            runs_of(policy, untrained(weights), recipe_, works, seed),
+        )
+        numbers = [number(list(act)), *(number(list(100 * (1 - act / other))) for other in others)]
+        rows.append({"label": name, "numbers": numbers})
+    header = ["training", "ACT [s]", "below random actions [%]", "below itself before training [%]"]
+    return {"name": "trained", "header": header, "rows": rows}
+
+
+def met(weights: Weights) -> bool:
+    """Whether the training met its recipe's criterion."""
+    chosen = recipe(weights.card["policy"])
+    return chosen.trained is not None and chosen.trained(chosen.resolve(weights.card["recipe"]), weights.card["curve"])
 
 
 def measured(folder: Path) -> dict[str, Any]:
@@ -111,6 +139,7 @@ def measured(folder: Path) -> dict[str, Any]:
         tables += [parts(policy, several)] if several else []
     trials = {n: w for n, w in files.items() if n not in seeds}
     tables += [ends("seeds", seeds)] + ([ends("trials", trials)] if trials else [])
+    tables.append(reached(folder, [name for name, weights in files.items() if met(weights)]))
     correlations = {}
     for policy in ("chic", "chic-pair"):
         each = [validated(w) for w in seeds.values() if w.card["policy"] == policy]
