@@ -80,17 +80,39 @@ def _render(target: Path, done: Any) -> list[Any]:
         ["  of the untrained policy", number(scores["untrained_validation"])],
         ["  found at iteration", number(scores["best_iteration"])],
         ["iterations", number(card["iterations"])],
+        *_parts(done.curve),
         *([] if done.trained is None else [["the recipe's criterion is met", "yes" if done.trained else "no"]]),
         ["CPU seconds an iteration, this call", number(done.cpu_seconds / done.iterations_run)],
     ]
     return [table("", [card["policy"], ""], rows), f"written to {target}; use it as {card['policy']}:weights={target}"]
 
 
+#: Figure of a validation -> what it is called.
+_PARTS = {
+    "validation_reward": "reward of an episode, last validation",
+    "validation_reward_completion": "  of which: completion",
+    "validation_reward_absent": "  actions for empty slots",
+    "validation_reward_halves": "  workers without PS, PSs without worker",
+    "validation_punished_share": "share of actions for empty slots",
+    "validation_useless_share": "share of actions that change nothing",
+}
+
+
+def _parts(curve: list[dict[str, float]]) -> list[list[str]]:
+    """What the reward was made of at the last validation, where the recipe says."""
+    last = next((entry for entry in reversed(curve) if "validation" in entry), {})
+    return [[title, number(last[name])] for name, title in _PARTS.items() if name in last]
+
+
 def _plot(policy: str, done: Any, path: Path) -> None:
-    """One panel a figure of the curve; those that validation alone knows have fewer points."""
+    """One panel a figure of the curve; those that validation alone knows have fewer points.
+
+    The parts of the reward are those of training; on the validation sequences they are in the document.
+    """
     from mlsched.benchmark import plots
 
-    names = list(dict.fromkeys(name for entry in done.curve for name in entry if name != "iteration"))
+    names = list(dict.fromkeys(name for entry in done.curve for name in entry))
+    names = [name for name in names if name != "iteration" and not name.startswith("validation_")]
     panels = {}
     for name in sorted(names, key=lambda n: n != "validation"):
         points = [(entry["iteration"], entry[name]) for entry in done.curve if name in entry]

@@ -33,6 +33,19 @@ def test_says_what_it_did(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "validation score" in out
     assert f"chic:weights={path}" in out
+    for part in ("completion", "actions for empty slots", "share of actions that change nothing", "criterion is met"):
+        assert part in out
+
+
+def test_ends_when_its_cpu_time_is_spent(tmp_path, capsys):
+    path = tmp_path / "w.safetensors"
+    call = ["train", "chic-pair", "--iterations", "50", "--cpu-limit", "0.000001", "-o", str(path), "--json", *SMALL]
+    assert run(call) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["trained"] is False
+    assert len(document["curve"]) == 2
+    parts = [document["curve"][1][f"validation_reward{part}"] for part in ("_completion", "_absent", "_halves", "")]
+    assert parts[3] == pytest.approx(sum(parts[:3]), rel=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +54,8 @@ def test_says_what_it_did(tmp_path, capsys):
         (["nope"], "no policy 'nope'"),
         (["chic", "--set", "keep=2"], "keep = 2"),
         (["chic", "--set", "seed=2"], "--seed"),
+        (["chic", "--set", "cpu_limit=2"], "--cpu-limit"),
+        (["chic-plus", "--until-trained"], "no criterion"),
         (["chic", "--device", "tpu"], "device"),
         (["chic", "--resume"], "no such file"),
         (["chic", "--plot", "curve.xyz"], "curve.xyz"),
