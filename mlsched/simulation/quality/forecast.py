@@ -1,7 +1,7 @@
 """What the scheduler knows of the jobs: predicted losses from the reported ones, as the tables of an instance.
 
-The predictor sees the losses reported so far (at most its window of them) and never the curve behind them; only
-`information=oracle` reads the truth.
+The predictor sees the losses reported so far (at most its window of them) and never the curve behind them, and target
+losses as far as `hints` says; only `information=oracle` reads the truth.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mlsched.core.losses.window import Window
 from mlsched.instances.quality.instance import PPM
 from mlsched.instances.quality.tables import gain_table, loss_table
 from mlsched.simulation.quality.options import Options
-from mlsched.simulation.quality.workload import NANO, Workload
+from mlsched.simulation.quality.workload import NANO, NO_TARGET, Workload
 
 #: What is still to come after the first iteration of a newcomer: as much as that brings (`Predictor` assumes the same
 #: of two losses).
@@ -32,6 +32,8 @@ class Forecaster:
         self.workload, self.options, self.predictor = workload, options, Predictor()
         self._loss = workload.loss / NANO
         changes = np.abs(np.diff(self._loss, axis=1, prepend=self._loss[:, :1]))
+        given = (workload.target != NO_TARGET) & (options.hints != "unknown")
+        self._target = np.where(given, workload.target / NANO, np.nan)
         self._largest = np.maximum.accumulate(changes, axis=1)  # by iteration: the largest change up to it
         self._fits: Fits = unfitted(len(workload.submit))
 
@@ -64,12 +66,14 @@ class Forecaster:
             return lambda k: self._truth(jobs, k), self.workload.lowest[jobs] / NANO
         window = self._window(jobs, seen)
         names = [FAMILIES[f] for f in self.workload.family[jobs].tolist()]
-        forecast = self.predictor.fit_window(window, names, warm=self._fits.take(jobs))
+        target = self._target[jobs]
+        hints = target if self.options.hints == "fit" else None
+        forecast = self.predictor.fit_window(window, names, targets=hints, warm=self._fits.take(jobs))
         self._keep(forecast.fits, jobs)
-        final = forecast.final_loss()
+        final = np.fmax(forecast.final_loss(), target)  # NaN: no target
         if self.options.predictor == "strawman":
-            return lambda k: strawman(window, k, nonnegative=True), final
-        return forecast.loss_at, final
+            return lambda k: np.fmax(strawman(window, k, nonnegative=True), target[:, None]), final
+        return lambda k: np.fmax(forecast.loss_at(k), target[:, None]), final
 
     def _window(self, jobs: IntArray, seen: IntArray) -> Window:
         """The latest losses of each job, packed as `Window.pack` would."""
@@ -80,7 +84,7 @@ class Forecaster:
         return Window(at.astype(np.float64), self._loss[jobs, at], lengths)
 
     def _truth(self, jobs: IntArray, k: FloatArray) -> FloatArray:
-        last = self.workload.iterations[jobs][:, None]
+        last = self.workload.last[jobs][:, None]
         low = np.minimum(k.astype(np.int64), last)
         part = np.minimum(k, last) - low
         rows = jobs[:, None]

@@ -43,7 +43,7 @@ def jobs(workload: Workload, log: Log) -> dict[str, Any]:
 def reached(workload: Workload, log: Log, share: float) -> Floats:
     """Seconds from each job's submission to the first iteration that reports so much of its loss reduction."""
     below = workload.normalised() <= 1 - share + 1e-12
-    needed = np.minimum(below.argmax(axis=1), workload.iterations)  # without a reduction to be had: 0 iterations
+    needed = np.minimum(below.argmax(axis=1), workload.last)  # without a reduction to be had: 0 iterations
     return _when(workload, log, needed * workload.work)
 
 

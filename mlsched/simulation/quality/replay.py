@@ -5,8 +5,9 @@
    included, are within the cluster's.
 3. Every stretch keeps its job's cap. At every wake jobs run in arrival order: those for which `least` cores are there
    hold at least so many, the others none.
-4. Work is conserved: what a job has done grows by cores x time in each stretch, up to all of its iterations, which it
-   reaches in its last stretch and in no earlier one.
+4. Work is conserved: what a job has done grows by cores x time in each stretch, up to the iteration with which it
+   leaves, which it reaches in its last stretch and in no earlier one. That is the first to report a loss at or below
+   its target, else its last.
 5. The loss at the end of a stretch is the true curve's at the iterations done.
 6. Stretches start at wakes; where the clock ticks only, they end at the next tick.
 
@@ -22,7 +23,7 @@ from fractions import Fraction
 from mlsched.simulation.findings import Findings
 from mlsched.simulation.quality.log import Log
 from mlsched.simulation.quality.options import Options
-from mlsched.simulation.quality.workload import Workload
+from mlsched.simulation.quality.workload import NO_TARGET, Workload
 from mlsched.simulation.wake import Wake
 
 #: The world computes the loss between two iterations in floats: so far may it be off, of the loss in question.
@@ -51,8 +52,8 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
 
 
 def _check_job(workload: Workload, options: Options, job: int, rows: list[Row], found: Findings) -> None:
-    work, cap = int(workload.work[job]), int(workload.most[job])
-    total, before, until = work * int(workload.iterations[job]), 0, int(workload.submit[job])
+    cap = int(workload.most[job])
+    total, before, until = _work_until_it_leaves(workload, job), 0, int(workload.submit[job])
     for _, start, end, cores, served, loss in rows:
         if start < int(workload.submit[job]):
             found.add("arrival", f"job {job} holds cores at {start} s, before its submission at {until} s")
@@ -61,7 +62,7 @@ def _check_job(workload: Workload, options: Options, job: int, rows: list[Row], 
         if cores > cap:
             found.add("cap", f"job {job} holds {cores} cores, its cap is {cap}")
         if before >= total:
-            found.add("lost job", f"job {job} holds cores at {start} s, after its last iteration")
+            found.add("lost job", f"job {job} holds cores at {start} s, after it has left")
         expected = min(before + cores * (end - start) * 1000, total)
         if served != expected:
             found.add("work", f"job {job} has done {served} core-ms at {end} s: {expected} follow from its cores")
@@ -70,6 +71,15 @@ def _check_job(workload: Workload, options: Options, job: int, rows: list[Row], 
         before, until = served, end
     if before != total:
         found.add("lost job", f"job {job} has done {before} of its {total} core-ms")
+
+
+def _work_until_it_leaves(workload: Workload, job: int) -> int:
+    """Core-milliseconds of all iterations of a job, or of those up to the first that reports its target loss."""
+    iterations, target = int(workload.iterations[job]), int(workload.target[job])
+    reported = workload.loss[job, 1 : iterations + 1].tolist()
+    if target != NO_TARGET:
+        iterations = next((k for k, loss in enumerate(reported, 1) if loss <= target), iterations)
+    return iterations * int(workload.work[job])
 
 
 def _is_loss(workload: Workload, options: Options, job: int, served: int, loss: int) -> bool:
@@ -99,12 +109,7 @@ def _check_sharing(
 ) -> None:
     """Capacity, least and arrival order at every wake."""
     everything = [row for each in rows.values() for row in each]
-    gone = {
-        job: row[2]
-        for job, each in rows.items()
-        for row in each
-        if row[4] >= int(workload.work[job]) * int(workload.iterations[job])
-    }
+    gone = {job: row[2] for job, each in rows.items() for row in each if row[4] >= _work_until_it_leaves(workload, job)}
     times = _wakes(workload, wake, everything)
     starts: list[dict[int, int]] = [{} for _ in times]
     for job, start, end, cores, _, _ in everything:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED, IntArray, ints
-from mlsched.simulation.quality.workload import NANO, Workload
+from mlsched.simulation.quality.workload import NANO, NO_TARGET, Workload
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
@@ -31,12 +31,14 @@ def workloads(*, jobs: int = 6, cores: int = 8, iterations: int = 6) -> SearchSt
 
         falls = column(st.sampled_from([0, 0, 1, 2, 5, 50, -1]), count * iterations).reshape(count, iterations)
         first = column(st.sampled_from([0, 10, 1000]))
+        reduction = column(st.sampled_from([0, 0, 1, 3, 50]))
         return Workload(
             cores=draw(st.integers(2, cores), label="cores"),
             submit=np.sort(column(st.sampled_from([0, 0, 1, 3, 5, 20]))),
             work=column(st.sampled_from([1, 700, 1000, 3000, 9000])),
             iterations=column(st.integers(1, iterations)),
             loss=(first[:, None] - np.hstack([np.zeros((count, 1), dtype=np.int64), np.cumsum(falls, axis=1)])) * NANO,
+            target=np.where(reduction > 0, (first - reduction) * NANO, NO_TARGET),
             family=column(st.integers(0, 2)),
             weight=column(st.sampled_from([1, 1, 0, 3])),
             most=column(st.sampled_from([2, 3, UNLIMITED])),
@@ -59,6 +61,7 @@ def options() -> SearchStrategy[dict[str, Any]]:
             "normalise": st.sampled_from(["change", "range"]),
             "newcomer": st.sampled_from(["unit", "flat"]),
             "information": st.sampled_from(["observed", "oracle"]),
+            "hints": st.sampled_from(["stop", "fit", "unknown"]),
             "predictor": st.sampled_from(["fit", "strawman"]),
             "least": st.sampled_from([1, 1, 2]),
             "spare": st.sampled_from(["idle", "share"]),

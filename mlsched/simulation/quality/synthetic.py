@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray
@@ -18,9 +19,9 @@ from mlsched.core.losses.curves import FAMILIES
 from mlsched.core.params import one_of, within
 from mlsched.instances.quality.histories import History, synthetic_mix
 from mlsched.instances.quality.histories import recorded as recorded_history
-from mlsched.instances.quality.table1 import TABLE_1
+from mlsched.instances.quality.table1 import TABLE_1, algorithm
 from mlsched.instances.traces import Trace, algoperf, pollux
-from mlsched.simulation.quality.workload import NANO, Workload
+from mlsched.simulation.quality.workload import NANO, NO_TARGET, Workload
 
 #: The testbed of Section 6.1: 20 machines of 32 cores.
 PAPER_CORES = 640
@@ -41,6 +42,8 @@ def table1(
     noise: float = 0.01,
     important: float = 0.0,
     others: int = 0,
+    target: float = 0.0,
+    hinted: str = "all",
 ) -> Workload:
     """The paper's workload (Section 6.2.1): jobs of Table 1's algorithms, drawn evenly, with Poisson arrivals.
 
@@ -48,6 +51,9 @@ def table1(
     it is converged earlier, after the first change of loss below so much of its largest one (Fig. 1: 0.0001), 0: never.
     cap: most cores of a job, 0: none. noise: fluctuation of a loss over what is left of it. important: share of jobs
     of weight 2..5. others: so many non-ML jobs, each asking for a tenth of the cores for ten arrivals' time.
+    target: the share of its loss reduction after which a job stops, by a target loss of its own (Section 7), 0: none;
+    hinted: "all" jobs have one, or the "nonconvex" ones of Table 1. The iterations that they save are not made up for:
+    the offered load falls below `load`.
     """
     for name, value in (("jobs", jobs), ("cores", cores), ("iterations", iterations)):
         within(name, value, 1)
@@ -69,9 +75,10 @@ def table1(
         weight=weight,
         source=f"synthetic:table1 jobs={jobs} seed={seed} cores={cores} mean_arrival={mean_arrival:g} load={load:g} "
         f"iterations={iterations} threshold={threshold:g} cap={cap} noise={noise:g} important={important:g} "
-        f"others={others}",
+        f"others={others} target={target:g} hinted={hinted}",
     )
     return made.replace(
+        target=_targets(made, target, _hinted(histories, hinted)),
         other_submit=come,
         other_seconds=np.full(others, max(1, round(10 * mean_arrival))),
         other_cores=np.full(others, -(-cores // 10)),
@@ -89,11 +96,13 @@ def recorded(
     load: float = 0.8,
     iterations: int = 100,
     cap: int = 0,
+    target: float = 0.0,
 ) -> Workload:
     """Jobs that train as recorded curves did, drawn evenly from the file `path`, with Poisson arrivals.
 
     layout: "algoperf" or "pollux" (`instances.traces`). Every curve is resampled to so many iterations of equal cost:
-    the records do not say what an iteration costs on a core. Curves whose loss never falls are left out.
+    the records do not say what an iteration costs on a core. Curves whose loss never falls are left out. target: the
+    share of its loss reduction after which each job stops (Section 7), 0: none.
     """
     one_of("layout", layout, ("algoperf", "pollux"))
     for name, value in (("jobs", jobs), ("cores", cores), ("iterations", iterations)):
@@ -105,15 +114,16 @@ def recorded(
         raise InvalidInput(f"path = {path!r}: holds no curve whose loss falls")
     rng = np.random.default_rng([seed, jobs])
     chosen = [pool[i] for i in rng.integers(len(pool), size=jobs)]
-    return _workload(
+    made = _workload(
         chosen,
         _poisson(rng, jobs, mean_arrival),
         cores=cores,
         cap=cap,
         factor=_factor(load, cores, mean_arrival, iterations),
         source=f"synthetic:recorded layout={layout} curves={len(pool)} jobs={jobs} seed={seed} cores={cores} "
-        f"mean_arrival={mean_arrival:g} load={load:g} iterations={iterations} cap={cap}",
+        f"mean_arrival={mean_arrival:g} load={load:g} iterations={iterations} cap={cap} target={target:g}",
     )
+    return made.replace(target=_targets(made, target, np.ones(jobs, dtype=bool)))
 
 
 #: Name -> maker of a workload.
@@ -130,12 +140,14 @@ def from_trace(
     iterations: int = 100,
     noise: float = 0.01,
     capped: bool = True,
+    target: float = 0.0,
+    hinted: str = "all",
 ) -> Workload:
     """A trace's jobs as training jobs, a "core" being a GPU: no trace holds losses, so they are drawn from Table 1.
 
     A job's GPUs (at least one) x duration become the work of its iterations. capped: it can use no more GPUs than it
     had. cores: GPUs of the cluster; 0: those of `nodes`, or else what the jobs need at a load of 1. arrivals: factor on
-    the arrival rate.
+    the arrival rate. target, hinted: as in `table1`; the iterations that are saved shorten the traced jobs.
     """
     within("cores", cores, 0)
     within("arrivals", arrivals, 0, open_low=True)
@@ -153,9 +165,10 @@ def from_trace(
         cores=cores,
         factor=1.0,
         source=f"{trace.source}; a core is a GPU; loss curves drawn from Table 1 (seed {seed}); "
-        f"arrival rate x {arrivals:g}",
+        f"arrival rate x {arrivals:g}" + (f"; {hinted} jobs stop at {target:g} of their reduction" if target else ""),
     )
     return made.replace(
+        target=_targets(made, target, _hinted(histories, hinted)),
         work=np.maximum(np.rint(gpus * trace.duration_ms / iterations), 1).astype(np.int64),
         most=gpus if capped else made.most,
     )
@@ -204,6 +217,19 @@ def _workload(
         source=source,
         **fields,
     )
+
+
+def _hinted(histories: Sequence[History], which: str) -> npt.NDArray[np.bool_]:
+    """Which jobs of Table 1 have a target loss."""
+    one_of("hinted", which, ("all", "nonconvex"))
+    return np.array([which == "all" or not algorithm(h.workload).convex for h in histories], dtype=bool)
+
+
+def _targets(made: Workload, share: float, hinted: npt.NDArray[np.bool_]) -> IntArray:
+    """Target losses at `share` of each hinted job's loss reduction; none for jobs whose loss never falls."""
+    within("target", share, 0, 1)
+    span = np.rint(share * (made.loss[:, 0] - made.lowest)).astype(np.int64)
+    return np.where(hinted & (span > 0), made.loss[:, 0] - span, NO_TARGET)
 
 
 def _converged(losses: np.ndarray[Any, np.dtype[np.float64]], threshold: float) -> IntArray:

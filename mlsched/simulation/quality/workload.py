@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, refuse_falling, text
+from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, refuse_falling, refuse_first, text
 from mlsched.core.record import Record
 
 #: Parts of a job's own unit of loss in `Workload.loss`.
 NANO = 10**9
+#: In `Workload.target`: the job has no target loss.
+NO_TARGET = -EXACT
 #: Offered loads up to here are not worth a warning.
 FULL_LOAD = 1.05
 
@@ -24,8 +26,9 @@ class Workload(Record):
     """Jobs in arrival order on `cores` cores (SLAQ Section 6.1).
 
     A job is done after so many `iterations`: the maker of the workload decides what "converged" is (Section 6.2.1: the
-    100th iteration). `loss[j, k]` is what the job reports after k iterations, whatever cores it ran on (footnote 4);
-    columns beyond its last iteration are not read. Non-ML jobs hold cores for a fixed time from their submission on.
+    100th iteration). One with a target loss (Section 7, "hint") is done earlier, after the first iteration that reports
+    a loss at or below it. `loss[j, k]` is what the job reports after k iterations, whatever cores it ran on (footnote
+    4); columns beyond its last iteration are not read. Non-ML jobs hold cores for a fixed time from their submission on.
     """
 
     kind: ClassVar[str] = "quality.workload"
@@ -42,6 +45,7 @@ class Workload(Record):
     other_submit: IntArray = array("others", doc="when each non-ML job comes, s")
     other_seconds: IntArray = array("others", low=1, doc="how long it stays, s")
     other_cores: IntArray = array("others", high=UNLIMITED, doc="cores it asks for")
+    target: IntArray = array("jobs", low=NO_TARGET, fill=NO_TARGET, doc="loss at which to stop, 10^-9; -2^53: none")
     source: str = text(default="", doc="where the jobs come from and under which readings")
 
     def check(self) -> None:
@@ -52,16 +56,25 @@ class Workload(Record):
                 raise InvalidInput(f"iterations[{j}] = {count}: loss has entries for {last} iterations only")
             if count * work > EXACT:
                 raise InvalidInput(f"work[{j}] = {work}: times {count} iterations must stay below 2^53")
+        reached = (self.target != NO_TARGET) & (self.target >= self.loss[:, 0])
+        refuse_first(reached, "target", self.target, "must be below the job's loss before its first iteration")
+
+    @functools.cached_property
+    def last(self) -> IntArray:
+        """Iterations after which each job leaves: up to the first loss at or below its target, else all of them."""
+        hit = (self.loss <= self.target[:, None]) & (self.target != NO_TARGET)[:, None]
+        first = np.where(hit.any(axis=1), hit.argmax(axis=1), self.iterations)
+        return np.asarray(np.minimum(first, self.iterations))
 
     @functools.cached_property
     def total(self) -> IntArray:
-        """Core-milliseconds of each whole job."""
-        return self.work * self.iterations
+        """Core-milliseconds until each job leaves."""
+        return self.work * self.last
 
     @functools.cached_property
     def lowest(self) -> IntArray:
-        """Lowest loss of each job up to its last iteration: the final loss of the normalisation (6.2)."""
-        beyond = np.arange(self.loss.shape[1]) > self.iterations[:, None]
+        """Lowest loss of each job until it leaves: the final loss of the normalisation (6.2)."""
+        beyond = np.arange(self.loss.shape[1]) > self.last[:, None]
         return np.asarray(np.where(beyond, EXACT, self.loss).min(axis=1, initial=EXACT))
 
     def normalised(self) -> npt.NDArray[np.float64]:

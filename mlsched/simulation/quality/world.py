@@ -3,7 +3,8 @@
 At every wake, in this order:
 
 1. every job that holds cores has done cores x elapsed time of work since the last wake; one that has done all of its
-   iterations left when it had (its cores idle until now: they are taken back at wakes only);
+   iterations, or has reported a loss at or below its target, left when it had (its cores idle until now: they are taken
+   back at wakes only);
 2. arrivals up to now, non-ML jobs included;
 3. the cores are shared anew. Non-ML jobs hold theirs; jobs for which `least` cores are no longer there wait in arrival
    order; where there is no choice (all caps of the others fit, or nothing beyond `least` each is there) the cores

@@ -117,6 +117,15 @@ def test_a_fault_is_named_by_its_kind(fault):
     assert kind in kinds(check(remove, add))
 
 
+def test_a_job_with_a_target_must_leave_with_it_and_not_before():
+    """Job 0 is at 5 after its first iteration, at 1 after its second and last."""
+    assert kinds(check(load=LOAD.replace(target=[5 * N, -N, -N]))) >= {"lost job", "work"}
+    assert check(load=LOAD.replace(target=[5 * N - 1, -N, -N])) == []
+    early = [A2, A3]
+    assert kinds(check(early)) >= {"lost job"}
+    assert "lost job" not in kinds(check(early, load=LOAD.replace(target=[5 * N, -N, -N])))
+
+
 #: Faults that leave everything else in order.
 PURE = ("too many cores", "a loss not of its curve", "the loss of another iteration", "two ticks long")
 
@@ -130,7 +139,7 @@ def test_and_by_no_other_kind(fault):
 def test_a_tick_at_which_nobody_gets_a_core_is_found():
     late = [changed(A1, start=3, end=6), changed(A3, start=6, end=9, cores=4)]
     alone = LOAD.replace(
-        submit=[0], work=[12000], iterations=[2], loss=[[9 * N, 5 * N, N]], family=[0], weight=[1], most=[4]
+        submit=[0], work=[12000], iterations=[2], loss=[[9 * N, 5 * N, N]], family=[0], weight=[1], most=[4], target=()
     )
     assert kinds(violations(alone, Options(), TICKS, Log(late))) == {"least"}
 

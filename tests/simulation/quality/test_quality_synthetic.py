@@ -11,7 +11,7 @@ from mlsched.core.fields import UNLIMITED
 from mlsched.instances.traces import Trace
 from mlsched.simulation.quality import Workload
 from mlsched.simulation.quality.synthetic import from_trace, recorded, table1
-from mlsched.simulation.quality.workload import never_start, offered_load, overload
+from mlsched.simulation.quality.workload import NO_TARGET, never_start, offered_load, overload
 
 
 def test_the_papers_workload():
@@ -65,12 +65,33 @@ def test_knobs():
         table1(jobs=0)
 
 
+def test_target_losses():
+    """Nine tenths of the reduction: every job reaches it, and leaves with the first report that does."""
+    plain, load = table1(noise=0.0), table1(noise=0.0, target=0.9)
+    assert (plain.target == NO_TARGET).all()
+    assert (plain.last == plain.iterations).all()
+    assert (load.loss == plain.loss).all()
+    left = (load.target - plain.lowest) / (plain.loss[:, 0] - plain.lowest)
+    assert left == pytest.approx(0.1, abs=1e-6)
+    jobs = np.arange(len(load.submit))
+    assert (load.loss[jobs, load.last] <= load.target).all()
+    assert (load.loss[jobs, load.last - 1] > load.target).all()
+    assert offered_load(load) < 0.8 * offered_load(plain)
+    some = table1(target=0.9, hinted="nonconvex").target != NO_TARGET
+    assert 0 < some.sum() < len(some)
+    with pytest.raises(InvalidInput, match="hinted = 'some'"):
+        table1(target=0.9, hinted="some")
+    with pytest.raises(InvalidInput, match="target"):
+        table1(target=1.1)
+
+
 def test_recorded_curves(tmp_path):
     path = tmp_path / "eval_measurements.csv"
     lines = ["global_step,accumulated_submission_time,train/loss", "0,0,3.0", "50,1,2.0", "100,2,1.0"]
     path.write_text("\n".join(lines) + "\n")
     load = recorded(path=str(path), jobs=4, iterations=10)
     assert load.loss[0].tolist() == [round((3 - 0.2 * k) * 10**9) for k in range(11)]
+    assert set(recorded(path=str(path), jobs=4, iterations=10, target=0.5).last.tolist()) == {5}
     path.write_text("\n".join([lines[0], "0,0,1.0", "50,1,2.0"]) + "\n")
     with pytest.raises(InvalidInput, match="no curve whose loss falls"):
         recorded(path=str(path))
@@ -96,6 +117,10 @@ def test_a_traces_jobs():
     assert load.most.tolist() == [2, 1]
     assert load.cores == 2
     assert from_trace(trace, np.array([[1, 1, 8000]] * 3), capped=False).cores == 24
+    hinted = from_trace(trace, None, target=0.5)
+    assert (hinted.last < hinted.iterations).all()
+    assert (hinted.work == load.work).all()
+    assert "stop at 0.5" in hinted.source
     assert from_trace(trace, None, arrivals=2.0).submit.tolist() == [0, 30]
     assert api.simulate(load, "slaq").violations() == []
 
@@ -133,6 +158,7 @@ FIELDS = {
             "must not be before",
         ),
         ({"cores": 0}, "cores = 0"),
+        ({"target": [1]}, "target[0] = 1: must be below the job's loss before its first iteration"),
     ],
 )
 def test_a_workload_refuses(change, rule):

@@ -21,6 +21,7 @@ from mlsched.core.registry import registry
 from mlsched.instances.quality import Instance
 from mlsched.simulation.quality import Options, QualityWorld, Workload
 from mlsched.simulation.quality.strategies import options, workloads
+from mlsched.simulation.quality.workload import NO_TARGET
 
 N = 10**9
 NAMES = [a.name for a in registry().available("quality")]
@@ -110,6 +111,60 @@ def test_jobs_beyond_the_cores_wait_in_arrival_order_and_are_asked_for_as_waitin
     first = run.recorded[0].instance
     assert first.waiting.tolist() == [0, 0, 1]
     assert [tuple(map(int, r))[:4] for r in run.log.rows] == [(0, 0, 3, 3), (1, 0, 3, 2), (2, 3, 6, 5)]
+
+
+# -- target losses ----------------------------------------------------------------------------------------------------
+
+#: Four iterations of 12 core-s, 3 s each on all cores; the target of 3 is passed by the second, which reports 2.
+HINTED = workload(4, [(0, 12000, [10, 4, 2, 1, 0])], target=[3 * N])
+
+
+def test_a_job_leaves_at_the_first_reported_loss_at_or_below_its_target():
+    assert HINTED.last.tolist() == [2]
+    assert rows(HINTED) == rows(HINTED, progress="carry") == [(0, 0, 3, 4, 12000, 4 * N), (0, 3, 6, 4, 24000, 2 * N)]
+    assert rows(HINTED.replace(target=[2 * N])) == rows(HINTED)
+    assert len(rows(HINTED.replace(target=[2 * N - 1]))) == 3
+    assert len(rows(HINTED.replace(target=[-1]))) == 4  # never reached: all iterations
+    assert simulate(HINTED).jobs["time_to_90_s"].tolist() == [6.0]  # of the reduction until it leaves, 10 to 2
+
+
+def test_a_loss_that_passes_the_target_between_two_reports_does_not_count():
+    """At 3 s half of the first iteration is done, and the loss between 10 and 4 is 7."""
+    slow = HINTED.replace(target=[7 * N], most=[2])
+    assert [r[4:] for r in rows(slow)] == [(6000, 7 * N), (12000, 4 * N)]
+
+
+def test_its_cores_are_shared_among_the_others():
+    load = workload(4, [(0, 6000, [8, 4, 2, 1]), (0, 6000, [8, 4, 2, 1])], target=[4 * N, 0])
+    assert [r[:4] for r in rows(load)] == [(0, 0, 3, 2), (1, 0, 3, 2), (1, 3, 6, 4)]
+    assert [r[:4] for r in rows(load.replace(target=[-N, -N]))][2:4] == [(0, 3, 6, 2), (1, 3, 6, 2)]
+
+
+def test_what_the_scheduler_makes_of_a_target():
+    """Job 0 has gone from 8 to 4 in one iteration when job 1 comes; 3 cores do 3/4 of the next one."""
+    load = TWO.replace(target=[3 * N, 0])
+    oracle = simulate(load, "slaq", information="oracle").recorded[0].instance
+    assert oracle.gain[0].tolist() == [0, 125_000, 250_000, 375_000]  # the second iteration goes on to 2
+    seen = {hints: simulate(load, "slaq", hints=hints).recorded[0].instance for hints in ("stop", "fit", "unknown")}
+    assert seen["unknown"] == simulate(TWO.replace(target=[-N, -N]), "slaq").recorded[0].instance
+    assert seen["unknown"].loss[0, 0] == 500_000  # two losses: as much again is expected, down to 0
+    assert seen["stop"].loss[0, 0] == 200_000  # (4 - 3) / (8 - 3)
+    assert seen["fit"].loss[0, 0] == 200_000
+    assert (seen["stop"].gain[0] <= 250_000).all()  # what is above the target, of a largest change of 4
+    assert (seen["fit"].gain[0] < seen["unknown"].gain[0]).tolist() == [False, True, True, True]
+
+
+@settings(max_examples=draws(25, 60))
+@given(load=workloads(), readings=options(), name=st.sampled_from(["slaq", "slaq-max-min", "fair"]))
+def test_every_job_leaves_with_the_report_that_its_target_asks_for(load, readings, name):
+    run = simulate(load, name, **readings)
+    for job, (target, iterations) in enumerate(zip(load.target.tolist(), load.iterations.tolist(), strict=True)):
+        served = max(row[4] for row in run.log.rows if row[0] == job)
+        done, rest = divmod(served, int(load.work[job]))
+        before = load.loss[job, :done].tolist()
+        assert rest == 0
+        assert target == NO_TARGET or all(loss > target for loss in before)
+        assert done == iterations or load.loss[job, done] <= target
 
 
 # -- non-ML jobs ------------------------------------------------------------------------------------------------------
