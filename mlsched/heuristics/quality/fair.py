@@ -1,7 +1,12 @@
 """Fair: equal shares of the cores, the baseline of the paper's evaluation (Section 6.1).
 
-Work-conserving: what a job cannot use (its cap) is shared out among the others. The cores that are left when nobody
-can get one more go to the jobs that arrived first. Weights are not looked at: the paper's baseline has none.
+"Work-conserving", it "evenly divides available resources to all active jobs" and "dynamically adjusts" when jobs come
+and go. What is ours:
+- What a job cannot use (its cap) is shared out among the others; the paper has no caps.
+- Where the cores do not divide evenly, the jobs that arrived first get one core more.
+- Shares are adjusted when the clock asks, with the paper's epochs as SLAQ's are; `wake=events+interval:3` adjusts both
+  when jobs come and go as well.
+- Weights are not looked at: the paper's baseline has none.
 """
 
 from __future__ import annotations

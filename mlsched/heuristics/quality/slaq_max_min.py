@@ -2,8 +2,16 @@
 
 The paper prints i = argmin_j Loss_j for the job that gets the next core, against its own text ("the only way we can
 improve it is to reduce the loss value" of "the worst job"): the worst job is the argmax, and that is what is built.
-Every job that runs starts with `least` cores; ties go to the job that arrived first; a job at its cap leaves the
-queue, though the worst loss can then fall no further. Optimal for `worst_loss` (proof in docs/quality.md).
+
+What is ours, beyond that:
+- Losses of different jobs are compared as in 6.2, 1 at a job's start and 0 at its final loss, which is predicted; 4.1
+  normalises changes of losses alone, and 4.3 does not say which losses it compares.
+- The weight of a job multiplies its loss, as weights do in weighted max-min fairness (4.3).
+- Every job that runs starts with `least` cores (the paper: 1), jobs beyond the cores wait, and ties go to the job that
+  arrived first.
+- A job at its cap leaves the queue, though the worst loss can then fall no further; the paper has no caps.
+
+Optimal for `worst_loss` (proof in docs/quality.md).
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ class Options:
         so far, by definition, and nothing is known beyond; "flat" - the fit of a single loss, which promises nothing.
     information: "observed" - losses are predicted from those reported so far; "oracle" - the true curve, newcomers'
         first change included.
-    hints: what the scheduler makes of the target losses of jobs that have one (Section 7): "stop" - predicted losses end
-        there, and no final loss is below it; "fit" - the fitted curve approaches it as well; "unknown" - nothing.
+    hints: what the scheduler makes of the jobs' target losses (Section 7): "stop" - predicted losses end there, and no
+        final loss is below it; "fit" - the fitted curve approaches it as well; "unknown" - nothing.
     predictor: "fit" - weighted curve fitting; "strawman" - the last change for ever (4.2.2).
     least: fewest cores of a job that runs; jobs for which they are not there wait in arrival order.
     spare: cores that a plan leaves: "idle", or "share" - one each in turn to the running jobs below their caps.

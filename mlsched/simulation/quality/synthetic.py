@@ -145,31 +145,39 @@ def from_trace(
 ) -> Workload:
     """A trace's jobs as training jobs, a "core" being a GPU: no trace holds losses, so they are drawn from Table 1.
 
-    A job's GPUs (at least one) x duration become the work of its iterations. capped: it can use no more GPUs than it
-    had. cores: GPUs of the cluster; 0: those of `nodes`, or else what the jobs need at a load of 1. arrivals: factor on
-    the arrival rate. target, hinted: as in `table1`; the iterations that are saved shorten the traced jobs.
+    A job's GPUs x duration become the work of its iterations, a share of a GPU as what it is; jobs without a GPU are
+    left out, and the source says how many. capped: a job can use no more whole GPUs than it had, rounded up. cores:
+    GPUs of the cluster; 0: those of `nodes`, or else what the jobs need at a load of 1. arrivals: factor on the arrival
+    rate. target, hinted: as in `table1`; the iterations that are saved shorten the traced jobs.
     """
     within("cores", cores, 0)
     within("arrivals", arrivals, 0, open_low=True)
-    rng = np.random.default_rng([seed, len(trace.submit)])
-    histories = synthetic_mix(len(trace.submit), rng, iterations=iterations, noise=noise)
-    gpus = np.maximum(-(-trace.gpus_milli // 1000), 1)
-    submit = np.floor((trace.submit - trace.submit[:1]) / arrivals).astype(np.int64)
+    kept = np.flatnonzero(trace.gpus_milli > 0)
+    if not kept.size:
+        raise InvalidInput(
+            f"trace = {trace.source!r}: none of its {len(trace.submit)} jobs has a GPU; give one with GPUs"
+        )
+    rng = np.random.default_rng([seed, len(kept)])
+    histories = synthetic_mix(len(kept), rng, iterations=iterations, noise=noise)
+    milli, duration = trace.gpus_milli[kept], trace.duration_ms[kept]
+    gpus = -(-milli // 1000)
+    submit = np.floor((trace.submit[kept] - trace.submit[kept[0]]) / arrivals).astype(np.int64)
     if not cores:
         total = int(nodes[:, -1].sum()) // 1000 if nodes is not None else 0
         span = max(1, int(submit.max(initial=1)))
-        cores = total or max(int(gpus.max(initial=1)), round(float((gpus * trace.duration_ms).sum()) / 1000 / span))
+        cores = total or max(int(gpus.max(initial=1)), round(float((milli * duration).sum()) / 1e6 / span))
+    hints = f"; {hinted} jobs stop at {target:g} of their loss reduction" if target else ""
     made = _workload(
         histories,
         submit,
         cores=cores,
         factor=1.0,
-        source=f"{trace.source}; a core is a GPU; loss curves drawn from Table 1 (seed {seed}); "
-        f"arrival rate x {arrivals:g}" + (f"; {hinted} jobs stop at {target:g} of their reduction" if target else ""),
+        source=f"{trace.source}; a core is a GPU; {len(trace.submit) - len(kept)} jobs without one left out; loss "
+        f"curves drawn from Table 1 (seed {seed}); arrival rate x {arrivals:g}{hints}",
     )
     return made.replace(
         target=_targets(made, target, _hinted(histories, hinted)),
-        work=np.maximum(np.rint(gpus * trace.duration_ms / iterations), 1).astype(np.int64),
+        work=np.maximum(np.rint(milli * duration / (1000 * iterations)), 1).astype(np.int64),
         most=gpus if capped else made.most,
     )
 

@@ -28,7 +28,7 @@ class Workload(Record):
     A job is done after so many `iterations`: the maker of the workload decides what "converged" is (Section 6.2.1: the
     100th iteration). One with a target loss (Section 7, "hint") is done earlier, after the first iteration that reports
     a loss at or below it. `loss[j, k]` is what the job reports after k iterations, whatever cores it ran on (footnote
-    4); columns beyond its last iteration are not read. Non-ML jobs hold cores for a fixed time from their submission on.
+    4); columns beyond its last iteration are not read. Non-ML jobs hold cores for a fixed time from submission on.
     """
 
     kind: ClassVar[str] = "quality.workload"

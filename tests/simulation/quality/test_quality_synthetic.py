@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -100,21 +102,23 @@ def test_recorded_curves(tmp_path):
 def test_a_traces_jobs():
     column = np.array
     trace = Trace(
-        ids=("a", "b"),
-        submit=column([0, 60]),
-        duration_ms=column([50_000, 10_000]),
-        gpu_count=column([2, 0]),
-        gpus_milli=column([2000, 0]),
-        cpu_milli=column([-1, -1]),
-        memory_mib=column([-1, -1]),
-        qos=("", ""),
-        group=("", ""),
-        status=("", ""),
+        ids=("a", "b", "c"),
+        submit=column([0, 30, 60]),
+        duration_ms=column([50_000, 10_000, 10_000]),
+        gpu_count=column([2, 0, 1]),
+        gpus_milli=column([2000, 0, 500]),
+        cpu_milli=column([-1, -1, -1]),
+        memory_mib=column([-1, -1, -1]),
+        qos=("", "", ""),
+        group=("", "", ""),
+        status=("", "", ""),
         source="test",
     )
     load = from_trace(trace, None)
-    assert load.work.tolist() == [1000, 100]
+    assert load.submit.tolist() == [0, 60]
+    assert load.work.tolist() == [1000, 50]  # half a GPU for 10 s is half of the work
     assert load.most.tolist() == [2, 1]
+    assert "1 jobs without one left out" in load.source
     assert load.cores == 2
     assert from_trace(trace, np.array([[1, 1, 8000]] * 3), capped=False).cores == 24
     hinted = from_trace(trace, None, target=0.5)
@@ -123,6 +127,8 @@ def test_a_traces_jobs():
     assert "stop at 0.5" in hinted.source
     assert from_trace(trace, None, arrivals=2.0).submit.tolist() == [0, 30]
     assert api.simulate(load, "slaq").violations() == []
+    with pytest.raises(InvalidInput, match="none of its 3 jobs has a GPU"):
+        from_trace(dataclasses.replace(trace, gpus_milli=column([0, 0, 0])), None)
 
 
 FIELDS = {
