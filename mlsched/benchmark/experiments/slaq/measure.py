@@ -57,6 +57,7 @@ def run_case(case: Case, grid: Grid) -> Metrics:
         cap=reading.cap,
         mean_arrival=case.mean_arrival,
         load=reading.load * reading.at / case.mean_arrival,
+        target=reading.target,
     )
     options: dict[str, Any] = {"epoch": EPOCH, **dict(reading.options), **dict(case.policy.options)}
     with warnings.catch_warnings(record=True) as caught:

@@ -6,11 +6,14 @@ import dataclasses
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from mlsched.benchmark.experiments.claim import Estimate
 from mlsched.benchmark.experiments.slaq.grid import FAIR, SLAQ, Case, Grid, Policy, Reading
 from mlsched.benchmark.experiments.slaq.measure import Line, Metrics
 from mlsched.benchmark.experiments.slaq.prediction import Errors
-from mlsched.benchmark.experiments.view import Values, View
+from mlsched.benchmark.experiments.slaq.recorded import RecordedErrors
+from mlsched.benchmark.experiments.view import Values, View, change, ratio_of_means
 
 
 class SlaqView(View[Policy, float, Metrics]):
@@ -31,6 +34,25 @@ class SlaqView(View[Policy, float, Metrics]):
         """By how many percent SLAQ's value is below the fair scheduler's, workload by workload."""
         return self.cut(SLAQ, FAIR, metric, at)
 
+    def cut_of_means(self, metric: str, at: float | None = None) -> Values:
+        """By how many percent SLAQ's mean over workloads is below fair's, as one pseudo-value a workload."""
+        return 100 * (1 - ratio_of_means(*self._pair(metric, at)))
+
+    def fair_above(self, metric: str) -> Values:
+        """By how many percent the fair scheduler's value is above SLAQ's, workload by workload."""
+        slaq, fair = self._pair(metric)
+        return change(fair, slaq)
+
+    def fair_above_of_means(self, metric: str) -> Values:
+        """By how many percent fair's mean over workloads is above SLAQ's, as one pseudo-value a workload."""
+        slaq, fair = self._pair(metric)
+        return 100 * (ratio_of_means(fair, slaq) - 1)
+
+    def _pair(self, metric: str, at: float | None = None) -> tuple[Values, Values]:
+        """SLAQ's values and fair's; both empty where one of them did not run."""
+        slaq, fair = self.values(SLAQ, metric, at), self.values(FAIR, metric, at)
+        return (slaq, fair) if slaq.shape == fair.shape else (np.zeros(0), np.zeros(0))
+
     def curve(self, policy: Policy, name: str) -> Line:
         """A curve over time of the first workload."""
         found = self._runs.get((policy, self.here), {}).get(0)
@@ -39,10 +61,19 @@ class SlaqView(View[Policy, float, Metrics]):
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """Everything that was measured. core: readings and variants; sweeps: Fig. 9; seconds: Fig. 10(c)."""
+    """Everything that was measured. core: readings, variants and departures; sweeps: Fig. 9; seconds: Fig. 10(c).
+
+    recorded: prediction errors on recorded curves, by kind; empty where no file of such curves was given.
+    """
 
     grid: Grid
     core: Sequence[SlaqView]
     sweeps: Sequence[SlaqView]
     errors: Errors
     seconds: dict[int, Estimate | None]
+    recorded: Mapping[str, RecordedErrors] = dataclasses.field(default_factory=dict)
+
+    @property
+    def departures(self) -> frozenset[str]:
+        """Names of the readings that count for no verdict."""
+        return frozenset(reading.name for reading in self.grid.departures)
