@@ -1,15 +1,18 @@
 """CPU time of one allocation at the size of SLAQ's Fig. 10(c): 4,000 jobs on 16,000 cores.
 
-    python measurements/quality_allocation.py [--jobs N] [--cores N] [--widths 32 64 256] [--repeat N]
+    python measurements/quality_allocation.py [--jobs N] [--cores N] [--widths 64 1024] [--rounding floor|fluid]
+        [--repeat N]
 
-Target: `slaq` at most 30 ms of CPU (the paper reports hundreds of milliseconds to a few seconds, prediction
-included; here the tables are made beforehand and their time is shown apart). Quote the ratio to the calibration load,
-which drifts with the machine, rather than the seconds. Width: most cores a job can get (columns of the tables).
+Prints one JSON document. The tables are made beforehand: predicting is not included (quality_epoch.py has it). Times
+are CPU milliseconds, the best of --repeat; the calibration load's beside them tells how fast the machine was. Width:
+most cores a job can get (columns of the tables).
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+import json
 
 import numpy as np
 from _calibration import cpu_seconds, load
@@ -17,54 +20,43 @@ from _calibration import cpu_seconds, load
 import mlsched
 from mlsched.core.formulation import Limits
 from mlsched.core.registry import registry
+from mlsched.instances.quality import Instance
 
 RULES = ("slaq", "slaq-max-min", "fair", "envelope-greedy")
+OBJECTIVES = ("total_loss_reduction", "worst_loss")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=4000)
     parser.add_argument("--cores", type=int, default=16000)
-    parser.add_argument("--widths", type=int, nargs="+", default=[32, 64, 256])
+    parser.add_argument("--widths", type=int, nargs="+", default=[64, 1024])
+    parser.add_argument("--rounding", default="floor")
     parser.add_argument("--repeat", type=int, default=5)
-    arguments = parser.parse_args()
-    unit = cpu_seconds(load, arguments.repeat)
-    print(f"calibration load: {unit:.3f} CPU s;  {arguments.jobs} jobs, {arguments.cores} cores")
-    print(f"{'width':>5} {'iterations':10} {'answerer':16} {'objective':22} {'CPU ms':>8} {'x load':>8} {'loss':>8}")
-    for width in arguments.widths:
-        for rounding in ("floor", "fluid"):
-            compare(arguments, width, rounding, unit)
+    a = parser.parse_args()
+    unit = cpu_seconds(load, a.repeat)
+    rows: dict[tuple[str, str], list[float]] = {}
+    for width in a.widths:
+        instance = mlsched.generate("quality", jobs=a.jobs, cores=a.cores, width=width, rounding=a.rounding)
+        for key, seconds in timed(instance, a.repeat).items():
+            rows.setdefault(key, []).append(round(1000 * seconds, 1))
+    header = ["answerer", "objective", *(f"at most {width} cores a job [ms]" for width in a.widths)]
+    table = {"name": "allocation", "header": header, "rows": [[*key, *times] for key, times in rows.items()]}
+    print(json.dumps({"calibration_ms": 1000 * unit, "jobs": a.jobs, "cores": a.cores, "tables": [table]}))
 
 
-def compare(arguments: argparse.Namespace, width: int, rounding: str, unit: float) -> None:
-    """Print a row an answerer for one instance."""
-    sizes = {"jobs": arguments.jobs, "cores": arguments.cores, "width": width, "rounding": rounding}
-
-    def line(name: str, objective: str, seconds: float, loss: str = "") -> None:
-        print(f"{width:5} {rounding:10} {name:16} {objective:22} {1000 * seconds:8.1f} {seconds / unit:8.4f} {loss:>8}")
-
-    line("(tables)", "", cpu_seconds(lambda: mlsched.generate("quality", **sizes), 2))
-    instance = mlsched.generate("quality", **sizes)
-    best = {}
-    for objective in ("total_loss_reduction", "worst_loss"):
-        entry, _ = registry().answerer("quality", "dp")
-        outcome = entry.function(instance, objective=objective, limits=Limits())
-        best[objective] = instance.evaluate(outcome.plan)[objective]
-        seconds = cpu_seconds(
-            lambda entry=entry, objective=objective: entry.function(instance, objective=objective, limits=Limits()),
-            arguments.repeat,
-        )
-        line("dp", objective, seconds, "optimal")
+def timed(instance: Instance, repeat: int) -> dict[tuple[str, str], float]:
+    """(answerer, objective) -> CPU seconds of one answer."""
+    found = {}
     for name in RULES:
         entry, params = registry().answerer("quality", name)
-        rng = np.random.default_rng(0)
-        values = instance.evaluate(entry.function(instance, rng=rng, **params))
-        objective = entry.objectives[0] if entry.objectives else "total_loss_reduction"
-        lost = abs(values[objective] - best[objective]) / max(1, values[objective], best[objective])
-        seconds = cpu_seconds(
-            lambda entry=entry, rng=rng, params=params: entry.function(instance, rng=rng, **params), arguments.repeat
-        )
-        line(name, objective, seconds, f"{lost:.2%}")
+        rule = functools.partial(entry.function, instance, rng=np.random.default_rng(0), **params)
+        found[f"`{name}`", ", ".join(entry.objectives) or "-"] = cpu_seconds(rule, repeat)
+    entry, _ = registry().answerer("quality", "dp")
+    for objective in OBJECTIVES:
+        exact = functools.partial(entry.function, instance, objective=objective, limits=Limits())
+        found["`dp`", objective] = cpu_seconds(exact, repeat)
+    return found
 
 
 if __name__ == "__main__":

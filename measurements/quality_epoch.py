@@ -2,14 +2,15 @@
 
     python measurements/quality_epoch.py [--jobs N] [--cores N] [--width N] [--repeat N]
 
-Target: prediction + allocation at most 0.6 CPU-seconds (SLAQ, Fig. 10(c): hundreds of milliseconds to a few seconds),
-the allocation alone at most 30 ms. SciPy's curve_fit, which the batched fits are checked against, is timed on a tenth
-of the jobs and scaled up. Quote the ratio to the calibration load rather than the seconds.
+Prints one JSON document. CPU times are the best of --repeat, the calibration load's beside them tells how fast the
+machine was. SciPy's curve_fit, which the batched fits are checked against, is timed on a tenth of the jobs and scaled
+up.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import warnings
 
 import numpy as np
@@ -67,10 +68,9 @@ def main() -> None:
         warnings.simplefilter("ignore")  # unbounded steps overflow, and covariances cannot be estimated
         seconds = cpu_seconds(lambda: scipy_fits(histories, moments, Predictor(), bounded=False), 1)
     timed["SciPy fits alone (unbounded)"] = a.jobs / tenth * seconds
-    print(f"calibration load: {unit:.3f} CPU s;  {a.jobs} jobs, {a.cores} cores, at most {a.width} a job")
-    print(f"{'':34} {'CPU ms':>9} {'x load':>8}")
-    for name, value in timed.items():
-        print(f"{name:34} {1000 * value:9.1f} {value / unit:8.3f}")
+    rows = [[name, round(1000 * seconds, 1), round(seconds / unit, 3)] for name, seconds in timed.items()]
+    header = [f"{a.jobs} jobs, {a.cores} cores, at most {a.width} a job", "CPU ms", "of the calibration load"]
+    print(json.dumps({"tables": [{"name": "epoch", "header": header, "rows": rows}]}))
 
 
 if __name__ == "__main__":

@@ -2,17 +2,21 @@
 
     python measurements/quality_prediction.py [DATA] [--jobs N] [--repeat N]
 
-DATA (default $MLSCHED_DATA/data) is the folder that holds algoperf_curves/ and pollux/; without it only the synthetic
-curves are shown. CPU times are the best of --repeat; quote the ratio to the calibration load, which drifts with the
-machine, rather than the seconds. SciPy's curve_fit is timed on a tenth of the jobs, once, and scaled up.
+Prints one JSON document. DATA (default $MLSCHED_DATA/data) is the folder that holds algoperf_curves/ and pollux/;
+without it only the synthetic curves are shown. Errors are percent of the true value, ten observations ahead. CPU times
+are the best of --repeat, the calibration load's beside them tells how fast the machine was. SciPy's curve_fit is timed
+on a tenth of the jobs, once, and scaled up.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from _calibration import cpu_seconds, load
@@ -21,29 +25,39 @@ from scipy.optimize import curve_fit
 from mlsched.core.losses.predict import Predictor
 from mlsched.core.losses.window import Window
 from mlsched.instances.quality.histories import History, synthetic, synthetic_mix
-from mlsched.instances.quality.prediction import error_table, prediction_errors
+from mlsched.instances.quality.prediction import ErrorRow, prediction_errors
 from mlsched.instances.quality.table1 import TABLE_1
 from mlsched.instances.traces import algoperf, pollux
 
 
-def errors(data: Path | None) -> None:
+def errors(data: Path | None) -> list[dict[str, Any]]:
     """The tables of prediction errors, ten observations ahead."""
     rng = np.random.default_rng(0)
-    for noise in (0.01, 0.05):
-        runs = [synthetic(row, rng, noise=noise) for row in TABLE_1 for _ in range(5)]
-        print(f"\nTable 1, synthetic, {noise:.0%} noise (the paper's Figure 10(a): below 5 % each)")
-        print(error_table(prediction_errors(runs, families={row.acronym: row.family for row in TABLE_1})))
-    if data is None:
-        print("\nno real curves: give the data folder, or set MLSCHED_DATA to the folder that holds data/")
-        return
-    archive = data / "algoperf_curves" / "algoperf_v05_baseline_study0.tar.gz"
-    print("\nAlgoPerf, training loss, sublinear")
-    print(error_table(prediction_errors(algoperf.read_curves(archive), family="sublinear")))
-    print("\nAlgoPerf, validation loss, sublinear")
-    print(error_table(prediction_errors(algoperf.read_curves(archive, split="validation"), family="sublinear")))
-    print("\nPollux, validation error, sublinear")
-    curves = pollux.read_curves(data / "pollux" / "pollux_traces.tar.gz")
-    print(error_table(prediction_errors(curves, family="sublinear")))
+    families = {row.acronym: row.family for row in TABLE_1}
+    found = []
+    for noise in (1, 5):
+        runs = [synthetic(row, rng, noise=noise / 100) for row in TABLE_1 for _ in range(5)]
+        found.append(table(f"synthetic, {noise} % noise", prediction_errors(runs, families=families)))
+    if data is not None:
+        archive = data / "algoperf_curves" / "algoperf_v05_baseline_study0.tar.gz"
+        real = {
+            "AlgoPerf, training loss": algoperf.read_curves(archive),
+            "AlgoPerf, validation loss": algoperf.read_curves(archive, split="validation"),
+            "Pollux, validation error": pollux.read_curves(data / "pollux" / "pollux_traces.tar.gz"),
+        }
+        found += [table(name, prediction_errors(curves, family="sublinear")) for name, curves in real.items()]
+    return found
+
+
+def table(name: str, rows: Sequence[ErrorRow]) -> dict[str, Any]:
+    """One kind of curves, a row a workload."""
+    header = ["workload", "curves", "predictions", "fit", "strawman", "fit, median", "strawman, median"]
+    cells = [
+        [r.workload, r.curves, r.predictions]
+        + [round(100 * share, 2) for share in (r.fit, r.strawman, r.fit_median, r.strawman_median)]
+        for r in rows
+    ]
+    return {"name": name, "header": header, "rows": cells}
 
 
 def scipy_fits(histories: list[History], moments: list[int], predictor: Predictor, *, bounded: bool) -> None:
@@ -68,7 +82,7 @@ def scipy_fits(histories: list[History], moments: list[int], predictor: Predicto
             continue
 
 
-def speed(jobs: int, repeat: int) -> None:
+def speed(jobs: int, repeat: int) -> dict[str, Any]:
     """CPU time of one epoch's prediction for `jobs` jobs at all stages of training."""
     rng = np.random.default_rng(0)
     histories = synthetic_mix(jobs, rng)
@@ -101,9 +115,8 @@ def speed(jobs: int, repeat: int) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # unbounded steps overflow, and covariances cannot be estimated
             timed[name] = jobs / tenth * cpu_seconds(lambda p=part, b=bounded: scipy_fits(*p, bounded=b), 1)
-    print(f"\ncalibration load: {unit:.3f} CPU s\n{f'{jobs} jobs':34} {'CPU s':>8} {'x load':>8}")
-    for name, seconds in timed.items():
-        print(f"{name:34} {seconds:8.3f} {seconds / unit:8.2f}")
+    rows = [[name, round(seconds, 3), round(seconds / unit, 2)] for name, seconds in timed.items()]
+    return {"name": "speed", "header": [f"{jobs} jobs", "CPU s", "of the calibration load"], "rows": rows}
 
 
 def main() -> None:
@@ -113,8 +126,8 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5)
     arguments = parser.parse_args()
     root = os.environ.get("MLSCHED_DATA")
-    errors(arguments.data or (Path(root) / "data" if root else None))
-    speed(arguments.jobs, arguments.repeat)
+    found = errors(arguments.data or (Path(root) / "data" if root else None))
+    print(json.dumps({"tables": [*found, speed(arguments.jobs, arguments.repeat)]}))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ Paper: SLAQ (Zhang et al., SoCC 2017), Figures 6 and 10(a): the error relative t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -107,14 +107,3 @@ def _row(name: str, curves: set[int], error: FloatArray) -> ErrorRow:
     return ErrorRow(
         name, len(curves), error.shape[1], float(mean[0]), float(mean[1]), float(middle[0]), float(middle[1])
     )
-
-
-def error_table(rows: Sequence[ErrorRow]) -> str:
-    """The rows as aligned text, errors in per cent."""
-    head = f"{'workload':28} {'curves':>6} {'n':>6} {'fit %':>8} {'straw %':>9} {'median':>8} {'straw':>8}"
-    lines = [
-        f"{r.workload:28} {r.curves:6} {r.predictions:6} {100 * r.fit:8.2f} {100 * r.strawman:9.2f} "
-        f"{100 * r.fit_median:8.2f} {100 * r.strawman_median:8.2f}"
-        for r in rows
-    ]
-    return "\n".join([head, *lines])

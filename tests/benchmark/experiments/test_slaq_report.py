@@ -129,8 +129,12 @@ def test_sizes():
     full = g.cases(g.FULL)
     assert len(full) == len(set(full))
     assert g.FULL.seeds == 10
+    assert {c.seed for c in full if c.policy in g.PAIR and c.reading in (*g.FULL.readings, *g.FULL.variants)} == set(
+        range(10)
+    )
+    assert {c.seed for c in full if c.policy == g.EXACT or c.reading in g.FULL.departures} == set(range(g.FULL.few))
     assert {c.mean_arrival for c in full} == {15.0, *g.ARRIVALS}
     assert {r.load for r in (*g.FULL.readings, *g.FULL.variants)} == {0.8, 0.85, 0.9, 0.95, 1.0, 1.2}
-    assert {r.cap for r in (*g.FULL.readings, *g.FULL.variants)} == {0, 64}
+    assert {r.cap for r in g.FULL.departures} == {0, 64}
     every = [*g.FULL.readings, *g.FULL.variants, *g.FULL.departures, *g.FULL.sweeps]
     assert len({r.name for r in every}) == len(every)
