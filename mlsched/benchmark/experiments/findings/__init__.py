@@ -9,13 +9,13 @@ import dataclasses
 import functools
 
 from mlsched.benchmark.experiments.experiment import Experiment, Progress, Settings
-from mlsched.benchmark.experiments.findings import min_max_grace, steady_state
+from mlsched.benchmark.experiments.findings import max_min, min_max_grace, steady_state
 from mlsched.benchmark.experiments.findings.finding import Finding, Section
 from mlsched.benchmark.experiments.report import Report
 from mlsched.benchmark.experiments.runs import CHECKED, PAIRED, versions_sentence
 
 TITLE = "Findings that stand in none of the papers"
-FINDINGS: tuple[Finding, ...] = (steady_state.FINDING, min_max_grace.FINDING)
+FINDINGS: tuple[Finding, ...] = (steady_state.FINDING, min_max_grace.FINDING, max_min.FINDING)
 #: Parts of a finding that progress counts.
 PARTS = 1000
 
@@ -51,6 +51,6 @@ def _advance(progress: Progress, index: int, done: int, total: int) -> None:
     progress(PARTS * index + PARTS * done // max(1, total), PARTS * len(FINDINGS))
 
 
-EXPERIMENT = Experiment("findings", f"{TITLE}: no steady state, min-max grace periods", run)
+EXPERIMENT = Experiment("findings", f"{TITLE}: no steady state, min-max grace periods, max-min loss", run)
 
 __all__ = ["EXPERIMENT", "FINDINGS", "Finding", "Section"]
