@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlsched.formulations.taskgraph._layout import Layout
@@ -66,6 +66,10 @@ class Choices:
                 choice = {p: self.cp.new_bool_var("") for p in allowed}
                 self.cp.add_exactly_one(choice.values())
             self.where[k, i] = known[k] = choice
+
+    def node_of(self, run: Run, value: Callable[[Literal], int]) -> int:
+        """The node of a run in a solution, where places are single nodes."""
+        return self.places[next(p for p, y in self.where[run].items() if value(y))].nodes[0]
 
     def running(self, j: int, i: int) -> Literal:
         """Whether iteration i of job j runs."""

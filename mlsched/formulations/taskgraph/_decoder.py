@@ -7,6 +7,7 @@ never worse.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,19 @@ Run = tuple[int, int]
 
 #: In place of a node: the one on which the task can start first, of several the one with most runs by then.
 ANY = -1
+
+
+def compacted(layout: Layout, node: Mapping[Run, int], start: Mapping[Run, int]) -> Timetable:
+    """The plan of some runs on their nodes, those without a start last, each as early as the order of starts allows.
+
+    Late runs find room one after the other, so the plan ends by the layout's horizon.
+    """
+    end = max((t + layout.duration[k] for (k, _), t in start.items()), default=0)
+    iterations = list(layout.finished)
+    for k, i in node:
+        iterations[layout.job[k]] = max(iterations[layout.job[k]], i + 1)
+    decoder = Decoder(dataclasses.replace(layout, mandatory=iterations))
+    return decoder.plan(decoder.compact({run: (n, start.get(run, end)) for run, n in node.items()}))
 
 
 class Decoder:
@@ -57,6 +71,14 @@ class Decoder:
         self._need = [sum(d[r] << shift[r] for r in resources) + (1 << self._count) for d in layout.demand]
         # A resource that a run does not need cannot keep it out, even when runs under way overfill the node.
         self._over = [sum(1 << (shift[r] + most[r]) for r in resources if d[r]) for d in layout.demand]
+
+    def orders(self) -> list[list[int]]:
+        """Jobs by arrival, by work, by shortest completion and by least time to complete."""
+        layout = self.layout
+        work = [sum(layout.duration[k] * max(1, sum(layout.demand[k])) for k, _ in runs) for runs in self.sequence]
+        earliest = [layout.earliest_completion(j) for j in range(layout.jobs)]
+        by = (layout.ready, work, earliest, [e - r for e, r in zip(earliest, layout.ready, strict=True)])
+        return [sorted(range(layout.jobs), key=key.__getitem__) for key in by]
 
     def decode(self, order: Sequence[int], node: Sequence[int]) -> dict[Run, tuple[int, int]]:
         """run -> (node, start), the jobs inserted one after the other."""

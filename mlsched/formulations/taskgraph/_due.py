@@ -8,12 +8,10 @@ cutting planes on such a model (see `_time_indexed`).
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
-from mlsched.formulations.taskgraph._choices import Choices, Literal, Run
-from mlsched.formulations.taskgraph._decoder import Decoder
+from mlsched.formulations.taskgraph._choices import Choices, Literal
+from mlsched.formulations.taskgraph._decoder import compacted
 from mlsched.formulations.taskgraph._intervals import ends
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._objectives import Objectives, Parts
@@ -40,8 +38,6 @@ class DueModel:
 
         self.layout, self.objectives = layout, objectives
         self.cp = cp_model.CpModel()
-        self.terms: dict[str, Any] = {}
-        self.constant: dict[str, int] = {}
         self._rows = Rows(self.cp)
         self.choices = Choices(layout, self.cp, places(layout, "traffic" in objectives))
         self._started = Started(self.choices, self._rows)
@@ -51,10 +47,7 @@ class DueModel:
         rows.add_order()
         rows.add_capacity(min(layout.arrival, default=0), max(self._due, default=0), shared)
         self.choices.break_symmetry()
-        measures = Objectives(self)
-        for name in objectives:
-            parts, self.constant[name] = measures.parts(name)
-            self.terms[name] = cp_model.LinearExpr.weighted_sum([v for v, _ in parts], [w for _, w in parts])
+        self.terms, self.constant = Objectives(self).sums(objectives)
 
     def _add_starts(self) -> None:
         layout = self.layout
@@ -77,13 +70,8 @@ class DueModel:
 
     def punctual(self, j: int, i: int, before: Literal) -> Literal:
         """See `Timing`."""
-        layout, literal = self.layout, self.cp.new_bool_var("")
-        for k in layout.tasks_of[j]:
-            if not layout.is_fixed(k, i):  # the end of a fixed run is constant and was compared before
-                self._rows.clause(no(literal), self._started.ended((k, i), layout.deadline[j]))
-        for other in (self.choices.running(j, i), before):
-            self._rows.clause(no(literal), other)
-        return literal
+        runs = [(k, i) for k in self.layout.tasks_of[j]]
+        return self._started.punctual(runs, self.layout.deadline[j], self.choices.running(j, i), before)
 
     def _deadlines_met(self) -> Parts:
         layout, met = self.layout, []
@@ -104,28 +92,13 @@ class DueModel:
     # -- plans ---------------------------------------------------------------------------------------------------------
 
     def plan(self, solution: Sequence[int]) -> Timetable:
-        """A plan of a solution: the runs in the order of their starts, overdue ones last, each as early as it can.
-
-        A plan in which no run can start earlier ends by the layout's horizon.
-        """
-        layout, value, started = self.layout, valued(solution), self._started
-        present = [(j, i, k) for j, i, k in layout.runs() if value(self.choices.running(j, i))]
-        node = {
-            (k, i): self.choices.places[next(p for p, y in self.choices.where[k, i].items() if value(y))].nodes[0]
-            for _, i, k in present
-        }
-        start: dict[Run, int] = {}
-        for _, i, k in present:
-            if value(started.after[k, i]):
-                begun = sum(map(value, started.begun[k, i]))
-                start[k, i] = started.window[k, i][1] + (1 - begun if started.begun[k, i] else 0)
-        end = max((t + layout.duration[k] for (k, _), t in start.items()), default=0)
-        runs = [
-            max([i + 1 for job, i, _ in present if job == j], default=layout.finished[j]) for j in range(layout.jobs)
-        ]
-        decoder = Decoder(dataclasses.replace(layout, mandatory=runs))
-        # Overdue runs come after all others, in the decoder's own order.
-        return decoder.plan(decoder.compact({run: (n, start.get(run, end)) for run, n in node.items()}))
+        """The plan of a solution, in which overdue runs come last, by the layout's horizon."""
+        value, started = valued(solution), self._started
+        present = [(k, i) for j, i, k in self.layout.runs() if value(self.choices.running(j, i))]
+        node = {run: self.choices.node_of(run, value) for run in present}
+        return compacted(
+            self.layout, node, {run: started.start_of(run, value) for run in present if value(started.after[run])}
+        )
 
 
 def _deadlines(layout: Layout) -> list[int]:

@@ -1,4 +1,4 @@
-"""A plan as values of all variables of the interval model."""
+"""A plan as values of the variables of the interval model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ Runs = dict[tuple[int, int], tuple[int, int]]
 
 
 def encode(model: IntervalModel, plan: Timetable) -> list[tuple[Any, int]]:
-    """(variable, value) pairs, every variable once. Starts of runs that the plan leaves out are not hinted."""
+    """(variable, value) pairs, each variable at most once; whatever is not named follows from these.
+
+    Starts and places of runs that the plan leaves out are not named: any will do.
+    """
     layout, choices = model.layout, model.choices
     runs = runs_of(plan)
     names = _renamed(model, runs)
@@ -25,9 +28,6 @@ def encode(model: IntervalModel, plan: Timetable) -> list[tuple[Any, int]]:
     def put(variable: Any, value: int) -> None:
         if not isinstance(variable, int) and variable.index >= 0:
             values.setdefault(variable.index, (variable, value))
-
-    def known(literal: Any) -> int:
-        return literal if isinstance(literal, int) else _value(values, literal.index)
 
     for (j, i), x in choices.runs.items():
         put(x, int(any((k, i) in runs for k in layout.tasks_of[j])))
@@ -39,13 +39,6 @@ def encode(model: IntervalModel, plan: Timetable) -> list[tuple[Any, int]]:
     for run, variable in model.start.items():
         if run in runs:
             put(variable, runs[run][1])
-    by_id = {id(choice): choice for choice in choices.where.values()}
-    for (a, b), cut in choices.apart_literals.items():
-        one, other = by_id[a], by_id[b]
-        if any(known(v) for v in one.values()) and any(known(v) for v in other.values()):
-            put(cut, int(not any(known(v) and p in other and known(other[p]) for p, v in one.items())))
-    for (first, second), both in choices.conjunctions.items():
-        put(both, _value(values, first) & _value(values, second))
     completion = {j: _completion(model, runs, j) for j in range(layout.jobs)}
     for j, variable in model.completion.items():
         put(variable, completion[j])
@@ -63,11 +56,6 @@ def runs_of(plan: Timetable) -> Runs:
     """(task, iteration) -> (node, start)."""
     columns = (plan.task, plan.iteration, plan.node, plan.start)
     return {(k, i): (n, s) for k, i, n, s in zip(*(column.tolist() for column in columns), strict=True)}
-
-
-def _value(values: dict[int, tuple[Any, int]], index: int) -> int:
-    found = values.get(index if index >= 0 else -index - 1)
-    return 0 if found is None else found[1] if index >= 0 else 1 - found[1]
 
 
 def _completion(model: IntervalModel, runs: dict[Run, tuple[int, int]], j: int) -> int:

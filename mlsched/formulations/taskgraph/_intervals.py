@@ -192,13 +192,8 @@ class IntervalModel:
                 self.add_if(variable >= self.end[k, i], self.choices.runs.get((j, i)))
 
     def _add_objectives(self) -> None:
-        from ortools.sat.python import cp_model
-
         layout = self.layout
-        for name in self.objectives:
-            parts, self.constant[name] = self.measures.parts(name)
-            variables = [v for v, _ in parts]
-            self.terms[name] = cp_model.LinearExpr.weighted_sum(variables, [w for _, w in parts]) if parts else 0
+        self.terms, self.constant = self.measures.sums(self.objectives)
         if "total_jct" in self.objectives and layout.jobs:
             self.cp.add(self.terms["total_jct"] >= total_completion_bound(layout, self.pools))
         if "makespan" in self.objectives and layout.jobs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from mlsched.formulations.taskgraph._choices import Choices, Literal
@@ -30,10 +30,18 @@ class Objectives:
         self._timing, self._choices, self._layout = timing, timing.choices, timing.choices.layout
         self.on_time: dict[tuple[int, int], Literal] = {}
 
-    def parts(self, name: str) -> Parts:
-        """One of the six objectives."""
+    def sums(self, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, int]]:
+        """Some of the six objectives as CP-SAT expressions, and the constants that are added to these."""
+        from ortools.sat.python import cp_model
+
         plain = {"total_accuracy": self._total_accuracy, "accuracy_met": self._accuracy_met, "traffic": self._traffic}
-        return {**plain, **self._timing.timed_objectives()}[name]()
+        measures = {**plain, **self._timing.timed_objectives()}
+        made = {name: measures[name]() for name in names}
+        terms = {
+            name: cp_model.LinearExpr.weighted_sum([v for v, _ in parts], [w for _, w in parts])
+            for name, (parts, _) in made.items()
+        }
+        return terms, {name: constant for name, (_, constant) in made.items()}
 
     def _counted(self, j: int) -> tuple[int, list[Literal]]:
         """(iterations that count for sure, literals for one more each) towards job j's accuracy."""

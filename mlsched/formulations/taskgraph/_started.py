@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from mlsched.formulations.taskgraph._choices import Choices, Literal, Run
-from mlsched.formulations.taskgraph._rows import Rows, Terms
+from mlsched.formulations.taskgraph._rows import Rows, Terms, no
 
 
 class Started:
@@ -46,6 +46,20 @@ class Started:
         elif not isinstance(ended, int) and begun.index == ended.index:
             return []
         return [(1, begun), (-1, ended)]
+
+    def start_of(self, run: Run, value: Callable[[Literal], int]) -> int:
+        """When a run starts that does so in a solution."""
+        return self.window[run][0] + len(self.begun[run]) - sum(map(value, self.begun[run]))
+
+    def punctual(self, runs: Iterable[Run], deadline: int, *conditions: Literal) -> Literal:
+        """A literal that holds only if some runs have ended by a deadline, and other literals hold."""
+        literal = self._rows.cp.new_bool_var("")
+        for run in runs:
+            if not self.layout.is_fixed(*run):  # the end of a fixed run is constant and was compared before
+                self._rows.clause(no(literal), self.ended(run, deadline))
+        for condition in conditions:
+            self._rows.clause(no(literal), condition)
+        return literal
 
     def all_ended(self, runs: Iterable[Run], t: int) -> list[Literal]:
         """Literals that all hold if and only if some runs have all ended by t."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from mlsched.formulations.taskgraph._choices import Choices, Literal
 from mlsched.formulations.taskgraph._counts import Counts
@@ -56,8 +55,6 @@ class TimeIndexed:
         self.layout, self.bounded, self.upper = layout, bounded, upper
         self.objectives = objectives or (bounded,)
         self.cp = cp_model.CpModel()
-        self.terms: dict[str, Any] = {}
-        self.constant: dict[str, int] = {}
         #: "Complete by t" from the first time at which that can be, a list a job and one of all jobs together.
         self._done: dict[int | None, tuple[int, list[Literal]]] = {}
         self.reason = layout.reason
@@ -76,7 +73,7 @@ class TimeIndexed:
             self.choices.break_symmetry()
         self._all_ended = self._started.all_ended if self.counts is None else self.counts.all_ended
         self._add_completions()
-        self._add_objectives()
+        self.terms, self.constant = Objectives(self).sums(self.objectives)
 
     def _limit_completions(self, relaxed: Relaxed | None) -> None:
         layout, end = self.layout, self.layout.horizon()
@@ -132,14 +129,6 @@ class TimeIndexed:
 
     # -- objectives (see `_objectives.Timing`) -------------------------------------------------------------------------
 
-    def _add_objectives(self) -> None:
-        from ortools.sat.python import cp_model
-
-        measures = Objectives(self)
-        for name in self.objectives:
-            parts, self.constant[name] = measures.parts(name)
-            self.terms[name] = cp_model.LinearExpr.weighted_sum([v for v, _ in parts], [w for _, w in parts])
-
     def timed_objectives(self) -> Mapping[str, Callable[[], Parts]]:
         """See `Timing`."""
         return {"total_jct": self._total_jct, "makespan": self._makespan, "deadlines_met": self._deadlines_met}
@@ -165,23 +154,16 @@ class TimeIndexed:
 
     def punctual(self, j: int, i: int, before: Literal) -> Literal:
         """See `Timing`."""
-        layout, literal = self.layout, self.cp.new_bool_var("")
-        for k in layout.sinks(j, i):
-            if not layout.is_fixed(k, i):  # the end of a fixed run is constant and was compared before
-                self._rows.clause(no(literal), self._started.ended((k, i), layout.deadline[j]))
-        for other in (self.choices.running(j, i), before):
-            self._rows.clause(no(literal), other)
-        return literal
+        runs = [(k, i) for k in self.layout.sinks(j, i)]
+        return self._started.punctual(runs, self.layout.deadline[j], self.choices.running(j, i), before)
 
     # -- plans ---------------------------------------------------------------------------------------------------------
 
     def plan(self, solution: Sequence[int]) -> Timetable:
         """The plan of a solution, a value a variable."""
-        value, started, choices = valued(solution), self._started, self.choices
-        runs = [run for run, runs in started.after.items() if value(runs)]
-        start = {run: started.window[run][1] - sum(map(value, started.begun[run])) for run in runs}
-        place = {run: next(p for p, y in choices.where[run].items() if value(y)) for run in runs}
-        return self.layout.timetable({run: choices.places[p].nodes[0] for run, p in place.items()}, start)
+        value, started = valued(solution), self._started
+        node = {run: self.choices.node_of(run, value) for run, runs in started.after.items() if value(runs)}
+        return self.layout.timetable(node, {run: started.start_of(run, value) for run in node})
 
 
 def latest_completions(layout: Layout, upper: int, bounded: str) -> list[int]:

@@ -2,7 +2,7 @@
 
 Binary s[k, i, n, t]: run (k, i) starts on node n at time t. All rows are tight in the sense of Pritsker, Watters and
 Wolfe (1969), but their number grows with the horizon: this is the cross-check of `cp-sat` on small instances, not its
-rival. It shares the layout (which runs, where, when at the earliest) with `cp-sat` and nothing else.
+rival. It shares the layout (which runs, where, when at the earliest) with `cp-sat`, and what places overdue runs.
 
 Columns are for times that can matter to what is asked. total_jct or makespan alone: no best plan ends later than a list
 schedule's value allows, as the judge tells it. Deadlines, and accuracies by the deadline: a run that ends after its
@@ -20,9 +20,9 @@ from typing import Any
 from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import Formulation, Term
 from mlsched.core.registry import answerer
+from mlsched.formulations.taskgraph._decoder import ANY, Decoder, compacted
 from mlsched.formulations.taskgraph._encoding import runs_of
 from mlsched.formulations.taskgraph._layout import Layout
-from mlsched.formulations.taskgraph.early_starts import extend, good_plan
 from mlsched.instances.taskgraph import Instance, Timetable
 
 OBJECTIVES = ("total_jct", "deadlines_met", "traffic", "accuracy_met", "total_accuracy", "makespan")
@@ -58,6 +58,14 @@ def posed(made: Formulation, instance: Instance, objective: str) -> Any:
 def model(layout: Layout, objectives: Sequence[str]) -> Formulation:
     """The model of this module's docstring."""
     return _Mip(layout, tuple(objectives)).formulation()
+
+
+def good_plan(layout: Layout, objective: str) -> Timetable | None:
+    """The best of four list schedules in total_jct or makespan; None where the runs under way admit no plan."""
+    decoder = Decoder(layout)
+    plans = [decoder.plan(decoder.decode(order, [ANY] * layout.tasks)) for order in decoder.orders()]
+    feasible = [plan for plan in plans if not layout.instance.violations(plan)]
+    return min(feasible, key=lambda plan: layout.instance.evaluate(plan)[objective], default=None)
 
 
 class _Mip:
@@ -287,16 +295,11 @@ class _Mip:
         return Formulation(self.mip, terms, self.decode, self.encode, self.constant)
 
     def decode(self, value_of: Callable[[Any], int]) -> Timetable:
-        placed, late = {}, {}
-        for (k, i), slots in self.keys.items():
-            for n, t in slots:
-                if value_of(self.mip.s[k, i, n, t]):
-                    if t < self.end:
-                        placed[k, i] = n, t
-                    else:
-                        late[k, i] = [n]
-        runs = extend(self.layout, placed, late, self.end)
-        return self.layout.timetable({run: n for run, (n, _) in runs.items()}, {run: t for run, (_, t) in runs.items()})
+        chosen = [
+            (k, i, n, t) for (k, i), slots in self.keys.items() for n, t in slots if value_of(self.mip.s[k, i, n, t])
+        ]
+        start = {(k, i): t for k, i, _, t in chosen if t < self.end}
+        return compacted(self.layout, {(k, i): n for k, i, n, _ in chosen}, start)
 
     def encode(self, plan: Timetable) -> list[tuple[Any, int]]:
         runs = runs_of(plan)

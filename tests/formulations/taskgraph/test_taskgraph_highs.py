@@ -10,7 +10,6 @@ import mlsched
 from mlsched import api
 from mlsched.formulations.taskgraph import highs
 from mlsched.formulations.taskgraph._layout import Layout
-from mlsched.formulations.taskgraph.early_starts import good_plan
 from mlsched.instances import strategies
 from mlsched.instances.taskgraph import Instance
 
@@ -41,9 +40,9 @@ def test_list_schedules_are_plans_and_exist_where_plans_do(instance, objective):
     best = api.solve(instance, "brute-force", objective=objective)
     layout = Layout.of(instance)
     if best.plan is None:
-        assert layout.reason is not None or good_plan(layout, objective) is None
+        assert layout.reason is not None or highs.good_plan(layout, objective) is None
         return
-    plan = good_plan(layout, objective)
+    plan = highs.good_plan(layout, objective)
     assert plan is not None
     assert instance.violations(plan) == []
     assert instance.evaluate(plan)[objective] >= best.value

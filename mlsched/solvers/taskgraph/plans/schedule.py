@@ -53,7 +53,7 @@ def search(
     if layout.reason is not None or not layout.jobs or any(not layout.allowed[k] for k in decoder.tasks):
         return None, 0
     found = _Annealing(decoder, np.random.default_rng(seed), until, enough)
-    for order in _orders(layout, decoder):
+    for order in decoder.orders():
         found.try_(order, [ANY] * layout.tasks)
     found.anneal(decodings // 2, _reordered)
     found.settle()
@@ -102,21 +102,6 @@ class _Annealing:
         self.value = self.best
         for k in self.decoder.tasks:
             self.node[k] = self.placed[k, first[self.decoder.layout.job[k]]][0]
-
-
-def _orders(layout: Layout, decoder: Decoder) -> list[list[int]]:
-    """By arrival, by work, by shortest completion and by least time to complete."""
-    work = [
-        sum(layout.duration[k] * max(1, sum(layout.demand[k])) for k, _ in decoder.sequence[j])
-        for j in range(layout.jobs)
-    ]
-    jobs = range(layout.jobs)
-    return [
-        sorted(jobs, key=lambda j: layout.ready[j]),
-        sorted(jobs, key=lambda j: work[j]),
-        sorted(jobs, key=lambda j: layout.earliest_completion(j)),
-        sorted(jobs, key=lambda j: layout.earliest_completion(j) - layout.ready[j]),
-    ]
 
 
 def _pick(rng: np.random.Generator, of: Sequence[int]) -> int:
