@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from mlsched.formulations.taskgraph._choices import Choices, Run
-from mlsched.formulations.taskgraph._pools import Pool, overall
+from mlsched.formulations.taskgraph._pools import overall
 
 
 class Cumulatives:
@@ -18,8 +17,8 @@ class Cumulatives:
         self._choices, self._layout, self._cp = choices, choices.layout, choices.cp
         self._start, self._end = start, end
 
-    def add(self, extra: Sequence[Pool]) -> None:
-        """The capacities of all places, and as implied rows those of pools over all nodes, `extra` ones among them.
+    def add(self) -> None:
+        """The capacities of all places, and as implied rows those of all nodes together.
 
         A resource that cannot be short on a place is left out.
         """
@@ -42,7 +41,7 @@ class Cumulatives:
                     used = np.flatnonzero(demand[:, r])
                     self._share([runs[n][1] for n in used.tolist()], demand[used, r].tolist(), room)
         if len(choices.places) > 1:
-            self._share_all(extra)
+            self._share_all()
 
     def _interval(self, run: Run, present: Any) -> Any:
         """A run's time, where it is present. Its end is there already; a fixed-size interval would make it again."""
@@ -59,15 +58,15 @@ class Cumulatives:
         if intervals:
             self._cp.add_cumulative(intervals, demands, capacity)
 
-    def _share_all(self, extra: Sequence[Pool]) -> None:
-        """Implied: all runs together fit into all nodes together, and into the pools that were found violated."""
+    def _share_all(self) -> None:
+        """Implied: all runs together fit into all nodes together."""
         layout = self._layout
         intervals = {
             (k, i): self._interval((k, i), self._choices.running(j, i))
             for j, i, k in layout.runs()
             if layout.duration[k]
         }
-        for pool in [*overall(layout), *extra]:
+        for pool in overall(layout):
             if sum(pool.demand.values()) > pool.capacity:
                 used = [(v, pool.demand[k]) for (k, _), v in intervals.items() if k in pool.demand]
                 self._cp.add_cumulative([v for v, _ in used], [d for _, d in used], pool.capacity)

@@ -38,7 +38,7 @@ class IntervalModel:
     """The model for some objectives.
 
     With one of total_jct or makespan alone, `upper` (a value that some plan attains) narrows the windows to those of
-    plans of this value or better, and `relaxed` narrows the windows of starts. `extra` pools are added as implied rows.
+    plans of this value or better, and `relaxed` narrows the windows of starts.
     `named` says that something else breaks the symmetry of nodes. `reason`: why there is no plan, where that shows.
     """
 
@@ -48,7 +48,6 @@ class IntervalModel:
         objectives: tuple[str, ...],
         upper: int | None = None,
         relaxed: Relaxed | None = None,
-        extra: Sequence[Pool] = (),
         named: bool = False,
     ) -> None:
         from ortools.sat.python import cp_model
@@ -78,7 +77,7 @@ class IntervalModel:
         if self.reason is None:
             self._add_starts()
             self._add_order()
-            Cumulatives(self.choices, self.start, self.end).add(extra)
+            Cumulatives(self.choices, self.start, self.end).add()
             if not named:
                 self.choices.break_symmetry()
             self._add_completions()

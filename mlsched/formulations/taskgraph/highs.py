@@ -14,6 +14,7 @@ in them need every time up to the layout's horizon.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -53,6 +54,19 @@ def posed(made: Formulation, instance: Instance, objective: str) -> Any:
     sense = pyo.minimize if wanted.sense == "min" else pyo.maximize
     made.model.objective = pyo.Objective(expr=total, sense=sense)
     return made.model
+
+
+def accuracies(instance: Instance, counted: Sequence[tuple[int, Sequence[Any]]]) -> tuple[Any, Any]:
+    """total_accuracy and accuracy_met; by job: the iterations that count for sure, and a variable for one more each."""
+    total: Any = 0
+    met: Any = 0
+    for table, required, (sure, more) in zip(
+        instance.accuracy.tolist(), instance.required.tolist(), counted, strict=True
+    ):
+        reached = table[sure : sure + len(more) + 1]
+        total += reached[0] + sum((b - a) * v for (a, b), v in zip(itertools.pairwise(reached), more, strict=True))
+        met += next((v for v, a in zip([1, *more], reached, strict=True) if a >= required), 0)
+    return total, met
 
 
 def model(layout: Layout, objectives: Sequence[str]) -> Formulation:
@@ -252,22 +266,16 @@ class _Mip:
             if not final:
                 for k in layout.tasks_of[j]:
                     self._add(mip.e[j, i] + self._is_late(j, i, k) <= 1)
-        accuracy, required = given.accuracy.tolist(), given.required.tolist()
-        total, met, constant, always = 0, 0, 0, 0
-        for j in range(layout.jobs):
-            sure = layout.finished[j] if final else int(given.on_time[j])
-            constant += accuracy[j][sure]
-            always += accuracy[j][sure] >= required[j]
-            reached = accuracy[j][sure] >= required[j]
-            for i in layout.iterations(j):
-                if (j, i) in mip.e:
-                    total += (accuracy[j][i + 1] - accuracy[j][i]) * mip.e[j, i]
-                    if accuracy[j][i + 1] >= required[j] and not reached:
-                        met, reached = met + mip.e[j, i], True
-        if "total_accuracy" in self.objectives:
-            self.terms["total_accuracy"], self.constant["total_accuracy"] = total, constant
-        if "accuracy_met" in self.objectives:
-            self.terms["accuracy_met"], self.constant["accuracy_met"] = met, always
+        counted = [
+            (
+                layout.finished[j] if final else int(given.on_time[j]),
+                [mip.e[j, i] for i in layout.iterations(j) if (j, i) in mip.e],
+            )
+            for j in range(layout.jobs)
+        ]
+        for name, total in zip(("total_accuracy", "accuracy_met"), accuracies(given, counted), strict=True):
+            if name in self.objectives:
+                self.terms[name] = total
 
     def _traffic(self) -> None:
         import pyomo.environ as pyo

@@ -13,7 +13,7 @@ from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import Formulation, Term
 from mlsched.core.registry import answerer
 from mlsched.formulations.taskgraph._columns import Mode, Moulded
-from mlsched.formulations.taskgraph.highs import posed
+from mlsched.formulations.taskgraph.highs import accuracies, posed
 from mlsched.instances.taskgraph import Instance, Timetable
 
 OBJECTIVES = ("total_jct", "deadlines_met", "traffic", "accuracy_met", "total_accuracy", "makespan")
@@ -213,7 +213,7 @@ class _Gangs:
         )
 
     def _steps(self, j: int) -> tuple[int, list[Any]]:
-        """(iterations that count in any case, literals for one more each) towards job j's accuracy."""
+        """(iterations that count in any case, literals for one more each) towards job j's accuracy, made once."""
         layout, modes = self.moulded.layout, self.moulded.modes[j]
         sure = layout.finished[j] if self.values.final else self.values.on_time[j]
         steps: list[Any] = []
@@ -234,28 +234,10 @@ class _Gangs:
         return sure, steps
 
     def _total_accuracy(self) -> Any:
-        total, constant = 0, 0
-        for j in range(len(self.end)):
-            sure, steps = self._steps(j)
-            table = self.values.accuracy[j]
-            constant += table[sure]
-            total += sum((table[sure + i + 1] - table[sure + i]) * v for i, v in enumerate(steps))
-        self.constant["total_accuracy"] = constant
-        return total
+        return accuracies(self.moulded.layout.instance, [self._steps(j) for j in range(len(self.end))])[0]
 
     def _accuracy_met(self) -> Any:
-        total, constant = 0, 0
-        for j in range(len(self.end)):
-            sure, steps = self._steps(j)
-            table, required = self.values.accuracy[j], self.values.required[j]
-            if table[sure] >= required:
-                constant += 1
-                continue
-            enough = [v for i, v in enumerate(steps) if table[sure + i + 1] >= required]
-            if enough:
-                total += enough[0]
-        self.constant["accuracy_met"] = constant
-        return total
+        return accuracies(self.moulded.layout.instance, [self._steps(j) for j in range(len(self.end))])[1]
 
     def formulation(self) -> Formulation:
         terms = {name: (Term(1, expression),) for name, expression in self.terms.items()}

@@ -4,7 +4,7 @@
 2. An incumbent by serial schedule generation (`plans.schedule`).
 3. For total_jct the linear relaxation (`bounds.relaxation`): a bound, narrower windows and more implied capacities.
 4. Values from the lower bound on are refuted by cutting planes (`proofs.values`), and better plans are looked for
-   (`plans.improvement`): beside each other on two threads; on one thread in turns that grow.
+   (`plans.improvement`): concurrently on two threads; on one thread in turns that grow.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def prove(state: State) -> None:
         return
     improvement = Improvement(state, shared, linear)
     if state.limits.threads > 1:
-        _side_by_side(state, values, improvement)
+        _concurrently(state, values, improvement)
     else:
         _in_turns(state, values, improvement)
 
@@ -92,7 +92,7 @@ def _in_turns(state: State, values: Values, improvement: Improvement) -> None:
             spent -= state.work[WORK] - before
 
 
-def _side_by_side(state: State, values: Values, improvement: Improvement) -> None:
+def _concurrently(state: State, values: Values, improvement: Improvement) -> None:
     """Values on this thread and better plans on another one, each of which ends the other's search when all is done."""
     failures: list[BaseException] = []
     ended = threading.Event()
@@ -108,14 +108,14 @@ def _side_by_side(state: State, values: Values, improvement: Improvement) -> Non
             # Done, or failed: either way the value that is being searched for is not needed any more.
             values.stop()
 
-    beside = threading.Thread(target=improve)
-    beside.start()
+    other = threading.Thread(target=improve)
+    other.start()
     try:
         while not (state.done or values.broken or failures):
             values.ask(values.next_value())
     finally:
         ended.set()
         improvement.stop()
-        beside.join()
+        other.join()
     if failures:
         raise failures[0]

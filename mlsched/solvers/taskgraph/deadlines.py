@@ -33,9 +33,9 @@ def prove(state: State) -> None:
     if limits.seconds is None and limits.work is None:
         limits = dataclasses.replace(limits, work=UNLIMITED_WORK)
     cut = Cut(made, limits)
-    found = run_for(state, cut)
+    result = run_for(state, cut)
     state.spend(spent + cut.work + BUILDING * len(made.cp.proto.constraints))
-    if found is False:
+    if result is False:
         state.refuse_all()
     if cut.bound is not None:
         state.raise_lower(round(cut.bound) + state.sign * made.constant[state.objective])

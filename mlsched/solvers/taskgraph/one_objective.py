@@ -68,8 +68,8 @@ def _mandatory(instance: Instance) -> Instance:
     """The instance without optional iterations."""
     started = np.zeros(len(instance.arrival), dtype=np.int64)
     started[instance.task_job[instance.fixed_task]] = 1
-    least = np.minimum(np.maximum(instance.min_iterations, instance.finished + started), instance.max_iterations)
-    return dataclasses.replace(instance, max_iterations=np.maximum(least, 1))
+    fewest = np.minimum(np.maximum(instance.min_iterations, instance.finished + started), instance.max_iterations)
+    return dataclasses.replace(instance, max_iterations=np.maximum(fewest, 1))
 
 
 def _cut(plan: Timetable, layout: Layout) -> Timetable:

@@ -20,7 +20,8 @@ from mlsched.solvers.front.cp_sat import CpSatScalar
 from mlsched.solvers.taskgraph import brute_force
 from mlsched.solvers.taskgraph.fronts import boxed as boxed_models
 from mlsched.solvers.taskgraph.fronts import front as front_search
-from mlsched.solvers.taskgraph.fronts import ways
+from mlsched.solvers.taskgraph.fronts.by_cutting_planes import Asked, ByCuttingPlanes, total
+from mlsched.solvers.taskgraph.fronts.front import Assisted
 from mlsched.solvers.taskgraph.fronts.known import Known, Ties
 
 FRONTS = (
@@ -38,23 +39,21 @@ FRONTS = (
 def helpers(monkeypatch):
     """Which helpers answered; the task-level model says nothing while there are any."""
     seen = Counter()
-    ask = ways.ByIntervals.ask
+    ask = Assisted._by_intervals
     monkeypatch.setattr(
-        ways.ByIntervals,
-        "ask",
+        Assisted,
+        "_by_intervals",
         lambda self, asked, seconds, work: ask(self, asked, seconds, work) if work is None else Answer("unknown"),
     )
-    for way in (ways.ByCuttingPlanes, ways.Unbounded):
-        monkeypatch.setattr(way, "ask", counted(way, seen))
+    for owner, name in ((ByCuttingPlanes, "ask"), (Assisted, "_unbounded")):
+        monkeypatch.setattr(owner, name, counted(getattr(owner, name), name, seen))
     return seen
 
 
-def counted(way, seen):
-    ask = way.ask
-
-    def wrapped(self, asked, seconds, work):
-        answer = ask(self, asked, seconds, work)
-        seen[f"{way.__name__} {answer.status}"] += 1
+def counted(method, name, seen):
+    def wrapped(self, *question):
+        answer = method(self, *question)
+        seen[f"{name} {answer.status}"] += 1
         return answer
 
     return wrapped
@@ -72,8 +71,8 @@ def test_fronts_are_those_of_brute_force_when_helpers_answer(helpers, report):
         front = api.pareto(instance, objectives, solver="cp-sat")
         assert rows(front) == brute_force.front(instance, objectives), (number, objectives)
     report("taskgraph: who answered sub-problems of fronts", [f"{n:4}  {name}" for name, n in sorted(helpers.items())])
-    assert helpers["ByCuttingPlanes optimal"] >= count
-    assert helpers["ByCuttingPlanes infeasible"] >= 1
+    assert helpers["ask optimal"] >= count
+    assert helpers["ask infeasible"] >= 1
     assert not {name for name in helpers if name.endswith("unknown")}
 
 
@@ -91,17 +90,16 @@ def test_two_threads_share_what_they_know(helpers):
     for number in [n for n in range(40) if timed(n)][:6]:
         front = api.pareto(contended(number), FRONTS[2], solver="cp-sat", threads=2)
         assert rows(front) == brute_force.front(contended(number), FRONTS[2])
-    assert helpers["ByCuttingPlanes optimal"] >= 6
-    assert helpers["Unbounded optimal"] == 6
+    assert helpers["ask optimal"] >= 6
+    assert helpers["_unbounded optimal"] == 6
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_first_sub_problem_can_be_ended(threads):
     instance = api.generate("taskgraph", preset="eight-replicas", seed=20)
-    boxed = boxed_models.Boxed(Layout.of(instance), FRONTS[0], (10**4, 10**4), 0)
-    way = ways.Unbounded(boxed, lambda weights, plan: Answer("optimal"), threads)
-    way.stop()
-    assert way.ask(ways.Asked((1, 0), [(None, None)]), None, None).status == "unknown"
+    search = front_search.front_model(Layout.of(instance), FRONTS[2]).assisted(searcher, threads, 0)
+    search.stop()
+    assert search._unbounded(Asked((1, 0, 0), [(None, None, None)]), None).status == "unknown"
 
 
 def timed(number: int) -> bool:
@@ -112,7 +110,7 @@ def timed(number: int) -> bool:
 def test_stopping_ends_the_helper(monkeypatch):
     """As at Control-C, when another thread ends what is under way."""
     begun, ended = threading.Event(), threading.Event()
-    monkeypatch.setattr(ways.ByIntervals, "ask", lambda *_: Answer("unknown"))
+    monkeypatch.setattr(Assisted, "_by_intervals", lambda *_: Answer("unknown"))
 
     def slow(self):
         begun.set()
@@ -211,7 +209,7 @@ def test_ties_are_told_by_traffic_where_it_is_bounded():
     assert ties([(8, 3, None), (8, None, -5)]) == (1, 1, 1)
     weights = ties([(8, 3, None), (8, 4, -5)])
     assert min(weights) > 0
-    assert ways.total(weights, (50, 2, 0)) < ways.total(weights, (0, 3, -90)), "traffic outweighs them"
+    assert total(weights, (50, 2, 0)) < total(weights, (0, 3, -90)), "traffic outweighs them"
     assert Ties(("total_jct", "traffic"), (None, 0), (None, 9))([(8, 3)]) == (1, 1)
     assert Ties(("total_jct", "total_accuracy"), (0, 0), (5, 9))([(8, 3)]) == (1, 1)
 
@@ -268,8 +266,8 @@ def test_boxes_without_a_bound_are_bounded_by_the_variables():
     assert boxed.timed
     for boxes in ([(points[0][0] - 1, None), (None, points[0][1])], [(None, None), (0, 0)]):
         made = boxed.by_time((1, 1), boxes, points[-1][0])
-        way = ways.ByCuttingPlanes(boxed, None, lambda weights, plan: boxed.values(plan), (0, 0), points[-1][0])
-        values = way._answer(ways.Asked((1, 1), boxes), way._best(made, None, None))
+        asking = ByCuttingPlanes(boxed, None, lambda weights, plan: boxed.values(plan), (0, 0), points[-1][0])
+        values = asking._answer(Asked((1, 1), boxes), asking._best(made, None, None))
         expected = min(
             (sum(p), p)
             for p in points

@@ -11,12 +11,10 @@ from draws import THOROUGH, draws
 from mlsched import api
 from mlsched.core.errors import AnswererError
 from mlsched.core.formulation import Limits
-from mlsched.formulations.taskgraph._intervals import IntervalModel
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import from_networkx
 from mlsched.solvers.taskgraph import completion, one_objective
 from mlsched.solvers.taskgraph.bounds.alone import alone, sharpened
-from mlsched.solvers.taskgraph.intervals import IntervalSearch
 from mlsched.solvers.taskgraph.plans.improvement import Improvement
 from mlsched.solvers.taskgraph.plans.neighbourhoods import Neighbourhoods
 from mlsched.solvers.taskgraph.plans.schedule import search
@@ -197,20 +195,6 @@ def test_values_take_over_where_intervals_have_no_time(monkeypatch, objective, t
         found = api.solve(instance, "cp-sat", objective=objective, threads=threads)
         assert (found.status, found.value) == (best.status, best.value), number
     assert asked
-
-
-def test_a_plan_that_meets_the_bound_ends_the_search_before_it_begins():
-    instance = six("loose", 1)
-    optimal = api.solve(instance, "cp-sat", objective="total_jct")
-    best = start(instance, decodings=1)
-    assert best.upper > optimal.value
-    search_ = IntervalSearch(IntervalModel(best.layout, ("total_jct",), best.upper), Limits(), best)
-    best.raise_lower(optimal.value)
-    best.offer(one_objective._cut(optimal.plan, best.layout))
-    assert best.closed
-    search_.stop()
-    search_.run()
-    assert best.upper == optimal.value
 
 
 @pytest.mark.parametrize("seed", [0, 2, 11])

@@ -46,7 +46,7 @@ def test_a_search_that_cp_sat_aborts_begins_anew_with_another_seed(monkeypatch):
     number = 1
     layout = Layout.of(contended(number))
     boxed = Boxed(layout, ("total_jct", "traffic"), (10**4, 10**4), 0)
-    made = boxed.by_time((1, 0), [(None, None)], boxed.least)
+    made = boxed.by_time((1, 0), [(None, None)], boxed.lower_bound)
     assert made.reason is None
     run, texts = Apart.run, []
 
@@ -73,7 +73,7 @@ def test_a_search_that_cp_sat_aborts_begins_anew_with_another_seed(monkeypatch):
 
 def test_a_search_that_begins_anew_has_the_time_that_is_left(monkeypatch):
     boxed = Boxed(Layout.of(contended(1)), ("total_jct", "traffic"), (10**4, 10**4), 0)
-    made = boxed.by_time((1, 0), [(None, None)], boxed.least)
+    made = boxed.by_time((1, 0), [(None, None)], boxed.lower_bound)
     clock, seconds, set_up = itertools.count(), [], cutting_planes.parameters
     # A clock that goes on by a second whenever it is looked at.
     monkeypatch.setattr(cutting_planes.time, "perf_counter", lambda: float(next(clock)))

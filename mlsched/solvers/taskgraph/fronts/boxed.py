@@ -48,8 +48,8 @@ class Boxed:
         #: Which objective total_jct is; -1 where it is none.
         self.at = objectives.index("total_jct") if "total_jct" in objectives else -1
         self._shared = pools(layout) + packed(layout)
-        #: No plan has less total_jct.
-        self.least = max(0, total_completion_bound(layout, self._shared) - sum(layout.arrival))
+        #: Of total_jct.
+        self.lower_bound = max(0, total_completion_bound(layout, self._shared) - sum(layout.arrival))
         #: The linear relaxation of plans as good as a first one; made once, for its bound, windows and pools.
         self._linear: LinearBound | None = None
         self._first: Timetable | None = None
@@ -67,12 +67,12 @@ class Boxed:
             value = layout.instance.evaluate(self._first)["total_jct"]
             self._linear, _ = relax(layout, self._shared, value, None, 1)
             if self._linear is not None:
-                self.least = max(self.least, min(self._linear.bound, value))
+                self.lower_bound = max(self.lower_bound, min(self._linear.bound, value))
 
     def values(self, plan: Timetable) -> tuple[int, ...]:
         """A plan's objectives, by the judge."""
-        found = self.layout.instance.evaluate(plan)
-        return tuple(sign * found[o] for sign, o in zip(self._signs, self._objectives, strict=True))
+        values = self.layout.instance.evaluate(plan)
+        return tuple(sign * values[o] for sign, o in zip(self._signs, self._objectives, strict=True))
 
     def upper(
         self, weights: Sequence[int], boxes: Sequence[Bounds], low: Sequence[int | None], plan: Timetable | None
@@ -86,10 +86,10 @@ class Boxed:
             return None
         others = [(w, v, lo) for k, (w, v, lo) in enumerate(zip(weights, values, low, strict=True)) if k != self.at]
         spare = 0
-        for weight, value, least in others:
-            if weight and least is None:
+        for weight, value, lower_bound in others:
+            if weight and lower_bound is None:
                 return None
-            spare += weight * (value - (least or 0))
+            spare += weight * (value - (lower_bound or 0))
         return self.narrow(values[self.at] + spare // weights[self.at])
 
     def end(self, box: Bounds) -> int | None:
@@ -147,12 +147,12 @@ class Boxed:
 
 
 def timed(layout: Layout, objectives: Sequence[str]) -> bool:
-    """Whether cutting planes help plans of bounded total_jct: jobs of several tasks, and nodes that are told apart."""
+    """Whether cutting planes help plans of bounded total_jct: jobs of several tasks, and nodes that are not alike."""
     if "total_jct" not in objectives or layout.reason is not None or not layout.jobs or not worth_placing(layout):
         return False
     return not any(place.whole for place in places(layout, "traffic" in objectives))
 
 
 def due(layout: Layout, objectives: Sequence[str]) -> bool:
-    """Whether all other objectives than total_jct are told by what is done by the deadlines."""
+    """Whether all objectives but total_jct depend only on what is done by the deadlines."""
     return worth(layout, [o for o in objectives if o != "total_jct"]) and worth_placing(layout)

@@ -1,9 +1,9 @@
-"""Sub-problems of fronts: the interval model beside ones that suit the sub-problem.
+"""Sub-problems of fronts: by the interval model, and by models that suit the sub-problem.
 
 Where total_jct is bounded, by the boxes or by a plan that is known, that is the time-indexed model with its narrow
-windows; else, where the other objectives know no time after the deadlines, first the model of what can be due: both by
-cutting planes (`boxed`, `ways`). The interval model begins, because it proves many sub-problems at once; then
-they have turns that grow. Whichever proves first answers. What was proved in larger boxes bounds what comes after.
+windows; else, where the other objectives know no time after the deadlines, first the model of what can be due. Both are
+searched by cutting planes (`boxed`, `by_cutting_planes`). The interval model begins, because it proves many
+sub-problems at once; then the two have turns that grow. What was proved in larger boxes bounds what comes after.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mlsched.core.errors import SolverError
-from mlsched.core.formulation import Formulation
+from mlsched.core.formulation import Formulation, Limits
 from mlsched.core.scalar import Answer, Bounds, Limited, Solution, Stages, Weigh
 from mlsched.formulations.taskgraph._intervals import model
 from mlsched.formulations.taskgraph._layout import Layout
@@ -25,23 +25,15 @@ from mlsched.instances.taskgraph import Timetable
 from mlsched.solvers.front.boxes import inside, loosest
 from mlsched.solvers.taskgraph.bounds.alone import sharpened
 from mlsched.solvers.taskgraph.fronts.boxed import Boxed, due, timed
+from mlsched.solvers.taskgraph.fronts.by_cutting_planes import Asked, ByCuttingPlanes, remaining, total, with_end
 from mlsched.solvers.taskgraph.fronts.known import Known, Ties
-from mlsched.solvers.taskgraph.fronts.ways import (
-    Asked,
-    ByCuttingPlanes,
-    ByIntervals,
-    Unbounded,
-    Way,
-    remaining,
-    total,
-    with_end,
-)
+from mlsched.solvers.taskgraph.one_objective import search
 
 #: (formulation, threads, parameters) -> its search.
 Make = Callable[[Formulation, int, Mapping[str, Any]], Limited]
 
-#: Deterministic time of the interval model at first, and the least of it, which it has after it has not proved alone
-#: again and again.
+#: Deterministic time of the interval model at first, and the shortest, which it has after it has failed to prove again
+#: and again.
 FIRST_TURN, SHORTEST_TURN = 0.3, 0.02
 #: Deterministic time of the first turns, of cutting planes (each search) and of the interval model, which needs more
 #: seconds for it; how turns grow.
@@ -70,11 +62,11 @@ class _Shared:
         self.known = Known(plain.low)
         #: How many threads all searchers have together.
         self.threads = 0
-        #: What searches answered beside what they were asked.
+        #: Answers to questions that were not asked yet.
         self.answers: dict[tuple[Sequence[int], Sequence[Bounds]], Answer] = {}
 
     def keep(self, asked: Asked, answer: Answer) -> None:
-        """Cutting planes for total_jct alone also tell what comes next: the least weighted sum with no more of it."""
+        """Cutting planes for total_jct alone also answer what comes next: the weighted sum with no more of it."""
         at, values = self.boxed.at, answer.values
         if values is None or answer.status != "optimal" or not _only(asked.weights, at):
             return
@@ -118,13 +110,13 @@ class Assisted:
         self._set(plain)
 
     def _set(self, plain: Limited) -> None:
-        self._plain, self._intervals = plain, ByIntervals(plain)
+        self._plain = plain
         self.name, self.low, self.high, self.largest = plain.name, plain.low, plain.high, plain.largest
         self.most_boxes, self.fingerprint, self.ties = plain.most_boxes, plain.fingerprint, self._shared.ties
         self._shared.threads += self._threads
         self._first_turn = FIRST_TURN
         self._stopped = threading.Event()
-        self._helper: Way | None = None
+        self._helper: ByCuttingPlanes | None = None
 
     def another(self) -> Assisted:
         """One more for the same question, for another thread."""
@@ -135,7 +127,7 @@ class Assisted:
     def stop(self) -> None:
         """End the solve under way, from any thread; one that has not begun begins none the less."""
         self._stopped.set()
-        self._intervals.stop()
+        self._plain.stop()
         if (helper := self._helper) is not None:
             helper.stop()
 
@@ -152,11 +144,11 @@ class Assisted:
         answer = self._shared.answers.get((tuple(weights), tuple(boxes)))
         if answer is None:
             asked = Asked(weights, boxes, hint)
-            answer = self._intervals.ask(asked, limit, self._first_turn)
+            answer = self._by_intervals(asked, limit, self._first_turn)
             self._first_turn = (
                 min(FIRST_TURN, 2 * self._first_turn) if _final(answer) else max(SHORTEST_TURN, self._first_turn / 2)
             )
-        if not _final(answer) and not _late(until):
+        if not _final(answer) and not self._over(until):
             plan: Any = None if hint is None else self._made.decode(self._plain.value_of(hint))
             if plan is not None and inside(values := self._shared.boxed.values(plan), boxes):
                 asked = dataclasses.replace(asked, plan=plan, values=values)
@@ -178,24 +170,49 @@ class Assisted:
                 rest += weight * max(0, min(most) - low)
         return k if weights[k] > rest else None
 
-    def _helped(self, asked: Asked, until: float | None) -> Answer:
-        """The answer of what suits the sub-problem, or of the interval model."""
-        self._helper = self._way(asked)
-        ways: list[Way] = [self._intervals]
-        if self._helper is not None:
-            # One of them has the interval model as well.
-            ways = [self._helper] if isinstance(self._helper, Unbounded) else [self._helper, self._intervals]
-        answer, way = _turns(ways, asked, until, self._stopped)
-        if isinstance(way, ByCuttingPlanes) and answer.solution is not asked.hint:
-            self._shared.keep(asked, answer)
-        return answer
+    def _over(self, until: float | None) -> bool:
+        return self._stopped.is_set() or (until is not None and time.perf_counter() >= until)
 
-    def _way(self, asked: Asked) -> Way | None:
-        """What suits the sub-problem, if anything does."""
+    def _by_intervals(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
+        """The answer of the interval model within limits; `work` is deterministic time."""
+        self._plain.work = work
+        return self._plain.minimise(asked.weights, asked.boxes, asked.hint, seconds)
+
+    def _helped(self, asked: Asked, until: float | None) -> Answer:
+        """The answer of what suits the sub-problem: with the interval model in turns, each longer every time."""
+        boxed = self._shared.boxed
+        if boxed.timed and _only(asked.weights, boxed.at) and all(end is None for box in asked.boxes for end in box):
+            return self._unbounded(asked, until)
+        self._helper = helper = self._cutting_planes(asked)
+        if helper is None:
+            return self._by_intervals(asked, remaining(until), None)
+        longer = 1.0
+        while True:
+            answer = helper.ask(asked, remaining(until), longer * TURN[0])
+            if _final(answer):
+                if answer.solution is not asked.hint:
+                    self._shared.keep(asked, answer)
+                return answer
+            if not self._over(until):
+                answer = self._by_intervals(asked, remaining(until), longer * TURN[1])
+            if _final(answer) or self._over(until):
+                return answer
+            longer *= GROWTH
+
+    def _unbounded(self, asked: Asked, until: float | None) -> Answer:
+        """The smallest total_jct of all plans: nothing can be asked before it, so it has all threads."""
+        boxed = self._shared.boxed
+        limits = Limits(remaining(until), None, self._shared.threads, boxed.seed)
+        started = time.perf_counter()
+        instance = boxed.layout.instance
+        outcome = search(instance, "total_jct", limits, asked.plan, started, self._stopped, first=False)
+        if outcome.status == "optimal" and isinstance(outcome.plan, Timetable):
+            return self._answer_of(asked.weights, outcome.plan)
+        return Answer("infeasible" if outcome.status == "infeasible" else "unknown")
+
+    def _cutting_planes(self, asked: Asked) -> ByCuttingPlanes | None:
+        """Cutting planes for the sub-problem, where there is a model for them."""
         boxed, boxes = self._shared.boxed, asked.boxes
-        if boxed.timed and _only(asked.weights, boxed.at) and all(end is None for box in boxes for end in box):
-            # Nothing else can be asked before this is known.
-            return Unbounded(boxed, self._answer_of, self._shared.threads)
         leading, low = self._leading(asked.weights, boxes), self._known.within(boxes)
         upper = None
         if boxed.timed:
@@ -224,19 +241,6 @@ class Assisted:
         return self._plain.values_of(solution, variables)
 
 
-def _turns(ways: Sequence[Way], asked: Asked, until: float | None, stopped: threading.Event) -> tuple[Answer, Way]:
-    """One after the other, each longer every time; a single one without such a limit. Whose answer it is, too."""
-    if len(ways) == 1:
-        return ways[0].ask(asked, remaining(until), None), ways[0]
-    longer = 1.0
-    while True:
-        for way, work in zip(ways, TURN, strict=True):
-            answer = way.ask(asked, remaining(until), longer * work)
-            if _final(answer) or _late(until) or stopped.is_set():
-                return answer, way
-        longer *= GROWTH
-
-
 def _only(weights: Sequence[int], k: int) -> bool:
     """Whether objective k is the only one with a weight."""
     return [j for j, weight in enumerate(weights) if weight] == [k]
@@ -244,7 +248,3 @@ def _only(weights: Sequence[int], k: int) -> bool:
 
 def _final(answer: Answer) -> bool:
     return answer.status not in ("feasible", "unknown")
-
-
-def _late(until: float | None) -> bool:
-    return until is not None and time.perf_counter() >= until

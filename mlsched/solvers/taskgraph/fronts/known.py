@@ -8,7 +8,7 @@ from mlsched.core.scalar import Bounds
 
 
 class Known:
-    """The least values of objectives in boxes, as sub-problems prove them."""
+    """The smallest values of objectives in boxes, as sub-problems prove them."""
 
     def __init__(self, low: Sequence[int | None]) -> None:
         self._proofs: list[tuple[int, Sequence[Bounds], int]] = []
@@ -16,32 +16,32 @@ class Known:
         #: Of all plans.
         self.ideal = list(low)
 
-    def prove(self, k: int, boxes: Sequence[Bounds], least: int) -> None:
-        """No plan in the boxes has a smaller f_k than `least`, which some plan has."""
+    def prove(self, k: int, boxes: Sequence[Bounds], value: int) -> None:
+        """No plan in the boxes has a smaller f_k than `value`, which some plan has."""
         if len(boxes) > 1 and any(box[k] is not None for box in boxes):
-            return  # in a box with a bound on f_k there may be nothing, and beyond that bound less than `least`
-        self._proofs.append((k, boxes, least))
+            return  # in a box with a bound on f_k there may be nothing, and beyond that bound less than `value`
+        self._proofs.append((k, boxes, value))
         if all(end is None for box in boxes for j, end in enumerate(box) if j != k):
-            self.ideal[k] = least
+            self.ideal[k] = value
 
     def within(self, boxes: Sequence[Bounds]) -> list[int | None]:
         """What is proved of plans in some boxes, an objective after the other."""
-        return [self._least(k, boxes) for k in range(len(self._low))]
+        return [self._lower_bound(k, boxes) for k in range(len(self._low))]
 
-    def _least(self, k: int, boxes: Sequence[Bounds]) -> int | None:
+    def _lower_bound(self, k: int, boxes: Sequence[Bounds]) -> int | None:
         proofs = [proof for proof in self._proofs if proof[0] == k]
         low = self._low[k]
         known = []
         for box in boxes:
-            told = [least for _, larger, least in proofs if any(_holds(one, box, k) for one in larger)]
-            told += self._beyond(k, box)
-            known.append(max(told, default=low) if low is None else max([low, *told]))
+            bounds = [value for _, larger, value in proofs if any(_holds(one, box, k) for one in larger)]
+            bounds += self._beyond(k, box)
+            known.append(max(bounds, default=low) if low is None else max([low, *bounds]))
         return None if None in known else min(v for v in known if v is not None)
 
     def _beyond(self, k: int, box: Bounds) -> Iterator[int]:
         """Bounds on f_k in a box that allows less of another objective than a larger box has with its end of f_k."""
-        for j, boxes, least in self._proofs:
-            if j != k and (mine := box[j]) is not None and mine < least:
+        for j, boxes, value in self._proofs:
+            if j != k and (mine := box[j]) is not None and mine < value:
                 for larger in boxes:
                     if (end := larger[k]) is not None and _holds(larger, box, j, k):
                         yield end + 1
@@ -63,7 +63,7 @@ class Ties:
     def __init__(self, objectives: Sequence[str], low: Sequence[int | None], high: Sequence[int | None]) -> None:
         self._equally, self._lean, self._at = (1,) * len(objectives), (1,) * len(objectives), -1
         ranges = [
-            None if least is None or most is None else most - least for least, most in zip(low, high, strict=True)
+            None if first is None or last is None else last - first for first, last in zip(low, high, strict=True)
         ]
         if "traffic" in objectives:
             self._at = objectives.index("traffic")

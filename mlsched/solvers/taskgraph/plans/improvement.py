@@ -21,7 +21,7 @@ CLOSE = 0.04
 #: close and where it is; and how many of these steps count when an attempt ends in nothing.
 STALE, AGAIN = (10, 3), (5, 0)
 #: Deterministic time of the first attempt at a plan of some value, which grows with each that ends in nothing, and
-#: beside kept jobs.
+#: where jobs are kept.
 ATTEMPT, PATIENCE, NEAR = 5.0, 1.5, 8.0
 #: The share of the jobs that are asked anew, and how far in time the others may move.
 ANEW, MOVE = 0.7, 3
@@ -82,7 +82,7 @@ class Improvement:
             earliest[run] = max(earliest.get(run, 0), start - MOVE)
             latest[run] = min(latest.get(run, start + MOVE), start + MOVE)
         windows = dataclasses.replace(windows, earliest=earliest, latest=latest)
-        # Counts are for proofs; without them more plans are found here. Jobs that stay name the nodes.
+        # Counts are for proofs; without them more plans come of it here. Jobs that stay name the nodes.
         made = TimeIndexed(staying(layout, kept), value, windows, self._shared, counting=False, named=True)
         if made.reason is None:
             made.cp.add(made.terms["total_jct"] <= value - made.constant["total_jct"])

@@ -2,7 +2,7 @@
 
 Freed are whole jobs that complete at about the same time, that overlap most, or that are drawn at random, or else the
 tasks of a slice of time. The others keep their nodes, on each node their order, and start at most a little later. What
-is left is a small interval model that core-guided search closes more often than not; the number of jobs follows that.
+remains is a small interval model that core-guided search closes more often than not; the number of jobs follows that.
 (CP-SAT's own neighbourhoods free single intervals, which seldom helps jobs whose iterations wait for all their tasks.)
 """
 
@@ -114,8 +114,8 @@ def drawn(layout: Layout, runs: Runs, rng: np.random.Generator, number: int) -> 
     elif kind == "overlap":
         far -= np.minimum(end, end[one]) - np.maximum(begin, begin[one])
     far[one] = -np.inf
-    found: list[int] = np.argsort(far)[:number].tolist()
-    return found
+    nearest: list[int] = np.argsort(far)[:number].tolist()
+    return nearest
 
 
 def _spans(layout: Layout, runs: Runs) -> tuple[Any, Any]:

@@ -1,7 +1,7 @@
 """Incumbents of total_jct: annealed orders of jobs and placements, decoded by serial schedule generation.
 
 The first half of the decodings looks for an order, with tasks on the nodes where they can start first; the second
-starts from the placement found and changes both. A number of decodings, not a time, limits the search, so that a seed
+starts from its placement and changes both. A number of decodings, not a time, limits the search, so that a seed
 gives one answer.
 """
 
@@ -26,7 +26,7 @@ HEAT = 0.02
 
 
 def generate(state: State) -> None:
-    """Offer the state the plan of least total_jct among some schedules; of makespan, what one schedule has."""
+    """Offer the state the plan of the smallest total_jct among some schedules; of makespan, what one schedule has."""
     layout, limits = state.layout, state.limits
     runs = sum(1 for _ in layout.runs())
     until = None if limits.seconds is None else time.perf_counter() + DECODING_SHARE * limits.seconds
@@ -45,20 +45,20 @@ def generate(state: State) -> None:
 def search(
     layout: Layout, decodings: int, seed: int, until: float | None, enough: int = 0
 ) -> tuple[Timetable | None, int]:
-    """The plan of least total_jct among some decodings, and how many there were; no plan where a task has no node.
+    """The plan of the smallest total_jct among some decodings, and their number; no plan where a task has no node.
 
     The search ends at once when its completions sum to `enough`, a bound, or at time `until`.
     """
     decoder = Decoder(layout)
     if layout.reason is not None or not layout.jobs or any(not layout.allowed[k] for k in decoder.tasks):
         return None, 0
-    found = _Annealing(decoder, np.random.default_rng(seed), until, enough)
+    annealing = _Annealing(decoder, np.random.default_rng(seed), until, enough)
     for order in decoder.orders():
-        found.try_(order, [ANY] * layout.tasks)
-    found.anneal(decodings // 2, _reordered)
-    found.settle()
-    found.anneal(decodings, _moved if decoder.free else _reordered)
-    return decoder.plan(found.placed), found.used
+        annealing.try_(order, [ANY] * layout.tasks)
+    annealing.anneal(decodings // 2, _reordered)
+    annealing.settle()
+    annealing.anneal(decodings, _moved if decoder.free else _reordered)
+    return decoder.plan(annealing.placed), annealing.used
 
 
 class _Annealing:
@@ -108,25 +108,25 @@ def _pick(rng: np.random.Generator, of: Sequence[int]) -> int:
     return of[int(rng.integers(len(of)))]
 
 
-def _reordered(found: _Annealing) -> tuple[list[int], list[int]]:
+def _reordered(annealing: _Annealing) -> tuple[list[int], list[int]]:
     """Two jobs swap, or one moves."""
-    order, rng = list(found.order), found.rng
+    order, rng = list(annealing.order), annealing.rng
     if rng.random() < 0.6:
         a, b = (int(rng.integers(len(order))) for _ in range(2))
         order[a], order[b] = order[b], order[a]
     else:
         job = order.pop(int(rng.integers(len(order))))
         order.insert(int(rng.integers(len(order) + 1)), job)
-    return order, found.node
+    return order, annealing.node
 
 
-def _moved(found: _Annealing) -> tuple[list[int], list[int]]:
+def _moved(annealing: _Annealing) -> tuple[list[int], list[int]]:
     """A new order, or: two tasks swap nodes, a task or a whole job goes to another node, a job wherever it fits."""
-    rng, decoder = found.rng, found.decoder
+    rng, decoder = annealing.rng, annealing.decoder
     allowed, kind = decoder.layout.allowed, rng.random()
     if kind < 0.4:
-        return _reordered(found)
-    node = list(found.node)
+        return _reordered(annealing)
+    node = list(annealing.node)
     k = _pick(rng, decoder.free)
     mine = [other for other in decoder.layout.tasks_of[decoder.layout.job[k]] if len(allowed[other]) > 1]
     if kind < 0.6:
@@ -143,4 +143,4 @@ def _moved(found: _Annealing) -> tuple[list[int], list[int]]:
     else:
         for other in mine:
             node[other] = ANY
-    return found.order, node
+    return annealing.order, node

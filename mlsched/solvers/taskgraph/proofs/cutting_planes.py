@@ -21,7 +21,7 @@ from mlsched.solvers.taskgraph.state import State
 ATTEMPTS = 3
 
 #: A plan; False: there is none; None: not known.
-Found = Timetable | bool | None
+Result = Timetable | bool | None
 
 
 class Model(Protocol):
@@ -55,7 +55,7 @@ class Cut:
             if self._search is not None:
                 self._search.stop()
 
-    def run(self) -> Found:
+    def run(self) -> Result:
         """Search until proof, limit or `stop`."""
         if self._made.reason is not None:
             return False
@@ -83,15 +83,15 @@ class Cut:
         return None
 
 
-def run_for(state: State, cut: Cut) -> Found:
+def run_for(state: State, cut: Cut) -> Result:
     """Run a search whose plans are offered to a state, and whose aborts it counts."""
-    found = cut.run()
+    result = cut.run()
     for _ in range(cut.aborts):
         state.aborted()
-    for plan in (found, cut.incumbent):
+    for plan in (result, cut.incumbent):
         if isinstance(plan, Timetable):
             state.offer(plan)
-    return found
+    return result
 
 
 def parameters(limits: Limits) -> Any:

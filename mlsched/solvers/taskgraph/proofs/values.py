@@ -18,7 +18,7 @@ from mlsched.formulations.taskgraph._places import places
 from mlsched.formulations.taskgraph._pools import Pool
 from mlsched.formulations.taskgraph._relaxation import LinearBound
 from mlsched.formulations.taskgraph._time_indexed import TimeIndexed, size
-from mlsched.solvers.taskgraph.proofs.cutting_planes import ATTEMPTS, Cut, Found, run_for
+from mlsched.solvers.taskgraph.proofs.cutting_planes import ATTEMPTS, Cut, Result, run_for
 from mlsched.solvers.taskgraph.state import BUILDING, State
 
 #: Variables up to which the time-indexed model is made.
@@ -94,11 +94,11 @@ class Values:
         """Whether it is known now if there is a plan of at most a value, sought within deterministic time `work`."""
         state = self._state
         made, self._asked = self.model(value), value
-        found, spent = self.search(made, work)
-        if found is False:
+        result, spent = self.search(made, work)
+        if result is False:
             state.raise_lower(value + 1)
             self._steps.refuted(value, spent)
-        return found is not None
+        return result is not None
 
     def model(self, value: int) -> TimeIndexed:
         """The time-indexed model of plans of at most a value."""
@@ -109,18 +109,18 @@ class Values:
             made.cp.add(made.terms[state.objective] <= value - made.constant[state.objective])
         return made
 
-    def search(self, made: TimeIndexed, work: float | None) -> tuple[Found, float]:
-        """Search a model within deterministic time `work`, or what remains; offer what is found; the work."""
+    def search(self, made: TimeIndexed, work: float | None) -> tuple[Result, float]:
+        """Search a model within deterministic time `work`, or what remains; offer its plans; the work."""
         state = self._state
         seed = int(self._rng.integers(2**31))
         self._cut = cut = Cut(made, dataclasses.replace(state.at_most(work), seed=seed))
         if self._stopped.is_set():
             cut.stop()
-        found = run_for(state, cut)
+        result = run_for(state, cut)
         self.broken |= cut.aborts == ATTEMPTS
         spent = max(SHORTEST, cut.work) + BUILDING * len(made.cp.proto.constraints)
         state.spend(spent)
-        return found, spent
+        return result, spent
 
 
 def worth_placing(layout: Layout) -> bool:

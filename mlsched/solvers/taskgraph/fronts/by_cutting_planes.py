@@ -1,22 +1,19 @@
-"""Ways to answer a sub-problem of a front. All give solutions of the interval model, whoever found the plan."""
+"""Sub-problems of fronts by cutting planes; the plans become solutions of the interval model."""
 
 from __future__ import annotations
 
 import dataclasses
-import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from mlsched.core.formulation import Limits
-from mlsched.core.scalar import Answer, Bounds, Limited, Solution
+from mlsched.core.scalar import Answer, Bounds, Solution
 from mlsched.formulations.taskgraph._due import DueModel
 from mlsched.formulations.taskgraph._time_indexed import TimeIndexed
 from mlsched.instances.taskgraph import Timetable
 from mlsched.solvers.front.boxes import inside
 from mlsched.solvers.taskgraph.fronts.boxed import Boxed
-from mlsched.solvers.taskgraph.one_objective import search
-from mlsched.solvers.taskgraph.proofs.cutting_planes import Cut, Found
+from mlsched.solvers.taskgraph.proofs.cutting_planes import Cut, Result
 from mlsched.solvers.taskgraph.proofs.values import Steps
 
 #: Deterministic time of a search after which those that follow are taken to be hard, and get counts (`_counts`).
@@ -37,32 +34,6 @@ class Asked:
     values: tuple[int, ...] | None = None
 
 
-class Way(Protocol):
-    """A search for sub-problems."""
-
-    def ask(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
-        """An answer within limits; `work` is deterministic time."""
-
-    def stop(self) -> None:
-        """End the search, from any thread."""
-
-
-class ByIntervals:
-    """The interval model itself."""
-
-    def __init__(self, search: Limited) -> None:
-        self.search = search
-
-    def ask(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
-        """See `Way`."""
-        self.search.work = work
-        return self.search.minimise(asked.weights, asked.boxes, asked.hint, seconds)
-
-    def stop(self) -> None:
-        """See `Way`."""
-        self.search.stop()
-
-
 class ByCuttingPlanes:
     """Searches by cutting planes, one after the other.
 
@@ -77,50 +48,50 @@ class ByCuttingPlanes:
         self._search: Cut | None = None
         self._stopped = False
         #: No plan in the boxes has less total_jct; whatever is proved on the way stays for the next turn.
-        self._lower = self._low = max(boxed.least, low[boxed.at] or 0) if boxed.at >= 0 else 0
-        #: The plan in the boxes that has the least total_jct so far, and whether there is known to be one.
-        self._early_plan: Timetable | None = None
+        self._lower = self._low = max(boxed.lower_bound, low[boxed.at] or 0) if boxed.at >= 0 else 0
+        #: The incumbent in total_jct, and whether there is known to be a plan in the boxes.
+        self._incumbent: Timetable | None = None
         self._feasible = False
         #: Whether searches take long, as far as is known, and the deterministic time of the last one.
         self._hard, self._work = False, 0.0
 
     def stop(self) -> None:
-        """See `Way`; for good."""
+        """End the search, from any thread, for good."""
         self._stopped = True
         if self._search is not None:
             self._search.stop()
 
     def ask(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
-        """See `Way`; `work` is for each search."""
+        """An answer within limits; `work` is the deterministic time of each search."""
         until = None if seconds is None else time.perf_counter() + seconds
         weights, at = list(asked.weights), self._boxed.at
         if at >= 0 and self._leading == at:
-            return self._least_total_jct(asked, until, work)
+            return self._smallest_total_jct(asked, until, work)
         if self._upper is not None:
             return self._within(asked, self._upper, until, work)
         if (at >= 0 and weights[at]) or not self._boxed.due:
             return Answer("unknown")
-        found = self._best(self._boxed.by_due(weights, asked.boxes), until, work)
-        if isinstance(found, Timetable) and not inside(self._boxed.values(found), asked.boxes):
+        result = self._best(self._boxed.by_due(weights, asked.boxes), until, work)
+        if isinstance(result, Timetable) and not inside(self._boxed.values(result), asked.boxes):
             # A bound on total_jct too large for windows, and too small for this plan.
-            found = None
-        return self._answer(asked, found)
+            result = None
+        return self._answer(asked, result)
 
-    def _answer(self, asked: Asked, found: Found) -> Answer:
-        if isinstance(found, Timetable):
-            return self._answer_of(asked.weights, found)
-        return Answer("unknown" if found is None else "infeasible")
+    def _answer(self, asked: Asked, result: Result) -> Answer:
+        if isinstance(result, Timetable):
+            return self._answer_of(asked.weights, result)
+        return Answer("unknown" if result is None else "infeasible")
 
-    def _best(self, made: TimeIndexed | DueModel, until: float | None, work: float | None) -> Found:
+    def _best(self, made: TimeIndexed | DueModel, until: float | None, work: float | None) -> Result:
         """The model's best plan."""
         limits = Limits(remaining(until), work, 1, self._boxed.seed)
         cut = self._search = Cut(made, limits, self._boxed.helpers)
         if self._stopped:
             cut.stop()
-        found = cut.run()
+        result = cut.run()
         self._work = cut.work
-        self._hard |= found is None or cut.work > HARD
-        return found
+        self._hard |= result is None or cut.work > HARD
+        return result
 
     def _within(self, asked: Asked, upper: int, until: float | None, work: float | None) -> Answer:
         """The best plan of total_jct at most `upper`: first of the leading objective, then of the sum of the others."""
@@ -132,16 +103,16 @@ class ByCuttingPlanes:
         if k is not None:
             first = [int(j == k) for j in range(len(rest))]
             # With counts: mostly this is about ties at a total_jct near the lower bound, which is hard.
-            found = self._best(self._boxed.by_time(first, boxes, upper, hard=True), until, work)
-            if not isinstance(found, Timetable) or not any(rest):
-                return self._answer(asked, found)
-            boxes = [with_end(box, k, self._boxed.values(found)[k]) for box in boxes]
+            result = self._best(self._boxed.by_time(first, boxes, upper, hard=True), until, work)
+            if not isinstance(result, Timetable) or not any(rest):
+                return self._answer(asked, result)
+            boxes = [with_end(box, k, self._boxed.values(result)[k]) for box in boxes]
         return self._answer(asked, self._best(self._boxed.by_time(rest, boxes, upper, hard=True), until, work))
 
-    # -- the least total_jct -------------------------------------------------------------------------------------------
+    # -- the smallest total_jct ----------------------------------------------------------------------------------------
 
-    def _least_total_jct(self, asked: Asked, until: float | None, work: float | None) -> Answer:
-        """The least total_jct, and of such plans one that is best in the others, even if that is not asked for."""
+    def _smallest_total_jct(self, asked: Asked, until: float | None, work: float | None) -> Answer:
+        """The smallest total_jct, and of such plans one that is best in the others, even if that is not asked for."""
         weights, at, values = list(asked.weights), self._boxed.at, asked.values
         others = [0 if j == at else weight for j, weight in enumerate(weights)]
         upper = self._upper
@@ -152,20 +123,20 @@ class ByCuttingPlanes:
             # Nothing bounds total_jct: values would be refuted without end where there is no plan at all.
             if not self._boxed.due:
                 return Answer("unknown")
-            found = self._best(self._boxed.by_due([0] * len(weights), asked.boxes), until, work)
-            if not isinstance(found, Timetable):
-                return self._answer(asked, found)
+            result = self._best(self._boxed.by_due([0] * len(weights), asked.boxes), until, work)
+            if not isinstance(result, Timetable):
+                return self._answer(asked, result)
             self._feasible = True
         ties = [0 if j == at else weight for j, weight in enumerate(self._boxed.ties(asked.boxes))]
-        found = self._earliest(asked.boxes, others if any(others) else ties, until, work, upper)
-        if found is False and values is not None and upper == values[at] - 1:
+        result = self._earliest(asked.boxes, others if any(others) else ties, until, work, upper)
+        if result is False and values is not None and upper == values[at] - 1:
             return Answer("optimal", values, weights[at] * values[at], asked.hint)
-        return self._answer(asked, found)
+        return self._answer(asked, result)
 
     def _earliest(
         self, boxes: Sequence[Bounds], then: Sequence[int], until: float | None, work: float | None, upper: int | None
-    ) -> Found:
-        """The best plan, by the weighted sum `then`, of those of least total_jct, which is at most `upper`.
+    ) -> Result:
+        """The best plan, by the weighted sum `then`, of those of the smallest total_jct, which is at most `upper`.
 
         At the lower bound of total_jct the best plan is looked for, and beyond it any. None as well where windows would
         be too wide.
@@ -174,52 +145,32 @@ class ByCuttingPlanes:
         while (value := self._next(steps.size, upper)) is not None:
             at_bound = value == self._lower
             made = boxed.by_time(then if at_bound else [0] * len(then), boxes, value, self._hard)
-            found = self._best(made, until, work)
-            if found is None or (found is not False and at_bound):
-                return found
-            if isinstance(found, Timetable):
-                self._early_plan = found
+            result = self._best(made, until, work)
+            if result is None or (result is not False and at_bound):
+                return result
+            if isinstance(result, Timetable):
+                self._incumbent = result
             else:
                 self._lower = value + 1
                 steps.refuted(value, self._work)
-        if self._early_plan is None or self._lower < self._early:
+        if self._incumbent is None or self._lower < self._incumbent_value:
             return False if upper is not None and self._lower > upper else None
         return self._best(boxed.by_time(then, boxes, self._lower, self._hard), until, work)
 
     def _next(self, step: int, upper: int | None) -> int | None:
-        """The total_jct to ask for next: some above the bound, or halfway to the plan that is known; None: none."""
+        """The total_jct to ask for next: some above the bound, or halfway to the incumbent; None: none."""
         value = self._lower + step - 1
-        if self._early_plan is not None:
-            value = min(value, (self._lower + self._early - 1) // 2)
+        if self._incumbent is not None:
+            value = min(value, (self._lower + self._incumbent_value - 1) // 2)
         value = value if upper is None else min(value, upper)
         value = value if self._boxed.narrow(value) is not None else self._lower
         return value if value >= self._lower and self._boxed.narrow(value) is not None else None
 
     @property
-    def _early(self) -> int:
-        """The total_jct of the plan that has the least so far."""
-        assert self._early_plan is not None
-        return self._boxed.values(self._early_plan)[self._boxed.at]
-
-
-class Unbounded:
-    """The least total_jct of all plans, by all that serves it when it is the only question."""
-
-    def __init__(self, boxed: Boxed, answer_of: AnswerOf, threads: int) -> None:
-        self._boxed, self._answer_of, self._threads, self._stopped = boxed, answer_of, threads, threading.Event()
-
-    def ask(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
-        """See `Way`."""
-        limits = Limits(seconds, work, self._threads, self._boxed.seed)
-        instance, started = self._boxed.layout.instance, time.perf_counter()
-        found = search(instance, "total_jct", limits, asked.plan, started, self._stopped, first=False)
-        if found.status == "optimal" and isinstance(found.plan, Timetable):
-            return self._answer_of(asked.weights, found.plan)
-        return Answer("infeasible" if found.status == "infeasible" else "unknown")
-
-    def stop(self) -> None:
-        """See `Way`; for good, after the step under way."""
-        self._stopped.set()
+    def _incumbent_value(self) -> int:
+        """The total_jct of the incumbent."""
+        assert self._incumbent is not None
+        return self._boxed.values(self._incumbent)[self._boxed.at]
 
 
 def total(weights: Sequence[int], values: Sequence[int]) -> int:
