@@ -16,7 +16,7 @@ from typing import Any
 
 from mlsched.core.formulation import Formulation, Term
 from mlsched.formulations.taskgraph._choices import Choices, Literal, Run
-from mlsched.formulations.taskgraph._cumulatives import Cumulatives
+from mlsched.formulations.taskgraph._cumulatives import add_capacities
 from mlsched.formulations.taskgraph._encoding import encode
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._objectives import Objectives, Parts
@@ -77,7 +77,7 @@ class IntervalModel:
         if self.reason is None:
             self._add_starts()
             self._add_order()
-            Cumulatives(self.choices, self.start, self.end).add()
+            add_capacities(self.choices, self.start, self.end)
             if not named:
                 self.choices.break_symmetry()
             self._add_completions()

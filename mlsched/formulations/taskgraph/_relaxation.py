@@ -30,12 +30,11 @@ Run = tuple[int, int]
 
 @dataclasses.dataclass(frozen=True)
 class Relaxed:
-    """A bound on total_jct for plans of at most the upper value given, and windows of their starts."""
+    """Windows of the starts, and of the jobs' completions, in plans of total_jct at most a value."""
 
-    bound: int
-    earliest: dict[Run, int]
-    latest: dict[Run, int]
-    completion: dict[int, tuple[int, int]]
+    earliest: dict[Run, int] = dataclasses.field(default_factory=dict)
+    latest: dict[Run, int] = dataclasses.field(default_factory=dict)
+    completion: dict[int, tuple[int, int]] = dataclasses.field(default_factory=dict)
 
 
 class Columns:
@@ -216,4 +215,4 @@ class LinearBound:
                 earliest[key], latest[key] = first, last
             else:
                 completion[key] = first, last
-        return Relaxed(self.bound, earliest, latest, completion)
+        return Relaxed(earliest, latest, completion)

@@ -19,7 +19,7 @@ from mlsched.solvers.taskgraph.bounds.alone import sharpened
 from mlsched.solvers.taskgraph.bounds.relaxation import relax
 from mlsched.solvers.taskgraph.plans.improvement import Improvement
 from mlsched.solvers.taskgraph.plans.schedule import generate
-from mlsched.solvers.taskgraph.proofs.values import Values, worth_placing
+from mlsched.solvers.taskgraph.proofs.values import Values
 from mlsched.solvers.taskgraph.state import State
 
 #: The share of the seconds that the linear relaxation may take.
@@ -27,11 +27,6 @@ RELAXATION_SHARE = 0.3
 #: With one thread: deterministic time of the first search for a value, how it grows with each that proves nothing, and
 #: the work for better plans as a share of the work for proofs.
 TURN, GROWTH, IMPROVEMENT_SHARE = 4.0, 2.0, 0.25
-
-
-def worth_values(layout: Layout) -> bool:
-    """Whether refuting values may prove what the interval model does not."""
-    return layout.reason is None and layout.jobs > 0 and worth_placing(layout)
 
 
 def simple_bound(layout: Layout, objective: str, shared: list[Pool] | None = None) -> int:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from mlsched.formulations.taskgraph._due import DueModel, worth
-from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.formulations.taskgraph._due import DueModel
 from mlsched.formulations.taskgraph._pools import packed, pools
 from mlsched.solvers.taskgraph.bounds.alone import sharpened
 from mlsched.solvers.taskgraph.proofs.cutting_planes import Cut, run_for
@@ -17,11 +16,6 @@ from mlsched.solvers.taskgraph.state import BUILDING, State
 
 #: The share of the limits that cutting planes have, and their deterministic time where there are none.
 SHARE, UNLIMITED_WORK = 0.6, 20.0
-
-
-def worth_due(layout: Layout, objective: str) -> bool:
-    """Whether the model of what can be due answers for an objective."""
-    return worth(layout, (objective,))
 
 
 def prove(state: State) -> None:

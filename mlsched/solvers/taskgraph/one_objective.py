@@ -15,10 +15,12 @@ import threading
 import numpy as np
 
 from mlsched.core.formulation import Limits, Outcome
+from mlsched.formulations.taskgraph._due import worth
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Instance, Timetable
 from mlsched.solvers.taskgraph import completion, deadlines
 from mlsched.solvers.taskgraph.intervals import solve_intervals
+from mlsched.solvers.taskgraph.proofs.values import worth_placing
 from mlsched.solvers.taskgraph.state import State
 
 #: Deterministic time of the interval model before anything else is tried (a unit is a second or two), but no more than
@@ -48,7 +50,7 @@ def search(
         state.offer(_cut(hint, layout) if completes else hint)
     if completes:
         state.raise_lower(completion.simple_bound(layout, objective))
-    more = completion.worth_values(layout) if completes else deadlines.worth_due(layout, objective)
+    more = worth_placing(layout) if completes else worth(layout, (objective,))
     if more:
         if first:
             solve_intervals(state, state.at_most(_first_work(limits, FIRST if completes else FIRST_DUE)))

@@ -22,7 +22,7 @@ from mlsched.solvers.taskgraph.fronts import boxed as boxed_models
 from mlsched.solvers.taskgraph.fronts import front as front_search
 from mlsched.solvers.taskgraph.fronts.by_cutting_planes import Asked, ByCuttingPlanes, total
 from mlsched.solvers.taskgraph.fronts.front import Assisted
-from mlsched.solvers.taskgraph.fronts.known import Known, Ties
+from mlsched.solvers.taskgraph.fronts.known import Known, ties
 
 FRONTS = (
     ("total_jct", "traffic"),
@@ -204,14 +204,14 @@ def test_what_is_proved_of_three_objectives_holds(points, asked, box):
 
 
 def test_ties_are_told_by_traffic_where_it_is_bounded():
-    ties = Ties(("total_jct", "traffic", "total_accuracy"), (0, 0, -90), (50, 9, 0))
-    assert ties([(8, None, None)]) == (1, 1, 1)
-    assert ties([(8, 3, None), (8, None, -5)]) == (1, 1, 1)
-    weights = ties([(8, 3, None), (8, 4, -5)])
+    weigh = ties(("total_jct", "traffic", "total_accuracy"), (0, 0, -90), (50, 9, 0))
+    assert weigh([(8, None, None)]) == (1, 1, 1)
+    assert weigh([(8, 3, None), (8, None, -5)]) == (1, 1, 1)
+    weights = weigh([(8, 3, None), (8, 4, -5)])
     assert min(weights) > 0
     assert total(weights, (50, 2, 0)) < total(weights, (0, 3, -90)), "traffic outweighs them"
-    assert Ties(("total_jct", "traffic"), (None, 0), (None, 9))([(8, 3)]) == (1, 1)
-    assert Ties(("total_jct", "total_accuracy"), (0, 0), (5, 9))([(8, 3)]) == (1, 1)
+    assert ties(("total_jct", "traffic"), (None, 0), (None, 9))([(8, 3)]) == (1, 1)
+    assert ties(("total_jct", "total_accuracy"), (0, 0), (5, 9))([(8, 3)]) == (1, 1)
 
 
 def test_a_front_leaves_no_process_behind(monkeypatch):

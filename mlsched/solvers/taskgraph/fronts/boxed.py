@@ -10,7 +10,6 @@ from typing import Any
 from mlsched.core.scalar import Bounds, Weigh
 from mlsched.formulations.taskgraph._due import DueModel, worth
 from mlsched.formulations.taskgraph._layout import Layout
-from mlsched.formulations.taskgraph._places import places
 from mlsched.formulations.taskgraph._pools import packed, pools, total_completion_bound
 from mlsched.formulations.taskgraph._relaxation import LinearBound
 from mlsched.formulations.taskgraph._time_indexed import TimeIndexed, size
@@ -147,10 +146,8 @@ class Boxed:
 
 
 def timed(layout: Layout, objectives: Sequence[str]) -> bool:
-    """Whether cutting planes help plans of bounded total_jct: jobs of several tasks, and nodes that are not alike."""
-    if "total_jct" not in objectives or layout.reason is not None or not layout.jobs or not worth_placing(layout):
-        return False
-    return not any(place.whole for place in places(layout, "traffic" in objectives))
+    """Whether cutting planes help plans of bounded total_jct."""
+    return "total_jct" in objectives and worth_placing(layout)
 
 
 def due(layout: Layout, objectives: Sequence[str]) -> bool:

@@ -26,7 +26,7 @@ from mlsched.solvers.front.boxes import inside, loosest
 from mlsched.solvers.taskgraph.bounds.alone import sharpened
 from mlsched.solvers.taskgraph.fronts.boxed import Boxed, due, timed
 from mlsched.solvers.taskgraph.fronts.by_cutting_planes import Asked, ByCuttingPlanes, remaining, total, with_end
-from mlsched.solvers.taskgraph.fronts.known import Known, Ties
+from mlsched.solvers.taskgraph.fronts.known import Known, ties
 from mlsched.solvers.taskgraph.one_objective import search
 
 #: (formulation, threads, parameters) -> its search.
@@ -57,7 +57,7 @@ class _Shared:
         self._layout, self._objectives, self._high, self._seed = layout, objectives, plain.high, seed
         self._boxed: Boxed | None = None
         #: See `Scalar`.
-        self.ties = Ties(objectives, plain.low, plain.high)
+        self.ties = ties(objectives, plain.low, plain.high)
         self._lock = threading.Lock()
         self.known = Known(plain.low)
         #: How many threads all searchers have together.

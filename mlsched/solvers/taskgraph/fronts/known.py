@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mlsched.core.scalar import Bounds
+from mlsched.core.scalar import Bounds, Weigh
 
 
 class Known:
@@ -53,26 +53,19 @@ def _holds(larger: Bounds, box: Bounds, *but: int) -> bool:
     return all(j in but or end is None or (mine is not None and mine <= end) for j, (end, mine) in pairs)
 
 
-class Ties:
+def ties(objectives: Sequence[str], low: Sequence[int | None], high: Sequence[int | None]) -> Weigh:
     """The weights by which plans of equal total_jct are compared; see `Scalar.ties`.
 
     Where traffic is bounded it outweighs the others: the next sub-problems ask for less of it, and the best of the
     others, whatever the traffic, is mostly known by then.
     """
-
-    def __init__(self, objectives: Sequence[str], low: Sequence[int | None], high: Sequence[int | None]) -> None:
-        self._equally, self._lean, self._at = (1,) * len(objectives), (1,) * len(objectives), -1
-        ranges = [
-            None if first is None or last is None else last - first for first, last in zip(low, high, strict=True)
-        ]
-        if "traffic" in objectives:
-            self._at = objectives.index("traffic")
-            others = [most for j, most in enumerate(ranges) if j != self._at]
-            weight = 1 + sum(most for most in others if most is not None)
-            if None not in others:
-                self._lean = tuple(weight if j == self._at else 1 for j in range(len(objectives)))
-
-    def __call__(self, boxes: Sequence[Bounds]) -> tuple[int, ...]:
-        """The weights in some boxes."""
-        bounded = self._at >= 0 and all(box[self._at] is not None for box in boxes)
-        return self._lean if bounded else self._equally
+    equally = (1,) * len(objectives)
+    at = objectives.index("traffic") if "traffic" in objectives else -1
+    others = [(first, last) for j, (first, last) in enumerate(zip(low, high, strict=True)) if j != at]
+    weight = 1
+    for first, last in others:
+        if at < 0 or first is None or last is None:
+            return lambda boxes: equally
+        weight += last - first
+    lean = tuple(weight if j == at else 1 for j in range(len(objectives)))
+    return lambda boxes: lean if all(box[at] is not None for box in boxes) else equally

@@ -75,8 +75,7 @@ class Improvement:
         value, runs = state.incumbent - 1, runs_of(state.plan)
         anew = drawn(layout, runs, self._rng, max(2, round(ANEW * layout.jobs)))
         kept = {(k, i): at for (k, i), at in runs.items() if layout.job[k] not in anew}
-        windows = self._linear.windows(value) if self._linear is not None else None
-        windows = windows or Relaxed(0, {}, {}, {})
+        windows = (self._linear.windows(value) if self._linear is not None else None) or Relaxed()
         earliest, latest = dict(windows.earliest), dict(windows.latest)
         for run, (_, start) in kept.items():
             earliest[run] = max(earliest.get(run, 0), start - MOVE)

@@ -134,8 +134,7 @@ def kept_model(layout: Layout, runs: Runs, freed: Collection[int], later: int, u
     """The model in which all tasks but the freed ones stay where they are, in their order, and start a little later."""
     kept = {run: at for run, at in runs.items() if run[0] not in freed}
     latest = {run: start + later for run, (_, start) in kept.items()}
-    windows = Relaxed(0, {}, latest, {})
-    made = IntervalModel(staying(layout, kept), ("total_jct",), upper, relaxed=windows, named=True)
+    made = IntervalModel(staying(layout, kept), ("total_jct",), upper, relaxed=Relaxed(latest=latest), named=True)
     if made.reason is None:
         _in_turn(made, kept)
         made.cp.add(made.terms["total_jct"] <= upper + sum(layout.arrival))

@@ -124,11 +124,11 @@ class Values:
 
 
 def worth_placing(layout: Layout) -> bool:
-    """Whether it matters where a job's own tasks are, which is what cutting planes are for.
+    """Whether there may be plans, and it matters where a job's own tasks are, which is what cutting planes are for.
 
     With one task a job the linear relaxation says as much; where each task has one node there is nothing to place, and
     neither is there where classes of nodes are one place.
     """
     several = layout.nodes > 1 and layout.jobs > 1 and any(len(tasks) > 1 for tasks in layout.tasks_of)
-    free = any(len(nodes) > 1 for nodes in layout.allowed)
+    free = layout.reason is None and any(len(nodes) > 1 for nodes in layout.allowed)
     return several and free and not any(place.whole for place in places(layout, traffic=False))
