@@ -27,9 +27,9 @@ from mlsched.instances.taskgraph import Timetable
 
 
 class TimeIndexed:
-    """Plans of value `upper` or better in total_jct or makespan (`bounded`); every place must be a single node.
+    """Plans of total_jct at most `upper`; every place must be a single node.
 
-    `objectives` are those that are measured, by default the bounded one alone, for which optional iterations are left
+    `objectives` are those that are measured, by default total_jct alone, for which optional iterations are left
     out. `relaxed` narrows windows to those of plans of total_jct at most `upper`; `shared` are pools of the layout, the
     overall ones among them. `counting`: see `_counts`. `named`: something else breaks the symmetry of nodes. An
     objective is its term plus its constant. `reason`: why there is no plan, where that shows.
@@ -41,7 +41,6 @@ class TimeIndexed:
         upper: int,
         relaxed: Relaxed | None,
         shared: Sequence[Pool],
-        bounded: str = "total_jct",
         objectives: tuple[str, ...] | None = None,
         counting: bool = True,
         named: bool = False,
@@ -52,8 +51,8 @@ class TimeIndexed:
             # No job completes later without its optional iterations.
             kept = [min(mandatory, most) for mandatory, most in zip(layout.mandatory, layout.maximum, strict=True)]
             layout = dataclasses.replace(layout, maximum=kept)
-        self.layout, self.bounded, self.upper = layout, bounded, upper
-        self.objectives = objectives or (bounded,)
+        self.layout, self.upper = layout, upper
+        self.objectives = objectives or ("total_jct",)
         self.cp = cp_model.CpModel()
         #: "Complete by t" from the first time at which that can be, a list a job and one of all jobs together.
         self._done: dict[int | None, tuple[int, list[Literal]]] = {}
@@ -77,15 +76,14 @@ class TimeIndexed:
 
     def _limit_completions(self, relaxed: Relaxed | None) -> None:
         layout, end = self.layout, self.layout.horizon()
-        self.until = [min(end, c) for c in latest_completions(layout, self.upper, self.bounded)]
+        self.until = [min(end, c) for c in layout.latest_completions(self.upper)]
         self._earliest = [layout.earliest_completion(j) for j in range(layout.jobs)]
         if relaxed is not None:
             for j, (first, last) in relaxed.completion.items():
                 self._earliest[j], self.until[j] = max(self._earliest[j], first), min(self.until[j], last)
-            if self.bounded == "total_jct":
-                # A job completes by the total less what the others take at least, which prices have raised.
-                spare = self.upper + sum(layout.arrival) - sum(self._earliest)
-                self.until = [min(u, c + spare) for u, c in zip(self.until, self._earliest, strict=True)]
+            # A job completes by the total less what the others take at least, which prices have raised.
+            spare = self.upper + sum(layout.arrival) - sum(self._earliest)
+            self.until = [min(u, c + spare) for u, c in zip(self.until, self._earliest, strict=True)]
         if any(first > last for first, last in zip(self._earliest, self.until, strict=True)):
             self.reason = self.reason or NONE_AS_GOOD
 
@@ -108,11 +106,10 @@ class TimeIndexed:
             self._started.add(run, (first, last), last - first, runs)
 
     def _add_completions(self) -> None:
-        asked, every = set(self.objectives), list(range(self.layout.jobs))
-        if {"total_jct", "deadlines_met"} & asked or self.bounded == "total_jct":
-            for j in every:
-                self._done[j] = self._completed([j])
-        if "makespan" in asked and every:
+        every = list(range(self.layout.jobs))
+        for j in every:
+            self._done[j] = self._completed([j])
+        if "makespan" in self.objectives and every:
             self._done[None] = self._completed(every)
 
     def _completed(self, jobs: Sequence[int]) -> tuple[int, list[Literal]]:
@@ -166,16 +163,9 @@ class TimeIndexed:
         return self.layout.timetable(node, {run: started.start_of(run, value) for run in node})
 
 
-def latest_completions(layout: Layout, upper: int, bounded: str) -> list[int]:
-    """When each job completes at the latest in plans whose total_jct or makespan is at most `upper`."""
-    if bounded == "total_jct":
-        return layout.latest_completions(upper)
-    return [min(layout.arrival, default=0) + upper] * layout.jobs
-
-
-def size(layout: Layout, upper: int, bounded: str = "total_jct") -> int:
+def size(layout: Layout, upper: int) -> int:
     """How many variables the model would have, about."""
-    until = latest_completions(layout, upper, bounded)
+    until = layout.latest_completions(upper)
     total = sum(last - layout.earliest_completion(j) for j, last in enumerate(until))
     for j, i, k in layout.runs():
         width = until[j] - layout.tail[k][i] - layout.duration[k] - layout.head[k][i]

@@ -1,8 +1,8 @@
-"""total_jct and makespan where the interval model does not prove them at once: bounds, plans, and values refuted.
+"""total_jct where the interval model does not prove it at once: bounds, plans, and values refuted.
 
 1. Lower bounds without a solver, of all jobs and of each job alone on the cluster (`bounds.alone`).
 2. An incumbent by serial schedule generation (`plans.schedule`).
-3. For total_jct the linear relaxation (`bounds.relaxation`): a bound, narrower windows and more implied capacities.
+3. The linear relaxation (`bounds.relaxation`): a bound, narrower windows and more implied capacities.
 4. Values from the lower bound on are refuted by cutting planes (`proofs.values`), and better plans are looked for
    (`plans.improvement`): concurrently on two threads; on one thread in turns that grow.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 
 from mlsched.formulations.taskgraph._layout import Layout
-from mlsched.formulations.taskgraph._pools import Pool, makespan_bound, packed, pools, total_completion_bound
+from mlsched.formulations.taskgraph._pools import Pool, packed, pools, total_completion_bound
 from mlsched.formulations.taskgraph._relaxation import LinearBound
 from mlsched.solvers.backends.limits import WORK
 from mlsched.solvers.taskgraph.bounds.alone import sharpened
@@ -29,14 +29,12 @@ RELAXATION_SHARE = 0.3
 TURN, GROWTH, IMPROVEMENT_SHARE = 4.0, 2.0, 0.25
 
 
-def simple_bound(layout: Layout, objective: str, shared: list[Pool] | None = None) -> int:
-    """No plan has less total_jct, or makespan: by critical paths, and by what runs need of pools."""
-    if layout.reason is not None or not layout.jobs:
+def simple_bound(layout: Layout, shared: list[Pool] | None = None) -> int:
+    """No plan has less total_jct: by critical paths, and by what runs need of pools."""
+    if layout.reason is not None:
         return 0
     shared = pools(layout) + packed(layout) if shared is None else shared
-    if objective == "total_jct":
-        return total_completion_bound(layout, shared) - sum(layout.arrival)
-    return makespan_bound(layout, shared) - min(layout.arrival)
+    return total_completion_bound(layout, shared) - sum(layout.arrival)
 
 
 def prove(state: State) -> None:
@@ -48,11 +46,11 @@ def prove(state: State) -> None:
     state.layout, spent = sharpened(state.layout)
     state.spend(spent)
     layout, shared = state.layout, pools(state.layout) + packed(state.layout)
-    state.raise_lower(simple_bound(layout, state.objective, shared))
+    state.raise_lower(simple_bound(layout, shared))
     generate(state)
     if state.plan is None or state.done:
         return
-    linear = _relaxed(state, shared) if state.objective == "total_jct" else None
+    linear = _relaxed(state, shared)
     values = Values(state, shared, linear)
     if state.done or not values.possible(state.incumbent - 1):
         return

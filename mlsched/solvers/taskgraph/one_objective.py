@@ -2,8 +2,8 @@
 
 1. The interval model has the first seconds (a deterministic limit): it proves most instances.
 2. What it leaves open are mostly gangs that have to be packed into nodes, which cutting planes settle: for total_jct
-   and makespan value after value (`completion`), for the objectives that know no time after the deadlines on the model
-   of what can be due (`deadlines`).
+   value after value (`completion`), for the objectives that know no time after the deadlines on the model of what can
+   be due (`deadlines`).
 3. Where these are not possible, or end without a proof, the interval model has what remains of the limits.
 """
 
@@ -48,14 +48,15 @@ def search(
     state = State(layout, objective, limits, started, stopped)
     if hint is not None:
         state.offer(_cut(hint, layout) if completes else hint)
-    if completes:
-        state.raise_lower(completion.simple_bound(layout, objective))
-    more = worth_placing(layout) if completes else worth(layout, (objective,))
-    if more:
-        if first:
-            solve_intervals(state, state.at_most(_first_work(limits, FIRST if completes else FIRST_DUE)))
-        if not state.done:
-            (completion if completes else deadlines).prove(state)
+    if objective == "total_jct":
+        state.raise_lower(completion.simple_bound(layout))
+        prove, possible, work = completion.prove, worth_placing(layout), FIRST
+    else:
+        prove, possible, work = deadlines.prove, worth(layout, (objective,)), FIRST_DUE
+    if possible and first:
+        solve_intervals(state, state.at_most(_first_work(limits, work)))
+    if possible and not state.done:
+        prove(state)
     solve_intervals(state, state.remaining())
     return state.outcome()
 

@@ -215,22 +215,6 @@ def test_parameters_are_those_that_cutting_planes_need():
     assert (chosen.num_workers, chosen.cp_model_presolve, chosen.linearization_level) == (1, False, 0)
 
 
-@given(instance=strategies.taskgraph())
-def test_the_least_makespan_is_that_of_brute_force(instance):
-    layout, _ = sharpened(Layout.of(instance))
-    best = api.solve(instance, "brute-force", objective="makespan")
-    if best.plan is None or not layout.jobs or not worth_placing(layout):
-        return
-    for upper in (best.value, best.value + 3):
-        made = TimeIndexed(layout, upper, None, _pools.pools(layout), "makespan")
-        solver = within(Limits())
-        made.cp.minimize(made.terms["makespan"])
-        assert solver.status_name(solver.solve(made.cp)) == "OPTIMAL"
-        assert round(solver.objective_value) + made.constant["makespan"] == best.value
-        plan = made.plan(list(solver.response_proto.solution))
-        assert instance.evaluate(plan)["makespan"] == best.value
-
-
 def test_a_limit_ends_the_search_for_a_makespan():
     instance = api.generate("taskgraph", preset="six-replicas", seed=12)
     found = api.solve(instance, "cp-sat", objective="makespan", work_limit=0.8)

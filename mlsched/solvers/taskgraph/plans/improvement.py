@@ -28,12 +28,12 @@ ANEW, MOVE = 0.7, 3
 
 
 class Improvement:
-    """Steps that offer better plans of total_jct or makespan to a state, which must have an incumbent."""
+    """Steps that offer better plans of total_jct to a state, which must have an incumbent."""
 
     def __init__(self, state: State, shared: Sequence[Pool], linear: LinearBound | None) -> None:
         self._state, self._shared, self._linear = state, shared, linear
         self._rng = np.random.default_rng(state.limits.seed)
-        self._neighbourhoods = Neighbourhoods(state) if state.objective == "total_jct" else None
+        self._neighbourhoods = Neighbourhoods(state)
         self._values = Values(state, shared, linear)
         self._stale = self._failed = 0
         self._work = ATTEMPT
@@ -41,18 +41,17 @@ class Improvement:
     def stop(self) -> None:
         """End the step under way and all to come, from any thread."""
         self._values.stop()
-        if self._neighbourhoods is not None:
-            self._neighbourhoods.stop()
+        self._neighbourhoods.stop()
 
     def step(self) -> None:
         """One neighbourhood, or one attempt by cutting planes."""
         state, before = self._state, self._state.upper
         close = state.incumbent - (state.lower or 0) <= CLOSE * state.incumbent
-        if self._neighbourhoods is not None and self._stale < STALE[close]:
+        if self._stale < STALE[close]:
             self._neighbourhoods.step()
             self._stale = 0 if state.upper != before else self._stale + 1
             return
-        if close or self._neighbourhoods is None:
+        if close:
             self._attempt()
         else:
             self._attempt_near()

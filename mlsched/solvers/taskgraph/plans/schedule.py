@@ -26,12 +26,12 @@ HEAT = 0.02
 
 
 def generate(state: State) -> None:
-    """Offer the state the plan of the smallest total_jct among some schedules; of makespan, what one schedule has."""
+    """Offer the state the plan of the smallest total_jct among some schedules."""
     layout, limits = state.layout, state.limits
     runs = sum(1 for _ in layout.runs())
     until = None if limits.seconds is None else time.perf_counter() + DECODING_SHARE * limits.seconds
-    enough = (state.lower or 0) + sum(layout.arrival) if state.objective == "total_jct" else 0
-    most = DECODINGS * runs if state.objective == "total_jct" else 1
+    enough = (state.lower or 0) + sum(layout.arrival)
+    most = DECODINGS * runs
     if limits.work is not None and runs:
         most = min(most, int(DECODING_SHARE * limits.work / PLACING / runs) + 1)
     plan, decodings = search(layout, most, limits.seed, until, enough)

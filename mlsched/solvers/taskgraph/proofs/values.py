@@ -1,4 +1,4 @@
-"""Values of total_jct or makespan, from the lower bound on, refuted or attained by cutting planes.
+"""Values of total_jct, from the lower bound on, refuted or attained by cutting planes.
 
 The model of a value has windows of starts as narrow as that value makes them, which is what cutting planes need. Where
 there is a plan of at most the value, no more than one value below it remains to be refuted.
@@ -53,7 +53,7 @@ class Steps:
 
 
 class Values:
-    """Searches for plans of at most given values of the state's objective, one at a time.
+    """Searches for plans of total_jct at most given values, one at a time.
 
     `shared` are pools of the layout, `linear` gives windows. Another thread may `stop` it.
     """
@@ -82,7 +82,7 @@ class Values:
 
     def possible(self, value: int) -> bool:
         """Whether the model of a value is not too large."""
-        return size(self._state.layout, value, self._state.objective) <= MOST
+        return size(self._state.layout, value) <= MOST
 
     def next_value(self) -> int:
         """The value to refute next: some steps above the lower bound, at most halfway to the incumbent."""
@@ -104,9 +104,9 @@ class Values:
         """The time-indexed model of plans of at most a value."""
         state = self._state
         windows = None if self._linear is None else self._linear.windows(value)
-        made = TimeIndexed(state.layout, value, windows, self._shared, state.objective)
+        made = TimeIndexed(state.layout, value, windows, self._shared)
         if made.reason is None:
-            made.cp.add(made.terms[state.objective] <= value - made.constant[state.objective])
+            made.cp.add(made.terms["total_jct"] <= value - made.constant["total_jct"])
         return made
 
     def search(self, made: TimeIndexed, work: float | None) -> tuple[Result, float]:
