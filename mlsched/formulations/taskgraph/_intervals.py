@@ -195,33 +195,6 @@ class IntervalModel:
         self.terms, self.constant = self.measures.sums(self.objectives)
         if "total_jct" in self.objectives and layout.jobs:
             self.cp.add(self.terms["total_jct"] >= total_completion_bound(layout, self.pools))
-        if "makespan" in self.objectives and layout.jobs:
-            self._balance()
-
-    def _balance(self) -> None:
-        """Implied: what runs on a node lies between the first head and the end (energy and node load)."""
-        layout, choices = self.layout, self.choices
-        if len(choices.places) == 1:
-            return
-        for p, place in enumerate(choices.places):
-            for r in range(len(layout.instance.resources)):
-                load: list[tuple[Any, int]] = []
-                constant, first = 0, None
-                for j, i, k in layout.runs():
-                    literal = choices.where[k, i].get(p)
-                    energy = layout.demand[k][r] * layout.duration[k]
-                    if literal is None or not energy or i >= layout.mandatory[j]:
-                        continue
-                    head = layout.head[k][i]
-                    first = head if first is None else min(first, head)
-                    if isinstance(literal, int):
-                        constant += energy
-                    else:
-                        load.append((literal, energy))
-                room = sum(layout.capacity[n][r] for n in place.nodes)
-                if load and first is not None:
-                    used = sum(energy * literal for literal, energy in load) + constant
-                    self.cp.add(used <= room * self.last - room * first)
 
     # -- objectives (see `_objectives.Timing`) -------------------------------------------------------------------------
 
