@@ -1,30 +1,31 @@
 """What each step of the exact search for total_jct is worth: the search without it, on seeds not used to find it.
 
-    python measurements/taskgraph_ablation.py --preset six-replicas --seeds 1020-1039 --work 12
-    python measurements/taskgraph_ablation.py --preset eight-replicas --seeds 1000-1009 --without counts
+    python measurements/taskgraph_ablation.py --preset six-replicas --seeds 1020-1039
+    python measurements/taskgraph_ablation.py --preset eight-replicas --seeds 1000-1007 --without counts annealing
 
-One thread and a limit of deterministic time, so that a busy machine gives the same plans and bounds. Only seeds that
-the first second of the interval model leaves open are searched; all others never come to these steps. CPU seconds
-(children included) are summed over the instances that both searches prove.
+One thread and a limit of CP-SAT's deterministic time: a busy machine gives the same plans and bounds. Only seeds
+that the first second of the interval model leaves open are searched, from what comes after it on: all others never come
+to these steps. Deterministic time is summed over the instances that both searches prove.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
 
 import mlsched
-from mlsched.core.clock import cpu_time
-from mlsched.core.formulation import Limits
+from mlsched.core.formulation import Limits, Outcome
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.formulations.taskgraph._relaxation import LinearBound
 from mlsched.formulations.taskgraph._time_indexed import TimeIndexed
+from mlsched.solvers.backends.limits import WORK
 from mlsched.solvers.taskgraph import completion, one_objective
 from mlsched.solvers.taskgraph.intervals import solve_intervals
-from mlsched.solvers.taskgraph.plans import improvement
+from mlsched.solvers.taskgraph.plans import improvement, schedule
 from mlsched.solvers.taskgraph.proofs import values
 from mlsched.solvers.taskgraph.state import State
 
@@ -44,6 +45,8 @@ class OneByOne(values.Steps):
 #: Step -> what to replace to do without it: (object, attribute, replacement).
 STEPS: dict[str, tuple[Any, str, Any]] = {
     "jobs alone": (completion, "sharpened", lambda layout: (layout, 0.0)),
+    "packing": (completion, "packed", lambda layout: []),
+    "annealing": (schedule, "DECODINGS", 0),
     "linear relaxation": (completion, "relax", lambda *_: (None, 0.0)),
     "windows from prices": (LinearBound, "windows", lambda self, value: None),
     "counts": (values, "TimeIndexed", uncounted(TimeIndexed)),
@@ -68,38 +71,42 @@ def is_hard(instance: Any) -> bool:
     return not state.closed
 
 
-def measure(step: str, instances: dict[int, Any], work: float) -> dict[int, tuple[Any, float]]:
-    """(result, CPU seconds) by seed, without a step."""
-    found = {}
+def measure(step: str, instances: dict[int, Any], work: float) -> dict[int, Outcome]:
+    """The outcome by seed, without a step."""
     with without(step):
-        for seed, instance in instances.items():
-            before = cpu_time()
-            result = mlsched.solve(instance, "cp-sat", objective="total_jct", work_limit=work)
-            found[seed] = result, cpu_time() - before
-    return found
+        return {
+            seed: one_objective.search(instance, "total_jct", Limits(work=work), None, time.perf_counter(), first=False)
+            for seed, instance in instances.items()
+        }
+
+
+def shown(instance: Any, found: Outcome) -> str:
+    """Value and bound."""
+    value = None if found.plan is None else instance.evaluate(found.plan)["total_jct"]
+    return f"{value}/{found.bound}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--preset", default="six-replicas")
     parser.add_argument("--seeds", default="1020-1039")
-    parser.add_argument("--work", type=float, default=12.0)
+    parser.add_argument("--work", type=float, default=6.0)
     parser.add_argument("--without", nargs="*", default=list(STEPS), choices=list(STEPS))
     options = parser.parse_args()
     first, last = map(int, options.seeds.split("-"))
     drawn = {s: mlsched.generate("taskgraph", preset=options.preset, seed=s) for s in range(first, last + 1)}
     hard = {seed: instance for seed, instance in drawn.items() if is_hard(instance)}
     print(f"{options.preset}: {len(hard)} of {len(drawn)} seeds are hard: {list(hard)}", flush=True)
-    whole: dict[int, tuple[Any, float]] = {}
+    whole: dict[int, Outcome] = {}
     for step in ["nothing", *options.without]:
         found = measure(step, hard, options.work)
         whole = whole or found
-        both = [s for s in hard if whole[s][0].status == found[s][0].status == "optimal"]
-        cpu, base = (sum(part[s][1] for s in both) for part in (found, whole))
-        proved = sum(result.status == "optimal" for result, _ in found.values())
-        open_ = [f"{s}: {r.value}/{r.bound}" for s, (r, _) in found.items() if r.status != "optimal"]
+        both = [s for s in hard if whole[s].status == found[s].status == "optimal"]
+        used, base = (sum(part[s].work[WORK] for s in both) for part in (found, whole))
+        proved = sum(outcome.status == "optimal" for outcome in found.values())
+        open_ = [f"{s}: {shown(hard[s], outcome)}" for s, outcome in found.items() if outcome.status != "optimal"]
         print(
-            f"without {step:28} proved {proved}/{len(hard)}  CPU s {cpu:6.1f} ({cpu / max(base, 1e-9):.2f}x of "
+            f"without {step:28} proved {proved}/{len(hard)}  work {used:6.1f} ({used / max(base, 1e-9):.2f}x of "
             f"{len(both)} proved by both)  open {', '.join(open_) or 'none'}",
             flush=True,
         )

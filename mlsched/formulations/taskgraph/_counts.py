@@ -2,7 +2,8 @@
 
 The workers of a training job differ in little: their durations are equal and so is their demand for GPUs. What cutting
 planes learn from a conflict is mostly about how many of them are under way, whichever they are; over literals that
-count, that is learned once and not for every choice of m workers.
+count, that is learned once and not for every choice of m workers. Without counts: 2 instead of 4 of 6 hard
+`six-replicas` proved, 1.3 times the work on `eight-replicas`.
 """
 
 from __future__ import annotations

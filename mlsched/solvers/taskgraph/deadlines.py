@@ -1,7 +1,8 @@
 """Objectives that know no time after the deadlines, by cutting planes on what can be due.
 
 Where the interval model does not prove them at once, many gangs want to end before the same deadlines, and whether they
-fit is what cutting planes on `_due.DueModel` tell soon.
+fit is what cutting planes on `_due.DueModel` show soon. That is seldom: without it 2 of some 200 solves stay open that
+take it half a second (`six-replicas` 2, total_accuracy, and 1012, deadlines_met).
 """
 
 from __future__ import annotations

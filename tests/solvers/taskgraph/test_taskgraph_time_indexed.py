@@ -189,9 +189,10 @@ def test_the_same_work_gives_the_same_bound():
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("objective", ["total_jct", "makespan"])
+@pytest.mark.parametrize("objective", ["total_jct", "total_accuracy"])
 def test_aborts_of_cp_sat_are_counted_and_leave_the_answer_to_intervals(monkeypatch, objective, threads):
     monkeypatch.setattr(one_objective, "FIRST", 1e-9)
+    monkeypatch.setattr(one_objective, "FIRST_DUE", 1e-9)
     monkeypatch.setattr(Apart, "run", lambda self: Ended("ABORTED"))
     aborted = 0
     for number in range(6):

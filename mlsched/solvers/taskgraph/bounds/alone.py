@@ -3,7 +3,7 @@
 Heads and tails of `Layout` follow the longest chain of durations. Alone on all nodes a job may still take longer: more
 replicas than a node holds must send between nodes or wait for each other. Every plan of the instance, cut to one job,
 is a plan for that job alone, so the optima of the small problems below bound every plan. They are found by CP-SAT and
-only proved bounds are used.
+only proved bounds are used. Without this, `eight-replicas` 1001, 1003, 1004 and 1006 take 1.4 times the work.
 """
 
 from __future__ import annotations

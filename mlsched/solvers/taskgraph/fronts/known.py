@@ -39,7 +39,10 @@ class Known:
         return None if None in known else min(v for v in known if v is not None)
 
     def _beyond(self, k: int, box: Bounds) -> Iterator[int]:
-        """Bounds on f_k in a box that allows less of another objective than a larger box has with its end of f_k."""
+        """Bounds on f_k in a box that allows less of another objective than a larger box has with its end of f_k.
+
+        Without them the front of `six-replicas` 1009 takes 1.2 times the work.
+        """
         for j, boxes, value in self._proofs:
             if j != k and (mine := box[j]) is not None and mine < value:
                 for larger in boxes:
@@ -57,7 +60,8 @@ def ties(objectives: Sequence[str], low: Sequence[int | None], high: Sequence[in
     """The weights by which plans of equal total_jct are compared; see `Scalar.ties`.
 
     Where traffic is bounded it outweighs the others: the next sub-problems ask for less of it, and the best of the
-    others, whatever the traffic, is mostly known by then.
+    others, whatever the traffic, is mostly known by then. Without this and `_Shared.keep` the front of `six-loose` 1003
+    takes 4 times the work, and that of `six-replicas` 1009 over 1.6 times.
     """
     equally = (1,) * len(objectives)
     at = objectives.index("traffic") if "traffic" in objectives else -1

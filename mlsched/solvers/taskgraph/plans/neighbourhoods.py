@@ -4,6 +4,7 @@ Freed are whole jobs that complete at about the same time, that overlap most, or
 tasks of a slice of time. The others keep their nodes, on each node their order, and start at most a little later. What
 remains is a small interval model that core-guided search closes more often than not; the number of jobs follows that.
 (CP-SAT's own neighbourhoods free single intervals, which seldom helps jobs whose iterations wait for all their tasks.)
+Without it: 3 instead of 4 of 6 hard `six-replicas` proved, and `ten-replicas` 1000 at 230 instead of 225.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 The first half of the decodings looks for an order, with tasks on the nodes where they can start first; the second
 starts from its placement and changes both. A number of decodings, not a time, limits the search, so that a seed
-gives one answer.
+gives one answer. Without annealing: 3 instead of 4 of 6 hard `six-replicas` proved, 1.1 times the work on
+`eight-replicas`.
 """
 
 from __future__ import annotations

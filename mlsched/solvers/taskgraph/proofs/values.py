@@ -32,7 +32,7 @@ class Steps:
 
     Each value takes longer than the one before by about the same factor, so all before the last take together about as
     long as the last one does. Searches that took a while are taken to grow by the root of two a value at least:
-    skipping too far costs all the time that remains.
+    skipping too far costs all the time that remains. Value by value takes 1.2 times the work on `eight-replicas`.
     """
 
     def __init__(self) -> None:
