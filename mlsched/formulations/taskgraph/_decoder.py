@@ -46,7 +46,6 @@ class Decoder:
         self.tasks = [
             k for k in range(layout.tasks) if layout.mandatory[layout.job[k]] > layout.finished[layout.job[k]]
         ]
-        self.free = [k for k in self.tasks if len(layout.allowed[k]) > 1]
         self._sources: dict[Run, list[tuple[int, int, int]]] = {}
         #: What a run waits for that is finished: node, end and delay.
         self._finished: dict[Run, list[tuple[int, int, int]]] = {}
