@@ -1,8 +1,15 @@
-"""Bookkeeping that every placement rule needs: jobs one after another, whole or not at all."""
+"""Bookkeeping that every placement rule needs, and the loop of those that place one job after another.
+
+What these rules have in common, and Harmony's text leaves open: a batch is taken job by job, in the order of the
+instance (arrival); the tasks of a job in turns, worker, PS, worker, PS, then what is left over. A job that does not fit
+whole is rolled back and waits, and the next one is tried: Section III places the jobs of a batch and lets them run to
+completion, and no decision is taken back within a batch.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
@@ -23,6 +30,7 @@ class Room:
         shape = (len(instance.job_type), len(instance.server_free))
         self.tasks = np.zeros((2, *shape), dtype=np.int64)
         self.running = np.stack([instance.run_workers, instance.run_ps])
+        self.separate = bool(instance.apart.any())
         self.open = max(0, min(instance.most_new, instance.most_jobs - len(instance.run_type)))
 
     def demand(self, job: int, kind: int) -> IntArray:
@@ -48,10 +56,21 @@ class Room:
         fits = (self.free >= self.demand(job, kind)).all(axis=1)
         return np.flatnonzero(fits & ~self.banned(job))
 
+    def has_space(self, job: int, kind: int, server: int) -> bool:
+        """Whether `server` is one of `able`."""
+        fits = bool((self.free[server] >= self.demand(job, kind)).all())
+        return fits and not (self.separate and self.banned(job)[server])
+
     def put(self, job: int, kind: int, server: int) -> None:
         """Place one task."""
         self.tasks[kind, job, server] += 1
         self.free[server] -= self.demand(job, kind)
+
+    def take_out(self, job: int) -> None:
+        """Take every task of `job` back."""
+        for kind in (WORKER, PS):
+            self.free += self.tasks[kind, job][:, None] * self.demand(job, kind)
+        self.tasks[:, job] = 0
 
     def order(self, job: int) -> list[int]:
         """Kinds of the job's tasks: worker, PS, worker, PS ..., then what is left over."""
@@ -59,20 +78,18 @@ class Room:
         both = min(workers, ps)
         return [WORKER, PS] * both + [WORKER] * (workers - both) + [PS] * (ps - both)
 
-    def place(self, job: int, choose: Callable[[Room, int, int, IntArray], int]) -> bool:
+    def place(self, job: int, choose: Choose) -> bool:
         """Place all tasks of `job`, each on the server that `choose(room, job, kind, able)` names; -1: give up.
 
         A job that does not fit whole is rolled back and waits.
         """
         if self.open <= 0:
             return False
-        free = self.free.copy()
         for kind in self.order(job):
             able = self.able(job, kind)
             server = choose(self, job, kind, able) if able.size else -1
             if server < 0:
-                self.free[:] = free
-                self.tasks[:, job] = 0
+                self.take_out(job)
                 return False
             self.put(job, kind, server)
         self.open -= 1
@@ -83,11 +100,13 @@ class Room:
         return Plan(workers=self.tasks[WORKER], ps=self.tasks[PS])
 
 
-def place_all(
-    instance: Instance, choose: Callable[[Room, int, int, IntArray], int], jobs: Iterable[int] | None = None
-) -> Plan:
-    """The plan of a rule that places jobs in the order given (default: that of the instance)."""
+#: choose(room, job, kind, able): on which of the servers `able` a task of `job` goes; -1: the job gives up.
+Choose: TypeAlias = Callable[[Room, int, int, IntArray], int]
+
+
+def place_all(instance: Instance, choose: Choose) -> Plan:
+    """The plan of a rule that places one job after another, in the order of the instance."""
     room = Room(instance)
-    for job in range(len(instance.job_type)) if jobs is None else jobs:
-        room.place(int(job), choose)
+    for job in range(len(instance.job_type)):
+        room.place(job, choose)
     return room.plan()

@@ -1,4 +1,10 @@
-"""Bin packing: every task to the server with the least capacity left (Borg; Harmony Section IV-B2)."""
+"""Bin packing: every task to the server with the least capacity left (Borg; Harmony Section IV-B2).
+
+Harmony: "The bin packing policy places a worker or a PS ... on a machine with least capacity left (where the worker or
+PS can still be accommodated)". Capacity left is counted as load balancing counts load: in shares of the server, summed
+over the resources. The paper is silent on that, on ties (here the first server), and on the order of jobs and tasks
+(see `_room`). Borg's own scores (spread of a job's tasks, preemption, stranded resources) are left out.
+"""
 
 from __future__ import annotations
 

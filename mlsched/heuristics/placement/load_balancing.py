@@ -1,4 +1,10 @@
-"""Load balancing: every task to the least loaded server (Mesos, Kubernetes; Harmony Section VI-B)."""
+"""Load balancing: every task to the least loaded server (Mesos, Kubernetes; Harmony Section VI-B).
+
+Harmony: "it assigns a worker/PS to the server with the least load. We normalize the usage of resources (e.g., CPU, GPU)
+and sum them as the load of a server." Usage is what running and placed tasks demand, in shares of the server's
+capacity, of every resource that the instance names (memory, too). The paper is silent on ties (here the first server)
+and on the order of jobs and tasks (see `_room`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Greedy placement followed by simulated annealing."""
+"""Greedy placement followed by simulated annealing: this library's own, of no paper.
+
+It sees what the judge sees, the true interference and network penalties, which the rules of the papers do not.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +10,37 @@ import time
 import numpy as np
 
 from mlsched.core.formulation import Limits
+from mlsched.core.params import within
 from mlsched.core.registry import answerer
 from mlsched.heuristics.placement._annealing import State, anneal, greedy
 from mlsched.instances.placement import Instance, Plan
 from mlsched.instances.placement.pace import Pace
 
 
-@answerer("local-search", problem="placement", objectives=("total_speed",), warm_start=True, paper="none")
+@answerer(
+    "local-search",
+    problem="placement",
+    objectives=("total_speed",),
+    information="oracle",
+    warm_start=True,
+    paper="none",
+)
 def answer(
     instance: Instance, *, rng: np.random.Generator, limits: Limits | None = None, moves: int = 1000, rounds: int = 2
 ) -> Plan:
     """Best of `rounds` annealing runs of `moves` random moves a job, each from a greedy start."""
+    within("moves", moves, 0, 10**6)
+    within("rounds", rounds, 1, 10**4)
     pace = Pace(instance)
     seconds, started = None if limits is None else limits.seconds, time.perf_counter()
     plans: list[Plan] = []
-    for round_ in range(max(1, rounds)):
+    for round_ in range(rounds):
         left = None if seconds is None else seconds - (time.perf_counter() - started)
         if plans and left is not None and left <= 0:
             break
         state = State(instance, pace)
         greedy(state, rng)
-        share = None if left is None else left / (max(1, rounds) - round_)
+        share = None if left is None else left / (rounds - round_)
         plans.append(anneal(state, rng, moves * len(instance.job_type), share))
     return max(plans, key=lambda plan: _value(instance, pace, plan))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+from collections import Counter
 
 import pytest
 from draws import draws
@@ -49,7 +50,8 @@ def test_every_table_figure_and_claim_is_there(tiny):
 def test_every_registered_rule_and_the_exact_answerer_are_rows(tiny):
     table = next(table for table in tiny.tables if table.name == "Figure 8")
     assert [label for label, _ in table.rows] == [policy.label for policy in g.policies()]
-    assert len(g.policies()) == len(registry().available("placement", "heuristic")) + 1 + len(
+    others = [policy for policy in g.policies() if policy.kind not in ("reading", "former")]
+    assert len(others) == len(registry().available("placement", "heuristic")) + 1 + len(
         registry().available("placement", "trained")
     )
     assert [*table.header[1::2]] == list(g.PATTERNS)
@@ -83,7 +85,8 @@ def test_a_trained_policy_appears_by_itself(monkeypatch):
     assert {c.pattern for c in cases} == set(g.PATTERNS)
     assert run_case(cases[0], GRID).values["average_completion"] > 0
     rack = dataclasses.replace(GRID, rack=g.FULL.rack)
-    assert {c.policy.kind for c in g.cases(rack) if c.reading == g.FULL.rack} == {"baseline", "trained"}
+    kinds = {c.policy.kind for c in g.cases(rack) if c.reading == g.FULL.rack}
+    assert kinds == {"baseline", "reading", "trained"}
 
 
 def timeless(metrics):
@@ -127,3 +130,20 @@ def test_sizes():
     assert g.FULL.samples == paper.SAMPLES
     assert {c.pattern for c in full} == set(g.PATTERNS)
     assert set(studies.NAMES) >= {studies.FIRST, *studies.SECONDS}
+
+
+def test_the_first_reading_may_have_more_workloads_than_the_others():
+    grid = dataclasses.replace(g.FULL, seeds=4, few=2, rack_seeds=3)
+    counted = Counter(case.reading for case in g.cases(grid) if case.policy == g.LOAD_BALANCING)
+    assert {reading.name: n // len(reading.patterns) for reading, n in counted.items()} == {
+        reading.name: {g.BASE: 4, g.FULL.rack: 3}.get(reading, 2) for reading in (*grid.readings, grid.rack)
+    }
+    assert dataclasses.replace(grid, seeds=1).workloads(g.FULL.rack) == 1
+
+
+@pytest.mark.parametrize("policy", [*g.READINGS, *g.FORMER])
+def test_every_reading_of_a_baseline_runs(policy):
+    case = g.Case(g.BASE, "uniform", 0, policy)
+    assert run_case(case, GRID).values["average_completion"] > 0
+    name, parameters = registry().answerer("placement", policy.text)
+    assert parameters != registry().answerer("placement", name.name)[1]

@@ -11,7 +11,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mlsched import api
@@ -262,6 +262,7 @@ def test_exact_answerers_give_the_optimum_at_every_decision(name):
     wake=st.sampled_from(["interval:10", "interval:10", "interval:4", "events", "events+interval:10"]),
 )
 def test_every_run_is_sound_repeatable_and_can_be_replayed(workload, readings, name, wake):
+    assume(not name.startswith("lif-") or len(workload.pressures) == 2)  # LIF refuses the others: it needs both
     run = api.simulate(workload, name, options=readings, wake=wake, record=1.0, seed=3)
     assert run.violations() == []
     again = api.simulate(workload, name, options=readings, wake=wake, seed=3)

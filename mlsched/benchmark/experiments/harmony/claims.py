@@ -12,7 +12,12 @@ from mlsched.benchmark.experiments.harmony.prediction import METHODS
 from mlsched.benchmark.experiments.statement import ABOVE_0, Piece, Statement, near, stated
 from mlsched.instances.placement.models import KINDS
 
-PRESETS = "computed from the presets, whose pairwise table was made to keep the text's anchors"
+PRESETS = (
+    "computed from the presets, whose interference is synthetic: the pairwise table was made to keep the text's "
+    "anchors, and no model can speed a job up"
+)
+#: How many times as large what the paper calls much larger must be.
+MUCH = 2.0
 PAIRED = "mean over workloads of the cut of the average completion time, workload by workload"
 MILD, SEVERE = (("resnet50", "wlm"), ("resnet50", "seq2seq")), ("ctc", "resnext110")
 
@@ -25,6 +30,7 @@ MILD, SEVERE = (("resnet50", "wlm"), ("resnet50", "seq2seq")), ("ctc", "resnext1
     text="Six jobs packed on three servers lose 33 % of their speed on average",
     where="Section II-B, Fig. 1",
     tested=f"within 5 points of 33 %; {PRESETS}",
+    origin="assumed",
 )
 def packing_33(m: Measured) -> list[Piece]:
     found: list[Piece] = []
@@ -42,6 +48,7 @@ def packing_33(m: Measured) -> list[Piece]:
     text="ResNeXt slows down nearly twice when packed",
     where="Section II-B, Fig. 1",
     tested=f"a factor between 1.75 and 2.1; {PRESETS}",
+    origin="assumed",
 )
 def resnext_2x(m: Measured) -> list[Piece]:
     found: list[Piece] = []
@@ -57,6 +64,7 @@ def resnext_2x(m: Measured) -> list[Piece]:
     text="ResNet with WLM and ResNet with Seq2Seq affect each other little",
     where="Section II-B, Fig. 2",
     tested=f"level below the median of the 15 pairs; {PRESETS}",
+    origin="assumed",
 )
 def pairs_mild(m: Measured) -> list[Piece]:
     found: list[Piece] = []
@@ -73,6 +81,7 @@ def pairs_mild(m: Measured) -> list[Piece]:
     text="ResNeXt and CTC interfere severely",
     where="Section II-B, case study 3",
     tested=f"level above every other pair's; {PRESETS}",
+    origin="assumed",
 )
 def pair_severe(m: Measured) -> list[Piece]:
     found: list[Piece] = []
@@ -114,6 +123,7 @@ def _faster(kind: str, second: str, one: str, other: str, job: int = 1) -> Piece
     text="Standalone execution leads to the best performance",
     where="Section II-B, Fig. 4",
     tested=f"both jobs are faster than under the two others; {PRESETS}",
+    origin="assumed",
 )
 def standalone_best(m: Measured) -> list[Piece]:
     return [
@@ -130,6 +140,7 @@ def standalone_best(m: Measured) -> list[Piece]:
     text="Bin packing outperforms load balancing for VGG-16 beside CTC",
     where="Section II-B, Fig. 4",
     tested=f"VGG-16 is faster; {PRESETS}",
+    origin="assumed",
 )
 def packing_helps_vgg(m: Measured) -> list[Piece]:
     return [_faster(kind, "vgg16", "bin packing", "load balancing") for kind in KINDS]
@@ -140,6 +151,7 @@ def packing_helps_vgg(m: Measured) -> list[Piece]:
     text="but not for ResNeXt-110 beside CTC",
     where="Section II-B, Fig. 4",
     tested=f"ResNeXt-110 is faster under load balancing; {PRESETS}",
+    origin="assumed",
 )
 def packing_hurts_resnext(m: Measured) -> list[Piece]:
     return [_faster(kind, "resnext110", "load balancing", "bin packing") for kind in KINDS]
@@ -150,6 +162,7 @@ def packing_hurts_resnext(m: Measured) -> list[Piece]:
     text="The more CTC jobs are co-located, the worse the interference",
     tested=f"the least further loss of speed by one CTC job more; {PRESETS}",
     where="Section II-B, Fig. 5",
+    origin="assumed",
 )
 def more_mates_worse(m: Measured) -> list[Piece]:
     found: list[Piece] = []
@@ -164,28 +177,31 @@ def more_mates_worse(m: Measured) -> list[Piece]:
 
 
 def _against(
-    view: HarmonyView, policy: Policy, others: list[Policy], bound: Bound, printed: float | None
+    view: HarmonyView, policy: Policy, others: dict[str, list[Policy]], bound: Bound, printed: float | None = None
 ) -> list[Piece]:
+    """By how much a policy is below others, who are given by the name of the reading that they belong to."""
     return [
         Piece(
-            view.name,
+            reading,
             f"{policy.label} below {other.label}, {pattern}",
             view.cut(policy, other, view.metric, pattern),
             bound,
             "%",
             printed,
+            lower_bound=printed is not None,
         )
-        for other in others
+        for reading, policies in others.items()
+        for other in policies
         for pattern in view.reading.patterns
     ]
 
 
 def _trained(view: HarmonyView, bound: Bound, printed: float) -> list[Piece]:
-    """Every trained policy against every baseline; without one, nothing was measured."""
+    """Every trained policy against every baseline, by every reading; without one, nothing was measured."""
     found: list[Piece] = []
     for policy in view.of_kind("trained"):
-        found += _against(view, policy, view.of_kind("baseline"), bound, printed)
-    return found or [Piece(view.name, "a trained policy", None, bound, "%", printed)]
+        found += _against(view, policy, view.baselines(), bound, printed)
+    return found or [Piece(view.name, "a trained policy", None, bound, "%", printed, lower_bound=True)]
 
 
 @stated(
@@ -208,7 +224,7 @@ def harmony_25(m: Measured) -> list[Piece]:
 def harmony_rack(m: Measured) -> list[Piece]:
     bound = Bound(low=paper.RACK_CUT)
     if m.rack is None:
-        return [Piece("rack", "30 servers", None, bound, "%", paper.RACK_CUT)]
+        return [Piece("rack", "30 servers", None, bound, "%", paper.RACK_CUT, lower_bound=True)]
     return _trained(m.rack, bound, paper.RACK_CUT)
 
 
@@ -220,7 +236,7 @@ def harmony_rack(m: Measured) -> list[Piece]:
 )
 def exact_25(m: Measured) -> list[Piece]:
     bound = Bound(low=paper.CUT, strict=True)
-    return [p for v in m.views for p in _against(v, EXACT, v.of_kind("baseline"), bound, None)]
+    return [piece for view in m.views for piece in _against(view, EXACT, view.baselines(), bound)]
 
 
 @stated(
@@ -233,7 +249,7 @@ def exact_rules(m: Measured) -> list[Piece]:
     found: list[Piece] = []
     for view in m.views:
         rules = [policy for policy in view.of_kind("rule") if policy.text != SEARCH]
-        found += _against(view, EXACT, rules, ABOVE_0, None)
+        found += _against(view, EXACT, {view.name: rules}, ABOVE_0)
     return found
 
 
@@ -273,16 +289,12 @@ def reward_model(m: Measured) -> list[Piece]:
     "lif-errors",
     text="LIF's models err much more than 9.8 %",
     where="Section VI-C, Fig. 9(a)",
-    tested="mean relative error of the predicted speed above 9.8 %",
+    tested=f"mean relative error of the predicted speed at least {MUCH:g} times 9.8 %",
 )
 def lif_errors(m: Measured) -> list[Piece]:
     return [
         Piece(
-            f"{kind}, {way}",
-            f"{method}'s error",
-            errors[way, method, "all"],
-            Bound(low=paper.REWARD_ERROR, strict=True),
-            "%",
+            f"{kind}, {way}", f"{method}'s error", errors[way, method, "all"], Bound(low=MUCH * paper.REWARD_ERROR), "%"
         )
         for kind, errors in m.errors.items()
         for way in ("profiled", "fitted")
@@ -294,16 +306,16 @@ def lif_errors(m: Measured) -> list[Piece]:
     "lif-by-model",
     text="LIF works well for CTC but has a large error on Seq2Seq",
     where="Section VI-C, Fig. 9(b)",
-    tested="error on Seq2Seq less that on CTC, above 0",
+    tested=f"error on Seq2Seq over that on CTC, at least {MUCH:g}",
 )
 def lif_by_model(m: Measured) -> list[Piece]:
     return [
         Piece(
             f"{kind}, {way}",
-            f"{method}: Seq2Seq less CTC",
-            np.subtract(errors[way, method, "seq2seq"], errors[way, method, "ctc"]),
-            ABOVE_0,
-            "points",
+            f"{method}: Seq2Seq over CTC",
+            np.divide(errors[way, method, "seq2seq"], errors[way, method, "ctc"]),
+            Bound(low=MUCH),
+            "times",
         )
         for kind, errors in m.errors.items()
         for way in ("profiled", "fitted")

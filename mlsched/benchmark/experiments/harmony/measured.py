@@ -30,6 +30,15 @@ class HarmonyView(View[Policy, str, Metrics]):
     def runs(self, policy: Policy, at: str) -> list[list[Metrics]]:
         return [[found] for _, found in sorted(self._runs.get((policy, at), {}).items(), key=lambda item: item[0])]
 
+    def baselines(self) -> dict[str, list[Policy]]:
+        """Reading's name -> the paper's baselines under it; first the view's own, then with each variant."""
+        plain = self.of_kind("baseline")
+        found = {self.name: plain}
+        for policy in self.of_kind("reading"):
+            name = f"{self.name}, {policy.variant}"
+            found[name] = [policy if p.label == policy.of else p for p in found.get(name, plain)]
+        return found
+
     def of_kind(self, *kinds: str) -> list[Policy]:
         """The policies of some kinds that ran."""
         return [policy for policy in self.policies if policy.kind in kinds]

@@ -28,9 +28,9 @@ def tables(m: Measured) -> list[Table]:
     """One table a figure, in the paper's order; Figure 8 a reading at a time, then what its numbers are made of."""
     found = [_figure_1(), _figure_2(), _figure_3(), _figure_4(), _figure_5()]
     shown = [view for view in m.views if view.metric == "average_completion"]
-    found += [_figure_8(view) for view in shown] + ([_figure_8(m.rack)] if m.rack else [])
-    found += [_parts(view) for view in shown]
-    return [*found, *(_figure_9(kind, m) for kind in m.errors)]
+    found += [figure_8(view) for view in shown] + ([figure_8(m.rack)] if m.rack else [])
+    found += [parts(view) for view in shown]
+    return [*found, *(figure_9(kind, m) for kind in m.errors)]
 
 
 def _one(value: float, printed: float | None = None) -> Number:
@@ -98,7 +98,7 @@ def _figure_5() -> Table:
     return Table("Figure 5", title, header, rows, SYNTHETIC)
 
 
-def _figure_8(view: HarmonyView) -> Table:
+def figure_8(view: HarmonyView) -> Table:
     exact = EXACT in view.policies
     rows = []
     for policy in view.policies:
@@ -119,7 +119,7 @@ def _figure_8(view: HarmonyView) -> Table:
     return Table("Figure 8", title, ("policy", *columns), tuple(rows), note)
 
 
-def _parts(view: HarmonyView) -> Table:
+def parts(view: HarmonyView) -> Table:
     pattern = view.reading.patterns[0]
     rows = tuple((p.label, tuple(Number(view.estimate(p, name, pattern)) for name in PARTS)) for p in view.policies)
     note = "Slowdown: time in training over isolated length. Proven: decisions of the exact answerer within its limit."
@@ -127,7 +127,7 @@ def _parts(view: HarmonyView) -> Table:
     return Table("Figure 8", title, ("policy", *PARTS.values()), rows, note)
 
 
-def _figure_9(kind: str, m: Measured) -> Table:
+def figure_9(kind: str, m: Measured) -> Table:
     found = m.errors[kind]
     nothing = (Number(None),) * len(studies.NAMES)
     rows: list[tuple[str, tuple[Number, ...]]] = [("reward network", (Number(None, paper.REWARD_ERROR), *nothing))]
