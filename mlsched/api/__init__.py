@@ -3,7 +3,7 @@
 from mlsched.api.answers import AnyAnswerer, answer_once, judged, resolve_answerer, solve
 from mlsched.api.fronts import pareto
 from mlsched.api.records import generate, load, load_with_hash, published_objective, record_types, save
-from mlsched.api.runs import problem_of, simulate, workload
+from mlsched.api.runs import problem_of, simulate, simulation_of, workload
 
 __all__ = [
     "AnyAnswerer",
@@ -19,6 +19,7 @@ __all__ = [
     "resolve_answerer",
     "save",
     "simulate",
+    "simulation_of",
     "solve",
     "workload",
 ]

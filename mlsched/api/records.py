@@ -15,7 +15,7 @@ from mlsched.core.params import parameters_of, resolve
 from mlsched.core.record import Record
 from mlsched.core.registry import registry
 from mlsched.core.result import Result
-from mlsched.simulation import simulations
+from mlsched.simulation import every_simulation
 
 
 def generate(problem: str, preset: str | None = None, seed: int = 0, **sizes: Any) -> Instance:
@@ -45,7 +45,7 @@ def check_seed(seed: int) -> int:
 
 def record_types() -> dict[str, type[Record]]:
     """File kind -> class, of every record that can be saved."""
-    types: list[type[Record]] = [s.workload_type for s in simulations().values()]
+    types: list[type[Record]] = [s.workload_type for s in every_simulation()]
     for problem in registry().problems.values():
         for instance_type in problem.instance_types:
             types += [instance_type, instance_type.plan_type]

@@ -21,7 +21,7 @@ from mlsched.core.params import parameters_of, resolve, split
 from mlsched.core.registry import registry
 from mlsched.core.versions import versions
 from mlsched.instances.traces import read_nodes, read_trace
-from mlsched.simulation import Run, Simulation, simulation, simulations
+from mlsched.simulation import Run, Simulation, every_simulation, simulation, simulations
 from mlsched.simulation.clock import run as run_clock
 from mlsched.simulation.nodes import parse_cluster
 from mlsched.simulation.wake import Wake
@@ -34,6 +34,7 @@ def workload(
     cluster: str | None = None,
     limit: int | None = None,
     seed: int = 0,
+    physics: str | None = None,
     **options: Any,
 ) -> Any:
     """Arrivals over time, and the cluster they run on.
@@ -42,23 +43,41 @@ def workload(
     a public trace (Alibaba v2023, Philly, Helios; see `mlsched.instances.traces`). cluster: for a trace,
     "84x(32cpu,256gb,8gpu)" or a node file; limit: its first so many jobs. Further keywords are the source's own.
     problem: which problem's world shall run it; a synthetic name that only one problem has, or a file, says it itself.
+    physics: which of the problem's worlds, where it has several (taskgraph: "tasks", "iterations"); left out, the first
+    that has the synthetic name, and the first for a trace.
     """
     text = str(source)
     if text.startswith("synthetic:"):
         name, settings = split(text.removeprefix("synthetic:"))
-        world = simulation(problem or _problem_of_source(name))
+        world = simulation_of(source, problem, physics)
         return _synthetic(world, name, cluster, limit, {"seed": check_seed(seed), **options, **settings})
     if _is_record(Path(source)):
-        if cluster is not None or limit is not None or options:
-            raise InvalidInput(f"{source}: is a finished workload; cluster, limit and further options do not apply")
+        if cluster is not None or limit is not None or physics is not None or options:
+            raise InvalidInput(
+                f"{source}: is a finished workload; cluster, limit, physics and further options do not apply"
+            )
         return load(source)
-    if problem is None:
-        raise InvalidInput(f"problem: must be given for a trace, one of {', '.join(sorted(simulations()))}")
-    world = simulation(problem)
+    world = simulation_of(source, problem, physics)
     nodes = _nodes(cluster) if cluster is not None else None
     declared = {k: v for k, v in parameters_of(world.from_trace).items() if k != "seed"}
     settings = resolve("trace", declared, options)
     return world.from_trace(read_trace(source, limit=limit), nodes, seed=check_seed(seed), **settings)
+
+
+def simulation_of(source: str | os.PathLike[str], problem: str | None, physics: str | None = None) -> Simulation:
+    """The simulation that runs a workload source: by problem and physics, and by what the source itself says."""
+    text = str(source)
+    if text.startswith("synthetic:"):
+        name = split(text.removeprefix("synthetic:"))[0]
+        world = simulation(problem or _problem_of_source(name), physics)
+        having = [s for s in every_simulation() if s.problem == world.problem and name in s.sources]
+        return having[0] if having and physics is None and world not in having else world
+    if _is_record(Path(source)):
+        kind = read_json(source).get("kind")
+        return next((s for s in every_simulation() if s.workload_type.kind == kind), simulation(problem or ""))
+    if problem is None:
+        raise InvalidInput(f"problem: must be given for a trace, one of {', '.join(sorted(simulations()))}")
+    return simulation(problem, physics)
 
 
 def problem_of(source: str | os.PathLike[str]) -> str | None:
@@ -69,18 +88,19 @@ def problem_of(source: str | os.PathLike[str]) -> str | None:
     text = str(source)
     if text.startswith("synthetic:"):
         return _problem_of_source(split(text.removeprefix("synthetic:"))[0])
-    kinds = {s.workload_type.kind: s.problem for s in simulations().values()}
+    kinds = {s.workload_type.kind: s.problem for s in every_simulation()}
     return kinds.get(str(read_json(source).get("kind"))) if _is_record(Path(source)) else None
 
 
 def _problem_of_source(name: str) -> str:
     """The one simulated problem that has a synthetic workload of this name."""
-    having = [s.problem for s in simulations().values() if name in s.sources]
+    having = {s.problem: None for s in every_simulation() if name in s.sources}
     if len(having) == 1:
-        return having[0]
+        return next(iter(having))
     if having:
         raise UnknownName(f"synthetic:{name}: {', '.join(having)} all have one; give the problem")
-    known = ", ".join(f"{source} ({s.problem})" for s in simulations().values() for source in s.sources)
+    names = {(source, s.problem): None for s in every_simulation() for source in s.sources}
+    known = ", ".join(f"{source} ({problem})" for source, problem in names)
     raise UnknownName(f"no synthetic workload '{name}'; there are {known}")
 
 
@@ -132,7 +152,7 @@ def simulate(
     (FIFO: no priority) apply unless set here.
     A workload with a job that fits no node is refused; one whose offered load is above capacity only warns.
     """
-    names = {s.workload_type: s for s in simulations().values()}
+    names = {s.workload_type: s for s in every_simulation()}
     if type(workload) not in names:
         raise InvalidInput(f"workload = {type(workload).__name__}: must be a workload; see mlsched.workload")
     world = names[type(workload)]

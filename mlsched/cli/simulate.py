@@ -14,6 +14,9 @@ def simulate(
     policies: Annotated[list[str], typer.Argument(help="Answerers, e.g. fifo fitgpp:s=8 cp-sat.", metavar="POLICY...")],
     trace: Annotated[str, typer.Option(help="Trace or workload file, or synthetic:NAME.")],
     problem: Annotated[str | None, typer.Option(help="The problem, where the policies' names leave it open.")] = None,
+    physics: Annotated[
+        str | None, typer.Option(help="How jobs run, where a problem has several: tasks or iterations (taskgraph).")
+    ] = None,
     cluster: Annotated[str | None, typer.Option(help="84x(32cpu,256gb,8gpu) or NODES.csv; for traces.")] = None,
     limit: Annotated[int | None, typer.Option(help="Only the first so many jobs of a trace.", min=1)] = None,
     wake: Annotated[str | None, typer.Option(help="events, interval:SECONDS or both joined by +.")] = None,
@@ -37,6 +40,7 @@ def simulate(
         policies,
         trace,
         problem,
+        physics=physics,
         cluster=cluster,
         limit=limit,
         wake=wake,

@@ -15,7 +15,7 @@ from mlsched.core.files import write_json
 from mlsched.core.gap import Gaps, gap_between, sum_up
 from mlsched.core.params import parameters_of, split
 from mlsched.core.registry import registry
-from mlsched.simulation import Run, Simulation, simulation, simulations
+from mlsched.simulation import Run, Simulation, simulations
 
 
 def make_runs(
@@ -23,6 +23,7 @@ def make_runs(
     trace: str,
     problem: str | None,
     *,
+    physics: str | None,
     cluster: str | None,
     limit: int | None,
     wake: str | None,
@@ -40,12 +41,12 @@ def make_runs(
     `given` holds the options of the workload's source and of the world, by key. Raises ChecksFailed, after everything
     is written, where a run does not pass its replay.
     """
-    world = simulation(problem or _problem_of(policies, trace))
+    world = api.simulation_of(trace, problem or _problem_of(policies, trace), physics)
     for policy in policies:
         registry().answerer(world.problem, policy)
     _check_targets(output, plot)
     source, options = _split_options(world, trace, given)
-    workload = api.workload(trace, world.problem, cluster=cluster, limit=limit, seed=seed, **source)
+    workload = api.workload(trace, world.problem, cluster=cluster, limit=limit, seed=seed, physics=physics, **source)
     runs: dict[str, Run] = {}
     try:
         for policy in policies:

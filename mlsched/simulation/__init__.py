@@ -14,15 +14,28 @@ from mlsched.simulation.run import Run, Simulation
 
 @functools.cache
 def simulations() -> dict[str, Simulation]:
-    """Problem name -> its simulation."""
+    """Problem name -> its simulation; of several, the first."""
     return {s.problem: s for s in scan("mlsched.simulation", "SIMULATION", Simulation)}
 
 
-def simulation(problem: str) -> Simulation:
-    """The simulation of a problem, or UnknownName."""
+@functools.cache
+def every_simulation() -> tuple[Simulation, ...]:
+    """All simulations: of each problem its first, and those of other physics, in sub-packages of the problem's."""
+    others = [scan(f"mlsched.simulation.{problem}", "SIMULATION", Simulation) for problem in simulations()]
+    return (*simulations().values(), *(s for found in others for s in found))
+
+
+def simulation(problem: str, physics: str | None = None) -> Simulation:
+    """The simulation of a problem, by its physics where one is named; or UnknownName."""
     if problem not in simulations():
         raise UnknownName(f"{problem} has no simulated world; there are {', '.join(sorted(simulations()))}")
-    return simulations()[problem]
+    if physics is None:
+        return simulations()[problem]
+    having = {s.physics: s for s in every_simulation() if s.problem == problem and s.physics}
+    if physics not in having:
+        there = f"there are {', '.join(having)}" if having else "there is only one: leave it out"
+        raise UnknownName(f"{problem} has no physics '{physics}'; {there}")
+    return having[physics]
 
 
-__all__ = ["Run", "Simulation", "simulation", "simulations"]
+__all__ = ["Run", "Simulation", "every_simulation", "simulation", "simulations"]

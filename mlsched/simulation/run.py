@@ -23,6 +23,7 @@ class Simulation:
     a horizon instance, revealing jobs at their arrival, and returns its plan; `receding(instance, planner)` turns a
     decision into a horizon instance for `planner(question) -> plan | None` and keeps what the plan does now.
     `unit`: parts of a second in which the world counts time (1: seconds, 1000: milliseconds), also in `submit`.
+    `physics` names one of several worlds of a problem: how its jobs run; the problem's own package holds the first.
     `sources[name](**options)` makes synthetic workloads, `from_trace(trace, nodes, **options)` turns a trace into one.
     """
 
@@ -42,6 +43,7 @@ class Simulation:
     rollout: Callable[..., Any] | None = None
     receding: Callable[..., Any] | None = None
     unit: int = 1
+    physics: str = ""
 
     def options(self, given: Mapping[str, Any]) -> Any:
         """The world's options with `given` ones set; text is parsed by the field's type."""

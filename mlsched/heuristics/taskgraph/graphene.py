@@ -16,6 +16,7 @@ What is simpler, or other:
   over the time that a greedy packer needs for it.
 - T is placed forwards only; the paper tries both directions for T and for O and keeps the more compact schedule.
 - One iteration is planned, and iterations repeat its order.
+- A gang starts whole when one of its tasks scores highest, on nodes chosen as by the other rules.
 - Left out online: the bound on unfairness (deficit counters), the overbooking of resources that may be (network, disk),
   and the wait for locality. What runs is not interrupted, as in the paper.
 """
@@ -62,7 +63,11 @@ def answer(
             eta = srpt * float(gain[open_].mean()) / max(float(left[open_.any(axis=1)].mean()), 1e-9)
         score = np.where(open_, gain - eta * left[:, None], -np.inf)
         row, node = np.unravel_index(int(score.argmax()), score.shape)
-        placer.put(int(tasks[row]), int(node))
+        job = snapshot.task_job[tasks[row]]
+        if not snapshot.gang[job]:
+            placer.put(int(tasks[row]), int(node))
+        elif not placer.start(int(tasks[row])):
+            allowed[snapshot.task_job[tasks] == job] = False
 
 
 def priorities(snapshot: Snapshot) -> Floats:

@@ -157,7 +157,7 @@ class Snapshot(contract.Instance):
                 refuse_first(values > self.now, name, values, f"must not be after now ({self.now})")
         if self.pausing == "none":
             refuse_first(self.state == PAUSED, "state", self.state, "must not be 2 (paused) where pausing is 'none'")
-        running = np.flatnonzero(self.state == RUNNING)
+        running = np.flatnonzero((self.state == RUNNING) & (self.duration > 0))
         held = np.zeros(self.node_capacity.shape, dtype=np.int64)
         np.add.at(held, self.node[running], self.demand[running])
         refuse_first(self.in_use < held, "in_use", self.in_use, "must not be below what the running tasks hold")

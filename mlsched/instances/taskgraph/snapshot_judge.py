@@ -174,7 +174,8 @@ def _overfull(snapshot: Snapshot, plan: Round) -> list[str]:
             use[node][r] += amount
     for task in plan.pause_task.tolist() + plan.migrate_task.tolist():
         node = int(snapshot.node[task])
-        if node in use and int(snapshot.state[task]) == RUNNING:  # one that does not run holds nothing
+        # One that does not run holds nothing.
+        if node in use and int(snapshot.state[task]) == RUNNING and int(snapshot.duration[task]) > 0:
             for r, amount in enumerate(snapshot.demand[task].tolist()):
                 use[node][r] -= amount
     found = []

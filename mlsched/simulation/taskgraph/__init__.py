@@ -10,6 +10,7 @@ from mlsched.simulation.taskgraph.world import TaskgraphWorld
 
 SIMULATION = Simulation(
     problem="taskgraph",
+    physics="tasks",
     workload_type=Workload,
     options_type=Options,
     world=TaskgraphWorld.of,

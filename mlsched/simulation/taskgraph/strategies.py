@@ -89,28 +89,39 @@ def any_rule() -> Rule:
 
 
 def any_round(snapshot: Snapshot, memory: Any, rng: np.random.Generator) -> tuple[Round, Any]:
-    """A random legal round that leaves something running, unless nothing can run."""
+    """A random legal round that leaves something running, unless nothing can run. Gangs start and pause whole."""
     free = snapshot.free.copy()
-    running = np.flatnonzero(snapshot.state == 1).tolist()
-    pauses, moves, starts = [], [], []
-    for task in running[1:]:
-        here = int(snapshot.node[task])
-        there = int(rng.integers(len(free)))
+    pauses: list[int] = []
+    moves: list[tuple[int, int]] = []
+    starts: list[tuple[int, int]] = []
+    running = _units(snapshot, snapshot.state == 1)
+    for unit in running[1:]:
         if snapshot.pausing != "none" and rng.random() < 0.3:
-            pauses.append(task)
-            free[here] += snapshot.demand[task]
-        elif snapshot.movement == "anytime" and rng.random() < 0.5 and _may_move(snapshot, task, there, free):
-            moves.append((task, there))
-            free[here] += snapshot.demand[task]
-            free[there] -= snapshot.demand[task]
+            pauses += unit
+            for task in unit:
+                _take(snapshot, free, task, int(snapshot.node[task]), -1)
+            continue
+        for task in unit:
+            there = int(rng.integers(len(free)))
+            may = snapshot.movement == "anytime" and rng.random() < 0.5 and _may_move(snapshot, task, there, free)
+            if may:
+                moves.append((task, there))
+                _take(snapshot, free, task, int(snapshot.node[task]), -1)
+                _take(snapshot, free, task, there, 1)
     eager = 0.7 if running else 1.0
-    for task in rng.permutation(len(snapshot.task_job)).tolist():
-        for node in rng.permutation(len(free)).tolist():
-            room = not snapshot.duration[task] or (free[node] >= snapshot.demand[task]).all()
-            if snapshot.startable[task] and snapshot.nodes_of(task)[node] and room and rng.random() < eager:
-                starts.append((task, node))
-                free[node] -= snapshot.demand[task] * (snapshot.duration[task] > 0)
-                break
+    waiting = _units(snapshot, snapshot.startable)
+    for place in rng.permutation(len(waiting)).tolist():
+        left, found = free.copy(), []
+        for task in waiting[place]:
+            for node in rng.permutation(len(free)).tolist():
+                room = not snapshot.duration[task] or (left[node] >= snapshot.demand[task]).all()
+                if snapshot.nodes_of(task)[node] and room and rng.random() < eager:
+                    found.append((task, node))
+                    _take(snapshot, left, task, node, 1)
+                    break
+        if len(found) == len(waiting[place]):
+            starts += found
+            free = left
     stops = []
     begun = set(snapshot.task_job[snapshot.state != 0].tolist()) | {int(snapshot.task_job[k]) for k, _ in starts}
     for job in range(len(snapshot.arrival)):
@@ -119,6 +130,19 @@ def any_round(snapshot: Snapshot, memory: Any, rng: np.random.Generator) -> tupl
             stops.append((job, int(rng.integers(low, int(snapshot.max_iterations[job]) + 1))))
     wake_at = snapshot.now + int(rng.integers(1, 4)) if rng.random() < 0.2 else 0
     return snapshot.round(starts, pauses, moves, stops, wake_at), memory
+
+
+def _units(snapshot: Snapshot, among: Any) -> list[list[int]]:
+    """Tasks that act together: those of a gang, each other alone."""
+    units: dict[tuple[int, int], list[int]] = {}
+    for task in np.flatnonzero(among).tolist():
+        job = int(snapshot.task_job[task])
+        units.setdefault((job, -1) if snapshot.gang[job] else (job, task), []).append(task)
+    return list(units.values())
+
+
+def _take(snapshot: Snapshot, free: Any, task: int, node: int, sign: int) -> None:
+    free[node] -= sign * snapshot.demand[task] * (snapshot.duration[task] > 0)
 
 
 def _may_move(snapshot: Snapshot, task: int, node: int, free: Any) -> bool:

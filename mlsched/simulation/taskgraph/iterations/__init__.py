@@ -1,0 +1,28 @@
+"""The world of task graphs by iterations: jobs hold nodes and run on at the pace of their graph; at scale."""
+
+from mlsched.simulation.run import Simulation
+from mlsched.simulation.taskgraph.iterations import outcome, replay
+from mlsched.simulation.taskgraph.iterations.log import Stretches
+from mlsched.simulation.taskgraph.iterations.sources import SOURCES, from_tasks, from_trace
+from mlsched.simulation.taskgraph.iterations.workload import Jobs, never_start, overload
+from mlsched.simulation.taskgraph.iterations.world import IterationWorld
+from mlsched.simulation.taskgraph.options import Options
+
+SIMULATION = Simulation(
+    problem="taskgraph",
+    physics="iterations",
+    workload_type=Jobs,
+    options_type=Options,
+    world=IterationWorld,
+    wake="events",
+    jobs=outcome.jobs,
+    summary=outcome.summary,
+    series=outcome.series,
+    violations=replay.violations,
+    never_start=never_start,
+    overload=overload,
+    sources=SOURCES,
+    from_trace=from_trace,
+)
+
+__all__ = ["SIMULATION", "IterationWorld", "Jobs", "Options", "Stretches", "from_tasks"]

@@ -1,0 +1,51 @@
+"""What happened in a run of the iteration engine: stretches of time in which a job's placement was the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.simulation.taskgraph.log import FINISH, MOVE, PAUSE
+
+__all__ = ["COLUMNS", "FINISH", "GROW", "MOVE", "PAUSE", "Stretches"]
+
+COLUMNS = ("job", "start", "end", "finished", "part", "first", "cycle", "delay", "outcome")
+#: How a stretch ends, besides PAUSE, FINISH and MOVE: a further task of the job was placed.
+GROW = 3
+
+
+class Stretches:
+    """`rows`: one for every stretch of time in which some tasks of a job held nodes and none of them changed.
+
+    A row: the job; [start, end) in ticks; its progress at the start: `finished` iterations and a `part` of the next, in
+    ppm; the lengths of its `first` and of every later iteration (`cycle`) in the stretch, in 10^-6 ticks, both 0 where
+    a task was not placed, so that the job made no progress; `delay`: ticks at the start in which moved tasks fetched
+    what they need and no work was done; `outcome`: 0 a task paused, 1 the job ended, 2 a task moved, 3 a further task
+    was placed. `places`: of each row the node of every task of the job, -1: none. `stops`: (job, iterations, time) for
+    every time a job was told after how many iterations to stop. `wakes`: when rounds asked to be woken.
+    """
+
+    def __init__(
+        self,
+        rows: list[tuple[int, ...]] | None = None,
+        places: list[tuple[int, ...]] | None = None,
+        stops: list[tuple[int, int, int]] | None = None,
+        wakes: list[int] | None = None,
+    ) -> None:
+        self.rows: list[tuple[int, ...]] = rows or []
+        self.places: list[tuple[int, ...]] = places or []
+        self.stops: list[tuple[int, int, int]] = stops or []
+        self.wakes: list[int] = wakes or []
+
+    def columns(self) -> dict[str, IntArray]:
+        """Column name -> values, in the order of the rows."""
+        table = np.array(self.rows, dtype=np.int64).reshape(len(self.rows), len(COLUMNS))
+        return {name: table[:, c] for c, name in enumerate(COLUMNS)}
+
+    def to_json(self) -> dict[str, Any]:
+        """The columns as lists, and the places as one list a stretch."""
+        columns = {name: values.tolist() for name, values in self.columns().items()}
+        places = [list(nodes) for nodes in self.places]
+        return {**columns, "places": places, "stops": [list(stop) for stop in self.stops], "wakes": self.wakes}

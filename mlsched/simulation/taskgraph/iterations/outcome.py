@@ -1,0 +1,116 @@
+"""What a run of the iteration engine comes to: per-job columns, and figures of merit by the objectives' own names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.simulation.metrics import percentiles
+from mlsched.simulation.taskgraph.iterations.log import MOVE, PAUSE, Stretches
+from mlsched.simulation.taskgraph.iterations.workload import Jobs
+from mlsched.simulation.taskgraph.iterations.world import Stretch
+
+
+def jobs(workload: Jobs, log: Stretches) -> dict[str, Any]:
+    """Column name -> one value a job. Times in ticks; `start`, `completion` since the run began, `jct` since arrival.
+
+    waiting: ticks of its stay in which no task of the job held a node; iterations: how many it ran, `on_time` by its
+    deadline; accuracy: ppm, of the iterations that `accuracy_at` counts; traffic: volume of the edges between nodes,
+    for every iteration that ended under the placement (of lag 1 not in a job's first); what moves fetch is left out.
+    """
+    c, count = log.columns(), len(workload.arrival)
+    start, completion = np.full(count, UNLIMITED), workload.arrival.copy()
+    np.minimum.at(start, c["job"], c["start"])
+    np.maximum.at(completion, c["job"], c["end"])
+    held = np.bincount(c["job"], c["end"] - c["start"], minlength=count).astype(np.int64)
+    iterations = workload.max_iterations.copy()
+    for job, told, _ in log.stops:
+        iterations[job] = told
+    on_time = _on_time(workload, log, iterations, completion)
+    counted = on_time if workload.accuracy_at == "deadline" else iterations
+    column = np.minimum(counted, max(0, workload.accuracy.shape[1] - 1))
+    return {
+        "arrival": workload.arrival,
+        "start": np.where(start == UNLIMITED, -1, start),
+        "completion": completion,
+        "jct": completion - workload.arrival,
+        "waiting": completion - workload.arrival - held,
+        "iterations": iterations,
+        "on_time": on_time,
+        "met": (completion <= workload.deadline).astype(np.int64),
+        "accuracy": workload.accuracy[workload.accuracy_table[workload.template], column],
+        "traffic": _traffic(workload, log, iterations),
+        "pauses": np.bincount(c["job"][c["outcome"] == PAUSE], minlength=count),
+        "migrations": np.bincount(c["job"][c["outcome"] == MOVE], minlength=count),
+    }
+
+
+def _on_time(workload: Jobs, log: Stretches, iterations: IntArray, completion: IntArray) -> IntArray:
+    """Iterations of each job that ended by its deadline."""
+    found = np.where(completion <= workload.deadline, iterations, 0)
+    for row, nodes in zip(log.rows, log.places, strict=True):
+        job, start, _, finished, part, first, cycle, delay, _ = row
+        deadline = int(workload.deadline[job])
+        if completion[job] > deadline >= start:
+            stretch = Stretch(start, finished, part, nodes, first, cycle, delay)
+            found[job] = min(int(iterations[job]), stretch.progress(min(deadline, row[2]))[0])
+    return found
+
+
+def _traffic(workload: Jobs, log: Stretches, iterations: IntArray) -> IntArray:
+    """Volume that each job sent between nodes."""
+    sent = np.zeros(len(workload.arrival), dtype=np.int64)
+    owner = workload.task_template[workload.edge_from]
+    edges = {template: np.flatnonzero(owner == template) for template in np.unique(owner).tolist()}
+    left = dict(enumerate(iterations.tolist()))  # finished iterations at the end of the stretch, from the last on
+    for row, nodes in sorted(zip(log.rows, log.places, strict=True), key=lambda r: r[0][1], reverse=True):
+        job, finished, ended = row[0], row[3], left[row[0]] - row[3]
+        left[job] = finished
+        of_it = edges.get(int(workload.template[job]))
+        if of_it is None or not ended:
+            continue
+        place, first = np.array(nodes), workload.span(job)[0]
+        cut = place[workload.edge_from[of_it] - first] != place[workload.edge_to[of_it] - first]
+        times = ended - (workload.edge_lag[of_it] == 1) * (finished == 0)
+        sent[job] += int((workload.edge_volume[of_it] * cut * times).sum())
+    return sent
+
+
+def summary(workload: Jobs, log: Stretches) -> dict[str, Any]:
+    """The objectives of the run, by their names, and what they leave out. Times in ticks."""
+    table, c = jobs(workload, log), log.columns()
+    count = len(workload.arrival)
+    makespan = int(table["completion"].max() - workload.arrival.min()) if count else 0
+    held = np.zeros(len(workload.resources))
+    demand = workload.demand * (workload.duration > 0)[:, None]
+    for job, nodes, ticks in zip(c["job"].tolist(), log.places, (c["end"] - c["start"]).tolist(), strict=True):
+        first, end = workload.span(job)
+        held += demand[first:end][np.array(nodes) >= 0].sum(axis=0) * ticks
+    there = workload.node_capacity.sum(axis=0) * makespan
+    return {
+        "jobs": count,
+        "total_jct": int(table["jct"].sum()),
+        "deadlines_met": int(table["met"].sum()),
+        "traffic": int(table["traffic"].sum()),
+        "accuracy_met": int((table["accuracy"] >= workload.required).sum()),
+        "total_accuracy": int(table["accuracy"].sum()),
+        "makespan": makespan,
+        "mean_jct": float(table["jct"].mean()) if count else 0.0,
+        "jct_percentiles": percentiles(table["jct"]),
+        "mean_waiting": float(table["waiting"].mean()) if count else 0.0,
+        "iterations": int(table["iterations"].sum()),
+        "stretches": len(log.rows),
+        "pauses": int(table["pauses"].sum()),
+        "migrations": int(table["migrations"].sum()),
+        "utilisation": {
+            name: float(h / t) if t else 0.0 for name, h, t in zip(workload.resources, held, there, strict=True)
+        },
+    }
+
+
+def series(workload: Jobs, log: Stretches) -> dict[str, Any]:
+    """Samples for plots of distributions, ticks."""
+    table = jobs(workload, log)
+    return {"job completion time": table["jct"], "waiting time": table["waiting"]}

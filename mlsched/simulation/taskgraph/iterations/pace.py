@@ -1,0 +1,84 @@
+"""How fast a placed job runs: the length of an iteration of its graph under a placement.
+
+A task takes `duration * scale`; an edge between two nodes adds its delay. The first iteration after a start waits for
+nothing of the one before (what that sent has arrived). Each later one begins when the one before is complete, and its
+tasks wait besides for what edges of lag 1 bring: their delay after the sender's end. `cycle` is the length of the
+second iteration, and taken for all that follow: where the third is no different, it is exact.
+
+Lengths are in parts of a tick, 10^-6, so that they are whole.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
+
+
+class Pace(NamedTuple):
+    """Lengths of the first iteration after a start and of each later one, in 10^-6 ticks; at least 1 each."""
+
+    first: int
+    cycle: int
+
+
+class Paces:
+    """The paces of a workload's jobs; those without edges that matter are read off, others worked out."""
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs = jobs
+        self._durations = jobs.duration.tolist()
+        self._longest = [max(self._durations[first:end]) for first, end in jobs.tasks]
+        self._into: list[list[tuple[int, int, int]]] = [[] for _ in self._durations]
+        columns = (jobs.edge_from, jobs.edge_to, jobs.edge_lag, jobs.edge_delay)
+        for u, v, lag, delay in zip(*(c.tolist() for c in columns), strict=True):
+            self._into[v].append((u, lag, delay))
+        self._order = [self._sorted(first, end) for first, end in jobs.tasks]
+        self._move = [max([d for u, lag, d in into if lag and u == v], default=0) for v, into in enumerate(self._into)]
+        self._joined = [any(self._into[first:end]) for first, end in jobs.tasks]
+
+    def of(self, job: int, nodes: list[int]) -> Pace:
+        """The pace of a job with all of its tasks on these nodes, in the order of its tasks."""
+        template, scale = int(self._jobs.template[job]), int(self._jobs.scale[job])
+        if not self._joined[template]:
+            length = max(1, self._longest[template] * scale)
+            return Pace(length, length)
+        first = self._iteration(template, scale, nodes, {})
+        before = max(first.values())
+        second = self._iteration(template, scale, nodes, {task: end - before for task, end in first.items()})
+        return Pace(max(1, before), max(1, *second.values()))
+
+    def moving(self, task: int) -> int:
+        """Ticks that it costs a task of a template to change node inside an iteration."""
+        return self._move[task]
+
+    def _iteration(self, template: int, scale: int, nodes: list[int], before: dict[int, int]) -> dict[int, int]:
+        """When each task ends, from the iteration's begin on; `before`: ends in the last one, from that begin on."""
+        base = self._jobs.tasks[template][0]
+        ends: dict[int, int] = {}
+        for v in self._order[template]:
+            start = 0
+            for u, lag, delay in self._into[v]:
+                away = delay * WHOLE * (nodes[u - base] != nodes[v - base])
+                if not lag:
+                    start = max(start, ends[u] + away)
+                elif before:
+                    start = max(start, before[u] + away)
+            ends[v] = start + self._durations[v] * scale
+        return ends
+
+    def _sorted(self, first: int, end: int) -> list[int]:
+        """The tasks of a template, sources of lag 0 before their receivers."""
+        lacking = {v: sum(not lag for _, lag, _ in self._into[v]) for v in range(first, end)}
+        found = [v for v in range(first, end) if not lacking[v]]
+        receivers: dict[int, list[int]] = {v: [] for v in range(first, end)}
+        for v in range(first, end):
+            for u, lag, _ in self._into[v]:
+                if not lag:
+                    receivers[u].append(v)
+        for u in found:  # grows while it is read
+            for v in receivers[u]:
+                lacking[v] -= 1
+                if not lacking[v]:
+                    found.append(v)
+        return found

@@ -1,0 +1,314 @@
+"""An independent check of a finished run of the iteration engine, from the workload, the options and the log alone.
+
+1. A job's stretches follow each other in time, from its arrival on; each places all tasks of a gang or none.
+2. Work is conserved: a stretch begins with the progress with which the one before ended, rounded down to ppm of an
+   iteration (whole iterations where a pause loses the work); progress is recomputed in fractions from the durations,
+   the graph and the placement. The last stretch ends in the first tick at which the job has run as many iterations as
+   it was told last, between its least and its most; or the job paused with as many finished. No stretch goes on after.
+3. Lengths of iterations and delays of moves in the log are those of graph and placement; a job that is not wholly
+   placed makes no progress.
+4. Tasks pause and move only where the options allow it; a task that comes back, or moves, goes where movement lets it,
+   and not before what the last iteration sent it has arrived there.
+5. Tasks are on eligible nodes; on every node, at every time, for every resource: demand <= capacity.
+6. Where the clock ticks only, stretches start and are interrupted at ticks, or when a round had asked to be woken.
+
+Shares no code with the engine; plain Python.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import defaultdict
+from fractions import Fraction
+
+from mlsched.simulation.findings import Findings
+from mlsched.simulation.taskgraph.iterations.log import FINISH, GROW, MOVE, PAUSE, Stretches
+from mlsched.simulation.taskgraph.iterations.workload import Jobs
+from mlsched.simulation.taskgraph.options import Options
+from mlsched.simulation.wake import Wake
+
+WHOLE = 10**6
+
+
+@dataclasses.dataclass(frozen=True)
+class Stretch:
+    """One row of the log; see `Stretches`."""
+
+    start: int
+    end: int
+    finished: int
+    part: int
+    first: int
+    cycle: int
+    delay: int
+    outcome: int
+    nodes: tuple[int, ...]
+
+
+def violations(jobs: Jobs, options: Options, wake: Wake, log: Stretches) -> list[str]:
+    """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
+    found = Findings()
+    by_job = _read(jobs, log, found)
+    total = _told(jobs, log, found)
+    movement = jobs.movement if options.movement == "given" else options.movement
+    graphs = _Graphs(jobs)
+    for job in range(len(jobs.arrival)):
+        stretches = by_job.get(job, [])
+        check = _Job(jobs, job, total[job], options.pausing, movement, graphs, found)
+        for stretch in stretches:
+            check.take(stretch)
+        check.end()
+    _check_capacity(jobs, by_job, found)
+    if wake.interval and not wake.events:
+        _check_ticks(wake, by_job, set(log.wakes), found)
+    return found.sentences()
+
+
+def _read(jobs: Jobs, log: Stretches, found: Findings) -> dict[int, list[Stretch]]:
+    """The rows by job, in order of time; those that make no sense are reported and left out."""
+    by_job: dict[int, list[Stretch]] = defaultdict(list)
+    nodes = len(jobs.node_capacity)
+    for row, places in zip(log.rows, log.places, strict=True):
+        job, start, end, finished, part, lead, cycle, delay, outcome = row
+        known = 0 <= job < len(jobs.arrival) and start <= end and outcome in (PAUSE, FINISH, MOVE, GROW)
+        if known:
+            first, last = jobs.span(job)
+            known = len(places) == last - first and all(-1 <= node < nodes for node in places)
+        if known and max(places) >= 0:
+            by_job[job].append(Stretch(start, end, finished, part, lead, cycle, delay, outcome, places))
+        else:
+            found.add("log", f"the row {tuple(row)} on {tuple(places)} names no job or node, or ends before it starts")
+    for stretches in by_job.values():
+        stretches.sort(key=lambda s: (s.start, s.end))
+    return dict(by_job)
+
+
+def _told(jobs: Jobs, log: Stretches, found: Findings) -> list[int]:
+    """How many iterations each job was to run in the end."""
+    total: list[int] = jobs.max_iterations.tolist()
+    for job, iterations, time in sorted(log.stops, key=lambda stop: stop[2]):
+        if not 0 <= job < len(total):
+            found.add("log", f"the stop {(job, iterations, time)} names no job")
+            continue
+        low, high = int(jobs.min_iterations[job]), int(jobs.max_iterations[job])
+        if not low <= iterations <= high:
+            found.add(
+                "stop", f"job {job} is told at {time} to stop after {iterations} iterations: {low} to {high} may be"
+            )
+        total[job] = iterations
+    return total
+
+
+class _Graphs:
+    """What the check needs of the templates' graphs, in plain lists."""
+
+    def __init__(self, jobs: Jobs) -> None:
+        self.duration = jobs.duration.tolist()
+        columns = (jobs.edge_from, jobs.edge_to, jobs.edge_lag, jobs.edge_delay, jobs.task_template[jobs.edge_from])
+        self.edges: dict[int, list[tuple[int, int, int, int]]] = defaultdict(list)
+        for u, v, lag, delay, template in zip(*(c.tolist() for c in columns), strict=True):
+            first = jobs.tasks[template][0]
+            self.edges[template].append((u - first, v - first, lag, delay))
+
+    def lengths(self, durations: list[int], scale: int, template: int, nodes: tuple[int, ...]) -> tuple[int, int]:
+        """Lengths of the first iteration and of the second, 10^-6 ticks, on these nodes."""
+        edges = self.edges.get(template, [])
+        took = [d * scale for d in durations]
+        ends = self._ends(took, edges, nodes, None)
+        again = self._ends(took, edges, nodes, [end - max(ends) for end in ends])
+        return max(1, *ends), max(1, *again)
+
+    def _ends(
+        self, took: list[int], edges: list[tuple[int, int, int, int]], nodes: tuple[int, ...], before: list[int] | None
+    ) -> list[int]:
+        """When the tasks end, counted from the iteration's begin: raised until no edge is hurt."""
+        ends = list(took)
+        changed = True
+        while changed:
+            changed = False
+            for u, v, lag, delay in edges:
+                if lag and before is None:
+                    continue
+                source = before[u] if lag and before is not None else ends[u]
+                end = source + (delay * WHOLE if nodes[u] != nodes[v] else 0) + took[v]
+                if end > ends[v]:
+                    ends[v], changed = end, True
+        return ends
+
+
+class _Job:
+    """The check of one job, stretch after stretch (rules 1 to 4, and that nodes are eligible)."""
+
+    def __init__(
+        self, jobs: Jobs, job: int, total: int, pausing: str, movement: str, graphs: _Graphs, found: Findings
+    ) -> None:
+        self.jobs, self.job, self.total, self.graphs = jobs, job, total, graphs
+        self.pausing, self.movement = pausing, movement
+        self.name, self.found = f"job {job}", found
+        self.first, self.last = jobs.span(job)
+        self.count, self.template = self.last - self.first, int(jobs.template[job])
+        self.durations = graphs.duration[self.first : self.last]
+        self.before: Stretch | None = None
+        self.progress = Fraction(0)  # iterations with which the next stretch begins
+        self.home: tuple[int, ...] | None = None  # where the last finished iteration ran
+        self.home_end = 0  # and the tick in which it ended
+        self.at = [-1] * self.count  # where each task last was in the iteration under way
+        self.owed = 0  # ticks of fetching that moved tasks have still before them
+
+    def take(self, s: Stretch) -> None:
+        """Check the next stretch."""
+        self._check_time(s)
+        self._check_places(s)
+        self._check_return(s)
+        whole, part = divmod(int(self.progress * WHOLE), WHOLE)
+        if (s.finished, s.part) != (whole, part):
+            self.found.add(
+                "work",
+                f"{self.name}: at {s.start} has {s.finished} iterations and {s.part} ppm of the next: "
+                f"{whole} and {part} ppm were done",
+            )
+        for task, node in enumerate(s.nodes):
+            if node >= 0:
+                if part and self.at[task] not in (-1, node):
+                    self.owed = max(self.owed, self._move(task))
+                self.at[task] = node
+        wholly = min(s.nodes) >= 0
+        first, cycle = (0, 0)
+        if wholly:
+            scale = int(self.jobs.scale[self.job])
+            first, cycle = self.graphs.lengths(self.durations, scale, self.template, s.nodes)
+        delay = self.owed if wholly else 0
+        if (s.first, s.cycle, s.delay) != (first, cycle, delay):
+            self.found.add(
+                "pace",
+                f"{self.name}: from {s.start} on, the log has iterations of {s.first}, then {s.cycle} x 10^-6 ticks "
+                f"after {s.delay} ticks: must be {first}, {cycle} and {delay}",
+            )
+        if wholly:
+            self.owed = 0
+            self._run(s, first, cycle, delay)
+        elif s.outcome == FINISH:
+            self.found.add("lost job", f"{self.name}: ends at {s.end} without all of its tasks placed")
+        self.before = s
+
+    def end(self) -> None:
+        """Check that the job is complete."""
+        last = self.before
+        if last is not None and last.outcome not in (FINISH, PAUSE):
+            self.found.add("lost job", f"{self.name}: does not go on after {last.end}")
+        elif (last is None or last.outcome == PAUSE) and self.progress != self.total:
+            done = math.floor(self.progress)
+            self.found.add("lost job", f"{self.name}: has {done} of {self.total} iterations when its stretches end")
+
+    def _run(self, s: Stretch, first: int, cycle: int, delay: int) -> None:
+        """Rule 2: the progress of a stretch, in fractions."""
+        whole = math.floor(self.progress)
+        head = (1 - (self.progress - whole)) * first
+        if s.outcome == FINISH:
+            end = s.start + delay + math.ceil((head + (self.total - whole - 1) * cycle) / WHOLE)
+            if s.end != end or whole >= self.total:
+                self.found.add("work", f"{self.name}: ends at {s.end}: has run its {self.total} iterations at {end}")
+            return
+        elapsed = max(0, s.end - s.start - delay) * WHOLE
+        if elapsed < head:
+            done = self.progress + Fraction(elapsed, first)
+        else:
+            done = whole + 1 + Fraction(elapsed - head) / cycle
+            boundary = head + (math.floor(done) - whole - 1) * cycle
+            self.home, self.home_end = s.nodes, s.start + delay + math.ceil(boundary / WHOLE)
+        if done > self.total or whole >= self.total:
+            self.found.add("work", f"{self.name}: goes on after its {self.total} iterations, until {s.end}")
+        lost = s.outcome == PAUSE and self.pausing == "restart"
+        self.progress = Fraction(math.floor(done)) if lost else Fraction(math.floor(done * WHOLE), WHOLE)
+
+    def _move(self, task: int) -> int:
+        """Ticks that it costs a task to change node inside an iteration."""
+        edges = self.graphs.edges.get(self.template, [])
+        return max([delay for u, v, lag, delay in edges if lag and u == v == task], default=0)
+
+    def _check_time(self, s: Stretch) -> None:
+        """Rule 1, and that what happens between two stretches is what the first says."""
+        before = self.before
+        if before is None:
+            arrival = int(self.jobs.arrival[self.job])
+            if s.start < arrival:
+                self.found.add("early start", f"{self.name}: starts at {s.start}, arrives at {arrival}")
+            return
+        if s.start < before.end or before.outcome == FINISH:
+            self.found.add("two places", f"{self.name}: starts at {s.start}, its stretch before ends at {before.end}")
+            return
+        joined = s.start == before.end
+        left = [a >= 0 and not (joined and b >= 0) for a, b in zip(before.nodes, s.nodes, strict=True)]
+        moved = joined and any(a != b and min(a, b) >= 0 for a, b in zip(before.nodes, s.nodes, strict=True))
+        grown = joined and any(a < 0 <= b for a, b in zip(before.nodes, s.nodes, strict=True))
+        what = PAUSE if any(left) else MOVE if moved else GROW if grown else None
+        if before.outcome != what:
+            self.found.add("log", f"{self.name}: at {before.end}, the log says {before.outcome}, it was {what}")
+        if any(left) and self.pausing == "none":
+            self.found.add("pause", f"{self.name}: pauses at {before.end}: jobs do not pause here")
+        if moved and self.movement != "anytime":
+            self.found.add("move", f"{self.name}: moves at {before.end}: movement is '{self.movement}'")
+
+    def _check_places(self, s: Stretch) -> None:
+        """Rules 1 and 5: gangs are whole, nodes are eligible."""
+        if int(self.jobs.gang[self.template]) and min(s.nodes) < 0:
+            self.found.add("gang", f"{self.name}: is a gang, and from {s.start} on only a part of it is placed")
+        for task, node in enumerate(s.nodes):
+            if node >= 0 and not int(self.jobs.eligible[self.jobs.task_class[self.first + task], node]):
+                self.found.add("place", f"{self.name}, task {task}: node {node} is not eligible")
+
+    def _check_return(self, s: Stretch) -> None:
+        """Rule 4: where tasks go that were not there before, and when."""
+        before = self.before
+        inside = self.progress != math.floor(self.progress)
+        for task, node in enumerate(s.nodes):
+            there = before is not None and s.start == before.end and before.nodes[task] == node
+            if node < 0 or there:
+                continue
+            bound = -1
+            if self.movement == "none":
+                bound = self.home[task] if self.home else self.at[task] if inside else -1
+            elif self.movement == "between_iterations" and inside:
+                bound = self.at[task]
+            if bound not in (-1, node):
+                self.found.add("place", f"{self.name}, task {task}: on node {node} at {s.start}, must stay on {bound}")
+            for u, v, lag, delay in self.graphs.edges.get(self.template, []):
+                if v == task and lag and self.home and self.home[u] != node and s.start < self.home_end + delay:
+                    self.found.add(
+                        "order",
+                        f"{self.name}, task {task}: is on node {node} at {s.start}, what task {u} sends arrives at "
+                        f"{self.home_end + delay}",
+                    )
+
+
+def _check_capacity(jobs: Jobs, by_job: dict[int, list[Stretch]], found: Findings) -> None:
+    """Rule 5: every node's starts and ends in time order; an end frees before a start at the same instant takes."""
+    demand, held = jobs.demand.tolist(), (jobs.duration > 0).tolist()
+    changes: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+    for job, stretches in by_job.items():
+        first = jobs.span(job)[0]
+        for s in stretches:
+            for task, node in enumerate(s.nodes, first):
+                if node >= 0 and s.end > s.start and held[task]:
+                    changes[node] += [(s.start, 1, task), (s.end, -1, task)]
+    for node, events in changes.items():
+        capacity = jobs.node_capacity[node].tolist()
+        use = [0] * len(capacity)
+        for time, sign, task in sorted(events):
+            for r, amount in enumerate(demand[task]):
+                use[r] += sign * amount
+                if sign > 0 and use[r] > capacity[r]:
+                    found.add(
+                        "capacity",
+                        f"node {node} at {time}: {use[r]} {jobs.resources[r]} in use, its capacity is {capacity[r]}",
+                    )
+
+
+def _check_ticks(wake: Wake, by_job: dict[int, list[Stretch]], asked: set[int], found: Findings) -> None:
+    """Rule 6."""
+    for job, stretches in by_job.items():
+        for s in stretches:
+            for time in (s.start, s.end) if s.outcome != FINISH else (s.start,):
+                if time % wake.interval and time not in asked:
+                    found.add("wake", f"job {job}: changes at {time}, no multiple of {wake.interval}, unasked")

@@ -1,0 +1,239 @@
+"""Where workloads of the iteration engine come from: traces and drawn gangs, and the task engine's own as they are."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.core.params import one_of, within
+from mlsched.instances.traces import Trace
+from mlsched.simulation.nodes import RESOURCES
+from mlsched.simulation.taskgraph import sources as of_tasks
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
+from mlsched.simulation.taskgraph.iterations.workload import oversize as too_large
+from mlsched.simulation.taskgraph.workload import Workload
+
+Floats = npt.NDArray[np.float64]
+
+#: GPUs of a node of a cluster that is made for a trace, and of gangs that are drawn: share of the jobs.
+GPUS_A_NODE = 8
+GANGS = {1: 0.8, 2: 0.08, 4: 0.07, 8: 0.05}
+
+
+def from_tasks(workload: Workload, *, gang: bool = True) -> Jobs:
+    """A workload of the task engine as it is: a template a job, jobs in order of arrival.
+
+    gang: all tasks of a job start and pause in one round.
+    """
+    horizon, order = workload.horizon, np.argsort(workload.horizon.arrival, kind="stable")
+    count = len(horizon.arrival)
+    classes, class_of = np.unique(horizon.eligible, axis=0, return_inverse=True)
+    of_jobs = ("arrival", "deadline", "urgency", "required", "min_iterations", "max_iterations")
+    shared = ("resources", "node_capacity", "accuracy", "demand", "parameters", "movement", "accuracy_at")
+    edges = ("edge_from", "edge_to", "edge_lag", "edge_volume", "edge_delay")
+    return Jobs(
+        **{name: getattr(horizon, name)[order] for name in of_jobs},
+        **{name: getattr(horizon, name) for name in (*shared, *edges)},
+        eligible=classes,
+        task_class=class_of.reshape(-1),
+        gang=np.full(count, int(gang)),
+        accuracy_table=np.arange(count),
+        task_template=horizon.task_job,
+        duration=workload.true_duration,
+        estimate=horizon.duration,
+        template=order,
+        scale=np.full(count, WHOLE),
+        told=np.full(count, WHOLE),
+        source=f"{workload.source}; run by iterations",
+    )
+
+
+def _converted(graph: str) -> Callable[..., Jobs]:
+    """The maker of a synthetic workload of the task engine, with its parameters; its jobs are gangs here."""
+
+    @functools.wraps(of_tasks.generated)
+    def made(**options: Any) -> Jobs:
+        return from_tasks(of_tasks.generated(**{**options, "graph": graph}))
+
+    return made
+
+
+def gangs(
+    *,
+    jobs: int = 1000,
+    seed: int = 0,
+    nodes: int = 8,
+    gpus: int = 8,
+    length: float = 60.0,
+    iteration: int = 1,
+    load: float = 0.8,
+    error: float = 0.0,
+) -> Jobs:
+    """Gangs of 1, 2, 4 and 8 GPUs (80, 8, 7 and 5 % of the jobs) that arrive at random, a Poisson process.
+
+    Running times are log-normal with median `length` ticks (sigma 1.5), in iterations of `iteration` ticks. load: work
+    over what the cluster's GPUs do while jobs arrive. error: schedulers are told lengths off by up to twice this share.
+    """
+    for name, value in (("jobs", jobs), ("nodes", nodes), ("gpus", gpus), ("iteration", iteration)):
+        within(name, value, 1)
+    within("length", length, 1)
+    within("load", load, 0, open_low=True)
+    within("error", error, 0, 0.5)
+    rng = np.random.default_rng([seed, jobs])
+    sizes = [size for size in GANGS if size <= nodes * gpus]
+    share = np.array([GANGS[size] for size in sizes])
+    kind = rng.choice(len(sizes), jobs, p=share / share.sum())
+    ticks = np.maximum(np.rint(length * np.exp(1.5 * rng.standard_normal(jobs))), 1).astype(np.int64)
+    work = float((np.array(sizes)[kind] * ticks).sum())
+    gaps = rng.exponential(work / (load * nodes * gpus * jobs), jobs)
+    source = (
+        f"synthetic:gangs jobs={jobs} seed={seed} nodes={nodes} gpus={gpus} length={length:g} iteration={iteration} "
+        f"load={load:g} error={error:g}"
+    )
+    return _gangs(
+        capacity=np.full((nodes, 1), gpus),
+        resources=("gpu",),
+        sizes=np.array(sizes)[kind],
+        demand=np.ones((jobs, 1), dtype=np.int64),
+        arrival=np.floor(np.cumsum(gaps) - gaps[:1]).astype(np.int64),
+        ticks=ticks.astype(np.float64),
+        iteration=float(iteration),
+        factor=1 + error * rng.uniform(-2, 2, jobs),
+        source=source,
+    )
+
+
+#: Name -> maker of a workload.
+SOURCES: Mapping[str, Callable[..., Jobs]] = {**{name: _converted(name) for name in of_tasks.SOURCES}, "gangs": gangs}
+
+
+def from_trace(
+    trace: Trace,
+    nodes: IntArray | None,
+    *,
+    seed: int = 0,
+    tick: int = 60,
+    iteration: int = 60,
+    load: float = 0.8,
+    error: float = 0.0,
+    arrivals: float = 1.0,
+    oversize: str = "refuse",
+) -> Jobs:
+    """A trace's arrivals, GPUs and durations as gangs: a job of g GPUs is g equal tasks without edges.
+
+    A job with a share of a GPU, or without one, is one task with that share.
+    tick: seconds; iteration: so many seconds are one iteration, as nearly as whole iterations allow (a job has at least
+    one), so that rules have something to stop after. What the trace says beyond GPUs is shared by the tasks, a GPU
+    being 1000. Nothing is drawn but errors of estimates: `error`, evenly, up to twice this share off. Graphs, deadlines
+    and accuracies are in no trace; there are none. arrivals: factor on the arrival rate. oversize: "drop" leaves out
+    jobs that never fit. nodes=None: as many nodes of eight GPUs as make this `load`.
+    """
+    within("tick", tick, 1)
+    within("iteration", iteration, 1)
+    within("load", load, 0, open_low=True)
+    within("arrivals", arrivals, 0, open_low=True)
+    within("error", error, 0, 0.5)
+    one_of("oversize", oversize, ("refuse", "drop"))
+    if not len(trace.submit):
+        raise InvalidInput(f"{trace.source}: holds no job; check limit")
+    order = np.argsort(trace.submit, kind="stable")
+    submit = trace.submit[order]
+    sizes = np.maximum(-(-trace.gpus_milli[order] // 1000), 1)
+    ticks = np.maximum(trace.duration_ms[order], 1) / (1000 * tick)
+    known = [np.maximum(column[order], 0) for column in (trace.cpu_milli, trace.memory_mib, trace.gpus_milli)]
+    demand = np.stack([-(-column // sizes) for column in known], axis=1)
+    arrival = np.floor((submit - submit[0]) / (arrivals * tick)).astype(np.int64)
+    if nodes is None:
+        span = max(1.0, float(arrival[-1]), float(ticks.max()))
+        work = float((trace.gpus_milli[order] * ticks).sum()) / 1000
+        if not work:
+            raise InvalidInput(
+                f"{trace.source}: no job asks for a GPU, by which nodes would be counted; give a cluster"
+            )
+        count = max(1, round(work / (span * load * GPUS_A_NODE)))
+        node = GPUS_A_NODE * demand.max(axis=0)
+        node[RESOURCES.index("gpu_milli")] = 1000 * GPUS_A_NODE
+        nodes = np.repeat([node], count, axis=0)
+    made = _gangs(
+        capacity=nodes,
+        resources=RESOURCES,
+        sizes=sizes,
+        demand=demand,
+        arrival=arrival,
+        ticks=ticks,
+        iteration=iteration / tick,
+        factor=1 + error * np.random.default_rng([seed, len(sizes)]).uniform(-2, 2, len(sizes)),
+        source=f"{trace.source}; gangs; ticks of {tick} s; iterations of {iteration} s; estimates off by {error:g}; "
+        f"arrival rate x {arrivals:g}",
+    )
+    return _without_oversize(made) if oversize == "drop" else made
+
+
+def _gangs(
+    *,
+    capacity: IntArray,
+    resources: tuple[str, ...],
+    sizes: IntArray,
+    demand: IntArray,
+    arrival: IntArray,
+    ticks: Floats,
+    iteration: float,
+    factor: Floats,
+    source: str,
+) -> Jobs:
+    """Jobs of so many equal tasks each; of equal size and demand, they share a template.
+
+    Lengths of iterations are rounded down to 10^-6 ticks, so that whole ticks of running time come out as they are.
+    """
+    count = len(sizes)
+    shapes, template = np.unique(np.column_stack([sizes, demand]), axis=0, return_inverse=True)
+    template = template.reshape(-1)
+    owner = np.repeat(np.arange(len(shapes)), shapes[:, 0])
+    rounds = np.clip(np.rint(ticks / iteration), 1, 10**6).astype(np.int64)
+    scale = np.maximum(np.floor(ticks / rounds * WHOLE), 1).astype(np.int64)
+    none = np.zeros(0, dtype=np.int64)
+    return Jobs(
+        resources=resources,
+        node_capacity=capacity,
+        eligible=np.ones((1, len(capacity)), dtype=np.int64),
+        accuracy=np.zeros((1, 1), dtype=np.int64),
+        gang=np.ones(len(shapes), dtype=np.int64),
+        accuracy_table=np.zeros(len(shapes), dtype=np.int64),
+        task_template=owner,
+        duration=np.ones(len(owner), dtype=np.int64),
+        estimate=np.ones(len(owner), dtype=np.int64),
+        demand=shapes[owner, 1:],
+        task_class=np.zeros(len(owner), dtype=np.int64),
+        parameters=np.zeros(len(owner), dtype=np.int64),
+        edge_from=none,
+        edge_to=none,
+        edge_lag=none,
+        edge_volume=none,
+        edge_delay=none,
+        template=template,
+        arrival=arrival,
+        scale=scale,
+        told=np.maximum(np.rint(scale * factor), 1).astype(np.int64),
+        deadline=np.full(count, UNLIMITED),
+        urgency=np.zeros(count, dtype=np.int64),
+        required=np.zeros(count, dtype=np.int64),
+        min_iterations=rounds,
+        max_iterations=rounds,
+        source=source,
+    )
+
+
+def _without_oversize(jobs: Jobs) -> Jobs:
+    """The jobs that fit the cluster; those that never do are left out, and the source says how many."""
+    fits = np.array([not too_large(jobs, template) for template in range(len(jobs.gang))])
+    kept = np.flatnonzero(fits[jobs.template])
+    names = ("template", "arrival", "scale", "told", "deadline", "urgency", "required", "min_iterations")
+    columns = {name: getattr(jobs, name)[kept] for name in (*names, "max_iterations")}
+    left = len(jobs.template) - len(kept)
+    return jobs.replace(**columns, source=f"{jobs.source}; {left} jobs that never fit left out")

@@ -1,0 +1,38 @@
+"""Hypothesis strategies of workloads of the iteration engine: those of the task engine, their jobs as gangs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mlsched.simulation.taskgraph import strategies
+from mlsched.simulation.taskgraph.iterations.sources import from_tasks
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs, never_start
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+
+def workloads(*, jobs: int = 3, nodes: int = 3, tasks: int = 5, runs: int = 10) -> SearchStrategy[Jobs]:
+    """Workloads with at most so many jobs, nodes, tasks and runs in all; jobs are slower or faster than their graphs.
+
+    A node has room for all of a job's tasks that may run there, so that a gang never fails for how it is packed.
+    """
+    from hypothesis import strategies as st
+
+    @st.composite
+    def draw_workload(draw: DrawFn) -> Jobs:
+        drawn = from_tasks(draw(strategies.workloads(jobs=jobs, nodes=nodes, tasks=tasks, runs=runs)))
+        most = np.zeros((len(drawn.gang), len(drawn.resources)), dtype=np.int64)
+        np.add.at(most, drawn.task_template, drawn.demand)
+        capacity = np.maximum(drawn.node_capacity, most.max(axis=0, initial=0))
+        scales = st.lists(
+            st.sampled_from([WHOLE, WHOLE, 2 * WHOLE, 700_000, 1_333_333]),
+            min_size=len(drawn.arrival),
+            max_size=len(drawn.arrival),
+        )
+        scale = np.array(draw(scales), dtype=np.int64)
+        return drawn.replace(node_capacity=capacity, scale=scale)
+
+    return draw_workload().filter(lambda workload: not never_start(workload))

@@ -1,0 +1,227 @@
+"""The jobs that are in the system as columns, and the snapshots that schedulers see of them.
+
+What a running job has done by now follows from when its stretch began and how fast it runs: nothing is updated between
+events. Snapshots are built by the trusted path (no validation).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.instances.taskgraph import Snapshot
+from mlsched.instances.taskgraph.states import WAITING
+from mlsched.simulation.taskgraph.iterations.table import Table
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE
+
+if TYPE_CHECKING:
+    from mlsched.simulation.taskgraph.iterations.world import IterationWorld, Stretch
+
+#: Columns of jobs that are the workload's own.
+_OF_JOBS = ("arrival", "deadline", "urgency", "required", "min_iterations", "max_iterations")
+#: Columns of jobs that snapshots show as they are kept: those that never change, and those that do.
+_SHOWN_JOBS = ("job_id", *_OF_JOBS, "accuracy_table", "gang")
+_MOVING_JOBS = ("stop_after", "first_start", "preemptions")
+#: Columns of jobs that are kept besides. `begin`: when iterations go on (-1: they do not); `head`, `cycle`: 10^-6 ticks
+#: from then to the end of the iteration under way, and of each later one; `since`: up to when service is counted.
+_KEPT_JOBS = ("finished", "on_time", "part", "executed", "idle_since", "placed", "busy_since", "begin", "head", "cycle")
+_SHOWN_TASKS = ("parameters", "task_class")
+_MOVING_TASKS = ("state", "node", "start", "home", "last_end")
+_EDGES = ("edge_lag", "edge_volume", "edge_delay")
+
+
+class View:
+    """`jobs` and `tasks`: the columns of what is in the system, in order of arrival (`Table`)."""
+
+    def __init__(self, world: IterationWorld) -> None:
+        self.world, self.workload = world, world.workload
+        self.resources = len(self.workload.resources)
+        amounts = range(self.resources)
+        served = [f"service:{r}" for r in amounts] + [f"held:{r}" for r in amounts]
+        self.jobs = Table((*_SHOWN_JOBS, "count"), (*_MOVING_JOBS, *_KEPT_JOBS, "since", *served))
+        demands = [f"demand:{r}" for r in amounts]
+        self.tasks = Table(("owner", *_SHOWN_TASKS, "told", "true", *demands), _MOVING_TASKS)
+        self.edges = Table(("owner", "edge_from", "edge_to", *_EDGES), ())
+        owner = self.workload.task_template[self.workload.edge_from]
+        self._edges_of = [np.flatnonzero(owner == template) for template in range(len(self.workload.gang))]
+
+    # -- what comes, goes and changes ---------------------------------------------------------------------------------
+
+    def arrive(self, job: int) -> None:
+        """A job is in the system from now on."""
+        w = self.workload
+        template, (first, end) = int(w.template[job]), w.span(job)
+        self.jobs.append(
+            1,
+            {
+                **{name: int(getattr(w, name)[job]) for name in _OF_JOBS},
+                "job_id": job,
+                "accuracy_table": int(w.accuracy_table[template]),
+                "gang": int(w.gang[template]),
+                "count": end - first,
+                "stop_after": int(w.max_iterations[job]),
+                "first_start": -1,
+                "idle_since": int(w.arrival[job]),
+                "begin": -1,
+            },
+        )
+        true = _ticks(w.duration[first:end], int(w.scale[job]))
+        oracle = self.world.options.information == "oracle"
+        self.tasks.append(
+            end - first,
+            {
+                "owner": job,
+                "parameters": w.parameters[first:end],
+                "task_class": w.task_class[first:end],
+                "told": true if oracle else _ticks(w.estimate[first:end], int(w.told[job])),
+                "true": true,
+                **{f"demand:{r}": w.demand[first:end, r] for r in range(self.resources)},
+                "node": -1,
+                "home": -1,
+            },
+        )
+        of_it = self._edges_of[template]
+        if of_it.size:
+            ends = {name: getattr(w, name)[of_it] - first for name in ("edge_from", "edge_to")}
+            self.edges.append(len(of_it), {"owner": job, **ends, **{name: getattr(w, name)[of_it] for name in _EDGES}})
+
+    def leave(self, job: int) -> None:
+        """A job is gone."""
+        place = self._place(job)
+        self.jobs.remove(place, place + 1)
+        for table in (self.tasks, self.edges):
+            first, end = np.searchsorted(table["owner"], (job, job + 1)).tolist()
+            if end > first:
+                table.remove(first, end)
+
+    def _place(self, job: int) -> int:
+        return int(self.jobs["job_id"].searchsorted(job))
+
+    def job(self, job: int, name: str) -> int:
+        """A job's entry of a column."""
+        return int(self.jobs[name][self._place(job)])
+
+    def set_job(self, job: int, **values: int) -> None:
+        """Change a job's entries."""
+        place = self._place(job)
+        for name, value in values.items():
+            self.jobs[name][place] = value
+
+    def first_task(self, job: int) -> int:
+        """Where a job's tasks begin in the columns."""
+        return int(self.tasks["owner"].searchsorted(job))
+
+    def task_columns(self, job: int, *names: str) -> list[IntArray]:
+        """A job's parts of columns of its tasks, to read and to write."""
+        first, end = np.searchsorted(self.tasks["owner"], (job, job + 1)).tolist()
+        return [self.tasks[name][first:end] for name in names]
+
+    def hold(self, job: int, placed: int, amounts: IntArray, now: int) -> None:
+        """From now on, so many tasks of a job hold these amounts of the resources."""
+        jobs, place = self.jobs, self._place(job)
+        for r in range(self.resources):
+            held = jobs[f"held:{r}"]
+            jobs[f"service:{r}"][place] += held[place] * (now - jobs["since"][place])
+            held[place] = amounts[r]
+        was = jobs["placed"][place]
+        if placed and not was:
+            jobs["busy_since"][place] = now
+        if was and not placed:
+            jobs["executed"][place] += now - jobs["busy_since"][place]
+            jobs["idle_since"][place] = now
+        if jobs["first_start"][place] < 0:
+            jobs["first_start"][place] = now
+        jobs["since"][place], jobs["placed"][place], jobs["begin"][place] = now, placed, -1
+
+    def run(self, job: int, stretch: Stretch) -> None:
+        """A job's iterations go on."""
+        head = -(-(WHOLE - stretch.part) * stretch.first // WHOLE)
+        self.set_job(job, begin=stretch.start + stretch.delay, head=head, cycle=stretch.cycle)
+
+    def stopped(self, job: int, finished: int, part: int, boundary: int, nodes: tuple[int, ...]) -> None:
+        """What a job has done when its stretch ends; `boundary`: when the last iteration of it ended, -1: none did."""
+        place = self._place(job)
+        on_time = int(self._on_time(slice(place, place + 1))[0])
+        self.set_job(job, finished=finished, part=part, on_time=on_time)
+        if boundary >= 0:
+            home, last_end, start, state = self.task_columns(job, "home", "last_end", "start", "state")
+            home[:], last_end[:] = nodes, boundary
+            start[state != WAITING] = boundary
+
+    # -- what is seen -------------------------------------------------------------------------------------------------
+
+    def _gained(self, until: Any, among: slice = slice(None)) -> IntArray:
+        """jobs: iterations finished in the present stretch, up to a time (one, or one a job)."""
+        begin, head, cycle = (self.jobs[name][among] for name in ("begin", "head", "cycle"))
+        elapsed = np.maximum(until - begin, 0) * WHOLE
+        over = (begin >= 0) & (elapsed >= head)
+        return np.asarray(np.where(over, 1 + (elapsed - head) // np.maximum(cycle, 1), 0))
+
+    def _on_time(self, among: slice = slice(None)) -> IntArray:
+        """jobs: finished iterations that ended by the deadline."""
+        until = np.minimum(self.jobs["deadline"][among], self.world.now)
+        return np.asarray(self.jobs["on_time"][among] + self._gained(until, among))
+
+    def snapshot(self) -> Snapshot:
+        """What is observed now."""
+        world, w, jobs, tasks, now = self.world, self.workload, self.jobs, self.tasks, self.world.now
+        gained = self._gained(now)
+        finished, busy = jobs["finished"] + gained, jobs["placed"] > 0
+        held_for = now - jobs["since"]
+        service = [jobs[f"service:{r}"] + jobs[f"held:{r}"] * held_for for r in range(self.resources)]
+        counts = jobs["count"]
+        table = jobs["accuracy_table"]
+        task_job = np.repeat(np.arange(jobs.count), counts)
+        # Of running tasks of jobs that have finished an iteration in this stretch: when the one under way began.
+        later = gained > 0
+        boundary = jobs["begin"] - (-(jobs["head"] + (gained - 1) * jobs["cycle"]) // WHOLE)
+        later, boundary, finished_of = later[task_job], boundary[task_job], finished[task_job]
+        part = np.where(gained > 0, 0, jobs["part"])[task_job]
+        node, state = tasks["node"].copy(), tasks["state"].copy()
+        duration = np.where(finished_of > 0, tasks["true"], tasks["told"])
+        return Snapshot.trusted(
+            **jobs.seen(_SHOWN_JOBS),
+            **tasks.seen(_SHOWN_TASKS),
+            **{name: jobs[name].copy() for name in _MOVING_JOBS},
+            **self._edges(),
+            resources=w.resources,
+            node_capacity=w.node_capacity,
+            in_use=w.node_capacity - world.free,
+            now=now,
+            accuracy=w.accuracy,
+            accuracy_seen=w.accuracy[table, np.minimum(finished, w.accuracy.shape[1] - 1)],
+            finished=finished,
+            on_time=self._on_time(),
+            service=np.array(service, dtype=np.int64).reshape(self.resources, jobs.count).T,
+            executed=jobs["executed"] + np.where(busy, now - jobs["busy_since"], 0),
+            idle_since=np.where(busy, now, jobs["idle_since"]),
+            task_job=task_job,
+            duration=duration,
+            demand=np.array([tasks[f"demand:{r}"] for r in range(self.resources)]).reshape(-1, tasks.count).T,
+            eligible=w.eligible,
+            state=state,
+            node=node,
+            start=np.where(later, boundary, tasks["start"]),
+            end=np.zeros(tasks.count, dtype=np.int64),
+            progress=np.where(state == WAITING, 0, duration * part // WHOLE),
+            home=np.where(later, node, tasks["home"]),
+            last_end=np.where(later, boundary, tasks["last_end"]),
+            movement=world.movement,
+            pausing=world.options.pausing,
+            accuracy_at=w.accuracy_at,
+            physics="iterations",
+        )
+
+    def _edges(self) -> dict[str, IntArray]:
+        """The edges, between tasks as the snapshot numbers them."""
+        edges = self.edges
+        first = self.tasks["owner"].searchsorted(edges["owner"])
+        ends = {name: edges[name] + first for name in ("edge_from", "edge_to")}
+        return {**ends, **edges.seen(_EDGES)}
+
+
+def _ticks(duration: IntArray, scale: int) -> IntArray:
+    """Durations in whole ticks, as they are observed: at least 1 where there is any."""
+    return np.asarray(np.maximum(np.rint(duration * (scale / WHOLE)).astype(np.int64), np.minimum(duration, 1)))

@@ -1,0 +1,188 @@
+"""Training jobs by the hundred thousand: many jobs share few graphs, and each says how often and how fast it runs its.
+
+A template is a small graph of tasks. A job is a template with an arrival, numbers of iterations and a scale of time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import ClassVar
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import UNLIMITED, IntArray, array, labels, refuse_falling, refuse_first, text
+from mlsched.core.record import Record
+from mlsched.instances.taskgraph import checks
+from mlsched.instances.taskgraph.instance import FULL_ACCURACY
+
+#: Scales and parts of an iteration are in parts per million; so are ticks wherever an iteration's length is counted.
+WHOLE = 10**6
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Jobs(Record):
+    """Jobs that arrive over time, in order of arrival, the cluster that they run on, and what schedulers are told.
+
+    Tasks and edges are those of templates; a task of job j takes `duration * scale[j] / 10^6` ticks in each iteration,
+    and schedulers are told `estimate * told[j] / 10^6` until it has run once. A gang of n GPUs is a template of n equal
+    tasks without edges. Past its last column, a table of accuracies stays what that holds.
+    """
+
+    kind: ClassVar[str] = "taskgraph.jobs"
+    problem: ClassVar[str] = "taskgraph"
+
+    resources: tuple[str, ...] = labels("resources", doc="names of the resources")
+    node_capacity: IntArray = array("nodes", "resources", high=UNLIMITED, doc="capacity of each node")
+    eligible: IntArray = array("classes", "nodes", high=1, doc="1: the node may run the tasks of the class")
+    accuracy: IntArray = array("tables", "accuracies", high=FULL_ACCURACY, doc="ppm after 0, 1, ... iterations")
+    gang: IntArray = array("templates", high=1, doc="1: the tasks start in one round, and pause in one round")
+    accuracy_table: IntArray = array("templates", high=UNLIMITED, doc="row of `accuracy` that is each template's table")
+    task_template: IntArray = array("tasks", high=UNLIMITED, doc="template of each task, non-decreasing")
+    duration: IntArray = array("tasks", high=UNLIMITED, doc="ticks of one run, for a scale of 10^6")
+    estimate: IntArray = array("tasks", high=UNLIMITED, doc="what schedulers are told of it, for `told` of 10^6")
+    demand: IntArray = array("tasks", "resources", high=UNLIMITED, doc="demand of each task")
+    task_class: IntArray = array("tasks", high=UNLIMITED, doc="class of each task")
+    parameters: IntArray = array("tasks", doc="model parameters that the task holds")
+    edge_from: IntArray = array("edges", high=UNLIMITED, doc="task that sends")
+    edge_to: IntArray = array("edges", high=UNLIMITED, doc="task that receives")
+    edge_lag: IntArray = array("edges", high=1, doc="0: in the same iteration; 1: in the next")
+    edge_volume: IntArray = array("edges", doc="traffic in each iteration, if between nodes")
+    edge_delay: IntArray = array("edges", high=UNLIMITED, doc="ticks that the transfer takes, if between nodes")
+    template: IntArray = array("jobs", high=UNLIMITED, doc="template of each job")
+    arrival: IntArray = array("jobs", high=UNLIMITED, doc="arrival of each job, ticks, non-decreasing")
+    scale: IntArray = array("jobs", low=1, high=10**15, doc="factor on the durations, ppm")
+    told: IntArray = array("jobs", low=1, high=10**15, doc="factor on the estimates, ppm")
+    deadline: IntArray = array("jobs", high=UNLIMITED, doc="deadline of each job, ticks; UNLIMITED for none")
+    urgency: IntArray = array("jobs", high=1000, doc="urgency of each job, larger is more urgent")
+    required: IntArray = array("jobs", high=FULL_ACCURACY, doc="required accuracy, ppm")
+    min_iterations: IntArray = array("jobs", high=10**6, doc="least iterations")
+    max_iterations: IntArray = array("jobs", low=1, high=10**6, doc="most iterations")
+    movement: str = text(choices=("none", "between_iterations"), default="none", doc="may tasks change node")
+    accuracy_at: str = text(choices=("deadline", "final"), default="deadline", doc="which accuracy counts")
+    source: str = text(default="", doc="where the jobs come from and under which readings")
+
+    def check(self) -> None:
+        checks.jobs(self)
+        checks.rising("accuracy", self.accuracy)
+        checks.grouped("task_template", self.task_template, len(self.gang), "template")
+        checks.joined(self, self.task_template, "template")
+        refuse_falling("arrival", self.arrival)
+        for name, rows, what in (
+            ("task_class", self.eligible, "classes"),
+            ("accuracy_table", self.accuracy, "tables"),
+            ("template", self.gang, "templates"),
+        ):
+            values = getattr(self, name)
+            refuse_first(values >= len(rows), name, values, f"must be below {len(rows)} ({what})")
+        if len(self.gang) and not self.accuracy.shape[1]:
+            raise InvalidInput("accuracy: has no column; must have at least one")
+        refuse_first(
+            (self.duration == 0) != (self.estimate == 0), "estimate", self.estimate, "must be 0 where the duration is"
+        )
+        self._check_lengths()
+
+    def _check_lengths(self) -> None:
+        """Refuse times beyond UNLIMITED, in floats since products of integers may wrap."""
+        most = np.zeros((2, len(self.gang)))
+        np.add.at(most[0], self.task_template, self.duration)
+        np.add.at(most[1], self.task_template, self.estimate)
+        delays = np.zeros(len(self.gang))
+        np.add.at(delays, self.task_template[self.edge_from], self.edge_delay)
+        for name, length in (("scale", most[0]), ("told", most[1])):
+            factor = getattr(self, name)
+            iteration = length[self.template] * factor / WHOLE + delays[self.template]
+            late = self.arrival + np.ceil(iteration) * self.max_iterations > UNLIMITED
+            refuse_first(late, name, factor, f"the job could end after tick {UNLIMITED}; use longer ticks")
+
+    @property
+    def submit(self) -> IntArray:
+        """Arrivals in order of time, ticks."""
+        return self.arrival
+
+    @property
+    def cluster(self) -> str:
+        """The cluster in words, e.g. "3x(4 gpu, 16 cpu)"; node shapes in order of first appearance."""
+        return described(self.node_capacity, self.resources)
+
+    @functools.cached_property
+    def tasks(self) -> list[tuple[int, int]]:
+        """Of each template: its first task, and the number after its last."""
+        ends = np.searchsorted(self.task_template, np.arange(len(self.gang) + 1)).tolist()
+        return list(zip(ends[:-1], ends[1:], strict=True))
+
+    def span(self, job: int) -> tuple[int, int]:
+        """A job's tasks among those of the templates: the first, and the number after the last."""
+        return self.tasks[int(self.template[job])]
+
+
+def described(capacity: IntArray, resources: tuple[str, ...]) -> str:
+    """A cluster in words; node shapes in order of first appearance, the first four of them."""
+    counts: dict[tuple[int, ...], int] = {}
+    for row in capacity.tolist():
+        counts[tuple(row)] = counts.get(tuple(row), 0) + 1
+    shapes = [
+        f"{n}x({', '.join(f'{c} {r}' for c, r in zip(shape, resources, strict=True))})" for shape, n in counts.items()
+    ]
+    return " + ".join(shapes[:4]) + (f" + {len(shapes) - 4} more shapes" if len(shapes) > 4 else "")
+
+
+def never_start(jobs: Jobs) -> list[str]:
+    """Why some jobs can never start, with the numbers; empty when nothing forbids it."""
+    found = []
+    for template in np.unique(jobs.template).tolist():
+        reason = oversize(jobs, template)
+        if reason:
+            those = np.flatnonzero(jobs.template == template)
+            found.append(f"{len(those)} of {len(jobs.arrival)} jobs {reason}; the first is job {those[0]}")
+    return found
+
+
+def oversize(jobs: Jobs, template: int) -> str:
+    """Why jobs of a template can never start; empty when nothing forbids it.
+
+    All tasks of a job hold their nodes at the same time: those that ask for the same must fit together.
+    """
+    first, end = jobs.tasks[template]
+    rows = np.column_stack(
+        [jobs.task_class[first:end], jobs.demand[first:end] * (jobs.duration[first:end] > 0)[:, None]]
+    )
+    kinds, count = np.unique(rows, axis=0, return_counts=True)
+    for kind, many in zip(kinds, count.tolist(), strict=True):
+        if room(jobs.node_capacity[jobs.eligible[kind[0]] == 1], kind[1:], many) < many:
+            need = ", ".join(f"{d} {r}" for d, r in zip(kind[1:].tolist(), jobs.resources, strict=True))
+            return f"ask for {many} tasks of {need} at once and never fit the nodes that may run them"
+    return ""
+
+
+def room(free: IntArray, demand: IntArray, enough: int) -> int:
+    """How many tasks of a demand fit on these nodes at once; `enough` where the demand is nothing."""
+    needs = np.flatnonzero(demand)
+    if not needs.size:
+        return enough if len(free) else 0
+    return int(np.maximum(free[:, needs] // demand[needs], 0).min(axis=1).sum())
+
+
+def overload(jobs: Jobs) -> list[str]:
+    """On which resources more is asked while jobs arrive than there is, with the numbers."""
+    span = float(np.ptp(jobs.arrival)) if len(jobs.arrival) else 0.0
+    length = np.zeros(len(jobs.gang))
+    np.maximum.at(length, jobs.task_template, jobs.duration)
+    held = np.zeros((len(jobs.gang), len(jobs.resources)))
+    np.add.at(held, jobs.task_template, jobs.demand)
+    ticks = length[jobs.template] * (jobs.scale / WHOLE) * jobs.max_iterations
+    work = (held[jobs.template] * ticks[:, None]).sum(axis=0)
+    found = []
+    for name, amount, there in zip(jobs.resources, work, jobs.node_capacity.sum(axis=0), strict=True):
+        backlog = amount / there - span if there else 0.0
+        if span and backlog > LONG_QUEUE * ticks.mean():
+            found.append(
+                f"the offered load on {name} is {amount / (there * span):.2f} times the cluster's capacity: "
+                f"at the last arrival some {backlog:.0f} ticks of work wait"
+            )
+    return found
+
+
+#: A queue of so many mean job lengths at the last arrival is worth a warning; a burst stays below.
+LONG_QUEUE = 5

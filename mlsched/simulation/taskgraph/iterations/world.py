@@ -1,0 +1,298 @@
+"""The iteration engine: jobs whose tasks are all placed run iteration after iteration, and change at events alone.
+
+At every wake, in this order:
+
+1. jobs that ended up to now, by time, give their nodes back;
+2. arrivals up to now;
+3. if some job that waits would find room, or tasks may be paused or moved, the answerer is asked once: its round is
+   carried out at once.
+
+A started task holds its node until its job ends or it pauses. While all tasks of a job hold nodes, iterations follow
+each other at the pace of its graph under its placement (`pace`); nothing happens inside them. What a job has done is
+counted when its placement changes: whole iterations, and of the one under way a part in ppm, rounded down; with
+`pausing = "restart"`, a pause loses that part. Inside an iteration, a task that comes back on another node, or moves,
+first fetches what its edge of lag 1 to itself says; the job waits for it. A job ends in the first tick at which its
+iterations are done.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.instances.taskgraph import Round, Snapshot
+from mlsched.instances.taskgraph.states import PAUSED, RUNNING, WAITING
+from mlsched.simulation.taskgraph.iterations.log import FINISH, GROW, MOVE, PAUSE, Stretches
+from mlsched.simulation.taskgraph.iterations.pace import Paces
+from mlsched.simulation.taskgraph.iterations.view import View
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs, room
+from mlsched.simulation.taskgraph.options import Options
+
+#: Kinds of events.
+_END, _WAKE = 0, 1
+
+
+@dataclasses.dataclass(slots=True)
+class Stretch:
+    """A job that holds nodes: since when, with which progress, and how fast it runs (`first` 0: not at all)."""
+
+    start: int
+    finished: int
+    part: int
+    nodes: tuple[int, ...]
+    first: int = 0
+    cycle: int = 0
+    delay: int = 0
+
+    def progress(self, time: int) -> tuple[int, int, int]:
+        """Finished iterations and ppm of the next at a time, and the tick in which the last one of this stretch ended.
+
+        The tick is -1 where none has.
+        """
+        elapsed = max(0, time - self.start - self.delay) * WHOLE
+        head = (WHOLE - self.part) * self.first  # in 10^-12 ticks, to be exact
+        if not self.first or elapsed * WHOLE < head:
+            gained = elapsed * WHOLE // self.first if self.first else 0
+            return self.finished, self.part + gained, -1
+        whole, rest = divmod(elapsed * WHOLE - head, self.cycle * WHOLE)
+        end = -(-(head + whole * self.cycle * WHOLE) // WHOLE**2)
+        return self.finished + 1 + whole, rest // self.cycle, self.start + self.delay + end
+
+    def length(self, iterations: int) -> int:
+        """Ticks from the stretch's start until the job has so many iterations in all."""
+        work = (WHOLE - self.part) * self.first + (iterations - self.finished - 1) * self.cycle * WHOLE
+        return self.delay - (-work // WHOLE**2)
+
+
+class IterationWorld:
+    """State and physics of one run; see the module's docstring for the order of things."""
+
+    def __init__(self, workload: Jobs, options: Options) -> None:
+        self.workload, self.options, self.log = workload, options, Stretches()
+        self.movement = workload.movement if options.movement == "given" else options.movement
+        self.now = 0
+        self.free = workload.node_capacity.copy()
+        self.view = View(self)
+        self.stretches: dict[int, Stretch] = {}  # jobs that hold nodes
+        self._paces = Paces(workload)
+        self._demand = workload.demand * (workload.duration > 0)[:, None]
+        self._needs = _Needs(workload, self._demand)
+        self._waiting = np.zeros(len(workload.gang), dtype=np.int64)  # jobs with a task that holds no node, by template
+        self._owed: dict[int, int] = {}  # ticks of fetching that a job's moved tasks still have before them
+        self._serial = [0] * len(workload.arrival)  # of a job's present stretch: events of earlier ones do not count
+        self._lags = [self._delays(template) for template in range(len(workload.gang))]
+        self._events: list[tuple[int, int, int, int]] = []  # (time, kind, job, serial)
+        self._arrived, self._unfinished = 0, len(workload.arrival)
+        self._arrivals = workload.arrival.tolist()
+        self._asking = False
+
+    def _delays(self, template: int) -> list[int]:
+        """Delays of a template's edges of lag 1."""
+        of_it = self.workload.task_template[self.workload.edge_from] == template
+        return sorted(set(self.workload.edge_delay[of_it & (self.workload.edge_lag == 1)].tolist()))
+
+    # -- the clock's side ---------------------------------------------------------------------------------------------
+
+    def next_event(self) -> int | None:
+        """The next arrival, end of a job, or arrival of data."""
+        while self._events and self._is_stale(self._events[0]):
+            heapq.heappop(self._events)
+        times = [self._events[0][0]] if self._events else []
+        if self._arrived < len(self._arrivals):
+            times.append(self._arrivals[self._arrived])
+        return min(times) if times else None
+
+    def pending(self) -> bool:
+        """Whether there are jobs to ask about at the next tick."""
+        return bool(self.view.jobs.count)
+
+    def done(self) -> bool:
+        """Whether every job is finished."""
+        return self._unfinished == 0
+
+    def advance(self, time: int) -> None:
+        """Let everything up to `time` happen."""
+        self.now = time
+        while self._events and self._events[0][0] <= time:
+            event = heapq.heappop(self._events)
+            if event[1] == _END and not self._is_stale(event):
+                self._finish(event[2], event[0])
+        while self._arrived < len(self._arrivals) and self._arrivals[self._arrived] <= time:
+            self.view.arrive(self._arrived)
+            self._waiting[self.workload.template[self._arrived]] += 1
+            self._arrived += 1
+        self._asking = True
+
+    def ask(self) -> Snapshot | None:
+        """The snapshot of now, if there is something to decide."""
+        if not self._asking or not self.view.jobs.count:
+            return None
+        may_interrupt = self.options.pausing != "none" or self.movement == "anytime"
+        if (may_interrupt and self.stretches) or self._needs.met(self._waiting, self.free):
+            return self.view.snapshot()
+        self._asking = False
+        return None
+
+    def apply(self, plan: Round) -> int | None:
+        """Carry out a round."""
+        self._asking = False
+        view = self.view
+        stops = list(zip(view.jobs["job_id"][plan.stop_job].tolist(), plan.stop_after.tolist(), strict=True))
+        changes: dict[int, list[tuple[int, int, int]]] = {}  # job -> (what, task of the job, node)
+        for what, tasks, nodes in (
+            (PAUSE, plan.pause_task, np.full(len(plan.pause_task), -1)),
+            (MOVE, plan.migrate_task, plan.migrate_node),
+            (GROW, plan.start_task, plan.start_node),
+        ):
+            owners = view.tasks["owner"][tasks].tolist()
+            for task, job, node in zip(tasks.tolist(), owners, nodes.tolist(), strict=True):
+                changes.setdefault(job, []).append((what, task - view.first_task(job), node))
+        for job, iterations in stops:
+            view.set_job(job, stop_after=iterations)
+            self.log.stops.append((job, iterations, self.now))
+        for job, changed in changes.items():
+            self._change(job, changed)
+        for job, iterations in stops:
+            if view.job(job, "finished") == iterations and job not in self.stretches:
+                self._complete(job)
+            elif job in self.stretches and job not in changes:
+                self._schedule(job)
+        if plan.wake_at > self.now:
+            self.log.wakes.append(plan.wake_at)
+            return plan.wake_at
+        return None
+
+    # -- placements ---------------------------------------------------------------------------------------------------
+
+    def _is_stale(self, event: tuple[int, int, int, int]) -> bool:
+        return event[1] == _END and event[3] != self._serial[event[2]]
+
+    def _change(self, job: int, changed: list[tuple[int, int, int]]) -> None:
+        """Pause, move and start tasks of a job, and let it go on as it then is placed."""
+        whats = {what for what, _, _ in changed}
+        outcome = PAUSE if PAUSE in whats else MOVE if MOVE in whats else GROW
+        template = int(self.workload.template[job])
+        first, end = self.workload.tasks[template]
+        last = self.stretches.pop(job, None)
+        nodes = [-1] * (end - first) if last is None else list(last.nodes)
+        if last is not None:
+            self._close(job, last, outcome)
+        self._waiting[template] -= min(nodes) < 0
+        state, place, start = self.view.task_columns(job, "state", "node", "start")
+        part = self.view.job(job, "part")
+        for what, task, node in changed:
+            if nodes[task] >= 0:
+                self.free[nodes[task]] += self._demand[first + task]
+            if what == PAUSE:
+                state[task] = PAUSED
+            else:
+                if part and place[task] not in (-1, node):
+                    self._owed[job] = max(self._owed.get(job, 0), self._paces.moving(first + task))
+                self.free[node] -= self._demand[first + task]
+                state[task], place[task], start[task] = RUNNING, node, self.now
+            nodes[task] = node
+        if not part:  # the next iteration has not begun: nothing is left of the tasks that hold no node
+            left = state == PAUSED
+            state[left], place[left], start[left] = WAITING, -1, 0
+        if outcome == PAUSE:
+            paused = sum(what == PAUSE for what, _, _ in changed)
+            self.view.set_job(job, preemptions=self.view.job(job, "preemptions") + paused)
+        self._waiting[template] += min(nodes) < 0
+        self._open(job, tuple(nodes))
+
+    def _open(self, job: int, nodes: tuple[int, ...]) -> None:
+        """A job's placement from now on."""
+        held = [task for task, node in enumerate(nodes) if node >= 0]
+        first = self.workload.span(job)[0]
+        amounts = self._demand[[first + task for task in held]].sum(axis=0)
+        self.view.hold(job, len(held), amounts, self.now)
+        if not held:
+            if self._serial[job]:
+                self._announce(job)
+            return
+        stretch = Stretch(self.now, self.view.job(job, "finished"), self.view.job(job, "part"), nodes)
+        self.stretches[job] = stretch
+        if len(held) == len(nodes):
+            stretch.delay = self._owed.pop(job, 0)
+            stretch.first, stretch.cycle = self._paces.of(job, list(nodes))
+            self.view.run(job, stretch)
+            self._schedule(job)
+        else:
+            self._announce(job)
+
+    def _schedule(self, job: int) -> None:
+        """When the job ends as things stand."""
+        stretch = self.stretches[job]
+        self._serial[job] += 1
+        if stretch.first:
+            end = stretch.start + stretch.length(self.view.job(job, "stop_after"))
+            heapq.heappush(self._events, (end, _END, job, self._serial[job]))
+
+    def _close(self, job: int, stretch: Stretch, outcome: int) -> None:
+        """A stretch ends now: note it, and what the job has done."""
+        self._serial[job] += 1
+        finished, part, boundary = stretch.progress(self.now)
+        self._note(job, stretch, self.now, outcome)
+        if outcome == PAUSE and self.options.pausing == "restart":
+            part = 0
+        self.view.stopped(job, finished, part, boundary, stretch.nodes)
+
+    def _note(self, job: int, s: Stretch, end: int, outcome: int) -> None:
+        self.log.rows.append((job, s.start, end, s.finished, s.part, s.first, s.cycle, s.delay, outcome))
+        self.log.places.append(s.nodes)
+
+    def _announce(self, job: int) -> None:
+        """Wake when what the last iteration sent on arrives elsewhere."""
+        for delay in self._lags[int(self.workload.template[job])]:
+            for end in set(self.view.task_columns(job, "last_end")[0].tolist()):
+                if end + delay > self.now:
+                    heapq.heappush(self._events, (end + delay, _WAKE, -1, 0))
+
+    def _finish(self, job: int, time: int) -> None:
+        """A job has run all of its iterations."""
+        stretch = self.stretches.pop(job)
+        self._note(job, stretch, time, FINISH)
+        first = self.workload.span(job)[0]
+        for task, node in enumerate(stretch.nodes, first):
+            self.free[node] += self._demand[task]
+        self._complete(job)
+
+    def _complete(self, job: int) -> None:
+        self._serial[job] += 1
+        self._waiting[self.workload.template[job]] -= self.view.job(job, "placed") < self.view.job(job, "count")
+        self._unfinished -= 1
+        self.view.leave(job)
+
+
+class _Needs:
+    """What the jobs of each template need to start: to tell, at each event, whether any that waits would find room."""
+
+    def __init__(self, jobs: Jobs, demand: IntArray) -> None:
+        self._jobs = jobs
+        count, resources = len(jobs.gang), len(jobs.resources)
+        self._total, self._most = (np.zeros((count, resources), dtype=np.int64) for _ in range(2))
+        self._kinds: list[list[tuple[int, IntArray, int]]] = []
+        for template, (first, end) in enumerate(jobs.tasks):
+            rows = demand[first:end]
+            whole = bool(jobs.gang[template])
+            self._total[template] = rows.sum(axis=0) if whole else rows.min(axis=0)
+            self._most[template] = rows.max(axis=0) if whole else rows.min(axis=0)
+            kinds, many = np.unique(np.column_stack([jobs.task_class[first:end], rows]), axis=0, return_counts=True)
+            self._kinds.append([(int(k[0]), k[1:], int(m)) for k, m in zip(kinds, many, strict=True)])
+
+    def met(self, waiting: IntArray, free: IntArray) -> bool:
+        """Whether room is free for a job of a template with jobs that wait: for all tasks of a gang, else for one."""
+        asking = np.flatnonzero(waiting)
+        fits = (self._total[asking] <= free.sum(axis=0)).all(axis=1)
+        fits &= (self._most[asking] <= free.max(axis=0, initial=0)).all(axis=1)
+        return any(self._fits(template, free) for template in asking[fits].tolist())
+
+    def _fits(self, template: int, free: IntArray) -> bool:
+        able = [
+            room(free[self._jobs.eligible[kind] == 1], demand, many) >= (many if self._jobs.gang[template] else 1)
+            for kind, demand, many in self._kinds[template]
+        ]
+        return all(able) if self._jobs.gang[template] else any(able)

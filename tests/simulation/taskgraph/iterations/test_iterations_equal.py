@@ -1,0 +1,104 @@
+"""Both engines, task by task and by iterations, complete every job at the same time where they describe the same.
+
+They do where placements are held for a job's life, nodes are not shared and wakes are at events. Two kinds of random
+workloads are such: graphs with several iterations of which every task has a node to itself; and jobs of one task and
+one iteration that queue for shared nodes. Left out of the first are graphs whose third iteration takes another time
+than the second (`pace`), and jobs that take no time at all.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from draws import draws
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from mlsched import api
+from mlsched.instances.taskgraph.strategies import instances
+from mlsched.simulation.taskgraph import Workload
+from mlsched.simulation.taskgraph.iterations import from_tasks
+from mlsched.simulation.taskgraph.strategies import PAST, workloads
+
+RULES = ("fifo", "srpt", "fair", "drf", "graphene")
+
+
+def by_arrival(workload: Workload) -> Workload:
+    """The workload with its arrivals in order, so that jobs have the same numbers in both engines."""
+    horizon = workload.horizon
+    return Workload(horizon=horizon.replace(arrival=np.sort(horizon.arrival)), true_duration=workload.true_duration)
+
+
+def completions(workload: Workload, rule: str) -> tuple[list[int], list[int]]:
+    """When the jobs are done, in each engine; both runs pass their replay."""
+    runs = [api.simulate(load, rule) for load in (workload, from_tasks(workload))]
+    assert [run.violations() for run in runs] == [[], []]
+    first, second = (run.jobs["completion"].tolist() for run in runs)
+    return first, second
+
+
+def steady(workload: Workload) -> bool:
+    """Whether, with every task on a node of its own, all iterations from the second on take the same time.
+
+    Worked out for four iterations, each begun when the one before is complete.
+    """
+    horizon, took = workload.horizon, workload.true_duration.tolist()
+    edges = list(
+        zip(
+            *(c.tolist() for c in (horizon.edge_from, horizon.edge_to, horizon.edge_lag, horizon.edge_delay)),
+            strict=True,
+        )
+    )
+    for job in range(len(horizon.arrival)):
+        tasks = np.flatnonzero(horizon.task_job == job).tolist()
+        before: dict[int, int] | None = None
+        lengths = []
+        for _ in range(4):
+            ends = {task: took[task] for task in tasks}
+            for _ in tasks:
+                for u, v, lag, delay in edges:
+                    if v in ends and (not lag or before is not None):
+                        source = ends[u] if not lag or before is None else before[u]
+                        ends[v] = max(ends[v], source + delay * (u != v) + took[v])
+            lengths.append(max(ends.values()))
+            before = {task: end - lengths[-1] for task, end in ends.items()}
+        if not lengths[0] or lengths[1:] != [lengths[1]] * 3:
+            return False
+    return True
+
+
+@settings(max_examples=draws(60, 500))
+@given(load=workloads(jobs=3, tasks=6, runs=14), rule=st.sampled_from(RULES))
+def test_graphs_with_a_node_for_every_task(load, rule):
+    count = len(load.horizon.task_job)
+    assume(count and steady(load))
+    most = load.horizon.demand.max(axis=0)
+    horizon = load.horizon.replace(eligible=np.eye(count, dtype=np.int64), node_capacity=np.tile(most, (count, 1)))
+    first, second = completions(by_arrival(Workload(horizon=horizon, true_duration=load.true_duration)), rule)
+    assert first == second
+
+
+@settings(max_examples=draws(60, 500))
+@given(drawn=instances(jobs=6, nodes=3, tasks=6, runs=6), rule=st.sampled_from(RULES), off=st.integers(0, 2))
+def test_jobs_of_one_run_that_queue(drawn, rule, off):
+    count = len(drawn.task_job)
+    assume(count)
+    fits = (drawn.demand[:, None, :] <= drawn.node_capacity).all(axis=2) & (drawn.eligible == 1)
+    assume(fits.any(axis=1).all())
+    jobs = drawn.task_job
+    none = {name: [] for name in ("edge_from", "edge_to", "edge_lag", "edge_volume", "edge_delay")}
+    horizon = drawn.replace(
+        **dict.fromkeys(PAST, ()),
+        **none,
+        now=0,
+        arrival=np.sort(drawn.arrival[jobs]),
+        deadline=drawn.deadline[jobs],
+        urgency=drawn.urgency[jobs],
+        required=drawn.required[jobs],
+        accuracy=drawn.accuracy[jobs],
+        min_iterations=[1] * count,
+        max_iterations=[1] * count,
+        task_job=np.arange(count),
+        duration=np.maximum(drawn.duration, 1),
+    )
+    first, second = completions(Workload(horizon=horizon, true_duration=horizon.duration + off), rule)
+    assert first == second

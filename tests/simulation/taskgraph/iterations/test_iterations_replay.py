@@ -1,0 +1,126 @@
+"""The replay check of stretches: a sound log passes, and each injected fault is named by its kind.
+
+Two nodes of 2 GPUs. Job 0 is a gang of two tasks that take 4 ticks in each of 3 iterations; its second task moves at a
+cost of 2 ticks. It runs on both nodes until 6 (one iteration and a half), pauses until 10, goes on on node 0 with half
+of the second iteration, which fetches for 2 ticks, works until 14, and ends with its third at 18. Job 1, one task of
+3 ticks, runs on node 1 from 1 to 4.
+"""
+
+from __future__ import annotations
+
+import pytest
+from jobs_examples import jobs_of
+
+from mlsched.simulation.taskgraph.iterations import Options, Stretches
+from mlsched.simulation.taskgraph.iterations.log import COLUMNS
+from mlsched.simulation.taskgraph.iterations.replay import violations
+from mlsched.simulation.wake import Wake
+
+JOBS = jobs_of(
+    [[(4, 1), (4, 1)], [(3, 1)]],
+    [(0, 0, 3), (1, 1, 1)],
+    edges=[(1, 1, 1, 5, 2)],
+    min_iterations=[1, 1],
+    eligible=[[1, 1], [0, 1]],
+    task_class=[0, 0, 1],
+)
+M = 10**6
+A = ((0, 0, 6, 0, 0, 4 * M, 4 * M, 0, 0), (0, 1))
+B = ((0, 10, 18, 1, 500_000, 4 * M, 4 * M, 2, 1), (0, 0))
+C = ((1, 1, 4, 0, 0, 3 * M, 3 * M, 0, 1), (1,))
+EVENTS, TICKS = Wake(True, 0), Wake(False, 2)
+
+
+def check(remove=(), add=(), wake=EVENTS, stops=(), wakes=(), pausing="keep", movement="anytime", jobs=JOBS):
+    kept = [stretch for stretch in (A, B, C) if stretch not in remove] + list(add)
+    log = Stretches([row for row, _ in kept], [nodes for _, nodes in kept], list(stops), list(wakes))
+    return violations(jobs, Options(pausing=pausing, movement=movement), wake, log)
+
+
+def changed(stretch, nodes=None, **fields):
+    row = tuple(fields.get(name, value) for name, value in zip(COLUMNS, stretch[0], strict=True))
+    return row, stretch[1] if nodes is None else nodes
+
+
+def test_a_sound_log_passes():
+    assert check() == []
+
+
+def test_a_pause_that_loses_work_goes_back_to_the_last_finished_iteration():
+    again = changed(B, part=0, delay=0, end=18)
+    assert check([B], [again], pausing="restart") == []
+    assert "work" in kinds(check(pausing="restart"))
+
+
+def test_a_job_may_end_where_it_paused_if_told_so():
+    assert check([A, B], [changed(A, end=4)], stops=[(0, 1, 5)]) == []
+    assert "work" in kinds(check([B], stops=[(0, 1, 5)])), "it went on after the iteration"
+
+
+def kinds(sentences):
+    return {sentence.partition(":")[0] for sentence in sentences}
+
+
+FAULTS = {
+    "a row of no job": ("log", [], [changed(C, job=2)]),
+    "a row of no node": ("log", [C], [changed(C, nodes=(7,))]),
+    "a row that ends before it starts": ("log", [C], [changed(C, start=5)]),
+    "an outcome that was not": ("log", [A], [changed(A, outcome=2)]),
+    "a start before the arrival": ("early start", [C], [changed(C, start=0, end=3)]),
+    "two stretches at once": ("two places", [B], [changed(B, start=5, end=13)]),
+    "a job that is never run": ("lost job", [C], []),
+    "a job that does not go on": ("lost job", [B], []),
+    "a part of a gang": ("gang", [A], [changed(A, nodes=(0, -1), first=0, cycle=0)]),
+    "progress from nowhere": ("work", [B], [changed(B, part=750_000, end=17)]),
+    "progress lost": ("work", [B], [changed(B, part=0, delay=0)]),
+    "an end too early": ("work", [B], [changed(B, end=17)]),
+    "an end too late": ("work", [B], [changed(B, end=19)]),
+    "a stretch beyond the last iteration": ("work", [C], [changed(C, end=9, outcome=0)]),
+    "a wrong pace": ("pace", [C], [changed(C, first=2 * M, cycle=2 * M)]),
+    "a free move": ("pace", [B], [changed(B, delay=0, end=16)]),
+    "a node that is not eligible": ("place", [C], [changed(C, nodes=(0,))]),
+    "too much on a node": ("capacity", [B], [changed(B, start=3, end=11)]),
+}
+
+
+@pytest.mark.parametrize("fault", list(FAULTS))
+def test_a_fault_is_named(fault):
+    kind, remove, add = FAULTS[fault]
+    crowded = JOBS.replace(node_capacity=[[2], [1]]) if fault == "too much on a node" else JOBS
+    if fault == "too much on a node":
+        remove, add = [], []  # both jobs are on node 1 from 1 to 4
+    assert kind in kinds(check(remove, add, jobs=crowded)), check(remove, add, jobs=crowded)
+
+
+def test_pauses_and_moves_that_are_not_allowed_are_named():
+    assert "pause" in kinds(check(pausing="none"))
+    assert "place" in kinds(check(movement="none"))
+    assert "place" in kinds(check(movement="between_iterations"))
+    moved = [changed(A, outcome=2), changed(B, start=6, end=14)]
+    assert check([A, B], moved) == []
+    assert "move" in kinds(check([A, B], moved, movement="none"))
+
+
+def test_what_the_last_iteration_sent_must_have_arrived():
+    """Paused at 4, when its first iteration ends, the second task needs 2 ticks to be on node 0: not before 6."""
+    early = [changed(A, end=4), changed(B, start=5, part=0, delay=0, end=13)]
+    assert "order" in kinds(check([A, B], early))
+    assert check([A, B], [early[0], changed(early[1], start=6, end=14)]) == []
+
+
+def test_stops_out_of_range_are_named():
+    assert "stop" in kinds(check(stops=[(0, 4, 0), (0, 3, 1)]))
+    assert "log" in kinds(check(stops=[(9, 1, 0)]))
+
+
+def test_changes_between_ticks_are_named():
+    assert kinds(check(wake=TICKS)) == {"wake"}
+    assert check(wake=TICKS, wakes=[1]) == []
+
+
+def test_a_job_that_is_not_wholly_placed_makes_no_progress():
+    loose = JOBS.replace(gang=[0, 0])
+    held = changed(A, start=0, end=3, nodes=(0, -1), first=0, cycle=0, outcome=3)
+    whole = changed(A, start=3, end=15, outcome=1)
+    assert check([A, B], [held, whole], jobs=loose) == []
+    assert "pace" in kinds(check([A, B], [changed(held, first=4 * M), whole], jobs=loose))
