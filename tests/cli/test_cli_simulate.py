@@ -400,3 +400,18 @@ def test_the_workers_world(cli):
         "workers",
     ).document
     assert ticks["runs"][0]["summary"]["average_completion_s"] > document["runs"][0]["summary"]["average_completion_s"]
+
+
+def test_task_graphs_by_iterations(cli, tmp_path):
+    """A trace's jobs as gangs; and a synthetic workload that only the iteration engine has."""
+    trace = tmp_path / "philly.csv"
+    rows = ["timestamp,duration,num_gpus,gpu_time,cluster"]
+    rows += [f"2017-10-09 07:0{i}:00,90.0,{1 + i},90,a" for i in range(4)]
+    trace.write_text("\n".join(rows) + "\n")
+    words = ("--problem", "taskgraph", "--physics", "iterations", "--cluster", "1x(8gpu)", "--set", "tick=1")
+    data = cli("simulate", "fifo", "srpt", "--trace", str(trace), *words, "--json").document
+    assert data["violations"] == []
+    assert [run["summary"]["jobs"] for run in data["runs"]] == [4, 4]
+    assert data["runs"][0]["summary"]["total_jct"] == 4 * 90
+    data = cli("simulate", "fair", "--trace", "synthetic:gangs:jobs=20", "--set", "pausing=keep", "--json").document
+    assert data["violations"] == []

@@ -1,0 +1,174 @@
+"""Workloads of the iteration engine: what is refused, what a trace and the drawn gangs become, files and names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from jobs_examples import jobs_of
+
+from mlsched import api
+from mlsched.core.errors import InvalidInput, UnknownName
+from mlsched.instances.traces import read_trace
+from mlsched.simulation import every_simulation, simulation
+from mlsched.simulation.taskgraph.iterations import IterationWorld, Jobs, Options
+from mlsched.simulation.taskgraph.iterations.pace import Pace, Paces
+from mlsched.simulation.taskgraph.iterations.sources import from_trace, gangs
+from mlsched.simulation.taskgraph.iterations.table import Table
+from mlsched.simulation.taskgraph.iterations.workload import never_start, overload, room
+
+JOBS = jobs_of([[(4, 1), (4, 1)], [(3, 2)]], [(0, 0, 3), (6, 1, 1)], edges=[(0, 1, 0, 5, 2)])
+
+BAD = {
+    "a template without a task": ({"task_template": [1, 1, 1]}, "task_template: template 0 has no task"),
+    "an edge between templates": ({"edge_to": [2]}, "must be a task of the same template as edge_from"),
+    "arrivals out of order": ({"arrival": [7, 6]}, r"arrival\[1\] = 6: must not be before"),
+    "no such template": ({"template": [0, 2]}, r"template\[1\] = 2: must be below 2 \(templates\)"),
+    "no such class": ({"task_class": [0, 0, 1]}, r"task_class\[2\] = 1: must be below 1 \(classes\)"),
+    "an estimate of nothing": ({"estimate": [4, 4, 0]}, r"estimate\[2\] = 0: must be 0 where the duration is"),
+    "no column of accuracy": ({"accuracy": [[]]}, "accuracy: has no column"),
+    "a job without end": ({"scale": [10**6, 10**15]}, r"scale\[1\] = 1000000000000000: the job could end after tick"),
+}
+
+
+@pytest.mark.parametrize("bad", list(BAD))
+def test_what_is_refused(bad):
+    changes, message = BAD[bad]
+    with pytest.raises(InvalidInput, match=message):
+        JOBS.replace(**changes)
+
+
+def test_files(tmp_path):
+    api.save(JOBS, tmp_path / "jobs.json")
+    assert api.load(tmp_path / "jobs.json") == JOBS
+    assert api.workload(tmp_path / "jobs.json") == JOBS
+    assert api.problem_of(tmp_path / "jobs.json") == "taskgraph"
+    assert JOBS.cluster == "2x(2 gpu)"
+    with pytest.raises(InvalidInput, match="physics and further options do not apply"):
+        api.workload(tmp_path / "jobs.json", physics="iterations")
+
+
+def test_what_can_never_start_is_told_with_numbers():
+    assert never_start(JOBS) == []
+    assert never_start(JOBS.replace(node_capacity=[[2], [1]])) == []
+    found = never_start(JOBS.replace(node_capacity=[[1], [0]]))
+    assert found == [
+        "1 of 2 jobs ask for 2 tasks of 1 gpu at once and never fit the nodes that may run them; the first is job 0",
+        "1 of 2 jobs ask for 1 tasks of 2 gpu at once and never fit the nodes that may run them; the first is job 1",
+    ]
+    with pytest.raises(InvalidInput, match="the run could never end: 1 of 2 jobs ask for 2 tasks of 1 gpu"):
+        api.simulate(JOBS.replace(node_capacity=[[1], [0]]), "fifo")
+    assert room(np.array([[5, 1], [3, 9]]), np.array([2, 1]), 9) == 2
+    assert room(np.array([[5, 1]]), np.array([0, 0]), 9) == 9
+
+
+def test_a_load_above_the_cluster_is_told():
+    assert overload(JOBS) == []
+    many = jobs_of([[(9, 2)]], [(j, 0, 1) for j in range(40)])
+    assert overload(many) == [
+        "the offered load on gpu is 4.62 times the cluster's capacity: at the last arrival some 141 ticks of work wait"
+    ]
+
+
+TRACE = """timestamp,duration,num_gpus,gpu_time,cluster
+2017-10-09 07:00:00,90.0,1,90,a
+2017-10-09 07:01:00,600.0,4,2400,a
+2017-10-09 07:01:30,61.0,4,244,b
+2017-10-09 07:02:00,7.0,16,112,b
+"""
+
+
+def trace(tmp_path):
+    (tmp_path / "trace.csv").write_text(TRACE)
+    return read_trace(tmp_path / "trace.csv")
+
+
+def test_a_trace_becomes_gangs_that_share_templates_and_keep_their_length(tmp_path):
+    jobs = from_trace(trace(tmp_path), np.array([[0, 0, 8000]] * 2), tick=1, iteration=60)
+    assert (jobs.arrival.tolist(), jobs.max_iterations.tolist()) == ([0, 60, 90, 120], [2, 10, 1, 1])
+    assert (len(jobs.gang), jobs.gang.tolist(), len(jobs.duration)) == (3, [1, 1, 1], 1 + 4 + 16)
+    assert (jobs.demand[:, 2] == 1000).all()
+    run = api.simulate(jobs, "fifo")
+    assert run.violations() == []
+    assert run.jobs["completion"].tolist() == [90, 660, 151, 667], "the gang of 16 waits for all GPUs"
+
+
+def test_jobs_that_never_fit_are_refused_or_left_out(tmp_path):
+    nodes = np.array([[0, 0, 8000]])
+    assert len(never_start(from_trace(trace(tmp_path), nodes))) == 1
+    kept = from_trace(trace(tmp_path), nodes, oversize="drop")
+    assert (len(kept.arrival), never_start(kept)) == (3, [])
+    assert "1 jobs that never fit left out" in kept.source
+
+
+def test_a_cluster_is_made_for_the_load(tmp_path):
+    jobs = from_trace(trace(tmp_path), None, tick=1, load=0.25)
+    assert (jobs.node_capacity == [[0, 0, 8000]] * 2).all()
+
+
+def test_drawn_gangs():
+    jobs = gangs(jobs=400, seed=3, nodes=4, load=0.5)
+    assert gangs(jobs=400, seed=3, nodes=4, load=0.5) == jobs
+    assert set(np.bincount(jobs.task_template).tolist()) == {1, 2, 4, 8}
+    work = (np.bincount(jobs.task_template)[jobs.template] * jobs.max_iterations).sum()
+    assert 0.4 < work / (32 * np.ptp(jobs.arrival)) < 0.6
+    told = gangs(jobs=400, seed=3, nodes=4, error=0.3)
+    assert (told.told != told.scale).any()
+
+
+def test_a_hundred_thousand_jobs_take_a_few_megabytes():
+    jobs = gangs(jobs=100_000, nodes=300)
+    size = sum(v.nbytes for v in vars(jobs).values() if isinstance(v, np.ndarray))
+    assert size < 10 * 2**20
+
+
+def test_workloads_of_the_task_engine_run_by_iterations():
+    tasks = api.workload("synthetic:mlfs", jobs=6)
+    jobs = api.workload("synthetic:mlfs", jobs=6, physics="iterations")
+    assert isinstance(jobs, Jobs)
+    assert jobs.gang.all()
+    assert (jobs.arrival == np.sort(tasks.horizon.arrival)).all()
+    assert (jobs.duration == tasks.true_duration).all()
+    dags = api.workload("synthetic:dags", jobs=3, physics="iterations")
+    assert "synthetic:dags" in dags.source
+
+
+def test_worlds_are_found_by_problem_and_physics():
+    assert [s.physics for s in every_simulation() if s.problem == "taskgraph"] == ["tasks", "iterations"]
+    assert simulation("taskgraph").physics == "tasks"
+    assert simulation("taskgraph", "iterations").workload_type is Jobs
+    assert isinstance(api.workload("synthetic:gangs", jobs=5), Jobs)
+    with pytest.raises(UnknownName, match="taskgraph has no physics 'fluid'; there are tasks, iterations"):
+        simulation("taskgraph", "fluid")
+    with pytest.raises(UnknownName, match="preemption has no physics 'tasks'; there is only one: leave it out"):
+        simulation("preemption", "tasks")
+    with pytest.raises(UnknownName, match="no synthetic workload 'gangs' for taskgraph"):
+        api.workload("synthetic:gangs", "taskgraph", physics="tasks")
+
+
+def test_paces_of_graphs():
+    paces = Paces(JOBS)
+    assert paces.of(1, [0]) == Pace(3_000_000, 3_000_000)
+    assert paces.of(0, [0, 0]) == Pace(8_000_000, 8_000_000)
+    assert paces.of(0, [0, 1]) == Pace(10_000_000, 10_000_000)
+    half = Paces(JOBS.replace(scale=[500_000, 10**6]))
+    assert half.of(0, [0, 1]) == Pace(6_000_000, 6_000_000), "transfers take as long as they do"
+
+
+def test_columns_that_were_handed_out_stay_as_they_were():
+    table = Table(("name",), ("state",))
+    table.append(3, {"name": np.array([5, 6, 7]), "state": 1})
+    seen = table.seen(["name"])["name"]
+    table.remove(0, 1)
+    table.append(100, {"name": 9})
+    assert (seen.tolist(), table["name"][:3].tolist(), table.count) == ([5, 6, 7], [6, 7, 9], 102)
+    assert table["state"].sum() == 2
+    with pytest.raises(ValueError, match="read-only"):
+        seen[0] = 1
+
+
+def test_what_is_gone_or_to_come_is_in_no_column():
+    jobs = gangs(jobs=50, nodes=2)
+    world = IterationWorld(jobs, Options())
+    world.advance(int(jobs.arrival[9]))
+    assert world.view.jobs.count == int((jobs.arrival <= jobs.arrival[9]).sum())
+    assert world.ask().job_id.tolist() == list(range(world.view.jobs.count))
