@@ -113,10 +113,13 @@ class Placer:
         volume, delay = snapshot.edge_volume[edges] @ away, snapshot.edge_delay[edges] @ away
         return int(nodes[np.lexsort((nodes, bound, delay, volume))[0]])
 
-    def start_in_order(self, tasks: IntArray, *, strict: bool = False) -> None:
+    def start_in_order(
+        self, tasks: IntArray, *, strict: bool = False, before: Callable[[int], None] = lambda task: None
+    ) -> None:
         """Start what fits, in this order; `strict`: the first task without room ends it.
 
-        Room only shrinks: what asks for no less than something that found none is not tried (`_as_hopeless`).
+        `before(task)` is called before a task is tried, and may take room. Room only shrinks: what asks for no less
+        than something that found none is not tried (`_as_hopeless`).
         """
         queue = tasks[self.open[tasks]]
         if not strict:
@@ -125,7 +128,10 @@ class Placer:
         while at < len(queue):
             task = int(queue[at])
             at += 1
-            if not self.open[task] or self.start(task):
+            if not self.open[task]:
+                continue
+            before(task)
+            if self.start(task):
                 continue
             if strict:
                 return

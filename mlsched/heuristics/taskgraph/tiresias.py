@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +29,7 @@ import numpy.typing as npt
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.core.params import within
 from mlsched.core.registry import answerer
+from mlsched.heuristics.taskgraph._give_way import give_way
 from mlsched.heuristics.taskgraph._place import Placer, by_job
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
@@ -78,7 +78,7 @@ def answer(
     if snapshot.pausing != "keep":
         placer.start_in_order(tasks)
         return placer.round(), kept
-    pauses = _give_way(placer, tasks, np.lexsort((snapshot.arrival, started, standing.queue)))
+    pauses = give_way(placer, tasks, np.lexsort((snapshot.arrival, started, standing.queue)))
     wake = _next_change(snapshot, placer, pauses, standing, thresholds, knob)
     return placer.round(pauses, wake), kept
 
@@ -93,9 +93,11 @@ def standings(
     counts = np.column_stack([snapshot.service[:, column], snapshot.executed, waited])
     base = np.zeros_like(counts)
     if memory:
-        place = {str(job): j for j, job in enumerate(snapshot.job_id.tolist())}
-        for name in memory.keys() & place.keys():
-            base[place[name]] = memory[name]
+        order = np.argsort(snapshot.job_id, kind="stable")
+        at = np.searchsorted(snapshot.job_id, [int(name) for name in memory], sorter=order)
+        place = order[np.minimum(at, len(order) - 1)]
+        there = snapshot.job_id[place] == np.array([int(name) for name in memory])
+        base[place[there]] = np.array(list(memory.values()))[there]
     since = counts - base
     queue = (since[:, :1] * seconds >= np.array(thresholds)).sum(axis=1)
     if knob:
@@ -103,29 +105,6 @@ def standings(
         base[starves], since[starves], queue[starves] = counts[starves], 0, 0
     kept = {str(snapshot.job_id[j]): base[j].tolist() for j in np.flatnonzero(base.any(axis=1)).tolist()}
     return Standing(queue, np.asarray(since[:, 0] * seconds), since[:, 1], since[:, 2]), kept
-
-
-def _give_way(placer: Placer, tasks: IntArray, jobs: Any) -> list[int]:
-    """Fill the cluster anew in order of the jobs: what runs keeps its node if that is still free, else it pauses."""
-    snapshot = placer.snapshot
-    running = np.flatnonzero(snapshot.state == RUNNING)
-    np.add.at(placer.free, snapshot.node[running], snapshot.demand[running])
-    pauses: list[int] = []
-    for job in jobs.tolist():
-        kept, lost = [], []
-        for task in running[snapshot.task_job[running] == job].tolist():
-            node = int(snapshot.node[task])
-            if (placer.free[node] >= snapshot.demand[task]).all():
-                placer.free[node] -= snapshot.demand[task]
-                kept.append(task)
-            else:
-                lost.append(task)
-        if lost and snapshot.gang[job]:
-            np.add.at(placer.free, snapshot.node[kept], snapshot.demand[kept])
-            lost += kept
-        pauses += lost
-        placer.start_in_order(tasks[snapshot.task_job[tasks] == job])
-    return pauses
 
 
 def _next_change(
@@ -144,10 +123,13 @@ def _next_change(
     jobs = len(snapshot.arrival)
     rate = seconds * np.bincount(snapshot.task_job, weights=held * snapshot.demand[:, column], minlength=jobs)
     runs = np.bincount(snapshot.task_job, weights=held, minlength=jobs) > 0
-    ticks = []
-    for j, queue in enumerate(standing.queue.tolist()):
-        if runs[j] and rate[j] and queue < len(thresholds) and thresholds[queue] < math.inf:
-            ticks.append((thresholds[queue] - standing.attained[j]) / rate[j])
-        elif not runs[j] and queue and knob:
-            ticks.append(knob * standing.executed[j] - standing.waited[j])
-    return min((snapshot.now + max(1, math.ceil(t)) for t in ticks), default=0)
+    limit = np.array([*thresholds, math.inf])[standing.queue]
+    sinks = runs & (rate > 0) & np.isfinite(limit)
+    rises = ~runs & (standing.queue > 0) & (knob > 0)
+    ticks = np.concatenate(
+        [
+            (limit[sinks] - standing.attained[sinks]) / rate[sinks],
+            knob * standing.executed[rises] - standing.waited[rises],
+        ]
+    )
+    return snapshot.now + max(1, math.ceil(ticks.min())) if ticks.size else 0

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from snapshot_examples import horizon, snapshot_at
 
+from mlsched.heuristics.taskgraph._give_way import give_way
 from mlsched.heuristics.taskgraph._place import Placer, by_job
 from mlsched.simulation.taskgraph.strategies import snapshots
 
@@ -30,6 +31,47 @@ def test_leaving_out_the_hopeless_changes_nothing(snapshot, flags, physics):
             slow.start(task)
     assert quick.starts == slow.starts
     assert snapshot.violations(quick.round()) == []
+
+
+def filled_anew(placer, tasks, jobs):
+    """The same, job by job and task by task."""
+    snapshot = placer.snapshot
+    held = snapshot.demand * (snapshot.duration > 0)[:, None]
+    running = np.flatnonzero(snapshot.state == 1)
+    np.add.at(placer.free, snapshot.node[running], held[running])
+    pauses = []
+    for job in jobs.tolist():
+        own = running[snapshot.task_job[running] == job].tolist()
+        for unit in [own] if snapshot.gang[job] else [[task] for task in own]:
+            left = placer.free.copy()
+            for task in unit:
+                left[snapshot.node[task]] -= held[task]
+            if (left >= 0).all():
+                placer.free[:] = left
+            else:
+                pauses += unit
+        for task in tasks[snapshot.task_job[tasks] == job].tolist():
+            if placer.open[task]:
+                placer.start(task)
+    return pauses
+
+
+@given(
+    snapshot=snapshots(pausing="keep"),
+    flags=st.lists(st.booleans(), min_size=3, max_size=3),
+    order=st.permutations(range(3)),
+)
+def test_giving_way_in_batches_is_giving_way_one_by_one(snapshot, flags, order):
+    snapshot = with_gangs(snapshot, flags)
+    count = len(snapshot.arrival)
+    jobs = np.array([job for job in order if job < count], dtype=np.int64)
+    rank = np.argsort(jobs)
+    quick, slow = Placer(snapshot), Placer(snapshot)
+    tasks = by_job(snapshot, rank)
+    pauses = give_way(quick, tasks, jobs)
+    assert sorted(pauses) == sorted(filled_anew(slow, tasks, jobs))
+    assert quick.starts == slow.starts
+    assert snapshot.violations(quick.round(pauses)) == []
 
 
 def test_a_gang_without_room_for_all_leaves_no_trace_and_later_ones_pass():

@@ -35,7 +35,7 @@ def from_tasks(workload: Workload, *, gang: bool = True) -> Jobs:
     count = len(horizon.arrival)
     classes, class_of = np.unique(horizon.eligible, axis=0, return_inverse=True)
     of_jobs = ("arrival", "deadline", "urgency", "required", "min_iterations", "max_iterations")
-    shared = ("resources", "node_capacity", "accuracy", "demand", "parameters", "movement", "accuracy_at")
+    shared = ("resources", "node_capacity", "accuracy", "demand", "parameters", "movement", "accuracy_at", "tick_ms")
     edges = ("edge_from", "edge_to", "edge_lag", "edge_volume", "edge_delay")
     return Jobs(
         **{name: getattr(horizon, name)[order] for name in of_jobs},
@@ -77,8 +77,9 @@ def gangs(
 ) -> Jobs:
     """Gangs of 1, 2, 4 and 8 GPUs (80, 8, 7 and 5 % of the jobs) that arrive at random, a Poisson process.
 
-    Running times are log-normal with median `length` ticks (sigma 1.5), in iterations of `iteration` ticks. load: work
-    over what the cluster's GPUs do while jobs arrive. error: schedulers are told lengths off by up to twice this share.
+    Running times are log-normal with median `length` ticks (sigma 1.5), in iterations of `iteration` ticks; a tick is a
+    minute. load: work over what the cluster's GPUs do while jobs arrive. error: schedulers are told lengths off by up
+    to twice this share.
     """
     for name, value in (("jobs", jobs), ("nodes", nodes), ("gpus", gpus), ("iteration", iteration)):
         within(name, value, 1)
@@ -99,6 +100,7 @@ def gangs(
     return _gangs(
         capacity=np.full((nodes, 1), gpus),
         resources=("gpu",),
+        tick_ms=60_000,
         sizes=np.array(sizes)[kind],
         demand=np.ones((jobs, 1), dtype=np.int64),
         arrival=np.floor(np.cumsum(gaps) - gaps[:1]).astype(np.int64),
@@ -163,6 +165,7 @@ def from_trace(
     made = _gangs(
         capacity=nodes,
         resources=RESOURCES,
+        tick_ms=1000 * tick,
         sizes=sizes,
         demand=demand,
         arrival=arrival,
@@ -179,6 +182,7 @@ def _gangs(
     *,
     capacity: IntArray,
     resources: tuple[str, ...],
+    tick_ms: int,
     sizes: IntArray,
     demand: IntArray,
     arrival: IntArray,
@@ -200,6 +204,7 @@ def _gangs(
     none = np.zeros(0, dtype=np.int64)
     return Jobs(
         resources=resources,
+        tick_ms=tick_ms,
         node_capacity=capacity,
         eligible=np.ones((1, len(capacity)), dtype=np.int64),
         accuracy=np.zeros((1, 1), dtype=np.int64),

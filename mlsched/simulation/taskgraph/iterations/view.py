@@ -211,6 +211,7 @@ class View:
             movement=world.movement,
             pausing=world.options.pausing,
             accuracy_at=w.accuracy_at,
+            tick_ms=w.tick_ms,
             physics="iterations",
         )
 

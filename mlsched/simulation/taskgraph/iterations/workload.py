@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import UNLIMITED, IntArray, array, labels, refuse_falling, refuse_first, text
+from mlsched.core.fields import UNLIMITED, IntArray, array, integer, labels, refuse_falling, refuse_first, text
 from mlsched.core.record import Record
 from mlsched.instances.taskgraph import checks
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY
@@ -61,6 +61,7 @@ class Jobs(Record):
     max_iterations: IntArray = array("jobs", low=1, high=10**6, doc="most iterations")
     movement: str = text(choices=("none", "between_iterations"), default="none", doc="may tasks change node")
     accuracy_at: str = text(choices=("deadline", "final"), default="deadline", doc="which accuracy counts")
+    tick_ms: int = integer(high=UNLIMITED, default=0, doc="length of a tick in milliseconds; 0: not stated")
     source: str = text(default="", doc="where the jobs come from and under which readings")
 
     def check(self) -> None:

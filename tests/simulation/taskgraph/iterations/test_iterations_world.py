@@ -154,7 +154,7 @@ def test_rounds_at_random_make_sound_runs(load, readings, wake, seed):
     assert Snapshot.from_json(snapshot.to_json()) == snapshot
 
 
-RULES = ("fifo", "srpt", "fair", "drf", "graphene")
+RULES = ("fifo", "srpt", "fair", "drf", "graphene", "tiresias")
 
 
 @settings(max_examples=draws(25, 200))

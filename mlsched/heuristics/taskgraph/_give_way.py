@@ -1,0 +1,69 @@
+"""Preemption by priority: the cluster is filled anew in order of the jobs, and what no longer fits pauses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.heuristics.taskgraph._place import Flags, Placer
+from mlsched.instances.taskgraph.states import RUNNING
+
+
+def give_way(placer: Placer, tasks: IntArray, jobs: IntArray) -> list[int]:
+    """Fill the cluster anew in order of the `jobs`; returns the running tasks that pause, the placer notes the starts.
+
+    What runs keeps its node if that is still free when its job's turn comes, else it pauses; a gang does so whole.
+    `tasks`: those that could start, in the same order of their jobs.
+    """
+    rank = np.empty(len(jobs), dtype=np.int64)
+    rank[jobs] = np.arange(len(jobs))
+    keeper = _Keeper(placer, rank)
+    placer.start_in_order(tasks, before=lambda task: keeper.keep_up_to(int(rank[placer.snapshot.task_job[task]])))
+    keeper.keep_up_to(len(jobs))
+    return keeper.pauses
+
+
+class _Keeper:
+    """The running tasks in order of their jobs' ranks: at first none holds anything; then they take their nodes again,
+    as far as the ranks are gone through.
+    """
+
+    def __init__(self, placer: Placer, rank: IntArray) -> None:
+        snapshot = placer.snapshot
+        self._placer, self.pauses = placer, list[int]()
+        running = np.flatnonzero(snapshot.state == RUNNING)
+        self._tasks = running[np.argsort(rank[snapshot.task_job[running]], kind="stable")]
+        self._ranks = rank[snapshot.task_job[self._tasks]]
+        self._held = snapshot.demand * (snapshot.duration > 0)[:, None]
+        self._at = 0
+        np.add.at(placer.free, snapshot.node[running], self._held[running])
+
+    def keep_up_to(self, rank: int) -> None:
+        """Those of jobs up to and with this rank take their nodes again, or pause."""
+        end = int(np.searchsorted(self._ranks, rank, side="right"))
+        batch, self._at = self._tasks[self._at : end], max(end, self._at)
+        if not batch.size:
+            return
+        placer, snapshot = self._placer, self._placer.snapshot
+        node, job = snapshot.node[batch], snapshot.task_job[batch]
+        taken = np.zeros_like(placer.free)
+        np.add.at(taken, node, self._held[batch])
+        short: Flags = np.any(taken > placer.free, axis=1)
+        # Where all that comes back finds room, it does not matter in which order.
+        unsure = np.isin(job, job[short[node]]) if short.any() else np.zeros(len(batch), dtype=bool)
+        np.subtract.at(placer.free, node[~unsure], self._held[batch[~unsure]])
+        units: dict[tuple[int, int], list[int]] = {}
+        for task, j in zip(batch[unsure].tolist(), job[unsure].tolist(), strict=True):
+            units.setdefault((j, -1) if snapshot.gang[j] else (j, task), []).append(task)
+        for unit in units.values():
+            self._keep(unit)
+
+    def _keep(self, unit: Any) -> None:
+        """Tasks that stay or pause together."""
+        placer, node = self._placer, self._placer.snapshot.node[unit]
+        np.subtract.at(placer.free, node, self._held[unit])
+        if (placer.free[node] < 0).any():
+            np.add.at(placer.free, node, self._held[unit])
+            self.pauses += unit
