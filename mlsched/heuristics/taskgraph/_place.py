@@ -136,13 +136,30 @@ class Placer:
             if strict:
                 return
             rest = queue[at:]
+            rest = rest[self._may_fit(rest)]
             queue, at = rest[~self._as_hopeless(task, rest)], 0
 
     def _may_fit(self, tasks: IntArray) -> Flags:
-        """For each of the tasks, False where even the largest amounts that are free anywhere are too small."""
+        """For each of the tasks, False where even the largest amounts that are free anywhere are too small for it.
+
+        Or where all that is free is too little for its gang.
+        """
         snapshot = self.snapshot
-        most = self.free.max(axis=0, initial=0)
-        return np.asarray((snapshot.demand[tasks] <= most).all(axis=1) | (snapshot.duration[tasks] == 0))
+        may = np.ones(len(tasks), dtype=np.bool_)
+        gangs = snapshot.gang[snapshot.task_job[tasks]] == 1
+        for r, most in enumerate(self.free.max(axis=0, initial=0).tolist()):
+            may &= snapshot.demand[:, r][tasks] <= most
+            if gangs.any():
+                whole = self._whole[r][snapshot.task_job[tasks]]
+                may &= ~gangs | (whole <= int(np.maximum(self.free[:, r], 0).sum()))
+        return np.asarray(may | (snapshot.duration[tasks] == 0))
+
+    @functools.cached_property
+    def _whole(self) -> list[Floats]:
+        """Of each resource, jobs: what all tasks of a job ask for together."""
+        snapshot = self.snapshot
+        held = snapshot.duration > 0
+        return [per_job(snapshot, snapshot.demand[:, r] * held) for r in range(len(snapshot.resources))]
 
     def _as_hopeless(self, task: int, others: IntArray) -> Flags:
         """For each of the others, whether there is no room for it because there was none for the task.
@@ -161,8 +178,9 @@ class Placer:
         )
         if not (same and equal and free_to_go):
             return np.asarray(gang & (jobs == job))
-        as_much = (snapshot.demand[others] >= snapshot.demand[task]).all(axis=1) & (snapshot.duration[others] > 0)
-        found = as_much & (snapshot.task_class[others] == snapshot.task_class[task])
+        found = (snapshot.task_class[others] == snapshot.task_class[task]) & (snapshot.duration[others] > 0)
+        for r, amount in enumerate(snapshot.demand[task].tolist()):
+            found &= snapshot.demand[:, r][others] >= amount
         if end - first > 1:
             found &= (snapshot.gang[jobs] == 1) & (self._alike[jobs] >= end - first)
         return np.asarray(found | (gang & (jobs == job)))

@@ -193,7 +193,7 @@ class View:
             accuracy=w.accuracy,
             accuracy_seen=w.accuracy[table, np.minimum(finished, w.accuracy.shape[1] - 1)],
             finished=finished,
-            on_time=self._on_time(),
+            on_time=jobs["on_time"] + gained if (jobs["deadline"] >= now).all() else self._on_time(),
             service=np.array(service, dtype=np.int64).reshape(self.resources, jobs.count).T,
             executed=jobs["executed"] + np.where(busy, now - jobs["busy_since"], 0),
             idle_since=np.where(busy, now, jobs["idle_since"]),

@@ -1,0 +1,103 @@
+"""CPU time of the iteration engine of task graphs: a whole trace as gangs, and the cost of a decision as jobs grow.
+
+    python measurements/taskgraph_speed.py whole [--trace FILE] [--cluster 309x(8gpu)] [--runs fifo ...]
+    python measurements/taskgraph_speed.py growth [--trace FILE] [--cluster 309x(8gpu)] [--jobs 1000 10000 82247]
+
+Prints one JSON document. `whole`: each rule over the trace, with jobs a CPU-second, CPU seconds of the replay check and
+the peak of memory so far. A rule is `name` or `name,option=value,...` (options of the world). `growth`: FIFO over the
+first so many jobs; the exponent is the slope of log(CPU seconds a decision) against log(jobs), by least squares. Runs
+are made in this process, one after another; the CPU time is the run's alone, without reading, replay and summary.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import mlsched
+from mlsched.core.clock import cpu_time
+
+DATA = Path(os.environ.get("MLSCHED_DATA", "../shared")) / "data" / "philly" / "philly.csv.gz"
+BOTH = ["fifo", "tiresias,pausing=keep"]
+
+
+def workload(trace: str, cluster: str, limit: int | None) -> Any:
+    return mlsched.workload(trace, "taskgraph", physics="iterations", cluster=cluster, limit=limit)
+
+
+def measure(load: Any, label: str) -> dict[str, Any]:
+    """One run: what it cost, and that it passes the replay check."""
+    rule, *given = label.split(",")
+    run = mlsched.simulate(load, rule, options=dict(option.split("=") for option in given))
+    begun = cpu_time()
+    wrong = run.violations()
+    if wrong:
+        raise SystemExit(f"{label}: {wrong[0]}")
+    summary = run.summary()
+    return {
+        "label": label,
+        "jobs": len(load.arrival),
+        "decisions": run.decisions,
+        "cpu_seconds": run.cpu_seconds,
+        "jobs_a_second": len(load.arrival) / run.cpu_seconds,
+        "replay_seconds": cpu_time() - begun,
+        "memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "mean_jct": summary["mean_jct"],
+        "mean_waiting": summary["mean_waiting"],
+        "pauses": summary["pauses"],
+    }
+
+
+def table(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The runs as a table of a page."""
+    header = ["rule", "jobs", "decisions", "CPU s", "jobs a CPU s", "ms a decision", "replay, CPU s", "memory, MiB"]
+    cells = [
+        [
+            row["label"],
+            row["jobs"],
+            row["decisions"],
+            f"{row['cpu_seconds']:.1f}",
+            f"{row['jobs_a_second']:.0f}",
+            f"{1000 * row['cpu_seconds'] / row['decisions']:.2f}",
+            f"{row['replay_seconds']:.1f}",
+            f"{row['memory_mib']:.0f}",
+        ]
+        for row in rows
+    ]
+    return {"header": header, "rows": cells}
+
+
+def growth(rows: list[dict[str, Any]]) -> float:
+    """The slope of log(CPU seconds a decision) against log(jobs)."""
+    x = np.log([row["jobs"] for row in rows])
+    y = np.log([row["cpu_seconds"] / row["decisions"] for row in rows])
+    return float(np.polyfit(x, y, 1)[0])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("whole", "growth"))
+    parser.add_argument("--trace", default=str(DATA))
+    parser.add_argument("--cluster", default="309x(8gpu)")
+    parser.add_argument("--runs", nargs="*", default=BOTH)
+    parser.add_argument("--jobs", nargs="*", type=int, default=[1000, 10_000, 82_247])
+    parser.add_argument("--limit", type=int)
+    given = parser.parse_args()
+    if given.what == "whole":
+        load = workload(given.trace, given.cluster, given.limit)
+        rows = [measure(load, label) for label in given.runs]
+        extra = {}
+    else:
+        rows = [measure(workload(given.trace, given.cluster, jobs), "fifo") for jobs in given.jobs]
+        extra = {"exponent": growth(rows)}
+    print(json.dumps({"cluster": given.cluster, "runs": rows, **extra, "tables": {given.what: table(rows)}}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
