@@ -74,7 +74,9 @@ def simulation_of(source: str | os.PathLike[str], problem: str | None, physics: 
         return having[0] if having and physics is None and world not in having else world
     if _is_record(Path(source)):
         kind = read_json(source).get("kind")
-        return next((s for s in every_simulation() if s.workload_type.kind == kind), simulation(problem or ""))
+        for world in every_simulation():
+            if world.workload_type.kind == kind:
+                return world
     if problem is None:
         raise InvalidInput(f"problem: must be given for a trace, one of {', '.join(sorted(simulations()))}")
     return simulation(problem, physics)

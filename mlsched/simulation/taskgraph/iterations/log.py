@@ -40,7 +40,7 @@ class Stretches:
         self.wakes: list[int] = wakes or []
 
     def columns(self) -> dict[str, IntArray]:
-        """Column name -> values, in the order of the rows."""
+        """Column name -> values, in the order of the rows: by their ends."""
         table = np.array(self.rows, dtype=np.int64).reshape(len(self.rows), len(COLUMNS))
         return {name: table[:, c] for c, name in enumerate(COLUMNS)}
 

@@ -171,6 +171,7 @@ class View:
         finished, busy = jobs["finished"] + gained, jobs["placed"] > 0
         held_for = now - jobs["since"]
         service = [jobs[f"service:{r}"] + jobs[f"held:{r}"] * held_for for r in range(self.resources)]
+        demand = [tasks[f"demand:{r}"] for r in range(self.resources)]
         counts = jobs["count"]
         table = jobs["accuracy_table"]
         task_job = np.repeat(np.arange(jobs.count), counts)
@@ -199,7 +200,7 @@ class View:
             idle_since=np.where(busy, now, jobs["idle_since"]),
             task_job=task_job,
             duration=duration,
-            demand=np.array([tasks[f"demand:{r}"] for r in range(self.resources)]).reshape(-1, tasks.count).T,
+            demand=np.array(demand, dtype=np.int64).reshape(self.resources, tasks.count).T,
             eligible=w.eligible,
             state=state,
             node=node,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from jobs_examples import jobs_of
@@ -42,6 +44,9 @@ def test_files(tmp_path):
     assert api.load(tmp_path / "jobs.json") == JOBS
     assert api.workload(tmp_path / "jobs.json") == JOBS
     assert api.problem_of(tmp_path / "jobs.json") == "taskgraph"
+    assert api.simulation_of(tmp_path / "jobs.json", None).physics == "iterations"
+    written = json.loads(json.dumps(api.simulate(JOBS, "fifo").to_json()))
+    assert written["log"]["places"] == [[1], [0, 0]], "in order of the ends"
     assert JOBS.cluster == "2x(2 gpu)"
     with pytest.raises(InvalidInput, match="physics and further options do not apply"):
         api.workload(tmp_path / "jobs.json", physics="iterations")
