@@ -124,7 +124,8 @@ def _next_change(
     rate = seconds * np.bincount(snapshot.task_job, weights=held * snapshot.demand[:, column], minlength=jobs)
     runs = np.bincount(snapshot.task_job, weights=held, minlength=jobs) > 0
     limit = np.array([*thresholds, math.inf])[standing.queue]
-    sinks = runs & (rate > 0) & np.isfinite(limit)
+    waits = bool(pauses or placer.open.any())  # where nothing waits, nobody gives way to anything
+    sinks = waits & runs & (rate > 0) & np.isfinite(limit)
     rises = ~runs & (standing.queue > 0) & (knob > 0)
     ticks = np.concatenate(
         [
