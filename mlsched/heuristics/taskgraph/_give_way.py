@@ -14,7 +14,8 @@ from mlsched.instances.taskgraph.states import RUNNING
 def give_way(placer: Placer, tasks: IntArray, jobs: IntArray) -> list[int]:
     """Fill the cluster anew in order of the `jobs`; returns the running tasks that pause, the placer notes the starts.
 
-    What runs keeps its node if that is still free when its job's turn comes, else it pauses; a gang does so whole.
+    What runs keeps its node if that is still free when its job's turn comes, else it pauses; a gang does so whole. What
+    starts goes where nothing has to leave for it, if it can.
     `tasks`: those that could start, in the same order of their jobs.
     """
     rank = np.empty(len(jobs), dtype=np.int64)
@@ -38,6 +39,7 @@ class _Keeper:
         self._ranks = rank[snapshot.task_job[self._tasks]]
         self._held = snapshot.demand * (snapshot.duration > 0)[:, None]
         self._at = 0
+        placer.spare = placer.free.copy()
         np.add.at(placer.free, snapshot.node[running], self._held[running])
 
     def keep_up_to(self, rank: int) -> None:
@@ -66,4 +68,5 @@ class _Keeper:
         np.subtract.at(placer.free, node, self._held[unit])
         if (placer.free[node] < 0).any():
             np.add.at(placer.free, node, self._held[unit])
+            np.add.at(placer.spare, node, self._held[unit])
             self.pauses += unit

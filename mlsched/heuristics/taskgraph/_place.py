@@ -32,6 +32,7 @@ class Placer:
         self.snapshot = snapshot
         self.stop_after = _stop_after(snapshot, stop)
         self.free = snapshot.free.copy()
+        self.spare = self.free  # of `free`, what nobody has to leave for; the same, unless a rule makes tasks give way
         self.open = snapshot.startable & (self.stop_after > snapshot.finished)[snapshot.task_job]
         self.place = np.where(snapshot.node >= 0, snapshot.node, snapshot.home)  # of each task, as far as known
         self.starts: list[tuple[int, int]] = []
@@ -49,12 +50,17 @@ class Placer:
         return np.array([np.bincount(self.place[known], row, minlength=count) for row in work]).reshape(-1, count).T
 
     def nodes(self, task: int) -> IntArray:
-        """Where the task could start now: it is ready there, and there is room."""
+        """Where the task could start now: it is ready there, and there is room; if it can, where nothing gives way."""
         snapshot = self.snapshot
         if not self.open[task]:
             return np.zeros(0, dtype=np.int64)
-        room = (self.free >= snapshot.demand[task]).all(axis=1) | (snapshot.duration[task] == 0)
-        return np.flatnonzero(snapshot.nodes_of(task) & room)
+        may = snapshot.nodes_of(task)
+        if snapshot.duration[task]:
+            may &= (self.free >= snapshot.demand[task]).all(axis=1)
+            if self.spare is not self.free:
+                quiet = may & (self.spare >= snapshot.demand[task]).all(axis=1)
+                may = quiet if quiet.any() else may
+        return np.flatnonzero(may)
 
     def start(self, task: int) -> bool:
         """Start the task, or the gang that it belongs to, on the best of the nodes that can take it; False: no room.
@@ -100,6 +106,8 @@ class Placer:
     def _take(self, task: int, node: int, sign: int) -> None:
         if self.snapshot.duration[task]:
             self.free[node] -= sign * self.snapshot.demand[task]
+            if self.spare is not self.free:
+                self.spare[node] -= sign * self.snapshot.demand[task]
 
     def _best(self, task: int, nodes: IntArray) -> int:
         snapshot = self.snapshot
@@ -147,19 +155,26 @@ class Placer:
         snapshot = self.snapshot
         may = np.ones(len(tasks), dtype=np.bool_)
         gangs = snapshot.gang[snapshot.task_job[tasks]] == 1
-        for r, most in enumerate(self.free.max(axis=0, initial=0).tolist()):
-            may &= snapshot.demand[:, r][tasks] <= most
+        largest = self.free.max(axis=0, initial=0)
+        for r in self._asked:
+            may &= snapshot.demand[:, r][tasks] <= largest[r]
             if gangs.any():
                 whole = self._whole[r][snapshot.task_job[tasks]]
                 may &= ~gangs | (whole <= int(np.maximum(self.free[:, r], 0).sum()))
         return np.asarray(may | (snapshot.duration[tasks] == 0))
 
     @functools.cached_property
-    def _whole(self) -> list[Floats]:
-        """Of each resource, jobs: what all tasks of a job ask for together."""
+    def _asked(self) -> list[int]:
+        """The resources that some task asks for."""
+        found: list[int] = np.flatnonzero(self.snapshot.demand.any(axis=0)).tolist()
+        return found
+
+    @functools.cached_property
+    def _whole(self) -> dict[int, Floats]:
+        """Of each resource that is asked for, jobs: what all tasks of a job ask for together."""
         snapshot = self.snapshot
         held = snapshot.duration > 0
-        return [per_job(snapshot, snapshot.demand[:, r] * held) for r in range(len(snapshot.resources))]
+        return {r: per_job(snapshot, snapshot.demand[:, r] * held) for r in self._asked}
 
     def _as_hopeless(self, task: int, others: IntArray) -> Flags:
         """For each of the others, whether there is no room for it because there was none for the task.

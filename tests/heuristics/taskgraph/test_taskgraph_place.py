@@ -38,6 +38,7 @@ def filled_anew(placer, tasks, jobs):
     snapshot = placer.snapshot
     held = snapshot.demand * (snapshot.duration > 0)[:, None]
     running = np.flatnonzero(snapshot.state == 1)
+    placer.spare = placer.free.copy()
     np.add.at(placer.free, snapshot.node[running], held[running])
     pauses = []
     for job in jobs.tolist():
@@ -50,6 +51,8 @@ def filled_anew(placer, tasks, jobs):
                 placer.free[:] = left
             else:
                 pauses += unit
+                for task in unit:
+                    placer.spare[snapshot.node[task]] += held[task]
         for task in tasks[snapshot.task_job[tasks] == job].tolist():
             if placer.open[task]:
                 placer.start(task)
@@ -72,6 +75,15 @@ def test_giving_way_in_batches_is_giving_way_one_by_one(snapshot, flags, order):
     assert sorted(pauses) == sorted(filled_anew(slow, tasks, jobs))
     assert quick.starts == slow.starts
     assert snapshot.violations(quick.round(pauses)) == []
+
+
+def test_nothing_gives_way_where_there_is_room():
+    """Job 1 comes first and would take node 0, the one with the least work, from job 0; node 1 is free for it."""
+    inst = horizon([(0, 1, [(4, 1)]), (1, 1, [(9, 1)])], nodes=[(1,), (1,)])
+    snapshot = snapshot_at(inst, 1, {0: {"start": [(0, 0)]}}, pausing="keep")
+    placer = Placer(snapshot)
+    assert give_way(placer, np.array([1]), np.array([1, 0])) == []
+    assert placer.starts == [(1, 1)]
 
 
 def test_a_gang_without_room_for_all_leaves_no_trace_and_later_ones_pass():

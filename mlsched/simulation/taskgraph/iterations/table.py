@@ -56,3 +56,10 @@ class Table:
         for column in found.values():
             column.flags.writeable = False
         return found
+
+    def block(self, first: str, count: int) -> IntArray:
+        """So many fixed columns from the first on as one array, columns x entries, to hand out, read-only."""
+        row = self._fixed.get(first, 0)
+        found = self._data[0][row : row + count, : self.count]
+        found.flags.writeable = False
+        return found

@@ -171,7 +171,6 @@ class View:
         finished, busy = jobs["finished"] + gained, jobs["placed"] > 0
         held_for = now - jobs["since"]
         service = [jobs[f"service:{r}"] + jobs[f"held:{r}"] * held_for for r in range(self.resources)]
-        demand = [tasks[f"demand:{r}"] for r in range(self.resources)]
         counts = jobs["count"]
         table = jobs["accuracy_table"]
         task_job = np.repeat(np.arange(jobs.count), counts)
@@ -200,7 +199,7 @@ class View:
             idle_since=np.where(busy, now, jobs["idle_since"]),
             task_job=task_job,
             duration=duration,
-            demand=np.array(demand, dtype=np.int64).reshape(self.resources, tasks.count).T,
+            demand=tasks.block("demand:0", self.resources).T,
             eligible=w.eligible,
             state=state,
             node=node,
