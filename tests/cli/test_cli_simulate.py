@@ -148,31 +148,6 @@ def test_a_policy_of_several_problems_is_told_apart_by_the_workload_or_must_be_s
     assert cli("simulate", "fifo", "--trace", path, "--json").document["workload_hash"] == graphs["workload_hash"]
 
 
-def test_rules_for_task_graphs(cli, tmp_path):
-    found = cli(
-        "simulate",
-        "fifo",
-        "srpt",
-        "tiresias",
-        "--trace",
-        "synthetic:dags:jobs=5,runs=8,nodes=2",
-        "--record",
-        1,
-        "--set",
-        "pausing=keep",
-        "--plot",
-        tmp_path / "jct.png",
-        "-o",
-        tmp_path / "runs.json",
-    )
-    assert found.status == 0
-    for text in ("total_jct", "jct_percentiles p95", "utilisation gpu", "every run passed"):
-        assert text in found.out
-    data = json.loads((tmp_path / "runs.json").read_text())
-    assert data["kind"] == "taskgraph.runs"
-    assert [run["options"]["pausing"] for run in data["runs"]] == ["keep"] * 3
-
-
 def test_a_trace_on_a_node_file(cli, pods, tmp_path):
     nodes = tmp_path / "nodes.csv"
     nodes.write_text("sn,cpu_milli,memory_mib,gpu,model\nn0,32000,65536,4,T4\n")
@@ -400,18 +375,3 @@ def test_the_workers_world(cli):
         "workers",
     ).document
     assert ticks["runs"][0]["summary"]["average_completion_s"] > document["runs"][0]["summary"]["average_completion_s"]
-
-
-def test_task_graphs_by_iterations(cli, tmp_path):
-    """A trace's jobs as gangs; and a synthetic workload that only the iteration engine has."""
-    trace = tmp_path / "philly.csv"
-    rows = ["timestamp,duration,num_gpus,gpu_time,cluster"]
-    rows += [f"2017-10-09 07:0{i}:00,90.0,{1 + i},90,a" for i in range(4)]
-    trace.write_text("\n".join(rows) + "\n")
-    words = ("--problem", "taskgraph", "--physics", "iterations", "--cluster", "1x(8gpu)", "--set", "tick=1")
-    data = cli("simulate", "fifo", "srpt", "--trace", str(trace), *words, "--json").document
-    assert data["violations"] == []
-    assert [run["summary"]["jobs"] for run in data["runs"]] == [4, 4]
-    assert data["runs"][0]["summary"]["total_jct"] == 4 * 90
-    data = cli("simulate", "fair", "--trace", "synthetic:gangs:jobs=20", "--set", "pausing=keep", "--json").document
-    assert data["violations"] == []
