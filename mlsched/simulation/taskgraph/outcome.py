@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.simulation.metrics import percentiles
 from mlsched.simulation.taskgraph.log import FINISH, MOVE, PAUSE, Log
+from mlsched.simulation.taskgraph.merits import samples, summed_up
 from mlsched.simulation.taskgraph.workload import Workload
 
 
@@ -91,33 +91,11 @@ def _traffic(workload: Workload, c: dict[str, IntArray]) -> IntArray:
 
 def summary(workload: Workload, log: Log) -> dict[str, Any]:
     """The objectives of the run, by their names, and what they leave out. Times in ticks."""
-    horizon, table, c = workload.horizon, jobs(workload, log), log.columns()
-    count = len(horizon.arrival)
-    makespan = int(table["completion"].max() - horizon.arrival.min()) if count else 0
+    horizon, c = workload.horizon, log.columns()
     held = (horizon.demand[c["task"]] * (c["end"] - c["start"])[:, None]).sum(axis=0)
-    there = horizon.node_capacity.sum(axis=0) * makespan
-    return {
-        "jobs": count,
-        "total_jct": int(table["jct"].sum()),
-        "deadlines_met": int(table["met"].sum()),
-        "traffic": int(table["traffic"].sum()),
-        "accuracy_met": int((table["accuracy"] >= horizon.required).sum()),
-        "total_accuracy": int(table["accuracy"].sum()),
-        "makespan": makespan,
-        "mean_jct": float(table["jct"].mean()) if count else 0.0,
-        "jct_percentiles": percentiles(table["jct"]),
-        "mean_waiting": float(table["waiting"].mean()) if count else 0.0,
-        "iterations": int(table["iterations"].sum()),
-        "runs": int((c["outcome"] == FINISH).sum()),
-        "pauses": int(table["pauses"].sum()),
-        "migrations": int(table["migrations"].sum()),
-        "utilisation": {
-            name: float(h / t) if t else 0.0 for name, h, t in zip(horizon.resources, held, there, strict=True)
-        },
-    }
+    return summed_up(jobs(workload, log), horizon, held, {"runs": int((c["outcome"] == FINISH).sum())})
 
 
 def series(workload: Workload, log: Log) -> dict[str, Any]:
     """Samples for plots of distributions, ticks."""
-    table = jobs(workload, log)
-    return {"job completion time": table["jct"], "waiting time": table["waiting"]}
+    return samples(jobs(workload, log))

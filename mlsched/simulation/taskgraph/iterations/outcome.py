@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED, IntArray
-from mlsched.simulation.metrics import percentiles
 from mlsched.simulation.taskgraph.iterations.log import MOVE, PAUSE, Stretches
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
 from mlsched.simulation.taskgraph.iterations.world import Stretch
+from mlsched.simulation.taskgraph.merits import samples, summed_up
 
 
 def jobs(workload: Jobs, log: Stretches) -> dict[str, Any]:
@@ -80,37 +80,14 @@ def _traffic(workload: Jobs, log: Stretches, iterations: IntArray) -> IntArray:
 
 def summary(workload: Jobs, log: Stretches) -> dict[str, Any]:
     """The objectives of the run, by their names, and what they leave out. Times in ticks."""
-    table, c = jobs(workload, log), log.columns()
-    count = len(workload.arrival)
-    makespan = int(table["completion"].max() - workload.arrival.min()) if count else 0
-    held = np.zeros(len(workload.resources))
+    c, held = log.columns(), np.zeros(len(workload.resources))
     demand = workload.demand * (workload.duration > 0)[:, None]
     for job, nodes, ticks in zip(c["job"].tolist(), log.places, (c["end"] - c["start"]).tolist(), strict=True):
         first, end = workload.span(job)
         held += demand[first:end][np.array(nodes) >= 0].sum(axis=0) * ticks
-    there = workload.node_capacity.sum(axis=0) * makespan
-    return {
-        "jobs": count,
-        "total_jct": int(table["jct"].sum()),
-        "deadlines_met": int(table["met"].sum()),
-        "traffic": int(table["traffic"].sum()),
-        "accuracy_met": int((table["accuracy"] >= workload.required).sum()),
-        "total_accuracy": int(table["accuracy"].sum()),
-        "makespan": makespan,
-        "mean_jct": float(table["jct"].mean()) if count else 0.0,
-        "jct_percentiles": percentiles(table["jct"]),
-        "mean_waiting": float(table["waiting"].mean()) if count else 0.0,
-        "iterations": int(table["iterations"].sum()),
-        "stretches": len(log.rows),
-        "pauses": int(table["pauses"].sum()),
-        "migrations": int(table["migrations"].sum()),
-        "utilisation": {
-            name: float(h / t) if t else 0.0 for name, h, t in zip(workload.resources, held, there, strict=True)
-        },
-    }
+    return summed_up(jobs(workload, log), workload, held, {"stretches": len(log.rows)})
 
 
 def series(workload: Jobs, log: Stretches) -> dict[str, Any]:
     """Samples for plots of distributions, ticks."""
-    table = jobs(workload, log)
-    return {"job completion time": table["jct"], "waiting time": table["waiting"]}
+    return samples(jobs(workload, log))
