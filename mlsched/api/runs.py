@@ -72,11 +72,8 @@ def simulation_of(source: str | os.PathLike[str], problem: str | None, physics: 
         world = simulation(problem or _problem_of_source(name), physics)
         having = [s for s in every_simulation() if s.problem == world.problem and name in s.sources]
         return having[0] if having and physics is None and world not in having else world
-    if _is_record(Path(source)):
-        kind = read_json(source).get("kind")
-        for world in every_simulation():
-            if world.workload_type.kind == kind:
-                return world
+    if (own := _world_of_file(Path(source))) is not None:
+        return own
     if problem is None:
         raise InvalidInput(f"problem: must be given for a trace, one of {', '.join(sorted(simulations()))}")
     return simulation(problem, physics)
@@ -90,8 +87,14 @@ def problem_of(source: str | os.PathLike[str]) -> str | None:
     text = str(source)
     if text.startswith("synthetic:"):
         return _problem_of_source(split(text.removeprefix("synthetic:"))[0])
-    kinds = {s.workload_type.kind: s.problem for s in every_simulation()}
-    return kinds.get(str(read_json(source).get("kind"))) if _is_record(Path(source)) else None
+    own = _world_of_file(Path(source))
+    return None if own is None else own.problem
+
+
+def _world_of_file(path: Path) -> Simulation | None:
+    """The simulation whose workload a file holds; None for a trace, and for a file of something else."""
+    kind = read_json(path).get("kind") if _is_record(path) else None
+    return next((s for s in every_simulation() if s.workload_type.kind == kind), None)
 
 
 def _problem_of_source(name: str) -> str:

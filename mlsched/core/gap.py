@@ -53,7 +53,7 @@ class Gap(float):
         return float(self) == other
 
     def __hash__(self) -> int:
-        return hash(self.__getnewargs__())
+        return hash(self.share)  # as of a number that it equals; of NaN, float's own differs from object to object
 
     @property
     def share(self) -> float | None:

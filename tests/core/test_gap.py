@@ -146,4 +146,8 @@ def test_a_gap_is_a_number_and_not_a_number_where_there_is_no_percentage() -> No
     assert worse < 0.8
     assert f"{worse:.0%}" == "70%"
     assert math.isnan(gap_between(5, 0, sense="min", unit="volume"))
+    half = gap_between(15, 10, sense="min", unit="ticks")
+    assert half == 0.5
+    assert hash(half) == hash(0.5)
+    assert len({gap_between(5, 0, sense="min", unit="volume") for _ in range(2)}) == 1
     assert copy.deepcopy(worse).unit == pickle.loads(pickle.dumps(worse)).unit == "ticks"
