@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import t
 
 import mlsched
+from mlsched.benchmark.experiments.claim import estimate
 from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import registry
 from mlsched.heuristics.placement._lif import SCORES, TIES
@@ -94,9 +94,9 @@ def number(values: Sequence[float]) -> dict[str, float | None]:
     """Mean and half of the 95 % interval; nothing for a rule that refused."""
     if np.isnan(values).any():
         return {"measured": None, "ci95": None}
-    count = len(values)
-    half = float(t.ppf(0.975, count - 1) * np.std(values, ddof=1) / np.sqrt(count)) if count > 1 else None
-    return {"measured": float(np.mean(values)), "ci95": half}
+    found = estimate(values)
+    assert found is not None
+    return {"measured": found.mean, "ci95": found.half}
 
 
 def count(value: float) -> dict[str, float | None]:

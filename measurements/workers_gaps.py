@@ -22,6 +22,7 @@ from typing import Any
 import mlsched
 from mlsched.benchmark.experiments.chic.grid import Policy, everyone, known, optimus, trained
 from mlsched.benchmark.experiments.claim import estimate
+from mlsched.core.gap import gap_between
 from mlsched.simulation.workers.rollout import horizon_of
 
 #: Optimus' ways to stop; the others do not depend on them.
@@ -53,7 +54,7 @@ def gap_of(policy: Policy, load: object, bound: float, seed: int, floor: str) ->
     total = 1000 * float(run.jobs["completion_s"].sum())
     if total < bound * (1 - 1e-6):
         raise SystemExit(f"{policy.label}: {total} ms is below the proven bound {bound}")
-    return 100 * (total / bound - 1)
+    return 100 * float(gap_between(total, bound, sense="min", unit="ms"))
 
 
 def main() -> None:
