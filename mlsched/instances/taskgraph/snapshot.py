@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,14 +15,15 @@ import numpy.typing as npt
 
 from mlsched.core import contract
 from mlsched.core.contract import Objective
-from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import UNLIMITED, IntArray, array, integer, ints, labels, refuse_first, text
-from mlsched.instances.taskgraph import checks, snapshot_judge
+from mlsched.core.fields import UNLIMITED, IntArray, array, integer, ints, labels, text
+from mlsched.instances.taskgraph import gpus, snapshot_checks, snapshot_judge
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY
 from mlsched.instances.taskgraph.round import Round
 from mlsched.instances.taskgraph.states import DONE, PAUSED, RUNNING, WAITING
 
 Pairs = Iterable[tuple[int, int]]
+#: (task, node) or (task, node, GPU), for each task that goes somewhere.
+Places = Iterable[Sequence[int]]
 Flags = npt.NDArray[np.bool_]
 
 #: What a snapshot shares with a residual instance, under the same names and rules.
@@ -70,10 +71,15 @@ class Snapshot(contract.Instance):
     `physics`: what a start begins - "tasks": one run of the task, which may begin when its sources of lag 0 are done;
     "iterations": the task holds its node until its job ends or it pauses, and iteration follows iteration while all
     tasks of the job do; so sources of lag 0 need not be done, no task is ever done, and a task runs while it is held.
+
+    What a task uses (`usage`) is observed and may be more or less than its demand, which is what is reserved.
+    Where `gpu_unit` is given, the GPUs of a node are told apart: a task holds a fraction of one or whole ones.
+    A job's options are those of MLFS, Section 3.5: 0 (i) runs its iterations, 1 (ii) stops when more no longer help
+    (OptStop), 2 (iii) stops at its required accuracy.
     """
 
     kind: ClassVar[str] = "taskgraph.snapshot"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     problem: ClassVar[str] = "taskgraph"
     asks: ClassVar[contract.Question] = "decision"
     plan_type: ClassVar[type[contract.Plan]] = Round
@@ -127,40 +133,27 @@ class Snapshot(contract.Instance):
     gang: IntArray = array("jobs", high=1, fill=0, doc="1: the job's tasks start in one round, and pause in one round")
     physics: str = text(choices=("tasks", "iterations"), default="tasks", doc="what a start begins")
     tick_ms: int = integer(high=UNLIMITED, default=0, doc="length of a tick in milliseconds; 0: not stated")
+    user: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="user that each job belongs to")
+    option: IntArray = array("jobs", high=2, fill=0, doc="0, 1, 2: option i, ii, iii of MLFS, when the job may stop")
+    permits: IntArray = array("jobs", high=7, fill=0, doc="options it may be switched to: the sum of their 1, 2, 4")
+    payment: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="rate that its user pays, ppm")
+    time_limit: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="running time its user stated, ticks; 0: none")
+    sample_job: IntArray = array("samples", high=UNLIMITED, fill=-1, doc="job of each loss seen, non-decreasing")
+    sample_iteration: IntArray = array("samples", high=10**6, fill=-1, doc="after how many iterations, rising in a job")
+    sample_loss: IntArray = array("samples", high=UNLIMITED, fill=-1, doc="the loss, ppm of the untrained model's")
+    role: IntArray = array("tasks", high=2, fill=0, doc="0: worker, 1: parameter server, 2: reducer")
+    replica: IntArray = array("tasks", high=UNLIMITED, fill=0, doc="which replica of the model it is of")
+    waiting_since: IntArray = array(
+        "tasks", high=UNLIMITED, fill=0, doc="since when it waits for room, else now; ticks"
+    )
+    usage: IntArray = array("tasks", "resources", fill=0, doc="what it uses now; 0 where it does not run")
+    gpu_unit: int = integer(high=UNLIMITED, default=0, doc="of the GPU resource, what one GPU is; 0: GPUs are one pool")
+    gpu: IntArray = array("tasks", low=-1, high=UNLIMITED, fill=-1, doc="GPU of a running task of one GPU or less")
+    gpu_in_use: IntArray = array("nodes", "gpus", fill=0, doc="what is in use of each GPU of each node")
+    gpu_holder: IntArray = array("nodes", "gpus", low=-1, high=UNLIMITED, fill=-1, doc="task that holds the whole GPU")
 
     def check(self) -> None:
-        checks.jobs(self)
-        checks.tasks(self)
-        checks.edges(self)
-        checks.past(self)
-        checks.rising("accuracy", self.accuracy)
-        for name, rows, what in (("task_class", self.eligible, "classes"), ("accuracy_table", self.accuracy, "tables")):
-            refuse_first(
-                getattr(self, name) >= len(rows), name, getattr(self, name), f"must be below {len(rows)} ({what})"
-            )
-        if len(self.arrival) and not self.accuracy.shape[1]:
-            raise InvalidInput("accuracy: has no column; must have at least one")
-        refuse_first(self.finished >= self.stop_after, "finished", self.finished, "must be below stop_after")
-        refuse_first(
-            self.stop_after > self.max_iterations, "stop_after", self.stop_after, "must not exceed max_iterations"
-        )
-        refuse_first(self.arrival > self.now, "arrival", self.arrival, f"must not be after now ({self.now})")
-        if len(np.unique(self.job_id)) != len(self.job_id):
-            raise InvalidInput("job_id: names a job twice")
-        nodes, waits = len(self.node_capacity), self.state == WAITING
-        refuse_first(self.node >= nodes, "node", self.node, f"must be below {nodes} (the number of nodes)")
-        refuse_first((self.node < 0) != waits, "node", self.node, "must be -1 exactly for the tasks that wait")
-        for name, allowed in (("start", ~waits), ("end", self.state == DONE), ("progress", ~waits)):
-            values = getattr(self, name)
-            refuse_first((values != 0) & ~allowed, name, values, "must be 0 for a task in this state")
-            if name != "progress":
-                refuse_first(values > self.now, name, values, f"must not be after now ({self.now})")
-        if self.pausing == "none":
-            refuse_first(self.state == PAUSED, "state", self.state, "must not be 2 (paused) where pausing is 'none'")
-        running = np.flatnonzero((self.state == RUNNING) & (self.duration > 0))
-        held = np.zeros(self.node_capacity.shape, dtype=np.int64)
-        np.add.at(held, self.node[running], self.demand[running])
-        refuse_first(self.in_use < held, "in_use", self.in_use, "must not be below what the running tasks hold")
+        snapshot_checks.check(self)
 
     def violations(self, plan: object) -> list[str]:
         """What is wrong with `plan`, a sentence each; empty when it is feasible."""
@@ -171,23 +164,57 @@ class Snapshot(contract.Instance):
         return {}
 
     def round(
-        self, start: Pairs = (), pause: Iterable[int] = (), migrate: Pairs = (), stop: Pairs = (), wake_at: int = 0
+        self, start: Places = (), pause: Iterable[int] = (), migrate: Places = (), stop: Pairs = (), wake_at: int = 0
     ) -> Round:
-        """A Round of (task, node), task, (task, node) and (job, iterations)."""
+        """A Round of (task, node) or (task, node, GPU), task, the same as of start, and (job, iterations)."""
         columns: dict[str, Any] = {"pause_task": ints(pause), "wake_at": wake_at}
-        for pairs, names in (
-            (start, ("start_task", "start_node")),
-            (migrate, ("migrate_task", "migrate_node")),
-            (stop, ("stop_job", "stop_after")),
-        ):
-            table = list(pairs)
-            columns |= {name: ints([row[side] for row in table]) for side, name in enumerate(names)}
+        for verb, places in (("start", start), ("migrate", migrate)):
+            rows = [(*row, -1)[:3] for row in places]
+            for side, name in enumerate(("task", "node", "gpu")):
+                columns[f"{verb}_{name}"] = ints(row[side] for row in rows)
+        stops = list(stop)
+        columns |= {"stop_job": ints(j for j, _ in stops), "stop_after": ints(n for _, n in stops)}
         return Round(**columns)
 
     @property
     def free(self) -> IntArray:
         """nodes x resources: what is not in use; below 0 on an overloaded node."""
         return np.asarray(self.node_capacity - self.in_use)
+
+    @property
+    def gpu_free(self) -> IntArray:
+        """nodes x GPUs: what is not in use of each GPU; 0 for those that a node lacks (see `gpus`)."""
+        return np.asarray(gpus.empty(self) - self.gpu_in_use)
+
+    @property
+    def gpu_demand(self) -> IntArray:
+        """tasks: what a task holds of the GPU resource while it runs, where GPUs are told apart; else 0."""
+        if not self.gpu_unit:
+            return np.zeros(len(self.task_job), dtype=np.int64)
+        return np.asarray(self.demand[:, gpus.gpu_column(self.resources)] * (self.duration > 0))
+
+    @property
+    def node_usage(self) -> IntArray:
+        """nodes x resources: what the running tasks use."""
+        found = np.zeros(self.node_capacity.shape, dtype=np.int64)
+        running = np.flatnonzero(self.state == RUNNING)
+        np.add.at(found, self.node[running], self.usage[running])
+        return found
+
+    @property
+    def gpu_usage(self) -> IntArray:
+        """nodes x GPUs: what the running tasks use of each; one of several GPUs uses all of its own alike."""
+        found = np.zeros(self.gpu_in_use.shape, dtype=np.int64)
+        if not self.gpu_unit:
+            return found
+        usage = self.usage[:, gpus.gpu_column(self.resources)]
+        node, gpu = np.nonzero(self.gpu_holder >= 0)
+        task = self.gpu_holder[node, gpu]
+        many = np.bincount(task, minlength=len(usage))
+        found[node, gpu] = usage[task] // many[task]
+        parts = np.flatnonzero((self.gpu >= 0) & (many == 0))
+        np.add.at(found, (self.node[parts], self.gpu[parts]), usage[parts])
+        return found
 
     @functools.cached_property
     def startable(self) -> Flags:

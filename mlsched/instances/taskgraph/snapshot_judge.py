@@ -5,7 +5,8 @@
    edge of lag 0 is done, and what it and the sources of lag 1 (in the last finished iteration) send has arrived:
    `edge_delay` after the source's end when the source ran on another node.
 3. `pause`: the task runs, and `pausing` allows it.
-4. `migrate`: the task runs, `movement` is "anytime", the node is another one, and what the task needs is there (2).
+4. `migrate`: the task runs, `movement` is "anytime", the node (or the named GPU of it) is another one, and what the
+   task needs is there (2).
 5. A task goes to an eligible node. `movement = "none"`: to its home, or, in the first iteration, to where the run
    began; "between_iterations": a paused run goes on where it was; "anytime": anywhere.
 6. `stop`: after no fewer iterations than the job's least, than are finished, or than have begun (with this round's
@@ -13,6 +14,9 @@
 7. On every node to which something comes: what is in use, less what leaves, plus what comes <= capacity. A run of
    duration 0 holds nothing.
 8. A job with `gang` 1 starts all of its tasks or none of them, and pauses all or none.
+9. Where `gpu_unit` is given: a task that comes with a fraction of a GPU names the GPU, one of a single GPU may, all
+   others name none. On every GPU that is named: what is in use, less what leaves, plus what comes <= the unit; and of
+   the node's GPUs, as many are wholly free then as tasks with whole GPUs come that name none. Elsewhere none is named.
 
 Where `physics` is "iterations", a start begins no single run: sources of lag 0 need not be done (2).
 
@@ -26,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mlsched.instances.taskgraph.gpus import GPU_UNITS
 from mlsched.instances.taskgraph.states import DONE, PAUSED, RUNNING, STATES, WAITING
 
 if TYPE_CHECKING:
@@ -51,6 +56,7 @@ def violations(snapshot: Snapshot, plan: Any) -> list[str]:
         + _wrong_stops(snapshot, answer)
         + _overfull(snapshot, answer)
         + _torn(snapshot, answer)
+        + _wrong_gpus(snapshot, answer)
     )
 
 
@@ -95,8 +101,10 @@ def _wrong_state(snapshot: Snapshot, plan: Round) -> list[str]:
         found.append(f"pause: task {int(plan.pause_task[0])} may not pause: pausing is 'none'")
     if len(plan.migrate_task) and snapshot.movement != "anytime":
         found.append(f"migrate: task {int(plan.migrate_task[0])} may not move: movement is '{snapshot.movement}'")
-    for task, node in _pairs(plan.migrate_task, plan.migrate_node):
-        if node == int(snapshot.node[task]):
+    for task, node, gpu in zip(
+        plan.migrate_task.tolist(), plan.migrate_node.tolist(), plan.migrate_gpu.tolist(), strict=True
+    ):
+        if node == int(snapshot.node[task]) and gpu in (-1, int(snapshot.gpu[task])):
             found.append(f"migrate: task {task} runs on node {node} already")
     return found
 
@@ -200,3 +208,57 @@ def _torn(snapshot: Snapshot, plan: Round) -> list[str]:
             if int(snapshot.gang[job]) and count < end - first:
                 found.append(f"job {job} is a gang: {verb} {count} of its {end - first} tasks, must be all or none")
     return found
+
+
+def _wrong_gpus(snapshot: Snapshot, plan: Round) -> list[str]:
+    """Rule 9."""
+    columns = [
+        first.tolist() + second.tolist()
+        for first, second in (
+            (plan.start_task, plan.migrate_task),
+            (plan.start_node, plan.migrate_node),
+            (plan.start_gpu, plan.migrate_gpu),
+        )
+    ]
+    coming = list(zip(*columns, strict=True))
+    unit = snapshot.gpu_unit
+    if not unit:
+        named = [(task, gpu) for task, _, gpu in coming if gpu >= 0]
+        return [f"task {task}: names GPU {gpu}: the GPUs of a node are one pool here" for task, gpu in named]
+    column = next(r for r, name in enumerate(snapshot.resources) if name in GPU_UNITS)
+    found, free = [], _after_leaving(snapshot, plan, column, sorted({node for _, node, _ in coming}))
+    wanted = dict.fromkeys(free, 0)  # whole GPUs of each node that are not named
+    for task, node, gpu in coming:
+        need = int(snapshot.demand[task, column]) * (int(snapshot.duration[task]) > 0)
+        if gpu >= len(free[node]):
+            found.append(f"task {task}: GPU {gpu} does not exist on node {node}, which has {len(free[node])}")
+        elif gpu < 0 and 0 < need < unit:
+            found.append(f"task {task}: takes {need} of {unit} of a GPU and must name it")
+        elif gpu >= 0 and not 0 < need <= unit:
+            found.append(f"task {task}: names GPU {gpu} and takes {need}: only a task of at most one GPU names it")
+        elif gpu >= 0:
+            free[node][gpu] -= need
+        else:
+            wanted[node] += need // unit
+    for node, left in free.items():
+        found += [f"node {node}, GPU {g}: {-room} more in use than it has" for g, room in enumerate(left) if room < 0]
+        if wanted[node] > left.count(unit):
+            found.append(f"node {node}: {wanted[node]} whole GPUs are asked for, {left.count(unit)} are wholly free")
+    return found
+
+
+def _after_leaving(snapshot: Snapshot, plan: Round, column: int, nodes: list[int]) -> dict[int, list[int]]:
+    """What is free of each GPU of these nodes when the tasks that pause or move are gone."""
+    unit, free = snapshot.gpu_unit, {}
+    leaving = {t for t in plan.pause_task.tolist() + plan.migrate_task.tolist() if int(snapshot.state[t]) == RUNNING}
+    for node in nodes:
+        count = int(snapshot.node_capacity[node, column]) // unit
+        free[node] = [unit - used for used in snapshot.gpu_in_use[node].tolist()[:count]]
+        for gpu, task in enumerate(snapshot.gpu_holder[node].tolist()):
+            if task in leaving:
+                free[node][gpu] += unit
+    for task in leaving:
+        need = int(snapshot.demand[task, column])
+        if int(snapshot.gpu[task]) >= 0 and need < unit and int(snapshot.node[task]) in free:
+            free[int(snapshot.node[task])][int(snapshot.gpu[task])] += need
+    return free

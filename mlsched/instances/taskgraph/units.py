@@ -1,17 +1,15 @@
 """What the numbers of a task-graph cluster mean outside it: GPUs and seconds, for rules that count in them.
 
-The name of the resource says the unit in which GPUs are counted, as the names of the public traces do, and `tick_ms`
-says how long a tick is. This is the only place that knows either.
+The name of the resource says the unit in which GPUs are counted, as the names of the public traces do, or `gpu_unit`
+does; `tick_ms` says how long a tick is. This is the only place that knows either.
 """
 
 from __future__ import annotations
 
 from mlsched.core.errors import InvalidInput
+from mlsched.instances.taskgraph.gpus import GPU_UNITS, gpu_column
 from mlsched.instances.taskgraph.instance import Instance
 from mlsched.instances.taskgraph.snapshot import Snapshot
-
-#: Name of a resource that counts GPUs -> how many of its units are one GPU.
-GPU_UNITS = {"gpu": 1, "gpu_percent": 100, "gpu_milli": 1000}
 
 
 def gpu_seconds(question: Instance | Snapshot, rule: str) -> tuple[int, float]:
@@ -19,8 +17,8 @@ def gpu_seconds(question: Instance | Snapshot, rule: str) -> tuple[int, float]:
 
     Raises InvalidInput, naming `rule`, what it lacks and the remedy, where the question does not say it.
     """
-    found = [r for r, name in enumerate(question.resources) if name in GPU_UNITS]
-    if len(found) != 1:
+    column = gpu_column(question.resources)
+    if column < 0:
         has = ", ".join(question.resources) or "none"
         raise InvalidInput(
             f"{rule}: counts GPU-seconds, and resources = {has}: exactly one must be named {' or '.join(GPU_UNITS)} "
@@ -30,4 +28,5 @@ def gpu_seconds(question: Instance | Snapshot, rule: str) -> tuple[int, float]:
         raise InvalidInput(
             f"{rule}: counts GPU-seconds, and tick_ms = 0 (not stated): give the instance the milliseconds of a tick"
         )
-    return found[0], question.tick_ms / 1000 / GPU_UNITS[question.resources[found[0]]]
+    unit = question.gpu_unit if isinstance(question, Snapshot) else 0
+    return column, question.tick_ms / 1000 / (unit or GPU_UNITS[question.resources[column]])

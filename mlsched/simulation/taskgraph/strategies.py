@@ -146,7 +146,6 @@ def _take(snapshot: Snapshot, free: Any, task: int, node: int, sign: int) -> Non
 
 
 def _may_move(snapshot: Snapshot, task: int, node: int, free: Any) -> bool:
-    """Whether a running task could go on on another node: as if it were paused."""
-    paused = snapshot.replace(state=np.where(np.arange(len(snapshot.state)) == task, 2, snapshot.state), pausing="keep")
-    ready = bool(paused.startable[task] and paused.nodes_of(task)[node])
-    return node != snapshot.node[task] and ready and bool((free[node] >= snapshot.demand[task]).all())
+    """Whether a running task could go on on another node, where runs may migrate: what it needs is there, and room."""
+    there = node != snapshot.node[task] and bool(snapshot.nodes_of(task)[node])
+    return there and bool((free[node] >= snapshot.demand[task]).all())

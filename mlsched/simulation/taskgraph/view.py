@@ -8,6 +8,8 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.instances.taskgraph import Snapshot
+from mlsched.instances.taskgraph.states import DONE, PAUSED, RUNNING, WAITING
+from mlsched.simulation.taskgraph.losses import error_rates, learning, samples
 
 if TYPE_CHECKING:
     from mlsched.simulation.taskgraph.world import TaskgraphWorld
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 _OF_JOBS = ("arrival", "deadline", "urgency", "required", "min_iterations", "max_iterations")
 _OF_TASKS = ("demand", "parameters")
 _OF_EDGES = ("edge_lag", "edge_volume", "edge_delay")
+#: Columns of which a horizon says nothing.
+_NOT_OF_JOBS = ("user", "option", "permits", "payment", "time_limit")
+_NOT_OF_TASKS = ("role", "replica")
 #: Columns of the world's own state.
 _STATE_OF_JOBS = ("stop_after", "finished", "on_time", "first_start", "preemptions")
 _STATE_OF_TASKS = ("state", "node", "start", "end", "progress", "home", "last_end")
@@ -32,6 +37,8 @@ class View:
         classes, class_of = np.unique(world.horizon.eligible, axis=0, return_inverse=True)
         self._classes, self._class_of = classes, class_of.reshape(-1)
         self._classes.flags.writeable = False
+        accuracy = world.horizon.accuracy
+        self._losses, self._learns = error_rates(accuracy), learning(accuracy)
 
     def snapshot(self) -> Snapshot:
         """What is observed now."""
@@ -55,7 +62,30 @@ class View:
             idle_since=np.where(busy, world.now, world.idle_since[jobs]),
             **{name: getattr(world, name)[jobs] for name in _STATE_OF_JOBS},
             **{name: getattr(world, name)[self.tasks] for name in _STATE_OF_TASKS},
+            **samples(self._losses, np.where(self._learns[jobs], jobs, -1), world.finished[jobs]),
+            waiting_since=self._waiting_since()[self.tasks],
+            usage=horizon.demand[self.tasks] * self._holds()[self.tasks, None],
         )
+
+    def _holds(self) -> IntArray:
+        """tasks of the horizon: 1 where a task runs and so uses what it demands."""
+        world = self.world
+        return np.asarray((world.state == RUNNING) & (world.horizon.duration > 0), dtype=np.int64)
+
+    def _waiting_since(self) -> IntArray:
+        """tasks of the horizon: since when a task could have run, were there room; now where it runs or could not yet.
+
+        A task that waits could since its iteration began and its sources were done, a paused one since its pause.
+        """
+        world, horizon = self.world, self.world.horizon
+        begin = horizon.arrival.copy()
+        np.maximum.at(begin, horizon.task_job, world.last_end)
+        since = begin[horizon.task_job]
+        inside = horizon.edge_lag == 0
+        u, v = horizon.edge_from[inside], horizon.edge_to[inside]
+        np.maximum.at(since, v, np.where(world.state[u] == DONE, world.end[u], world.now))
+        since = np.where(world.state == PAUSED, world.paused_at, since)
+        return np.where((world.state == WAITING) | (world.state == PAUSED), np.minimum(since, world.now), world.now)
 
     def has_choice(self, snapshot: Snapshot) -> bool:
         """Whether some task could start where there is room for it."""
@@ -82,6 +112,11 @@ class View:
             "accuracy": horizon.accuracy[jobs],
             "accuracy_table": np.arange(len(jobs)),
             "gang": np.zeros(len(jobs), dtype=np.int64),
+            **{name: np.zeros(len(jobs), dtype=np.int64) for name in _NOT_OF_JOBS},
+            **{name: np.zeros(len(self.tasks), dtype=np.int64) for name in _NOT_OF_TASKS},
+            "gpu": np.full(len(self.tasks), -1),
+            "gpu_in_use": np.zeros((len(horizon.node_capacity), 0), dtype=np.int64),
+            "gpu_holder": np.zeros((len(horizon.node_capacity), 0), dtype=np.int64),
             "task_class": self._class_of[self.tasks],
             **{name: getattr(horizon, name)[jobs] for name in _OF_JOBS},
             **{name: getattr(horizon, name)[self.tasks] for name in _OF_TASKS},
@@ -97,4 +132,5 @@ class View:
             "pausing": world.options.pausing,
             "accuracy_at": horizon.accuracy_at,
             "tick_ms": horizon.tick_ms,
+            "gpu_unit": 0,
         }

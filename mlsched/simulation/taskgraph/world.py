@@ -44,7 +44,7 @@ class TaskgraphWorld:
         jobs, tasks = len(horizon.arrival), len(horizon.task_job)
         self.estimate = (true_duration if options.information == "oracle" else horizon.duration).copy()
         self.state, self.node = np.zeros(tasks, dtype=np.int64), np.full(tasks, -1)
-        self.start, self.end, self.progress = (np.zeros(tasks, dtype=np.int64) for _ in range(3))
+        self.start, self.end, self.progress, self.paused_at = (np.zeros(tasks, dtype=np.int64) for _ in range(4))
         self.home, self.last_end = horizon.home.copy(), horizon.last_end.copy()
         self.finished, self.on_time = horizon.finished.copy(), horizon.on_time.copy()
         self.stop_after = horizon.max_iterations.copy()
@@ -204,7 +204,7 @@ class TaskgraphWorld:
         done = int(self.progress[task]) + max(0, self.now - int(self.start[task]) - self._overhead[task])
         self._release(task, self.now, outcome)
         self.progress[task] = done if outcome == MOVE or self.options.pausing == "keep" else 0
-        self.state[task] = PAUSED
+        self.state[task], self.paused_at[task] = PAUSED, self.now
         self.preemptions[self._job[task]] += outcome == PAUSE
 
     def _finish(self, task: int, time: int) -> None:

@@ -238,7 +238,5 @@ def _without_oversize(jobs: Jobs) -> Jobs:
     """The jobs that fit the cluster; those that never do are left out, and the source says how many."""
     fits = np.array([not too_large(jobs, template) for template in range(len(jobs.gang))])
     kept = np.flatnonzero(fits[jobs.template])
-    names = ("template", "arrival", "scale", "told", "deadline", "urgency", "required", "min_iterations")
-    columns = {name: getattr(jobs, name)[kept] for name in (*names, "max_iterations")}
     left = len(jobs.template) - len(kept)
-    return jobs.replace(**columns, source=f"{jobs.source}; {left} jobs that never fit left out")
+    return jobs.replace(**jobs.only(kept), source=f"{jobs.source}; {left} jobs that never fit left out")

@@ -6,15 +6,17 @@ events. Snapshots are built by the trusted path (no validation).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.instances.taskgraph import Snapshot
-from mlsched.instances.taskgraph.states import WAITING
+from mlsched.instances.taskgraph.states import RUNNING, WAITING
 from mlsched.simulation.taskgraph.iterations.table import Table
-from mlsched.simulation.taskgraph.iterations.workload import WHOLE
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
+from mlsched.simulation.taskgraph.losses import error_rates, learning, samples
 
 if TYPE_CHECKING:
     from mlsched.simulation.taskgraph.iterations.world import IterationWorld, Stretch
@@ -29,6 +31,9 @@ _MOVING_JOBS = ("stop_after", "first_start", "preemptions")
 _KEPT_JOBS = ("finished", "on_time", "part", "executed", "idle_since", "placed", "busy_since", "begin", "head", "cycle")
 _SHOWN_TASKS = ("parameters", "task_class")
 _MOVING_TASKS = ("state", "node", "start", "home", "last_end")
+#: Columns that are 0 in many workloads, and are kept only where they are not.
+_RARE_JOBS = ("user", "option", "permits", "payment", "time_limit")
+_RARE_TASKS = ("role", "replica")
 _EDGES = ("edge_lag", "edge_volume", "edge_delay")
 
 
@@ -40,9 +45,15 @@ class View:
         self.resources = len(self.workload.resources)
         amounts = range(self.resources)
         served = [f"service:{r}" for r in amounts] + [f"held:{r}" for r in amounts]
-        self.jobs = Table((*_SHOWN_JOBS, "count"), (*_MOVING_JOBS, *_KEPT_JOBS, "since", *served))
+        self._of_jobs = [name for name in _RARE_JOBS if getattr(self.workload, name).any()]
+        self._of_tasks = [name for name in _RARE_TASKS if getattr(self.workload, name).any()]
+        self.jobs = Table(
+            (*_SHOWN_JOBS, "loss_table", "count", *self._of_jobs), (*_MOVING_JOBS, *_KEPT_JOBS, "since", *served)
+        )
         demands = [f"demand:{r}" for r in amounts]
-        self.tasks = Table(("owner", *_SHOWN_TASKS, "told", "true", *demands), _MOVING_TASKS)
+        shown = (*_SHOWN_TASKS, "told", "true", "held", *self._of_tasks)
+        self.tasks = Table(("owner", *shown, *demands), (*_MOVING_TASKS, "waiting_since"))
+        self._learning = _Learning(self.workload, world.options.information == "oracle")
         self.edges = Table(("owner", "edge_from", "edge_to", *_EDGES), ())
         owner = self.workload.task_template[self.workload.edge_from]
         self._edges_of = [np.flatnonzero(owner == template) for template in range(len(self.workload.gang))]
@@ -58,7 +69,9 @@ class View:
             {
                 **{name: int(getattr(w, name)[job]) for name in _OF_JOBS},
                 "job_id": job,
-                "accuracy_table": int(w.accuracy_table[template]),
+                "accuracy_table": int(self._learning.table[template]),
+                "loss_table": int(self._learning.loss_table[template]),
+                **{name: int(getattr(w, name)[job]) for name in self._of_jobs},
                 "gang": int(w.gang[template]),
                 "count": end - first,
                 "stop_after": int(w.max_iterations[job]),
@@ -78,8 +91,11 @@ class View:
                 "told": true if oracle else _ticks(w.estimate[first:end], int(w.told[job])),
                 "true": true,
                 **{f"demand:{r}": w.demand[first:end, r] for r in range(self.resources)},
+                "held": np.minimum(true, 1),
+                **{name: getattr(w, name)[first:end] for name in self._of_tasks},
                 "node": -1,
                 "home": -1,
+                "waiting_since": int(w.arrival[job]),
             },
         )
         of_it = self._edges_of[template]
@@ -172,7 +188,6 @@ class View:
         held_for = now - jobs["since"]
         service = [jobs[f"service:{r}"] + jobs[f"held:{r}"] * held_for for r in range(self.resources)]
         counts = jobs["count"]
-        table = jobs["accuracy_table"]
         task_job = np.repeat(np.arange(jobs.count), counts)
         # Of running tasks of jobs that have finished an iteration in this stretch: when the one under way began.
         later = gained > 0
@@ -181,6 +196,7 @@ class View:
         part = np.where(gained > 0, 0, jobs["part"])[task_job]
         node, state = tasks["node"].copy(), tasks["state"].copy()
         duration = np.where(finished_of > 0, tasks["true"], tasks["told"])
+        demand = tasks.block("demand:0", self.resources).T
         return Snapshot.trusted(
             **jobs.seen(_SHOWN_JOBS),
             **tasks.seen(_SHOWN_TASKS),
@@ -190,8 +206,8 @@ class View:
             node_capacity=w.node_capacity,
             in_use=w.node_capacity - world.free,
             now=now,
-            accuracy=w.accuracy,
-            accuracy_seen=w.accuracy[table, np.minimum(finished, w.accuracy.shape[1] - 1)],
+            accuracy=self._learning.told,
+            **self._learning.seen(w.template[jobs["job_id"]], jobs["loss_table"], finished),
             finished=finished,
             on_time=jobs["on_time"] + gained if (jobs["deadline"] >= now).all() else self._on_time(),
             service=np.array(service, dtype=np.int64).reshape(self.resources, jobs.count).T,
@@ -199,7 +215,7 @@ class View:
             idle_since=np.where(busy, now, jobs["idle_since"]),
             task_job=task_job,
             duration=duration,
-            demand=tasks.block("demand:0", self.resources).T,
+            demand=demand,
             eligible=w.eligible,
             state=state,
             node=node,
@@ -213,7 +229,21 @@ class View:
             accuracy_at=w.accuracy_at,
             tick_ms=w.tick_ms,
             physics="iterations",
+            waiting_since=np.where(state == RUNNING, now, tasks["waiting_since"]),
+            usage=demand * (tasks["held"] * (state == RUNNING))[:, None],
+            **self._rare(jobs, _RARE_JOBS, self._of_jobs),
+            **self._rare(tasks, _RARE_TASKS, self._of_tasks),
+            gpu_unit=w.gpu_unit,
+            gpu=np.full(tasks.count, -1),
+            gpu_in_use=np.zeros((len(w.node_capacity), 0), dtype=np.int64),
+            gpu_holder=np.zeros((len(w.node_capacity), 0), dtype=np.int64),
         )
+
+    def _rare(self, table: Table, names: Sequence[str], kept: Sequence[str]) -> dict[str, IntArray]:
+        """Columns to hand out that are kept only where something is in them."""
+        nothing = np.zeros(table.count, dtype=np.int64)
+        nothing.flags.writeable = False
+        return dict.fromkeys(names, nothing) | table.seen(kept)
 
     def _edges(self) -> dict[str, IntArray]:
         """The edges, between tasks as the snapshot numbers them."""
@@ -221,6 +251,36 @@ class View:
         first = self.tasks["owner"].searchsorted(edges["owner"])
         ends = {name: edges[name] + first for name in ("edge_from", "edge_to")}
         return {**ends, **edges.seen(_EDGES)}
+
+
+class _Learning:
+    """What is told and seen of how the jobs' models learn. Of each template: `table`, the row of the accuracies `told`
+    that is its own, and `loss_table`, the row of its losses (-1: none is seen, since it never learns).
+    """
+
+    def __init__(self, jobs: Jobs, oracle: bool) -> None:
+        self._true, self._table = jobs.accuracy, jobs.accuracy_table
+        told = np.where((jobs.accuracy_told < 0) | oracle, jobs.accuracy_table, jobs.accuracy_told)
+        rows, self.table = np.unique(told, return_inverse=True)
+        self.told = np.ascontiguousarray(jobs.accuracy[rows])
+        self.told.flags.writeable = False
+        column = np.arange(max(jobs.accuracy.shape[1], jobs.loss.shape[1]))
+        self._losses = np.concatenate(
+            [
+                t[:, np.minimum(column, t.shape[1] - 1)] if t.size else np.zeros((len(t), len(column)), dtype=np.int64)
+                for t in (error_rates(jobs.accuracy), jobs.loss)
+            ]
+        )
+        own = np.where(learning(jobs.accuracy)[jobs.accuracy_table], jobs.accuracy_table, -1)
+        self.loss_table = np.where(jobs.loss_table >= 0, jobs.loss_table + len(jobs.accuracy), own)
+
+    def seen(self, template: IntArray, loss_table: IntArray, finished: IntArray) -> dict[str, IntArray]:
+        """The accuracy now and the losses so far of jobs that have finished so many iterations."""
+        column = np.minimum(finished, self._true.shape[1] - 1)
+        return {
+            "accuracy_seen": self._true[self._table[template], column],
+            **samples(self._losses, loss_table, finished),
+        }
 
 
 def _ticks(duration: IntArray, scale: int) -> IntArray:

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray, array, integer, labels, refuse_falling, refuse_first, text
-from mlsched.core.record import Record
-from mlsched.instances.taskgraph import checks
+from mlsched.core.record import Record, specs
+from mlsched.instances.taskgraph import checks, gpus
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY
 
+#: Columns that not every workload has.
+LATER: tuple[str, ...] = ("gpu_unit", "accuracy_told", "loss", "loss_table", "role", "replica", "usage")
+LATER += ("user", "option", "permits", "payment", "time_limit")
 #: Scales and parts of an iteration are in parts per million; so are ticks wherever an iteration's length is counted.
 WHOLE = 10**6
 
@@ -27,7 +30,11 @@ class Jobs(Record):
 
     Tasks and edges are those of templates; a task of job j takes `duration * scale[j] / 10^6` ticks in each iteration,
     and schedulers are told `estimate * told[j] / 10^6` until it has run once. A gang of n GPUs is a template of n equal
-    tasks without edges. Past its last column, a table of accuracies stays what that holds.
+    tasks without edges. Past its last column, a table of accuracies or losses stays what that holds.
+
+    Schedulers are told the accuracies of row `accuracy_told`. They see the losses of a job's finished iterations: those
+    of its table, or, without one, the share of wrong answers relative to the untrained model's.
+    A task uses `usage` of what it demands, on average, which may be more: see the world's option of that name.
     """
 
     kind: ClassVar[str] = "taskgraph.jobs"
@@ -63,6 +70,22 @@ class Jobs(Record):
     accuracy_at: str = text(choices=("deadline", "final"), default="deadline", doc="which accuracy counts")
     tick_ms: int = integer(high=UNLIMITED, default=0, doc="length of a tick in milliseconds; 0: not stated")
     source: str = text(default="", doc="where the jobs come from and under which readings")
+    gpu_unit: int = integer(high=UNLIMITED, default=0, doc="of the GPU resource, what one GPU is; 0: GPUs are one pool")
+    accuracy_told: IntArray = array(
+        "templates", low=-1, high=UNLIMITED, fill=-1, doc="row of `accuracy` that schedulers are told; -1: the true one"
+    )
+    loss: IntArray = array("loss_tables", "losses", high=UNLIMITED, fill=0, doc="ppm of the untrained model's loss")
+    loss_table: IntArray = array(
+        "templates", low=-1, high=UNLIMITED, fill=-1, doc="row of `loss` that is each template's; -1: none"
+    )
+    role: IntArray = array("tasks", high=2, fill=0, doc="0: worker, 1: parameter server, 2: reducer")
+    replica: IntArray = array("tasks", high=UNLIMITED, fill=0, doc="which replica of the model the task is of")
+    usage: IntArray = array("tasks", "resources", high=10**8, fill=WHOLE, doc="mean use, ppm of the demand")
+    user: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="user that each job belongs to")
+    option: IntArray = array("jobs", high=2, fill=0, doc="0, 1, 2: option i, ii, iii of MLFS, when the job may stop")
+    permits: IntArray = array("jobs", high=7, fill=0, doc="options it may be switched to: the sum of their 1, 2, 4")
+    payment: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="rate that its user pays, ppm")
+    time_limit: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="running time its user stated, ticks; 0: none")
 
     def check(self) -> None:
         checks.jobs(self)
@@ -73,6 +96,8 @@ class Jobs(Record):
         for name, rows, what in (
             ("task_class", self.eligible, "classes"),
             ("accuracy_table", self.accuracy, "tables"),
+            ("accuracy_told", self.accuracy, "tables"),
+            ("loss_table", self.loss, "loss tables"),
             ("template", self.gang, "templates"),
         ):
             values = getattr(self, name)
@@ -82,7 +107,19 @@ class Jobs(Record):
         refuse_first(
             (self.duration == 0) != (self.estimate == 0), "estimate", self.estimate, "must be 0 where the duration is"
         )
+        if len(self.loss) and not self.loss.shape[1]:
+            raise InvalidInput("loss: has no column; must have at least one, or no table")
+        gpus.check(self)
         self._check_lengths()
+
+    def to_json(self) -> dict[str, Any]:
+        """The columns that came later are left out where nothing is in them, so that old workloads keep their hash."""
+        data, known = super().to_json(), specs(type(self))
+        for name in LATER:
+            value, spec = getattr(self, name), known[name]
+            if not value if isinstance(value, int) else (value == getattr(spec, "fill", 0)).all():
+                del data[name]
+        return data
 
     def _check_lengths(self) -> None:
         """Refuse times beyond UNLIMITED, in floats since products of integers may wrap."""
@@ -112,6 +149,11 @@ class Jobs(Record):
         """Of each template: its first task, and the number after its last."""
         ends = np.searchsorted(self.task_template, np.arange(len(self.gang) + 1)).tolist()
         return list(zip(ends[:-1], ends[1:], strict=True))
+
+    def only(self, kept: IntArray) -> dict[str, IntArray]:
+        """The columns of these jobs alone, for `replace`."""
+        of_jobs = [name for name, spec in specs(type(self)).items() if getattr(spec, "shape", ())[:1] == ("jobs",)]
+        return {name: getattr(self, name)[kept] for name in of_jobs}
 
     def span(self, job: int) -> tuple[int, int]:
         """A job's tasks among those of the templates: the first, and the number after the last."""

@@ -22,6 +22,7 @@ import heapq
 
 import numpy as np
 
+from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import PAUSED, RUNNING, WAITING
@@ -71,6 +72,8 @@ class IterationWorld:
     """State and physics of one run; see the module's docstring for the order of things."""
 
     def __init__(self, workload: Jobs, options: Options) -> None:
+        if workload.gpu_unit:
+            raise InvalidInput("gpu_unit: this engine does not tell GPUs of a node apart; give 0")
         self.workload, self.options, self.log = workload, options, Stretches()
         self.movement = workload.movement if options.movement == "given" else options.movement
         self.now = 0
@@ -181,13 +184,13 @@ class IterationWorld:
         if last is not None:
             self._close(job, last, outcome)
         self._waiting[template] -= min(nodes) < 0
-        state, place, start = self.view.task_columns(job, "state", "node", "start")
+        state, place, start, waits = self.view.task_columns(job, "state", "node", "start", "waiting_since")
         part = self.view.job(job, "part")
         for what, task, node in changed:
             if nodes[task] >= 0:
                 self.free[nodes[task]] += self._demand[first + task]
             if what == PAUSE:
-                state[task] = PAUSED
+                state[task], waits[task] = PAUSED, self.now
             else:
                 if part and place[task] not in (-1, node):
                     self._owed[job] = max(self._owed.get(job, 0), self._paces.moving(first + task))
