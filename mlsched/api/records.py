@@ -11,6 +11,7 @@ import numpy as np
 from mlsched.core.contract import Instance, Plan, Problem, Reader
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName
 from mlsched.core.files import check_header, read_json, write_json
+from mlsched.core.opening import open_file, shown_path
 from mlsched.core.params import parameters_of, resolve
 from mlsched.core.record import Record
 from mlsched.core.registry import registry
@@ -66,19 +67,19 @@ def load_with_hash(path: str | os.PathLike[str], **options: Any) -> tuple[Any, s
     """`load`, and the hash of the instance that a plan file says it answers (None elsewhere)."""
     reader = _reader(path)
     if reader is not None:
-        return reader.read(path, **resolve(str(path), parameters_of(reader.read), options)), None
+        return reader.read(path, **resolve(shown_path(path), parameters_of(reader.read), options)), None
     if options:
-        raise InvalidInput(f"{path}: {', '.join(options)}: a file of ours takes no options")
+        raise InvalidInput(f"{shown_path(path)}: {', '.join(options)}: a file of ours takes no options")
     data = read_json(path)
     types = record_types()
     kind = check_header(path, data, {name: t.version for name, t in types.items()})
     answers = data.pop("instance_hash", None) if issubclass(types[kind], Plan) else None
     if answers is not None and not isinstance(answers, str):
-        raise InvalidFile(f"{path}: instance_hash = {answers!r}: must be a string")
+        raise InvalidFile(f"{shown_path(path)}: instance_hash = {answers!r}: must be a string")
     try:
         return types[kind].from_json(data), answers
     except InvalidInput as error:
-        raise InvalidFile(f"{path}: {error}") from None
+        raise InvalidFile(f"{shown_path(path)}: {error}") from None
 
 
 def published_objective(path: str | os.PathLike[str]) -> str | None:
@@ -91,16 +92,13 @@ def _reader(path: str | os.PathLike[str]) -> Reader | None:
     """The reader of a file of others, by its suffix; None for ours, which are JSON objects whatever their name."""
     found = [p.readers[Path(path).suffix] for p in registry().problems.values() if Path(path).suffix in p.readers]
     if len(found) > 1:
-        raise InvalidInput(f"{path}: several problems read {Path(path).suffix} files; rename it")
+        raise InvalidInput(f"{shown_path(path)}: several problems read {Path(path).suffix} files; rename it")
     return found[0] if found and not _is_json(path) else None
 
 
 def _is_json(path: str | os.PathLike[str]) -> bool:
-    try:
-        with Path(path).open("rb") as stream:
-            return stream.read(64).lstrip().startswith(b"{")
-    except OSError as error:
-        raise InvalidFile(f"{path}: cannot be read: {error.strerror}; check the path") from None
+    with open_file(path) as stream:
+        return stream.read(64).lstrip().startswith(b"{")
 
 
 def save(record: Any, path: str | os.PathLike[str], *, instance: Instance | None = None) -> None:

@@ -15,8 +15,9 @@ from mlsched.api.adapters import as_rule
 from mlsched.api.answers import AnyAnswerer, make_limits, resolve_answerer, start_within
 from mlsched.api.records import check_seed, load
 from mlsched.core.clock import cpu_time
-from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName
+from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.files import read_json
+from mlsched.core.opening import open_file
 from mlsched.core.params import parameters_of, resolve, split
 from mlsched.core.registry import registry
 from mlsched.core.versions import versions
@@ -120,11 +121,8 @@ def _synthetic(world: Simulation, name: str, cluster: str | None, limit: int | N
 
 def _is_record(path: Path) -> bool:
     """Whether a file starts like a JSON object of ours; traces are CSV, gzip or JSON lists."""
-    try:
-        with path.open("rb") as stream:
-            return stream.read(64).lstrip().startswith(b"{")
-    except OSError as error:
-        raise InvalidFile(f"{path}: cannot be read: {error.strerror}; check the path") from None
+    with open_file(path) as stream:
+        return stream.read(64).lstrip().startswith(b"{")
 
 
 def _nodes(text: str) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.files import atomic_write
+from mlsched.core.opening import target_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -96,11 +97,12 @@ def svg(made: Figure) -> str:
 
 
 def check_target(path: str | os.PathLike[str]) -> str:
-    """The format of a picture's file name, or InvalidInput: also when there is no matplotlib to draw it with."""
+    """The format of a picture's file name, or InvalidInput: also when it may not be written, or without matplotlib."""
     suffix = os.fspath(path).rpartition(".")[2].lower()
     if suffix not in ("png", "svg", "pdf"):
         raise InvalidInput(f"{os.fspath(path)}: a picture's name must end in .png, .svg or .pdf")
     figure()
+    target_of(path)
     return suffix
 
 

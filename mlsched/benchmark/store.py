@@ -19,6 +19,7 @@ from typing import Any, Self
 from mlsched.benchmark.row import Row, canonical
 from mlsched.core.contract import Rank
 from mlsched.core.errors import InvalidFile
+from mlsched.core.opening import open_file, target_of
 
 #: `PRAGMA user_version`: the version of the table below.
 VERSION = 2
@@ -40,7 +41,7 @@ class Store:
     """An open store; a context manager. `path` is created if there is no such file."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path = target_of(path)
         with _sentences(self.path):
             self._connection = sqlite3.connect(self.path)
         try:
@@ -129,8 +130,7 @@ class Store:
 
 def read_rows(path: str | os.PathLike[str], suite: str | None = None) -> list[Row]:
     """The rows of an existing store."""
-    if not Path(path).is_file():
-        raise InvalidFile(f"{path}: no such file; check the path")
+    open_file(path).close()
     with Store(path) as store:
         return store.rows(suite)
 

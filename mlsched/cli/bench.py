@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlsched.cli.output import ChecksFailed, Json, emit, progress, say
+from mlsched.cli.output import ChecksFailed, Json, emit, progress, say, to_write
 
 if TYPE_CHECKING:
     from mlsched.benchmark.row import Row
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 def bench(
     suite: Annotated[str, typer.Argument(help="The suite: see `mlsched list suites`.")],
     solver: Annotated[list[str] | None, typer.Option(help="Only these answerers, e.g. fitgpp:s=8.")] = None,
-    store: Annotated[Path | None, typer.Option(help="SQLite file that keeps every row as it is done.")] = None,
+    store: Annotated[Path | None, to_write(text="SQLite file that keeps every row as it is done.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Take finished rows from the store.")] = False,
     workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
-    html: Annotated[Path | None, typer.Option(help="Self-contained HTML report to write.")] = None,
+    html: Annotated[Path | None, to_write(text="Self-contained HTML report to write.", folders=True)] = None,
     as_json: Json = False,
 ) -> None:
     """Answer a suite of instances with every solver and compare them on the gap to the proven optimum."""
@@ -52,7 +52,6 @@ def _show(rows: list[Row], as_json: bool, html: Path | None) -> None:
     if html is not None and rows:
         from mlsched.benchmark.report import write_report
 
-        html.parent.mkdir(parents=True, exist_ok=True)
         write_report(rows, html)
     emit(as_json, lambda: summary_json(rows), lambda: _tables(rows))
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mlsched.cli.output import Json, Seed, emit, settings
+from mlsched.cli.output import Json, Seed, emit, settings, to_write
 
 
 def generate(
@@ -15,7 +15,7 @@ def generate(
     preset: Annotated[str | None, typer.Option(help="Named sizes: see `mlsched list problems`.")] = None,
     size: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="One size of the generator.")] = None,
     seed: Seed = 0,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="File to write (default: print it).")] = None,
+    output: Annotated[Path | None, to_write("-o", "--output", text="File to write (default: print it).")] = None,
     as_json: Json = False,
 ) -> None:
     """Draw a random instance of a problem."""

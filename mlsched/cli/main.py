@@ -64,6 +64,7 @@ app.command()(reproduce)
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
+    _fill_standard_streams()
     warnings.showwarning = _say_warning
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
@@ -75,6 +76,9 @@ def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 def run(arguments: list[str]) -> int:
     """The exit status of a command line."""
     arguments = arguments or ["--help"]
+    if sys.stdout is None:
+        output.say("standard output is closed; give it a place to go")
+        return 1
     try:
         result = app(arguments, standalone_mode=False, prog_name="mlsched")
         sys.stdout.flush()
@@ -102,5 +106,24 @@ def run(arguments: list[str]) -> int:
         # error into an exit of its own when it meets it first.
         if not isinstance(gone, BrokenPipeError) and not isinstance(gone.__context__, BrokenPipeError):
             raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_standard_output()
         return 0
+    except OSError as error:
+        # Files say themselves what is wrong with them (`core/opening.py`); what is left is the standard output.
+        output.say(f"standard output cannot be written: {error.strerror or error}")
+        _drop_standard_output()
+        return 1
+
+
+def _drop_standard_output() -> None:
+    """What is still to be written, when the interpreter ends, goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _fill_standard_streams() -> None:
+    """A standard stream that the caller closed must not become the file that is opened next, nor get its text."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)

@@ -6,14 +6,34 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import InvalidInput, one_line
+from mlsched.core.opening import target_of
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else.")]
 Seed = Annotated[int, typer.Option(help="Random seed: the same seed gives the same answer.", min=0)]
+
+
+def to_write(*names: str, text: str, picture: bool = False, folders: bool = False) -> Any:
+    """An option that names a file to write, refused before any work where it cannot be written.
+
+    picture: what is written is a picture, known by its suffix. folders: the file's folder is made.
+    """
+
+    def check(path: Path | None) -> Path | None:
+        if path is not None:
+            target_of(path, folders=folders)
+            if picture:
+                from mlsched.benchmark import plots
+
+                plots.check_target(path)
+        return path
+
+    return typer.Option(*names, help=text, callback=check)
 
 
 class ChecksFailed(Exception):
@@ -36,7 +56,7 @@ def emit(as_json: bool, document: Callable[[], dict[str, Any]], renderables: Cal
 
 def say(message: str) -> None:
     """One line on standard error."""
-    print(f"mlsched: {message}", file=sys.stderr)  # noqa: T201 - standard error is for people
+    print(f"mlsched: {one_line(message, 1000)}", file=sys.stderr)  # noqa: T201 - standard error is for people
 
 
 def table(title: str, header: list[str], rows: list[list[str]]) -> Any:

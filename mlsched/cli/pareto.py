@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlsched.cli.output import ChecksFailed, Json, Seed, emit, number, table
+from mlsched.cli.output import ChecksFailed, Json, Seed, emit, number, table, to_write
 from mlsched.cli.solve import Read, read_instance
 from mlsched.core.files import atomic_write
 
@@ -31,12 +31,12 @@ def pareto(
         str | None, typer.Option(help="epsilon-constraint, laumanns or tamby-vanderpooten (default: by their number).")
     ] = None,
     time_limit: Annotated[float | None, typer.Option(help="Wall seconds; the front is partial beyond.")] = None,
-    resume: Annotated[Path | None, typer.Option(help="File of answers, created or continued after a stop.")] = None,
+    resume: Annotated[Path | None, to_write(text="File of answers, created or continued after a stop.")] = None,
     threads: Annotated[int, typer.Option(help="Threads; with 1 the answer depends on the seed alone.")] = 1,
     seed: Seed = 0,
     read: Read = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Front to write (.csv).")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Picture of the front (.png, .svg or .pdf).")] = None,
+    output: Annotated[Path | None, to_write("-o", "--output", text="Front to write (.csv).")] = None,
+    plot: Annotated[Path | None, to_write(text="Picture of the front (.png, .svg or .pdf).", picture=True)] = None,
     as_json: Json = False,
 ) -> None:
     """Enumerate all non-dominated plans, with the proof that none is missing; the judge recomputes every value."""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mlsched.cli.output import Json, emit, progress
+from mlsched.cli.output import Json, emit, progress, to_write
 from mlsched.core.files import atomic_write
 
 
@@ -21,7 +21,7 @@ def reproduce(
     seeds: Annotated[int | None, typer.Option(help="Workloads a setting (default: the paper's).", min=1)] = None,
     trace: Annotated[str | None, typer.Option(help="Public trace that stands in for a private one.")] = None,
     cluster: Annotated[str | None, typer.Option(help="Cluster of the trace: 84x(32cpu,256gb,8gpu) or a file.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Self-contained HTML report to write.")] = None,
+    html: Annotated[Path | None, to_write(text="Self-contained HTML report to write.", folders=True)] = None,
     as_json: Json = False,
 ) -> None:
     """Repeat a paper's evaluation and say which of its claims hold; every run passes the replay check first."""
@@ -41,7 +41,6 @@ def reproduce(
             progress=lambda done, total: update(done / max(1, total)),
         )
     if html is not None:
-        html.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(html) as stream:
             stream.write(report.to_html())
     emit(as_json, report.to_json, lambda: experiments.render(report))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mlsched.cli.output import Json, Seed, settings
+from mlsched.cli.output import Json, Seed, settings, to_write
 
 
 def simulate(
@@ -29,8 +29,8 @@ def simulate(
     ] = None,
     record: Annotated[float, typer.Option(help="Share of decisions to replay and to compare with the optimum.")] = 0.0,
     seed: Seed = 0,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the runs, every job and log.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Distributions of the runs (.png, .svg or .pdf).")] = None,
+    output: Annotated[Path | None, to_write("-o", "--output", text="Write the runs, every job and log.")] = None,
+    plot: Annotated[Path | None, to_write(text="Distributions of the runs (.png, .svg or .pdf).", picture=True)] = None,
     as_json: Json = False,
 ) -> None:
     """Run policies over a workload; every run is checked by an independent replay."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +43,6 @@ def make_runs(
     world = api.simulation_of(trace, problem or _problem_of(policies, trace), physics)
     for policy in policies:
         registry().answerer(world.problem, policy)
-    _check_targets(output, plot)
     source, options = _split_options(world, trace, given)
     workload = api.workload(trace, world.problem, cluster=cluster, limit=limit, seed=seed, physics=physics, **source)
     runs: dict[str, Run] = {}
@@ -68,17 +66,6 @@ def make_runs(
         for sentence in failures[1:]:
             say(sentence)
         raise ChecksFailed(failures[0])
-
-
-def _check_targets(output: Path | None, plot: Path | None) -> None:
-    """Refuse files that cannot be written before hours of runs, not after."""
-    if plot is not None:
-        from mlsched.benchmark import plots
-
-        plots.check_target(plot)
-    for path in (output, plot):
-        if path is not None and not os.access(path.parent, os.W_OK):
-            raise InvalidInput(f"{path}: its folder does not exist or cannot be written; choose another place")
 
 
 def _finish(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlsched.cli.output import ChecksFailed, Json, Seed, emit, number, settings, table
+from mlsched.cli.output import ChecksFailed, Json, Seed, emit, number, settings, table, to_write
 from mlsched.core.errors import InvalidFile, InvalidInput
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ def solve(
     threads: Annotated[int, typer.Option(help="Threads; with 1 the answer depends on the seed alone.")] = 1,
     seed: Seed = 0,
     read: Read = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Plan file to write.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Picture of the plan (.png, .svg or .pdf).")] = None,
+    output: Annotated[Path | None, to_write("-o", "--output", text="Plan file to write.")] = None,
+    plot: Annotated[Path | None, to_write(text="Picture of the plan (.png, .svg or .pdf).", picture=True)] = None,
     as_json: Json = False,
 ) -> None:
     """Answer an instance exactly, by heuristic or by trained policy; the judge recomputes every value."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mlsched.cli.output import Json, Seed, emit, number, progress, settings, table
+from mlsched.cli.output import Json, Seed, emit, number, progress, settings, table, to_write
 from mlsched.core.errors import InvalidInput
 
 
@@ -19,7 +19,7 @@ def train(
     ] = None,
     seed: Seed = 0,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Weights file (default: POLICY.safetensors).")
+        Path | None, to_write("-o", "--output", text="Weights file (default: POLICY.safetensors).")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint beside the output.")] = False,
     device: Annotated[str, typer.Option(help="cpu, cuda, or auto: the GPU if there is one.")] = "cpu",
@@ -27,16 +27,12 @@ def train(
         bool, typer.Option("--until-trained", help="End as soon as the recipe's criterion is met.")
     ] = False,
     cpu_limit: Annotated[float | None, typer.Option(help="CPU seconds after which it ends, at a validation.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Learning curve (.png, .svg or .pdf).")] = None,
+    plot: Annotated[Path | None, to_write(text="Learning curve (.png, .svg or .pdf).", picture=True)] = None,
     as_json: Json = False,
 ) -> None:
     """Train a policy; its checkpoint is written at every validation, so that an interrupted training can go on."""
     from mlsched.learned import training
 
-    if plot is not None:
-        from mlsched.benchmark import plots
-
-        plots.check_target(plot)
     target = output or Path(f"{policy}.safetensors")
     total = iterations or training.recipe(policy).iterations
     given = settings(option or [], "--set")

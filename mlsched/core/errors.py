@@ -7,9 +7,33 @@ a bug in mlsched.
 
 from __future__ import annotations
 
+#: Most characters of a message; what is longer is cut in its middle, so that place and remedy stay.
+LONGEST = 300
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """A piece of a message that came from outside, at most so long: its beginning and its end."""
+    if len(text) <= most:
+        return text
+    head = (most - 5) * 2 // 3
+    return f"{text[:head]} ... {text[len(text) - (most - 5 - head) :]}"
+
+
+def one_line(message: str, most: int = LONGEST) -> str:
+    """`message` as one line of at most so many characters."""
+    text = shortened(message, most)
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else "?" for sign in " ".join(text.split()))
+
 
 class MlschedError(Exception):
-    """Base class of every error that mlsched raises on purpose."""
+    """Base class of every error that mlsched raises on purpose. Its message is one line of at most `longest` signs."""
+
+    longest = LONGEST
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(one_line(str(message), self.longest))
 
 
 class InvalidInput(MlschedError, ValueError):
@@ -26,6 +50,8 @@ class TooLarge(InvalidInput):
 
 class UnknownName(InvalidInput, LookupError):
     """A problem, answerer, preset or the like that does not exist: the message lists those that do."""
+
+    longest = 1000  # it lists names
 
 
 class AnswererError(MlschedError):

@@ -14,30 +14,37 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from mlsched.core.errors import InvalidFile
+from mlsched.core.errors import InvalidFile, shortened
+from mlsched.core.opening import cannot_be_written, read_bytes, shown_path, target_of
+
+#: Largest document that is read, in bytes: a workload of a million jobs.
+MOST_DOCUMENT = 2**26
+#: How often a document may have each of these signs: what it would fill in memory, known before it is read.
+MOST_SIGNS = {"[": 2_000_000, "{": 100_000, ":": 1_000_000, ",": 8_000_000}
 
 
 @contextlib.contextmanager
-def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
-    """Write to a temporary file beside `path` and rename it over `path` when the block ends without an error."""
-    target = Path(path)
+def atomic_write(path: str | os.PathLike[str], mode: str = "w", *, folders: bool = False) -> Iterator[IO[Any]]:
+    """Write to a temporary file and rename it over the target when the block ends without an error.
+
+    The target is a regular file, new or old; where `path` is a link, what it leads to. folders: make its folder.
+    """
+    target = target_of(path, folders=folders)
+    temporary: Path | None = None
     try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        raise InvalidFile(f"{target}: cannot be written: {error.strerror}; choose another place") from None
-    temporary = Path(name)
-    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
+        temporary = Path(name)
         with os.fdopen(descriptor, mode, encoding=None if "b" in mode else "utf-8") as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
         temporary.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
-        try:
-            temporary.replace(target)
-        except OSError as error:
-            raise InvalidFile(f"{target}: cannot be written: {error.strerror}; choose another place") from None
+        temporary.replace(target)
+    except OSError as error:
+        raise cannot_be_written(path, error) from None
     finally:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
 
 
 def _umask() -> int:
@@ -55,22 +62,22 @@ def write_json(path: str | os.PathLike[str], data: dict[str, Any]) -> None:
 
 def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The JSON object in a file; anything else is InvalidFile."""
+    name, content = shown_path(path), read_bytes(path, most=MOST_DOCUMENT)
+    for sign, most in MOST_SIGNS.items():
+        if content.count(sign.encode()) > most:
+            raise InvalidFile(f"{name}: has more than {most} of {sign!r}: no document of mlsched has so many")
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InvalidFile(f"{path}: no such file; check the path") from None
-    except OSError as error:
-        raise InvalidFile(f"{path}: cannot be read: {error.strerror}") from None
+        data = json.loads(
+            content.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicates
+        )
     except UnicodeDecodeError as error:
-        raise InvalidFile(f"{path}: is not text (byte {error.start} is not UTF-8); expected a JSON file") from None
-    try:
-        data = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicates)
+        raise InvalidFile(f"{name}: is not text (byte {error.start} is not UTF-8); expected a JSON file") from None
     except json.JSONDecodeError as error:
-        raise InvalidFile(f"{path}, line {error.lineno}: is not JSON: {error.msg}") from None
+        raise InvalidFile(f"{name}, line {error.lineno}: is not JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:
-        raise InvalidFile(f"{path}: is not JSON: {error}") from None
+        raise InvalidFile(f"{name}: is not JSON: {error}") from None
     if not isinstance(data, dict):
-        raise InvalidFile(f"{path}: holds a JSON {type(data).__name__}; must be an object with a kind and a version")
+        raise InvalidFile(f"{name}: holds a JSON {type(data).__name__}; must be an object with a kind and a version")
     return data
 
 
@@ -79,10 +86,11 @@ def _refuse_constant(name: str) -> None:
 
 
 def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"field {next(n for n in names if names.count(n) > 1)!r} is given twice")
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"field {shortened(name)!r} is given twice")
+        found[name] = value
     return found
 
 
@@ -90,11 +98,10 @@ def check_header(path: str | os.PathLike[str], data: dict[str, Any], versions: d
     """The document's kind, if it is one of `versions` and of that version."""
     kind = data.get("kind")
     if not isinstance(kind, str) or kind not in versions:
-        raise InvalidFile(f"{path}: kind = {kind!r}: must be one of {', '.join(versions)}")
+        raise InvalidFile(f"{path}: kind = {shortened(repr(kind))}: must be one of {', '.join(versions)}")
     version = data.get("version")
+    found = shortened(repr(version))
     if type(version) is not int or version != versions[kind]:
         hint = "upgrade mlsched" if type(version) is int and version > versions[kind] else "write the file anew"
-        raise InvalidFile(
-            f"{path}: version = {version!r}: this mlsched reads version {versions[kind]} of {kind}; {hint}"
-        )
+        raise InvalidFile(f"{path}: version = {found}: this mlsched reads version {versions[kind]} of {kind}; {hint}")
     return str(kind)

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from mlsched.core.errors import InvalidFile
 from mlsched.core.files import atomic_write
+from mlsched.core.opening import read_bytes, shown_path
 
 Floats = npt.NDArray[np.float32]
 KIND, VERSION = "mlsched.weights", 1
@@ -69,17 +70,8 @@ def write(path: str | os.PathLike[str], weights: Weights) -> None:
 
 def read(path: str | os.PathLike[str], policy: str | None = None, *, kind: str = KIND) -> Weights:
     """The weights in a file; InvalidFile when it is none, is damaged, or is not of `policy`."""
-    try:
-        size = Path(path).stat().st_size
-        if size > MOST_BYTES:
-            raise InvalidFile(f"{path}: has {size} bytes: no weights file of mlsched is so large; check the path")
-        content = Path(path).read_bytes()
-    except FileNotFoundError:
-        raise InvalidFile(f"{path}: no such file; `mlsched train POLICY -o FILE` writes one") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InvalidFile(f"{path}: cannot be read: {reason}") from None
-    found = parse(content, str(path), kind=kind)
+    content = read_bytes(path, most=MOST_BYTES, remedy="`mlsched train POLICY -o FILE` writes one")
+    found = parse(content, shown_path(path), kind=kind)
     if policy is not None and found.card["policy"] != policy:
         raise InvalidFile(f"{path}: holds weights of {found.card['policy']}: must be of {policy}; train them anew")
     return found

@@ -135,9 +135,9 @@ def test_a_lost_column(path):
 
 
 def test_places_that_cannot_be_written(tmp_path):
-    with pytest.raises(InvalidFile, match="cannot be used as a store"):
+    with pytest.raises(InvalidFile, match="cannot be written: No such file"):
         Store(tmp_path / "missing" / "s.sqlite")
-    with pytest.raises(InvalidFile, match="cannot be used as a store"):
+    with pytest.raises(InvalidFile, match="is a directory; give a regular file"):
         Store(tmp_path)
 
 

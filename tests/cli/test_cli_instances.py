@@ -158,8 +158,8 @@ def test_wrong_fields_are_refused_by_name(cli, edited, changes, fragment):
 
 
 def test_what_is_not_there_or_no_instance_is_refused(cli, tmp_path, plan_file, instance_file):
-    cli("solve", tmp_path / "none.json").refused("none.json: no such file; check the path")
-    cli("solve", tmp_path).refused(f"{tmp_path}: cannot be read: Is a directory")
+    cli("solve", tmp_path / "none.json").refused("none.json: there is no such file; check the path")
+    cli("solve", tmp_path).refused(f"{tmp_path}: is a directory; give a regular file")
     cli("solve", plan_file).refused("kind = 'preemption.plan': must be an instance")
     cli("check", plan_file, plan_file).refused("must be an instance")
     cli("check", instance_file, instance_file).refused("must be a plan; `mlsched solve -o` writes one")
@@ -178,7 +178,7 @@ def test_an_output_that_cannot_be_written_leaves_nothing(cli, instance_file, tmp
             "x.json: cannot be written: No such file or directory"
         )
         cli(*command, "-o", instance_file / "x.json").refused("cannot be written: Not a directory")
-        cli(*command, "-o", tmp_path).refused("cannot be written")
+        cli(*command, "-o", tmp_path).refused("is a directory; give a regular file")
     assert sorted(tmp_path.iterdir()) == before
 
 

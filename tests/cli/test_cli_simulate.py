@@ -266,8 +266,8 @@ def test_an_interrupt_exits_130(cli, replaced, tmp_path):
         (["fifo", "--trace", SMALL, "--limit", "3"], "cluster and limit are for traces"),
         (["fifo", "--trace", SMALL, "--limit", "0"], "see `mlsched simulate --help`"),
         (["fifo", "--trace", SMALL, "--cluster", "1x(1gpu)"], "cluster and limit are for traces"),
-        (["fifo", "--trace", "none.csv"], "none.csv: cannot be read: No such file or directory; check the path"),
-        (["fifo", "--trace", "/"], "/: cannot be read: Is a directory"),
+        (["fifo", "--trace", "none.csv"], "none.csv: there is no such file; check the path"),
+        (["fifo", "--trace", "/"], "/: is a directory; give a regular file"),
         (["fifo"], "see `mlsched simulate --help`"),
         (["--trace", SMALL], "see `mlsched simulate --help`"),
     ],
@@ -319,8 +319,8 @@ def test_a_finished_workload_takes_no_further_settings(cli, tmp_path):
 
 def test_outputs_that_cannot_be_written(cli, tmp_path):
     for option, name, fragment in (
-        ("-o", "none/runs.json", "its folder does not exist or cannot be written"),
-        ("--plot", "none/cdf.png", "its folder does not exist or cannot be written"),
+        ("-o", "none/runs.json", "cannot be written: No such file or directory"),
+        ("--plot", "none/cdf.png", "cannot be written: No such file or directory"),
         ("--plot", "cdf.xyz", "must end in .png, .svg or .pdf"),
     ):
         cli("simulate", "fifo", "--trace", SMALL, option, tmp_path / name).refused(name, fragment)

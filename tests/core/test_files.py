@@ -63,7 +63,7 @@ def test_a_folder_that_does_not_exist_or_is_a_file_is_named(tmp_path):
     with pytest.raises(InvalidFile, match=r"no/a\.json: cannot be written: No such file or directory; choose another"):
         write_json(tmp_path / "no" / "a.json", {})
     (tmp_path / "folder").mkdir()
-    with pytest.raises(InvalidFile, match="folder: cannot be written: Is a directory"):
+    with pytest.raises(InvalidFile, match="folder: is a directory; give a regular file"):
         write_json(tmp_path / "folder", {})
 
 
@@ -97,7 +97,7 @@ def test_what_is_wrong_with_a_file_is_one_line(tmp_path, content, message):
 def test_no_file_and_no_permission(tmp_path):
     with pytest.raises(InvalidFile, match="no such file; check the path"):
         read_json(tmp_path / "none.json")
-    with pytest.raises(InvalidFile, match="cannot be read: Is a directory"):
+    with pytest.raises(InvalidFile, match="is a directory; give a regular file"):
         read_json(tmp_path)
 
 

@@ -128,7 +128,7 @@ def test_other_policies_missing_files_and_folders_are_refused(tmp_path):
         w.read(tmp_path / "a.safetensors", "chic-pair")
     with pytest.raises(InvalidFile, match="no such file"):
         w.of("chic", "workers", str(tmp_path / "b.safetensors"))
-    with pytest.raises(InvalidFile, match="cannot be read"):
+    with pytest.raises(InvalidFile, match="is a directory"):
         w.read(tmp_path)
 
 

@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import gzip
 import json
 import math
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.fields import IntArray, ints
+from mlsched.core.opening import gunzipped, read_bytes
 from mlsched.core.params import one_of, within
 from mlsched.instances.placement.generate import isolated_speed
 from mlsched.instances.placement.instance import MOST_SLOWDOWN, Instance
@@ -176,12 +175,10 @@ def _network(path: Any, data: dict[str, Any], gpu: str, types: tuple[str, ...]) 
 
 
 def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    text = gunzipped(path, read_bytes(path))
     try:
-        raw = Path(path).read_bytes()
-        data = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
-    except OSError as error:
-        raise InvalidFile(f"{path}: cannot be read: {error.strerror or error}; check the path") from None
-    except (ValueError, EOFError) as error:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
         raise InvalidFile(f"{path}: is not JSON: {error}; give a throughputs file of Gavel") from None
     if not isinstance(data, dict) or not all(isinstance(v, dict) for v in data.values()):
         raise InvalidFile(f"{path}: must be an object of GPU types; give a throughputs file of Gavel")

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mlsched.core.contract import Reader
-from mlsched.core.errors import InvalidFile, InvalidInput
+from mlsched.core.errors import InvalidFile, InvalidInput, shortened
 from mlsched.core.fields import UNLIMITED, IntArray, ints
+from mlsched.core.opening import read_text, shown_path
 from mlsched.core.params import within
 from mlsched.instances.taskgraph.instance import Instance
 
@@ -131,13 +131,8 @@ class _Lines:
     """The lines of a text file, read as integers in order; errors name file and line."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path, self.at = path, 0
-        try:
-            self.lines = Path(path).read_text(encoding="utf-8").splitlines()
-        except OSError as error:
-            raise InvalidFile(f"{path}: cannot be read: {error.strerror}; check the path") from None
-        except UnicodeDecodeError as error:
-            raise InvalidFile(f"{path}: is not text (byte {error.start} is not UTF-8)") from None
+        self.path, self.at = shown_path(path), 0
+        self.lines = read_text(path).splitlines()
 
     def wrong(self, sentence: str) -> InvalidFile:
         return InvalidFile(f"{self.path}, line {self.at}: {sentence}")
@@ -177,8 +172,8 @@ class _Lines:
             name, colon, rest = text.partition(":")
             if colon and name.strip() == label:
                 word = (rest.split() or [""])[0]
-                if not (word.isascii() and word.isdigit() and int(word) <= MOST):
-                    raise self.wrong(f"{label}: {word!r}: must be an integer between 0 and {MOST}")
+                if not (word.isascii() and word.isdigit() and len(word) <= 18 and int(word) <= MOST):
+                    raise self.wrong(f"{label}: {shortened(word)!r}: must be an integer between 0 and {MOST}")
                 return int(word)
         raise self.wrong(f"the file ends without '{label}'")
 

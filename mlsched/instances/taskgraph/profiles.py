@@ -12,18 +12,22 @@ A profile becomes a networkx graph with `time` (ms, forward and backward), `para
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import os
 import re
 import tarfile
+import zlib
 from pathlib import Path
 from typing import Any
 
 from mlsched.core.errors import InvalidFile, InvalidInput
+from mlsched.core.opening import open_tar, read_text, shown_path
 from mlsched.core.params import within
 from mlsched.instances.taskgraph.convert import Link, chain_iterations
+
+#: Largest archive of profiles, uncompressed; the published ones have 1 and 3 MB.
+MOST_BYTES = 2**26
 
 _LAYER = re.compile(
     r"(?P<id>\S+) -- (?P<layer>.*) -- forward_compute_time=(?P<forward>\S+), backward_compute_time=(?P<backward>\S+), "
@@ -36,25 +40,27 @@ def read_profiles(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Raises InvalidFile, naming file and line, for anything else.
     """
+    if Path(path).suffix not in (".gz", ".tar", ".tgz"):
+        return {Path(path).stem: _parse(shown_path(path), read_text(path))}
     try:
-        if Path(path).suffix in (".gz", ".tar", ".tgz"):
-            return _archive(path)
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, tarfile.TarError, EOFError) as error:
-        raise InvalidFile(f"{path}: cannot be read: {error}; check the path") from None
+        return _archive(path)
+    except (OSError, tarfile.TarError, EOFError, zlib.error) as error:
+        raise InvalidFile(f"{shown_path(path)}: cannot be read: {error}; check the path") from None
     except UnicodeDecodeError as error:
-        raise InvalidFile(f"{path}: is not text (byte {error.start} is not UTF-8)") from None
-    return {Path(path).stem: _parse(str(path), text)}
+        raise InvalidFile(f"{shown_path(path)}: is not text (byte {error.start} is not UTF-8)") from None
 
 
 def _archive(path: str | os.PathLike[str]) -> dict[str, Any]:
-    found = {}
-    with tarfile.open(path) as archive:
-        for member in archive.getmembers():
-            stream = archive.extractfile(member)
+    found, size = {}, 0
+    with open_tar(path) as archive:
+        for member in archive:
+            size += member.size
+            if size > MOST_BYTES:
+                raise InvalidFile(f"{shown_path(path)}: holds more than {MOST_BYTES} bytes; give profiles")
+            stream = archive.extractfile(member) if member.isfile() else None
             if stream is not None and member.name.endswith((".txt", ".json")):
-                text = io.TextIOWrapper(stream, encoding="utf-8").read()
-                found[member.name] = _parse(f"{path}::{member.name}", text)
+                text = stream.read().decode("utf-8")
+                found[member.name] = _parse(f"{shown_path(path)}::{member.name}", text)
     if not found:
         raise InvalidFile(f"{path}: holds no .txt and no .json file; expected profiles")
     return found

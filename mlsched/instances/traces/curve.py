@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import re
@@ -17,10 +16,14 @@ import numpy as np
 
 from mlsched.core.errors import InvalidFile
 from mlsched.core.losses.curves import FloatArray
+from mlsched.core.opening import open_tar, shown_path
 from mlsched.instances.traces.source import Text, shown
 
 MAX_MEMBER = 1 << 26
 """Largest member of an archive that is read, in bytes: curves are kilobytes, and a larger file is not one."""
+
+MAX_ARCHIVE = 1 << 29
+"""Largest sum of an archive's members, read or not, in bytes: to pass one over takes as long as to read it."""
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
@@ -70,11 +73,14 @@ def members(path: str | os.PathLike[str], pattern: re.Pattern[str]) -> Iterator[
     if not _is_tar(path):
         yield str(path), Text(path)
         return
-    name = str(path) if str(path).isprintable() else ascii(str(path))
-    count = 0
+    name = shown_path(path)
+    count = size = 0
     try:
-        with tarfile.open(path, "r|*") as archive:
+        with open_tar(path) as archive:
             for info in archive:
+                size += info.size
+                if size > MAX_ARCHIVE:
+                    raise InvalidFile(f"{name}: holds more than {MAX_ARCHIVE} bytes; give an archive of logs")
                 if not info.isfile() or not pattern.fullmatch(info.name):
                     continue
                 inside = f"{name} :: {info.name if info.name.isprintable() else ascii(info.name)}"
@@ -92,9 +98,10 @@ def members(path: str | os.PathLike[str], pattern: re.Pattern[str]) -> Iterator[
 
 def _is_tar(path: str | os.PathLike[str]) -> bool:
     try:
-        return tarfile.is_tarfile(path)
-    except (OSError, EOFError, zlib.error, ValueError, gzip.BadGzipFile):
-        return False  # missing, a directory, a broken gzip: `Text` says what is wrong with it
+        with open_tar(path):
+            return True
+    except (OSError, EOFError, zlib.error, tarfile.TarError):
+        return False  # a broken gzip: `Text` says what is wrong with it
 
 
 class Points:

@@ -50,11 +50,15 @@ class _Cursor:
 
     def peek(self) -> str:
         """Skip white space; the character after it, '' at the end of the file."""
+        skipped = 0
         while True:
             space = _SPACE.match(self._buffer, self._at)
             self._go(space.end() if space else self._at)
             if self._at < len(self._buffer):
                 return self._buffer[self._at]
+            skipped += len(self._buffer)
+            if skipped > MAX_ENTRY:
+                self.fail(f"has more than {MAX_ENTRY} blanks in a row")
             if not self._more(_CHUNK):
                 return ""
 

@@ -12,24 +12,26 @@ import io
 import os
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from operator import itemgetter
-from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, NoReturn, Self, cast
 
 from mlsched.core.errors import InvalidFile
+from mlsched.core.opening import is_gzip, open_file, shown_path
 
 MAX_LINE = 1 << 20
 """Longest CSV line in characters; a longer one is a wrong or hostile file, and reading it whole would fill memory."""
+MAX_BLANK = 100_000
+"""Most blank lines of a file."""
 MAX_DIGITS = 12
 """Most digits of a whole number: keeps milliseconds and 1/1000 units, and sums of them, far inside int64."""
 MAX_NUMBER = 10**MAX_DIGITS
 
 _DECIMAL = re.compile(r"[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
 _TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}")
-_GZIP_MAGIC = b"\x1f\x8b"
 
 
 def shown(value: object, most: int = 60) -> str:
@@ -49,21 +51,16 @@ class Text:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.name = str(path) if str(path).isprintable() else ascii(str(path))
+        self.name = shown_path(path)
         self.line = 0
         self.remedy = "fix or remove the row"
         self._path = path
+        self._blank = 0
         self._taken = 0  # lines taken from the stream, which a JSON reader takes ahead of `line`
 
     def __enter__(self) -> Self:
         self._file = self._open(self._path)
-        try:
-            zipped = self._file.read(2) == _GZIP_MAGIC
-            self._file.seek(0)
-        except OSError as error:
-            self._file.close()
-            raise InvalidFile(f"{self.name}: cannot be read ({error.strerror or error}); give a regular file") from None
-        plain = cast(BinaryIO, gzip.GzipFile(fileobj=self._file)) if zipped else self._file
+        plain = cast(BinaryIO, gzip.GzipFile(fileobj=self._file)) if is_gzip(self._file) else self._file
         # surrogateescape lets a bad byte through, so that it is reported with the line it stands in
         self._stream = io.TextIOWrapper(plain, encoding="utf-8-sig", errors="surrogateescape", newline="")
         try:
@@ -77,21 +74,13 @@ class Text:
         self._file.close()
 
     def _open(self, path: str | os.PathLike[str]) -> BinaryIO:
-        try:
-            return Path(path).open("rb")
-        except FileNotFoundError:
-            raise InvalidFile(f"{self.name}: there is no such file; check the path") from None
-        except IsADirectoryError:
-            raise InvalidFile(f"{self.name}: is a directory; give one file in it") from None
-        except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-            reason = getattr(error, "strerror", None) or error
-            raise InvalidFile(f"{self.name}: cannot be opened ({reason}); check the path and its permissions") from None
+        return open_file(path)
 
     def _first_line(self) -> str:
         while text := self._take(MAX_LINE, by_line=True):
             if text.strip():
                 return text  # not counted yet: the reader that uses it does
-            self.line += 1
+            self._count_blank()
         raise InvalidFile(f"{self.name}: is empty; give a file with a header and rows")
 
     def _take(self, size: int, *, by_line: bool) -> str:
@@ -113,11 +102,21 @@ class Text:
         self._taken += text.endswith(("\n", "\r")) if by_line else text.count("\n")
         return text
 
+    def _count_blank(self) -> None:
+        """Count a blank line: a few bytes of gzip make millions of them."""
+        self.line += 1
+        self._blank += 1
+        if self._blank > MAX_BLANK:
+            self.fail(f"has more than {MAX_BLANK} blank lines", "check that this is a trace")
+
     def lines(self) -> Iterator[str]:
         """The lines from `head` on, counted in `line`."""
         text = self.head
         while text:
-            self.line += 1
+            if text.isspace():
+                self._count_blank()
+            else:
+                self.line += 1
             if len(text) >= MAX_LINE:
                 self.fail(f"is longer than {MAX_LINE} characters", "check that this is a CSV trace")
             yield text
@@ -210,5 +209,5 @@ def _check_header(text: Text, header: Sequence[str], columns: Sequence[str], lac
         why = next((lacks[name] for name in missing if name in lacks), "give a file with every column of its format")
         text.fail(f"the header has no column {', '.join(map(repr, missing))}", why)
     if len(set(header)) != len(header):
-        twice = next(name for name in header if header.count(name) > 1)
+        twice = Counter(header).most_common(1)[0][0]
         text.fail(f"the header has column {shown(twice)} twice", "remove or rename one")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mlsched.core.errors import InvalidInput
+from mlsched.core.opening import target_of
 from mlsched.core.params import within
 from mlsched.core.versions import versions
 from mlsched.learned.training._torch import choose_device, repeatable
@@ -78,8 +79,9 @@ def train(
         within("cpu_limit", cpu_limit, 0, 10**7, open_low=True)
     if resume and output is None:
         raise InvalidInput("resume: needs the output whose checkpoint to go on from")
-    if output is not None and not os.access(Path(output).parent, os.W_OK):
-        raise InvalidInput(f"{output}: its folder does not exist or cannot be written; choose another place")
+    if output is not None:
+        target_of(output)
+        target_of(checkpoint_of(output))
     where = choose_device(device)
     started = time.process_time()
     with repeatable():

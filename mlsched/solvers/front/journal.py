@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from pathlib import Path
 from typing import Any
 
 from mlsched.core.errors import InvalidFile
 from mlsched.core.files import atomic_write
+from mlsched.core.opening import cannot_be_written, target_of
 from mlsched.core.scalar import Answer, Bounds
 
 KIND, VERSION = "mlsched.front", 2
@@ -27,7 +27,7 @@ class Journal:
     """Answers by (weights, boxes), to which `add` appends. `header` identifies the caller's model and settings."""
 
     def __init__(self, path: str | os.PathLike[str], header: dict[str, Any]) -> None:
-        self.path = Path(path)
+        self.path = target_of(path)
         self.header = {"kind": KIND, "version": VERSION, **header}
         self.answers: dict[Key, Answer] = {}
         self._stream: Any = None
@@ -36,7 +36,8 @@ class Journal:
             if not self.path.exists() or self.path.stat().st_size == 0:
                 with atomic_write(self.path) as stream:
                     stream.write(_line(self.header, 0)[0])
-            self._stream = self.path.open("r+b")
+            # Unbuffered: a line that could not be written is not tried again when the file is closed.
+            self._stream = self.path.open("r+b", buffering=0)
         except OSError as error:
             raise InvalidFile(f"{self.path}: cannot be opened: {error.strerror}; choose another place") from None
         try:
@@ -121,8 +122,12 @@ class Journal:
             "solution": answer.solution,
         }
         text, self._chain = _line(body, self._chain)
-        self._stream.write(text.encode())
-        self._stream.flush()
+        rest = text.encode()
+        try:
+            while rest:
+                rest = rest[self._stream.write(rest) :]
+        except OSError as error:  # what was written of the line is dropped when the file is read again
+            raise cannot_be_written(self.path, error) from None
         self.answers[weights, boxes] = answer
 
     def close(self) -> None:

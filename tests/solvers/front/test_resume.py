@@ -234,7 +234,7 @@ def test_a_file_of_something_else(tmp_path):
     refuse(file, "line 1: is damaged|is no journal")
     file.write_text("no newline")
     refuse(file, "is no journal of a front; choose another file")
-    refuse(tmp_path, "cannot be opened: Is a directory")
+    refuse(tmp_path, "is a directory; give a regular file")
     refuse(tmp_path / "missing" / "front.jsonl", "cannot be written: No such file or directory")
 
 

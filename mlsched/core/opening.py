@@ -1,0 +1,173 @@
+"""Opening files: regular ones only, within bounds, every refusal one line.
+
+A path that a user gives may name anything: a pipe that nobody writes to, a device without end, a folder, a link to
+itself, a file larger than the memory. Whatever mlsched reads goes through `open_file`, and whatever it writes through
+`target_of` (`core/files.py` builds on it), so that nothing waits, fills the memory, or is replaced that is no file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tarfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from mlsched.core.errors import InvalidFile
+
+#: Largest text that is read whole, in bytes; the published instances of all formats together are smaller.
+MOST_TEXT = 2**24
+#: Largest archive, in bytes.
+MOST_ARCHIVE = 2**29
+_GZIP = b"\x1f\x8b"
+_COMPRESSIONS: dict[bytes, Literal["r|gz", "r|xz", "r|bz2", "r|"]] = {_GZIP: "r|gz", b"\xfd7": "r|xz", b"BZ": "r|bz2"}
+#: What a mode says that is no regular file.
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def shown_path(path: str | os.PathLike[str]) -> str:
+    """The path as messages show it: in one line, whatever characters it has."""
+    name = str(path)
+    return name if name.isprintable() else ascii(name)
+
+
+def open_file(path: str | os.PathLike[str], *, most: int | None = None, remedy: str = "check the path") -> BinaryIO:
+    """The regular file at `path`, opened to be read as bytes; links are followed.
+
+    most: bytes that a file of its kind has at most. remedy: what a message advises when there is no such file.
+    Raises InvalidFile for anything else, without waiting and without reading.
+    """
+    name = shown_path(path)
+    try:
+        _refuse_irregular(name, Path(path).stat().st_mode)
+        # What the path names may have changed since: a pipe is then opened without waiting, and refused.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except FileNotFoundError:
+        raise InvalidFile(f"{name}: there is no such file; {remedy}") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise InvalidFile(f"{name}: cannot be read: {_reason(error)}; check the path") from None
+    stream = os.fdopen(descriptor, "rb")
+    try:
+        found = os.fstat(descriptor)
+        _refuse_irregular(name, found.st_mode)
+        if most is not None and found.st_size > most:
+            raise InvalidFile(f"{name}: has {found.st_size} bytes: must have at most {most}; check the path")
+    except BaseException:
+        stream.close()
+        raise
+    return stream
+
+
+def read_bytes(path: str | os.PathLike[str], *, most: int = MOST_TEXT, remedy: str = "check the path") -> bytes:
+    """All of a regular file that has at most `most` bytes."""
+    with open_file(path, most=most, remedy=remedy) as stream:
+        try:
+            content = stream.read(most + 1)
+        except OSError as error:
+            raise InvalidFile(f"{shown_path(path)}: cannot be read: {_reason(error)}") from None
+    if len(content) > most:
+        raise InvalidFile(f"{shown_path(path)}: has more than {most} bytes; check the path")
+    return content
+
+
+def read_text(path: str | os.PathLike[str], *, most: int = MOST_TEXT, remedy: str = "check the path") -> str:
+    """All of a regular file of UTF-8 text; line ends as Python has them."""
+    try:
+        text = read_bytes(path, most=most, remedy=remedy).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidFile(f"{shown_path(path)}: is not text (byte {error.start} is not UTF-8)") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def gunzipped(path: str | os.PathLike[str], content: bytes, *, most: int = MOST_TEXT) -> bytes:
+    """`content` of a file, uncompressed where it is gzip; at most `most` bytes of it are ever made."""
+    if content[:2] != _GZIP:
+        return content
+    plain = b""
+    while content:  # several compressed files, one after the other, are one
+        stream = zlib.decompressobj(wbits=31)
+        try:
+            plain += stream.decompress(content, most + 1 - len(plain))
+        except zlib.error as error:
+            raise InvalidFile(f"{shown_path(path)}: is damaged gzip ({error}); fetch the file again") from None
+        if len(plain) > most:
+            raise InvalidFile(f"{shown_path(path)}: holds more than {most} bytes, uncompressed; check the path")
+        if not stream.eof:
+            raise InvalidFile(f"{shown_path(path)}: the gzip file ends too early; fetch the file again")
+        content = stream.unused_data
+    return plain
+
+
+def is_gzip(stream: BinaryIO) -> bool:
+    """Whether what `stream` holds is gzip; the stream is then at its beginning."""
+    magic = stream.read(2)
+    stream.seek(0)
+    return magic == _GZIP
+
+
+@contextlib.contextmanager
+def open_tar(path: str | os.PathLike[str]) -> Iterator[tarfile.TarFile]:
+    """The tar archive at `path`, to be read from its first member to its last; it may be compressed.
+
+    By its first bytes: Python tries one compression after the other, and on some files does not return.
+    """
+    with open_file(path, most=MOST_ARCHIVE) as file:
+        kind = _COMPRESSIONS.get(file.read(2), "r|")
+        file.seek(0)
+        with tarfile.open(fileobj=file, mode=kind) as archive:
+            yield archive
+
+
+def target_of(path: str | os.PathLike[str], *, folders: bool = False) -> Path:
+    """Where a file that is written to `path` goes: the regular file that is there, links followed, or a new one.
+
+    folders: make the folder of the file, where there is none. Raises InvalidFile for a device, a pipe, a directory, a
+    link to itself, a file or a folder that may not be written. Commands call it before they work; `atomic_write` does
+    in any case.
+    """
+    path, name = Path(path), shown_path(path)
+    try:
+        if folders:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            # By the path itself: the real path of a standard stream, say, is no path at all.
+            mode = path.stat().st_mode
+        except FileNotFoundError:
+            mode = None
+        target = Path(os.path.realpath(path))
+        if mode is None:
+            target.parent.stat()
+    except (OSError, ValueError) as error:
+        raise InvalidFile(f"{name}: cannot be written: {_reason(error)}; choose another place") from None
+    if mode is not None:
+        _refuse_irregular(name, mode)
+        if not os.access(target, os.W_OK):
+            raise InvalidFile(f"{name}: cannot be written: the file is read-only; choose another place")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise InvalidFile(f"{name}: cannot be written: its folder may not be written; choose another place")
+    return target
+
+
+def cannot_be_written(path: str | os.PathLike[str], error: Exception) -> InvalidFile:
+    """What to raise when writing fails half-way: a full disk, a limit on sizes."""
+    return InvalidFile(f"{shown_path(path)}: cannot be written: {_reason(error)}; choose another place")
+
+
+def _refuse_irregular(name: str, mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        kind = _KINDS.get(stat.S_IFMT(mode), "no file")
+        raise InvalidFile(f"{name}: is {kind}; give a regular file")
+
+
+def _reason(error: Exception) -> str:
+    """Why, in the system's words."""
+    return getattr(error, "strerror", None) or str(error)
