@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
 import time
 import types
 from pathlib import Path
@@ -97,6 +98,14 @@ def ticking(monkeypatch):
         monkeypatch.setattr(module, "time", clock)
 
     return start
+
+
+@pytest.fixture
+def control_c():
+    """`control_c()`: the signal that Ctrl-C sends, also where the tests run in the background and would not get it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield lambda: signal.raise_signal(signal.SIGINT)
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,10 +12,12 @@ import numpy as np
 
 from mlsched import solvers
 from mlsched.api.adapters import adapted, native
+from mlsched.api.guard import guarded
 from mlsched.api.records import check_seed
 from mlsched.core.contract import Instance, Objective, Plan
 from mlsched.core.errors import AnswererError, InvalidInput, MlschedError
 from mlsched.core.formulation import Limits, Outcome
+from mlsched.core.interrupts import interrupts
 from mlsched.core.params import resolve
 from mlsched.core.registry import Answerer, registry
 from mlsched.core.result import Result, relative_gap
@@ -30,27 +33,15 @@ def resolve_answerer(problem: str, solver: AnyAnswerer, params: Mapping[str, Any
     """A registered answerer by name, or anyone's function wrapped as one, with its parameters filled in."""
     if isinstance(solver, str):
         found, values = registry().answerer(problem, solver)
-        return found, resolve(found.name, found.parameters, {**values, **params})
+        return guarded(found), resolve(found.name, found.parameters, {**values, **params})
     if not callable(solver):
         raise InvalidInput(f"solver = {solver!r}: must be a name or a function answer(instance, *, rng) -> plan")
     declared = getattr(solver, "__mlsched__", None)
     if declared:
-        return declared[0], resolve(declared[0].name, declared[0].parameters, params)
+        return guarded(declared[0]), resolve(declared[0].name, declared[0].parameters, params)
     name = getattr(solver, "__name__", type(solver).__name__)
-    wrapped = Answerer(name, problem, "heuristic", _with_fixed(name, solver, dict(params)))
-    return wrapped, {}
-
-
-def _with_fixed(name: str, function: Callable[..., Any], params: dict[str, Any]) -> Callable[..., Any]:
-    """A user's function with its parameters; whatever it raises is its fault, not the caller's input."""
-
-    def call(instance: Instance, *, rng: np.random.Generator) -> Any:
-        try:
-            return function(instance, rng=rng, **params)
-        except MlschedError as error:
-            raise AnswererError(f"{name} raised {type(error).__name__}: {error}") from error
-
-    return call
+    wrapped = Answerer(name, problem, "heuristic", functools.partial(solver, **params) if params else solver)
+    return guarded(wrapped), {}
 
 
 def solve(
@@ -148,25 +139,37 @@ def _hint(
 def answer_once(
     answerer: Answerer, instance: Instance, objective: str, limits: Limits, hint: Plan | None, values: dict[str, Any]
 ) -> Outcome:
-    """Call an answerer of any kind; what it raises that is not ours becomes an AnswererError."""
-    try:
-        if not native(answerer, instance.asks):
-            plan = adapted(answerer, instance, objective, limits, values)
-            return Outcome("unknown" if plan is None else "feasible", plan, None)
-        if answerer.backend is not None:
-            outcome = solvers.run(answerer, instance, objective, limits, hint, values)
-            if not isinstance(outcome, Outcome):
-                raise AnswererError(f"{answerer.name} returned a {type(outcome).__name__}: must be an Outcome")
-            return outcome
-        rng, more = np.random.default_rng(limits.seed), {"limits": limits} if answerer.takes_limits else {}
-        if answerer.stateful:
-            plan, _ = answerer.function(instance, memory=None, rng=rng, **more, **values)
-        else:
-            plan = answerer.function(instance, rng=rng, **more, **values)
-    except MlschedError:
-        raise
-    except Exception as error:
-        raise AnswererError(f"{answerer.name} raised {type(error).__name__}: {error}") from error
+    """Call an answerer of any kind; what it raises that is not ours becomes an AnswererError.
+
+    That includes what would end the program (`sys.exit`), unless it was the user who asked for it.
+    """
+    with interrupts() as came:
+        try:
+            return _answer(answerer, instance, objective, limits, hint, values)
+        except MlschedError:
+            raise
+        except BaseException as error:
+            if came():
+                raise
+            raise AnswererError(f"{answerer.name} raised {type(error).__name__}: {error}") from error
+
+
+def _answer(
+    answerer: Answerer, instance: Instance, objective: str, limits: Limits, hint: Plan | None, values: dict[str, Any]
+) -> Outcome:
+    if not native(answerer, instance.asks):
+        plan = adapted(answerer, instance, objective, limits, values)
+        return Outcome("unknown" if plan is None else "feasible", plan, None)
+    if answerer.backend is not None:
+        outcome = solvers.run(answerer, instance, objective, limits, hint, values)
+        if not isinstance(outcome, Outcome):
+            raise AnswererError(f"{answerer.name} returned a {type(outcome).__name__}: must be an Outcome")
+        return outcome
+    rng, more = np.random.default_rng(limits.seed), {"limits": limits} if answerer.takes_limits else {}
+    if answerer.stateful:
+        plan, _ = answerer.function(instance, memory=None, rng=rng, **more, **values)
+    else:
+        plan = answerer.function(instance, rng=rng, **more, **values)
     if plan is None:
         raise AnswererError(f"{answerer.name} returned no plan; a rule must return a {instance.plan_type.kind}")
     return Outcome("feasible", plan, None)

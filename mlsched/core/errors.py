@@ -58,5 +58,20 @@ class AnswererError(MlschedError):
     """An answerer broke its contract: it raised, returned no plan, an infeasible plan, or a bound the judge refutes."""
 
 
+class RuleFailure(AnswererError):
+    """An answerer that ended without an answer, or tampered with the question.
+
+    `how`: "crash" (its process ended), "timeout", "memory" (it took more than its limit) or "cheated" (it changed the
+    instance by which it is judged).
+    """
+
+    def __init__(self, message: object = "", how: str = "crash") -> None:
+        super().__init__(message)
+        self.how = how
+
+    def __reduce__(self) -> tuple[type[RuleFailure], tuple[str, str]]:
+        return type(self), (str(self), self.how)
+
+
 class SolverError(MlschedError):
     """A solver backend is missing, failed, or reported a status that must not be mistaken for an answer."""

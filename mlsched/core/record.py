@@ -41,6 +41,14 @@ def _read_specs(cls: type[Record]) -> dict[str, Spec]:
     return {name: spec for name, spec in found.items() if isinstance(spec, Spec)}
 
 
+def _same(a: Any, b: Any) -> bool:
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+    return a.same_as(b) if isinstance(a, Record) else bool(a == b)
+
+
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Record:
     """Base of every instance, plan and workload. Subclasses are `@dataclass(frozen=True, eq=False, repr=False)`."""
@@ -110,6 +118,24 @@ class Record:
                 shown = repr(value)
             parts.append(f"{name}={shown}")
         return f"{self.kind}({', '.join(parts)})"
+
+    def private(self) -> Self:
+        """A copy that shares no array with this record, and nothing that was computed from it."""
+        copied = object.__new__(type(self))
+        for name in specs(type(self)):
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray):
+                value = value.copy()
+                value.flags.writeable = False
+            elif isinstance(value, Record):
+                value = value.private()
+            copied.__dict__[name] = value
+        return copied
+
+    def same_as(self, other: Record) -> bool:
+        """Whether `other`, of the same type, holds the same: quicker than ==, and without what a subclass may say."""
+        mine, others = self.__dict__, other.__dict__
+        return all(_same(mine[name], others.get(name)) for name in specs(type(self)))
 
     def replace(self, **changes: Any) -> Self:
         """A validated copy with some fields changed."""

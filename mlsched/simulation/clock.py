@@ -16,6 +16,7 @@ import numpy as np
 
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import AnswererError, MlschedError
+from mlsched.core.interrupts import interrupts
 from mlsched.core.params import within
 from mlsched.simulation.wake import Wake
 
@@ -104,39 +105,43 @@ def run(
     recorded: list[Decision] = []
     now, number, memory = -1, 0, None
     requested: set[int] = set()  # wakes that answers asked for and that are still to come
-    while not world.done():
-        time = cadence.next(now, world.next_event(), world.pending())
-        time = min(requested | ({time} if time is not None else set()), default=None)
-        if time is None:
-            raise AnswererError(
-                f"{rule.name}: at {now / unit:.10g} s jobs wait, nothing runs and nothing will arrive; the run is stuck"
-            )
-        now = time
-        requested = {t for t in requested if t > now}
-        world.advance(now)
-        while (instance := world.ask()) is not None:
-            plan, after = _answer(rule, instance, memory, seed, number, now / unit)
-            if wrong := instance.violations(plan):
-                where = f"decision {number} at {now / unit:.10g} s"
-                raise AnswererError(f"{rule.name}: {where}: infeasible plan: {wrong[0]}")
-            if record and sampler.random() < record:
-                recorded.append(Decision(number, now, instance, plan, memory))
-            number, memory = number + 1, after
-            wanted = world.apply(plan)
-            if wanted is not None and wanted > now:
-                requested.add(wanted)
-        if progress is not None:
-            progress(now)
+    with interrupts() as came:
+        while not world.done():
+            time = cadence.next(now, world.next_event(), world.pending())
+            time = min(requested | ({time} if time is not None else set()), default=None)
+            if time is None:
+                stuck = "jobs wait, nothing runs and nothing will arrive; the run is stuck"
+                raise AnswererError(f"{rule.name}: at {now / unit:.10g} s {stuck}")
+            now = time
+            requested = {t for t in requested if t > now}
+            world.advance(now)
+            while (instance := world.ask()) is not None:
+                plan, after = _answer(rule, instance, memory, seed, number, now / unit, came)
+                if wrong := instance.violations(plan):
+                    where = f"decision {number} at {now / unit:.10g} s"
+                    raise AnswererError(f"{rule.name}: {where}: infeasible plan: {wrong[0]}")
+                if record and sampler.random() < record:
+                    recorded.append(Decision(number, now, instance, plan, memory))
+                number, memory = number + 1, after
+                wanted = world.apply(plan)
+                if wanted is not None and wanted > now:
+                    requested.add(wanted)
+            if progress is not None:
+                progress(now)
     return Trip(number, recorded, now)
 
 
-def _answer(rule: Rule, instance: Instance, memory: Any, seed: int, number: int, now: float) -> tuple[Plan, Any]:
-    """One answer; what a rule raises that is not ours becomes an AnswererError."""
+def _answer(
+    rule: Rule, instance: Instance, memory: Any, seed: int, number: int, now: float, interrupted: Callable[[], bool]
+) -> tuple[Plan, Any]:
+    """One answer; what a rule raises that is not ours becomes an AnswererError, unless the user interrupted it."""
     try:
         plan, after = rule.call(instance, memory, decision_rng(seed, number))
     except MlschedError:
         raise
-    except Exception as error:
+    except BaseException as error:
+        if interrupted():
+            raise
         raise AnswererError(
             f"{rule.name}: decision {number} at {now:.10g} s: raised {type(error).__name__}: {error}"
         ) from error

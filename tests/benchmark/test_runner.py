@@ -131,13 +131,13 @@ def test_a_broken_warm_start_fails_the_rows_that_use_it():
     assert "ZeroDivisionError" in rows[0].error
 
 
-def test_an_interrupted_run_keeps_its_rows_and_resuming_computes_the_rest_only(tmp_path):
+def test_an_interrupted_run_keeps_its_rows_and_resuming_computes_the_rest_only(tmp_path, control_c):
     calls = Counter()
     stop_at = 4
 
     def counts(instance, *, rng):
         if len(calls) == stop_at:
-            raise KeyboardInterrupt
+            control_c()
         calls[instance.hash] += 1
         return waits(instance, rng=rng)
 

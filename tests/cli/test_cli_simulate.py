@@ -227,9 +227,9 @@ def test_a_rule_that_breaks_the_contract_exits_1(cli, replaced, tmp_path, rule, 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_interrupt_exits_130(cli, replaced, tmp_path):
+def test_an_interrupt_exits_130(cli, replaced, tmp_path, control_c):
     def interrupt(instance, *, rng):
-        raise KeyboardInterrupt
+        control_c()
 
     replaced("fifo", interrupt)
     found = cli("simulate", "fifo", "--trace", SMALL, "--json", "-o", tmp_path / "runs.json")
@@ -327,9 +327,9 @@ def test_outputs_that_cannot_be_written(cli, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_interrupt_keeps_the_policies_that_are_done(cli, replaced, tmp_path):
+def test_an_interrupt_keeps_the_policies_that_are_done(cli, replaced, tmp_path, control_c):
     def interrupt(instance, *, rng, P=0):
-        raise KeyboardInterrupt
+        control_c()
 
     replaced("lrtp", interrupt)
     found = cli("simulate", "fifo", "lrtp", "--trace", SMALL, "--json", "-o", tmp_path / "runs.json")

@@ -198,14 +198,23 @@ def test_what_a_rule_raises_is_named_with_decision_and_time():
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
-def test_what_mlsched_raises_and_interrupts_pass_unchanged():
+def test_what_mlsched_raises_and_interrupts_pass_unchanged(control_c):
     def refuse(instance, memory, rng):
         raise InvalidInput("s = -1: must be at least 0")
 
     def interrupt(instance, memory, rng):
-        raise KeyboardInterrupt
+        control_c()
 
     with pytest.raises(InvalidInput, match=r"^s = -1: must be at least 0$"):
         run(Toy([3]), rule(refuse), wake=Wake.parse("events"), seed=0)
     with pytest.raises(KeyboardInterrupt):
         run(Toy([3]), rule(interrupt), wake=Wake.parse("events"), seed=0)
+
+
+@pytest.mark.parametrize("error", [SystemExit(0), KeyboardInterrupt(), GeneratorExit()])
+def test_a_rule_cannot_end_the_program(error):
+    def leave(instance, memory, rng):
+        raise error
+
+    with pytest.raises(AnswererError, match=f"toy: decision 0 at 3 s: raised {type(error).__name__}"):
+        run(Toy([3]), rule(leave), wake=Wake.parse("events"), seed=0)

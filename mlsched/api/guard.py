@@ -1,0 +1,56 @@
+"""Answerers that are not mlsched's own are handed a copy of the instance, so that they cannot change the question.
+
+An instance is frozen and its arrays are read-only, which stops mistakes; `object.__setattr__` and `writeable = True`
+get around both. What is judged is therefore never what such an answerer had in its hands. mlsched's own answerers get
+the instance itself: `check_scheduler` holds each of them to leaving it as it was.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from mlsched.core.contract import Instance, Plan
+from mlsched.core.errors import AnswererError, MlschedError, RuleFailure, TooLarge
+from mlsched.core.registry import Answerer
+
+
+def is_foreign(answerer: Answerer) -> bool:
+    """Whether the answerer is not one of mlsched's own."""
+    function: Any = answerer.function
+    module = getattr(function, "__module__", None) or type(function).__module__
+    return not str(module).startswith("mlsched.") or isinstance(function, Guarded)
+
+
+def guarded(answerer: Answerer) -> Answerer:
+    """The answerer, its function `Guarded` where it is foreign."""
+    if not is_foreign(answerer) or isinstance(answerer.function, Guarded):
+        return answerer
+    return dataclasses.replace(answerer, function=Guarded(answerer.name, answerer.function))
+
+
+class Guarded:
+    """A foreign function, called as it wants to be called, on a copy of the instance."""
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.name = name
+        #: Where `inspect.signature` looks for the parameters.
+        self.__wrapped__ = function
+
+    def __call__(self, instance: Instance, **arguments: Any) -> Any:
+        """What the function returns; whatever it raises is its fault, not the caller's input."""
+        given = instance.private()
+        try:
+            found = self.__wrapped__(given, **arguments)
+        except TooLarge:
+            raise  # what it refuses to answer is not answered wrongly
+        except MlschedError as error:
+            raise AnswererError(f"{self.name} raised {type(error).__name__}: {error}") from error
+        if not instance.same_as(given):
+            raise RuleFailure(f"{self.name} changed the instance that it was asked about", "cheated")
+        plan = found[0] if isinstance(found, tuple) and found else found
+        if isinstance(plan, Plan) and type(plan) is not instance.plan_type:
+            # A class of its own could say one thing to the judge and another to the clock.
+            raise AnswererError(f"{self.name} returned a {type(plan).__name__}: must be a {instance.plan_type.kind}")
+        return found
