@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.heuristics.taskgraph._place import Flags, Placer
+from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
 
@@ -26,6 +28,23 @@ def give_way(placer: Placer, tasks: IntArray, jobs: IntArray) -> list[int]:
     return keeper.pauses
 
 
+def holding(placer: Placer, pauses: list[int]) -> Flags:
+    """tasks: whether the task holds its node after the round with these pauses and the placer's starts."""
+    holds: Flags = placer.snapshot.state == RUNNING
+    holds[pauses] = False
+    holds[[task for task, _ in placer.starts]] = True
+    return holds
+
+
+def refuse_unless_pausing(snapshot: Snapshot, rule: str) -> None:
+    """Refuse a snapshot of a world in which nothing may give way and go on later."""
+    if snapshot.pausing != "keep":
+        raise InvalidInput(
+            f"{rule}: runs may not pause and go on later here (pausing = '{snapshot.pausing}'): simulate with the "
+            "world's option pausing=keep, or leave preempt out"
+        )
+
+
 class _Keeper:
     """The running tasks in order of their jobs' ranks: at first none holds anything; then they take their nodes again,
     as far as the ranks are gone through.
@@ -37,7 +56,7 @@ class _Keeper:
         running = np.flatnonzero(snapshot.state == RUNNING)
         self._tasks = running[np.argsort(rank[snapshot.task_job[running]], kind="stable")]
         self._ranks = rank[snapshot.task_job[self._tasks]]
-        self._held = snapshot.demand * (snapshot.duration > 0)[:, None]
+        self._held = placer.held
         self._at = 0
         placer.spare = placer.free.copy()
         np.add.at(placer.free, snapshot.node[running], self._held[running])

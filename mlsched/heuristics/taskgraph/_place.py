@@ -36,6 +36,8 @@ class Placer:
         self.open = snapshot.startable & (self.stop_after > snapshot.finished)[snapshot.task_job]
         self.place = np.where(snapshot.node >= 0, snapshot.node, snapshot.home)  # of each task, as far as known
         self.starts: list[tuple[int, int]] = []
+        self.held = snapshot.demand * (snapshot.duration > 0)[:, None]  # what each task holds while it runs
+        self.packed = np.zeros(len(snapshot.arrival), dtype=np.bool_)  # gangs that go to as few nodes as possible
 
     @functools.cached_property
     def _left(self) -> IntArray:
@@ -82,6 +84,8 @@ class Placer:
         first, end = tasks_of(self.snapshot, int(self.snapshot.task_job[task]))
         if not self.open[first:end].all():
             return False
+        if self.packed[self.snapshot.task_job[task]]:
+            return self._start_packed(first, end)
         before, places, bound = len(self.starts), self.place[first:end].copy(), self._bound.copy()
         for member in range(first, end):
             nodes = self.nodes(member)
@@ -94,6 +98,40 @@ class Placer:
             self.put(member, int(nodes[0]) if nodes.size == 1 else self._best(member, nodes))
         return True
 
+    def _start_packed(self, first: int, end: int) -> bool:
+        """Start a gang on as few nodes as possible: again and again on the node that takes most of the tasks left.
+
+        Of nodes that take as many, the one with the least room. For equal tasks that is the least number of nodes.
+        """
+        for room in [self.spare] * (self.spare is not self.free) + [self.free]:
+            left, nodes = room.copy(), list[int]()
+            while len(nodes) < end - first:
+                tasks = range(first + len(nodes), end)
+                may = np.array([self.snapshot.nodes_of(task) for task in tasks])
+                fits = may & (np.cumsum(self.held[tasks], axis=0)[:, None, :] <= left).all(axis=2)
+                many = np.logical_and.accumulate(fits, axis=0).sum(axis=0)
+                if not many.max(initial=0):
+                    break
+                shares = (left / np.maximum(self.snapshot.node_capacity, 1)).sum(axis=1)
+                node = int(np.lexsort((shares, -many))[0])
+                left[node] -= self.held[first + len(nodes) : first + len(nodes) + many[node]].sum(axis=0)
+                nodes += [node] * int(many[node])
+            if len(nodes) == end - first:
+                for task, node in zip(range(first, end), nodes, strict=True):
+                    self.put(task, node)
+                return True
+        return False
+
+    def start_within(self, task: int, room: IntArray) -> bool:
+        """As `start`, where no more than `room` (nodes x resources, nowhere above what is free) may be taken."""
+        before, free, spare = len(self.starts), self.free, self.spare
+        self.free = self.spare = room.copy()
+        done = self.start(task)
+        self.free, self.spare = free, spare
+        for started, node in self.starts[before:]:
+            self._take(started, node, 1)
+        return done
+
     def put(self, task: int, node: int) -> None:
         """Start the task on a node that can take it."""
         self.starts.append((task, node))
@@ -104,10 +142,9 @@ class Placer:
         self._take(task, node, 1)
 
     def _take(self, task: int, node: int, sign: int) -> None:
-        if self.snapshot.duration[task]:
-            self.free[node] -= sign * self.snapshot.demand[task]
-            if self.spare is not self.free:
-                self.spare[node] -= sign * self.snapshot.demand[task]
+        self.free[node] -= sign * self.held[task]
+        if self.spare is not self.free:
+            self.spare[node] -= sign * self.held[task]
 
     def _best(self, task: int, nodes: IntArray) -> int:
         snapshot = self.snapshot
@@ -127,11 +164,11 @@ class Placer:
         """Start what fits, in this order; `strict`: the first task without room ends it.
 
         `before(task)` is called before a task is tried, and may take room. Room only shrinks: what asks for no less
-        than something that found none is not tried (`_as_hopeless`).
+        than something that found none is not tried (`as_hopeless`).
         """
         queue = tasks[self.open[tasks]]
         if not strict:
-            queue = queue[self._may_fit(queue)]
+            queue = queue[self.may_fit(queue)]
         at = 0
         while at < len(queue):
             task = int(queue[at])
@@ -144,10 +181,10 @@ class Placer:
             if strict:
                 return
             rest = queue[at:]
-            rest = rest[self._may_fit(rest)]
-            queue, at = rest[~self._as_hopeless(task, rest)], 0
+            rest = rest[self.may_fit(rest)]
+            queue, at = rest[~self.as_hopeless(task, rest)], 0
 
-    def _may_fit(self, tasks: IntArray) -> Flags:
+    def may_fit(self, tasks: IntArray) -> Flags:
         """For each of the tasks, False where even the largest amounts that are free anywhere are too small for it.
 
         Or where all that is free is too little for its gang.
@@ -172,11 +209,9 @@ class Placer:
     @functools.cached_property
     def _whole(self) -> dict[int, Floats]:
         """Of each resource that is asked for, jobs: what all tasks of a job ask for together."""
-        snapshot = self.snapshot
-        held = snapshot.duration > 0
-        return {r: per_job(snapshot, snapshot.demand[:, r] * held) for r in self._asked}
+        return {r: per_job(self.snapshot, self.held[:, r]) for r in self._asked}
 
-    def _as_hopeless(self, task: int, others: IntArray) -> Flags:
+    def as_hopeless(self, task: int, others: IntArray) -> Flags:
         """For each of the others, whether there is no room for it because there was none for the task.
 
         So for its gang, and where the task may go to any node of its class, for tasks of the class that ask for as much
@@ -209,33 +244,51 @@ class Placer:
         same = np.minimum.reduceat(rows, first) == np.maximum.reduceat(rows, first)
         return np.asarray(np.bincount(snapshot.task_job) * same.all(axis=1))
 
-    def start_by_share(self, share: Callable[[int], float], taken: Callable[[int], None]) -> None:
+    def start_by_share(self, share: Callable[[IntArray], Floats], taken: Callable[[int], None]) -> None:
         """Again and again start a task of the job whose `share` is least (ties: the earlier arrival).
 
-        Of a job, the tasks in the order of `candidates`. `taken(task)` is told what has been started, and `share` of a
-        job grows by that alone.
+        Of a job, the tasks in the order of `candidates`. `share(jobs)`: of each of the jobs; `taken(task)` is told what
+        has been started: by that shares may grow, of other jobs as well, and never shrink.
         """
         snapshot = self.snapshot
-        waiting: dict[int, list[int]] = {}
         tasks = candidates(snapshot)
-        for task in tasks[self.open[tasks] & self._may_fit(tasks)].tolist():
-            waiting.setdefault(int(snapshot.task_job[task]), []).append(task)
+        tasks = tasks[self.open[tasks] & self.may_fit(tasks)]
+        tasks = tasks[np.argsort(snapshot.task_job[tasks], kind="stable")]
+        hopes = np.zeros(len(snapshot.task_job), dtype=np.bool_)
+        hopes[tasks] = True
 
-        def entry(job: int) -> tuple[float, int, int, int]:
-            return share(job), int(snapshot.arrival[job]), int(snapshot.job_id[job]), job
+        def entries(jobs: IntArray) -> list[tuple[float, int, int, int]]:
+            columns = (share(jobs), snapshot.arrival[jobs], snapshot.job_id[jobs], jobs)
+            return list(zip(*(column.tolist() for column in columns), strict=True))
 
-        heap = [entry(job) for job in waiting]
+        heap = entries(np.unique(snapshot.task_job[tasks]))
         heapq.heapify(heap)
         while heap:
-            job = heapq.heappop(heap)[-1]
-            before = len(self.starts)
-            if not self.start(waiting[job].pop(0)) and snapshot.gang[job]:
+            popped = heapq.heappop(heap)
+            job = popped[-1]
+            own = tasks[slice(*np.searchsorted(snapshot.task_job[tasks], (job, job + 1)))]
+            own = own[self.open[own] & hopes[own]]
+            if not own.size:
                 continue
-            for task, _ in self.starts[before:]:
-                taken(task)
-            waiting[job] = [task for task in waiting[job] if self.open[task]]
-            if waiting[job]:
-                heapq.heappush(heap, entry(job))
+            if (entry := entries(np.array([job]))[0]) != popped:
+                heapq.heappush(heap, entry)  # what has been started since made its share grow
+                continue
+            before = len(self.starts)
+            if self.start(int(own[0])):
+                for task, _ in self.starts[before:]:
+                    taken(task)
+                heapq.heappush(heap, entries(np.array([job]))[0])
+                continue
+            hopes[own[0]] = False
+            tasks = tasks[hopes[tasks]]
+            tasks = tasks[self.may_fit(tasks) & ~self.as_hopeless(int(own[0]), tasks)]
+            hopes[:] = False
+            hopes[tasks] = True
+            left = set(snapshot.task_job[tasks].tolist())
+            heap = [entry for entry in heap if entry[-1] in left]
+            heapq.heapify(heap)
+            if job in left:
+                heapq.heappush(heap, popped)
 
     def round(self, pauses: Iterable[int] = (), wake_at: int = 0) -> Round:
         """The finished round; `pauses` and `wake_at` are the rule's own."""
@@ -264,14 +317,15 @@ def by_job(snapshot: Snapshot, *keys: Any) -> IntArray:
     return np.asarray(tasks[np.lexsort([np.asarray(key)[jobs] for key in reversed(columns)])])
 
 
-def tails(snapshot: Snapshot) -> IntArray:
-    """For each task, the longest chain of estimated durations from its start to the end of its iteration."""
+def tails(snapshot: Snapshot, ticks: IntArray | None = None) -> IntArray:
+    """For each task, the longest chain from its start to the end of its iteration, of estimated durations or `ticks`."""
+    ticks = snapshot.duration if ticks is None else ticks
     inside = snapshot.edge_lag == 0
     u, v = snapshot.edge_from[inside], snapshot.edge_to[inside]
-    found = snapshot.duration.copy()
+    found = ticks.copy()
     while True:
-        longer = snapshot.duration.copy()
-        np.maximum.at(longer, u, snapshot.duration[u] + found[v])
+        longer = ticks.copy()
+        np.maximum.at(longer, u, ticks[u] + found[v])
         if np.array_equal(longer, found):
             return found
         found = longer
@@ -283,9 +337,28 @@ def remaining_ticks(snapshot: Snapshot, stop_after: IntArray) -> IntArray:
     A run that has outlasted its estimate counts one more tick.
     """
     rounds = np.maximum(stop_after - snapshot.finished, 1)[snapshot.task_job] - 1
+    return np.asarray(rounds * snapshot.duration + run_left(snapshot))
+
+
+def run_left(snapshot: Snapshot) -> IntArray:
+    """For each task, the estimated ticks left of its run in the current iteration; 0 where that is done.
+
+    A run that has outlasted its estimate counts one more tick.
+    """
     elapsed = snapshot.progress + np.where(snapshot.state == 1, snapshot.now - snapshot.start, 0)
     left = np.maximum(snapshot.duration - elapsed, np.minimum(snapshot.duration, 1))
-    return np.asarray(rounds * snapshot.duration + np.where(snapshot.state == 3, 0, left))
+    return np.asarray(np.where(snapshot.state == 3, 0, left))
+
+
+def remaining_time(snapshot: Snapshot, stop_after: IntArray) -> IntArray:
+    """For each job, the estimated ticks until it stops if it never waits: the longest chain, in every iteration left.
+
+    Of the iteration under way, the longest chain of what is left of its runs. Transfers are not counted.
+    """
+    chains = np.zeros((2, len(snapshot.arrival)), dtype=np.int64)
+    np.maximum.at(chains[0], snapshot.task_job, tails(snapshot))
+    np.maximum.at(chains[1], snapshot.task_job, tails(snapshot, run_left(snapshot)))
+    return np.asarray((np.maximum(stop_after - snapshot.finished, 1) - 1) * chains[0] + chains[1])
 
 
 def shares(snapshot: Snapshot) -> Floats:

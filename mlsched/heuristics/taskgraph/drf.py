@@ -33,5 +33,5 @@ def answer(snapshot: Snapshot, *, rng: np.random.Generator, stop: str = "most") 
             held[snapshot.task_job[task]] += snapshot.demand[task]
 
     placer = Placer(snapshot, stop)
-    placer.start_by_share(lambda job: float((held[job] / total).max(initial=0.0)), taken)
+    placer.start_by_share(lambda jobs: (held[jobs] / total).max(axis=1, initial=0.0), taken)
     return placer.round()

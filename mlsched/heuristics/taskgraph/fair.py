@@ -26,5 +26,5 @@ def answer(snapshot: Snapshot, *, rng: np.random.Generator, stop: str = "most") 
         running[snapshot.task_job[task]] += 1
 
     placer = Placer(snapshot, stop)
-    placer.start_by_share(lambda job: float(running[job]), taken)
+    placer.start_by_share(lambda jobs: running[jobs], taken)
     return placer.round()

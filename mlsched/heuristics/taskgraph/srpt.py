@@ -1,35 +1,69 @@
-"""Shortest remaining processing time: the job with the least estimated work left comes first.
+"""Shortest remaining processing time: the job with the least estimated work left comes first. Also named `srtf`.
 
-SRPT is defined for one machine, where it may interrupt at any time and is optimal (Schrage, 1968). Here jobs are graphs
-on many nodes: what is left is estimated work or the longest chain, runs are not interrupted, and what does not fit is
-passed by. None of the optimality carries over.
+SRPT is defined for one machine, where it may interrupt at any time and is optimal for the total completion time
+(Schrage, Operations Research 16(3), 1968). Here jobs are graphs on many nodes: what is left is estimated work or the
+longest chain, what does not fit is passed by, and runs are interrupted only with `preempt`. The optimality carries over
+to jobs that need the whole of one node, with `preempt` and true estimates.
+
+With `preempt`, the cluster is filled anew at every round in order of what is left, and what no longer fits pauses, a
+gang whole. A pause costs nothing, as in the source. Between two rounds what is left of a running job shrinks and of a
+waiting one does not: nobody has to give way before the next event. Within an iteration of a graph with edges, all of
+its tasks are taken to have been worked on for as long as the iteration runs.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from mlsched.core.params import one_of
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._place import Placer, by_job, per_job, remaining_ticks, shares, tails
+from mlsched.heuristics.taskgraph._give_way import give_way, refuse_unless_pausing
+from mlsched.heuristics.taskgraph._place import (
+    Placer,
+    by_job,
+    per_job,
+    remaining_ticks,
+    remaining_time,
+    shares,
+)
 from mlsched.instances.taskgraph import Round, Snapshot
+from mlsched.instances.taskgraph.states import RUNNING
 
 
-@answerer("srpt", problem="taskgraph", asks="decision", warm_start=True, objectives=("total_jct",), paper="none")
-def answer(snapshot: Snapshot, *, rng: np.random.Generator, size: str = "work", stop: str = "most") -> Round:
-    """Start ready tasks in order of what is left of their jobs, by the estimates: a started run is never interrupted.
+def _pauses(params: dict[str, Any]) -> dict[str, Any]:
+    return {"pausing": "keep"} if params["preempt"] else {}
+
+
+@answerer("srtf", problem="taskgraph", asks="decision", world=_pauses, objectives=("total_jct",), paper="Schrage 1968")
+@answerer(
+    "srpt",
+    problem="taskgraph",
+    asks="decision",
+    world=_pauses,
+    warm_start=True,
+    objectives=("total_jct",),
+    paper="Schrage 1968",
+)
+def answer(
+    snapshot: Snapshot, *, rng: np.random.Generator, size: str = "work", preempt: bool = False, stop: str = "most"
+) -> Round:
+    """Start ready tasks in order of what is left of their jobs, by the estimates; with `preempt`, what runs gives way.
 
     size: "work" - ticks x dominant share of the cluster, over all runs left; "time" - ticks of the runs left on the
-    longest chain of the graph. stop: as for fifo.
+    longest chain of the graph. preempt: needs a world with pausing = "keep", and asks for one. stop: as for fifo.
     """
     one_of("size", size, ("work", "time"))
     placer = Placer(snapshot, stop)
-    left = remaining_ticks(snapshot, placer.stop_after)
     if size == "work":
-        remaining = per_job(snapshot, left * shares(snapshot))
+        left = per_job(snapshot, remaining_ticks(snapshot, placer.stop_after) * shares(snapshot))
     else:
-        longest = np.zeros(len(snapshot.arrival), dtype=np.int64)
-        np.maximum.at(longest, snapshot.task_job, tails(snapshot))
-        remaining = ((placer.stop_after - snapshot.finished) * longest).astype(np.float64)
-    placer.start_in_order(by_job(snapshot, remaining))
-    return placer.round()
+        left = remaining_time(snapshot, placer.stop_after).astype(np.float64)
+    if not preempt:
+        placer.start_in_order(by_job(snapshot, left))
+        return placer.round()
+    refuse_unless_pausing(snapshot, "srpt: preempt = true")
+    idle = per_job(snapshot, snapshot.state == RUNNING) == 0  # nobody gives way to a job with as much left
+    jobs = np.lexsort((snapshot.job_id, snapshot.arrival, idle, left))
+    return placer.round(give_way(placer, by_job(snapshot, left, idle), jobs))

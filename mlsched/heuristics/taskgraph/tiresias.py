@@ -12,8 +12,12 @@ What is simpler, or other, here:
 - Runs are interrupted only in worlds with pausing = "keep"; there the rule asks to be woken when a job sinks or is
   promoted, as the simulator does. Elsewhere jobs give way between their iterations, and it is asked at events only.
 - A pause costs nothing. Tiresias' prototype writes and reads checkpoints.
-- Nodes are chosen as by all list rules here (`_place.Placer`), not by the measured skew of a model's tensors
-  (Section 3.4), and 2D-Gittins, for known distributions of service, is left out.
+- Consolidation (Section 3.4): gangs whose tensors are skewed go to as few nodes as possible, all others to nodes chosen
+  as by all list rules (`_place.Placer`). The paper measures tensors on the network; here a task's model parameters
+  stand for them, and a job is skewed if its largest task holds at least `skew` times the mean. The paper gives no number
+  for its limit, and graphs of traces have no parameters: without `skew`, no job is. A skewed job takes the fewest nodes
+  that are free, and does not wait for fewer.
+- 2D-Gittins, for known distributions of service, is `tiresias-gittins`.
 - Waiting for data between tasks counts as waiting where no task of the job runs.
 - By first start is the paper's order inside a queue; the simulator puts the waiting jobs behind those that run.
 """
@@ -24,15 +28,13 @@ import dataclasses
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.core.params import within
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._give_way import give_way
-from mlsched.heuristics.taskgraph._place import Placer, by_job
+from mlsched.heuristics.taskgraph._give_way import give_way, holding
+from mlsched.heuristics.taskgraph._place import Flags, Floats, Placer, by_job, per_job
 from mlsched.instances.taskgraph import Round, Snapshot
-from mlsched.instances.taskgraph.states import RUNNING
 from mlsched.instances.taskgraph.units import gpu_seconds
 
 #: Job id -> its attained service (units x ticks), executed and waited ticks when it was last promoted.
@@ -46,7 +48,7 @@ class Standing:
     """
 
     queue: IntArray
-    attained: npt.NDArray[np.float64]
+    attained: Floats
     executed: IntArray
     waited: IntArray
 
@@ -60,27 +62,52 @@ def answer(
     first: float = 3250.0,
     second: float = 7200.0,
     knob: float = 8.0,
+    skew: float = math.inf,
     stop: str = "most",
 ) -> tuple[Round, Memory]:
     """Start ready tasks by queue, then by first start; where runs may be paused without loss, lower jobs give way.
 
-    first, second: thresholds, GPU-seconds (inf: one queue less). knob: 0 never promotes. stop: as for fifo. Needs a
-    resource that counts GPUs and the length of a tick (`instances/taskgraph/units.py`); refuses what lacks them.
+    first, second: thresholds, GPU-seconds (inf: one queue less). knob: 0 never promotes. skew: a gang whose largest
+    task holds so many times the mean of parameters is consolidated. stop: as for fifo. Needs a resource that counts
+    GPUs and the length of a tick (`instances/taskgraph/units.py`); refuses what lacks them.
     """
     within("knob", knob, 0)
+    within("skew", skew, 1)
     within("first", first, 0)
     within("second", second, first)
     thresholds = (first, second)
     standing, kept = standings(snapshot, memory or {}, thresholds, knob)
-    started = np.where(snapshot.first_start >= 0, snapshot.first_start, UNLIMITED)
     placer = Placer(snapshot, stop)
-    tasks = by_job(snapshot, standing.queue, started)
+    placer.packed = skewed(snapshot, skew)
+    return serve(placer, standing, thresholds, knob)[0], kept
+
+
+def serve(
+    placer: Placer, standing: Standing, thresholds: tuple[float, float], knob: float, index: Floats | None = None
+) -> tuple[Round, list[int]]:
+    """The round that serves the queues from the top, each by falling `index` (if any), then by first start.
+
+    With it, the tasks that pause.
+    """
+    snapshot = placer.snapshot
+    started = np.where(snapshot.first_start >= 0, snapshot.first_start, UNLIMITED)
+    order = [started] if index is None else [-index, started]
+    tasks = by_job(snapshot, standing.queue, *order)
     if snapshot.pausing != "keep":
         placer.start_in_order(tasks)
-        return placer.round(), kept
-    pauses = give_way(placer, tasks, np.lexsort((snapshot.arrival, started, standing.queue)))
-    wake = _next_change(snapshot, placer, pauses, standing, thresholds, knob)
-    return placer.round(pauses, wake), kept
+        return placer.round(), []
+    pauses = give_way(placer, tasks, np.lexsort((snapshot.arrival, *reversed(order), standing.queue)))
+    return placer.round(pauses, _next_change(placer, pauses, standing, thresholds, knob)), pauses
+
+
+def skewed(snapshot: Snapshot, limit: float) -> Flags:
+    """jobs: whether the largest task holds at least `limit` times as many model parameters as the tasks' mean."""
+    largest = np.zeros(len(snapshot.arrival))
+    if math.isinf(limit):
+        return largest > 0
+    np.maximum.at(largest, snapshot.task_job, snapshot.parameters)
+    mean = per_job(snapshot, snapshot.parameters) / np.bincount(snapshot.task_job, minlength=len(largest))
+    return np.asarray((largest > 0) & (largest >= limit * mean))
 
 
 def standings(
@@ -108,21 +135,14 @@ def standings(
 
 
 def _next_change(
-    snapshot: Snapshot,
-    placer: Placer,
-    pauses: list[int],
-    standing: Standing,
-    thresholds: tuple[float, float],
-    knob: float,
+    placer: Placer, pauses: list[int], standing: Standing, thresholds: tuple[float, float], knob: float
 ) -> int:
     """When, if nothing else happens, a running job next sinks or a waiting one is promoted; 0: never."""
+    snapshot = placer.snapshot
     column, seconds = gpu_seconds(snapshot, "tiresias")
-    held = (snapshot.state == RUNNING).astype(np.int64)
-    held[pauses] = 0
-    held[[task for task, _ in placer.starts]] = 1
-    jobs = len(snapshot.arrival)
-    rate = seconds * np.bincount(snapshot.task_job, weights=held * snapshot.demand[:, column], minlength=jobs)
-    runs = np.bincount(snapshot.task_job, weights=held, minlength=jobs) > 0
+    holds = holding(placer, pauses)
+    rate = seconds * per_job(snapshot, holds * snapshot.demand[:, column])
+    runs = per_job(snapshot, holds) > 0
     limit = np.array([*thresholds, math.inf])[standing.queue]
     waits = bool(pauses or placer.open.any())  # where nothing waits, nobody gives way to anything
     sinks = waits & runs & (rate > 0) & np.isfinite(limit)

@@ -121,5 +121,5 @@ def test_shares_start_gangs_whole_and_count_every_task():
     def taken(task):
         counts[snapshot.task_job[task]] += 1
 
-    placer.start_by_share(lambda job: float(counts[job]), taken)
+    placer.start_by_share(lambda jobs: counts[jobs], taken)
     assert counts.tolist() == [2, 1]

@@ -1,11 +1,19 @@
-"""SRPT: the least estimated work left comes first, by work or by time, whatever has been done."""
+"""SRPT: the least estimated work left comes first, by work or by time, and with preempt at once."""
 
 from __future__ import annotations
 
+import functools
+
 import pytest
+from draws import draws
+from gang_examples import gang_workloads
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jobs_examples import jobs_of, rows
 from snapshot_examples import horizon
 
 from mlsched import api
+from mlsched.core.errors import InvalidInput
 
 
 def starts(inst, rule):
@@ -41,3 +49,83 @@ def test_estimates_decide_not_the_truth():
     load = Workload(horizon=inst, true_duration=[1, 9])
     assert api.simulate(load, "srpt").jobs["start"].tolist() == [9, 0]
     assert api.simulate(load, "srpt", options={"information": "oracle"}).jobs["start"].tolist() == [0, 1]
+
+
+#: One GPU; jobs of whole ticks: 0 takes 9 from 0 on, 1 takes 4 from 2 on, 2 takes 1 from 3 on.
+THREE = jobs_of([[(1, 1)]], [(0, 0, 9), (2, 0, 4), (3, 0, 1)], nodes=[(1,)])
+
+
+def stretches(run):
+    return [(row["job"], row["start"], row["end"]) for row in rows(run.log)]
+
+
+def test_with_preempt_the_job_with_less_left_takes_over_at_once():
+    """At 2 job 0 has 7 left and job 1 needs 4; at 3 job 1 has 3 left and job 2 needs 1."""
+    run = api.simulate(THREE, "srpt:preempt=true", record=1.0)
+    assert stretches(run) == [(0, 0, 2), (1, 2, 3), (2, 3, 4), (1, 4, 7), (0, 7, 14)]
+    assert run.violations() == []
+    assert stretches(api.simulate(THREE, "srpt")) == [(0, 0, 9), (2, 9, 10), (1, 10, 14)]
+
+
+def test_nobody_gives_way_to_a_job_with_as_much_left():
+    load = jobs_of([[(1, 1)]], [(0, 0, 9), (4, 0, 5)], nodes=[(1,)])
+    assert stretches(api.simulate(load, "srpt:preempt=true")) == [(0, 0, 9), (1, 9, 14)]
+
+
+def test_time_counts_what_has_been_done_of_an_iteration():
+    """One iteration of 9 ticks, of which 7 are done when 4 ticks of another job arrive."""
+    load = jobs_of([[(9, 1)], [(4, 1)]], [(0, 0, 1), (7, 1, 1)], nodes=[(1,)])
+    assert stretches(api.simulate(load, "srtf:size=time,preempt=true")) == [(0, 0, 9), (1, 9, 13)]
+
+
+def test_a_gang_gives_way_whole_and_by_work_later_than_by_time():
+    """Job 0: two GPUs for 6 ticks, job 1 comes at 1 with one GPU for 7: work 10 against 7, time 5 against 7."""
+    load = jobs_of([[(1, 1), (1, 1)], [(1, 1)]], [(0, 0, 6), (1, 1, 7)], nodes=[(1,), (1,)])
+    assert stretches(api.simulate(load, "srpt:preempt=true")) == [(0, 0, 1), (1, 1, 8), (0, 8, 13)]
+    assert stretches(api.simulate(load, "srpt:preempt=true,size=time")) == [(0, 0, 6), (1, 6, 13)]
+
+
+def test_preempt_needs_a_world_in_which_runs_may_pause():
+    for options in ({"pausing": "none"}, {"pausing": "restart"}):
+        with pytest.raises(InvalidInput, match="srpt: preempt = true: runs may not pause and go on later here") as caught:
+            api.simulate(THREE, "srpt:preempt=true", options=options)
+        assert "\n" not in str(caught.value)
+
+
+@settings(max_examples=draws(20, 200))
+@given(load=gang_workloads(), preempt=st.booleans())
+def test_srtf_is_another_name_for_it(load, preempt):
+    first, second = (api.simulate(load, f"{name}:preempt={str(preempt).lower()}") for name in ("srpt", "srtf"))
+    assert first.log.rows == second.log.rows
+
+
+def least_total(jobs):
+    """The least sum of completion times of (arrival, length) on one machine that may interrupt at every tick."""
+
+    @functools.cache
+    def rest(time, left):
+        waiting = [j for j, ticks in enumerate(left) if ticks and jobs[j][0] <= time]
+        if not any(left):
+            return 0
+        if not waiting:
+            return rest(time + 1, left)
+        best = None
+        for j in waiting:
+            after = tuple(ticks - (k == j) for k, ticks in enumerate(left))
+            value = (time + 1) * (not after[j]) + rest(time + 1, after)
+            best = value if best is None else min(best, value)
+        return best
+
+    return rest(0, tuple(length for _, length in jobs))
+
+
+@settings(max_examples=draws(25, 300))
+@given(
+    jobs=st.lists(st.tuples(st.integers(0, 6), st.integers(1, 4)), min_size=1, max_size=4),
+    size=st.sampled_from(["work", "time"]),
+)
+def test_on_one_machine_it_is_optimal_where_it_may_preempt(jobs, size):
+    jobs.sort()
+    load = jobs_of([[(1, 1)]], [(arrival, 0, length) for arrival, length in jobs], nodes=[(1,)])
+    run = api.simulate(load, f"srpt:preempt=true,size={size}")
+    assert sum(run.jobs["completion"].tolist()) == least_total(tuple(jobs))

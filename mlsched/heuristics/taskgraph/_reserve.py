@@ -1,0 +1,171 @@
+"""What backfilling needs: how long things are estimated to hold their nodes, and what is free when, node by node.
+
+A unit is what is started as one: a gang, or a task of a job that is none. Where the physics is of iterations, it holds
+its nodes until its job ends: by the user's own estimate (`time_limit`) where one is given, otherwise by the estimated
+durations; transfers are not counted. By tasks, it holds its node for one run, by its estimated duration. What has
+outlasted its estimate is taken to end at the next tick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.heuristics.taskgraph._place import Flags, Placer, remaining_time, run_left, tasks_of
+from mlsched.instances.taskgraph import Snapshot
+from mlsched.instances.taskgraph.states import RUNNING
+
+
+class Unit(NamedTuple):
+    """Tasks from `first` to before `end` that start as one and then hold their nodes for `ticks`; `name`: the same in
+    every round until it starts.
+    """
+
+    name: str
+    first: int
+    end: int
+    ticks: int
+
+
+class Slot(NamedTuple):
+    """From when on a unit is to run, and the node of each of its tasks."""
+
+    start: int
+    nodes: list[int]
+
+
+def hold_ticks(snapshot: Snapshot, stop_after: IntArray) -> IntArray:
+    """For each task, for how long it holds its node from its start on, or from now on if it runs; at least 1."""
+    if snapshot.physics == "tasks":
+        return np.maximum(run_left(snapshot), 1)
+    estimate = remaining_time(snapshot, stop_after)
+    return np.asarray(np.maximum(estimate, 1)[snapshot.task_job])
+
+
+def unit_of(snapshot: Snapshot, task: int, ticks: IntArray) -> Unit:
+    """The unit of a task that waits."""
+    job = int(snapshot.task_job[task])
+    first, end = tasks_of(snapshot, job)
+    name = f"{snapshot.job_id[job]}"
+    if snapshot.gang[job]:
+        return Unit(name, first, end, int(ticks[first:end].max()))
+    return Unit(f"{name}.{task - first}.{snapshot.finished[job]}", task, task + 1, int(ticks[task]))
+
+
+def waiting(placer: Placer, queue: IntArray) -> IntArray:
+    """Of tasks in some order, those that may start now, with all of their gang."""
+    snapshot = placer.snapshot
+    torn = np.zeros(len(snapshot.arrival), dtype=np.bool_)
+    torn[snapshot.task_job[~placer.open]] = True
+    return queue[placer.open[queue] & ~(torn & (snapshot.gang == 1))[snapshot.task_job[queue]]]
+
+
+def start(placer: Placer, unit: Unit, slot: Slot, room: IntArray) -> list[int]:
+    """Start a unit whose slot is due, within `room`: on the nodes that list rules would choose, else on its slot's.
+
+    Returns the nodes; empty where something that it needs is still on its way.
+    """
+    before = len(placer.starts)
+    if placer.start_within(unit.first, room):
+        return [node for _, node in sorted(placer.starts[before:])]
+    places = list(zip(range(unit.first, unit.end), slot.nodes, strict=True))
+    if not all(placer.snapshot.nodes_of(task)[node] for task, node in places):
+        return []
+    for task, node in places:
+        placer.put(task, node)
+    return slot.nodes
+
+
+class Profile:
+    """What is free on every node from now on: `free[k]` (nodes x resources) from `times[k]` to the next time, the last
+    one for good. At first, what runs (and what the placer has started) ends when it is estimated to, and nothing else
+    starts. `times`: others at which something is going to change.
+    """
+
+    def __init__(self, placer: Placer, ticks: IntArray, times: Iterable[int] = ()) -> None:
+        snapshot = self.snapshot = placer.snapshot
+        self.held = placer.held
+        running = np.flatnonzero(snapshot.state == RUNNING)
+        tasks = np.concatenate([running, np.array([task for task, _ in placer.starts], dtype=np.int64)])
+        nodes = np.concatenate([snapshot.node[running], np.array([n for _, n in placer.starts], dtype=np.int64)])
+        others = [snapshot.now, *(time for time in times if time > snapshot.now)]
+        self.times, at = np.unique(np.append(snapshot.now + ticks[tasks], others), return_inverse=True)
+        change = np.zeros((len(self.times), *placer.free.shape), dtype=np.int64)
+        change[0] = placer.free
+        np.add.at(change, (at[: len(tasks)], nodes), self.held[tasks])
+        self.free = np.cumsum(change, axis=0)
+
+    def earliest(self, unit: Unit) -> Slot | None:
+        """When and where the unit fits first, for as long as it holds its nodes; None: never."""
+        need, may = self.held[unit.first : unit.end], self._may(unit)
+        for k in np.flatnonzero(self._enough(unit, len(self.times))).tolist():
+            nodes = _fitted(self.room(k, unit.ticks), need, may)
+            if nodes is not None:
+                return Slot(int(self.times[k]), nodes)
+        return None
+
+    def may_come_forward(self, unit: Unit, slot: Slot) -> bool:
+        """Whether there could be an earlier slot for the unit than the one that it has taken."""
+        return bool(self._enough(unit, int(np.searchsorted(self.times, slot.start))).any())
+
+    def _enough(self, unit: Unit, count: int) -> Flags:
+        """For the first so many times, whether there is room for as many tasks of the least demand: else it cannot fit."""
+        tasks = slice(unit.first, unit.end)
+        least = self.held[tasks].min(axis=0)
+        asked = np.flatnonzero(least)
+        if not asked.size:
+            return np.ones(count, dtype=np.bool_)
+        open_to = (self.snapshot.eligible[self.snapshot.task_class[tasks]] == 1).any(axis=0)
+        free = self.free[:count, :, asked] if open_to.all() else self.free[:count, open_to][:, :, asked]
+        fit = np.maximum((free // least[asked]).min(axis=2), 0)
+        return np.asarray(fit.sum(axis=1) >= unit.end - unit.first)
+
+    def room(self, k: int, ticks: int) -> IntArray:
+        """nodes x resources: what is free throughout `ticks` from `times[k]` on."""
+        end = int(np.searchsorted(self.times, self.times[k] + ticks))
+        return np.asarray(self.free[k:end].min(axis=0))
+
+    def fits(self, unit: Unit, slot: Slot) -> bool:
+        """Whether the unit fits there then."""
+        need = np.zeros_like(self.free[0])
+        np.add.at(need, slot.nodes, self.held[unit.first : unit.end])
+        k = int(np.searchsorted(self.times, slot.start, side="right")) - 1
+        end = int(np.searchsorted(self.times, slot.start + unit.ticks))
+        return k >= 0 and bool((self.free[k:end] >= need)[:, slot.nodes].all())
+
+    def take(self, unit: Unit, slot: Slot, sign: int = 1) -> None:
+        """Take what the unit holds there from then on; -1: give it back."""
+        first, end = (self._cut(time) for time in (slot.start, slot.start + unit.ticks))
+        for task, node in enumerate(slot.nodes, unit.first):
+            self.free[first:end, node] -= sign * self.held[task]
+
+    def _cut(self, time: int) -> int:
+        """The place of a time among the times, put there if it was none."""
+        k = int(np.searchsorted(self.times, time))
+        if k == len(self.times) or self.times[k] != time:
+            self.times = np.insert(self.times, k, time)
+            self.free = np.insert(self.free, k, self.free[k - 1], axis=0)
+        return k
+
+    def _may(self, unit: Unit) -> Flags:
+        """tasks x nodes: where each may ever go, whatever is still on its way to it."""
+        snapshot, tasks = self.snapshot, slice(unit.first, unit.end)
+        bound = snapshot.bound[tasks, None]
+        here = (bound < 0) | (bound == np.arange(len(snapshot.node_capacity)))
+        return np.asarray(here & (snapshot.eligible[snapshot.task_class[tasks]] == 1))
+
+
+def _fitted(room: IntArray, need: IntArray, may: Flags) -> list[int] | None:
+    """A node for each task in turn, of those with room for it the first of least room; None: one found none."""
+    left, nodes = room.copy(), list[int]()
+    for amounts, open_to in zip(need, may, strict=True):
+        able = np.flatnonzero(open_to & ((left >= amounts).all(axis=1) | (not amounts.any())))
+        if not able.size:
+            return None
+        node = int(able[left[able].sum(axis=1).argmin()])
+        left[node] -= amounts
+        nodes.append(node)
+    return nodes

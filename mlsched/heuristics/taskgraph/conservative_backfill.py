@@ -1,0 +1,116 @@
+"""Conservative backfilling: every job that waits has a reservation, and a later job may pass where it delays none.
+
+After Mu'alem and Feitelson (IEEE TPDS 12(6), 2001, Section 2): a job that arrives is given the earliest slot that fits
+beside what runs and all reservations before it. When something ends early, the schedule is compressed: one job after the
+other, in order of arrival, gives up its slot and takes the earliest there is, at worst the same. So no job ever starts
+later than it was first promised, if nothing outlasts its estimate.
+
+What is other here:
+
+- The source counts processors, this rule what is free on every node: a slot is of certain nodes. They may change, to
+  no later time.
+- Where a promise no longer holds, since something has outlasted its estimate, it and all behind it are made anew, in
+  order of arrival. A job that is promised the next tick again and again so stays ahead of those behind it.
+- `depth`: only the first so many units that wait have reservations, and the others do not start. The work of a round
+  grows with their number times the number of ends to come, on every node.
+- Estimates and what is started as one: see `_reserve`. Jobs are not killed at their time limit.
+- What would not fit even if all that runs had ended is passed by.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.core.params import within
+from mlsched.core.registry import answerer
+from mlsched.heuristics.taskgraph._place import Placer, by_job
+from mlsched.heuristics.taskgraph._reserve import Profile, Slot, Unit, hold_ticks, start, unit_of, waiting
+from mlsched.heuristics.taskgraph.easy_backfill import promise
+from mlsched.instances.taskgraph import Round, Snapshot
+
+
+@answerer(
+    "conservative-backfill",
+    problem="taskgraph",
+    asks="decision",
+    stateful=True,
+    paper="Mu'alem and Feitelson, IEEE TPDS 2001",
+)
+def answer(
+    snapshot: Snapshot,
+    *,
+    memory: dict[str, Any] | None,
+    rng: np.random.Generator,
+    depth: int = 100,
+    stop: str = "most",
+) -> tuple[Round, dict[str, Any]]:
+    """Give each of the first `depth` jobs that wait the earliest slot that delays none before it; start those due now.
+
+    depth: inf for all of them. stop: as for fifo.
+    """
+    within("depth", depth, 1)
+    placer = Placer(snapshot, stop)
+    queue = waiting(placer, by_job(snapshot))
+    if not memory:
+        placer.start_in_order(queue, strict=True)  # no promises: in order of arrival, the slots are now
+        queue = waiting(placer, queue)
+    if not queue.size:
+        return placer.round(), {}
+    memory = memory or {}
+    ticks = hold_ticks(snapshot, placer.stop_after)
+    units = _units(snapshot, queue, ticks, depth)
+    profile = Profile(placer, ticks, _times(units, memory))
+    kept = _kept(profile, units, memory)
+    slots = {}
+    for unit in units:
+        slot = kept.get(unit.name)
+        if slot is not None and slot.start > snapshot.now and not profile.may_come_forward(unit, slot):
+            slots[unit.name] = slot
+            continue
+        if slot is not None:
+            profile.take(unit, slot, -1)
+        slot = promise(profile, unit, memory if slot is not None else {})
+        if slot is None:
+            continue
+        room = np.minimum(placer.free, profile.room(0, unit.ticks))
+        if slot.start == snapshot.now and (nodes := start(placer, unit, slot, room)):
+            slot = Slot(slot.start, nodes)
+        else:
+            slots[unit.name] = slot
+        profile.take(unit, slot)
+    wake = min((slot.start for slot in slots.values() if slot.start > snapshot.now), default=0)
+    return placer.round(wake_at=wake), {name: [slot.start, *slot.nodes] for name, slot in slots.items()}
+
+
+def _times(units: list[Unit], memory: dict[str, Any]) -> list[int]:
+    """When the promises begin and end."""
+    starts = [(memory[unit.name][0], unit.ticks) for unit in units if unit.name in memory]
+    return [time for start, ticks in starts for time in (start, start + ticks)]
+
+
+def _units(snapshot: Snapshot, queue: IntArray, ticks: IntArray, depth: int) -> list[Unit]:
+    """The first `depth` units of the tasks that wait, in their order."""
+    found: dict[str, Unit] = {}
+    for task in queue.tolist():
+        if len(found) == depth:
+            break
+        unit = unit_of(snapshot, task, ticks)
+        found.setdefault(unit.name, unit)
+    return list(found.values())
+
+
+def _kept(profile: Profile, units: list[Unit], memory: dict[str, Any]) -> dict[str, Slot]:
+    """The promises that still hold, up to the first in the queue that does not; the profile has them taken."""
+    kept = {}
+    for unit in units:
+        if unit.name in memory:
+            start, *nodes = memory[unit.name]
+            slot = Slot(start, nodes)
+            if start < profile.times[0] or not profile.fits(unit, slot):
+                break
+            kept[unit.name] = slot
+            profile.take(unit, slot)
+    return kept

@@ -1,0 +1,84 @@
+"""EASY backfilling: first come, first served, and later jobs may pass where they do not delay the first that waits.
+
+After Lifka, "The ANL/IBM SP scheduling system" (JSSPP 1995), as described by Mu'alem and Feitelson (IEEE TPDS 12(6),
+2001, Section 2): jobs start in order of arrival as long as they fit. The first that does not gets a reservation at the
+earliest time at which enough is free if everything that runs ends when it is estimated to. A later job starts now if it
+fits and is estimated to end by then, or takes nothing that the reservation needs.
+
+What is other here:
+
+- The source counts processors, this rule what is free on every node: the reservation is of certain nodes, those on
+  which the first job fits at that time (tightest first). It is kept until the job starts unless an earlier one is found,
+  so the first job never starts later than it was first promised, if nothing outlasts its estimate.
+- Estimates and what is started as one: see `_reserve`. Jobs are not killed at their time limit.
+- A job that would not fit even if all that runs had ended (what is in use beyond it does not end) is passed by.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.core.registry import answerer
+from mlsched.heuristics.taskgraph._place import Placer, by_job
+from mlsched.heuristics.taskgraph._reserve import Profile, Slot, Unit, hold_ticks, start, unit_of, waiting
+from mlsched.instances.taskgraph import Round, Snapshot
+
+
+@answerer("easy-backfill", problem="taskgraph", asks="decision", stateful=True, paper="Lifka, JSSPP 1995")
+def answer(
+    snapshot: Snapshot, *, memory: dict[str, Any] | None, rng: np.random.Generator, stop: str = "most"
+) -> tuple[Round, dict[str, Any]]:
+    """Start jobs in order of arrival; behind the first that waits, those that do not delay it. stop: as for fifo."""
+    placer = Placer(snapshot, stop)
+    queue = waiting(placer, by_job(snapshot))
+    placer.start_in_order(queue, strict=True)
+    queue = waiting(placer, queue)
+    if not queue.size:
+        return placer.round(), {}
+    ticks = hold_ticks(snapshot, placer.stop_after)
+    while queue.size:
+        head = unit_of(snapshot, int(queue[0]), ticks)
+        queue = queue[(queue < head.first) | (queue >= head.end)]
+        profile = Profile(placer, ticks)
+        slot = promise(profile, head, memory or {})
+        if slot is None:
+            continue
+        if slot.start > snapshot.now or not start(placer, head, slot, placer.free):
+            _backfill(placer, queue, ticks, profile, head, slot)
+            return placer.round(), {head.name: [slot.start, *slot.nodes]}
+    return placer.round(), {}
+
+
+def promise(profile: Profile, unit: Unit, memory: dict[str, Any]) -> Slot | None:
+    """The earliest slot of a unit, or the one promised to it before where that is no later and still there."""
+    found = profile.earliest(unit)
+    if unit.name in memory:
+        start, *nodes = memory[unit.name]
+        old = Slot(start, nodes)
+        if (found is None or start < found.start) and start >= profile.times[0] and profile.fits(unit, old):
+            return old
+    return found
+
+
+def _backfill(placer: Placer, queue: IntArray, ticks: IntArray, profile: Profile, head: Unit, slot: Slot) -> None:
+    """Start what fits now and ends by the reservation, or fits beside it."""
+    at = int(np.searchsorted(profile.times, slot.start, side="right")) - 1
+    beside = profile.free[at].copy()
+    np.subtract.at(beside, slot.nodes, placer.held[head.first : head.end])
+    longer = placer.snapshot.now + ticks > slot.start
+    queue = queue[placer.may_fit(queue)]
+    while queue.size:
+        task, queue = int(queue[0]), queue[1:]
+        if not placer.open[task]:
+            continue
+        before = len(placer.starts)
+        long = bool(longer[task])
+        if not placer.start_within(task, np.minimum(placer.free, beside) if long else placer.free):
+            same = placer.as_hopeless(task, queue)
+            queue = queue[placer.may_fit(queue) & ~(same & longer[queue] if long else same)]
+        elif long:
+            for started, node in placer.starts[before:]:
+                beside[node] -= placer.held[started]

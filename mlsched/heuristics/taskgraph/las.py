@@ -1,0 +1,70 @@
+"""Least attained service: the job that has been served least comes first, whatever is left of it.
+
+Also known as foreground-background (Nuyens and Wierman, "The Foreground-Background queue: a survey", Performance
+Evaluation 65, 2008): on one machine, without knowing sizes, it minimises mean response times where the longer a job has
+run, the longer it is likely to go on. There, jobs that have been served as little share the machine evenly. Here:
+
+- Service is counted in whole quanta; of jobs with as many, those that run come first, then the earlier arrival. So
+  jobs take turns of a quantum instead of sharing, and with a small quantum it is the rule of the survey.
+- Service is GPU-seconds (`by = work`: what Tiresias calls two-dimensional) or seconds (`time`).
+- What does not fit is passed by. A gang starts and gives way whole; a pause costs nothing.
+- Where runs may not pause, jobs give way between their iterations at most, and in the physics of iterations never: what
+  waits there has attained nothing, and the rule is FIFO.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mlsched.core.params import one_of, within
+from mlsched.core.registry import answerer
+from mlsched.heuristics.taskgraph._give_way import give_way, holding
+from mlsched.heuristics.taskgraph._place import Flags, Floats, Placer, by_job, per_job
+from mlsched.instances.taskgraph import Round, Snapshot
+from mlsched.instances.taskgraph.states import RUNNING
+from mlsched.instances.taskgraph.units import gpu_seconds
+
+
+@answerer(
+    "las",
+    problem="taskgraph",
+    asks="decision",
+    world=lambda params: {"pausing": "keep"},
+    paper="Nuyens and Wierman, Performance Evaluation 2008",
+)
+def answer(
+    snapshot: Snapshot, *, rng: np.random.Generator, quantum: float = 3600.0, by: str = "work", stop: str = "most"
+) -> Round:
+    """Serve jobs in order of attained service, in whole quanta; what has been served more gives way, if it may pause.
+
+    by: "work" - GPU-seconds; "time" - seconds in which some task of the job ran. quantum: so many of them. Needs a
+    resource that counts GPUs and the length of a tick, as tiresias does. stop: as for fifo.
+    """
+    within("quantum", quantum, 0, open_low=True)
+    one_of("by", by, ("work", "time"))
+    column, seconds = gpu_seconds(snapshot, "las")
+    tick = snapshot.tick_ms / 1000
+    attained = snapshot.service[:, column] * seconds if by == "work" else snapshot.executed * tick
+    turns = np.floor(attained / quantum)
+    idle = per_job(snapshot, snapshot.state == RUNNING) == 0
+    placer = Placer(snapshot, stop)
+    tasks = by_job(snapshot, turns, idle)
+    if snapshot.pausing != "keep":
+        placer.start_in_order(tasks)
+        return placer.round()
+    pauses = give_way(placer, tasks, np.lexsort((snapshot.job_id, snapshot.arrival, idle, turns)))
+    if not (pauses or placer.open.any()):
+        return placer.round()  # nothing waits: nobody has to give way when a quantum is over
+    holds = holding(placer, pauses)
+    amount = per_job(snapshot, holds * snapshot.demand[:, column]) * seconds
+    rate = amount if by == "work" else tick * (per_job(snapshot, holds) > 0)
+    return placer.round(pauses, _next_turn(snapshot.now, quantum, turns, attained, rate))
+
+
+def _next_turn(now: int, quantum: float, turns: Floats, attained: Floats, rate: Floats) -> int:
+    """When the first of the jobs that run has had one more quantum; 0: never. rate: what each is served in a tick."""
+    served: Flags = rate > 0
+    ticks = ((turns + 1) * quantum - attained)[served] / rate[served]
+    return now + max(1, math.ceil(ticks.min())) if ticks.size else 0

@@ -1,0 +1,161 @@
+"""EASY and conservative backfilling: examples by hand, and that neither delays whom it promises not to."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from draws import draws
+from gang_examples import gang_workloads
+from hypothesis import given, settings
+from jobs_examples import jobs_of
+
+from mlsched import api
+from mlsched.heuristics.taskgraph import conservative_backfill, easy_backfill
+
+RNG = np.random.default_rng(0)
+
+
+def starts(load, rule):
+    run = api.simulate(load, rule)
+    assert run.violations() == []
+    return run.jobs["start"].tolist()
+
+
+#: One node of 4 GPUs. A holds three until 10; B wants all four; C and D one each, for 9 and 7 ticks.
+SHORT = jobs_of(
+    [[(10, 3)], [(5, 4)], [(9, 1)], [(7, 1)]], [(0, 0, 1), (1, 1, 1), (2, 2, 1), (3, 3, 1)], nodes=[(4,)]
+)
+
+
+def test_what_ends_by_the_reservation_may_pass_and_what_does_not_may_not():
+    """B is to start at 10: C would hold its GPU until 11, D until 10. Under FIFO with passing, B waits for both."""
+    assert starts(SHORT, "easy-backfill") == [0, 10, 15, 3]
+    assert starts(SHORT, "conservative-backfill") == [0, 10, 15, 3]
+    assert starts(SHORT, "fifo") == [0, 17, 2, 10]
+
+
+#: One node of 4 GPUs. A holds two until 10; B wants three for 10 ticks, C all four for 5, D one for 30.
+LONG = jobs_of(
+    [[(10, 2)], [(10, 3)], [(5, 4)], [(30, 1)]], [(0, 0, 1), (1, 1, 1), (2, 2, 1), (3, 3, 1)], nodes=[(4,)]
+)
+
+
+def test_easy_promises_the_first_job_alone_conservative_every_job():
+    """Beside B one GPU is left from 10 on: EASY gives it to D at 3, until 33, and C waits for it. Conservatively, C is to
+    start at 20, and D has the first 30 ticks beside that from 25 on.
+    """
+    assert starts(LONG, "easy-backfill") == [0, 10, 33, 3]
+    assert starts(LONG, "conservative-backfill") == [0, 10, 20, 25]
+
+
+def test_room_counts_node_by_node():
+    """Two nodes of 2 GPUs. A holds node 0 until 10, B a GPU of node 1 until 20. C wants two GPUs of one node: node 0 at 10.
+
+    D, one GPU for 50 ticks, takes what is left of node 1. So does E, a gang of two, whose second task finds node 0 at 12.
+    """
+    load = jobs_of(
+        [[(10, 2)], [(20, 1)], [(2, 2)], [(50, 1)], [(1, 1), (1, 1)]],
+        [(0, 0, 1), (0, 1, 1), (1, 2, 1), (2, 3, 1), (3, 4, 1)],
+        nodes=[(2,), (2,)],
+    )
+    for rule in ("easy-backfill", "conservative-backfill"):
+        assert starts(load, rule) == [0, 0, 10, 2, 12]
+
+
+def test_when_a_job_ends_early_the_schedule_is_compressed():
+    """A is said to take 20 ticks and takes 10."""
+    load = LONG.replace(duration=[10, 10, 5, 30], estimate=[20, 10, 5, 30])
+    asked = api.simulate(load, "conservative-backfill", record=1.0)
+    promised = {d.time: {name: slot[0] for name, slot in (d.memory or {}).items()} for d in asked.recorded}
+    assert promised[10] == {"1": 20, "2": 30, "3": 35}, "before the round at 10"
+    assert starts(load, "conservative-backfill") == [0, 10, 20, 25]
+
+
+def test_what_outlasts_its_estimate_delays_and_nothing_gets_lost():
+    """A is said to take 5 ticks: B is promised 5, then 6, ..., until A ends at 10; C and D stay behind it."""
+    load = SHORT.replace(estimate=[5, 5, 9, 7])
+    for rule in ("easy-backfill", "conservative-backfill"):
+        assert starts(load, rule) == [0, 10, 15, 15]
+
+
+def test_depth_limits_who_is_looked_at():
+    assert starts(SHORT, "conservative-backfill:depth=2") == [0, 10, 15, 15]
+
+
+def first_fit(free, tasks):
+    """Whether the tasks fit on the nodes in any way."""
+    return any(
+        all(sum(t for t, n in zip(tasks, nodes, strict=True) if n == node) <= room for node, room in enumerate(free))
+        for nodes in itertools.product(range(len(free)), repeat=len(tasks))
+    )
+
+
+def earliest(load, run, seen, running, job):
+    """When a job fits if of those that run none starts anew: by the true ends, and any choice of nodes."""
+    places = {int(j): nodes for j, nodes in running.items()}
+    for time in sorted({seen.now, *(int(run.jobs["completion"][j]) for j in places)}):
+        free = load.node_capacity[:, 0].copy()
+        for j, nodes in places.items():
+            if run.jobs["completion"][j] > time:
+                np.subtract.at(free, nodes, load.demand[slice(*load.span(j)), 0])
+        if first_fit(free.tolist(), load.demand[slice(*load.span(job)), 0].tolist()):
+            return time
+    raise AssertionError("a job that never fits")
+
+
+def placed(seen, plan):
+    """Job -> nodes of its tasks: of those that run before the round, and of those that it starts."""
+    before, after = {}, {}
+    for job in range(len(seen.arrival)):
+        tasks = np.flatnonzero(seen.task_job == job)
+        if (seen.state[tasks] == 1).all():
+            before[seen.job_id[job]] = seen.node[tasks]
+        nodes = [n for t, n in sorted(zip(plan.start_task.tolist(), plan.start_node.tolist(), strict=True)) if t in tasks]
+        if nodes:
+            after[seen.job_id[job]] = nodes
+    return before, after
+
+
+@settings(max_examples=draws(40, 1000))
+@given(load=gang_workloads(true=True, equal=True))
+def test_easy_never_delays_the_first_job_that_waits(load):
+    """It starts no later than if nothing behind it were started any more."""
+    run = api.simulate(load, "easy-backfill", record=1.0)
+    assert run.violations() == []
+    for decision in run.recorded:
+        seen = decision.instance
+        running, begun = placed(seen, decision.plan)
+        waiting = [j for j in seen.job_id.tolist() if j not in running and j not in begun]
+        if not waiting:
+            continue
+        ahead = {j: nodes for j, nodes in begun.items() if j < waiting[0]}
+        assert run.jobs["start"][waiting[0]] <= earliest(load, run, seen, running | ahead, waiting[0])
+
+
+@settings(max_examples=draws(40, 1000))
+@given(load=gang_workloads(true=True))
+def test_promises_are_kept(load):
+    """EASY's to the first that waits, conservative's to all: none is ever put off, and every job starts by its first."""
+    for rule, module in (("easy-backfill", easy_backfill), ("conservative-backfill", conservative_backfill)):
+        run = api.simulate(load, rule, record=1.0)
+        assert run.violations() == []
+        promised: dict[str, int] = {}
+        for decision in run.recorded:
+            _, memory = module.answer(decision.instance, memory=decision.memory, rng=RNG)
+            for name, (start, *_) in memory.items():
+                assert start <= promised.get(name, start), rule
+                promised[name] = start
+        for name, start in promised.items():
+            assert run.jobs["start"][int(name)] <= start, rule
+
+
+@settings(max_examples=draws(25, 500))
+@given(load=gang_workloads(true=True))
+def test_conservative_promises_every_job_that_waits(load):
+    run = api.simulate(load, "conservative-backfill:depth=inf", record=1.0)
+    for decision in run.recorded:
+        seen = decision.instance
+        running, begun = placed(seen, decision.plan)
+        _, memory = conservative_backfill.answer(seen, memory=decision.memory, rng=RNG, depth=2**31)
+        assert {int(name) for name in memory} == set(seen.job_id.tolist()) - set(running) - set(begun)
