@@ -5,32 +5,37 @@ from __future__ import annotations
 import functools
 import heapq
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import one_of
+from mlsched.heuristics.taskgraph._measures import (
+    Floats,
+    candidates,
+    per_job,
+    remaining_ticks,
+    stops_after,
+    tails,
+    tasks_of,
+)
 from mlsched.instances.taskgraph import Round, Snapshot
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
+__all__ = ["Flags", "Placer", "remaining_ticks", "tails"]
 
-#: When jobs that may stop early do: after as many iterations as allowed, as few, or with the required accuracy.
-STOPS = ("most", "least", "required")
+Flags = npt.NDArray[np.bool_]
 
 
 class Placer:
     """A mutable copy of a snapshot's room; tasks start one after another, each on the node chosen for it here.
 
-    `stop_after`: after how many iterations each job shall stop, by the rule `stop` (see STOPS). `open`: the tasks that
-    may still start in this round. A gang starts as a whole: asked for any of its tasks, all start or none.
+    `stop_after`: after how many iterations each job shall stop, by the rule `stop` (see `_measures.STOPS`). `open`: the
+    tasks that may still start in this round. A gang starts as a whole: asked for any of its tasks, all start or none.
     """
 
     def __init__(self, snapshot: Snapshot, stop: str = "most") -> None:
         self.snapshot = snapshot
-        self.stop_after = _stop_after(snapshot, stop)
+        self.stop_after = stops_after(snapshot, stop)
         self.free = snapshot.free.copy()
         self.spare = self.free  # of `free`, what nobody has to leave for; the same, unless a rule makes tasks give way
         self.open = snapshot.startable & (self.stop_after > snapshot.finished)[snapshot.task_job]
@@ -103,6 +108,7 @@ class Placer:
 
         Of nodes that take as many, the one with the least room. For equal tasks that is the least number of nodes.
         """
+        largest = np.maximum(self.snapshot.node_capacity.max(axis=0), 1)
         for room in [self.spare] * (self.spare is not self.free) + [self.free]:
             left, nodes = room.copy(), list[int]()
             while len(nodes) < end - first:
@@ -112,8 +118,7 @@ class Placer:
                 many = np.logical_and.accumulate(fits, axis=0).sum(axis=0)
                 if not many.max(initial=0):
                     break
-                shares = (left / np.maximum(self.snapshot.node_capacity, 1)).sum(axis=1)
-                node = int(np.lexsort((shares, -many))[0])
+                node = int(np.lexsort(((left / largest).sum(axis=1), -many))[0])
                 left[node] -= self.held[first + len(nodes) : first + len(nodes) + many[node]].sum(axis=0)
                 nodes += [node] * int(many[node])
             if len(nodes) == end - first:
@@ -295,94 +300,3 @@ class Placer:
         changed = np.flatnonzero(self.stop_after != self.snapshot.stop_after)
         stops = [(int(j), int(self.stop_after[j])) for j in changed]
         return self.snapshot.round(start=self.starts, pause=pauses, stop=stops, wake_at=wake_at)
-
-
-def tasks_of(snapshot: Snapshot, job: int) -> tuple[int, int]:
-    """The tasks of a job: from the first to before the second number."""
-    first, end = np.searchsorted(snapshot.task_job, (job, job + 1))
-    return int(first), int(end)
-
-
-def candidates(snapshot: Snapshot) -> IntArray:
-    """Tasks that could start, were there room: those with the longest way to the end of their iteration first."""
-    ready = np.flatnonzero(snapshot.startable)
-    return np.asarray(ready[np.argsort(-tails(snapshot)[ready], kind="stable")])
-
-
-def by_job(snapshot: Snapshot, *keys: Any) -> IntArray:
-    """Candidates in the order of their jobs' keys, the first key first, then by arrival; a job's own as they come."""
-    tasks = candidates(snapshot)
-    jobs = snapshot.task_job[tasks]
-    columns = [*keys, snapshot.arrival, snapshot.job_id]
-    return np.asarray(tasks[np.lexsort([np.asarray(key)[jobs] for key in reversed(columns)])])
-
-
-def tails(snapshot: Snapshot, ticks: IntArray | None = None) -> IntArray:
-    """For each task, the longest chain from its start to the end of its iteration, of estimated durations or `ticks`."""
-    ticks = snapshot.duration if ticks is None else ticks
-    inside = snapshot.edge_lag == 0
-    u, v = snapshot.edge_from[inside], snapshot.edge_to[inside]
-    found = ticks.copy()
-    while True:
-        longer = ticks.copy()
-        np.maximum.at(longer, u, ticks[u] + found[v])
-        if np.array_equal(longer, found):
-            return found
-        found = longer
-
-
-def remaining_ticks(snapshot: Snapshot, stop_after: IntArray) -> IntArray:
-    """For each task, the estimated ticks of all its runs until its job stops, the one under way included.
-
-    A run that has outlasted its estimate counts one more tick.
-    """
-    rounds = np.maximum(stop_after - snapshot.finished, 1)[snapshot.task_job] - 1
-    return np.asarray(rounds * snapshot.duration + run_left(snapshot))
-
-
-def run_left(snapshot: Snapshot) -> IntArray:
-    """For each task, the estimated ticks left of its run in the current iteration; 0 where that is done.
-
-    A run that has outlasted its estimate counts one more tick.
-    """
-    elapsed = snapshot.progress + np.where(snapshot.state == 1, snapshot.now - snapshot.start, 0)
-    left = np.maximum(snapshot.duration - elapsed, np.minimum(snapshot.duration, 1))
-    return np.asarray(np.where(snapshot.state == 3, 0, left))
-
-
-def remaining_time(snapshot: Snapshot, stop_after: IntArray) -> IntArray:
-    """For each job, the estimated ticks until it stops if it never waits: the longest chain, in every iteration left.
-
-    Of the iteration under way, the longest chain of what is left of its runs. Transfers are not counted.
-    """
-    chains = np.zeros((2, len(snapshot.arrival)), dtype=np.int64)
-    np.maximum.at(chains[0], snapshot.task_job, tails(snapshot))
-    np.maximum.at(chains[1], snapshot.task_job, tails(snapshot, run_left(snapshot)))
-    return np.asarray((np.maximum(stop_after - snapshot.finished, 1) - 1) * chains[0] + chains[1])
-
-
-def shares(snapshot: Snapshot) -> Floats:
-    """For each task, its demand's dominant share of the whole cluster."""
-    total = np.maximum(snapshot.node_capacity.sum(axis=0), 1)
-    return np.asarray((snapshot.demand / total).max(axis=1, initial=0.0))
-
-
-def per_job(snapshot: Snapshot, values: Any) -> Floats:
-    """Sum of a value a task over the tasks of each job."""
-    found: Floats = np.bincount(snapshot.task_job, weights=values, minlength=len(snapshot.arrival)).astype(np.float64)
-    return found
-
-
-def _stop_after(snapshot: Snapshot, stop: str) -> IntArray:
-    """After how many iterations each job shall stop."""
-    one_of("stop", stop, STOPS)
-    begun = np.zeros(len(snapshot.arrival), dtype=np.int64)
-    begun[snapshot.task_job[snapshot.state != 0]] = 1
-    low = np.maximum(snapshot.min_iterations, snapshot.finished + begun)
-    if stop == "most":
-        return snapshot.max_iterations
-    if stop == "least":
-        return np.asarray(low)
-    enough = snapshot.accuracy[snapshot.accuracy_table] >= snapshot.required[:, None]
-    first = np.where(enough.any(axis=1), enough.argmax(axis=1), snapshot.max_iterations)
-    return np.asarray(np.clip(first, low, snapshot.max_iterations))

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.heuristics.taskgraph._place import Flags, Placer, remaining_time, run_left, tasks_of
+from mlsched.heuristics.taskgraph._measures import remaining_time, run_left, tasks_of
+from mlsched.heuristics.taskgraph._place import Flags, Placer
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
@@ -40,8 +41,9 @@ class Slot(NamedTuple):
 def hold_ticks(snapshot: Snapshot, stop_after: IntArray) -> IntArray:
     """For each task, for how long it holds its node from its start on, or from now on if it runs; at least 1."""
     if snapshot.physics == "tasks":
-        return np.maximum(run_left(snapshot), 1)
-    estimate = remaining_time(snapshot, stop_after)
+        return np.asarray(np.maximum(run_left(snapshot), 1))
+    stated = snapshot.time_limit > 0
+    estimate = np.where(stated, snapshot.time_limit - snapshot.executed, remaining_time(snapshot, stop_after))
     return np.asarray(np.maximum(estimate, 1)[snapshot.task_job])
 
 
@@ -60,7 +62,7 @@ def waiting(placer: Placer, queue: IntArray) -> IntArray:
     snapshot = placer.snapshot
     torn = np.zeros(len(snapshot.arrival), dtype=np.bool_)
     torn[snapshot.task_job[~placer.open]] = True
-    return queue[placer.open[queue] & ~(torn & (snapshot.gang == 1))[snapshot.task_job[queue]]]
+    return np.asarray(queue[placer.open[queue] & ~(torn & (snapshot.gang == 1))[snapshot.task_job[queue]]])
 
 
 def start(placer: Placer, unit: Unit, slot: Slot, room: IntArray) -> list[int]:
@@ -112,7 +114,7 @@ class Profile:
         return bool(self._enough(unit, int(np.searchsorted(self.times, slot.start))).any())
 
     def _enough(self, unit: Unit, count: int) -> Flags:
-        """For the first so many times, whether there is room for as many tasks of the least demand: else it cannot fit."""
+        """For the first so many times, whether as many tasks of the unit's least demand fit: else it does not."""
         tasks = slice(unit.first, unit.end)
         least = self.held[tasks].min(axis=0)
         asked = np.flatnonzero(least)

@@ -1,9 +1,9 @@
 """Conservative backfilling: every job that waits has a reservation, and a later job may pass where it delays none.
 
 After Mu'alem and Feitelson (IEEE TPDS 12(6), 2001, Section 2): a job that arrives is given the earliest slot that fits
-beside what runs and all reservations before it. When something ends early, the schedule is compressed: one job after the
-other, in order of arrival, gives up its slot and takes the earliest there is, at worst the same. So no job ever starts
-later than it was first promised, if nothing outlasts its estimate.
+beside what runs and all reservations before it. When something ends early, the schedule is compressed: one job after
+the other, in order of arrival, gives up its slot and takes the earliest there is, at worst the same. So no job ever
+starts later than it was first promised, if nothing outlasts its estimate.
 
 What is other here:
 
@@ -26,7 +26,8 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.core.params import within
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._place import Placer, by_job
+from mlsched.heuristics.taskgraph._measures import by_job
+from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.heuristics.taskgraph._reserve import Profile, Slot, Unit, hold_ticks, start, unit_of, waiting
 from mlsched.heuristics.taskgraph.easy_backfill import promise
 from mlsched.instances.taskgraph import Round, Snapshot
@@ -40,12 +41,7 @@ from mlsched.instances.taskgraph import Round, Snapshot
     paper="Mu'alem and Feitelson, IEEE TPDS 2001",
 )
 def answer(
-    snapshot: Snapshot,
-    *,
-    memory: dict[str, Any] | None,
-    rng: np.random.Generator,
-    depth: int = 100,
-    stop: str = "most",
+    snapshot: Snapshot, *, memory: dict[str, Any] | None, rng: np.random.Generator, depth: int = 100, stop: str = "most"
 ) -> tuple[Round, dict[str, Any]]:
     """Give each of the first `depth` jobs that wait the earliest slot that delays none before it; start those due now.
 

@@ -8,8 +8,8 @@ fits and is estimated to end by then, or takes nothing that the reservation need
 What is other here:
 
 - The source counts processors, this rule what is free on every node: the reservation is of certain nodes, those on
-  which the first job fits at that time (tightest first). It is kept until the job starts unless an earlier one is found,
-  so the first job never starts later than it was first promised, if nothing outlasts its estimate.
+  which the first job fits at that time (tightest first). It is kept until the job starts unless an earlier one is
+  found, so the first job never starts later than it was first promised, if nothing outlasts its estimate.
 - Estimates and what is started as one: see `_reserve`. Jobs are not killed at their time limit.
 - A job that would not fit even if all that runs had ended (what is in use beyond it does not end) is passed by.
 """
@@ -22,7 +22,8 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._place import Placer, by_job
+from mlsched.heuristics.taskgraph._measures import by_job
+from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.heuristics.taskgraph._reserve import Profile, Slot, Unit, hold_ticks, start, unit_of, waiting
 from mlsched.instances.taskgraph import Round, Snapshot
 

@@ -1,8 +1,9 @@
 """Fair: equal, work-conserving shares, counted in running tasks as the fair schedulers of Hadoop and Spark do.
 
-Theirs have more: pools with weights and minimum shares, a wait for a node that holds the data (delay scheduling), and
-in Hadoop's case the killing of tasks of jobs above their share. Here every job is a pool of weight 1, and what runs is
-not interrupted.
+With `per = user` every user is a pool, as in Hadoop's default, and of a pool the earliest job is served; by default
+every job is one. Theirs have more: pools with weights and minimum shares, fair shares between the jobs of a pool, a
+wait for a node that holds the data (delay scheduling), and in Hadoop's case the killing of tasks of jobs above their
+share. Here all pools weigh 1, and what runs is not interrupted. A gang starts whole.
 """
 
 from __future__ import annotations
@@ -10,21 +11,24 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._place import Placer, per_job
+from mlsched.heuristics.taskgraph._measures import owners
+from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
+from mlsched.instances.taskgraph.states import RUNNING
 
 
 @answerer("fair", problem="taskgraph", asks="decision", paper="none")
-def answer(snapshot: Snapshot, *, rng: np.random.Generator, stop: str = "most") -> Round:
+def answer(snapshot: Snapshot, *, rng: np.random.Generator, per: str = "job", stop: str = "most") -> Round:
     """Again and again start a ready task of the job with the fewest running tasks.
 
-    stop: as for fifo.
+    per: "job" - its own tasks; "user" - those of all jobs of its user. stop: as for fifo.
     """
-    running = per_job(snapshot, snapshot.state == 1)
+    owner = owners(snapshot, per)
+    running = np.bincount(owner[snapshot.task_job[snapshot.state == RUNNING]], minlength=len(owner)).astype(np.float64)
 
     def taken(task: int) -> None:
-        running[snapshot.task_job[task]] += 1
+        running[owner[snapshot.task_job[task]]] += 1
 
     placer = Placer(snapshot, stop)
-    placer.start_by_share(lambda jobs: running[jobs], taken)
+    placer.start_by_share(lambda jobs: running[owner[jobs]], taken)
     return placer.round()

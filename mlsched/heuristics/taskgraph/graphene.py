@@ -29,7 +29,8 @@ import numpy.typing as npt
 from mlsched.core.fields import IntArray
 from mlsched.core.params import within
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._place import Placer, per_job, remaining_ticks, shares
+from mlsched.heuristics.taskgraph._measures import per_job, remaining_ticks, shares
+from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.heuristics.taskgraph._troublesome import ranks
 from mlsched.instances.taskgraph import Round, Snapshot
 

@@ -21,7 +21,8 @@ import numpy as np
 from mlsched.core.params import one_of, within
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._give_way import give_way, holding
-from mlsched.heuristics.taskgraph._place import Flags, Floats, Placer, by_job, per_job
+from mlsched.heuristics.taskgraph._measures import Floats, by_job, per_job
+from mlsched.heuristics.taskgraph._place import Flags, Placer
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 from mlsched.instances.taskgraph.units import gpu_seconds
@@ -46,7 +47,7 @@ def answer(
     one_of("by", by, ("work", "time"))
     column, seconds = gpu_seconds(snapshot, "las")
     tick = snapshot.tick_ms / 1000
-    attained = snapshot.service[:, column] * seconds if by == "work" else snapshot.executed * tick
+    attained: Floats = np.asarray(snapshot.service[:, column] * seconds if by == "work" else snapshot.executed * tick)
     turns = np.floor(attained / quantum)
     idle = per_job(snapshot, snapshot.state == RUNNING) == 0
     placer = Placer(snapshot, stop)
@@ -59,7 +60,7 @@ def answer(
         return placer.round()  # nothing waits: nobody has to give way when a quantum is over
     holds = holding(placer, pauses)
     amount = per_job(snapshot, holds * snapshot.demand[:, column]) * seconds
-    rate = amount if by == "work" else tick * (per_job(snapshot, holds) > 0)
+    rate: Floats = np.asarray(amount if by == "work" else tick * (per_job(snapshot, holds) > 0))
     return placer.round(pauses, _next_turn(snapshot.now, quantum, turns, attained, rate))
 
 

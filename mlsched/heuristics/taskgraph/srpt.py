@@ -20,14 +20,8 @@ import numpy as np
 from mlsched.core.params import one_of
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._give_way import give_way, refuse_unless_pausing
-from mlsched.heuristics.taskgraph._place import (
-    Placer,
-    by_job,
-    per_job,
-    remaining_ticks,
-    remaining_time,
-    shares,
-)
+from mlsched.heuristics.taskgraph._measures import by_job, per_job, remaining_ticks, remaining_time, shares
+from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 

@@ -14,9 +14,9 @@ What is simpler, or other, here:
 - A pause costs nothing. Tiresias' prototype writes and reads checkpoints.
 - Consolidation (Section 3.4): gangs whose tensors are skewed go to as few nodes as possible, all others to nodes chosen
   as by all list rules (`_place.Placer`). The paper measures tensors on the network; here a task's model parameters
-  stand for them, and a job is skewed if its largest task holds at least `skew` times the mean. The paper gives no number
-  for its limit, and graphs of traces have no parameters: without `skew`, no job is. A skewed job takes the fewest nodes
-  that are free, and does not wait for fewer.
+  stand for them, and a job is skewed if its largest task holds at least `skew` times the mean. The paper gives no
+  number for its limit, and graphs of traces have no parameters: without `skew`, no job is. A skewed job takes the
+  fewest nodes that are free, and does not wait for fewer.
 - 2D-Gittins, for known distributions of service, is `tiresias-gittins`.
 - Waiting for data between tasks counts as waiting where no task of the job runs.
 - By first start is the paper's order inside a queue; the simulator puts the waiting jobs behind those that run.
@@ -33,7 +33,8 @@ from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.core.params import within
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._give_way import give_way, holding
-from mlsched.heuristics.taskgraph._place import Flags, Floats, Placer, by_job, per_job
+from mlsched.heuristics.taskgraph._measures import Floats, by_job, per_job
+from mlsched.heuristics.taskgraph._place import Flags, Placer
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.units import gpu_seconds
 

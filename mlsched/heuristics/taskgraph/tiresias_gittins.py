@@ -1,9 +1,9 @@
 """Tiresias' two-dimensional Gittins index (Gu et al., NSDI 2019, Section 3.3), cut into queues.
 
-Where the distribution of sizes (GPUs x time) is known, though no job's own, the job comes first that is likeliest to end
-soon for what it will use: `_gittins.index`. Queues, thresholds and promotion are those of `tiresias`; inside a queue
-the larger index comes first, then the first start. The quantum of a queue is its upper threshold, of the last queue
-without end: a job looks no farther than to where it sinks.
+Where the distribution of sizes (GPUs x time) is known, though no job's own, the job comes first that is likeliest to
+end soon for what it will use: `_gittins.index`. Queues, thresholds and promotion are those of `tiresias`; inside a
+queue the larger index comes first, then the first start. The quantum of a queue is its upper threshold; the last
+queue's has no end.
 
 The distribution is observed: the sizes of the last `window` jobs that ended; until one has, the rule is `tiresias`. Or
 it is given: log-normal, with `median` (GPU-seconds) and `sigma`.
@@ -26,7 +26,8 @@ from mlsched.core.params import within
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._gittins import index, log_normal
 from mlsched.heuristics.taskgraph._give_way import holding
-from mlsched.heuristics.taskgraph._place import Floats, Placer, per_job, remaining_time
+from mlsched.heuristics.taskgraph._measures import Floats, per_job, remaining_time
+from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.heuristics.taskgraph.tiresias import serve, skewed, standings
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.units import gpu_seconds
@@ -72,7 +73,7 @@ def answer(
     sizes = _ended(snapshot, memory)[-window:]
     known = log_normal(median, sigma) if median else np.sort(np.array(sizes, dtype=np.float64))
     column, seconds = gpu_seconds(snapshot, "tiresias-gittins")
-    served = snapshot.service[:, column] * seconds
+    served: Floats = np.asarray(snapshot.service[:, column] * seconds)
     quantum = np.array([first, second, np.inf])[standing.queue]
     placer = Placer(snapshot, stop)
     placer.packed = skewed(snapshot, skew)
@@ -96,4 +97,4 @@ def _ended(snapshot: Snapshot, memory: dict[str, Any]) -> list[float]:
     """The sizes of the jobs that have ended so far, the last ones last."""
     seen, here = memory["seen"], set(snapshot.job_id.tolist())
     gone = [row for job, row in seen.get("jobs", {}).items() if int(job) not in here]
-    return memory["sizes"] + [had + rate * min(snapshot.now - seen["now"], left) for had, rate, left in gone]
+    return list(memory["sizes"]) + [had + rate * min(snapshot.now - seen["now"], left) for had, rate, left in gone]

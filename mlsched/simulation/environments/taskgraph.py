@@ -17,7 +17,8 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.params import one_of, parameters_of, resolve, within
-from mlsched.heuristics.taskgraph._place import STOPS, Placer, by_job, per_job, remaining_ticks, tails
+from mlsched.heuristics.taskgraph._measures import STOPS, by_job, per_job, remaining_ticks, tails
+from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.instances.taskgraph import Instance, Snapshot, Timetable, generate
 from mlsched.instances.taskgraph.presets import PRESETS
 from mlsched.simulation.taskgraph.adapters import timetable

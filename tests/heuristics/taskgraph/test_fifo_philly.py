@@ -1,8 +1,8 @@
 """`fifo` on Philly, against a simulator that shares nothing with the library: the start of every job.
 
-It reads the file itself. A job of g GPUs needs g free ones, on whatever nodes, since its tasks are single GPUs; so nodes
-do not matter. At every arrival and end, jobs start in order of submission, and what does not fit is passed by, or, when
-strict, blocks all behind it.
+It reads the file itself. A job of g GPUs needs g free ones, on whatever nodes, since its tasks are single GPUs; so
+nodes do not matter. At every arrival and end, jobs start in order of submission; what does not fit is passed by, or,
+when strict, blocks all behind it.
 """
 
 from __future__ import annotations

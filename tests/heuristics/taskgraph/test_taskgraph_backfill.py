@@ -23,9 +23,7 @@ def starts(load, rule):
 
 
 #: One node of 4 GPUs. A holds three until 10; B wants all four; C and D one each, for 9 and 7 ticks.
-SHORT = jobs_of(
-    [[(10, 3)], [(5, 4)], [(9, 1)], [(7, 1)]], [(0, 0, 1), (1, 1, 1), (2, 2, 1), (3, 3, 1)], nodes=[(4,)]
-)
+SHORT = jobs_of([[(10, 3)], [(5, 4)], [(9, 1)], [(7, 1)]], [(0, 0, 1), (1, 1, 1), (2, 2, 1), (3, 3, 1)], nodes=[(4,)])
 
 
 def test_what_ends_by_the_reservation_may_pass_and_what_does_not_may_not():
@@ -36,23 +34,21 @@ def test_what_ends_by_the_reservation_may_pass_and_what_does_not_may_not():
 
 
 #: One node of 4 GPUs. A holds two until 10; B wants three for 10 ticks, C all four for 5, D one for 30.
-LONG = jobs_of(
-    [[(10, 2)], [(10, 3)], [(5, 4)], [(30, 1)]], [(0, 0, 1), (1, 1, 1), (2, 2, 1), (3, 3, 1)], nodes=[(4,)]
-)
+LONG = jobs_of([[(10, 2)], [(10, 3)], [(5, 4)], [(30, 1)]], [(0, 0, 1), (1, 1, 1), (2, 2, 1), (3, 3, 1)], nodes=[(4,)])
 
 
 def test_easy_promises_the_first_job_alone_conservative_every_job():
-    """Beside B one GPU is left from 10 on: EASY gives it to D at 3, until 33, and C waits for it. Conservatively, C is to
-    start at 20, and D has the first 30 ticks beside that from 25 on.
+    """Beside B one GPU is left from 10 on: EASY gives it to D at 3, until 33, and C waits for it. Conservatively, C is
+    to start at 20, and D has the first 30 ticks beside that from 25 on.
     """
     assert starts(LONG, "easy-backfill") == [0, 10, 33, 3]
     assert starts(LONG, "conservative-backfill") == [0, 10, 20, 25]
 
 
 def test_room_counts_node_by_node():
-    """Two nodes of 2 GPUs. A holds node 0 until 10, B a GPU of node 1 until 20. C wants two GPUs of one node: node 0 at 10.
+    """Two nodes of 2 GPUs. A holds node 0 until 10, B a GPU of node 1 until 20. C wants two GPUs of one node.
 
-    D, one GPU for 50 ticks, takes what is left of node 1. So does E, a gang of two, whose second task finds node 0 at 12.
+    That is node 0, at 10. D, one GPU for 50 ticks, takes what is left of node 1. E, a gang of two, has node 0 at 12.
     """
     load = jobs_of(
         [[(10, 2)], [(20, 1)], [(2, 2)], [(50, 1)], [(1, 1), (1, 1)]],
@@ -77,6 +73,13 @@ def test_what_outlasts_its_estimate_delays_and_nothing_gets_lost():
     load = SHORT.replace(estimate=[5, 5, 9, 7])
     for rule in ("easy-backfill", "conservative-backfill"):
         assert starts(load, rule) == [0, 10, 15, 15]
+
+
+def test_the_users_own_estimate_counts_where_there_is_one():
+    """C's user says 8 ticks, and it takes 9: it may pass, and B waits until 11. Or A's says 30: so it may."""
+    for limits in ([10, 5, 8, 8], [30, 5, 9, 7]):
+        for rule in ("easy-backfill", "conservative-backfill"):
+            assert starts(SHORT.replace(time_limit=limits), rule) == [0, 11, 2, 16]
 
 
 def test_depth_limits_who_is_looked_at():
@@ -111,7 +114,9 @@ def placed(seen, plan):
         tasks = np.flatnonzero(seen.task_job == job)
         if (seen.state[tasks] == 1).all():
             before[seen.job_id[job]] = seen.node[tasks]
-        nodes = [n for t, n in sorted(zip(plan.start_task.tolist(), plan.start_node.tolist(), strict=True)) if t in tasks]
+        nodes = [
+            n for t, n in sorted(zip(plan.start_task.tolist(), plan.start_node.tolist(), strict=True)) if t in tasks
+        ]
         if nodes:
             after[seen.job_id[job]] = nodes
     return before, after
@@ -136,7 +141,7 @@ def test_easy_never_delays_the_first_job_that_waits(load):
 @settings(max_examples=draws(40, 1000))
 @given(load=gang_workloads(true=True))
 def test_promises_are_kept(load):
-    """EASY's to the first that waits, conservative's to all: none is ever put off, and every job starts by its first."""
+    """EASY's to the first that waits, conservative's to all: none is put off, and every job starts by its first."""
     for rule, module in (("easy-backfill", easy_backfill), ("conservative-backfill", conservative_backfill)):
         run = api.simulate(load, rule, record=1.0)
         assert run.violations() == []

@@ -18,8 +18,8 @@ def stretches(load, rule, **options):
 def test_jobs_take_turns_of_a_quantum():
     """One GPU, ticks of a second, a quantum of 4: job 0 takes 10 from 0 on, job 1 takes 6 from 1, job 2 takes 2 from 5.
 
-    At 4 job 0 has had its quantum, and job 1 none. At 5 job 1 has begun its first, as job 2 will; it runs, so it goes on
-    until 8. Job 2 ends at 10. Of the others, with one quantum each, the earlier goes on until it has had two, at 14.
+    At 4 job 0 has had its quantum, and job 1 none. At 5 job 1 has begun its first, as job 2 will; it runs, so it goes
+    on until 8. Job 2 ends at 10. Of the others, with one quantum each, the earlier goes on until it has had two, at 14.
     """
     load = jobs_of([[(1, 1)]], [(0, 0, 10), (1, 0, 6), (5, 0, 2)], nodes=[(1,)], tick_ms=1000)
     assert stretches(load, "las:quantum=4") == [(0, 0, 4), (1, 4, 8), (2, 8, 10), (0, 10, 14), (1, 14, 16), (0, 16, 18)]
@@ -41,7 +41,7 @@ def test_without_anybody_waiting_nobody_is_asked_again():
 
 def test_settings_are_checked():
     load = jobs_of([[(1, 1)]], [(0, 0, 1)], tick_ms=1000)
-    with pytest.raises(InvalidInput, match="quantum = 0.0: must be above 0"):
+    with pytest.raises(InvalidInput, match=r"quantum = 0\.0: must be above 0"):
         api.simulate(load, "las:quantum=0")
     with pytest.raises(InvalidInput, match="las: counts GPU-seconds, and tick_ms = 0"):
         api.simulate(load.replace(tick_ms=0), "las")

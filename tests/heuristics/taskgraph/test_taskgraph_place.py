@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from snapshot_examples import horizon, snapshot_at
 
 from mlsched.heuristics.taskgraph._give_way import give_way
-from mlsched.heuristics.taskgraph._place import Placer, by_job
+from mlsched.heuristics.taskgraph._measures import by_job
+from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.simulation.taskgraph.strategies import snapshots
 
 

@@ -186,3 +186,25 @@ def test_a_gang_gives_way_as_a_whole():
         assert sorted(plan.pause_task.tolist()) == pauses
         assert snapshot.replace(gang=gang).violations(plan) == []
         assert (plan.start_task.tolist(), plan.start_node.tolist()) == ([2], [0])
+
+
+def test_gangs_of_skewed_models_are_consolidated():
+    """Nodes with 2, 3 and 1 free GPUs and a gang of three single ones: on node 1 alone if it is skewed, else spread."""
+    inst = horizon([(0, 1, [(9, 1)] * 3)], nodes=[(2,), (3,), (1,)], parameters=[60, 20, 10])
+    snapshot = asked(inst).replace(gang=[1])
+    for skew, nodes in ((2.1, [0, 1, 2]), (2.0, [1, 1, 1]), (1.0, [1, 1, 1])):  # the largest holds twice the mean
+        plan, _ = answer(snapshot, memory=None, rng=RNG, skew=skew)
+        assert sorted(plan.start_node.tolist()) == nodes
+    for parameters in ([0, 0, 0], [20, 20, 10]):
+        plan, _ = answer(snapshot.replace(parameters=parameters), memory=None, rng=RNG, skew=2.0)
+        assert sorted(plan.start_node.tolist()) == [0, 1, 2]
+
+
+def test_a_consolidated_gang_takes_the_fewest_nodes_that_are_free_now():
+    """Five GPUs of nodes with 4, 3 and 1: four of node 0, and the last where least is left."""
+    inst = horizon([(0, 1, [(9, 1)] * 5)], nodes=[(3,), (4,), (1,)], parameters=[5, 0, 0, 0, 0])
+    plan, _ = answer(asked(inst).replace(gang=[1]), memory=None, rng=RNG, skew=5.0)
+    assert sorted(plan.start_node.tolist()) == [1, 1, 1, 1, 2]
+    inst = horizon([(0, 1, [(9, 1)] * 9)], nodes=[(3,), (4,), (1,)], parameters=[5] + [0] * 8)
+    plan, _ = answer(asked(inst).replace(gang=[1]), memory=None, rng=RNG, skew=5.0)
+    assert plan.start_node.tolist() == []

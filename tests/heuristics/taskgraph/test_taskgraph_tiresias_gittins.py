@@ -65,7 +65,7 @@ def test_inside_a_queue_the_larger_index_goes_first():
 
 
 def test_sizes_are_observed_when_jobs_end():
-    """Job 0 holds two GPUs for 3 ticks, job 1 one for 5; the cluster is empty when it ends, and nobody is asked then."""
+    """Job 0 holds two GPUs for 3 ticks, job 1 one for 5; when it ends the cluster is empty, and nobody is asked."""
     load = jobs_of([[(1, 1), (1, 1)], [(1, 1)]], [(0, 0, 3), (0, 1, 5), (20, 1, 1)], nodes=[(3,)], tick_ms=1000)
     seen = {d.time: d.memory for d in api.simulate(load, "tiresias-gittins", record=1.0).recorded}
     assert (seen[3]["sizes"], seen[20]["sizes"]) == ([], [6.0])

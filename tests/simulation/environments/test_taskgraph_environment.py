@@ -16,7 +16,8 @@ import mlsched
 gymnasium = pytest.importorskip("gymnasium")
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
-from mlsched.heuristics.taskgraph._place import Placer, candidates  # noqa: E402
+from mlsched.heuristics.taskgraph._measures import candidates  # noqa: E402
+from mlsched.heuristics.taskgraph._place import Placer  # noqa: E402
 from mlsched.instances import strategies  # noqa: E402
 from mlsched.simulation.clock import Rule  # noqa: E402
 from mlsched.simulation.environments.taskgraph import TaskGraphEnv  # noqa: E402

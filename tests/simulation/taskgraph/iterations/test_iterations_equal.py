@@ -19,7 +19,7 @@ from mlsched.simulation.taskgraph import Workload
 from mlsched.simulation.taskgraph.iterations import from_tasks
 from mlsched.simulation.taskgraph.strategies import PAST, workloads
 
-RULES = ("fifo", "srpt", "fair", "drf", "graphene", "tiresias")
+RULES = ("fifo", "srpt", "fair", "drf", "graphene", "tiresias", "easy-backfill", "conservative-backfill")
 
 
 def by_arrival(workload: Workload) -> Workload:
