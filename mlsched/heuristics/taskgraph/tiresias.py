@@ -63,17 +63,16 @@ def answer(
     first: float = 3250.0,
     second: float = 7200.0,
     knob: float = 8.0,
-    skew: float = math.inf,
+    skew: float = 0.0,
     stop: str = "most",
 ) -> tuple[Round, Memory]:
     """Start ready tasks by queue, then by first start; where runs may be paused without loss, lower jobs give way.
 
     first, second: thresholds, GPU-seconds (inf: one queue less). knob: 0 never promotes. skew: a gang whose largest
-    task holds so many times the mean of parameters is consolidated. stop: as for fifo. Needs a resource that counts
-    GPUs and the length of a tick (`instances/taskgraph/units.py`); refuses what lacks them.
+    task holds so many times the mean of parameters is consolidated; 0: none is. stop: as for fifo. Needs a resource
+    that counts GPUs and the length of a tick (`instances/taskgraph/units.py`); refuses what lacks them.
     """
     within("knob", knob, 0)
-    within("skew", skew, 1)
     within("first", first, 0)
     within("second", second, first)
     thresholds = (first, second)
@@ -102,9 +101,10 @@ def serve(
 
 
 def skewed(snapshot: Snapshot, limit: float) -> Flags:
-    """jobs: whether the largest task holds at least `limit` times as many model parameters as the tasks' mean."""
+    """jobs: whether the largest task holds at least `limit` times the tasks' mean of model parameters; 0: none."""
     largest = np.zeros(len(snapshot.arrival))
-    if math.isinf(limit):
+    within("skew", limit, 0)
+    if not limit:
         return largest > 0
     np.maximum.at(largest, snapshot.task_job, snapshot.parameters)
     mean = per_job(snapshot, snapshot.parameters) / np.bincount(snapshot.task_job, minlength=len(largest))
