@@ -16,6 +16,12 @@ from mlsched.core.params import parameters_of, split
 from mlsched.core.registry import registry
 from mlsched.simulation import Run, Simulation, simulations
 
+#: What "above its bound" means in the table of runs.
+BOUND_NOTE = (
+    "Above its bound: (value - bound) / bound. No scheduler can be below the bound, whatever it knows and however "
+    "often it preempts; so a run is at most this far from the best possible one."
+)
+
 
 def make_runs(
     policies: list[str],
@@ -137,10 +143,18 @@ def _describe(policy: str, run: Run, time_limit: float | None) -> dict[str, Any]
         "seed": run.seed,
         "cpu_seconds": run.cpu_seconds,
         "summary": run.summary(),
+        **_bounded(run),
         "recorded_decisions": len(run.recorded),
         "optimality": None if (gaps := _optimality(run, time_limit)) is None else dataclasses.asdict(gaps),
         "versions": run.versions,
     }
+
+
+def _bounded(run: Run) -> dict[str, Any]:
+    """What no run of the workload can be below, and the shares by which this one is above; nothing without a bound."""
+    if run.simulation.bound is None:
+        return {}
+    return {"bound": run.bound, "gaps": {name: gap.share for name, gap in run.gaps.items()}}
 
 
 def _optimality(run: Run, time_limit: float | None) -> Gaps | None:
@@ -170,6 +184,7 @@ def _render(workload: Any, details: list[dict[str, Any]], failures: list[str]) -
     header, rows = ["policy"], []
     for entry in details:
         flat = _flatten(entry["summary"])
+        flat |= {f"{name} above its bound": gap(share) for name, share in entry.get("gaps", {}).items()}
         if entry["optimality"] is not None:
             flat |= _gap_lines(Gaps(**entry["optimality"]))
         header += [key for key in flat if key not in header]
@@ -178,6 +193,7 @@ def _render(workload: Any, details: list[dict[str, Any]], failures: list[str]) -
     names = [row["policy"] for row in rows]
     body = [[key, *(c if isinstance(c := row.get(key), str) else number(c) for row in rows)] for key in header[1:]]
     found.append(table("", ["", *names], body))
+    found += [BOUND_NOTE] if any(entry.get("gaps") for entry in details) else []
     recorded = [Gaps(**entry["optimality"]) for entry in details if entry["optimality"] is not None]
     found += [GAP_NOTE, *apart_notes(recorded)] if recorded else []
     if not failures:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from mlsched.core.errors import InvalidInput
+from mlsched.core.gap import Gap, gap_between
 from mlsched.core.record import Record
 from mlsched.simulation.clock import Decision, Rule, decision_rng
 from mlsched.simulation.wake import Wake
@@ -23,6 +25,7 @@ class Simulation:
     a horizon instance, revealing jobs at their arrival, and returns its plan; `receding(instance, planner)` turns a
     decision into a horizon instance for `planner(question) -> plan | None` and keeps what the plan does now.
     `unit`: parts of a second in which the world counts time (1: seconds, 1000: milliseconds), also in `submit`.
+    `bound(workload)` gives figures of the summary that no run of the workload can be below, whatever answers it.
     `physics` names one of several worlds of a problem: how its jobs run; the problem's own package holds the first.
     `sources[name](**options)` makes synthetic workloads, `from_trace(trace, nodes, **options)` turns a trace into one.
     """
@@ -42,6 +45,7 @@ class Simulation:
     from_trace: Callable[..., Any]
     rollout: Callable[..., Any] | None = None
     receding: Callable[..., Any] | None = None
+    bound: Callable[[Any], dict[str, int]] | None = None
     unit: int = 1
     physics: str = ""
 
@@ -83,6 +87,22 @@ class Run:
         """Figures of merit by name."""
         return self.simulation.summary(self.workload, self.log) | {"decisions": self.decisions}
 
+    @functools.cached_property
+    def bound(self) -> dict[str, int]:
+        """Figures of the summary by name, and below what no run of the workload can be, whoever schedules it.
+
+        Schedulers may know the future, and stop jobs at any time. Raises InvalidInput for problems without a bound.
+        """
+        if self.simulation.bound is None:
+            raise InvalidInput(f"bound: none is known for runs of {self.simulation.problem}; taskgraph has one")
+        return _bound(self.simulation.bound, self.workload)
+
+    @property
+    def gaps(self) -> dict[str, Gap]:
+        """How far each of these figures is above its bound, as a share of it: from the optimum, at most so far."""
+        value = self.summary()
+        return {name: gap_between(value[name], bound, sense="min", unit="ticks") for name, bound in self.bound.items()}
+
     def series(self) -> dict[str, Any]:
         """Named samples for plots of distributions."""
         return self.simulation.series(self.workload, self.log)
@@ -110,8 +130,15 @@ class Run:
             "workload_hash": self.workload.hash,
             "source": self.workload.source,
             "summary": self.summary(),
+            **({} if self.simulation.bound is None else {"bound": self.bound}),
             "versions": self.versions,
             "seconds": self.seconds,
             "jobs": {name: column.tolist() for name, column in self.jobs.items()},
             "log": self.log.to_json(),
         }
+
+
+@functools.lru_cache(maxsize=1)
+def _bound(bound: Callable[[Any], dict[str, int]], workload: Any) -> dict[str, int]:
+    """The bound of a workload, which all runs of it share."""
+    return bound(workload)

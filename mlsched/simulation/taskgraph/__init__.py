@@ -1,7 +1,7 @@
 """The world of task graphs: training jobs on the nodes of a cluster, and the check of a finished run."""
 
 from mlsched.simulation.run import Simulation
-from mlsched.simulation.taskgraph import outcome, replay
+from mlsched.simulation.taskgraph import bound, outcome, replay
 from mlsched.simulation.taskgraph.adapters import receding, rollout
 from mlsched.simulation.taskgraph.options import Options
 from mlsched.simulation.taskgraph.sources import SOURCES, from_trace
@@ -23,6 +23,7 @@ SIMULATION = Simulation(
     overload=overload,
     sources=SOURCES,
     from_trace=from_trace,
+    bound=bound.bound,
     rollout=rollout,
     receding=receding,
 )

@@ -1,7 +1,7 @@
 """The world of task graphs by iterations: jobs hold nodes and run on at the pace of their graph; at scale."""
 
 from mlsched.simulation.run import Simulation
-from mlsched.simulation.taskgraph.iterations import outcome, replay
+from mlsched.simulation.taskgraph.iterations import bound, outcome, replay
 from mlsched.simulation.taskgraph.iterations.log import Stretches
 from mlsched.simulation.taskgraph.iterations.sources import SOURCES, from_tasks, from_trace
 from mlsched.simulation.taskgraph.iterations.workload import Jobs, never_start, overload
@@ -23,6 +23,7 @@ SIMULATION = Simulation(
     overload=overload,
     sources=SOURCES,
     from_trace=from_trace,
+    bound=bound.bound,
 )
 
 __all__ = ["SIMULATION", "IterationWorld", "Jobs", "Options", "Stretches", "from_tasks"]

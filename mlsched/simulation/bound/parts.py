@@ -1,0 +1,90 @@
+"""The bounds of a run, and the parts of which each is the largest."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.simulation.bound.machine import least_work_left, most_weight
+from mlsched.simulation.bound.pieces import Pieces
+from mlsched.simulation.bound.prices import priced
+
+#: The parts of the bound on the sum of completion times, by name.
+PARTS = {
+    "running times": "every job by itself",
+    "least work left": "one machine as fast as all nodes, for the completion times (SRPT)",
+    "mean busy times": "the same machine, for the mean busy times, and half of the running times",
+    "prices": "mean busy times where no job is faster than it can be",
+}
+
+
+def lower_bounds(pieces: Pieces) -> dict[str, int]:
+    """What no schedule of these pieces can be below: `total_jct`, the sum of completion - arrival, and `makespan`, the
+    last completion - the first arrival; ticks, completions being whole ticks.
+    """
+    if not len(pieces.arrival):
+        return {"total_jct": 0, "makespan": 0}
+    return {"total_jct": _whole(max(total_jct_parts(pieces).values())), "makespan": _whole(makespan(pieces))}
+
+
+def _whole(value: float) -> int:
+    """The least whole number that is not below a value, but for its rounding error."""
+    return math.ceil(value * (1 - 1e-12) - 1e-6)
+
+
+def total_jct_parts(pieces: Pieces) -> dict[str, float]:
+    """Each of `PARTS`, by itself a lower bound on the sum of (completion - arrival).
+
+    - Every job takes its running time.
+    - On one machine as fast as all nodes are for one resource, every schedule of the pieces can be followed; so the
+      sum of completion times is at least that of the machine's best, always the job with the least work left.
+    - The sum of completion times is at least the weighted sum of the pieces' M + length / 2 + after (`Pieces`), and the
+      sum of weight x M at least that of the machine's best, always the piece with the most weight for its work.
+    - The same, with what `prices` prove of the sum of weight x M.
+    """
+    whole = pieces.with_gangs()
+    work = whole.work
+    completion, busy = [], []
+    for r in range(work.shape[1]):
+        speed, of_job = int(whole.capacity[r]), np.zeros(len(pieces.arrival), dtype=np.int64)
+        np.add.at(of_job, pieces.job, work[:, r])
+        completion.append(float((least_work_left(pieces.arrival, of_job, speed) - pieces.arrival).sum()))
+        mean = most_weight(pieces.release, work[:, r], pieces.weight, speed)
+        later = np.where(work[:, r] > 0, mean - pieces.release, pieces.length / 2)
+        busy.append(float((pieces.weight * later).sum()))
+    return {
+        "running times": float(pieces.running.sum()),
+        "least work left": max(completion, default=0.0),
+        "mean busy times": pieces.constant + max(busy, default=0.0),
+        "prices": pieces.constant + priced(whole, makespan(pieces) + float(pieces.arrival.min())),
+    }
+
+
+def makespan(pieces: Pieces) -> float:
+    """A lower bound on the last completion - the first arrival.
+
+    No job is complete before arrival + running. And whatever the time s: before it, a piece of release a and length p
+    can have run for s - a ticks at most; what is left of all pieces, demand x the rest of their lengths, is done after
+    s at the speed of the cluster at most. This is largest at some release, or at some release + length.
+    """
+    first = int(pieces.arrival.min())
+    best = float((pieces.arrival + pieces.running).max())
+    whole = pieces.with_gangs()
+    begin, end = whole.release, whole.release + whole.length
+    times = np.unique(np.concatenate([begin, end]))
+    for demand, capacity in zip(whole.demand.T, whole.capacity.tolist(), strict=True):
+        # What is left at s falls by the demand for each tick of s in [release, release + length].
+        rest = (_overlap(times, end, demand) - _overlap(times, begin, demand)) / capacity
+        best = max(best, float((times + rest).max()))
+    return best - first
+
+
+def _overlap(times: IntArray, points: IntArray, amount: IntArray) -> IntArray:
+    """For each time, the sum of amount x (point - time) over the points after it."""
+    order = np.argsort(points, kind="stable")
+    after = np.append(np.cumsum(amount[order][::-1])[::-1], 0)
+    moment = np.append(np.cumsum((amount * points)[order][::-1])[::-1], 0)
+    place = np.searchsorted(points[order], times, side="right")
+    return np.asarray(moment[place] - after[place] * times)

@@ -1,0 +1,87 @@
+"""What the jobs of a workload ask for at least, as bounds need it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Pieces:
+    """Jobs, cut into pieces of work that hold a constant amount of every resource while they run.
+
+    Of every job: `arrival`; `running`, the fewest ticks from its first start to its end. Times are in ticks.
+
+    Of every piece: its `job`; `release`, before which it cannot run; `length`, the fewest ticks for which it must run
+    in all, at once or with pauses; `demand` (pieces x resources), what it holds whenever it runs; `after`, the fewest
+    ticks from its end to the job's; `weight`, a share of the job's completion time that is charged to the piece. The
+    weights of a job sum to 1. A piece runs at most once at a time, and what runs at a time holds at most `capacity`.
+
+    What bounds rest on: a piece's *mean busy time* M is the mean of the ticks in which it runs, the last `length` of
+    them if they are more. They all lie before the piece's end, so that M + length / 2 + after <= the job's completion
+    time C; and with the weights of its pieces, sum of weight x (M + length / 2 + after) <= C.
+    """
+
+    arrival: IntArray
+    running: IntArray
+    capacity: IntArray
+    job: IntArray
+    release: IntArray
+    length: IntArray
+    demand: IntArray
+    after: IntArray
+    weight: Floats
+
+    @property
+    def work(self) -> IntArray:
+        """pieces x resources: demand x ticks. Raises InvalidInput where that is no longer a whole number."""
+        most = float(self.demand.max(initial=0)) * float(self.length.sum())
+        if most > 2**62:
+            raise InvalidInput(f"bound: the work of all jobs can reach {most:.0e}; use larger units of the resources")
+        return np.asarray(self.demand * self.length[:, None])
+
+    @property
+    def constant(self) -> float:
+        """What is left of the sum of (completion - arrival) besides the sum of weight x (M - release)."""
+        start = (self.release - self.arrival[self.job]) + self.length / 2 + self.after
+        return float((self.weight * start).sum())
+
+    def with_gangs(self) -> Pieces:
+        """The resources that some piece holds, and `halves` of the whole cluster: of these two pieces can hold one."""
+        kept = np.flatnonzero(self.work.any(axis=0))
+        demand, capacity = halves(self.demand[:, kept], self.capacity[None, kept])
+        return dataclasses.replace(
+            self,
+            demand=np.hstack([self.demand[:, kept], demand]),
+            capacity=np.concatenate([self.capacity[kept], capacity]),
+        )
+
+
+def with_halves(demand: IntArray, capacity: IntArray) -> tuple[IntArray, IntArray]:
+    """Demands of tasks, and the capacity of the cluster, with `halves` of its nodes as further columns."""
+    more, there = halves(demand, capacity)
+    return np.hstack([demand, more]), np.concatenate([capacity.sum(axis=0), there])
+
+
+def halves(demand: IntArray, capacity: IntArray) -> tuple[IntArray, IntArray]:
+    """Columns that say what cannot share: demands (rows x resources) on nodes of a capacity (nodes x resources).
+
+    For a resource whose largest node has c of it, a demand above c / 2 counts 2, of exactly c / 2 it counts 1, a
+    smaller one 0; a node counts 2 if it has at least c / 2, else 0. What fits a node counts at most 2: next to a demand
+    above c / 2 only smaller ones than c / 2 fit, and not three demands of c / 2. (The dual feasible function u^(1) of
+    Fekete and Schepers, Mathematical Programming 91, 2001.) Columns in which no demand counts are left out.
+    """
+    largest = capacity.max(axis=0, initial=0)
+    counted: Any = (2 * demand >= largest).astype(np.int64) + (2 * demand > largest)
+    counted *= demand > 0
+    there = 2 * (2 * capacity >= largest).sum(axis=0)
+    kept = counted.any(axis=0)
+    return np.asarray(counted[:, kept]), np.asarray(there[kept])

@@ -1,0 +1,51 @@
+"""The bound of a task-graph run: never above the optimum of the horizon, nor above any run, in either engine."""
+
+from __future__ import annotations
+
+from draws import draws
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from mlsched import api
+from mlsched.core.errors import TooLarge
+from mlsched.simulation.taskgraph import bound
+from mlsched.simulation.taskgraph.iterations import bound as jobs_bound
+from mlsched.simulation.taskgraph.iterations import from_tasks
+from mlsched.simulation.taskgraph.iterations.strategies import workloads as jobs
+from mlsched.simulation.taskgraph.strategies import any_rule, options, wakes, workloads
+
+
+@settings(max_examples=draws(15, 2000))
+@given(load=workloads())
+def test_it_never_exceeds_the_optimum_of_the_horizon(load):
+    horizon = load.horizon.replace(duration=load.true_duration)
+    found = bound.bound(load)
+    for objective in ("total_jct", "makespan"):
+        try:
+            best = api.solve(horizon, "brute-force", objective=objective)
+        except TooLarge:
+            assume(False)
+        assert best.value is None or found[objective] <= best.value
+
+
+@settings(max_examples=draws(15, 2000))
+@given(load=st.one_of(workloads(), jobs()), readings=options(), wake=wakes(), seed=st.integers(0, 99))
+def test_it_never_exceeds_a_run_whatever_that_does(load, readings, wake, seed):
+    run = api.simulate(load, any_answer, options=readings, wake=wake, seed=seed)
+    value = run.summary()
+    assert all(lower <= value[name] for name, lower in run.bound.items())
+    assert set(run.bound) == {"total_jct", "makespan"}
+
+
+def any_answer(snapshot, *, rng):
+    """A random legal round."""
+    return any_rule().call(snapshot, None, rng)[0]
+
+
+@settings(max_examples=draws(10, 300))
+@given(load=workloads())
+def test_by_iterations_jobs_take_no_less(load):
+    """Iterations that wait for the one before take no less than those that need not."""
+    by_tasks, by_iterations = bound.pieces(load), jobs_bound.pieces(from_tasks(load))
+    order = by_tasks.arrival.argsort(kind="stable")
+    assert (by_tasks.running[order] <= by_iterations.running).all()
