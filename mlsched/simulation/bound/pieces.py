@@ -42,10 +42,10 @@ class Pieces:
 
     @property
     def work(self) -> IntArray:
-        """pieces x resources: demand x ticks. Raises InvalidInput where that is no longer a whole number."""
-        most = float(self.demand.max(initial=0)) * float(self.length.sum())
+        """pieces x resources: demand x ticks. Raises InvalidInput where sums of it could leave whole numbers."""
+        most = float(self.demand.sum(axis=0).max(initial=0)) * float((self.release + self.length).max(initial=0))
         if most > 2**62:
-            raise InvalidInput(f"bound: the work of all jobs can reach {most:.0e}; use larger units of the resources")
+            raise InvalidInput(f"bound: demand x time can reach {most:.0e}; use larger units of the resources")
         return np.asarray(self.demand * self.length[:, None])
 
     @property
