@@ -23,7 +23,14 @@ def test_rules_for_task_graphs(cli, tmp_path):
         tmp_path / "runs.json",
     )
     assert found.status == 0
-    for text in ("total_jct", "jct_percentiles p95", "utilisation gpu", "every run passed"):
+    for text in (
+        "total_jct",
+        "total_jct above its bound",
+        "at most this far from the best",
+        "jct_percentiles p95",
+        "utilisation gpu",
+        "every run passed",
+    ):
         assert text in found.out
     data = json.loads((tmp_path / "runs.json").read_text())
     assert data["kind"] == "taskgraph.runs"
@@ -41,5 +48,6 @@ def test_task_graphs_by_iterations(cli, tmp_path):
     assert data["violations"] == []
     assert [run["summary"]["jobs"] for run in data["runs"]] == [4, 4]
     assert data["runs"][0]["summary"]["total_jct"] == 4 * 90
+    assert (data["runs"][0]["bound"]["total_jct"], data["runs"][0]["gaps"]["total_jct"]) == (4 * 90, 0)
     data = cli("simulate", "fair", "--trace", "synthetic:gangs:jobs=20", "--set", "pausing=keep", "--json").document
     assert data["violations"] == []

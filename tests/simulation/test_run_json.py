@@ -34,6 +34,11 @@ def test_a_run_is_plain_json_and_can_be_checked_from_it(load, rule):
     assert data["versions"]["mlsched"]
 
 
+def test_a_problem_without_a_bound_says_so(load):
+    with pytest.raises(InvalidInput, match="none is known for runs of preemption; taskgraph has one"):
+        _ = api.simulate(load, "fifo").bound
+
+
 def test_only_its_own_decisions_can_be_replayed(load):
     run, other = (api.simulate(load, "rand", seed=seed, record=1.0) for seed in (0, 1))
     assert run.recorded

@@ -65,9 +65,17 @@ class Pieces:
         )
 
 
-def with_halves(demand: IntArray, capacity: IntArray) -> tuple[IntArray, IntArray]:
-    """Demands of tasks, and the capacity of the cluster, with `halves` of its nodes as further columns."""
+def with_halves(demand: IntArray, capacity: IntArray, column: int = -1, unit: int = 0) -> tuple[IntArray, IntArray]:
+    """Demands of tasks, and the capacity of the cluster, with `halves` of its nodes as further columns.
+
+    unit: so much of the resource in `column` is one GPU, of which a task holds a part or several; then `halves` of the
+    GPUs are a column, too, in which whole GPUs count 2 each.
+    """
     more, there = halves(demand, capacity)
+    if unit:
+        part = np.minimum(demand[:, [column]], unit)
+        gpus, room = halves(part, np.full((int(capacity[:, column].sum()) // unit, 1), unit))
+        more, there = np.hstack([more, gpus * np.maximum(demand[:, [column]] // unit, 1)]), np.append(there, room)
     return np.hstack([demand, more]), np.concatenate([capacity.sum(axis=0), there])
 
 

@@ -12,27 +12,44 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jobs_examples import jobs_of
 
-from mlsched.simulation.bound import PARTS, lower_bounds, total_jct_parts
+from mlsched.simulation.bound import PARTS, lower_bounds, total_jct_parts, with_halves
 from mlsched.simulation.bound.pieces import halves
 from mlsched.simulation.taskgraph.iterations import bound
 from mlsched.simulation.taskgraph.iterations.workload import never_start
 
 
 def packs(tasks, free) -> bool:
-    """Whether the tasks (a demand each) fit the nodes."""
-    if not tasks:
-        return True
-    for n, node in enumerate(free):
-        left = tuple(a - b for a, b in zip(node, tasks[0], strict=True))
-        if min(left) >= 0 and packs(tasks[1:], (*free[:n], left, *free[n + 1 :])):
-            return True
-    return False
+    """Whether the tasks fit the nodes.
+
+    A task: a demand of each resource. A node: what is left of it, and of each of its GPUs where they are apart; the
+    first resource counts them, UNIT each. A part of one is on one GPU, whole ones are wholly free.
+    """
+    return not tasks or any(
+        packs(tasks[1:], (*free[:n], left, *free[n + 1 :]))
+        for n, (node, gpus) in enumerate(free)
+        if min(rest := tuple(a - b for a, b in zip(node, tasks[0], strict=True))) >= 0
+        for left in ((rest, gone) for gone in taken(gpus, tasks[0][0]))
+    )
+
+
+def taken(gpus, demand):
+    """What may be left of a node's GPUs after a demand; nothing is taken of a pool."""
+    if not gpus or not demand:
+        return [gpus]
+    if demand < UNIT:
+        return [(*gpus[:g], gpus[g] - demand, *gpus[g + 1 :]) for g in range(len(gpus)) if gpus[g] >= demand]
+    whole = [g for g in range(len(gpus)) if gpus[g] == UNIT][: demand // UNIT]
+    return [tuple(0 if g in whole else left for g, left in enumerate(gpus))] if len(whole) == demand // UNIT else []
+
+
+#: Of the first resource, what one GPU is where those of a node are apart.
+UNIT = 4
 
 
 def optimum(nodes, jobs) -> tuple[int, int]:
     """The least total completion time and the least makespan, by trying every set of jobs at every tick.
 
-    jobs: (arrival, ticks, demands of the tasks). Jobs pause and move for nothing, but run whole.
+    nodes: as for `packs`; jobs: (arrival, ticks, demands of the tasks). They pause and move for nothing, but run whole.
     """
     arrivals = [job[0] for job in jobs]
     together = functools.cache(lambda chosen: packs(tuple(t for j in chosen for t in jobs[j][2]), nodes))
@@ -59,10 +76,16 @@ def optimum(nodes, jobs) -> tuple[int, int]:
 
 @st.composite
 def horizons(draw):
-    """Nodes of one or two resources, templates of one to three tasks, and up to four jobs; some may stop early."""
-    width = draw(st.integers(1, 2))
-    nodes = draw(st.lists(st.tuples(*[st.sampled_from([2, 2, 3])] * width), min_size=1, max_size=3))
-    task = st.tuples(st.sampled_from([1, 1, 2, 0]), *[st.integers(0, 2)] * width)
+    """Nodes of one or two resources, templates of one to three tasks, and up to four jobs; some may stop early.
+
+    In a third of them tasks hold parts of GPUs.
+    """
+    width, shares = draw(st.integers(1, 2)), draw(st.sampled_from([False, False, True]))
+    node, asked = [st.sampled_from([2, 2, 3])] * width, [st.integers(0, 2)] * width
+    if shares:
+        node[0], asked[0] = st.sampled_from([UNIT, 2 * UNIT]), st.sampled_from([0, 1, 2, 3, 3, UNIT, 2 * UNIT])
+    nodes = draw(st.lists(st.tuples(*node), min_size=1, max_size=3))
+    task = st.tuples(st.sampled_from([1, 1, 2, 0]), *asked)
     templates = draw(st.lists(st.lists(task, min_size=1, max_size=3), min_size=1, max_size=3))
     job = st.tuples(
         st.integers(0, 5),
@@ -72,9 +95,8 @@ def horizons(draw):
     )
     jobs = sorted(draw(st.lists(job, min_size=1, max_size=4)))
     least = [max(0, job[2] - draw(st.sampled_from([0, 0, 0, 1]))) for job in jobs]
-    return jobs_of(
-        templates, jobs, nodes=nodes, resources=("gpu", "cpu")[:width], min_iterations=least, accuracy=[[0] * 9]
-    )
+    more = {"min_iterations": least, "gpu_unit": UNIT * shares}
+    return jobs_of(templates, jobs, nodes=nodes, resources=("gpu", "cpu")[:width], **more)
 
 
 @settings(max_examples=draws(15, 2000))
@@ -87,7 +109,9 @@ def test_the_bound_never_exceeds_the_optimum(load):
         ticks = -(-least * max(1, longest * int(load.scale[job])) // 10**6)
         held = [tuple(load.demand[t].tolist()) for t in range(first, end) if load.duration[t]]
         jobs.append((int(load.arrival[job]), ticks, held))
-    total, makespan = optimum(tuple(tuple(node) for node in load.node_capacity.tolist()), jobs)
+    apart = [(UNIT,) * (node[0] // UNIT) if load.gpu_unit else () for node in load.node_capacity.tolist()]
+    nodes = tuple((tuple(node), gpus) for node, gpus in zip(load.node_capacity.tolist(), apart, strict=True))
+    total, makespan = optimum(nodes, jobs)
     found = bound.bound(load)
     assert found["total_jct"] <= total
     assert found["makespan"] <= makespan
@@ -108,13 +132,20 @@ def test_the_parts_of_an_example_by_hand():
     assert parts["mean busy times"] == 5 + 1 + 2 + 6
     assert 13.8 < parts["prices"] <= 14
     assert bound.bound(load) == {"total_jct": 14, "makespan": 8}
-    assert optimum(((4,),), [(0, 4, [(1,)] * 3), (0, 4, [(1,)] * 3), (0, 2, [(1,)])]) == (14, 8)
+    assert optimum((((4,), ()),), [(0, 4, [(1,)] * 3), (0, 4, [(1,)] * 3), (0, 2, [(1,)])]) == (14, 8)
 
 
 def test_what_is_above_half_of_a_node_cannot_share_it():
     """Nodes of 8 and 4: 5 counts 2, 4 counts 1, 3 nothing; a node of 3 has room for none of them."""
     demand, capacity = halves(np.array([[5, 1], [4, 0], [3, 1]]), np.array([[8, 9], [4, 9], [3, 9]]))
     assert (demand.tolist(), capacity.tolist()) == ([[2], [1], [0]], [4])
+
+
+def test_what_is_above_half_of_a_gpu_cannot_share_it():
+    """Two GPUs of 4 on a node: tasks of 3, 2, 1, one and two GPUs."""
+    demand, capacity = with_halves(np.array([[3], [2], [1], [4], [8]]), np.array([[8]]), 0, 4)
+    assert demand[:, -1].tolist() == [2, 1, 0, 2, 4]
+    assert capacity.tolist() == [8, 2, 4]
 
 
 @pytest.mark.parametrize("jobs", [[], [(3, 0, 1)]])

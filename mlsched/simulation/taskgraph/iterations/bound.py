@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.fields import IntArray
+from mlsched.instances.taskgraph.gpus import gpu_column
 from mlsched.simulation.bound import Pieces, lower_bounds, with_halves
 from mlsched.simulation.taskgraph.bound import chains, edges_into
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
@@ -24,7 +25,8 @@ def pieces(workload: Jobs) -> Pieces:
     and end at ticks.
     """
     jobs = workload
-    demand, capacity = with_halves(jobs.demand * (jobs.duration > 0)[:, None], jobs.node_capacity)
+    asked = jobs.demand * (jobs.duration > 0)[:, None]
+    demand, capacity = with_halves(asked, jobs.node_capacity, gpu_column(jobs.resources), jobs.gpu_unit)
     held = np.zeros((len(jobs.gang), demand.shape[1]), dtype=np.int64)
     np.add.at(held, jobs.task_template, demand)
     length = -(-(jobs.min_iterations * np.maximum(_critical(jobs)[jobs.template] * jobs.scale, 1)) // WHOLE)
