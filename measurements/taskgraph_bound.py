@@ -1,13 +1,13 @@
-"""How far policies are from what any scheduler could do on a trace: gaps to the lower bound, and what the bound is made of.
+"""How far policies are from what any scheduler could do on a trace: gaps to the lower bound, and the bound's parts.
 
     python measurements/taskgraph_bound.py parts [--trace FILE] [--nodes 50 75 100 309] [--limit N]
-    python measurements/taskgraph_bound.py gaps [--limit 5000] [--nodes ...] [--runs fifo ...]
-    python measurements/taskgraph_bound.py gangs [--limit 5000] [--nodes 50] [--single 1 .25 .05] [--runs ...]
+    python measurements/taskgraph_bound.py gaps [--limit 2000] [--nodes ...] [--runs fifo ...]
+    python measurements/taskgraph_bound.py gangs [--limit 2000] [--nodes 50] [--single 1 .25 .05] [--runs ...]
 
 Prints one JSON document. Clusters are so many nodes of 8 GPUs. `parts`: each part of the bound on total completion
 time, with the CPU seconds of all. `gaps`: every policy on every cluster. `gangs`: all gangs of the trace and a drawn
-share of its jobs of one GPU. limit: the jobs that arrive first, of all sizes. The load is GPU-ticks asked over those there until the last arrival. A policy is `name` or
-`name,option=value,...` (options of the world). Every run passes its replay check.
+share of its jobs of one GPU. The load is GPU-ticks asked over those there until the last arrival. limit: the jobs that
+arrive first. Every run passes its replay check.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from mlsched.simulation.bound import PARTS, total_jct_parts
 from mlsched.simulation.taskgraph.iterations.bound import pieces
 
 DATA = Path(os.environ.get("MLSCHED_DATA", "../shared")) / "data" / "philly" / "philly.csv.gz"
-RULES = ["fifo", "srpt", "fair", "drf", "graphene", "tiresias", "tiresias,pausing=keep"]
-COLUMNS = ("template", "arrival", "scale", "told", "deadline", "urgency", "required", "min_iterations")
+RULES = ["fifo", "easy-backfill", "srpt", "srpt:size=time,preempt=true", "srpt:preempt=true"]
 
 
 def workload(given: argparse.Namespace, nodes: int, single: float = 1.0) -> Any:
@@ -36,8 +35,8 @@ def workload(given: argparse.Namespace, nodes: int, single: float = 1.0) -> Any:
     found = mlsched.workload(given.trace, "taskgraph", physics="iterations", cluster=f"{nodes}x(8gpu)")
     tasks = np.bincount(found.task_template)[found.template]
     kept = (tasks > 1) | (np.random.default_rng(0).random(len(tasks)) < single)
-    kept[given.limit :] = False
-    return found.replace(**{name: getattr(found, name)[kept] for name in (*COLUMNS, "max_iterations")})
+    kept[given.limit or len(kept) :] = False
+    return found.replace(**found.only(np.flatnonzero(kept)))
 
 
 def described(load: Any) -> dict[str, Any]:
@@ -64,8 +63,7 @@ def of_policies(load: Any, labels: list[str]) -> dict[str, Any]:
     gaps: dict[str, float | None] = {}
     bound: dict[str, int] = {}
     for label in labels:
-        rule, *given = label.split(",")
-        run = mlsched.simulate(load, rule, options=dict(option.split("=") for option in given))
+        run = mlsched.simulate(load, label)
         if wrong := run.violations():
             raise SystemExit(f"{label}: {wrong[0]}")
         bound, gaps[label] = run.bound, run.gaps["total_jct"].share
