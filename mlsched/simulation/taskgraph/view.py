@@ -133,4 +133,5 @@ class View:
             "accuracy_at": horizon.accuracy_at,
             "tick_ms": horizon.tick_ms,
             "gpu_unit": 0,
+            "physics": "tasks",
         }

@@ -7,7 +7,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mlsched import api
+from mlsched.core import record
 from mlsched.core.errors import TooLarge
+from mlsched.instances.taskgraph import Snapshot
 from mlsched.simulation.taskgraph import bound
 from mlsched.simulation.taskgraph.iterations import bound as jobs_bound
 from mlsched.simulation.taskgraph.iterations import from_tasks
@@ -49,3 +51,13 @@ def test_by_iterations_jobs_take_no_less(load):
     by_tasks, by_iterations = bound.pieces(load), jobs_bound.pieces(from_tasks(load))
     order = by_tasks.arrival.argsort(kind="stable")
     assert (by_tasks.running[order] <= by_iterations.running).all()
+
+
+def test_rules_of_ones_own_run_where_snapshots_are_not_validated(monkeypatch):
+    """As outside of tests: then a snapshot holds what its world fills in, and nothing by default."""
+    monkeypatch.setattr(record, "validate_trusted", False)
+    for physics in ("tasks", "iterations"):
+        load = api.workload("synthetic:dags:jobs=3,runs=6,nodes=2", physics=physics)
+        run = api.simulate(load, any_answer, record=1.0)
+        assert all(set(record.specs(Snapshot)) <= set(vars(d.instance)) for d in run.recorded)
+        assert run.gaps["total_jct"] >= 0
