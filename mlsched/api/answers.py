@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import time
@@ -13,6 +14,7 @@ import numpy as np
 from mlsched import solvers
 from mlsched.api.adapters import adapted, native
 from mlsched.api.guard import guarded
+from mlsched.api.isolation import Isolated, check_memory_limit, isolated_answer
 from mlsched.api.records import check_seed
 from mlsched.core.contract import Instance, Objective, Plan
 from mlsched.core.errors import AnswererError, InvalidInput, MlschedError
@@ -54,6 +56,8 @@ def solve(
     seed: int = 0,
     threads: int = 1,
     hint: Plan | str | None = None,
+    isolate: bool = False,
+    memory_limit: int | None = None,
     **params: Any,
 ) -> Result:
     """Answer `instance` and let the judge recompute the answer.
@@ -61,11 +65,12 @@ def solve(
     solver: a registered name, with parameters if need be ("fitgpp:s=8"), or a function `answer(instance, *, rng)`.
     objective: one of the instance's; the first by default. time_limit: wall seconds, for exact answerers (finding a
     start included) and searches; work_limit: the backend's deterministic measure (reproducible, unlike seconds).
-    hint: a plan to start from; by default the problem's warm-start rules give one, "none" starts cold. Further keywords
-    are the answerer's parameters.
+    hint: a plan to start from; by default the problem's warm-start rules give one, "none" starts cold. isolate: ask the
+    answerer in a process of its own, which is ended at time_limit (one that knows of the limit gets a tenth and half a
+    second more) and may take memory_limit bytes. Further keywords are the answerer's parameters.
 
     Raises InvalidInput for a wrong call, AnswererError when the answer breaks the contract (infeasible plan, refuted
-    bound), SolverError when a backend fails.
+    bound), RuleFailure when there is none or the answerer tampered with the question, SolverError when a backend fails.
     """
     if not isinstance(instance, Instance):
         raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
@@ -74,9 +79,17 @@ def solve(
     if answerer.kind == "exact" and answerer.backend and objective not in answerer.objectives:
         raise InvalidInput(f"{answerer.name} cannot optimise {objective}; it can {', '.join(answerer.objectives)}")
     limits = make_limits(time_limit, work_limit, seed, threads)
-    started = time.perf_counter()
-    start, left = start_within(instance, answerer, objective, limits, hint)
-    outcome = answer_once(answerer, instance, objective, left, start, values)
+    check_memory_limit(memory_limit, isolate)
+    with contextlib.ExitStack() as stack:
+        process = None
+        if isolate:
+            process = stack.enter_context(Isolated(answerer, "solve", objective, values, memory_limit=memory_limit))
+        started = time.perf_counter()
+        start, left = start_within(instance, answerer, objective, limits, hint)
+        if process is None:
+            outcome = answer_once(answerer, instance, objective, left, start, values)
+        else:
+            outcome = isolated_answer(process, answerer, instance, left, start)
     seconds = time.perf_counter() - started
     return judged(instance, answerer, objective, values, limits.seed, outcome, seconds)
 

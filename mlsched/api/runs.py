@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 import warnings
@@ -13,6 +14,7 @@ import numpy as np
 
 from mlsched.api.adapters import as_rule
 from mlsched.api.answers import AnyAnswerer, make_limits, resolve_answerer, start_within
+from mlsched.api.isolation import check_memory_limit, isolated_rule
 from mlsched.api.records import check_seed, load
 from mlsched.core.clock import cpu_time
 from mlsched.core.errors import InvalidInput, UnknownName
@@ -144,6 +146,8 @@ def simulate(
     objective: str | None = None,
     time_limit: float | None = None,
     progress: Callable[[int], None] | None = None,
+    isolate: bool = False,
+    memory_limit: int | None = None,
     **params: Any,
 ) -> Run:
     """Run an answerer over a workload.
@@ -152,7 +156,8 @@ def simulate(
     start from the problem's warm-start rules, and another machine may answer differently). wake: the
     cadence ("events", "interval:60", "events+interval:600"; default: the problem's). record: share of decisions to
     keep for replay and exact gaps. options: the world's readings by name (see its Options); a rule's own implications
-    (FIFO: no priority) apply unless set here.
+    (FIFO: no priority) apply unless set here. isolate: ask the answerer in a process of its own, one for the run; it is
+    ended when a decision takes longer than time_limit, or more than memory_limit bytes (`solve` says more).
     A workload with a job that fits no node is refused; one whose offered load is above capacity only warns.
     """
     names = {s.workload_type: s for s in every_simulation()}
@@ -169,12 +174,21 @@ def simulate(
     for reason in world.overload(workload):
         warnings.warn(reason, stacklevel=2)
     aim = _objective(world.problem, objective)
-    rule = as_rule(answerer, values, aim, make_limits(time_limit, None, seed, 1).seconds, start_within)
+    seconds = make_limits(time_limit, None, seed, 1).seconds
+    check_memory_limit(memory_limit, isolate)
     state, cadence = world.world(workload, settings), Wake.parse(wake or world.wake)
-    wall, cpu = time.perf_counter(), cpu_time()
-    trip = run_clock(
-        state, rule, wake=cadence, seed=check_seed(seed), record=record, progress=progress, unit=world.unit
-    )
+    with contextlib.ExitStack() as stack:
+        process = None
+        if isolate:
+            rule, process = isolated_rule(answerer, values, aim, seconds, memory_limit, tell_memory=record > 0)
+            stack.enter_context(process)
+        else:
+            rule = as_rule(answerer, values, aim, seconds, start_within)
+        wall, cpu = time.perf_counter(), cpu_time()
+        trip = run_clock(
+            state, rule, wake=cadence, seed=check_seed(seed), record=record, progress=progress, unit=world.unit
+        )
+    cpu = cpu_time() - cpu + (0.0 if process is None else process.cpu_seconds)
     return Run(
         simulation=world,
         workload=workload,
@@ -187,7 +201,7 @@ def simulate(
         decisions=trip.decisions,
         recorded=trip.recorded,
         seconds=time.perf_counter() - wall,
-        cpu_seconds=cpu_time() - cpu,
+        cpu_seconds=cpu,
         versions=versions(),
         rule=rule,
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.benchmark import plots
-from mlsched.benchmark.row import Row
+from mlsched.benchmark.row import BROKEN, Row
 from mlsched.benchmark.table import group_by
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def solve_times(rows: Sequence[Row]) -> Figure | None:
 
     rows: of one problem. Hollow marks are solves without a proof. None when there is nothing to draw.
     """
-    drawn = [row for row in rows if row.kind == "exact" and row.seconds and row.status not in ("skipped", "failed")]
+    drawn = [row for row in rows if row.kind == "exact" and row.seconds and row.status not in ("skipped", *BROKEN)]
     if not drawn:
         return None
     made, axes = plots.figure(width=7.0, height=3.8)

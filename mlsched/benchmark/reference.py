@@ -7,7 +7,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 
-from mlsched.benchmark.row import Row
+from mlsched.benchmark.row import BROKEN, Row
 from mlsched.core.gap import Gap, gap_between
 
 #: Values of LP answers are floats and agree up to this; integers agree exactly.
@@ -111,7 +111,7 @@ def failures(rows: Sequence[Row]) -> list[str]:
     """Why the run is not clean, a sentence each: failed rows (one a call), then disagreements. Empty: exit status 0."""
     broken: dict[tuple[str, str, str | None], str] = {}
     for row in rows:
-        if row.status == "failed":
+        if row.status in BROKEN:
             place = f"{row.problem} {row.case}, seed {row.seed}"
             broken.setdefault((row.instance_hash, row.answerer, row.error), f"{place}: {row.answerer}: {row.error}")
     return list(broken.values()) + disagreements(rows)

@@ -11,8 +11,13 @@ from mlsched.core.contract import Rank, Sense
 from mlsched.core.gap import Gap
 from mlsched.core.registry import Kind
 
-#: Of a Result, or "skipped" (the answerer refuses the instance, e.g. too large) or "failed" (a broken contract).
-RowStatus = Literal["optimal", "feasible", "infeasible", "unknown", "skipped", "failed"]
+#: Of a Result; or "skipped" (the answerer refuses the instance, e.g. too large), "failed" (a broken contract), or how
+#: an isolated answerer ended (`RuleFailure.how`).
+RowStatus = Literal[
+    "optimal", "feasible", "infeasible", "unknown", "skipped", "failed", "crash", "timeout", "memory", "cheated"
+]
+#: The statuses of a row that counts as a failure.
+BROKEN = ("failed", "crash", "timeout", "memory", "cheated")
 Key = tuple[str, str, str, str, str, int]
 
 

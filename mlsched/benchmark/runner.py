@@ -37,6 +37,7 @@ def run_suite(
     store: str | os.PathLike[str] | None = None,
     resume: bool = False,
     workers: int = 1,
+    isolate: bool = True,
     progress: Progress | None = None,
 ) -> list[Row]:
     """Answer every instance of the suite; the rows come in the suite's order, whoever finished first.
@@ -45,7 +46,8 @@ def run_suite(
     is done. resume: take what the store has (failed rows too) and compute the rest; without it a store that holds rows
     of the suite is refused. workers: processes; each solve has one thread, so the rows are the same for any number
     (apart from seconds, and from solves that hit a wall limit). Answerers registered at run time are known to
-    this process only: they need workers=1.
+    this process only: they need workers=1. isolate: ask answerers that are not mlsched's own in processes of their own,
+    so that one that crashes, hangs or fills the memory makes a row that says so; they must stand in a module.
 
     A failing answerer makes failed rows and the suite goes on. Ctrl-C raises Interrupted with the rows so far.
     """
@@ -62,9 +64,9 @@ def run_suite(
         try:
             if workers == 1 or len(run.open) < 2:
                 for task in run.open:
-                    run.keep(task, answer(task))
+                    run.keep(task, answer(task, isolate))
             else:
-                _parallel(run.open, min(workers, len(run.open)), run.keep)
+                _parallel(run.open, min(workers, len(run.open)), isolate, run.keep)
         except KeyboardInterrupt:
             raise Interrupted(with_gaps(run.rows())) from None
         return with_gaps(run.rows())
@@ -114,7 +116,7 @@ class _Run:
             self._progress(len(self._done), self._total)
 
 
-def _parallel(tasks: Sequence[Task], workers: int, keep: Callable[[Task, list[Row]], None]) -> None:
+def _parallel(tasks: Sequence[Task], workers: int, isolate: bool, keep: Callable[[Task, list[Row]], None]) -> None:
     """The tasks in `workers` processes. A process that dies fails its own task only.
 
     When one dies, the executor cannot tell which task killed it: those that were running are asked again one by one.
@@ -127,7 +129,7 @@ def _parallel(tasks: Sequence[Task], workers: int, keep: Callable[[Task, list[Ro
             while (waiting or running) and not suspects:
                 while waiting and len(running) < workers:
                     task = waiting.popleft()
-                    running[pool.submit(answer, task)] = task
+                    running[pool.submit(answer, task, isolate)] = task
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     task = running.pop(future)
                     if isinstance(future.exception(), BrokenProcessPool):
@@ -136,13 +138,13 @@ def _parallel(tasks: Sequence[Task], workers: int, keep: Callable[[Task, list[Ro
                         keep(task, _result(task, future))
             suspects += running.values()
         for task in suspects:
-            keep(task, _alone(task))
+            keep(task, _alone(task, isolate))
 
 
-def _alone(task: Task) -> list[Row]:
+def _alone(task: Task, isolate: bool) -> list[Row]:
     """A task in a process of its own."""
     with processes(1) as pool:
-        return _result(task, pool.submit(answer, task))
+        return _result(task, pool.submit(answer, task, isolate))
 
 
 def _result(task: Task, future: Future[list[Row]]) -> list[Row]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from mlsched.benchmark.reference import disagreements, failures, references
-from mlsched.benchmark.row import Row
+from mlsched.benchmark.row import BROKEN, Row
 from mlsched.core.gap import Gaps, sum_up
 from mlsched.core.registry import Kind
 
@@ -102,7 +102,7 @@ def gap_lines(rows: Sequence[Row]) -> list[GapLine]:
 def _gap_line(group: list[Row]) -> GapLine:
     first = group[0]
     gaps = [row.gap_to_optimum for row in group if row.gap_to_optimum is not None]
-    answered = [row for row in group if row.status not in ("skipped", "failed")]
+    answered = [row for row in group if row.status not in ("skipped", *BROKEN)]
     times = [row.seconds for row in answered if row.seconds is not None]
     proven = [row.status == "optimal" or row.status == "infeasible" for row in answered]
     return GapLine(
@@ -116,7 +116,7 @@ def _gap_line(group: list[Row]) -> GapLine:
         gaps=sum_up(gaps),
         proven=_mean(proven) if first.kind == "exact" else None,
         seconds=_mean(times),
-        failures=sum(row.status == "failed" for row in group),
+        failures=sum(row.status in BROKEN for row in group),
         skipped=sum(row.status == "skipped" for row in group),
         wall_limited=sum(row.stopped_by == "time limit" for row in group),
     )
@@ -158,7 +158,7 @@ def verified(rows: Sequence[Row]) -> Verified:
         optima=len(known),
         confirmed=sum(len(r.methods) >= 2 for r in known),
         disagreements=len(disagreements(rows)),
-        failed=sum(row.status == "failed" for row in rows),
+        failed=sum(row.status in BROKEN for row in rows),
         skipped=sum(row.status == "skipped" for row in rows),
         wall_limited=sum(row.stopped_by == "time limit" for row in rows),
     )

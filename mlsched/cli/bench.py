@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlsched.cli.output import ChecksFailed, Json, emit, progress, say, to_write
+from mlsched.cli.output import ChecksFailed, Json, emit, only_documents, progress, say, to_write
 
 if TYPE_CHECKING:
     from mlsched.benchmark.row import Row
@@ -20,6 +20,9 @@ def bench(
     resume: Annotated[bool, typer.Option("--resume", help="Take finished rows from the store.")] = False,
     workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
     html: Annotated[Path | None, to_write(text="Self-contained HTML report to write.", folders=True)] = None,
+    isolate: Annotated[
+        bool, typer.Option("--isolate/--no-isolate", help="Ask answerers of other packages in processes of their own.")
+    ] = True,
     as_json: Json = False,
 ) -> None:
     """Answer a suite of instances with every solver and compare them on the gap to the proven optimum."""
@@ -27,13 +30,14 @@ def bench(
     from mlsched.benchmark.runner import Interrupted, run_suite
 
     try:
-        with progress(suite, 1.0) as update:
+        with progress(suite, 1.0) as update, only_documents():
             rows = run_suite(
                 suite,
                 solvers=solver,
                 store=store,
                 resume=resume,
                 workers=workers,
+                isolate=isolate,
                 progress=lambda done, total: update(done / max(1, total)),
             )
     except Interrupted as stopped:

@@ -36,6 +36,19 @@ def to_write(*names: str, text: str, picture: bool = False, folders: bool = Fals
     return typer.Option(*names, help=text, callback=check)
 
 
+Isolate = Annotated[
+    bool, typer.Option("--isolate", help="Ask the answerer in a process of its own: what it does there ends there.")
+]
+Memory = Annotated[int | None, typer.Option(help="Bytes an isolated answerer may take.", min=1)]
+
+
+@contextlib.contextmanager
+def only_documents() -> Iterator[None]:
+    """What an answerer prints goes to the standard error: the standard output is the command's."""
+    with contextlib.redirect_stdout(sys.stderr):
+        yield
+
+
 class ChecksFailed(Exception):
     """The work ran and its output was written, but something it checks failed: exit status 1."""
 

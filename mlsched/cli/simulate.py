@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mlsched.cli.output import Json, Seed, settings, to_write
+from mlsched.cli.output import Isolate, Json, Memory, Seed, settings, to_write
 
 
 def simulate(
@@ -31,6 +31,8 @@ def simulate(
     seed: Seed = 0,
     output: Annotated[Path | None, to_write("-o", "--output", text="Write the runs, every job and log.")] = None,
     plot: Annotated[Path | None, to_write(text="Distributions of the runs (.png, .svg or .pdf).", picture=True)] = None,
+    isolate: Isolate = False,
+    memory_limit: Memory = None,
     as_json: Json = False,
 ) -> None:
     """Run policies over a workload; every run is checked by an independent replay."""
@@ -49,6 +51,8 @@ def simulate(
         time_limit=time_limit,
         record=record,
         seed=seed,
+        isolate=isolate,
+        memory_limit=memory_limit,
         output=output,
         plot=plot,
         as_json=as_json,

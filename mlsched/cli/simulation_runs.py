@@ -8,8 +8,8 @@ from typing import Any
 
 from mlsched import api
 from mlsched.benchmark.formats import GAP_NOTE, apart, apart_notes, gap, percent
-from mlsched.cli.output import ChecksFailed, emit, number, progress, say, table
-from mlsched.core.errors import InvalidInput, UnknownName
+from mlsched.cli.output import ChecksFailed, emit, number, only_documents, progress, say, table
+from mlsched.core.errors import AnswererError, InvalidInput, UnknownName
 from mlsched.core.files import write_json
 from mlsched.core.gap import Gaps, gap_between, sum_up
 from mlsched.core.params import parameters_of, split
@@ -37,14 +37,16 @@ def make_runs(
     time_limit: float | None,
     record: float,
     seed: int,
+    isolate: bool,
+    memory_limit: int | None,
     output: Path | None,
     plot: Path | None,
     as_json: bool,
 ) -> None:
     """Run the policies one after another and show them together; the arguments are the command's options.
 
-    `given` holds the options of the workload's source and of the world, by key. Raises ChecksFailed, after everything
-    is written, where a run does not pass its replay.
+    `given` holds the options of the workload's source and of the world, by key. A policy that breaks does not keep the
+    others from running. Raises ChecksFailed, after everything is written, where one broke or does not pass its replay.
     """
     world = api.simulation_of(trace, problem or _problem_of(policies, trace), physics)
     for policy in policies:
@@ -52,22 +54,28 @@ def make_runs(
     source, options = _split_options(world, trace, given)
     workload = api.workload(trace, world.problem, cluster=cluster, limit=limit, seed=seed, physics=physics, **source)
     runs: dict[str, Run] = {}
+    failures: list[str] = []
     try:
         for policy in policies:
-            runs[policy] = _run(
-                workload,
-                policy,
-                seed=seed,
-                wake=wake,
-                record=record,
-                options=options,
-                objective=objective,
-                time_limit=time_limit,
-            )
+            try:
+                runs[policy] = _run(
+                    workload,
+                    policy,
+                    seed=seed,
+                    wake=wake,
+                    record=record,
+                    options=options,
+                    objective=objective,
+                    time_limit=time_limit,
+                    isolate=isolate,
+                    memory_limit=memory_limit,
+                )
+            except AnswererError as error:
+                failures.append(str(error))
     finally:
         # An interrupt keeps the policies that are done.
         if runs:
-            failures = _finish(world, workload, runs, output, plot, as_json, time_limit)
+            failures = _finish(world, workload, runs, failures, output, plot, as_json, time_limit)
     if failures:
         for sentence in failures[1:]:
             say(sentence)
@@ -78,13 +86,14 @@ def _finish(
     world: Simulation,
     workload: Any,
     runs: dict[str, Run],
+    broken: list[str],
     output: Path | None,
     plot: Path | None,
     as_json: bool,
     time_limit: float | None,
 ) -> list[str]:
-    """Check the runs, write and show them; returns what the checks found."""
-    failures = [f"{policy}: {sentence}" for policy, run in runs.items() for sentence in run.violations()]
+    """Check the runs, write and show them; returns what the checks found, after what is `broken` already."""
+    failures = broken + [f"{policy}: {sentence}" for policy, run in runs.items() for sentence in run.violations()]
     for policy, run in runs.items():
         failures += [f"{policy}: decision {d.number} does not replay" for d in run.recorded if run.replay(d) != d.plan]
     document = {"source": workload.source, "workload_hash": workload.hash, "cluster": workload.cluster}
@@ -130,7 +139,7 @@ def _split_options(world: Simulation, trace: str, given: dict[str, str]) -> tupl
 
 def _run(workload: Any, policy: str, **arguments: Any) -> Run:
     end = float(workload.submit[-1]) if len(workload.submit) else None
-    with progress(policy, end) as update:
+    with progress(policy, end) as update, only_documents():
         return api.simulate(workload, policy, progress=update, **arguments)
 
 

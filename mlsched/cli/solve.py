@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlsched.cli.output import ChecksFailed, Json, Seed, emit, number, settings, table, to_write
+from mlsched.cli.output import (
+    ChecksFailed,
+    Isolate,
+    Json,
+    Memory,
+    Seed,
+    emit,
+    number,
+    only_documents,
+    settings,
+    table,
+    to_write,
+)
 from mlsched.core.errors import InvalidFile, InvalidInput
 
 if TYPE_CHECKING:
@@ -44,6 +56,8 @@ def solve(
     read: Read = None,
     output: Annotated[Path | None, to_write("-o", "--output", text="Plan file to write.")] = None,
     plot: Annotated[Path | None, to_write(text="Picture of the plan (.png, .svg or .pdf).", picture=True)] = None,
+    isolate: Isolate = False,
+    memory_limit: Memory = None,
     as_json: Json = False,
 ) -> None:
     """Answer an instance exactly, by heuristic or by trained policy; the judge recomputes every value."""
@@ -53,7 +67,17 @@ def solve(
     chosen = solver or _default(instance)
     if objective is None:
         objective = api.published_objective(file)
-    result = api.solve(instance, chosen, objective=objective, time_limit=time_limit, threads=threads, seed=seed)
+    with only_documents():
+        result = api.solve(
+            instance,
+            chosen,
+            objective=objective,
+            time_limit=time_limit,
+            threads=threads,
+            seed=seed,
+            isolate=isolate,
+            memory_limit=memory_limit,
+        )
     if output is not None and result.plan is not None:
         api.save(result, output)
     if plot is not None and result.plan is not None:

@@ -28,8 +28,8 @@ def interrupts() -> Iterator[Callable[[], bool]]:
     try:
         yield lambda: bool(came)
     finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+        for one, handler in previous.items():
+            signal.signal(one, handler)
 
 
 def _noting(came: list[int], handler: Callable[[int, FrameType | None], Any]) -> Callable[[int, FrameType | None], Any]:

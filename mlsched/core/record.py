@@ -46,7 +46,7 @@ def _same(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, np.ndarray):
         return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
-    return a.same_as(b) if isinstance(a, Record) else bool(a == b)
+    return bool(a.same_as(b) if isinstance(a, Record) else a == b)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

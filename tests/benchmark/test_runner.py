@@ -64,7 +64,7 @@ def test_a_rule_is_called_once_for_all_objectives():
         return waits(instance, rng=rng)
 
     with registered("counts", counts):
-        rows = run_suite(suite("counts", seeds=[0]))
+        rows = run_suite(suite("counts", seeds=[0]), isolate=False)
     assert len(rows) == 3
     assert calls[rows[0].instance_hash] == 1
     assert {r.value for r in rows} == set(rows[0].values.values())
@@ -101,7 +101,7 @@ def lies(instance, *, objective, limits):
 )
 def test_a_lying_answerer_is_a_failed_row_and_the_suite_goes_on(function, details, said):
     with registered("liar", function, **details):
-        rows = run_suite(suite("liar", "cp-sat", "fifo"))
+        rows = run_suite(suite("liar", "cp-sat", "fifo"), isolate=False)
     bad = [r for r in rows if r.answerer == "liar"]
     assert bad
     assert all(r.status == "failed" and r.value is None and said in r.error for r in bad)
@@ -119,7 +119,7 @@ def test_a_false_proof_is_a_failed_check_and_no_reference():
 
     details = {"kind": "exact", "backend": "direct", "objectives": ("total_score",)}
     with registered("gives-up", gives_up, **details):
-        rows = run_suite(suite("gives-up", "cp-sat", "fitgpp", seeds=[0], objectives=("total_score",)))
+        rows = run_suite(suite("gives-up", "cp-sat", "fitgpp", seeds=[0], objectives=("total_score",)), isolate=False)
     assert any("gives-up proves" in s and "but cp-sat proves" in s for s in failures(rows))
     assert [r.gap_to_optimum for r in rows] == [None] * 3
 
@@ -144,20 +144,20 @@ def test_an_interrupted_run_keeps_its_rows_and_resuming_computes_the_rest_only(t
     asked, store = suite("counts", "cp-sat", "fifo", seeds=range(6)), tmp_path / "s.sqlite"
     with registered("counts", counts):
         with pytest.raises(Interrupted) as caught:
-            run_suite(asked, store=store)
+            run_suite(asked, store=store, isolate=False)
         kept = read_rows(store)
         assert [r.key for r in caught.value.rows] == [r.key for r in kept]
         assert 0 < len(kept) < 6 * 9
         before, stop_at = dict(calls), -1
-        resumed = run_suite(asked, store=store, resume=True)
+        resumed = run_suite(asked, store=store, resume=True, isolate=False)
         wanted = {r.instance_hash for r in resumed}
         assert {calls[h] for h in wanted} == {1}, "no call twice"
         assert before.items() <= calls.items()
         # The store is complete: nothing is called now, not even for warming up.
         after = dict(calls)
-        assert run_suite(asked, store=store, resume=True) == resumed
+        assert run_suite(asked, store=store, resume=True, isolate=False) == resumed
         assert dict(calls) == after
-        fresh = run_suite(asked)
+        fresh = run_suite(asked, isolate=False)
     assert timeless(fresh) == timeless(resumed)
     assert [x.gaps for x in gap_lines(fresh)] == [x.gaps for x in gap_lines(resumed)]
     assert [r.seconds for r in resumed if r.key in {k.key for k in kept}] == [k.seconds for k in kept]
@@ -222,7 +222,7 @@ def test_a_process_that_dies_fails_its_own_task_only(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")])))
     with registered("deadly", dies):
-        rows = run_suite(suite("rand", "deadly", "fifo", seeds=range(draws(1, 2))), workers=2)
+        rows = run_suite(suite("rand", "deadly", "fifo", seeds=range(draws(1, 2))), workers=2, isolate=False)
     sys.modules.pop("deadly", None)
     assert {r.answerer for r in rows if r.status == "failed"} == {"deadly"}
     assert all("its process died" in r.error for r in rows if r.answerer == "deadly")

@@ -1,0 +1,345 @@
+"""An answerer in a process of its own: it may crash, hang, fill its memory, print, fork, or change what it likes.
+
+The caller judges its own instance, so nothing that happens over there changes what an answer is worth; what comes back
+is data (JSON), read as strictly as a file. What the processes are is said in `api/isolated.py`, the other side. They
+are no prison: an answerer that means harm can still delete files or end processes of the same user.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import json
+import math
+import os
+import pickle
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from pathlib import Path
+from typing import Any, Literal, Self, get_args
+
+from mlsched.core import errors
+from mlsched.core.contract import Instance, Plan
+from mlsched.core.errors import AnswererError, InvalidInput, RuleFailure
+from mlsched.core.formulation import Limits, Outcome, Status, StoppedBy
+from mlsched.core.registry import Answerer
+from mlsched.simulation.clock import Rule
+
+#: What an answerer that knows its time limit may take beyond it before it is ended: seconds, and share of the limit.
+GRACE_SECONDS, GRACE_SHARE = 0.5, 0.1
+#: Seconds that an answerer's own imports may take.
+START_SECONDS = 60.0
+#: Largest answer, in bytes.
+MOST_ANSWER = 2**28
+
+
+class _Server:
+    """The process that forks keepers; started when it is first needed, and again when it has been ended."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._line: socket.socket | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._owner = 0
+
+    def keeper(self) -> tuple[socket.socket, socket.socket]:
+        """Lines to a new worker and to its keeper."""
+        data, theirs = socket.socketpair()
+        life, keepers = socket.socketpair()
+        with theirs, keepers, self._lock:
+            for attempt in range(2):
+                try:
+                    socket.send_fds(self._started(), [b"!"], [theirs.fileno(), keepers.fileno()])
+                    break
+                except OSError:
+                    self._line = None
+                    if attempt:
+                        raise
+        return data, life
+
+    def _started(self) -> socket.socket:
+        if self._line is None or self._owner != os.getpid():
+            ours, theirs = socket.socketpair()
+            with theirs:
+                # Ctrl-C is the caller's, which then closes the line. What answerers print goes to the standard error.
+                process = subprocess.Popen(
+                    [sys.executable, "-P", "-c", _LAUNCH, str(theirs.fileno()), json.dumps(sys.path)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=2,
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,
+                )
+            weakref.finalize(self, _end, ours, process)
+            self._line, self._process, self._owner = ours, process, os.getpid()
+            if not ours.recv(1):
+                raise errors.SolverError("isolate: the process that starts others could not be started; see above")
+        return self._line
+
+
+_LAUNCH = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
+    "from mlsched.api.isolated import serve; serve(int(sys.argv[1]))"
+)
+
+
+def _end(line: socket.socket, process: subprocess.Popen[bytes]) -> None:
+    line.close()
+    process.wait()
+
+
+_server = _Server()
+
+
+class Isolated:
+    """A registered or wrapped answerer in a process of its own; a context manager, at the end of which it is ended.
+
+    what: how it is asked (`isolated.py`: `_solver`, `_rule`), with further `arguments` for that. memory_limit: bytes
+    that it may take beyond what the library itself takes. cpu_seconds: what its processes have used, known at the end.
+    """
+
+    def __init__(
+        self,
+        answerer: Answerer,
+        what: Literal["solve", "rule"],
+        objective: str,
+        params: dict[str, Any],
+        *arguments: Any,
+        memory_limit: int | None = None,
+    ) -> None:
+        if not hasattr(os, "fork"):
+            raise InvalidInput("isolate: needs a system whose processes can fork; leave it out")
+        self.name, self.cpu_seconds = answerer.name, 0.0
+        self._lines: tuple[socket.socket, socket.socket] | None = None
+        packed = _packed(answerer, params)
+        self._task = {
+            "what": what,
+            "arguments": (objective, params, *arguments),
+            "answerer": packed,
+            "path": sys.path,
+            "main": _main() if b"__main__" in packed else None,
+            "memory_limit": memory_limit,
+        }
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def runs(self) -> bool:
+        """Whether the process is there to be asked."""
+        return self._lines is not None
+
+    def start(self) -> None:
+        """Start the process; what goes wrong with the answerer's own imports is said here."""
+        self._lines = _server.keeper()
+        self.ask({**self._task, "folder": str(Path.cwd())}, START_SECONDS)
+
+    def ask(self, message: Any, seconds: float | None) -> dict[str, Any]:
+        """The answer to a message within so many seconds (None: however long it takes), or what it failed of."""
+        assert self._lines is not None
+        data, life = self._lines
+        until = None if seconds is None else time.monotonic() + seconds
+        try:
+            answer = _exchange(data, life, pickle.dumps(message), until)
+        except TimeoutError:
+            self.close()
+            raise RuleFailure(f"{self.name} took longer than {seconds:g} s", "timeout") from None
+        except BaseException:
+            self.close()
+            raise
+        if answer is None:
+            raise RuleFailure(f"{self.name} {_ending(self.close())}", "crash")
+        found = _parsed(answer)
+        if found is None:
+            self.close()
+            raise RuleFailure(f"{self.name} sent what is no answer", "crash")
+        if "message" in found:
+            self.close()
+            raise _failure(self.name, found)
+        return found
+
+    def close(self) -> int | None:
+        """End the process and all that it started; how it had ended by itself, if it had."""
+        if self._lines is None:
+            return None
+        data, life = self._lines
+        self._lines = None
+        with data, life:
+            with contextlib.suppress(OSError):
+                life.shutdown(socket.SHUT_WR)
+            said = b""
+            with contextlib.suppress(OSError):
+                while chunk := life.recv(4096):
+                    said += chunk
+        ended = _parsed(said[8:]) or {}
+        self.cpu_seconds += float(ended.get("cpu_seconds", 0.0))
+        status = ended.get("status")
+        return status if isinstance(status, int) else None
+
+
+def isolated_answer(
+    process: Isolated, answerer: Answerer, instance: Instance, limits: Limits, hint: Plan | None
+) -> Outcome:
+    """What the answerer says of the instance: the outcome in its plain form, the plan read anew."""
+    found: Any = process.ask((instance, limits, hint), allowed(answerer, limits.seconds))
+    plan = None if found.get("plan") is None else _plan(process.name, instance, found["plan"])
+    status, bound, stopped = found.get("status"), found.get("bound"), found.get("stopped_by")
+    work = found.get("work")
+    if (
+        status not in get_args(Status)
+        or stopped not in get_args(StoppedBy)
+        or not (bound is None or _is_number(bound))
+        or not (isinstance(work, dict) and all(_is_number(v) for v in work.values()))
+    ):
+        raise RuleFailure(f"{process.name} sent what is no answer", "crash")
+    return Outcome(status, plan, bound, stopped, work)
+
+
+def isolated_rule(
+    answerer: Answerer,
+    params: dict[str, Any],
+    objective: str,
+    time_limit: float | None,
+    memory_limit: int | None,
+    *,
+    tell_memory: bool,
+) -> tuple[Rule, Isolated]:
+    """The answerer as the clock calls it, and its one process for the whole run, which keeps the rule's memory.
+
+    tell_memory: have it tell the memory after each decision, so that decisions can be recorded and asked again.
+    """
+    process = Isolated(answerer, "rule", objective, params, time_limit, memory_limit=memory_limit)
+
+    def call(instance: Instance, memory: Any, rng: Any) -> tuple[Any, Any]:
+        given = (memory,) if tell_memory else None
+        with process if not process.runs else contextlib.nullcontext():  # after the run, for one decision again
+            found = process.ask((instance, rng, given, tell_memory), allowed(answerer, time_limit))
+        return _plan(process.name, instance, found.get("plan")), found.get("memory")
+
+    return Rule(answerer.name, call), process
+
+
+def allowed(answerer: Answerer, time_limit: float | None) -> float | None:
+    """Seconds after which an answerer is ended: its limit, and a little more where it keeps to the limit by itself."""
+    keeps = answerer.backend is not None or answerer.takes_limits
+    return None if time_limit is None else time_limit * (1 + GRACE_SHARE * keeps) + GRACE_SECONDS * keeps
+
+
+def check_memory_limit(memory_limit: int | None, isolate: bool) -> None:
+    """Refuse a limit that is none, or that nothing would hold to."""
+    if memory_limit is None:
+        return
+    if isinstance(memory_limit, bool) or not isinstance(memory_limit, int) or memory_limit < 1:
+        raise InvalidInput(f"memory_limit = {memory_limit!r}: must be a number of bytes above 0")
+    if not isolate:
+        raise InvalidInput("memory_limit: needs isolate=True; only a process of its own has a limit of its own")
+
+
+def _packed(answerer: Answerer, params: dict[str, Any]) -> bytes:
+    """The answerer as the worker unpacks it: by the names of its functions."""
+    try:
+        return pickle.dumps(dataclasses.replace(answerer, world=functools.partial(_these, answerer.world(params))))
+    except Exception as error:  # pickle raises what it likes
+        raise InvalidInput(
+            f"isolate: {answerer.name} cannot be sent to a process of its own ({error}); "
+            "define it at the top level of a module"
+        ) from None
+
+
+def _these(options: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
+    """`Answerer.world` for one set of parameters."""
+    return options
+
+
+def _main() -> tuple[str, bool]:
+    """The program that runs, as a module's name or a file's: what it defines is found there."""
+    main = sys.modules["__main__"]
+    if getattr(main, "__spec__", None) is not None:
+        return str(main.__spec__.name), True  # type: ignore[union-attr]
+    if getattr(main, "__file__", None) is None:
+        raise InvalidInput("isolate: what is defined in an interactive session cannot be sent; write it to a module")
+    return str(Path(str(main.__file__)).resolve()), False
+
+
+def _exchange(data: socket.socket, life: socket.socket, message: bytes, until: float | None) -> bytes | None:
+    """Send a message and receive its answer; None when the other side has ended, TimeoutError when time is up."""
+    rest = memoryview(len(message).to_bytes(8, "little") + message)
+    answer = bytearray()
+    data.setblocking(False)
+    while True:
+        wait = None if until is None else until - time.monotonic()
+        if wait is not None and wait <= 0:
+            raise TimeoutError
+        readable, writable, _ = select.select([data, life], [data] if rest else [], [], wait)
+        try:
+            if data in readable:
+                chunk = data.recv(2**20)
+                answer += chunk
+                if not chunk:
+                    return None
+            elif life in readable:
+                return None
+            if writable:
+                rest = rest[data.send(rest) :]
+        except BlockingIOError:
+            continue
+        except OSError:
+            return None
+        if len(answer) >= 8:
+            size = int.from_bytes(answer[:8], "little")
+            if size > MOST_ANSWER or len(answer) >= 8 + size:
+                return bytes(answer[8:])
+
+
+def _parsed(answer: bytes) -> dict[str, Any] | None:
+    """The object that an answer is, None where it is none."""
+    try:
+        found = json.loads(answer) if len(answer) <= MOST_ANSWER else None
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _plan(name: str, instance: Instance, data: Any) -> Plan:
+    kind = instance.plan_type
+    if not isinstance(data, dict) or data.get("kind") != kind.kind:
+        raise AnswererError(f"{name} returned no plan; a rule must return a {kind.kind}")
+    try:
+        return kind.from_json(data)
+    except (InvalidInput, TypeError) as error:
+        raise AnswererError(f"{name} returned what is no {kind.kind}: {error}") from None
+
+
+def _failure(name: str, found: dict[str, Any]) -> errors.MlschedError:
+    """The error that an answer tells of."""
+    message = str(found["message"])
+    message = message if message.startswith(name) else f"{name} {message}"
+    if found.get("how") in ("crash", "timeout", "memory", "cheated"):
+        return RuleFailure(message, found["how"])
+    kind = getattr(errors, str(found.get("error")), None)
+    known = isinstance(kind, type) and issubclass(kind, errors.MlschedError) and kind is not RuleFailure
+    return kind(message) if known and kind is not None else AnswererError(message)
+
+
+def _ending(status: int | None) -> str:
+    """How a process ended that did not answer."""
+    if status is not None and status < 0:
+        try:
+            return f"was ended by {signal.Signals(-status).name}"
+        except ValueError:
+            return f"was ended by signal {-status}"
+    return f"ended its process{'' if status is None else f' (status {status})'} instead of answering"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
