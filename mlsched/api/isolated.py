@@ -22,7 +22,7 @@ import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -72,7 +72,8 @@ def _keep(data: socket.socket, life: socket.socket) -> NoReturn:
         os.setsid()
         _work(data)
     data.close()
-    status, lines = None, cast("list[Any]", [life, wake])
+    status: int | None = None
+    lines: list[Any] = [life, wake]
     while status is None and life not in select.select(lines, [], [])[0]:
         os.read(wake, 1)
         status = _reaped(worker)

@@ -46,7 +46,8 @@ def _same(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, np.ndarray):
         return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
-    return bool(a.same_as(b) if isinstance(a, Record) else a == b)
+    found: bool = a.same_as(b) if isinstance(a, Record) else a == b
+    return found
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
