@@ -31,7 +31,10 @@ def ints(values: Iterable[int]) -> IntArray:
 
 def fail(field: str, value: object, rule: str) -> InvalidInput:
     """The one sentence for a wrong value: field, value (shortened) and rule."""
-    shown = repr(value)
+    try:
+        shown = repr(value)
+    except ValueError:  # an integer of thousands of digits
+        shown = "a number of thousands of digits"
     return InvalidInput(f"{field} = {shown if len(shown) <= 60 else shown[:57] + '...'}: {rule}")
 
 

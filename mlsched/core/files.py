@@ -62,12 +62,21 @@ def write_json(path: str | os.PathLike[str], data: dict[str, Any]) -> None:
 
 def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The JSON object in a file; anything else is InvalidFile."""
-    name, content = shown_path(path), read_bytes(path, most=MOST_DOCUMENT)
+    name = shown_path(path)
+    data = parse_json(path, read_bytes(path, most=MOST_DOCUMENT))
+    if not isinstance(data, dict):
+        raise InvalidFile(f"{name}: holds a JSON {type(data).__name__}; must be an object with a kind and a version")
+    return data
+
+
+def parse_json(path: str | os.PathLike[str], content: bytes) -> Any:
+    """What the JSON text read from `path` says; refused where it repeats a field or would fill the memory."""
+    name = shown_path(path)
     for sign, most in MOST_SIGNS.items():
         if content.count(sign.encode()) > most:
             raise InvalidFile(f"{name}: has more than {most} of {sign!r}: no document of mlsched has so many")
     try:
-        data = json.loads(
+        return json.loads(
             content.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicates
         )
     except UnicodeDecodeError as error:
@@ -76,9 +85,6 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise InvalidFile(f"{name}, line {error.lineno}: is not JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:
         raise InvalidFile(f"{name}: is not JSON: {error}") from None
-    if not isinstance(data, dict):
-        raise InvalidFile(f"{name}: holds a JSON {type(data).__name__}; must be an object with a kind and a version")
-    return data
 
 
 def _refuse_constant(name: str) -> None:

@@ -19,6 +19,9 @@ from mlsched.core.fields import UNLIMITED
 #: Keyword arguments that the library passes and that are therefore not parameters.
 RESERVED = frozenset({"rng", "memory", "objective", "objectives", "limits", "hint"})
 
+#: Most jobs, nodes, tasks or the like that a generator is asked for, and most numbers in a table of theirs.
+MOST_SIZE, MOST_NUMBERS = 10**6, 10**7
+
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:
@@ -107,10 +110,24 @@ def one_of(name: str, value: str, choices: Collection[str]) -> None:
         raise InvalidInput(f"{name} = {value!r}: must be one of {', '.join(choices)}")
 
 
+def not_too_many(what: str, numbers: float) -> None:
+    """Refuse to draw or read so many numbers that they would fill the memory."""
+    if not numbers <= MOST_NUMBERS:
+        raise InvalidInput(f"{what}: {shown_number(numbers)} numbers: must be at most {MOST_NUMBERS}; ask for less")
+
+
+def shown_number(value: float) -> str:
+    """A number for a message; Python does not write integers of thousands of digits."""
+    try:
+        return str(value)
+    except ValueError:
+        return "a number of thousands of digits"
+
+
 def within(name: str, value: float, low: float, high: float = math.inf, *, open_low: bool = False) -> None:
     """Refuse a number outside [low, high], or outside (low, high] with `open_low`; NaN is outside of everything."""
     if not low <= value <= high or (open_low and value == low):
         rule = f"above {low}" if open_low else f"at least {low}"
         if high < math.inf:
             rule = f"{rule} and at most {high}" if open_low else f"between {low} and {high}"
-        raise InvalidInput(f"{name} = {value}: must be {rule}")
+        raise InvalidInput(f"{name} = {shown_number(value)}: must be {rule}")

@@ -46,8 +46,9 @@ def _same(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, np.ndarray):
         return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
-    found: bool = a.same_as(b) if isinstance(a, Record) else a == b
-    return found
+    if isinstance(a, Record):
+        return a.same_as(b)
+    return bool(a == b)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import InvalidInput, shortened
 from mlsched.core.fields import IntArray
 
 #: Unit in the text -> (resource as traces name it, factor).
@@ -19,11 +19,15 @@ MOST_NODES = 10**5
 
 def parse_cluster(text: str) -> IntArray:
     """Capacities, nodes x (1/1000 CPU, MiB, 1/1000 GPU); what a shape does not name it does not have."""
-    rows = []
+    rows: list[list[int]] = []
     for part in text.replace(" ", "").split("+"):
         match = re.fullmatch(r"(\d{1,6})x\(([^()]*)\)", part)
         if not match or not 1 <= int(match[1]) <= MOST_NODES:
-            raise InvalidInput(f"cluster '{text}': '{part}' is not COUNTx(SHAPE); write for example {EXAMPLE}")
+            raise InvalidInput(
+                f"cluster '{shortened(text)}': '{shortened(part)}' is not COUNTx(SHAPE); write for example {EXAMPLE}"
+            )
+        if len(rows) + int(match[1]) > MOST_NODES:
+            raise InvalidInput(f"cluster '{shortened(text)}': has more than {MOST_NODES} nodes")
         rows += [_shape(text, match[2])] * int(match[1])
     return np.array(rows, dtype=np.int64)
 
@@ -34,8 +38,8 @@ def _shape(text: str, shape: str) -> list[int]:
         match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)(cpu|gb|gpu)", item)
         if not match or UNITS[match[2]][0] in amounts:
             raise InvalidInput(
-                f"cluster '{text}': '{item}' is not an amount of cpu, gb or gpu, each at most once; "
-                f"write for example {EXAMPLE}"
+                f"cluster '{shortened(text)}': '{shortened(item)}' is not an amount of cpu, gb or gpu, "
+                f"each at most once; write for example {EXAMPLE}"
             )
         resource, factor = UNITS[match[2]]
         amounts[resource] = round(float(match[1]) * factor)

@@ -14,35 +14,16 @@ import time
 from pathlib import Path
 
 import pytest
+from reader_examples import READERS
 
 import mlsched
-from mlsched.benchmark.store import Store, read_rows
+from mlsched.benchmark.store import Store
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.files import atomic_write, read_json, write_json
 from mlsched.core.opening import gunzipped, open_file, target_of
-from mlsched.instances.placement.gavel import read_gavel
-from mlsched.instances.taskgraph.files import read_jobshop, read_psplib, read_stg
-from mlsched.instances.taskgraph.profiles import read_profiles
-from mlsched.instances.traces import algoperf, pollux, read_nodes, read_trace
-from mlsched.learned import weights
+from mlsched.instances.traces import read_trace
 from mlsched.solvers.front.journal import Journal
 
-READERS = {
-    "json": read_json,
-    "load": mlsched.load,
-    "workload": lambda path: mlsched.workload(path, "preemption"),
-    "trace": read_trace,
-    "nodes": read_nodes,
-    "algoperf": lambda path: list(algoperf.read_curves(path)),
-    "pollux": lambda path: list(pollux.read_curves(path)),
-    "profiles": read_profiles,
-    "gavel": read_gavel,
-    "stg": lambda path: read_stg(path, processors=2),
-    "psplib": read_psplib,
-    "jobshop": read_jobshop,
-    "weights": weights.read,
-    "store": read_rows,
-}
 WRITERS = {
     "json": lambda path: write_json(path, {}),
     "store": lambda path: Store(path).close(),

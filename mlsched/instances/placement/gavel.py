@@ -11,20 +11,21 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import json
-import math
 import os
 from typing import Any
 
 import numpy as np
 
-from mlsched.core.errors import InvalidFile, InvalidInput
+from mlsched.core.errors import InvalidFile, InvalidInput, shortened
 from mlsched.core.fields import IntArray, ints
+from mlsched.core.files import parse_json
 from mlsched.core.opening import gunzipped, read_bytes
 from mlsched.core.params import one_of, within
 from mlsched.instances.placement.generate import isolated_speed
 from mlsched.instances.placement.instance import MOST_SLOWDOWN, Instance
 
+#: Most steps a second; far more than anything measured.
+MOST_RATE = 1e12
 #: Workers that one GPU hosts (Gavel measured pairs only).
 SLOTS = 2
 
@@ -71,6 +72,8 @@ def read_gavel(
             other, m = _key(path, text)
             if m != scale_factor or other not in position:
                 continue
+            if not isinstance(rates, list) or len(rates) != 2:
+                raise InvalidFile(f"{path}: {shortened(text)}: must be a list of two rates")
             mine, theirs = (_rate(path, rate) for rate in rates)
             if min(mine, theirs) <= 0:
                 apart[position[name], position[other]] = apart[position[other], position[name]] = 1
@@ -78,7 +81,7 @@ def read_gavel(
                 continue
             slower = alone[name] / mine - 1
             faster += slower < 0
-            sigma[position[name], position[other]] = min(MOST_SLOWDOWN, round(1e6 * max(0.0, slower)))
+            sigma[position[name], position[other]] = round(min(MOST_SLOWDOWN, 1e6 * max(0.0, slower)))
     known = sigma >= 0
     coverage = {
         "types": len(types),
@@ -170,17 +173,15 @@ def _network(path: Any, data: dict[str, Any], gpu: str, types: tuple[str, ...]) 
     for name in types:
         rates = [_rate(path, side.get((name, 2), {}).get("null", 0)) for side in (near, far)]
         slower = rates[0] / rates[1] - 1 if min(rates) > 0 else 0.0
-        found.append(min(MOST_SLOWDOWN, round(1e6 * max(0.0, slower))))
+        found.append(round(min(MOST_SLOWDOWN, 1e6 * max(0.0, slower))))
     return ints(found)
 
 
 def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    text = gunzipped(path, read_bytes(path))
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidFile(f"{path}: is not JSON: {error}; give a throughputs file of Gavel") from None
-    if not isinstance(data, dict) or not all(isinstance(v, dict) for v in data.values()):
+    data = parse_json(path, gunzipped(path, read_bytes(path)))
+    entries = [data, *data.values()] if isinstance(data, dict) else [data]
+    entries += [entry for gpu in entries[1:] if isinstance(gpu, dict) for entry in gpu.values()]
+    if not all(isinstance(entry, dict) for entry in entries):
         raise InvalidFile(f"{path}: must be an object of GPU types; give a throughputs file of Gavel")
     return data
 
@@ -191,7 +192,7 @@ def _key(path: Any, text: str) -> tuple[str, int]:
         return text, 1
     try:
         name, count = ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError):
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise InvalidFile(f"{path}: key {text!r}: must be a name or ('name', GPUs)") from None
     if not isinstance(name, str) or not isinstance(count, int):
         raise InvalidFile(f"{path}: key {text!r}: must be a name or ('name', GPUs)")
@@ -199,6 +200,6 @@ def _key(path: Any, text: str) -> tuple[str, int]:
 
 
 def _rate(path: Any, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
-        raise InvalidFile(f"{path}: rate {value!r}: must be a finite number >= 0")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < MOST_RATE:
+        raise InvalidFile(f"{path}: rate {value!r}: must be a number between 0 and {MOST_RATE:g}")
     return float(value)

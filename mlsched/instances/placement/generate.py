@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED, IntArray, ints
-from mlsched.core.params import one_of, within
+from mlsched.core.params import MOST_SIZE, not_too_many, one_of, within
 from mlsched.instances.placement.instance import Instance
 from mlsched.instances.placement.models import KINDS, MODELS, PS, RESOURCES, SERVER, WORKER, interference
 
@@ -43,11 +43,12 @@ def generate(
     jobs without PSs. longest: longest job, in intervals. most_jobs, most_new: the caps N and N'.
     """
     for name, value, least in (("servers", servers, 1), ("jobs", jobs, 0), ("longest", longest, 1)):
-        within(name, value, least)
+        within(name, value, least, MOST_SIZE)
     within("most_tasks", most_tasks, 1, 1000)
     within("contention", contention, 0, 100)
     within("sigma_scale", sigma_scale, 0, 100)
     within("all_reduce", all_reduce, 0, 1)
+    not_too_many("jobs x servers", (jobs + contention * servers * SERVER[0] / WORKER[0]) * servers)
     one_of("model", model, KINDS)
     draw = _Jobs(rng, most_tasks, all_reduce, longest)
     new = [draw.one() for _ in range(jobs)]

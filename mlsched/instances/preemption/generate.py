@@ -19,7 +19,7 @@ import numpy as np
 from mlsched.core.contract import Preset
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.core.params import one_of, within
+from mlsched.core.params import MOST_SIZE, one_of, within
 from mlsched.instances.preemption import _state
 from mlsched.instances.preemption.demand import BE_DEMAND, LEAST, NODE, RESOURCES, draw_demand, truncated_normal
 from mlsched.instances.preemption.instance import Instance
@@ -65,9 +65,9 @@ def generate(
     longest_grace: truncation of grace periods, minutes. With fill="first-fit" the first TE job fits nowhere.
     """
     for name, value, least in (("nodes", nodes, 1), ("jobs", jobs, 0), ("tes", tes, 1), ("limit", limit, 1)):
-        within(name, value, least)
+        within(name, value, least, MOST_SIZE)
     one_of("fill", fill, ("packed", "first-fit"))
-    within("longest_grace", longest_grace, 1)
+    within("longest_grace", longest_grace, 1, MOST_SIZE)
     within("saturation", saturation, 0, 1)
     within("limit_share", limit_share, 0, 1)
     within("te_scale", te_scale, 0, 1000)

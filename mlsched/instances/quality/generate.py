@@ -14,7 +14,7 @@ import numpy as np
 from mlsched.core.contract import Preset
 from mlsched.core.errors import InvalidInput
 from mlsched.core.losses.curves import Family
-from mlsched.core.params import one_of, within
+from mlsched.core.params import MOST_SIZE, not_too_many, one_of, within
 from mlsched.instances.quality.instance import Instance
 from mlsched.instances.quality.tables import Curves, Epoch, from_curves
 
@@ -76,10 +76,11 @@ def generate(
         ("least", least, 0),
         ("width", width, 0),
     ):
-        within(name, value, low)
+        within(name, value, low, MOST_SIZE)
     for name, share in (("sublinear", sublinear), ("reserved_share", reserved_share), ("important", important)):
         within(name, share, 0, 1)
     within("epoch", epoch, 0.001, 86400)
+    not_too_many("jobs x cores", jobs * (width or min(cap or cores, cores)))
     within("age", age, 0, 1000)
     within("speed", speed, 0, 1000, open_low=True)
     one_of("rounding", rounding, ("floor", "fluid"))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED
-from mlsched.core.params import one_of, within
+from mlsched.core.params import MOST_SIZE, not_too_many, one_of, within
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS, SYNCS, partition, training_graph
 from mlsched.instances.taskgraph.convert import Link, chain_iterations, from_networkx
 from mlsched.instances.taskgraph.dags import DAGS
@@ -79,7 +79,8 @@ def generate(
         "runs": runs,
     }
     for name, value in counts.items():
-        within(name, value, 1)
+        within(name, value, 1, MOST_SIZE)
+    not_too_many("runs x nodes", runs * nodes)
     within("jobs", jobs, 0, runs)
     within("gpus", gpus, 1, 1000)
     within("slack", slack, 1, 10**6)

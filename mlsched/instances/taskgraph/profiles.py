@@ -12,7 +12,6 @@ A profile becomes a networkx graph with `time` (ms, forward and backward), `para
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from mlsched.core.errors import InvalidFile, InvalidInput
+from mlsched.core.files import parse_json
 from mlsched.core.opening import open_tar, read_text, shown_path
 from mlsched.core.params import within
 from mlsched.instances.taskgraph.convert import Link, chain_iterations
@@ -112,18 +112,18 @@ def _parse_json(name: str, text: str) -> Any:
 
     graph = nx.DiGraph()
     try:
-        data = json.loads(text)
+        data = parse_json(name, text.encode())
         for node in data["nodes"]:
             where = f"{name}: node {node['id']}"
             size = _number(where, node["size"])
+            if node["id"] is None:
+                raise InvalidFile(f"{where}: a node needs a name")
             graph.add_node(node["id"], time=_number(where, node["fpgaLatency"]), parameters=round(size / 4))
         for edge in data["edges"]:
             where = f"{name}: edge {edge['sourceId']} -> {edge['destId']}"
             if edge["sourceId"] not in graph or edge["destId"] not in graph:
                 raise InvalidFile(f"{where}: names a node that does not exist")
             graph.add_edge(edge["sourceId"], edge["destId"], bytes=_number(where, edge["size"]))
-    except json.JSONDecodeError as error:
-        raise InvalidFile(f"{name}, line {error.lineno}: is not JSON: {error.msg}") from None
     except (KeyError, TypeError) as error:
         raise InvalidFile(f"{name}: is not a dnn-partitioning graph: {type(error).__name__} {error}") from None
     return graph
@@ -132,7 +132,7 @@ def _parse_json(name: str, text: str) -> Any:
 def _number(where: str, value: Any) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidFile(f"{where}: {value!r} is not a number") from None
     if not 0 <= number < math.inf:
         raise InvalidFile(f"{where}: {number} must be at least 0 and finite")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.params import one_of, within
+from mlsched.core.params import MOST_SIZE, not_too_many, one_of, within
 from mlsched.instances.workers.instance import Instance
 from mlsched.instances.workers.models import CLUSTER, ITERATIONS, MODELS, RESOURCES, TrainingModel
 from mlsched.instances.workers.speed import Asynchronous, SpeedModel, Synchronous, Table
@@ -44,9 +44,10 @@ def generate(
     is charged, "slowest" or "pair"; delay: seconds until the next decision.
     """
     for name, value, low in (("jobs", jobs, 0), ("kinds", kinds, 1)):
-        within(name, value, low)
+        within(name, value, low, MOST_SIZE)
     within("most_workers", most_workers, 1, 1000)
     within("most_ps", most_ps, 1, 1000)
+    not_too_many("jobs x workers x parameter servers", (jobs + kinds) * (most_workers + 1) * (most_ps + 1))
     for name, size in (("scale", scale), ("cpu_factor", cpu_factor), ("memory_factor", memory_factor)):
         within(name, size, 0, 10**4)
     for name, share in (("gaps", gaps), ("running", running)):

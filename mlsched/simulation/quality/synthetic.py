@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.core.losses.curves import FAMILIES
-from mlsched.core.params import one_of, within
+from mlsched.core.params import MOST_SIZE, not_too_many, one_of, within
 from mlsched.instances.quality.histories import History, synthetic_mix
 from mlsched.instances.quality.histories import recorded as recorded_history
 from mlsched.instances.quality.table1 import TABLE_1, algorithm
@@ -56,9 +56,10 @@ def table1(
     the offered load falls below `load`.
     """
     for name, value in (("jobs", jobs), ("cores", cores), ("iterations", iterations)):
-        within(name, value, 1)
+        within(name, value, 1, MOST_SIZE)
+    not_too_many("jobs x iterations", jobs * iterations)
     within("important", important, 0, 1)
-    within("others", others, 0)
+    within("others", others, 0, MOST_SIZE)
     rng = np.random.default_rng([seed, jobs])
     histories = synthetic_mix(jobs, rng, iterations=iterations, noise=noise)
     submit = _poisson(rng, jobs, mean_arrival)
@@ -106,7 +107,8 @@ def recorded(
     """
     one_of("layout", layout, ("algoperf", "pollux"))
     for name, value in (("jobs", jobs), ("cores", cores), ("iterations", iterations)):
-        within(name, value, 1)
+        within(name, value, 1, MOST_SIZE)
+    not_too_many("jobs x iterations", jobs * iterations)
     curves = algoperf.read_curves(path) if layout == "algoperf" else pollux.read_curves(path)
     pool = [recorded_history(curve, iterations=iterations) for curve in curves if len(curve) > 1]
     pool = [history for history in pool if history.losses.min() < history.losses[0]]
@@ -209,7 +211,7 @@ def _workload(
 ) -> Workload:
     """Histories with losses after iterations 0, 1, ... as jobs."""
     within("threshold", threshold, 0, 1)
-    within("cap", cap, 0)
+    within("cap", cap, 0, MOST_SIZE)
     jobs, none = len(histories), np.zeros(0, dtype=np.int64)
     losses = np.stack([h.losses for h in histories])
     fields: dict[str, Any] = {"other_submit": none, "other_seconds": none, "other_cores": none}

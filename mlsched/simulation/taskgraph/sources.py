@@ -14,7 +14,7 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray
-from mlsched.core.params import one_of, within
+from mlsched.core.params import MOST_SIZE, one_of, within
 from mlsched.instances.taskgraph import Instance, from_networkx, generate
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS, SYNCS, partition, training_graph
 from mlsched.instances.taskgraph.convert import Link
@@ -49,7 +49,7 @@ def generated(
     load: GPU work over what the cluster's GPUs do while jobs arrive. seen: share of the models seen before; error:
     factor on the errors of the estimates, 0: they are true.
     """
-    within("jobs", jobs, 1)
+    within("jobs", jobs, 1, MOST_SIZE)
     within("load", load, 0, open_low=True)
     rng = np.random.default_rng([seed, jobs])
     horizon = generate(
@@ -122,7 +122,7 @@ def from_trace(
         ("partitions", partitions),
         ("bandwidth", bandwidth),
     ):
-        within(name, value, 1)
+        within(name, value, 1, MOST_SIZE)
     one_of("sync", sync, SYNCS)
     within("slack", slack, 1)
     within("load", load, 0, open_low=True)

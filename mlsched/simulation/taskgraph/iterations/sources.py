@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray
-from mlsched.core.params import one_of, within
+from mlsched.core.params import MOST_SIZE, one_of, within
 from mlsched.instances.traces import Trace
 from mlsched.simulation.nodes import RESOURCES
 from mlsched.simulation.taskgraph import sources as of_tasks
@@ -82,7 +82,7 @@ def gangs(
     to twice this share.
     """
     for name, value in (("jobs", jobs), ("nodes", nodes), ("gpus", gpus), ("iteration", iteration)):
-        within(name, value, 1)
+        within(name, value, 1, MOST_SIZE)
     within("length", length, 1)
     within("load", load, 0, open_low=True)
     within("error", error, 0, 0.5)
