@@ -178,7 +178,7 @@ def _network(path: Any, data: dict[str, Any], gpu: str, types: tuple[str, ...]) 
 
 
 def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    data = parse_json(path, gunzipped(path, read_bytes(path)))
+    data: dict[str, Any] = parse_json(path, gunzipped(path, read_bytes(path)))
     entries = [data, *data.values()] if isinstance(data, dict) else [data]
     entries += [entry for gpu in entries[1:] if isinstance(gpu, dict) for entry in gpu.values()]
     if not all(isinstance(entry, dict) for entry in entries):
