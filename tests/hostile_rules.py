@@ -80,7 +80,9 @@ def leaves_a_thread(instance, *, rng):
 
 
 def cheats(instance, *, rng):
-    object.__setattr__(instance, "te_demand", instance.te_demand * 0)
+    instance.te_demand.flags.writeable = True
+    instance.te_demand[:] = 0
+    instance.te_demand.flags.writeable = False
     return right(instance, rng=rng)
 
 

@@ -26,6 +26,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from mlsched.api.guard import Guarded
 from mlsched.core.contract import Plan
 from mlsched.core.errors import AnswererError, InvalidInput, MlschedError, RuleFailure
 
@@ -180,6 +181,7 @@ def _prepared(task: dict[str, Any]) -> Callable[[Any], dict[str, Any]]:
         _import_main(*task["main"])
     if task["memory_limit"] is not None:
         _limit_memory(task["memory_limit"])
+    Guarded.thorough = True
     answerer = pickle.loads(task["answerer"])
     make: Callable[..., Callable[..., Any]] = _solver if task["what"] == "solve" else _rule
     return make(answerer, *task["arguments"])

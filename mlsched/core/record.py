@@ -124,14 +124,14 @@ class Record:
     def private(self) -> Self:
         """A copy that shares no array with this record, and nothing that was computed from it."""
         copied = object.__new__(type(self))
+        mine, its = self.__dict__, copied.__dict__
         for name in specs(type(self)):
-            value = getattr(self, name)
-            if isinstance(value, np.ndarray):
-                value = value.copy()
-                value.flags.writeable = False
+            value = its[name] = mine[name]
+            if type(value) is np.ndarray:
+                its[name] = value = value.copy()
+                value.setflags(write=False)
             elif isinstance(value, Record):
-                value = value.private()
-            copied.__dict__[name] = value
+                its[name] = value.private()
         return copied
 
     def same_as(self, other: Record) -> bool:

@@ -6,7 +6,7 @@ import pytest
 from preemption_examples import small
 
 import mlsched
-from mlsched.api.guard import is_foreign
+from mlsched.api.guard import Guarded, is_foreign
 from mlsched.core.errors import AnswererError, RuleFailure
 from mlsched.core.record import specs
 from mlsched.core.registry import registry
@@ -26,7 +26,6 @@ def by_dictionary(instance):
 def by_flag(instance):
     instance.te_demand.flags.writeable = True
     instance.te_demand[:] = 0
-    instance.te_demand.flags.writeable = False
 
 
 def by_deleting(instance):
@@ -46,6 +45,24 @@ def test_who_changes_the_instance_is_told_so_and_the_instance_stays(change):
     assert caught.value.how == "cheated"
     assert instance == untouched
     assert instance.same_as(untouched)
+
+
+def test_numbers_that_are_changed_unseen_are_not_those_that_count():
+    """Made writeable, changed, and made read-only again: told in a process of its own, and of no use in this one."""
+
+    def cheat(given, *, rng):
+        by_flag(given)
+        given.te_demand.flags.writeable = False
+        return Plan(te_node=[0], victims=[])
+
+    instance, untouched = small(), small()
+    with pytest.raises(AnswererError, match="returned an infeasible plan"):
+        mlsched.solve(instance, cheat)
+    assert instance == untouched
+    thorough = Guarded("cheat", cheat)
+    thorough.thorough = True
+    with pytest.raises(RuleFailure, match="changed the instance that it was asked about"):
+        thorough(instance, rng=None)
 
 
 def test_what_a_rule_computes_beforehand_is_not_what_the_judge_computes():
