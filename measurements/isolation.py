@@ -2,8 +2,8 @@
 
     python measurements/isolation.py
 
-Prints one JSON document. `copy`: mlsched's own rules, asked as they are and as if they were foreign; CPU microseconds
-a decision of the whole run (world, rule, judge), and how much more it is with the copy of the instance. `call`:
+Prints one JSON document. `copy`: CPU microseconds a decision of a whole run (world, rule, judge) of a rule of mlsched,
+and of what guards a foreign rule, over the same instances: the copy, and a look at it afterwards. `call`:
 milliseconds of one `solve` in this process and in a process of its own: the least and the median of many calls.
 """
 
@@ -16,7 +16,7 @@ import warnings
 from typing import Any
 
 import mlsched
-from mlsched.core.registry import registry
+from mlsched.api.guard import Guarded
 
 #: World, workload and rule of each line.
 RUNS = (
@@ -26,30 +26,27 @@ RUNS = (
     ("placement", "synthetic:uniform:jobs=100", "load-balancing"),
     ("taskgraph", "synthetic:gangs:jobs=1000", "fifo"),
 )
-REPEATS, CALLS = 7, 50
+REPEATS, CALLS = 5, 50
 
 
 def copying(problem: str, source: str, name: str) -> dict[str, Any]:
-    """A rule asked as mlsched's own are, and as a foreign one is: the least CPU time of a few runs, in turns."""
-    answerer, values = registry().answerer(problem, name)
-
-    def rule(instance: Any, *, rng: Any) -> Any:
-        return answerer.function(instance, rng=rng, **values)
-
-    load, options = mlsched.workload(source, problem), answerer.world(values)
-    spent: dict[str, list[float]] = {"mlsched.own": [], "foreign": []}
+    """A run of a rule, and the guard around a rule that does nothing over all instances of the run; the least times."""
+    load = mlsched.workload(source, problem)
+    runs = [mlsched.simulate(load, name, record=1.0) for _ in range(REPEATS)]
+    instances = [decision.instance for decision in runs[0].recorded]
+    guard, copies = Guarded(name, lambda instance: None), []
     for _ in range(REPEATS):
-        for module, seconds in spent.items():
-            rule.__module__ = module  # by which a foreign rule is told
-            run = mlsched.simulate(load, rule, options=options)
-            seconds.append(run.cpu_seconds)
-    own, foreign = (1e6 * min(seconds) / run.decisions for seconds in spent.values())
+        begun = time.process_time()
+        for instance in instances:
+            guard(instance)
+        copies.append(time.process_time() - begun)
+    own, more = (1e6 * least / len(instances) for least in (min(run.cpu_seconds for run in runs), min(copies)))
     return {
         "label": f"{problem}, {name}",
-        "decisions": run.decisions,
+        "decisions": len(instances),
         "run_us": own,
-        "copy_us": foreign - own,
-        "share": foreign / own - 1,
+        "copy_us": more,
+        "share": more / own,
     }
 
 
