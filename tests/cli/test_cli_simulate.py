@@ -227,6 +227,20 @@ def test_a_rule_that_breaks_the_contract_exits_1(cli, replaced, tmp_path, rule, 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_policy_that_breaks_does_not_keep_the_others_from_running(cli, replaced, tmp_path):
+    def ends(instance, *, rng, P=0):
+        raise SystemExit(0)
+
+    replaced("lrtp", ends)
+    found = cli("simulate", "lrtp", "fifo", "--trace", SMALL, "--json", "-o", tmp_path / "runs.json")
+    assert found.status == 1
+    assert "lrtp: decision 0 at " in found.err
+    document = json.loads(found.out)
+    assert [run["policy"] for run in document["runs"]] == ["fifo"]
+    assert "raised SystemExit: 0" in document["violations"][0]
+    assert [run["answerer"] for run in json.loads((tmp_path / "runs.json").read_text())["runs"]] == ["fifo"]
+
+
 def test_an_interrupt_exits_130(cli, replaced, tmp_path, control_c):
     def interrupt(instance, *, rng):
         control_c()

@@ -16,6 +16,8 @@ from mlsched.instances.placement.pace import Pace
 
 #: Plans a run may examine: about 5 s.
 MOST_PLANS = 2**20
+#: Pairs of a way to place one job and a plan of the others that are tried for it: about 5 s, though few may fit.
+MOST_PAIRS = 2**30
 #: Placements evaluated at once.
 CHUNK = 20_000
 #: For so many parts of a job on a server, it is remembered which plans have room for them (a byte for each plan).
@@ -68,6 +70,9 @@ def _fitting(
     servers of a plan with a type that must be apart from the job's, servers x plans. may: which plans may place one
     more job.
     """
+
+    if len(ways[0]) * free.shape[-1] > MOST_PAIRS:
+        raise TooLarge(f"brute-force: more than {MOST_PAIRS} ways to add job {job}: use cp-sat or highs")
 
     @functools.lru_cache(maxsize=MOST_MASKS)
     def room(server: int, workers: int, ps: int) -> Any:

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlsched import api
-from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.core.errors import InvalidInput, SolverError, TooLarge
 from mlsched.core.formulation import Limits
 from mlsched.formulations.placement import _configurations
 from mlsched.formulations.placement._configurations import Space, TooLong, TooMany
 from mlsched.formulations.placement._master import build, coarse, price
 from mlsched.instances import strategies
 from mlsched.instances.placement.pace import Pace, patterns_of
-from mlsched.solvers.placement import _from_the_top, cp_sat, highs
+from mlsched.solvers.placement import _from_the_top, brute_force, cp_sat, highs
 from mlsched.solvers.placement._from_the_top import Found
 from mlsched.solvers.placement._relaxation import solve as solve_lp
 
@@ -142,6 +142,15 @@ def test_the_same_seed_gives_the_same_answer():
 def test_brute_force_refuses_what_it_cannot_do():
     with pytest.raises(InvalidInput, match="use cp-sat or highs"):
         api.solve(api.generate("placement", "rack-30x10"), "brute-force")
+
+
+def test_brute_force_counts_what_it_would_have_to_try(monkeypatch):
+    """Where few of many ways fit, the number of plans stays small for a long time."""
+    instance = api.generate("placement", "small", seed=1)
+    assert api.solve(instance, "brute-force").status == "optimal"
+    monkeypatch.setattr(brute_force, "MOST_PAIRS", 5)
+    with pytest.raises(TooLarge, match="more than 5 ways to add job"):
+        api.solve(instance, "brute-force")
 
 
 def test_hints_are_used():
