@@ -10,13 +10,15 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tarfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from mlsched.core.errors import InvalidFile
+
+if TYPE_CHECKING:
+    import tarfile
 
 #: Largest text that is read whole, in bytes; the published instances of all formats together are smaller.
 MOST_TEXT = 2**24
@@ -120,6 +122,8 @@ def open_tar(path: str | os.PathLike[str]) -> Iterator[tarfile.TarFile]:
 
     By its first bytes: Python tries one compression after the other, and on some files does not return.
     """
+    import tarfile  # with all its compressions, which no help text needs
+
     with open_file(path, most=MOST_ARCHIVE) as file:
         kind = _COMPRESSIONS.get(file.read(2), "r|")
         file.seek(0)

@@ -13,7 +13,7 @@ COMMANDS = sorted(str(c.name or c.callback.__name__) for c in app.registered_com
 HEAVY = ("numpy", "scipy", "torch", "ortools", "highspy", "pyomo", "networkx", "moocore", "matplotlib", "gymnasium")
 LAYERS = ("benchmark", "testing", "api", "learned", "simulation", "heuristics", "solvers", "formulations", "instances")
 #: Core's modules that a signature may need; the others describe instances and answerers, and need numpy.
-LIGHT = {"mlsched.core", "mlsched.core.errors", "mlsched.core.files"}
+LIGHT = {"mlsched.core", "mlsched.core.errors", "mlsched.core.files", "mlsched.core.opening"}
 
 
 def loaded_by(*arguments: str) -> set[str]:
