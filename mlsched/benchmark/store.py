@@ -151,5 +151,5 @@ def _sentences(path: Path) -> Iterator[None]:
         yield
     except sqlite3.OperationalError as error:
         raise InvalidFile(f"{path}: cannot be used as a store: {error}; choose another place") from None
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # SQLite tells of damage in the file's own bytes
         raise InvalidFile(f"{path}: is not a store that mlsched bench wrote: {error}; choose another file") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import warnings
 from typing import Annotated, Any
@@ -23,7 +24,7 @@ from mlsched.core.errors import InvalidInput, MlschedError
 
 #: Base of every wrong call that typer reports. Newer typers carry a click of their own, so it is found by ancestry.
 USAGE_ERROR: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
-#: Exit status after control-C.
+#: Exit status after control-C and SIGTERM.
 INTERRUPTED = 130
 
 app = typer.Typer(
@@ -66,6 +67,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
     _fill_standard_streams()
     warnings.showwarning = _say_warning
+    # Who is asked to end keeps what was done, as after Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 

@@ -134,6 +134,15 @@ def test_a_lost_column(path):
         read_rows(path)
 
 
+def test_a_damaged_schema_is_refused_in_one_line(path):
+    Store(path).close()
+    content = path.read_bytes()
+    for old, new in ((b"CREATE TABLE rows", b"CREATE TABLE ro\xffs"), (b"[sizes]", b"[\xff\xfezes")):
+        path.write_bytes(content.replace(old, new))
+        with pytest.raises(InvalidFile, match=r"is not a store|cannot be used as a store|is damaged"):
+            read_rows(path)
+
+
 def test_places_that_cannot_be_written(tmp_path):
     with pytest.raises(InvalidFile, match="cannot be written: No such file"):
         Store(tmp_path / "missing" / "s.sqlite")

@@ -71,7 +71,8 @@ def test_overload_is_a_note_beside_the_document(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-def test_control_c_exits_130_and_leaves_nothing(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_stop_exits_130_and_leaves_nothing(tmp_path, number):
     """In the middle of a decision, of which the process tells."""
     folder = tmp_path / "output"
     folder.mkdir()
@@ -80,7 +81,7 @@ def test_control_c_exits_130_and_leaves_nothing(tmp_path):
         [sys.executable, "-c", THINKS, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as running:
         assert running.stdout.readline() == "thinking\n"
-        running.send_signal(signal.SIGINT)
+        running.send_signal(number)
         out, err = running.communicate()
     assert (running.returncode, out, err.strip()) == (130, "", "mlsched: interrupted")
     assert list(folder.iterdir()) == []
