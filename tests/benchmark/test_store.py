@@ -136,11 +136,10 @@ def test_a_lost_column(path):
 
 def test_a_damaged_schema_is_refused_in_one_line(path):
     Store(path).close()
-    content = path.read_bytes()
-    for old, new in ((b"CREATE TABLE rows", b"CREATE TABLE ro\xffs"), (b"[sizes]", b"[\xff\xfezes")):
-        path.write_bytes(content.replace(old, new))
-        with pytest.raises(InvalidFile, match=r"is not a store|cannot be used as a store|is damaged"):
-            read_rows(path)
+    # The table's name, with which SQLite says what is wrong.
+    path.write_bytes(path.read_bytes().replace(b"tablerowsrows", b"tablero\xffsrows"))
+    with pytest.raises(InvalidFile, match="is not a store that mlsched bench wrote"):
+        read_rows(path)
 
 
 def test_places_that_cannot_be_written(tmp_path):
