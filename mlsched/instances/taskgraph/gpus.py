@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray, refuse_first
@@ -58,11 +57,11 @@ def empty(record: Any) -> IntArray:
     return np.where(np.arange(many.max(initial=0)) < many[:, None], record.gpu_unit, 0)
 
 
-def have_room(free: IntArray, need: int, unit: int) -> npt.NDArray[np.bool_]:
-    """For each node (row of `free`), whether a task that needs so much of the GPU resource finds room there."""
+def fitting(free: IntArray, need: int, unit: int) -> IntArray:
+    """For each node (row of `free`), how many tasks find room there that need so much (not 0) of the GPU resource."""
     if need < unit:
-        return np.asarray(free.max(axis=1, initial=0) >= need)
-    return np.asarray((free == unit).sum(axis=1) >= need // unit)
+        return np.asarray((free // need).sum(axis=1))
+    return np.asarray((free == unit).sum(axis=1) // (need // unit))
 
 
 def tightest(free: IntArray, need: int, unit: int) -> int:

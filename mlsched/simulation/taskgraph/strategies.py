@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mlsched.instances.taskgraph import Round, Snapshot
+from mlsched.instances.taskgraph.gpus import fitting, taken
 from mlsched.instances.taskgraph.strategies import instances
 from mlsched.simulation.clock import Rule, run
 from mlsched.simulation.taskgraph.options import Options
@@ -90,40 +92,37 @@ def any_rule() -> Rule:
 
 def any_round(snapshot: Snapshot, memory: Any, rng: np.random.Generator) -> tuple[Round, Any]:
     """A random legal round that leaves something running, unless nothing can run. Gangs start and pause whole."""
-    free = snapshot.free.copy()
+    room = _Room(snapshot)
     pauses: list[int] = []
-    moves: list[tuple[int, int]] = []
-    starts: list[tuple[int, int]] = []
+    moves: list[tuple[int, int, int]] = []
+    starts: list[tuple[int, int, int]] = []
     running = _units(snapshot, snapshot.state == 1)
     for unit in running[1:]:
         if snapshot.pausing != "none" and rng.random() < 0.3:
             pauses += unit
             for task in unit:
-                _take(snapshot, free, task, int(snapshot.node[task]), -1)
+                room.leave(task)
             continue
         for task in unit:
-            there = int(rng.integers(len(free)))
-            may = snapshot.movement == "anytime" and rng.random() < 0.5 and _may_move(snapshot, task, there, free)
-            if may:
-                moves.append((task, there))
-                _take(snapshot, free, task, int(snapshot.node[task]), -1)
-                _take(snapshot, free, task, there, 1)
+            there = int(rng.integers(len(room.free)))
+            may = snapshot.movement == "anytime" and rng.random() < 0.5 and there != snapshot.node[task]
+            if may and snapshot.nodes_of(task)[there] and room.has(task, there):
+                room.leave(task)
+                moves.append((task, there, room.take(task, there, rng)))
     eager = 0.7 if running else 1.0
     waiting = _units(snapshot, snapshot.startable)
     for place in rng.permutation(len(waiting)).tolist():
-        left, found = free.copy(), []
+        left, found = room.copy(), []
         for task in waiting[place]:
-            for node in rng.permutation(len(free)).tolist():
-                room = not snapshot.duration[task] or (left[node] >= snapshot.demand[task]).all()
-                if snapshot.nodes_of(task)[node] and room and rng.random() < eager:
-                    found.append((task, node))
-                    _take(snapshot, left, task, node, 1)
+            for node in rng.permutation(len(room.free)).tolist():
+                if snapshot.nodes_of(task)[node] and left.has(task, node) and rng.random() < eager:
+                    found.append((task, node, left.take(task, node, rng)))
                     break
         if len(found) == len(waiting[place]):
             starts += found
-            free = left
+            room = left
     stops = []
-    begun = set(snapshot.task_job[snapshot.state != 0].tolist()) | {int(snapshot.task_job[k]) for k, _ in starts}
+    begun = set(snapshot.task_job[snapshot.state != 0].tolist()) | {int(snapshot.task_job[k]) for k, _, _ in starts}
     for job in range(len(snapshot.arrival)):
         low = max(int(snapshot.min_iterations[job]), int(snapshot.finished[job]) + (job in begun))
         if rng.random() < 0.1:
@@ -141,11 +140,41 @@ def _units(snapshot: Snapshot, among: Any) -> list[list[int]]:
     return list(units.values())
 
 
-def _take(snapshot: Snapshot, free: Any, task: int, node: int, sign: int) -> None:
-    free[node] -= sign * snapshot.demand[task] * (snapshot.duration[task] > 0)
+class _Room:
+    """What is free of each node and of each of its GPUs, as tasks leave and come."""
 
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self.free, self.gpus = snapshot.free.copy(), snapshot.gpu_free
+        self._held = snapshot.demand * (snapshot.duration > 0)[:, None]
+        self._need, self._unit = snapshot.gpu_demand.tolist(), snapshot.gpu_unit
 
-def _may_move(snapshot: Snapshot, task: int, node: int, free: Any) -> bool:
-    """Whether a running task could go on on another node, where runs may migrate: what it needs is there, and room."""
-    there = node != snapshot.node[task] and bool(snapshot.nodes_of(task)[node])
-    return there and bool((free[node] >= snapshot.demand[task]).all())
+    def copy(self) -> _Room:
+        """The same room, to try something."""
+        other = copy.copy(self)
+        other.free, other.gpus = self.free.copy(), self.gpus.copy()
+        return other
+
+    def leave(self, task: int) -> None:
+        """A running task leaves."""
+        node, gpu, need = (int(column[task]) for column in (self._snapshot.node, self._snapshot.gpu, self._need))
+        self.free[node] += self._held[task]
+        if need >= self._unit > 0:
+            self.gpus[self._snapshot.gpu_holder == task] = self._unit
+        elif need:
+            self.gpus[node, gpu] += need
+
+    def has(self, task: int, node: int) -> bool:
+        """Whether the task fits on the node."""
+        fits = bool((self.free[node] >= self._held[task]).all())
+        return fits and (not self._need[task] or fitting(self.gpus[[node]], self._need[task], self._unit)[0] > 0)
+
+    def take(self, task: int, node: int, rng: np.random.Generator) -> int:
+        """The task comes; returns the GPU that it names: where it has a choice, not always."""
+        self.free[node] -= self._held[task]
+        need, unit, gpus = self._need[task], self._unit, self.gpus[node]
+        gpu = -1
+        if 0 < need < unit or (need and need == unit and rng.random() < 0.5):
+            gpu = int(rng.choice(np.flatnonzero(gpus >= need)))
+        gpus[taken(gpus, need, unit, gpu)] -= min(need, unit)
+        return gpu

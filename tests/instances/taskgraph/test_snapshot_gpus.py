@@ -159,7 +159,7 @@ def test_where_gpus_are_one_pool_none_is_named():
 
 def test_where_a_demand_finds_room_and_which_gpu_it_takes():
     free = np.array([[300, 1000, 700, 1000], [1000, 650, 0, 0]])
-    room = {need: gpus.have_room(free, need, 1000).tolist() for need in (0, 700, 1000, 2000)}
-    assert room == {0: [True, True], 700: [True, True], 1000: [True, True], 2000: [True, False]}
+    room = {need: gpus.fitting(free, need, 1000).tolist() for need in (300, 700, 1000, 2000)}
+    assert room == {300: [9, 5], 700: [3, 1], 1000: [2, 1], 2000: [1, 0]}
     assert [gpus.tightest(free[0], need, 1000) for need in (0, 300, 650, 800, 1000)] == [-1, 0, 2, 1, -1]
     assert [gpus.taken(free[0], *need) for need in ((0, 1000), (300, 1000, 2), (2000, 1000))] == [[], [2], [1, 3]]

@@ -23,7 +23,8 @@ class Stretches:
     ppm; the lengths of its `first` and of every later iteration (`cycle`) in the stretch, in 10^-6 ticks, both 0 where
     a task was not placed, so that the job made no progress; `delay`: ticks at the start in which moved tasks fetched
     what they need and no work was done; `outcome`: 0 a task paused, 1 the job ended, 2 a task moved, 3 a further task
-    was placed. `places`: of each row the node of every task of the job, -1: none. `stops`: (job, iterations, time) for
+    was placed. `places`: of each row the node of every task of the job, -1: none; `gpus`: where the GPUs of a node are
+    told apart, of each row the GPUs of that node that every task of the job holds. `stops`: (job, iterations, time) for
     every time a job was told after how many iterations to stop. `wakes`: when rounds asked to be woken.
     """
 
@@ -33,11 +34,13 @@ class Stretches:
         places: list[tuple[int, ...]] | None = None,
         stops: list[tuple[int, int, int]] | None = None,
         wakes: list[int] | None = None,
+        gpus: list[tuple[tuple[int, ...], ...]] | None = None,
     ) -> None:
         self.rows: list[tuple[int, ...]] = rows or []
         self.places: list[tuple[int, ...]] = places or []
         self.stops: list[tuple[int, int, int]] = stops or []
         self.wakes: list[int] = wakes or []
+        self.gpus: list[tuple[tuple[int, ...], ...]] = gpus or []
 
     def columns(self) -> dict[str, IntArray]:
         """Column name -> values, in the order of the rows: by their ends."""
@@ -47,5 +50,7 @@ class Stretches:
     def to_json(self) -> dict[str, Any]:
         """The columns as lists, and the places as one list a stretch."""
         columns = {name: values.tolist() for name, values in self.columns().items()}
-        places = [list(nodes) for nodes in self.places]
-        return {**columns, "places": places, "stops": [list(stop) for stop in self.stops], "wakes": self.wakes}
+        places: dict[str, Any] = {"places": [list(nodes) for nodes in self.places]}
+        if self.gpus:
+            places["gpus"] = [[list(held) for held in tasks] for tasks in self.gpus]
+        return {**columns, **places, "stops": [list(stop) for stop in self.stops], "wakes": self.wakes}

@@ -9,7 +9,8 @@
    placed makes no progress.
 4. Tasks pause and move only where the options allow it; a task that comes back, or moves, goes where movement lets it,
    and not before what the last iteration sent it has arrived there.
-5. Tasks are on eligible nodes; on every node, at every time, for every resource: demand <= capacity.
+5. Tasks are on eligible nodes; on every node, at every time, for every resource: demand <= capacity; and so on every
+   GPU, where they are told apart (`replay_gpus`).
 6. Where the clock ticks only, stretches start and are interrupted at ticks, or when a round had asked to be woken.
 
 Shares no code with the engine; plain Python.
@@ -21,8 +22,10 @@ import dataclasses
 import math
 from collections import defaultdict
 from fractions import Fraction
+from itertools import zip_longest
 
 from mlsched.simulation.findings import Findings
+from mlsched.simulation.taskgraph.iterations import replay_gpus
 from mlsched.simulation.taskgraph.iterations.log import FINISH, GROW, MOVE, PAUSE, Stretches
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
 from mlsched.simulation.taskgraph.options import Options
@@ -44,6 +47,12 @@ class Stretch:
     delay: int
     outcome: int
     nodes: tuple[int, ...]
+    gpus: tuple[tuple[int, ...], ...]  # of each task, those of its node that it holds
+
+    @property
+    def places(self) -> list[tuple[int, tuple[int, ...]]]:
+        """Of each task, its node and GPUs."""
+        return list(zip(self.nodes, self.gpus, strict=True))
 
 
 def violations(jobs: Jobs, options: Options, wake: Wake, log: Stretches) -> list[str]:
@@ -60,6 +69,7 @@ def violations(jobs: Jobs, options: Options, wake: Wake, log: Stretches) -> list
             check.take(stretch)
         check.end()
     _check_capacity(jobs, by_job, found)
+    replay_gpus.check(jobs, by_job, found)
     if wake.interval and not wake.events:
         _check_ticks(wake, by_job, set(log.wakes), found)
     return found.sentences()
@@ -69,14 +79,17 @@ def _read(jobs: Jobs, log: Stretches, found: Findings) -> dict[int, list[Stretch
     """The rows by job, in order of time; those that make no sense are reported and left out."""
     by_job: dict[int, list[Stretch]] = defaultdict(list)
     nodes = len(jobs.node_capacity)
-    for row, places in zip(log.rows, log.places, strict=True):
+    if log.gpus and len(log.gpus) != len(log.rows):
+        found.add("log", f"names the GPUs of {len(log.gpus)} of {len(log.rows)} stretches")
+    for row, places, held in zip_longest(log.rows, log.places, log.gpus[: len(log.rows)], fillvalue=()):
         job, start, end, finished, part, lead, cycle, delay, outcome = row
         known = 0 <= job < len(jobs.arrival) and start <= end and outcome in (PAUSE, FINISH, MOVE, GROW)
         if known:
             first, last = jobs.span(job)
-            known = len(places) == last - first and all(-1 <= node < nodes for node in places)
+            gpus = held or ((),) * (last - first)
+            known = len(places) == len(gpus) == last - first and all(-1 <= node < nodes for node in places)
         if known and max(places) >= 0:
-            by_job[job].append(Stretch(start, end, finished, part, lead, cycle, delay, outcome, places))
+            by_job[job].append(Stretch(start, end, finished, part, lead, cycle, delay, outcome, places, gpus))
         else:
             found.add("log", f"the row {tuple(row)} on {tuple(places)} names no job or node, or ends before it starts")
     for stretches in by_job.values():
@@ -240,7 +253,7 @@ class _Job:
             return
         joined = s.start == before.end
         left = [a >= 0 and not (joined and b >= 0) for a, b in zip(before.nodes, s.nodes, strict=True)]
-        moved = joined and any(a != b and min(a, b) >= 0 for a, b in zip(before.nodes, s.nodes, strict=True))
+        moved = joined and any(a != b and min(a[0], b[0]) >= 0 for a, b in zip(before.places, s.places, strict=True))
         grown = joined and any(a < 0 <= b for a, b in zip(before.nodes, s.nodes, strict=True))
         what = PAUSE if any(left) else MOVE if moved else GROW if grown else None
         if before.outcome != what:

@@ -14,18 +14,32 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 
-def workloads(*, jobs: int = 3, nodes: int = 3, tasks: int = 5, runs: int = 10) -> SearchStrategy[Jobs]:
+#: Units of a GPU where the GPUs of a node are told apart.
+GPU = 4
+
+
+def workloads(
+    *, jobs: int = 3, nodes: int = 3, tasks: int = 5, runs: int = 10, gpus: bool = False
+) -> SearchStrategy[Jobs]:
     """Workloads with at most so many jobs, nodes, tasks and runs in all; jobs are slower or faster than their graphs.
 
     A node has room for all of a job's tasks that may run there, so that a gang never fails for how it is packed.
+    gpus: in half of the workloads, the GPUs of a node are told apart, 4 units each, and tasks may share them.
     """
     from hypothesis import strategies as st
 
     @st.composite
     def draw_workload(draw: DrawFn) -> Jobs:
         drawn = from_tasks(draw(strategies.workloads(jobs=jobs, nodes=nodes, tasks=tasks, runs=runs)))
+        demand, unit = drawn.demand.copy(), draw(st.sampled_from([0, GPU])) if gpus else 0
+        if unit:
+            parts = st.lists(st.sampled_from([1, 2, 2, 3, GPU]), min_size=len(demand), max_size=len(demand))
+            demand[:, 0] = np.where(demand[:, 0] == 1, np.array(draw(parts), dtype=np.int64), demand[:, 0] * unit)
+        apart = demand.copy()
+        if unit:
+            apart[:, 0] = -(-demand[:, 0] // GPU) * GPU
         most = np.zeros((len(drawn.gang), len(drawn.resources)), dtype=np.int64)
-        np.add.at(most, drawn.task_template, drawn.demand)
+        np.add.at(most, drawn.task_template, apart)
         capacity = np.maximum(drawn.node_capacity, most.max(axis=0, initial=0))
         scales = st.lists(
             st.sampled_from([WHOLE, WHOLE, 2 * WHOLE, 700_000, 1_333_333]),
@@ -33,6 +47,8 @@ def workloads(*, jobs: int = 3, nodes: int = 3, tasks: int = 5, runs: int = 10) 
             max_size=len(drawn.arrival),
         )
         scale = np.array(draw(scales), dtype=np.int64)
-        return drawn.replace(node_capacity=capacity, scale=scale)
+        if unit:
+            capacity[:, 0] = -(-capacity[:, 0] // GPU) * GPU
+        return drawn.replace(node_capacity=capacity, scale=scale, demand=demand, gpu_unit=unit)
 
     return draw_workload().filter(lambda workload: not never_start(workload))

@@ -52,7 +52,8 @@ class View:
         )
         demands = [f"demand:{r}" for r in amounts]
         shown = (*_SHOWN_TASKS, "told", "true", "held", *self._of_tasks)
-        self.tasks = Table(("owner", *shown, *demands), (*_MOVING_TASKS, "waiting_since"))
+        self.tasks = Table(("owner", *shown, *demands), (*_MOVING_TASKS, "waiting_since", "gpu"))
+        self._first = np.zeros(len(self.workload.arrival), dtype=np.int64)  # a job's first task in the last snapshot
         self._learning = _Learning(self.workload, world.options.information == "oracle")
         self.edges = Table(("owner", "edge_from", "edge_to", *_EDGES), ())
         owner = self.workload.task_template[self.workload.edge_from]
@@ -95,6 +96,7 @@ class View:
                 **{name: getattr(w, name)[first:end] for name in self._of_tasks},
                 "node": -1,
                 "home": -1,
+                "gpu": -1,
                 "waiting_since": int(w.arrival[job]),
             },
         )
@@ -233,11 +235,19 @@ class View:
             usage=demand * (tasks["held"] * (state == RUNNING))[:, None],
             **self._rare(jobs, _RARE_JOBS, self._of_jobs),
             **self._rare(tasks, _RARE_TASKS, self._of_tasks),
-            gpu_unit=w.gpu_unit,
-            gpu=np.full(tasks.count, -1),
-            gpu_in_use=np.zeros((len(w.node_capacity), 0), dtype=np.int64),
-            gpu_holder=np.zeros((len(w.node_capacity), 0), dtype=np.int64),
+            **self._gpus(),
         )
+
+    def _gpus(self) -> dict[str, Any]:
+        """Which GPUs are held, where they are told apart."""
+        w, jobs, devices = self.workload, self.jobs, self.world.devices
+        self._first[jobs["job_id"]] = np.cumsum(jobs["count"]) - jobs["count"]
+        return {
+            "gpu_unit": w.gpu_unit,
+            "gpu": self.tasks["gpu"].copy(),
+            "gpu_in_use": devices.total - devices.free,
+            "gpu_holder": devices.holders(self._first),
+        }
 
     def _rare(self, table: Table, names: Sequence[str], kept: Sequence[str]) -> dict[str, IntArray]:
         """Columns to hand out that are kept only where something is in them."""

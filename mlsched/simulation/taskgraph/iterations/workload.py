@@ -193,18 +193,25 @@ def oversize(jobs: Jobs, template: int) -> str:
     )
     kinds, count = np.unique(rows, axis=0, return_counts=True)
     for kind, many in zip(kinds, count.tolist(), strict=True):
-        if room(jobs.node_capacity[jobs.eligible[kind[0]] == 1], kind[1:], many) < many:
+        able = np.flatnonzero(jobs.eligible[kind[0]])
+        if room(jobs.node_capacity[able], gpus.empty(jobs)[able], jobs, kind[1:], many) < many:
             need = ", ".join(f"{d} {r}" for d, r in zip(kind[1:].tolist(), jobs.resources, strict=True))
             return f"ask for {many} tasks of {need} at once and never fit the nodes that may run them"
     return ""
 
 
-def room(free: IntArray, demand: IntArray, enough: int) -> int:
-    """How many tasks of a demand fit on these nodes at once; `enough` where the demand is nothing."""
+def room(free: IntArray, gpu_free: IntArray, jobs: Jobs, demand: IntArray, enough: int) -> int:
+    """How many tasks of a demand fit on these nodes at once; `enough` where the demand is nothing.
+
+    free: nodes x resources; gpu_free: nodes x GPUs, where they are told apart.
+    """
     needs = np.flatnonzero(demand)
     if not needs.size:
         return enough if len(free) else 0
-    return int(np.maximum(free[:, needs] // demand[needs], 0).min(axis=1).sum())
+    many = np.maximum(free[:, needs] // demand[needs], 0).min(axis=1)
+    if jobs.gpu_unit and (need := int(demand[gpus.gpu_column(jobs.resources)])):
+        many = np.minimum(many, gpus.fitting(gpu_free, need, jobs.gpu_unit))
+    return int(many.sum())
 
 
 def overload(jobs: Jobs) -> list[str]:

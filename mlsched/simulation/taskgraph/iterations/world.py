@@ -22,10 +22,10 @@ import heapq
 
 import numpy as np
 
-from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import PAUSED, RUNNING, WAITING
+from mlsched.simulation.taskgraph.iterations.devices import Devices
 from mlsched.simulation.taskgraph.iterations.log import FINISH, GROW, MOVE, PAUSE, Stretches
 from mlsched.simulation.taskgraph.iterations.pace import Paces
 from mlsched.simulation.taskgraph.iterations.view import View
@@ -47,6 +47,7 @@ class Stretch:
     first: int = 0
     cycle: int = 0
     delay: int = 0
+    gpus: tuple[tuple[int, ...], ...] = ()
 
     def progress(self, time: int) -> tuple[int, int, int]:
         """Finished iterations and ppm of the next at a time, and the tick in which the last one of this stretch ended.
@@ -72,8 +73,6 @@ class IterationWorld:
     """State and physics of one run; see the module's docstring for the order of things."""
 
     def __init__(self, workload: Jobs, options: Options) -> None:
-        if workload.gpu_unit:
-            raise InvalidInput("gpu_unit: this engine does not tell GPUs of a node apart; give 0")
         self.workload, self.options, self.log = workload, options, Stretches()
         self.movement = workload.movement if options.movement == "given" else options.movement
         self.now = 0
@@ -82,6 +81,7 @@ class IterationWorld:
         self.stretches: dict[int, Stretch] = {}  # jobs that hold nodes
         self._paces = Paces(workload)
         self._demand = workload.demand * (workload.duration > 0)[:, None]
+        self.devices = Devices(workload, self._demand)
         self._needs = _Needs(workload, self._demand)
         self._waiting = np.zeros(len(workload.gang), dtype=np.int64)  # jobs with a task that holds no node, by template
         self._owed: dict[int, int] = {}  # ticks of fetching that a job's moved tasks still have before them
@@ -134,7 +134,7 @@ class IterationWorld:
         if not self._asking or not self.view.jobs.count:
             return None
         may_interrupt = self.options.pausing != "none" or self.movement == "anytime"
-        if (may_interrupt and self.stretches) or self._needs.met(self._waiting, self.free):
+        if (may_interrupt and self.stretches) or self._needs.met(self._waiting, self.free, self.devices.free):
             return self.view.snapshot()
         self._asking = False
         return None
@@ -145,14 +145,22 @@ class IterationWorld:
         view = self.view
         stops = list(zip(view.jobs["job_id"][plan.stop_job].tolist(), plan.stop_after.tolist(), strict=True))
         changes: dict[int, list[tuple[int, int, int]]] = {}  # job -> (what, task of the job, node)
-        for what, tasks, nodes in (
-            (PAUSE, plan.pause_task, np.full(len(plan.pause_task), -1)),
-            (MOVE, plan.migrate_task, plan.migrate_node),
-            (GROW, plan.start_task, plan.start_node),
+        leaving, coming = list[tuple[int, int]](), list[tuple[int, int, int, int]]()
+        nowhere = np.full(len(plan.pause_task), -1)
+        for what, tasks, nodes, gpus in (
+            (PAUSE, plan.pause_task, nowhere, nowhere),
+            (MOVE, plan.migrate_task, plan.migrate_node, plan.migrate_gpu),
+            (GROW, plan.start_task, plan.start_node, plan.start_gpu),
         ):
             owners = view.tasks["owner"][tasks].tolist()
-            for task, job, node in zip(tasks.tolist(), owners, nodes.tolist(), strict=True):
-                changes.setdefault(job, []).append((what, task - view.first_task(job), node))
+            for row, job, node, gpu in zip(tasks.tolist(), owners, nodes.tolist(), gpus.tolist(), strict=True):
+                task = row - view.first_task(job)
+                changes.setdefault(job, []).append((what, task, node))
+                if what != GROW:
+                    leaving.append((job, task))
+                if what != PAUSE:
+                    coming.append((job, task, node, gpu))
+        self.devices.change(leaving, coming)
         for job, iterations in stops:
             view.set_job(job, stop_after=iterations)
             self.log.stops.append((job, iterations, self.now))
@@ -184,7 +192,8 @@ class IterationWorld:
         if last is not None:
             self._close(job, last, outcome)
         self._waiting[template] -= min(nodes) < 0
-        state, place, start, waits = self.view.task_columns(job, "state", "node", "start", "waiting_since")
+        columns = ("state", "node", "start", "waiting_since", "gpu")
+        state, place, start, waits, gpu = self.view.task_columns(job, *columns)
         part = self.view.job(job, "part")
         for what, task, node in changed:
             if nodes[task] >= 0:
@@ -196,7 +205,7 @@ class IterationWorld:
                     self._owed[job] = max(self._owed.get(job, 0), self._paces.moving(first + task))
                 self.free[node] -= self._demand[first + task]
                 state[task], place[task], start[task] = RUNNING, node, self.now
-            nodes[task] = node
+            nodes[task], gpu[task] = node, self.devices.named(job, task)
         if not part:  # the next iteration has not begun: nothing is left of the tasks that hold no node
             left = state == PAUSED
             state[left], place[left], start[left] = WAITING, -1, 0
@@ -217,6 +226,7 @@ class IterationWorld:
                 self._announce(job)
             return
         stretch = Stretch(self.now, self.view.job(job, "finished"), self.view.job(job, "part"), nodes)
+        stretch.gpus = self.devices.of(job, len(nodes))
         self.stretches[job] = stretch
         if len(held) == len(nodes):
             stretch.delay = self._owed.pop(job, 0)
@@ -246,6 +256,8 @@ class IterationWorld:
     def _note(self, job: int, s: Stretch, end: int, outcome: int) -> None:
         self.log.rows.append((job, s.start, end, s.finished, s.part, s.first, s.cycle, s.delay, outcome))
         self.log.places.append(s.nodes)
+        if s.gpus:
+            self.log.gpus.append(s.gpus)
 
     def _announce(self, job: int) -> None:
         """Wake when what the last iteration sent on arrives elsewhere."""
@@ -259,8 +271,10 @@ class IterationWorld:
         stretch = self.stretches.pop(job)
         self._note(job, stretch, time, FINISH)
         first = self.workload.span(job)[0]
-        for task, node in enumerate(stretch.nodes, first):
-            self.free[node] += self._demand[task]
+        for task, node in enumerate(stretch.nodes):
+            self.free[node] += self._demand[first + task]
+            if stretch.gpus:
+                self.devices.leave(job, task)
         self._complete(job)
 
     def _complete(self, job: int) -> None:
@@ -286,16 +300,17 @@ class _Needs:
             kinds, many = np.unique(np.column_stack([jobs.task_class[first:end], rows]), axis=0, return_counts=True)
             self._kinds.append([(int(k[0]), k[1:], int(m)) for k, m in zip(kinds, many, strict=True)])
 
-    def met(self, waiting: IntArray, free: IntArray) -> bool:
+    def met(self, waiting: IntArray, free: IntArray, gpu_free: IntArray) -> bool:
         """Whether room is free for a job of a template with jobs that wait: for all tasks of a gang, else for one."""
         asking = np.flatnonzero(waiting)
         fits = (self._total[asking] <= free.sum(axis=0)).all(axis=1)
         fits &= (self._most[asking] <= free.max(axis=0, initial=0)).all(axis=1)
-        return any(self._fits(template, free) for template in asking[fits].tolist())
+        return any(self._fits(template, free, gpu_free) for template in asking[fits].tolist())
 
-    def _fits(self, template: int, free: IntArray) -> bool:
-        able = [
-            room(free[self._jobs.eligible[kind] == 1], demand, many) >= (many if self._jobs.gang[template] else 1)
-            for kind, demand, many in self._kinds[template]
-        ]
+    def _fits(self, template: int, free: IntArray, gpu_free: IntArray) -> bool:
+        able = []
+        for kind, demand, many in self._kinds[template]:
+            nodes = np.flatnonzero(self._jobs.eligible[kind])
+            count = room(free[nodes], gpu_free[nodes], self._jobs, demand, many)
+            able.append(count >= (many if self._jobs.gang[template] else 1))
         return all(able) if self._jobs.gang[template] else any(able)

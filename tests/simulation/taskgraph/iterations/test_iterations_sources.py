@@ -62,8 +62,11 @@ def test_what_can_never_start_is_told_with_numbers():
     ]
     with pytest.raises(InvalidInput, match="the run could never end: 1 of 2 jobs ask for 2 tasks of 1 gpu"):
         api.simulate(JOBS.replace(node_capacity=[[1], [0]]), "fifo")
-    assert room(np.array([[5, 1], [3, 9]]), np.array([2, 1]), 9) == 2
-    assert room(np.array([[5, 1]]), np.array([0, 0]), 9) == 9
+    none = np.zeros((2, 0), dtype=np.int64)
+    assert room(np.array([[5, 1], [3, 9]]), none, JOBS, np.array([2, 1]), 9) == 2
+    assert room(np.array([[5, 1]]), none, JOBS, np.array([0, 0]), 9) == 9
+    halves = JOBS.replace(gpu_unit=2, demand=[[1], [1], [2]])
+    assert room(np.array([[4]]), np.array([[1, 1, 2]]), halves, np.array([2]), 9) == 1
 
 
 def test_a_load_above_the_cluster_is_told():

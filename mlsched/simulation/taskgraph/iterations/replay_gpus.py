@@ -1,0 +1,53 @@
+"""The part of the replay check that is about the GPUs of a node, where these are told apart (`gpu_unit`).
+
+A task holds as many GPUs of its node as it asks for: one that it shares, or whole ones that it has for itself; none if
+it asks for none or takes no time. On every GPU, at every time: the parts that are held <= the unit.
+Shares no code with the engine; plain Python.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from mlsched.simulation.findings import Findings
+from mlsched.simulation.taskgraph.iterations.workload import Jobs
+
+if TYPE_CHECKING:
+    from mlsched.simulation.taskgraph.iterations.replay import Stretch
+
+#: Names of resources that count GPUs.
+NAMES = ("gpu", "gpu_percent", "gpu_milli")
+
+
+def check(jobs: Jobs, by_job: dict[int, list[Stretch]], found: Findings) -> None:
+    """Report what is wrong with the GPUs in these stretches."""
+    unit = jobs.gpu_unit
+    if not unit:
+        for job, stretches in by_job.items():
+            if any(any(s.gpus) for s in stretches):
+                found.add("gpu", f"job {job}: holds GPUs by name: the GPUs of a node are one pool here")
+        return
+    column = next(r for r, name in enumerate(jobs.resources) if name in NAMES)
+    capacity = [int(row[column]) // unit for row in jobs.node_capacity]
+    asked = [int(row[column]) * (int(d) > 0) for row, d in zip(jobs.demand, jobs.duration, strict=True)]
+    changes: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+    for job, stretches in by_job.items():
+        first = jobs.span(job)[0]
+        for s in stretches:
+            for task, (node, held) in enumerate(zip(s.nodes, s.gpus, strict=True)):
+                need = asked[first + task] if node >= 0 else 0
+                name = f"job {job}, task {task}: from {s.start} on"
+                if len(held) != -(-need // unit) or len(set(held)) != len(held):
+                    found.add("gpu", f"{name} holds the GPUs {list(held)}, takes {need} of the resource, {unit} a GPU")
+                elif any(not 0 <= gpu < capacity[node] for gpu in held):
+                    found.add("gpu", f"{name} holds the GPUs {list(held)} of node {node}, which has {capacity[node]}")
+                elif s.end > s.start:
+                    for gpu in held:
+                        changes[node, gpu] += [(s.start, min(need, unit)), (s.end, -min(need, unit))]
+    for (node, gpu), events in changes.items():
+        use = 0
+        for time, amount in sorted(events):  # at one instant, what leaves comes before what is taken
+            use += amount
+            if amount > 0 and use > unit:
+                found.add("capacity", f"node {node}, GPU {gpu} at {time}: {use} in use, it has {unit}")
