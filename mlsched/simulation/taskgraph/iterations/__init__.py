@@ -3,10 +3,10 @@
 from mlsched.simulation.run import Simulation
 from mlsched.simulation.taskgraph.iterations import bound, outcome, replay
 from mlsched.simulation.taskgraph.iterations.log import Stretches
+from mlsched.simulation.taskgraph.iterations.options import Options
 from mlsched.simulation.taskgraph.iterations.sources import SOURCES, from_tasks, from_trace
 from mlsched.simulation.taskgraph.iterations.workload import Jobs, never_start, overload
 from mlsched.simulation.taskgraph.iterations.world import IterationWorld
-from mlsched.simulation.taskgraph.options import Options
 
 SIMULATION = Simulation(
     problem="taskgraph",

@@ -51,11 +51,15 @@ class Devices:
         """The GPUs of each of the tasks of a job, of which it has so many; nothing where none are told apart."""
         if not self.unit:
             return ()
-        return tuple(tuple(self._of.get((job, task), (0, ()))[1]) for task in range(count))
+        return tuple(self.of_task(job, task) for task in range(count))
+
+    def of_task(self, job: int, task: int) -> tuple[int, ...]:
+        """The GPUs that a task holds."""
+        return tuple(self._of.get((job, task), (0, ()))[1])
 
     def named(self, job: int, task: int) -> int:
         """The one GPU of which a task holds a part or the whole; -1 where there is none, or more than one."""
-        taken = self._of.get((job, task), (0, []))[1]
+        taken = self.of_task(job, task)
         return taken[0] if len(taken) == 1 else -1
 
     def holders(self, first: IntArray) -> IntArray:

@@ -9,11 +9,12 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.simulation.taskgraph.log import FINISH, MOVE, PAUSE
 
-__all__ = ["COLUMNS", "FINISH", "GROW", "MOVE", "PAUSE", "Stretches"]
+__all__ = ["COLUMNS", "FINISH", "GROW", "MOVE", "PAUSE", "SLOW", "Stretches"]
 
 COLUMNS = ("job", "start", "end", "finished", "part", "first", "cycle", "delay", "outcome")
-#: How a stretch ends, besides PAUSE, FINISH and MOVE: a further task of the job was placed.
-GROW = 3
+#: How a stretch ends, besides PAUSE, FINISH and MOVE: a further task of the job was placed; what it and its neighbours
+#: use changed the pace.
+GROW, SLOW = 3, 4
 
 
 class Stretches:
@@ -23,9 +24,11 @@ class Stretches:
     ppm; the lengths of its `first` and of every later iteration (`cycle`) in the stretch, in 10^-6 ticks, both 0 where
     a task was not placed, so that the job made no progress; `delay`: ticks at the start in which moved tasks fetched
     what they need and no work was done; `outcome`: 0 a task paused, 1 the job ended, 2 a task moved, 3 a further task
-    was placed. `places`: of each row the node of every task of the job, -1: none; `gpus`: where the GPUs of a node are
-    told apart, of each row the GPUs of that node that every task of the job holds. `stops`: (job, iterations, time) for
-    every time a job was told after how many iterations to stop. `wakes`: when rounds asked to be woken.
+    was placed, 4 its pace changed. `places`: of each row the node of every task of the job, -1: none; `gpus`: where the
+    GPUs of a node are told apart, of each row the GPUs of that node that every task of the job holds. `stops`: (job,
+    iterations, time) for every time a job was told after how many iterations to stop. `wakes`: when rounds asked to be
+    woken. `above`: where usage is drawn, of each resource the node-ticks with more usage than capacity (of GPUs that
+    are told apart, GPU-ticks).
     """
 
     def __init__(
@@ -35,12 +38,14 @@ class Stretches:
         stops: list[tuple[int, int, int]] | None = None,
         wakes: list[int] | None = None,
         gpus: list[tuple[tuple[int, ...], ...]] | None = None,
+        above: list[int] | None = None,
     ) -> None:
         self.rows: list[tuple[int, ...]] = rows or []
         self.places: list[tuple[int, ...]] = places or []
         self.stops: list[tuple[int, int, int]] = stops or []
         self.wakes: list[int] = wakes or []
         self.gpus: list[tuple[tuple[int, ...], ...]] = gpus or []
+        self.above: list[int] = above or []
 
     def columns(self) -> dict[str, IntArray]:
         """Column name -> values, in the order of the rows: by their ends."""
@@ -53,4 +58,6 @@ class Stretches:
         places: dict[str, Any] = {"places": [list(nodes) for nodes in self.places]}
         if self.gpus:
             places["gpus"] = [[list(held) for held in tasks] for tasks in self.gpus]
+        if self.above:
+            places["above"] = self.above
         return {**columns, **places, "stops": [list(stop) for stop in self.stops], "wakes": self.wakes}

@@ -1,9 +1,10 @@
 """How fast a placed job runs: the length of an iteration of its graph under a placement.
 
-A task takes `duration * scale`; an edge between two nodes adds its delay. The first iteration after a start waits for
-nothing of the one before (what that sent has arrived). Each later one begins when the one before is complete, and its
-tasks wait besides for what edges of lag 1 bring: their delay after the sender's end. `cycle` is the length of the
-second iteration, and taken for all that follow: where the third is no different, it is exact.
+A task takes `duration * scale`, and longer where it is slowed down (`usage`); an edge between two nodes adds its
+delay. The first iteration after a start waits for nothing of the one before (what that sent has arrived). Each later
+one begins when the one before is complete, and its tasks wait besides for what edges of lag 1 bring: their delay after
+the sender's end. `cycle` is the length of the second iteration, and taken for all that follow: where the third is no
+different, it is exact.
 
 Lengths are in parts of a tick, 10^-6, so that they are whole.
 """
@@ -37,23 +38,35 @@ class Paces:
         self._move = [max([d for u, lag, d in into if lag and u == v], default=0) for v, into in enumerate(self._into)]
         self._joined = [any(self._into[first:end]) for first, end in jobs.tasks]
 
-    def of(self, job: int, nodes: list[int]) -> Pace:
-        """The pace of a job with all of its tasks on these nodes, in the order of its tasks."""
+    def of(self, job: int, nodes: list[int], slow: list[int] | None = None) -> Pace:
+        """The pace of a job with all of its tasks on these nodes, in the order of its tasks.
+
+        slow: by how much each task slows down, ppm; lengths are rounded up.
+        """
         template, scale = int(self._jobs.template[job]), int(self._jobs.scale[job])
-        if not self._joined[template]:
+        first, end = self._jobs.tasks[template]
+        if not self._joined[template] and slow is None:
             length = max(1, self._longest[template] * scale)
             return Pace(length, length)
-        first = self._iteration(template, scale, nodes, {})
-        before = max(first.values())
-        second = self._iteration(template, scale, nodes, {task: end - before for task, end in first.items()})
+        took = [duration * scale for duration in self._durations[first:end]]
+        if slow is not None:
+            took = [-(-ticks * factor // WHOLE) for ticks, factor in zip(took, slow, strict=True)]
+        if not self._joined[template]:
+            return Pace(max(1, *took), max(1, *took))
+        ends = self._iteration(template, took, nodes, {})
+        before = max(ends.values())
+        second = self._iteration(template, took, nodes, {task: end - before for task, end in ends.items()})
         return Pace(max(1, before), max(1, *second.values()))
 
     def moving(self, task: int) -> int:
         """Ticks that it costs a task of a template to change node inside an iteration."""
         return self._move[task]
 
-    def _iteration(self, template: int, scale: int, nodes: list[int], before: dict[int, int]) -> dict[int, int]:
-        """When each task ends, from the iteration's begin on; `before`: ends in the last one, from that begin on."""
+    def _iteration(self, template: int, took: list[int], nodes: list[int], before: dict[int, int]) -> dict[int, int]:
+        """When each task ends, from the iteration's begin on; `before`: ends in the last one, from that begin on.
+
+        took: how long each task takes.
+        """
         base = self._jobs.tasks[template][0]
         ends: dict[int, int] = {}
         for v in self._order[template]:
@@ -64,7 +77,7 @@ class Paces:
                     start = max(start, ends[u] + away)
                 elif before:
                     start = max(start, before[u] + away)
-            ends[v] = start + self._durations[v] * scale
+            ends[v] = start + took[v - base]
         return ends
 
     def _sorted(self, first: int, end: int) -> list[int]:

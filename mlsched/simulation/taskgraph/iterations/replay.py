@@ -11,7 +11,9 @@
    and not before what the last iteration sent it has arrived there.
 5. Tasks are on eligible nodes; on every node, at every time, for every resource: demand <= capacity; and so on every
    GPU, where they are told apart (`replay_gpus`).
-6. Where the clock ticks only, stretches start and are interrupted at ticks, or when a round had asked to be woken.
+6. Where usage is drawn, tasks slow down as it says, and stretches end where that changes the pace of their job
+   (`replay_usage`); the node-ticks with more usage than capacity are as the log has them.
+7. Where the clock ticks only, stretches start and are interrupted at ticks, or when a round had asked to be woken.
 
 Shares no code with the engine; plain Python.
 """
@@ -22,13 +24,13 @@ import dataclasses
 import math
 from collections import defaultdict
 from fractions import Fraction
-from itertools import zip_longest
 
 from mlsched.simulation.findings import Findings
 from mlsched.simulation.taskgraph.iterations import replay_gpus
-from mlsched.simulation.taskgraph.iterations.log import FINISH, GROW, MOVE, PAUSE, Stretches
+from mlsched.simulation.taskgraph.iterations.log import FINISH, GROW, MOVE, PAUSE, SLOW, Stretches
+from mlsched.simulation.taskgraph.iterations.options import Options
+from mlsched.simulation.taskgraph.iterations.replay_usage import Slowdowns
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
-from mlsched.simulation.taskgraph.options import Options
 from mlsched.simulation.wake import Wake
 
 WHOLE = 10**6
@@ -62,9 +64,12 @@ def violations(jobs: Jobs, options: Options, wake: Wake, log: Stretches) -> list
     total = _told(jobs, log, found)
     movement = jobs.movement if options.movement == "given" else options.movement
     graphs = _Graphs(jobs)
+    slow = Slowdowns(jobs, options, by_job) if options.usage == "drawn" else None
+    if log.above != (slow.above if slow else []):
+        found.add("usage", f"the log has {log.above} ticks above capacity: must be {slow.above if slow else []}")
     for job in range(len(jobs.arrival)):
         stretches = by_job.get(job, [])
-        check = _Job(jobs, job, total[job], options.pausing, movement, graphs, found)
+        check = _Job(jobs, job, total[job], options.pausing, movement, graphs, slow, found)
         for stretch in stretches:
             check.take(stretch)
         check.end()
@@ -81,12 +86,12 @@ def _read(jobs: Jobs, log: Stretches, found: Findings) -> dict[int, list[Stretch
     nodes = len(jobs.node_capacity)
     if log.gpus and len(log.gpus) != len(log.rows):
         found.add("log", f"names the GPUs of {len(log.gpus)} of {len(log.rows)} stretches")
-    for row, places, held in zip_longest(log.rows, log.places, log.gpus[: len(log.rows)], fillvalue=()):
+    for number, (row, places) in enumerate(zip(log.rows, log.places, strict=True)):
         job, start, end, finished, part, lead, cycle, delay, outcome = row
-        known = 0 <= job < len(jobs.arrival) and start <= end and outcome in (PAUSE, FINISH, MOVE, GROW)
+        known = 0 <= job < len(jobs.arrival) and start <= end and outcome in (PAUSE, FINISH, MOVE, GROW, SLOW)
         if known:
             first, last = jobs.span(job)
-            gpus = held or ((),) * (last - first)
+            gpus = log.gpus[number] if number < len(log.gpus) else ((),) * (last - first)
             known = len(places) == len(gpus) == last - first and all(-1 <= node < nodes for node in places)
         if known and max(places) >= 0:
             by_job[job].append(Stretch(start, end, finished, part, lead, cycle, delay, outcome, places, gpus))
@@ -124,10 +129,12 @@ class _Graphs:
             first = jobs.tasks[template][0]
             self.edges[template].append((u - first, v - first, lag, delay))
 
-    def lengths(self, durations: list[int], scale: int, template: int, nodes: tuple[int, ...]) -> tuple[int, int]:
-        """Lengths of the first iteration and of the second, 10^-6 ticks, on these nodes."""
+    def lengths(
+        self, durations: list[int], scale: int, template: int, nodes: tuple[int, ...], slow: list[int]
+    ) -> tuple[int, int]:
+        """Lengths of the first iteration and of the second, 10^-6 ticks, on these nodes; slow: of each task, ppm."""
         edges = self.edges.get(template, [])
-        took = [d * scale for d in durations]
+        took = [-(-d * scale * factor // WHOLE) for d, factor in zip(durations, slow, strict=True)]
         ends = self._ends(took, edges, nodes, None)
         again = self._ends(took, edges, nodes, [end - max(ends) for end in ends])
         return max(1, *ends), max(1, *again)
@@ -154,8 +161,17 @@ class _Job:
     """The check of one job, stretch after stretch (rules 1 to 4, and that nodes are eligible)."""
 
     def __init__(
-        self, jobs: Jobs, job: int, total: int, pausing: str, movement: str, graphs: _Graphs, found: Findings
+        self,
+        jobs: Jobs,
+        job: int,
+        total: int,
+        pausing: str,
+        movement: str,
+        graphs: _Graphs,
+        slow: Slowdowns | None,
+        found: Findings,
     ) -> None:
+        self.slow, self.later = slow, False  # later: the iteration under way is not the first since the last start
         self.jobs, self.job, self.total, self.graphs = jobs, job, total, graphs
         self.pausing, self.movement = pausing, movement
         self.name, self.found = f"job {job}", found
@@ -187,11 +203,10 @@ class _Job:
                     self.owed = max(self.owed, self._move(task))
                 self.at[task] = node
         wholly = min(s.nodes) >= 0
-        first, cycle = (0, 0)
-        if wholly:
-            scale = int(self.jobs.scale[self.job])
-            first, cycle = self.graphs.lengths(self.durations, scale, self.template, s.nodes)
+        first, cycle = self._lengths(s, s.start) if wholly else (0, 0)
         delay = self.owed if wholly else 0
+        if self.before is not None and self.before.outcome == SLOW:
+            delay = max(0, self.before.start + self.before.delay - s.start)
         if (s.first, s.cycle, s.delay) != (first, cycle, delay):
             self.found.add(
                 "pace",
@@ -200,6 +215,7 @@ class _Job:
             )
         if wholly:
             self.owed = 0
+            self._check_steady(s, (first, cycle))
             self._run(s, first, cycle, delay)
         elif s.outcome == FINISH:
             self.found.add("lost job", f"{self.name}: ends at {s.end} without all of its tasks placed")
@@ -214,6 +230,24 @@ class _Job:
             done = math.floor(self.progress)
             self.found.add("lost job", f"{self.name}: has {done} of {self.total} iterations when its stretches end")
 
+    def _lengths(self, s: Stretch, time: int) -> tuple[int, int]:
+        """Lengths of the iteration under way and of later ones in a stretch, as tasks slow down from a time on."""
+        tasks = range(self.count)
+        slow = [self.slow.at(self.job, task, time) if self.slow else WHOLE for task in tasks]
+        scale = int(self.jobs.scale[self.job])
+        first, cycle = self.graphs.lengths(self.durations, scale, self.template, s.nodes, slow)
+        return cycle if self.later else first, cycle
+
+    def _check_steady(self, s: Stretch, lengths: tuple[int, int]) -> None:
+        """Rule 6: nothing changes the pace inside the stretch."""
+        for time in self.slow.within(self.job, self.count, s.start, s.end) if self.slow else ():
+            if (changed := self._lengths(s, time)) != lengths:
+                self.found.add(
+                    "usage",
+                    f"{self.name}: from {time} on its iterations take {changed[1]} x 10^-6 ticks, and its stretch from "
+                    f"{s.start} on goes on with {lengths[1]}",
+                )
+
     def _run(self, s: Stretch, first: int, cycle: int, delay: int) -> None:
         """Rule 2: the progress of a stretch, in fractions."""
         whole = math.floor(self.progress)
@@ -226,9 +260,11 @@ class _Job:
         elapsed = max(0, s.end - s.start - delay) * WHOLE
         if elapsed < head:
             done = self.progress + Fraction(elapsed, first)
+            self.later = self.later and s.outcome == SLOW
         else:
             done = whole + 1 + Fraction(elapsed - head) / cycle
             boundary = head + (math.floor(done) - whole - 1) * cycle
+            self.later = s.outcome == SLOW
             self.home, self.home_end = s.nodes, s.start + delay + math.ceil(boundary / WHOLE)
         if done > self.total or whole >= self.total:
             self.found.add("work", f"{self.name}: goes on after its {self.total} iterations, until {s.end}")
@@ -255,7 +291,10 @@ class _Job:
         left = [a >= 0 and not (joined and b >= 0) for a, b in zip(before.nodes, s.nodes, strict=True)]
         moved = joined and any(a != b and min(a[0], b[0]) >= 0 for a, b in zip(before.places, s.places, strict=True))
         grown = joined and any(a < 0 <= b for a, b in zip(before.nodes, s.nodes, strict=True))
-        what = PAUSE if any(left) else MOVE if moved else GROW if grown else None
+        goes_on = SLOW if joined and self.slow else None
+        what = PAUSE if any(left) else MOVE if moved else GROW if grown else goes_on
+        if what == SLOW and self.slow and not self.slow.may_change(s.start):
+            self.found.add("usage", f"{self.name}: its pace cannot change at {s.start}, as the log says")
         if before.outcome != what:
             self.found.add("log", f"{self.name}: at {before.end}, the log says {before.outcome}, it was {what}")
         if any(left) and self.pausing == "none":
@@ -319,9 +358,10 @@ def _check_capacity(jobs: Jobs, by_job: dict[int, list[Stretch]], found: Finding
 
 
 def _check_ticks(wake: Wake, by_job: dict[int, list[Stretch]], asked: set[int], found: Findings) -> None:
-    """Rule 6."""
+    """Rule 7."""
     for job, stretches in by_job.items():
+        slowed = {s.end for s in stretches if s.outcome == SLOW}
         for s in stretches:
-            for time in (s.start, s.end) if s.outcome != FINISH else (s.start,):
+            for time in {s.start, s.end} - slowed if s.outcome != FINISH else {s.start} - slowed:
                 if time % wake.interval and time not in asked:
                     found.add("wake", f"job {job}: changes at {time}, no multiple of {wake.interval}, unasked")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,6 +49,18 @@ def workloads(
         scale = np.array(draw(scales), dtype=np.int64)
         if unit:
             capacity[:, 0] = -(-capacity[:, 0] // GPU) * GPU
-        return drawn.replace(node_capacity=capacity, scale=scale, demand=demand, gpu_unit=unit)
+        used = st.lists(st.sampled_from([WHOLE, WHOLE // 2, 1_700_000]), min_size=demand.size, max_size=demand.size)
+        usage = np.array(draw(used), dtype=np.int64).reshape(demand.shape)
+        return drawn.replace(node_capacity=capacity, scale=scale, demand=demand, gpu_unit=unit, usage=usage)
 
     return draw_workload().filter(lambda workload: not never_start(workload))
+
+
+def options() -> SearchStrategy[dict[str, Any]]:
+    """Options of the world, every field drawn; in half of the draws, usage is drawn."""
+    from hypothesis import strategies as st
+
+    drawn = st.fixed_dictionaries(
+        {"usage": st.just("drawn"), "usage_spread": st.sampled_from([0.0, 0.2, 0.5]), "usage_every": st.integers(1, 5)}
+    )
+    return st.builds(lambda world, used: world | (used or {}), strategies.options(), st.one_of(st.none(), drawn))

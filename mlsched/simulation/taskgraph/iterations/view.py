@@ -160,10 +160,19 @@ class View:
 
     def stopped(self, job: int, finished: int, part: int, boundary: int, nodes: tuple[int, ...]) -> None:
         """What a job has done when its stretch ends; `boundary`: when the last iteration of it ended, -1: none did."""
+        self.slowed(job, finished, boundary, nodes)
+        self.set_job(job, part=part)
+
+    def slowed(self, job: int, finished: int, boundary: int, nodes: tuple[int, ...]) -> None:
+        """As `stopped`, where the job goes on at once, at another pace: then its tasks have not started anew.
+
+        `part` is kept, since it is what was done of the iteration under way when they last did.
+        """
         place = self._place(job)
         on_time = int(self._on_time(slice(place, place + 1))[0])
-        self.set_job(job, finished=finished, part=part, on_time=on_time)
+        self.set_job(job, finished=finished, on_time=on_time)
         if boundary >= 0:
+            self.set_job(job, part=0)
             home, last_end, start, state = self.task_columns(job, "home", "last_end", "start", "state")
             home[:], last_end[:] = nodes, boundary
             start[state != WAITING] = boundary
@@ -199,6 +208,7 @@ class View:
         node, state = tasks["node"].copy(), tasks["state"].copy()
         duration = np.where(finished_of > 0, tasks["true"], tasks["told"])
         demand = tasks.block("demand:0", self.resources).T
+        self._first[jobs["job_id"]] = np.cumsum(counts) - counts
         return Snapshot.trusted(
             **jobs.seen(_SHOWN_JOBS),
             **tasks.seen(_SHOWN_TASKS),
@@ -232,16 +242,23 @@ class View:
             tick_ms=w.tick_ms,
             physics="iterations",
             waiting_since=np.where(state == RUNNING, now, tasks["waiting_since"]),
-            usage=demand * (tasks["held"] * (state == RUNNING))[:, None],
+            usage=self._usage(demand),
             **self._rare(jobs, _RARE_JOBS, self._of_jobs),
             **self._rare(tasks, _RARE_TASKS, self._of_tasks),
             **self._gpus(),
         )
 
+    def _usage(self, demand: IntArray) -> IntArray:
+        """What the tasks use now."""
+        usage = self.world.usage
+        if usage is None:
+            return np.asarray(demand * (self.tasks["held"] * (self.tasks["state"] == RUNNING))[:, None])
+        usage.look(self.world.now)
+        return usage.seen(self._first, self.tasks.count)
+
     def _gpus(self) -> dict[str, Any]:
         """Which GPUs are held, where they are told apart."""
-        w, jobs, devices = self.workload, self.jobs, self.world.devices
-        self._first[jobs["job_id"]] = np.cumsum(jobs["count"]) - jobs["count"]
+        w, devices = self.workload, self.world.devices
         return {
             "gpu_unit": w.gpu_unit,
             "gpu": self.tasks["gpu"].copy(),

@@ -26,14 +26,15 @@ from mlsched.core.fields import IntArray
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import PAUSED, RUNNING, WAITING
 from mlsched.simulation.taskgraph.iterations.devices import Devices
-from mlsched.simulation.taskgraph.iterations.log import FINISH, GROW, MOVE, PAUSE, Stretches
-from mlsched.simulation.taskgraph.iterations.pace import Paces
+from mlsched.simulation.taskgraph.iterations.log import FINISH, GROW, MOVE, PAUSE, SLOW, Stretches
+from mlsched.simulation.taskgraph.iterations.options import Options
+from mlsched.simulation.taskgraph.iterations.pace import Pace, Paces
+from mlsched.simulation.taskgraph.iterations.usage import Usage
 from mlsched.simulation.taskgraph.iterations.view import View
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs, room
-from mlsched.simulation.taskgraph.options import Options
 
 #: Kinds of events.
-_END, _WAKE = 0, 1
+_END, _WAKE, _DRAW = 0, 1, 2
 
 
 @dataclasses.dataclass(slots=True)
@@ -47,6 +48,7 @@ class Stretch:
     first: int = 0
     cycle: int = 0
     delay: int = 0
+    later: bool = False  # the iteration under way is not the first since the job last started
     gpus: tuple[tuple[int, ...], ...] = ()
 
     def progress(self, time: int) -> tuple[int, int, int]:
@@ -82,6 +84,9 @@ class IterationWorld:
         self._paces = Paces(workload)
         self._demand = workload.demand * (workload.duration > 0)[:, None]
         self.devices = Devices(workload, self._demand)
+        self.usage = Usage(workload, options, self._demand) if options.usage == "drawn" else None
+        if self.usage:
+            self.log.above = self.usage.above
         self._needs = _Needs(workload, self._demand)
         self._waiting = np.zeros(len(workload.gang), dtype=np.int64)  # jobs with a task that holds no node, by template
         self._owed: dict[int, int] = {}  # ticks of fetching that a job's moved tasks still have before them
@@ -91,6 +96,7 @@ class IterationWorld:
         self._arrived, self._unfinished = 0, len(workload.arrival)
         self._arrivals = workload.arrival.tolist()
         self._asking = False
+        self._drawing = -1  # when usage is next drawn anew
 
     def _delays(self, template: int) -> list[int]:
         """Delays of a template's edges of lag 1."""
@@ -118,11 +124,14 @@ class IterationWorld:
 
     def advance(self, time: int) -> None:
         """Let everything up to `time` happen."""
-        self.now = time
         while self._events and self._events[0][0] <= time:
-            event = heapq.heappop(self._events)
-            if event[1] == _END and not self._is_stale(event):
-                self._finish(event[2], event[0])
+            self.now = self._events[0][0]
+            while self._events and self._events[0][0] == self.now:
+                event = heapq.heappop(self._events)
+                if event[1] == _END and not self._is_stale(event):
+                    self._finish(event[2])
+            self._settle()
+        self.now = time
         while self._arrived < len(self._arrivals) and self._arrivals[self._arrived] <= time:
             self.view.arrive(self._arrived)
             self._waiting[self.workload.template[self._arrived]] += 1
@@ -171,6 +180,7 @@ class IterationWorld:
                 self._complete(job)
             elif job in self.stretches and job not in changes:
                 self._schedule(job)
+        self._settle()
         if plan.wake_at > self.now:
             self.log.wakes.append(plan.wake_at)
             return plan.wake_at
@@ -198,6 +208,8 @@ class IterationWorld:
         for what, task, node in changed:
             if nodes[task] >= 0:
                 self.free[nodes[task]] += self._demand[first + task]
+                if self.usage:
+                    self.usage.go(job, task)
             if what == PAUSE:
                 state[task], waits[task] = PAUSED, self.now
             else:
@@ -205,6 +217,8 @@ class IterationWorld:
                     self._owed[job] = max(self._owed.get(job, 0), self._paces.moving(first + task))
                 self.free[node] -= self._demand[first + task]
                 state[task], place[task], start[task] = RUNNING, node, self.now
+                if self.usage:
+                    self.usage.come(job, task, node, self.devices.of_task(job, task))
             nodes[task], gpu[task] = node, self.devices.named(job, task)
         if not part:  # the next iteration has not begun: nothing is left of the tasks that hold no node
             left = state == PAUSED
@@ -230,11 +244,47 @@ class IterationWorld:
         self.stretches[job] = stretch
         if len(held) == len(nodes):
             stretch.delay = self._owed.pop(job, 0)
-            stretch.first, stretch.cycle = self._paces.of(job, list(nodes))
-            self.view.run(job, stretch)
-            self._schedule(job)
+            if self.usage is None:
+                self._run(job, stretch, self._paces.of(job, list(nodes)))
         else:
             self._announce(job)
+
+    def _run(self, job: int, stretch: Stretch, pace: Pace) -> None:
+        """A wholly placed job goes on at this pace from the stretch's start on."""
+        stretch.first, stretch.cycle = pace.cycle if stretch.later else pace.first, pace.cycle
+        self.view.run(job, stretch)
+        self._schedule(job)
+
+    def _settle(self) -> None:
+        """Jobs go on at the paces that usage leaves them; done whenever placements or usage may have changed."""
+        if self.usage is None:
+            return
+        changed = self.usage.settle(self.now)
+        self.log.above = self.usage.above
+        for job, slow in changed.items():
+            stretch = self.stretches[job]
+            if min(stretch.nodes) < 0:
+                continue
+            pace = self._paces.of(job, list(stretch.nodes), slow)
+            if stretch.start < self.now:
+                if (pace.cycle if stretch.later else pace.first, pace.cycle) == (stretch.first, stretch.cycle):
+                    continue
+                stretch = self._split(job, stretch)
+            self._run(job, stretch, pace)
+        due = self.usage.next_draw(self.now)
+        if due is not None and due != self._drawing and any(s.first for s in self.stretches.values()):
+            self._drawing = due
+            heapq.heappush(self._events, (due, _DRAW, -1, 0))
+
+    def _split(self, job: int, old: Stretch) -> Stretch:
+        """A job's stretch ends now, since its pace changes; it goes on in the next."""
+        finished, part, boundary = old.progress(self.now)
+        self._note(job, old, self.now, SLOW)
+        self.view.slowed(job, finished, boundary, old.nodes)
+        delay = max(0, old.start + old.delay - self.now)
+        later = old.later or boundary >= 0
+        self.stretches[job] = Stretch(self.now, finished, part, old.nodes, delay=delay, later=later, gpus=old.gpus)
+        return self.stretches[job]
 
     def _schedule(self, job: int) -> None:
         """When the job ends as things stand."""
@@ -266,15 +316,17 @@ class IterationWorld:
                 if end + delay > self.now:
                     heapq.heappush(self._events, (end + delay, _WAKE, -1, 0))
 
-    def _finish(self, job: int, time: int) -> None:
+    def _finish(self, job: int) -> None:
         """A job has run all of its iterations."""
         stretch = self.stretches.pop(job)
-        self._note(job, stretch, time, FINISH)
+        self._note(job, stretch, self.now, FINISH)
         first = self.workload.span(job)[0]
         for task, node in enumerate(stretch.nodes):
             self.free[node] += self._demand[first + task]
             if stretch.gpus:
                 self.devices.leave(job, task)
+            if self.usage:
+                self.usage.go(job, task)
         self._complete(job)
 
     def _complete(self, job: int) -> None:

@@ -15,11 +15,11 @@ from mlsched.api.adapters import as_rule
 from mlsched.core.errors import AnswererError
 from mlsched.core.registry import registry
 from mlsched.instances.taskgraph import Snapshot
+from mlsched.simulation.taskgraph.iterations import Options
 from mlsched.simulation.taskgraph.iterations.outcome import jobs as outcome
 from mlsched.simulation.taskgraph.iterations.replay import violations
-from mlsched.simulation.taskgraph.iterations.strategies import workloads
-from mlsched.simulation.taskgraph.options import Options
-from mlsched.simulation.taskgraph.strategies import any_round, any_rule, options, wakes
+from mlsched.simulation.taskgraph.iterations.strategies import options, workloads
+from mlsched.simulation.taskgraph.strategies import any_round, any_rule, wakes
 from mlsched.simulation.wake import Wake
 
 EVENTS = Wake(True, 0)

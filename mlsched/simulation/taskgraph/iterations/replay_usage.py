@@ -1,0 +1,173 @@
+"""The part of the replay check that is about usage: what the tasks used at every time, and how much slower they were.
+
+Recomputed from the placements in the log and the options alone, node by node: a node's tasks and what they use only
+change where one comes or goes and where a new period begins (see `usage.py` for what is drawn). Shares no code with the
+engine; plain Python.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from mlsched.simulation.taskgraph.iterations.options import Options
+from mlsched.simulation.taskgraph.iterations.workload import Jobs
+
+if TYPE_CHECKING:
+    from mlsched.simulation.taskgraph.iterations.replay import Stretch
+
+WHOLE = 10**6
+WORD = 2**64
+#: Names of resources that count GPUs.
+NAMES = ("gpu", "gpu_percent", "gpu_milli")
+
+
+def splitmix(key: int, word: int) -> int:
+    """SplitMix64 of a key and a further number."""
+    z = (key + (word + 1) * 0x9E3779B97F4A7C15) % WORD
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) % WORD
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) % WORD
+    return z ^ (z >> 31)
+
+
+class _Task:
+    """A task of a job in its place, and what it uses."""
+
+    def __init__(self, jobs: Jobs, options: Options, job: int, task: int, node: int, gpus: tuple[int, ...]) -> None:
+        self.job, self.task, self.node, self.gpus = job, task, node, gpus
+        row = jobs.span(job)[0] + task
+        held = int(jobs.duration[row]) > 0
+        self.base = [int(d) * held * int(u) // WHOLE for d, u in zip(jobs.demand[row], jobs.usage[row], strict=True)]
+        key = splitmix(splitmix(splitmix(0, options.usage_seed), job), task)
+        self._keys = [splitmix(key, r) for r in range(len(self.base))]
+        self._half, self._period = round(options.usage_spread * math.sqrt(3) * WHOLE), -1
+        self._usage: list[int] = []
+        self.changes: list[tuple[int, int]] = []  # (time, its slowdown from then on, ppm)
+
+    def usage(self, period: int) -> list[int]:
+        """What it uses of each resource."""
+        if period != self._period:
+            self._period, self._usage = period, []
+            for base, key in zip(self.base, self._keys, strict=True):
+                noise = splitmix(key, period) >> 44
+                factor = WHOLE + self._half * (2 * noise + 1 - 2**20) // 2**20
+                self._usage.append(base * factor // WHOLE)
+        return self._usage
+
+    def most(self) -> list[int]:
+        """What it may use at most, in any period."""
+        return [base * (WHOLE + self._half) // WHOLE for base in self.base]
+
+
+class Slowdowns:
+    """By how much each task slowed down when, of a whole run; and `above`, as `Stretches` has it."""
+
+    def __init__(self, jobs: Jobs, options: Options, by_job: dict[int, list[Stretch]]) -> None:
+        self._jobs, self._every = jobs, options.usage_every
+        unit = jobs.gpu_unit
+        self._column = next(r for r, name in enumerate(jobs.resources) if name in NAMES) if unit else -1
+        self.above = [0] * len(jobs.resources)
+        self._changes: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)  # of each (job, task)
+        comes: dict[int, list[tuple[int, int, _Task]]] = defaultdict(list)
+        stays = [stay for job, stretches in by_job.items() for stay in _stays(jobs, options, job, stretches)]
+        self._instants = {time for start, end, _ in stays for time in (start, end)}
+        for start, end, task in stays:
+            if start < end:
+                comes[task.node] += [(start, 1, task), (end, 0, task)]
+        for node, events in comes.items():
+            self._sweep(node, sorted(events, key=lambda event: event[:2]))
+        for _, _, task in sorted(stays, key=lambda stay: stay[0]):
+            self._changes[task.job, task.task] += task.changes
+
+    def at(self, job: int, task: int, time: int) -> int:
+        """The slowdown of a task from this time on, ppm."""
+        changes = self._changes.get((job, task), [])
+        place = bisect_right(changes, (time, WORD))
+        return changes[place - 1][1] if place else WHOLE
+
+    def may_change(self, time: int) -> bool:
+        """Whether anything could change a slowdown at that time: a new period, or a task that comes or goes."""
+        return time % self._every == 0 or time in self._instants
+
+    def within(self, job: int, count: int, start: int, end: int) -> list[int]:
+        """Times between two times at which the slowdown of any of a job's tasks changes."""
+        found: set[int] = set()
+        for task in range(count):
+            changes = self._changes.get((job, task), [])
+            first = bisect_right(changes, (start, WORD))
+            while first < len(changes) and changes[first][0] < end:
+                found.add(changes[first][0])
+                first += 1
+        return sorted(found)
+
+    def _sweep(self, node: int, events: list[tuple[int, int, _Task]]) -> None:
+        """Go through a node's time."""
+        there: dict[tuple[int, int], _Task] = {}
+        now, at = 0, 0
+        while at < len(events):
+            now = events[at][0]
+            while at < len(events) and events[at][0] == now:
+                _, comes, task = events[at]
+                if comes:
+                    there[task.job, task.task] = task
+                else:
+                    there.pop((task.job, task.task), None)
+                at += 1
+            end = events[at][0] if at < len(events) else now
+            matters = any(usage > capacity for _, usage, capacity, _ in self._sums(node, there, None))
+            while now < end:
+                period = now // self._every
+                until = min(end, (period + 1) * self._every) if matters else end
+                self._slow(node, there, period, until - now, now)
+                now = until
+
+    def _sums(
+        self, node: int, there: dict[tuple[int, int], _Task], period: int | None
+    ) -> Iterator[tuple[int, int, int, list[_Task]]]:
+        """(resource, usage, capacity, the tasks that use it) of the node, or of each of its GPUs.
+
+        period: None - the most that may be used.
+        """
+        used = [(task, task.most() if period is None else task.usage(period)) for task in there.values()]
+        for r, capacity in enumerate(self._jobs.node_capacity[node].tolist()):
+            if r != self._column:
+                yield r, sum(usage[r] for _, usage in used), capacity, [task for task, usage in used if usage[r]]
+                continue
+            of_gpu: dict[int, list[tuple[_Task, int]]] = defaultdict(list)
+            for task, usage in used:
+                for gpu in task.gpus:
+                    of_gpu[gpu].append((task, usage[r] // len(task.gpus)))
+            for shares in of_gpu.values():
+                yield r, sum(u for _, u in shares), self._jobs.gpu_unit, [task for task, u in shares if u]
+
+    def _slow(self, node: int, there: dict[tuple[int, int], _Task], period: int, ticks: int, now: int) -> None:
+        """What happens on a node for so many ticks from now on."""
+        slow = dict.fromkeys(there, WHOLE)
+        for r, usage, capacity, users in self._sums(node, there, period):
+            if usage > capacity:
+                self.above[r] += ticks
+                for task in users:
+                    name = (task.job, task.task)
+                    slow[name] = max(slow[name], -(-usage * WHOLE // capacity))
+        for name, factor in slow.items():
+            changes = there[name].changes
+            if not changes or changes[-1][1] != factor:
+                changes.append((now, factor))
+
+
+def _stays(jobs: Jobs, options: Options, job: int, stretches: list[Stretch]) -> Iterator[tuple[int, int, _Task]]:
+    """(start, end, task) of all times that a task of a job spent in one place."""
+    open_: dict[int, tuple[int, int, _Task]] = {}
+    for s in stretches:
+        for task, (node, gpus) in enumerate(s.places):
+            last = open_.get(task)
+            if last and (last[1] != s.start or (last[2].node, last[2].gpus) != (node, gpus)):
+                yield open_.pop(task)
+                last = None
+            if node >= 0:
+                at = last[2] if last else _Task(jobs, options, job, task, node, gpus)
+                open_[task] = (last[0] if last else s.start, s.end, at)
+    yield from open_.values()

@@ -1,0 +1,168 @@
+"""What running tasks use, apart from what they demand: drawn anew from time to time; too much of it slows them down.
+
+In period p (ticks p * every to (p + 1) * every - 1), a task that holds its node uses of resource r
+
+    base = demand * mean / 10^6,   usage = base * f / 10^6,   f = 10^6 + spread * sqrt(3) * 10^6 * d,
+
+all rounded down, with d even in (-1, 1): `noise(seed, job, task, resource, p)` of `GRAIN` values. So what a task uses
+depends on nothing but its name and the time, whatever rule runs and wherever the task is.
+
+A node on which the usage of a resource adds up to more than its capacity slows all tasks that use the resource there by
+usage / capacity, rounded up to ppm; where GPUs are told apart, so does each GPU by itself (a task of several GPUs uses
+each of them alike), and the node's sum of that resource does not count. A task slows down by the largest of these.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.fields import IntArray
+from mlsched.instances.taskgraph.gpus import gpu_column
+from mlsched.simulation.taskgraph.iterations.options import Options
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
+
+Words = npt.NDArray[np.uint64]
+
+#: Noise has so many values.
+GRAIN = 2**20
+_STEP, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+def mixed(key: Words, word: npt.ArrayLike) -> Words:
+    """A key made of a key and a further number: the step and the finaliser of SplitMix64 (Steele et al., 2014)."""
+    z = key + (np.atleast_1d(word).astype(np.uint64) + np.uint64(1)) * _STEP
+    z = (z ^ (z >> np.uint64(30))) * _FIRST
+    z = (z ^ (z >> np.uint64(27))) * _SECOND
+    return np.asarray(z ^ (z >> np.uint64(31)))
+
+
+class Usage:
+    """The tasks that hold nodes, an entry (`slot`) each in no order, what they use, and by how much they slow down."""
+
+    def __init__(self, jobs: Jobs, options: Options, held: IntArray) -> None:
+        """held: of each task of the templates, what it holds of each resource."""
+        self._jobs, self._every, resources = jobs, options.usage_every, len(jobs.resources)
+        self._half = round(options.usage_spread * math.sqrt(3) * WHOLE)
+        self._seed = mixed(np.zeros(1, dtype=np.uint64), options.usage_seed)
+        self._base = held * jobs.usage // WHOLE
+        self._capacity, self._unit = jobs.node_capacity, jobs.gpu_unit
+        self._column = gpu_column(jobs.resources) if self._unit else -1
+        self._gpus = int(jobs.node_capacity[:, self._column].max(initial=0)) // self._unit if self._unit else 0
+        self._pooled = [r for r in range(resources) if r != self._column]
+        self._size, self._period = 0, -1
+        self._slot: dict[tuple[int, int], int] = {}
+        self._names = np.zeros((6, 64), dtype=np.int64)  # job, task, node, its GPU, how many GPUs, slowdown in ppm
+        self._amounts = np.zeros((2, 64, resources), dtype=np.int64)  # base, and usage in the present period
+        self._keys = np.zeros((64, resources), dtype=np.uint64)
+        self.above = [0] * resources  # node-ticks (GPU-ticks where they are told apart) with more usage than there is
+        self._exceeding, self._since = np.zeros(resources, dtype=np.int64), 0
+
+    # -- who is there -------------------------------------------------------------------------------------------------
+
+    def come(self, job: int, task: int, node: int, gpus: tuple[int, ...]) -> None:
+        """A task of a job holds a node from now on, and these GPUs of it, where they are told apart."""
+        if self._size == self._names.shape[1]:
+            self._names = np.concatenate([self._names, np.zeros_like(self._names)], axis=1)
+            self._amounts = np.concatenate([self._amounts, np.zeros_like(self._amounts)], axis=1)
+            self._keys = np.concatenate([self._keys, np.zeros_like(self._keys)])
+        slot, base = self._size, self._base[self._jobs.span(job)[0] + task]
+        self._slot[job, task], self._size = slot, slot + 1
+        self._names[:, slot] = job, task, node, gpus[0] if len(gpus) == 1 else -1, len(gpus), 0
+        self._keys[slot] = mixed(mixed(mixed(self._seed, job), task), np.arange(base.size))
+        self._amounts[0, slot] = base
+        self._amounts[1, slot] = self._drawn(slice(slot, slot + 1))[0]
+
+    def go(self, job: int, task: int) -> None:
+        """A task leaves its node; the last slot takes its place."""
+        slot, last = self._slot.pop((job, task)), self._size - 1
+        self._size = last
+        if slot < last:
+            self._names[:, slot], self._keys[slot] = self._names[:, last], self._keys[last]
+            self._amounts[:, slot] = self._amounts[:, last]
+            self._slot[int(self._names[0, slot]), int(self._names[1, slot])] = slot
+
+    # -- what they use ------------------------------------------------------------------------------------------------
+
+    def _drawn(self, among: slice) -> IntArray:
+        """The usage of these slots in the present period."""
+        noise = (mixed(self._keys[among], self._period) >> np.uint64(44)).astype(np.int64)
+        factor = WHOLE + self._half * (2 * noise + 1 - GRAIN) // GRAIN
+        return np.asarray(self._amounts[0, among] * factor // WHOLE)
+
+    def look(self, now: int) -> None:
+        """Draw what is used now, where a new period has begun."""
+        if now // self._every != self._period:
+            self._period = now // self._every
+            self._amounts[1, : self._size] = self._drawn(slice(0, self._size))
+
+    def seen(self, first: IntArray, tasks: int) -> IntArray:
+        """tasks x resources: what each uses now; `first`: of each job, the number of its first task."""
+        found = np.zeros((tasks, self._amounts.shape[2]), dtype=np.int64)
+        job, task = self._names[:2, : self._size]
+        found[first[job] + task] = self._amounts[1, : self._size]
+        return found
+
+    # -- what it does to them -----------------------------------------------------------------------------------------
+
+    def settle(self, now: int) -> dict[int, list[int]]:
+        """The jobs with a task that slows down by another factor from now on: of each, the factors of its tasks, ppm.
+
+        A task that has come since the last call counts as one whose factor changes; one that holds no node has 0.
+        """
+        self.look(now)
+        self.above = [a + int(n) * (now - self._since) for a, n in zip(self.above, self._exceeding, strict=True)]
+        self._since = now
+        was = self._names[5, : self._size]
+        slow, self._exceeding = self._slowdowns()
+        jobs = np.unique(self._names[0, : self._size][slow != was]).tolist()
+        self._names[5, : self._size] = slow
+        return {job: self._of(job) for job in jobs}
+
+    def _of(self, job: int) -> list[int]:
+        first, end = self._jobs.span(job)
+        slots = [self._slot.get((job, task), -1) for task in range(end - first)]
+        return [int(self._names[5, slot]) if slot >= 0 else 0 for slot in slots]
+
+    def _slowdowns(self) -> tuple[IntArray, IntArray]:
+        """Slots: by how much each slows down, ppm; and of each resource, on how many nodes (GPUs) that happens."""
+        node, gpu, many = self._names[2:5, : self._size]
+        usage = self._amounts[1, : self._size]
+        slow, exceeding = np.full(self._size, WHOLE), np.zeros(usage.shape[1], dtype=np.int64)
+        for r in self._pooled:
+            factor = _factor(_summed(node, usage[:, r], len(self._capacity)), self._capacity[:, r])
+            exceeding[r] = (factor > WHOLE).sum()
+            if exceeding[r]:
+                slow = np.where(usage[:, r] > 0, np.maximum(slow, factor[node]), slow)
+        if self._gpus:
+            place = node * self._gpus + gpu
+            shares = _summed(place[gpu >= 0], usage[gpu >= 0, self._column], len(self._capacity) * self._gpus)
+            alone = usage[:, self._column] // np.maximum(many, 1)  # of a task with several GPUs, on each of them
+            factor, own = _factor(shares, self._unit), _factor(alone, self._unit)
+            own = np.where(gpu >= 0, factor[place], np.where(many > 1, own, WHOLE))
+            exceeding[self._column] = (factor > WHOLE).sum() + many[(many > 1) & (own > WHOLE)].sum()
+            slow = np.where(usage[:, self._column] > 0, np.maximum(slow, own), slow)
+        return slow, exceeding
+
+    def next_draw(self, now: int) -> int | None:
+        """When usage is next drawn, if that could make any task slow down or go on faster; None: it cannot."""
+        node, gpu, many = self._names[2:5, : self._size]
+        most = self._amounts[0, : self._size] * (WHOLE + self._half) // WHOLE
+        may = any((_summed(node, most[:, r], len(self._capacity)) > self._capacity[:, r]).any() for r in self._pooled)
+        if self._gpus and not may:
+            place, amounts = (node * self._gpus + gpu)[gpu >= 0], most[:, self._column]
+            may = bool((_summed(place, amounts[gpu >= 0], len(self._capacity) * self._gpus) > self._unit).any())
+            may = may or bool((amounts // np.maximum(many, 1) > self._unit)[many > 1].any())
+        return (now // self._every + 1) * self._every if may else None
+
+
+def _summed(place: IntArray, amounts: IntArray, places: int) -> IntArray:
+    """The sum of the amounts at each place; exact, since what is used stays far below 2^53."""
+    return np.asarray(np.bincount(place, amounts, minlength=places).astype(np.int64))
+
+
+def _factor(usage: IntArray, capacity: IntArray | int) -> IntArray:
+    """By how much usage slows down what uses it, ppm, rounded up."""
+    return np.where(usage > capacity, -(-usage * WHOLE // np.maximum(capacity, 1)), WHOLE)
