@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mlsched.core.fields import UNLIMITED
 from mlsched.simulation.metrics import percentiles
 
 if TYPE_CHECKING:
@@ -15,18 +16,17 @@ def summed_up(table: dict[str, Any], asked: Instance | Jobs, held: Any, pieces: 
     """The objectives by their names, and what they leave out. Times in ticks.
 
     table: a column a property of the jobs. asked: what was asked for, with the cluster. held: demand x ticks of each
-    resource. pieces: how many parts the log has, under the name that the engine has for them.
+    resource; those that nobody asks for are left out, as is what no job has (a deadline, a required accuracy).
+    pieces: how many parts the log has, under the name that the engine has for them.
     """
     count = len(asked.arrival)
     makespan = int(table["completion"].max() - asked.arrival.min()) if count else 0
     there = asked.node_capacity.sum(axis=0) * makespan
+    shares = zip(asked.resources, asked.demand.any(axis=0).tolist(), held, there, strict=True)
     return {
         "jobs": count,
         "total_jct": int(table["jct"].sum()),
-        "deadlines_met": int(table["met"].sum()),
-        "traffic": int(table["traffic"].sum()),
-        "accuracy_met": int((table["accuracy"] >= asked.required).sum()),
-        "total_accuracy": int(table["accuracy"].sum()),
+        **_asked_for(table, asked),
         "makespan": makespan,
         "mean_jct": float(table["jct"].mean()) if count else 0.0,
         "jct_percentiles": percentiles(table["jct"]),
@@ -35,10 +35,22 @@ def summed_up(table: dict[str, Any], asked: Instance | Jobs, held: Any, pieces: 
         **pieces,
         "pauses": int(table["pauses"].sum()),
         "migrations": int(table["migrations"].sum()),
-        "utilisation": {
-            name: float(h / t) if t else 0.0 for name, h, t in zip(asked.resources, held, there, strict=True)
-        },
+        "utilisation": {name: float(h / t) if t else 0.0 for name, wanted, h, t in shares if wanted},
     }
+
+
+def _asked_for(table: dict[str, Any], asked: Instance | Jobs) -> dict[str, int]:
+    """Figures that say something only where some job has a deadline, sends data, needs an accuracy, or learns."""
+    found = {}
+    if (asked.deadline < UNLIMITED).any():
+        found["deadlines_met"] = int(table["met"].sum())
+    if asked.edge_volume.any():
+        found["traffic"] = int(table["traffic"].sum())
+    if asked.required.any():
+        found["accuracy_met"] = int((table["accuracy"] >= asked.required).sum())
+    if asked.accuracy.any():
+        found["total_accuracy"] = int(table["accuracy"].sum())
+    return found
 
 
 def samples(table: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.instances.taskgraph import gpus
+from mlsched.instances.taskgraph.gpus import gpu_column
 from mlsched.simulation.taskgraph.iterations.log import MOVE, PAUSE, Stretches
+from mlsched.simulation.taskgraph.iterations.pace import Paces
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
 from mlsched.simulation.taskgraph.iterations.world import Stretch
 from mlsched.simulation.taskgraph.merits import samples, summed_up
@@ -85,7 +88,32 @@ def summary(workload: Jobs, log: Stretches) -> dict[str, Any]:
     for job, nodes, ticks in zip(c["job"].tolist(), log.places, (c["end"] - c["start"]).tolist(), strict=True):
         first, end = workload.span(job)
         held += demand[first:end][np.array(nodes) >= 0].sum(axis=0) * ticks
-    return summed_up(jobs(workload, log), workload, held, {"stretches": len(log.rows)})
+    found = summed_up(jobs(workload, log), workload, held, {"stretches": len(log.rows)})
+    return found | ({"overload": _overload(workload, log, found["makespan"])} if log.above else {})
+
+
+def _overload(workload: Jobs, log: Stretches, makespan: int) -> dict[str, Any]:
+    """Of a run in which usage was drawn, how often there was too much of it and what it cost.
+
+    `above`: of each resource that is asked for, the share of node-time (where GPUs are told apart, of GPU-time) with
+    more usage than capacity. `slowdown`: the time in which jobs worked over what the same work takes undisturbed.
+    """
+    places = (workload.node_capacity > 0).sum(axis=0)
+    if workload.gpu_unit:
+        places[gpu_column(workload.resources)] = gpus.counts(workload).sum()
+    wanted = workload.demand.any(axis=0).tolist()
+    paces, worked, undisturbed = Paces(workload), 0, 0.0
+    for row, nodes in zip(log.rows, log.places, strict=True):
+        job, start, end, _, _, _, cycle, delay, _ = row
+        if cycle:
+            ticks = max(0, end - start - delay)
+            worked += ticks
+            undisturbed += ticks * paces.of(job, list(nodes)).cycle / cycle
+    above = zip(workload.resources, wanted, log.above, places.tolist(), strict=True)
+    return {
+        "above": {name: ticks / max(1, count * makespan) for name, asked, ticks, count in above if asked},
+        "slowdown": worked / undisturbed if undisturbed else 1.0,
+    }
 
 
 def series(workload: Jobs, log: Stretches) -> dict[str, Any]:
