@@ -60,6 +60,8 @@ class _Keeper:
         self._at = 0
         placer.spare = placer.free.copy()
         np.add.at(placer.free, snapshot.node[running], self._held[running])
+        if placer.gpus:
+            placer.gpus.clear(running)
 
     def keep_up_to(self, rank: int) -> None:
         """Those of jobs up to and with this rank take their nodes again, or pause."""
@@ -74,6 +76,7 @@ class _Keeper:
         short: Flags = np.any(taken > placer.free, axis=1)
         # Where all that comes back finds room, it does not matter in which order.
         unsure = np.isin(job, job[short[node]]) if short.any() else np.zeros(len(batch), dtype=bool)
+        unsure |= placer.gpus is not None
         np.subtract.at(placer.free, node[~unsure], self._held[batch[~unsure]])
         units: dict[tuple[int, int], list[int]] = {}
         for task, j in zip(batch[unsure].tolist(), job[unsure].tolist(), strict=True):
@@ -85,7 +88,10 @@ class _Keeper:
         """Tasks that stay or pause together."""
         placer, node = self._placer, self._placer.snapshot.node[unit]
         np.subtract.at(placer.free, node, self._held[unit])
-        if (placer.free[node] < 0).any():
+        gpus = placer.gpus
+        if (placer.free[node] < 0).any() or (gpus and not gpus.keep(unit)):
             np.add.at(placer.free, node, self._held[unit])
             np.add.at(placer.spare, node, self._held[unit])
+            if gpus:
+                gpus.leave(unit)
             self.pauses += unit

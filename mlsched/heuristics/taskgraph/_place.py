@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
+from mlsched.heuristics.taskgraph import _gpus
 from mlsched.heuristics.taskgraph._measures import (
     Floats,
     candidates,
@@ -41,6 +42,7 @@ class Placer:
         self.open = snapshot.startable & (self.stop_after > snapshot.finished)[snapshot.task_job]
         self.place = np.where(snapshot.node >= 0, snapshot.node, snapshot.home)  # of each task, as far as known
         self.starts: list[tuple[int, int]] = []
+        self.gpus = _gpus.of(snapshot)  # None: there is room for a task wherever its node has room for it
         self.held = snapshot.demand * (snapshot.duration > 0)[:, None]  # what each task holds while it runs
         self.packed = np.zeros(len(snapshot.arrival), dtype=np.bool_)  # gangs that go to as few nodes as possible
 
@@ -64,8 +66,12 @@ class Placer:
         may = snapshot.nodes_of(task)
         if snapshot.duration[task]:
             may &= (self.free >= snapshot.demand[task]).all(axis=1)
+            if self.gpus:
+                may &= self.gpus.room(task)
             if self.spare is not self.free:
                 quiet = may & (self.spare >= snapshot.demand[task]).all(axis=1)
+                if self.gpus:
+                    quiet &= self.gpus.room(task, quiet=True)
                 may = quiet if quiet.any() else may
         return np.flatnonzero(may)
 
@@ -97,6 +103,8 @@ class Placer:
             if not nodes.size:
                 for started, node in self.starts[before:]:
                     self._take(started, node, -1)
+                    if self.gpus:
+                        self.gpus.give(started)
                 del self.starts[before:]
                 self.open[first:end], self.place[first:end], self._bound[:] = True, places, bound
                 return False
@@ -116,6 +124,9 @@ class Placer:
                 may = np.array([self.snapshot.nodes_of(task) for task in tasks])
                 fits = may & (np.cumsum(self.held[tasks], axis=0)[:, None, :] <= left).all(axis=2)
                 many = np.logical_and.accumulate(fits, axis=0).sum(axis=0)
+                if self.gpus:  # those of the nodes that are taken already are not asked again
+                    few = [self.gpus.many(tasks, n, room is not self.free) for n in range(len(left))]
+                    many = np.where(np.isin(np.arange(len(left)), nodes), 0, np.minimum(many, few))
                 if not many.max(initial=0):
                     break
                 node = int(np.lexsort(((left / largest).sum(axis=1), -many))[0])
@@ -145,6 +156,8 @@ class Placer:
         self.place[task] = node
         self.open[task] = False
         self._take(task, node, 1)
+        if self.gpus:
+            self.gpus.take(task, node)
 
     def _take(self, task: int, node: int, sign: int) -> None:
         self.free[node] -= sign * self.held[task]
@@ -299,4 +312,6 @@ class Placer:
         """The finished round; `pauses` and `wake_at` are the rule's own."""
         changed = np.flatnonzero(self.stop_after != self.snapshot.stop_after)
         stops = [(int(j), int(self.stop_after[j])) for j in changed]
-        return self.snapshot.round(start=self.starts, pause=pauses, stop=stops, wake_at=wake_at)
+        names = self.gpus.names if self.gpus else {}
+        starts = [(task, node, names.get(task, -1)) for task, node in self.starts]
+        return self.snapshot.round(start=starts, pause=pauses, stop=stops, wake_at=wake_at)

@@ -3,7 +3,8 @@
 A unit is what is started as one: a gang, or a task of a job that is none. Where the physics is of iterations, it holds
 its nodes until its job ends: by the user's own estimate (`time_limit`) where one is given, otherwise by the estimated
 durations; transfers are not counted. By tasks, it holds its node for one run, by its estimated duration. What has
-outlasted its estimate is taken to end at the next tick.
+outlasted its estimate is taken to end at the next tick. Where GPUs are told apart, the GPUs of a node are counted as
+one pool: what asks for a part of one may find it later than promised.
 """
 
 from __future__ import annotations
@@ -75,6 +76,8 @@ def start(placer: Placer, unit: Unit, slot: Slot, room: IntArray) -> list[int]:
         return [node for _, node in sorted(placer.starts[before:])]
     places = list(zip(range(unit.first, unit.end), slot.nodes, strict=True))
     if not all(placer.snapshot.nodes_of(task)[node] for task, node in places):
+        return []
+    if placer.gpus:  # the profile knows nodes, and not in which parts their GPUs are free
         return []
     for task, node in places:
         placer.put(task, node)

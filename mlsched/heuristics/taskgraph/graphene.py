@@ -95,6 +95,8 @@ def priorities(snapshot: Snapshot) -> Floats:
 def _fits(placer: Placer, tasks: IntArray) -> npt.NDArray[np.bool_]:
     snapshot = placer.snapshot
     room = (snapshot.demand[tasks, None, :] <= placer.free).all(axis=2)
+    if placer.gpus:
+        room &= np.array([placer.gpus.room(task) for task in tasks.tolist()]).reshape(room.shape)
     return np.asarray(room | (snapshot.duration[tasks] == 0)[:, None])
 
 

@@ -22,7 +22,7 @@ def summed_up(table: dict[str, Any], asked: Instance | Jobs, held: Any, pieces: 
     count = len(asked.arrival)
     makespan = int(table["completion"].max() - asked.arrival.min()) if count else 0
     there = asked.node_capacity.sum(axis=0) * makespan
-    shares = zip(asked.resources, asked.demand.any(axis=0).tolist(), held, there, strict=True)
+    shares = zip(asked.resources, (asked.demand.max(axis=0, initial=0) > 0).tolist(), held, there, strict=True)
     return {
         "jobs": count,
         "total_jct": int(table["jct"].sum()),

@@ -101,7 +101,7 @@ def _overload(workload: Jobs, log: Stretches, makespan: int) -> dict[str, Any]:
     places = (workload.node_capacity > 0).sum(axis=0)
     if workload.gpu_unit:
         places[gpu_column(workload.resources)] = gpus.counts(workload).sum()
-    wanted = workload.demand.any(axis=0).tolist()
+    wanted = (workload.demand.max(axis=0, initial=0) > 0).tolist()
     paces, worked, undisturbed = Paces(workload), 0, 0.0
     for row, nodes in zip(log.rows, log.places, strict=True):
         job, start, end, _, _, _, cycle, delay, _ = row

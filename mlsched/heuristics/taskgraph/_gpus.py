@@ -1,0 +1,101 @@
+"""Room on the GPUs of the nodes, where they are told apart and some task asks for a part of one.
+
+Where all tasks ask for whole GPUs, a node has room for them whenever it has as much of the resource, and nobody needs
+to look at GPUs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.fields import IntArray
+from mlsched.instances.taskgraph import Snapshot
+from mlsched.instances.taskgraph.gpus import fitting, taken, tightest
+
+
+def of(snapshot: Snapshot) -> Gpus | None:
+    """The GPUs of a snapshot, if anything depends on them."""
+    unit = snapshot.gpu_unit
+    return Gpus(snapshot) if unit and (snapshot.gpu_demand % unit).any() else None
+
+
+class Gpus:
+    """What is free of each GPU, `free` and `spare` as of `Placer`; `names`: the GPU that each started task names."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot, self._unit, self._need = snapshot, snapshot.gpu_unit, snapshot.gpu_demand.tolist()
+        self.free = snapshot.gpu_free
+        self.spare = self.free
+        self.names: dict[int, int] = {}
+        self._taken: dict[int, tuple[int, list[int]]] = {}  # started task -> its node and GPUs
+
+    def room(self, task: int, quiet: bool = False) -> npt.NDArray[np.bool_]:
+        """nodes: whether the task finds room there; `quiet`: without anything having to leave for it."""
+        need = self._need[task]
+        if not need:
+            return np.ones(len(self.free), dtype=np.bool_)
+        free = np.minimum(self.free, self.spare) if quiet else self.free
+        return np.asarray(fitting(np.maximum(free, 0), need, self._unit) > 0)
+
+    def take(self, task: int, node: int) -> None:
+        """The task starts there: on the fullest GPU with room for its part, where nothing has to leave if it can be."""
+        need = self._need[task]
+        free = np.minimum(self.free[node], self.spare[node]) if self.room(task, quiet=True)[node] else self.free[node]
+        self.names[task] = tightest(free, need, self._unit)
+        self._taken[task] = (node, taken(free, need, self._unit, self.names[task]))
+        self._change(*self._taken[task], -need)
+
+    def give(self, task: int) -> None:
+        """The task does not start after all."""
+        del self.names[task]
+        self._change(*self._taken.pop(task), self._need[task])
+
+    def _change(self, node: int, gpus: list[int], amount: int) -> None:
+        amount = max(-self._unit, min(self._unit, amount))
+        self.free[node, gpus] += amount
+        if self.spare is not self.free:
+            self.spare[node, gpus] += amount
+
+    def many(self, tasks: range, node: int, quiet: bool) -> int:
+        """How many of the tasks, from the first on, find room on the node at once."""
+        free = np.minimum(self.free[node], self.spare[node]) if quiet else self.free[node]
+        left = np.maximum(free, 0)
+        for count, task in enumerate(tasks):
+            need = self._need[task]
+            if need and not fitting(left[None], need, self._unit)[0]:
+                return count
+            left[taken(left, need, self._unit, tightest(left, need, self._unit))] -= min(need, self._unit)
+        return len(tasks)
+
+    # -- giving way ---------------------------------------------------------------------------------------------------
+
+    def clear(self, running: IntArray) -> None:
+        """From now on, what runs holds nothing until it is kept."""
+        self.spare = self.free.copy()
+        for task in running.tolist():
+            self.free[self._snapshot.node[task], self._own(task)] += min(self._need[task], self._unit)
+
+    def keep(self, tasks: list[int]) -> bool:
+        """These running tasks take their GPUs again, if all of them can; else they pause."""
+        held = [(int(self._snapshot.node[t]), self._own(t), min(self._need[t], self._unit)) for t in tasks]
+        for node, gpus, amount in held:
+            self.free[node, gpus] -= amount
+        if all((self.free[node, gpus] >= 0).all() for node, gpus, _ in held):
+            return True
+        for node, gpus, amount in held:
+            self.free[node, gpus] += amount
+        return False
+
+    def leave(self, tasks: list[int]) -> None:
+        """These running tasks pause."""
+        for task in tasks:
+            self.spare[self._snapshot.node[task], self._own(task)] += min(self._need[task], self._unit)
+
+    def _own(self, task: int) -> list[int]:
+        """The GPUs that a running task holds."""
+        if not self._need[task]:
+            return []
+        if self._snapshot.gpu[task] >= 0:
+            return [int(self._snapshot.gpu[task])]
+        return [int(g) for g in np.flatnonzero(self._snapshot.gpu_holder[self._snapshot.node[task]] == task)]

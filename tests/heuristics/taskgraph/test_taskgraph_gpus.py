@@ -1,0 +1,85 @@
+"""List rules where the GPUs of a node are told apart: which GPU they name, and who gives way for whom.
+
+A node of 3 GPUs (1000 each), another of 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jobs_examples import jobs_of
+
+from mlsched.heuristics.taskgraph import fifo as fifo_file
+from mlsched.heuristics.taskgraph._give_way import give_way
+from mlsched.heuristics.taskgraph._measures import by_job
+from mlsched.heuristics.taskgraph._place import Placer
+from mlsched.simulation.taskgraph.iterations import IterationWorld, Options
+
+
+def cluster(*demands, gang=0):
+    """Jobs of one task each (a gang: one job of all of them) that arrive at 0 and run for long."""
+    templates = [[(50, d) for d in demands]] if gang else [[(50, d)] for d in demands]
+    jobs = [(0, t, 1) for t in range(len(templates))]
+    nodes = ((3000,), (1000,))
+    return jobs_of(templates, jobs, nodes=nodes, resources=("gpu_milli",), gpu_unit=1000, gang=gang)
+
+
+def first(jobs):
+    """The first snapshot."""
+    world = IterationWorld(jobs, Options())
+    world.advance(0)
+    return world.ask()
+
+
+def fifo(snapshot):
+    plan = fifo_file.answer(snapshot, rng=np.random.default_rng(0))
+    assert snapshot.violations(plan) == []
+    return list(zip(plan.start_task.tolist(), plan.start_node.tolist(), plan.start_gpu.tolist(), strict=True))
+
+
+def test_parts_go_to_the_fullest_gpu_that_has_room():
+    """The node is chosen by the work bound to it: 600 to each node, 500 to the larger one, and so on."""
+    assert fifo(first(cluster(600, 700, 500, 400, 300))) == [(0, 0, 0), (1, 1, 0), (2, 0, 1), (3, 0, 0), (4, 0, 1)]
+
+
+def test_whole_gpus_are_not_named_and_find_no_room_where_all_are_shared():
+    """400 is free of each of three GPUs: room for 1000 in the pool, and on no GPU."""
+    snapshot = first(cluster(3000, 600))
+    assert fifo(snapshot) == [(0, 0, -1), (1, 1, 0)]
+    assert fifo(first(cluster(600, 600, 600, 600, 1000))) == [(0, 0, 0), (1, 1, 0), (2, 0, 1), (3, 0, 2)]
+
+
+def test_a_gang_of_parts_starts_whole_or_not_at_all():
+    assert len(fifo(first(cluster(600, 600, 600, 600, gang=1)))) == 4
+    jobs = cluster(600, 600, 600, 400, gang=1)
+    snapshot = first(jobs.replace(demand=[[600]] * 4, node_capacity=[[3000], [1000]]))
+    placer = Placer(snapshot.replace(gpu_in_use=[[500, 0, 0], [0, 0, 0]], in_use=[[500], [0]]))
+    assert not placer.start(0)
+    assert (placer.starts, placer.gpus.names, placer.gpus.free.tolist()) == ([], {}, [[500, 1000, 1000], [1000, 0, 0]])
+    placer.packed[:] = True
+    assert not placer.start(0)
+
+
+def test_packed_gangs_share_gpus():
+    placer = Placer(first(cluster(500, 500, 500, 500, gang=1)))
+    placer.packed[:] = True
+    assert placer.start(0)
+    assert placer.starts == [(task, 0) for task in range(4)]
+    assert [placer.gpus.names[task] for task in range(4)] == [0, 0, 1, 1]
+
+
+def test_what_runs_gives_way_gpu_by_gpu():
+    """Tasks 0 (600 on GPU 0 of node 0) and 1 (two GPUs) run; 2 (500) and 3 (a GPU) come first, and 0 comes last.
+
+    Task 2 goes to node 1, so 3 has no GPU there; on node 0, task 1 keeps its GPUs, and task 0 leaves.
+    """
+    jobs = cluster(600, 2000, 500, 1000)
+    world = IterationWorld(jobs, Options(pausing="keep"))
+    world.advance(0)
+    world.apply(world.ask().round(start=[(0, 0, 0), (1, 0)]))
+    world.advance(1)
+    snapshot = world.ask()
+    placer = Placer(snapshot)
+    pauses = give_way(placer, by_job(snapshot, np.array([1, 1, 0, 0])), np.array([3, 2, 0, 1]))
+    plan = placer.round(pauses)
+    assert snapshot.violations(plan) == []
+    assert (placer.starts, placer.gpus.names, pauses) == ([(2, 1), (3, 0)], {2: 0, 3: -1}, [0])
