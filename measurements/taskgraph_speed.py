@@ -2,11 +2,14 @@
 
     python measurements/taskgraph_speed.py whole [--trace FILE] [--cluster 309x(8gpu)] [--runs fifo ...]
     python measurements/taskgraph_speed.py growth [--trace FILE] [--cluster 309x(8gpu)] [--jobs 1000 10000 82247]
+    python measurements/taskgraph_speed.py overload [--jobs 100000] [--runs fifo ...]
 
-Prints one JSON document. `whole`: each rule over the trace, with jobs a CPU-second, CPU seconds of the replay check and
-the peak of memory so far. A rule is `name` or `name,option=value,...` (options of the world). `growth`: FIFO over the
-first so many jobs; the exponent is the slope of log(CPU seconds a decision) against log(jobs), by least squares. Runs
-are made in this process, one after another; the CPU time is the run's alone, without reading, replay and summary.
+Prints one JSON document. The GPUs of a node are told apart: a job is placed GPU by GPU. `whole`: each rule over the
+trace, with jobs a CPU-second, CPU seconds of the replay check and the peak of memory so far. A rule is `name` or
+`name,option=value,...` (options of the world). `growth`: FIFO over the first so many jobs; the exponent is the slope of
+log(CPU seconds a decision) against log(jobs), by least squares. `overload`: so many synthetic jobs on 550 nodes of 4 or
+5 GPUs, 2,474 in all, with usage drawn every hour (see `synthetic`). Runs are made in this process, one after another;
+the CPU time is the run's alone, without reading, replay and summary.
 """
 
 from __future__ import annotations
@@ -28,7 +31,47 @@ BOTH = ["fifo", "tiresias,pausing=keep"]
 
 
 def workload(trace: str, cluster: str, limit: int | None) -> Any:
-    return mlsched.workload(trace, "taskgraph", physics="iterations", cluster=cluster, limit=limit)
+    load = mlsched.workload(trace, "taskgraph", physics="iterations", cluster=cluster, limit=limit)
+    return load.replace(gpu_unit=1000)
+
+
+def synthetic(jobs: int) -> Any:
+    """Gangs as of `synthetic:gangs` at a load of 0.8, of which half of those of one GPU take a part of it.
+
+    A GPU comes with 4 cores. A task uses, on average, 60 to 110 % of what it demands, each kind of gang its own share.
+    """
+    load = mlsched.workload("synthetic:gangs", jobs=jobs, nodes=2474, gpus=1)  # the load is over so many
+    rng = np.random.default_rng(0)
+    size = np.bincount(load.task_template)
+    parts = np.array([300, 500])
+    owner = np.concatenate([load.task_template, len(size) + np.arange(len(parts))])
+    milli = np.concatenate([np.full(size.sum(), 1000), parts])
+    template = load.template.copy()
+    shared = np.flatnonzero((size[template] == 1) & (rng.random(jobs) < 0.5))
+    template[shared] = len(size) + rng.integers(len(parts), size=len(shared))
+    gpus = np.repeat([4, 5], [276, 274])
+    count = len(size) + len(parts)
+    one = np.ones(len(owner), dtype=np.int64)
+    return load.replace(
+        resources=("gpu_milli", "cpu_milli"),
+        gpu_unit=1000,
+        node_capacity=gpus[:, None] * [1000, 4000],
+        eligible=np.ones((1, len(gpus)), dtype=np.int64),
+        gang=np.ones(count, dtype=np.int64),
+        accuracy_table=np.zeros(count, dtype=np.int64),
+        accuracy_told=(),
+        loss_table=(),
+        role=(),
+        replica=(),
+        task_template=owner,
+        duration=one,
+        estimate=one,
+        parameters=0 * one,
+        task_class=0 * one,
+        demand=milli[:, None] * [1, 4],
+        usage=rng.integers(600_000, 1_100_001, size=(count, 2))[owner],
+        template=template,
+    )
 
 
 def measure(load: Any, label: str) -> dict[str, Any]:
@@ -51,6 +94,8 @@ def measure(load: Any, label: str) -> dict[str, Any]:
         "mean_jct": summary["mean_jct"],
         "mean_waiting": summary["mean_waiting"],
         "pauses": summary["pauses"],
+        "stretches": summary["stretches"],
+        **({"overload": summary["overload"]} if "overload" in summary else {}),
     }
 
 
@@ -82,19 +127,24 @@ def growth(rows: list[dict[str, Any]]) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("whole", "growth"))
+    parser.add_argument("what", choices=("whole", "growth", "overload"))
     parser.add_argument("--trace", default=str(DATA))
     parser.add_argument("--cluster", default="309x(8gpu)")
     parser.add_argument("--runs", nargs="*", default=BOTH)
-    parser.add_argument("--jobs", nargs="*", type=int, default=[1000, 10_000, 82_247])
+    parser.add_argument("--jobs", nargs="*", type=int)
     parser.add_argument("--limit", type=int)
     given = parser.parse_args()
     if given.what == "whole":
         load = workload(given.trace, given.cluster, given.limit)
         rows = [measure(load, label) for label in given.runs]
         extra = {}
+    elif given.what == "overload":
+        load = synthetic(given.jobs[-1] if given.jobs else 100_000)
+        rows = [measure(load, f"{label},usage=drawn") for label in given.runs]
+        extra = {}
     else:
-        rows = [measure(workload(given.trace, given.cluster, jobs), "fifo") for jobs in given.jobs]
+        counts = given.jobs or [1000, 10_000, 82_247]
+        rows = [measure(workload(given.trace, given.cluster, jobs), "fifo") for jobs in counts]
         extra = {"exponent": growth(rows)}
     print(json.dumps({"cluster": given.cluster, "runs": rows, **extra, "tables": {given.what: table(rows)}}, indent=1))
 
