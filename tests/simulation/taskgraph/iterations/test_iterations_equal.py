@@ -19,7 +19,7 @@ from mlsched.simulation.taskgraph import Workload
 from mlsched.simulation.taskgraph.iterations import from_tasks
 from mlsched.simulation.taskgraph.strategies import PAST, workloads
 
-RULES = ("fifo", "srpt", "fair", "drf", "graphene", "tiresias", "easy-backfill", "conservative-backfill")
+RULES = sorted(a.name for a in registry().available("taskgraph") if a.asks == "decision")
 
 
 def by_arrival(workload: Workload) -> Workload:
@@ -28,9 +28,9 @@ def by_arrival(workload: Workload) -> Workload:
     return Workload(horizon=horizon.replace(arrival=np.sort(horizon.arrival)), true_duration=workload.true_duration)
 
 
-def completions(workload: Workload, rule: str) -> tuple[list[int], list[int]]:
-    """When the jobs are done, in each engine; both runs pass their replay."""
-    runs = [api.simulate(load, rule) for load in (workload, from_tasks(workload))]
+def completions(workload: Workload, rule: str, *, gang: bool) -> tuple[list[int], list[int]]:
+    """When the jobs are done, in each engine; both runs pass their replay. gang: their tasks start in one round."""
+    runs = [api.simulate(load, rule) for load in (workload, from_tasks(workload, gang=gang))]
     assert [run.violations() for run in runs] == [[], []]
     first, second = (run.jobs["completion"].tolist() for run in runs)
     return first, second
@@ -73,7 +73,9 @@ def test_graphs_with_a_node_for_every_task(load, rule):
     assume(count and steady(load))
     most = load.horizon.demand.max(axis=0)
     horizon = load.horizon.replace(eligible=np.eye(count, dtype=np.int64), node_capacity=np.tile(most, (count, 1)))
-    first, second = completions(by_arrival(Workload(horizon=horizon, true_duration=load.true_duration)), rule)
+    first, second = completions(
+        by_arrival(Workload(horizon=horizon, true_duration=load.true_duration)), rule, gang=True
+    )
     assert first == second
 
 
@@ -100,5 +102,5 @@ def test_jobs_of_one_run_that_queue(drawn, rule, off):
         task_job=np.arange(count),
         duration=np.maximum(drawn.duration, 1),
     )
-    first, second = completions(Workload(horizon=horizon, true_duration=horizon.duration + off), rule)
+    first, second = completions(Workload(horizon=horizon, true_duration=horizon.duration + off), rule, gang=False)
     assert first == second
