@@ -14,6 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mlsched import api
+from mlsched.core.registry import registry
 from mlsched.instances.taskgraph.strategies import instances
 from mlsched.simulation.taskgraph import Workload
 from mlsched.simulation.taskgraph.iterations import from_tasks
