@@ -21,6 +21,8 @@ from mlsched.simulation.taskgraph.iterations import from_tasks
 from mlsched.simulation.taskgraph.strategies import PAST, workloads
 
 RULES = sorted(a.name for a in registry().available("taskgraph") if a.asks == "decision")
+#: This rule pauses, and learns from how far jobs were when it was last asked; the engines ask it at different times.
+LEARNS = "tiresias-gittins"
 
 
 def by_arrival(workload: Workload) -> Workload:
@@ -81,7 +83,11 @@ def test_graphs_with_a_node_for_every_task(load, rule):
 
 
 @settings(max_examples=draws(60, 500))
-@given(drawn=instances(jobs=6, nodes=3, tasks=6, runs=6), rule=st.sampled_from(RULES), off=st.integers(0, 2))
+@given(
+    drawn=instances(jobs=6, nodes=3, tasks=6, runs=6),
+    rule=st.sampled_from([rule for rule in RULES if rule != LEARNS]),
+    off=st.integers(0, 2),
+)
 def test_jobs_of_one_run_that_queue(drawn, rule, off):
     count = len(drawn.task_job)
     assume(count)
