@@ -204,6 +204,8 @@ class _Job:
                 self.at[task] = node
         wholly = min(s.nodes) >= 0
         first, cycle = self._lengths(s, s.start) if wholly else (0, 0)
+        if wholly and self.slow and s.start == s.end:  # in no time, nothing is used: any pace is as good
+            first, cycle = s.first, s.cycle
         delay = self.owed if wholly else 0
         if self.before is not None and self.before.outcome == SLOW:
             delay = max(0, self.before.start + self.before.delay - s.start)
