@@ -60,6 +60,29 @@ def contended(number: int, runs: int = 8) -> Instance:
     )
 
 
+def sharing(number: int) -> Instance:
+    """`contended(number)` on nodes with two GPUs of 4 units each, mostly on one of them, whose tasks mostly need parts
+    of a GPU: what fits in its pool often does not fit on its GPUs."""
+    base, rng = contended(number), np.random.default_rng([412, number])
+    tasks = len(base.task_job)
+    capacity = np.tile([8, 99], (len(base.node_capacity), 1))
+    demand = np.stack([rng.choice([2, 3, 3, 4, 2], tasks), base.demand[:, 1]], axis=1)
+    nodes = np.eye(2, dtype=np.int64)[(rng.random(tasks) < 0.1).astype(int)]
+    bound = np.isin(np.arange(tasks), base.fixed_task) | (base.home >= 0) | (rng.random(tasks) < 0.1)
+    needs = demand[base.fixed_task, 0]
+    edges = rng.random(len(base.edge_from)) < 0.4
+    return base.replace(
+        node_capacity=capacity,
+        demand=demand,
+        eligible=np.where(bound[:, None], base.eligible, nodes),
+        arrival=np.minimum(base.arrival, 1),
+        min_iterations=base.max_iterations,
+        **{f"edge_{name}": getattr(base, f"edge_{name}")[edges] for name in ("from", "to", "lag", "volume", "delay")},
+        gpu_unit=4,
+        fixed_gpu=np.where(needs < 4, rng.integers(0, 2, len(needs)), -1),
+    )
+
+
 def _state(rng, arrival, most, task_job, eligible) -> dict:
     """A third: the first job has finished its first iteration, or one of its tasks is under way."""
     if rng.random() > 0.35:

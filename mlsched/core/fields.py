@@ -214,15 +214,25 @@ class RecordSpec(Spec):
         return value.to_json()
 
 
-def array(*shape: str, low: int = 0, high: int = EXACT, fill: int | None = None, doc: str = "") -> Any:
-    """Declare an int64 array field of the named dimensions, all entries in [low, high]; `fill` makes it optional."""
+def array(
+    *shape: str, low: int = 0, high: int = EXACT, fill: int | None = None, later: bool = False, doc: str = ""
+) -> Any:
+    """Declare an int64 array field of the named dimensions, all entries in [low, high]; `fill` makes it optional.
+
+    `later`: the field came when records of its kind were in files already. Where it is full of `fill` it is left out of
+    files and hashes, so that those of older records stay what they were.
+    """
     spec = ArraySpec(doc, shape, low, high, fill)
-    return dataclasses.field(default=dataclasses.MISSING if fill is None else (), metadata={"spec": spec})
+    metadata = {"spec": spec, "later": later, "default": fill}
+    return dataclasses.field(default=dataclasses.MISSING if fill is None else (), metadata=metadata)
 
 
-def integer(*, low: int = 0, high: int = EXACT, default: Any = dataclasses.MISSING, doc: str = "") -> Any:
-    """Declare an integer field within [low, high]."""
-    return dataclasses.field(default=default, metadata={"spec": IntSpec(doc, low, high)})
+def integer(
+    *, low: int = 0, high: int = EXACT, default: Any = dataclasses.MISSING, later: bool = False, doc: str = ""
+) -> Any:
+    """Declare an integer field within [low, high]; `later`: see `array`, for a field that has its default."""
+    metadata = {"spec": IntSpec(doc, low, high), "later": later, "default": default}
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 def text(*, choices: tuple[str, ...] = (), default: Any = dataclasses.MISSING, doc: str = "") -> Any:

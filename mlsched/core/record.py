@@ -51,6 +51,16 @@ def _same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
+_LATER: dict[type[Any], dict[str, int]] = {}
+
+
+def _later(cls: type[Record]) -> dict[str, int]:
+    """The fields that came when records were in files already (`fields.array`), and the defaults that say nothing."""
+    if cls not in _LATER:
+        _LATER[cls] = {f.name: f.metadata["default"] for f in dataclasses.fields(cls) if f.metadata.get("later")}
+    return _LATER[cls]
+
+
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Record:
     """Base of every instance, plan and workload. Subclasses are `@dataclass(frozen=True, eq=False, repr=False)`."""
@@ -80,7 +90,8 @@ class Record:
 
     def to_json(self) -> dict[str, Any]:
         """The record as plain JSON data, with its kind and version."""
-        body = {name: spec.to_json(getattr(self, name)) for name, spec in specs(type(self)).items()}
+        unsaid = {name for name, default in _later(type(self)).items() if np.all(getattr(self, name) == default)}
+        body = {n: spec.to_json(getattr(self, n)) for n, spec in specs(type(self)).items() if n not in unsaid}
         return {"kind": self.kind, "version": self.version, **body}
 
     @classmethod
@@ -140,5 +151,10 @@ class Record:
         return all(_same(mine[name], others.get(name)) for name in specs(type(self)))
 
     def replace(self, **changes: Any) -> Self:
-        """A validated copy with some fields changed."""
-        return dataclasses.replace(self, **changes)
+        """A validated copy with some fields changed; later columns that say nothing take the length they must."""
+        unsaid = {
+            name: ()
+            for name, default in _later(type(self)).items()
+            if isinstance(getattr(self, name), np.ndarray) and np.all(getattr(self, name) == default)
+        }
+        return dataclasses.replace(self, **{**unsaid, **changes})

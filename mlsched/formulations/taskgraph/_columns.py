@@ -13,6 +13,7 @@ import itertools
 import numpy as np
 
 from mlsched.core.errors import TooLarge
+from mlsched.formulations.taskgraph._gpus import refuse_apart
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Instance, Timetable
 
@@ -168,6 +169,7 @@ class Moulded:
 
     def __init__(self, instance: Instance) -> None:
         self.layout = layout = Layout.of(instance)
+        refuse_apart(layout, "moulded")
         self.reason = layout.reason
         self.modes: list[list[Mode]] = []
         self.listed = self.kept = 0

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.formulations.taskgraph._choices import Choices, Run
+from mlsched.formulations.taskgraph._choices import Choices, Literal, Run
+from mlsched.formulations.taskgraph._gpus import Held, share
 from mlsched.formulations.taskgraph._pools import overall
 
 
-def add_capacities(choices: Choices, start: dict[Run, Any], end: dict[Run, Any]) -> None:
-    """Rule 5: the capacities of all places, and, implied, of all nodes together; a run's start and end are expressions.
+def add_capacities(choices: Choices, start: dict[Run, Any], end: dict[Run, Any]) -> Held:
+    """Rules 5 and 6: the capacities of all places, and, implied, of all nodes together; and those of GPUs that are
+    apart. A run's start and end are expressions.
 
     A resource that cannot be short on a place is left out.
     """
@@ -25,34 +27,30 @@ def add_capacities(choices: Choices, start: dict[Run, Any], end: dict[Run, Any])
             return cp.new_interval_var(*ends, "")
         return cp.new_optional_interval_var(*ends, present, "")
 
-    here: list[list[tuple[int, Any]]] = [[] for _ in choices.places]
+    held = Held(choices)
+    here: list[list[tuple[Run, Literal, Any]]] = [[] for _ in choices.places]
     for j, i, k in lasting:
         for p, literal in choices.where[k, i].items():
-            here[p].append((k, interval((k, i), choices.both(literal, choices.running(j, i)))))
-    for place, runs in zip(choices.places, here, strict=True):
+            present = choices.both(literal, choices.running(j, i))
+            here[p].append(((k, i), present, interval((k, i), present)))
+    for p, (place, runs) in enumerate(zip(choices.places, here, strict=True)):
         if place.whole:
-            _share(cp, [each for _, each in runs], [1] * len(runs), len(place.nodes))
+            share(cp, [each for _, _, each in runs], [1] * len(runs), len(place.nodes))
             continue
-        tasks = np.array([k for k, _ in runs], dtype=np.int64)
+        if layout.gpus_apart:
+            held.add(p, [(run, present) for run, present, _ in runs], interval)
+        tasks = np.array([k for (k, _), _, _ in runs], dtype=np.int64)
         demand = layout.instance.demand[tasks]
         # A task's runs follow one another, so at most its demand is in use.
         most = layout.instance.demand[np.unique(tasks)].sum(axis=0).tolist()
         for r, room in enumerate(layout.capacity[place.nodes[0]]):
             if most[r] > room:
                 used = np.flatnonzero(demand[:, r])
-                _share(cp, [runs[n][1] for n in used.tolist()], demand[used, r].tolist(), room)
+                share(cp, [runs[n][2] for n in used.tolist()], demand[used, r].tolist(), room)
     if len(choices.places) > 1:
         everywhere = [(k, interval((k, i), choices.running(j, i))) for j, i, k in lasting]
         for pool in overall(layout):
             if sum(pool.demand.values()) > pool.capacity:
                 together = [(each, pool.demand[k]) for k, each in everywhere if k in pool.demand]
                 cp.add_cumulative([each for each, _ in together], [d for _, d in together], pool.capacity)
-
-
-def _share(cp: Any, intervals: list[Any], demands: list[int], capacity: int) -> None:
-    if len(intervals) > 1 and min(demands) * 2 > capacity:
-        cp.add_no_overlap(intervals)
-        if max(demands) <= capacity:
-            return
-    if intervals:
-        cp.add_cumulative(intervals, demands, capacity)
+    return held

@@ -109,7 +109,13 @@ def _deadlines(layout: Layout) -> list[int]:
 
 def worth(layout: Layout, objectives: Sequence[str]) -> bool:
     """Whether the model answers for some objectives, and is not too large."""
-    if not objectives or set(objectives) - TIMELESS or layout.reason is not None or not layout.jobs:
+    if (
+        not objectives
+        or set(objectives) - TIMELESS
+        or layout.reason is not None
+        or not layout.jobs
+        or layout.gpus_apart
+    ):
         return False
     if any(place.whole for place in places(layout, "traffic" in objectives)):
         return False

@@ -77,7 +77,7 @@ class IntervalModel:
         if self.reason is None:
             self._add_starts()
             self._add_order()
-            add_capacities(self.choices, self.start, self.end)
+            self.held = add_capacities(self.choices, self.start, self.end)
             if not named:
                 self.choices.break_symmetry()
             self._add_completions()
@@ -245,7 +245,7 @@ class IntervalModel:
             begin = self.start[k, i]
             start[k, i] = begin if isinstance(begin, int) else value_of(begin)
             at[k, i] = next(p for p, y in choices.where[k, i].items() if isinstance(y, int) or value_of(y))
-        return layout.timetable(colour(layout, choices.places, at, start), start)
+        return layout.timetable(colour(layout, choices.places, at, start), start, self.held.labels(at, value_of))
 
     def encode(self, plan: Timetable) -> list[tuple[Any, int]]:
         """A plan as values of all variables, each once; no values where the model has no plan."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from mlsched.core.errors import TooLarge
 from mlsched.core.fields import IntArray
+from mlsched.formulations.taskgraph._gpus import Gpus
 from mlsched.instances.taskgraph import Instance, Timetable
 
 #: Models list every run; beyond this many an instance is refused rather than left to exhaust the memory.
@@ -237,11 +238,37 @@ class Layout:
                 found.append(k)
         return found
 
-    def timetable(self, node: dict[tuple[int, int], int], start: dict[tuple[int, int], int]) -> Timetable:
-        """The plan of these runs, fixed ones included, by job, iteration and task."""
+    @functools.cached_property
+    def gpus(self) -> Gpus:
+        """What the instance says of GPUs inside nodes."""
+        return Gpus(self.instance)
+
+    @functools.cached_property
+    def gpus_apart(self) -> bool:
+        """Whether it matters on which GPU of its node a run is: a part of a GPU may be on a node with several.
+
+        Elsewhere a node's GPUs are as good as one pool. What knows only pools is a relaxation where this is true.
+        """
+        return any(self.gpus.count[n] > 1 for k in self.gpus.parts for n in self.allowed[k])
+
+    def timetable(
+        self,
+        node: Mapping[tuple[int, int], int],
+        start: Mapping[tuple[int, int], int],
+        gpu: Mapping[tuple[int, int], int] | None = None,
+    ) -> Timetable:
+        """The plan of these runs, fixed ones included, by job, iteration and task.
+
+        gpu: labels of runs that need a part of one; those that it leaves out have GPU 0, or the one where they are.
+        """
         keys = sorted(start, key=lambda run: (self.job[run[0]], run[1], run[0]))
+        labels = [(gpu or {}).get(run, self.gpus.label(run[0], self.is_fixed(*run))) for run in keys]
         return self.instance.timetable(
-            [i for _, i in keys], [k for k, _ in keys], [node[run] for run in keys], [start[run] for run in keys]
+            [i for _, i in keys],
+            [k for k, _ in keys],
+            [node[run] for run in keys],
+            [start[run] for run in keys],
+            labels,
         )
 
 

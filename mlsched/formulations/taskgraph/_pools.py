@@ -30,7 +30,7 @@ class Pool:
 
 
 def overall(layout: Layout) -> list[Pool]:
-    """One pool a resource: the nodes' capacities add up."""
+    """One pool a resource: the nodes' capacities add up; and one of half GPUs, where GPUs are apart."""
     found = []
     for r in range(len(layout.instance.resources)):
         demand = {
@@ -40,6 +40,9 @@ def overall(layout: Layout) -> list[Pool]:
         }
         if demand:
             found.append(Pool(sum(c[r] for c in layout.capacity), demand))
+    if layout.gpus_apart:
+        halves = {k: h for k, h in layout.gpus.halves.items() if h and layout.allowed[k]}
+        found += [Pool(2 * sum(layout.gpus.count), halves)] if halves else []
     return found
 
 

@@ -23,6 +23,7 @@ from mlsched.core.formulation import Formulation, Term
 from mlsched.core.registry import answerer
 from mlsched.formulations.taskgraph._decoder import ANY, Decoder, compacted
 from mlsched.formulations.taskgraph._encoding import runs_of
+from mlsched.formulations.taskgraph._gpus import refuse_apart
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Instance, Timetable
 
@@ -34,7 +35,9 @@ MOST_COLUMNS = 10_000
 @answerer("highs", problem="taskgraph", backend="highs", objectives=OBJECTIVES)
 def build(instance: Instance, *, objectives: tuple[str, ...]) -> Formulation:
     """The time-indexed MIP of every run, for small instances; the cross-check of cp-sat."""
-    return model(Layout.of(instance), objectives)
+    layout = Layout.of(instance)
+    refuse_apart(layout, "highs")
+    return model(layout, objectives)
 
 
 def pyomo_model(instance: Instance, objective: str) -> Any:

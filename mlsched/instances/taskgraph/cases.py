@@ -42,6 +42,8 @@ def relaxations(instance: Instance) -> dict[str, Instance]:
         "least iterations": instance.replace(min_iterations=np.zeros_like(instance.min_iterations)),
         "capacity": instance.replace(demand=np.zeros_like(instance.demand)),
     }
+    if instance.gpu_unit:
+        relaxed["GPUs apart"] = instance.replace(gpu_unit=0, fixed_gpu=np.full_like(instance.fixed_gpu, -1))
     for r, name in enumerate(instance.resources):
         demand = instance.demand.copy()
         demand[:, r] = 0

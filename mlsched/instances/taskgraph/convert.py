@@ -36,14 +36,15 @@ def from_networkx(
     movement: str = "none",
     accuracy_at: str = "deadline",
     tick_ms: int = 0,
+    gpu_unit: int = 0,
     ignore: Collection[str] = (),
 ) -> Instance:
     """An instance of jobs given as networkx graphs (one, or an iterable of them).
 
     nodes: the capacity of each node, resource -> amount, all with the same resources; a resource that counts GPUs is
-    named gpu, gpu_percent or gpu_milli. movement, accuracy_at, tick_ms: see `Instance`. ignore: attributes that are not
-    for us. Tasks are numbered graph by graph, each in the order of `graph.nodes`. See the module's docstring for the
-    attributes.
+    named gpu, gpu_percent or gpu_milli. movement, accuracy_at, tick_ms, gpu_unit: see `Instance`. ignore: attributes
+    that are not for us. Tasks are numbered graph by graph, each in the order of `graph.nodes`. See the module's
+    docstring for the attributes.
 
     Raises InvalidInput, naming job and task or edge.
     """
@@ -60,6 +61,7 @@ def from_networkx(
         movement=movement,
         accuracy_at=accuracy_at,
         tick_ms=tick_ms,
+        gpu_unit=gpu_unit,
         **read.fields(),
     )
 

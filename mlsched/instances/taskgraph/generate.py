@@ -25,6 +25,8 @@ TICK_MS = 60_000
 SERVER = {"gpu_percent": 400, "cpu": 32, "memory": 244, "bandwidth": 10_000}
 #: Least and most that a task needs beside GPUs: up to 1.5 times what goes with one GPU, so that it binds now and then.
 LOAD = (("cpu", 2, 12), ("memory", 8, 90), ("bandwidth", 500, 3750))
+#: Hundredths of a GPU of tasks that share: three of the larger ones are within a pool of two GPUs, no two within one.
+PARTS = (40, 60, 60, 80)
 #: Section 4.1: how many GPUs, and partitions, a job may have.
 GPUS = (1, 2, 4, 8, 16, 32)
 PARALLELISM = ("mixed", "both", "data", "model", "none")
@@ -49,6 +51,7 @@ def generate(
     optional: float = 0.3,
     pinned: float = 0.0,
     fractional: float = 0.0,
+    sharing: float = 0.0,
     bandwidth: int = 50,
     movement: str = "none",
     accuracy_at: str = "deadline",
@@ -66,8 +69,9 @@ def generate(
     [max(1, slack / 2), slack]. spread: arrivals, as a share
     of the time that the cluster needs for all work. optional: share of jobs that may leave out their last iteration;
     with more freedom total_jct would be trivial, as running less is always faster. pinned: chance that a task may not
-    use some node; fractional: that it needs half a GPU. bandwidth: MB that a transfer moves in a tick. movement,
-    accuracy_at: see `Instance`; with movement, a task takes its parameters along.
+    use some node; fractional: that it needs half a GPU, of its node's pool of GPUs; sharing: that it needs 40 to 80
+    hundredths of one GPU and of what else a task needs; GPUs are then apart (`gpu_unit`). bandwidth: MB that a
+    transfer moves in a tick. movement, accuracy_at: see `Instance`; with movement, a task takes its parameters along.
     """
     counts = {
         "nodes": nodes,
@@ -84,7 +88,8 @@ def generate(
     within("jobs", jobs, 0, runs)
     within("gpus", gpus, 1, 1000)
     within("slack", slack, 1, 10**6)
-    for name, share in (("optional", optional), ("pinned", pinned), ("fractional", fractional)):
+    chances = {"optional": optional, "pinned": pinned, "fractional": fractional, "sharing": sharing}
+    for name, share in chances.items():
         within(name, share, 0, 1)
     within("spread", spread, 0, 1000)
     one_of("graph", graph, ("mlfs", "dags", "mixed", *DAGS))
@@ -99,7 +104,7 @@ def generate(
         share = max(1, round(left / (jobs - j)))
         kind = _choose(rng, graph)
         made = draw.training(share, kind, parallelism, sync) if kind == "mlfs" else draw.random(share, kind)
-        draw.demands(made, nodes, capacity, pinned, fractional)
+        draw.demands(made, nodes, capacity, pinned, fractional, sharing)
         most = max(1, round(share / len(made)))
         left = max(jobs - j - 1, left - most * len(made))
         made.graph["max_iterations"] = most
@@ -114,7 +119,13 @@ def generate(
         draw.times(made, int(spread * work / (100 * gpus * nodes)), slack)
         draw.accuracies(made)
     return from_networkx(
-        graphs, [capacity] * nodes, movement=movement, accuracy_at=accuracy_at, tick_ms=TICK_MS, ignore=("work",)
+        graphs,
+        [capacity] * nodes,
+        movement=movement,
+        accuracy_at=accuracy_at,
+        tick_ms=TICK_MS,
+        gpu_unit=100 if sharing else 0,
+        ignore=("work",),
     )
 
 
@@ -176,14 +187,19 @@ class _Jobs:
         chain_iterations(graph, self._link())
         return graph
 
-    def demands(self, graph: Any, nodes: int, capacity: dict[str, int], pinned: float, fractional: float) -> None:
+    def demands(
+        self, graph: Any, nodes: int, capacity: dict[str, int], pinned: float, fractional: float, sharing: float
+    ) -> None:
         """Demands of every task, its eligible nodes, and the price of moving it."""
         for name, task in graph.nodes(data=True):
             half = self.rng.random() < fractional
             gpu = 0 if name == "ps" else 50 if half else 100
+            part = 100
+            if sharing and gpu == 100 and self.rng.random() < sharing:
+                gpu = part = PARTS[self._upto(0, len(PARTS) - 1)]
             task["demand"] = {"gpu_percent": gpu}
             for resource, low, high in LOAD:
-                task["demand"][resource] = self._upto(low, min(high, capacity[resource]))
+                task["demand"][resource] = self._upto(low, min(high, capacity[resource])) * part // 100
             barred = self._upto(0, nodes - 1) if nodes > 1 and self.rng.random() < pinned else -1
             task["eligible"] = [n for n in range(nodes) if n != barred]
         if self.moving:

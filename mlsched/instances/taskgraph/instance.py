@@ -7,6 +7,7 @@ reducers) on the nodes of a cluster. Decide where and when each task runs, and a
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from mlsched.core import contract
 from mlsched.core.contract import Objective
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, ints, labels, refuse_first, text
-from mlsched.instances.taskgraph import checks, judge
+from mlsched.instances.taskgraph import checks, gpus, judge
 
 #: Accuracies are in parts per million.
 FULL_ACCURACY = 10**6
@@ -26,7 +27,8 @@ class Timetable(contract.Plan):
     """Where and when every task of every iteration runs: one row a run, in any order.
 
     `iteration` counts from 0, those finished before the plan included. A job runs as many iterations as it has rows
-    for; it stops after the last.
+    for; it stops after the last. `gpu` is a label, not a slot: runs that hold parts of GPUs and have the same label at
+    the same time on the same node share one of its GPUs (see the judge's rule 6). Whole GPUs need none.
     """
 
     kind: ClassVar[str] = "taskgraph.plan"
@@ -36,6 +38,9 @@ class Timetable(contract.Plan):
     task: IntArray = array("runs", high=UNLIMITED, doc="task (index over the tasks of all jobs)")
     node: IntArray = array("runs", high=UNLIMITED, doc="node that runs it")
     start: IntArray = array("runs", doc="when it starts, ticks")
+    gpu: IntArray = array(
+        "runs", low=-1, high=UNLIMITED, fill=-1, later=True, doc="GPU of a part of one; -1: none named"
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -49,6 +54,8 @@ class Instance(contract.Instance):
     counts as traffic then. A task stays on one node throughout (`movement = "none"`) or may change it between two
     iterations ("between_iterations"); an edge of lag 1 from a task to itself gives the price of moving.
     A run holds its demand of its node's resources from its start for `duration` ticks (a duration of 0 holds nothing).
+    With a `gpu_unit` above 0 the GPUs of a node are apart: each has so much of the resource that counts GPUs, and a
+    task needs none, a part of one GPU, or whole ones; it may be on another GPU of its node in another iteration.
 
     The first iteration counts `accuracy[j, 1]`, and so on; `accuracy[j, 0]` is that of the untrained model. By
     `accuracy_at`, a job's accuracy is that of the iterations finished by its deadline, or of all it runs ("final").
@@ -56,7 +63,8 @@ class Instance(contract.Instance):
     A residual problem (a cluster that is already running) has `now > 0`: `finished` iterations are done, no run starts
     before `now` except the `fixed` ones, which have started already, in iteration `finished` of their job, and
     must appear in the plan as they are. `home` is the node of the task's last run in a finished iteration (-1: none),
-    `last_end` when that run ended, `on_time` how many of the finished iterations ended by the deadline.
+    `last_end` when that run ended, `on_time` how many of the finished iterations ended by the deadline. `fixed_gpu` is
+    the GPU of a run under way that holds a part of one.
     """
 
     kind: ClassVar[str] = "taskgraph.instance"
@@ -102,14 +110,20 @@ class Instance(contract.Instance):
     fixed_task: IntArray = array("fixed", high=UNLIMITED, fill=0, doc="tasks started in their job's current iteration")
     fixed_node: IntArray = array("fixed", high=UNLIMITED, fill=0, doc="where")
     fixed_start: IntArray = array("fixed", high=UNLIMITED, fill=0, doc="when")
+    fixed_gpu: IntArray = array("fixed", low=-1, high=UNLIMITED, fill=-1, later=True, doc="GPU of a part of one; or -1")
+    gpu_unit: int = integer(
+        high=UNLIMITED, default=0, later=True, doc="how much of the GPU resource one GPU has; 0: a node's are one pool"
+    )
 
     def check(self) -> None:
         checks.jobs(self)
         self._check_accuracy()
         checks.tasks(self)
+        gpus.check(self)
         checks.edges(self)
         checks.past(self)
         self._check_fixed()
+        self._check_fixed_gpus()
         self._check_sizes()
 
     def _check_accuracy(self) -> None:
@@ -146,6 +160,17 @@ class Instance(contract.Instance):
         away = (homes >= 0) & (homes != self.fixed_node) & (self.movement == "none")
         refuse_first(away, "fixed_node", self.fixed_node, "must be the task's home, for movement = 'none'")
 
+    def _check_fixed_gpus(self) -> None:
+        """Runs under way on parts of GPUs say on which."""
+        if not self.gpu_unit:
+            refuse_first(self.fixed_gpu >= 0, "fixed_gpu", self.fixed_gpu, "must be -1 where gpu_unit is 0")
+            return
+        r, many = gpus.gpu_column(self.resources), gpus.counts(self)[self.fixed_node]
+        refuse_first(self.fixed_gpu >= many, "fixed_gpu", self.fixed_gpu, "must be a GPU of the run's node, from 0")
+        needs, lasts = self.demand[self.fixed_task, r], self.duration[self.fixed_task]
+        parts = (needs > 0) & (needs < self.gpu_unit) & (lasts > 0) & (self.fixed_start + lasts > self.now)
+        refuse_first(parts & (self.fixed_gpu < 0), "fixed_gpu", self.fixed_gpu, "must name the GPU of a part of one")
+
     def _check_sizes(self) -> None:
         """Refuse objectives that can exceed 2^53, in Python integers since int64 products may wrap."""
         runs = self.max_iterations[self.task_job].tolist()
@@ -167,12 +192,15 @@ class Instance(contract.Instance):
         """The six objectives of a feasible `plan`."""
         return judge.evaluate(self, plan)
 
-    def timetable(self, iteration: list[int], task: list[int], node: list[int], start: list[int]) -> Timetable:
-        """A Timetable of these runs; the jobs follow from the tasks."""
+    def timetable(
+        self, iteration: list[int], task: list[int], node: list[int], start: list[int], gpu: Sequence[int] = ()
+    ) -> Timetable:
+        """A Timetable of these runs; the jobs follow from the tasks. Without `gpu`, none is named."""
         return Timetable(
             job=self.task_job[task] if task else ints([]),
             iteration=ints(iteration),
             task=ints(task),
             node=ints(node),
             start=ints(start),
+            gpu=ints(gpu or [-1] * len(task)),
         )

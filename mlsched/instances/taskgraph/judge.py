@@ -8,6 +8,13 @@
 4. A task's runs follow one another. An edge u -> v: v's run starts no earlier than u's run in the same (lag 0) or the
    previous iteration (lag 1) ends, and `edge_delay` later when the two are on different nodes.
 5. On every node, for every resource and at every time: demand of the runs under way <= capacity.
+6. With a `gpu_unit`, on every node and at every time from `now` on: the parts of GPUs with one label (`gpu`, which they
+   must have) sum to at most the unit, and labels in use + whole GPUs held <= GPUs of the node.
+
+Rule 6 says just that every run can have GPUs of its own, or its label's, from its start to its end: the times during
+which a label is in use without a gap, and the times during which whole GPUs are held, are intervals that need one GPU
+each, and interval graphs are perfect, so as many GPUs do as intervals overlap at any time (given to them in order of
+their starts, which leaves those that are held already where they are).
 
 Objectives: see `Instance.objectives`. A job that runs no (further) iteration completes when its last finished one did,
 or at its arrival. Plain loops over Python integers: shares no code with the models and rules it judges.
@@ -18,12 +25,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mlsched.core.errors import InvalidInput
+from mlsched.instances.taskgraph.gpus import gpu_column
 
 if TYPE_CHECKING:
     from mlsched.instances.taskgraph.instance import Instance, Timetable
 
 #: (task, iteration) -> (node, start).
 Runs = dict[tuple[int, int], tuple[int, int]]
+#: (task, iteration) -> its label of a GPU, or -1.
+Labels = dict[tuple[int, int], int]
 
 
 def violations(instance: Instance, plan: Any) -> list[str]:
@@ -40,7 +50,13 @@ def violations(instance: Instance, plan: Any) -> list[str]:
         + _too_early(instance, runs)
         + _out_of_order(instance, runs, total)
         + _overfull(instance, runs)
+        + _unshareable(instance, runs, _labels(answer))
     )
+
+
+def _labels(plan: Timetable) -> Labels:
+    keys = zip(plan.task.tolist(), plan.iteration.tolist(), strict=True)
+    return dict(zip(keys, plan.gpu.tolist(), strict=True))
 
 
 def _runs(plan: Timetable) -> Runs:
@@ -197,6 +213,60 @@ def _overfull(instance: Instance, runs: Runs) -> list[str]:
                     found.append(f"node {node} at {time}: {use} {resource} in use, its capacity is {capacity}")
                     break
     return found
+
+
+def _unshareable(instance: Instance, runs: Runs, labels: Labels) -> list[str]:
+    """Rule 6, after every start."""
+    unit = instance.gpu_unit
+    if not unit:
+        return []
+    column = gpu_column(instance.resources)
+    found = _wrong_labels(instance, runs, labels, column)
+    if found:
+        return found
+    for node in range(len(instance.node_capacity)):
+        changes = []
+        for (task, iteration), (place, start) in runs.items():
+            need, end = int(instance.demand[task, column]), start + int(instance.duration[task])
+            if place == node and need and max(start, instance.now) < end:
+                label = labels[task, iteration]
+                changes += [(start, need, label), (end, -need, label)]
+        found += _crowded(instance, node, sorted(changes), int(instance.node_capacity[node, column]) // unit)
+    return found
+
+
+def _wrong_labels(instance: Instance, runs: Runs, labels: Labels, column: int) -> list[str]:
+    """Parts of GPUs without a label, labels beyond a node's GPUs, and those of fixed runs that changed."""
+    unit, found, fixed = instance.gpu_unit, [], _fixed(instance)
+    given = dict(zip(instance.fixed_task.tolist(), instance.fixed_gpu.tolist(), strict=True))
+    for (task, iteration), (node, start) in sorted(runs.items()):
+        label, need = labels[task, iteration], int(instance.demand[task, column])
+        name, gpus = f"task {task}, iteration {iteration}", int(instance.node_capacity[node, column]) // unit
+        part = 0 < need < unit and max(start, instance.now) < start + int(instance.duration[task])
+        if label >= gpus:
+            found.append(f"{name}: names GPU {label}, and node {node} has {gpus}, numbered from 0")
+        elif part and label < 0:
+            found.append(f"{name}: needs {need} of a GPU's {unit} and names no GPU")
+        elif part and (task, iteration) in fixed and label != given[task]:
+            found.append(f"{name}: started on GPU {given[task]} of node {node}; that cannot change")
+    return found
+
+
+def _crowded(instance: Instance, node: int, changes: list[tuple[int, int, int]], gpus: int) -> list[str]:
+    """The first time at which a GPU, or all of a node, are too few; changes: (time, need, label) in order of time."""
+    unit, whole = instance.gpu_unit, 0
+    parts: dict[int, int] = {}
+    for time, change, label in changes:  # at equal times, releases (negative) sort first
+        if abs(change) >= unit:
+            whole += change // unit
+        else:
+            parts[label] = parts.get(label, 0) + change
+            if parts[label] > unit:
+                return [f"node {node} at {time}: {parts[label]} of GPU {label} in use, it has {unit}"]
+        shared = sum(1 for use in parts.values() if use)
+        if change > 0 and shared + whole > gpus:
+            return [f"node {node} at {time}: {whole} GPUs in use whole and {shared} in parts, it has {gpus}"]
+    return []
 
 
 def evaluate(instance: Instance, plan: Timetable) -> dict[str, int]:

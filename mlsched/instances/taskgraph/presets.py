@@ -78,5 +78,20 @@ PRESETS: Mapping[str, Preset] = {
                 "fractional": 0.5,
             },
         ),
+        Preset(
+            "sharing",
+            "tasks share the two GPUs of a node, or have one or both for themselves",
+            {
+                "jobs": 6,
+                "nodes": 2,
+                "runs": 18,
+                "gpus": 2,
+                "graph": "mixed",
+                "partitions": 2,
+                "replicas": 3,
+                "slack": 2.0,
+                "sharing": 0.9,
+            },
+        ),
     )
 }

@@ -17,8 +17,17 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 
-def instances(*, jobs: int = 2, nodes: int = 2, tasks: int = 3, runs: int = 6) -> SearchStrategy[Instance]:
-    """Instances with at most so many jobs, nodes, tasks in all and runs in all (brute force: milliseconds)."""
+#: With GPUs that are apart: what one has, and what nodes have and tasks need of that.
+GPU_UNIT, NODE_GPUS, GPU_NEEDS = 4, (8, 8, 4, 12), (3, 2, 3, 2, 1, 4, 0, 8)
+
+
+def instances(
+    *, jobs: int = 2, nodes: int = 2, tasks: int = 3, runs: int = 6, apart: bool = False
+) -> SearchStrategy[Instance]:
+    """Instances with at most so many jobs, nodes, tasks in all and runs in all (brute force: milliseconds).
+
+    apart: with GPUs inside the nodes (`gpu_unit`), of which most tasks need a part.
+    """
     from hypothesis import strategies as st
 
     @st.composite
@@ -72,8 +81,14 @@ def instances(*, jobs: int = 2, nodes: int = 2, tasks: int = 3, runs: int = 6) -
             "tick_ms": 60_000,
             "accuracy_at": draw(st.sampled_from(["deadline", "deadline", "final"])),
         }
+        if apart:
+            fields["gpu_unit"] = GPU_UNIT
+            fields["node_capacity"][:, 0] = column(st.sampled_from(NODE_GPUS), n)
+            fields["demand"][:, 0] = column(st.sampled_from(GPU_NEEDS), count)
         if draw(st.sampled_from([False, False, True]), label="residual"):
             fields.update(_state(draw, fields))
+            gpus = fields["node_capacity"][fields["fixed_node"], 0] // GPU_UNIT
+            fields["fixed_gpu"] = ints(draw(st.integers(0, g - 1)) if apart else -1 for g in gpus.tolist())
         return Instance(**fields)
 
     def _edges(count: int) -> SearchStrategy[tuple[int, ...]]:

@@ -28,5 +28,5 @@ def gpu_seconds(question: Instance | Snapshot, rule: str) -> tuple[int, float]:
         raise InvalidInput(
             f"{rule}: counts GPU-seconds, and tick_ms = 0 (not stated): give the instance the milliseconds of a tick"
         )
-    unit = question.gpu_unit if isinstance(question, Snapshot) else 0
+    unit = question.gpu_unit
     return column, question.tick_ms / 1000 / (unit or GPU_UNITS[question.resources[column]])

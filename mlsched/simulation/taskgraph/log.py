@@ -17,7 +17,7 @@ class Log:
     """`rows`: one for every stretch of time in which a task held a node, [start, end) in ticks; `outcome` is 1 where
     the task's run in the iteration ended with it, 0 where it was paused, 2 where it moved on to another node. `stops`:
     (job, iterations, time) for every time a job was told after how many iterations to stop. `wakes`: when rounds asked
-    to be woken.
+    to be woken. `gpus`: of each row the GPUs of its node that the task held, where these are told apart; else empty.
     """
 
     def __init__(
@@ -25,18 +25,25 @@ class Log:
         rows: list[tuple[int, ...]] | None = None,
         stops: list[tuple[int, int, int]] | None = None,
         wakes: list[int] | None = None,
+        gpus: list[list[int]] | None = None,
     ) -> None:
         self.rows: list[tuple[int, ...]] = rows or []
         self.stops: list[tuple[int, int, int]] = stops or []
         self.wakes: list[int] = wakes or []
+        self.gpus: list[list[int]] = gpus or []
 
     def columns(self) -> dict[str, IntArray]:
         """Column name -> values, ordered by start, then task."""
-        table = np.array(self.rows, dtype=np.int64).reshape(len(self.rows), len(COLUMNS))
-        order = np.lexsort((table[:, 1], table[:, 2], table[:, 4]))
+        table, order = self._table()
         return {name: table[order, c] for c, name in enumerate(COLUMNS)}
+
+    def _table(self) -> tuple[IntArray, IntArray]:
+        """The rows, and their order by start, then task."""
+        table = np.array(self.rows, dtype=np.int64).reshape(len(self.rows), len(COLUMNS))
+        return table, np.lexsort((table[:, 1], table[:, 2], table[:, 4]))
 
     def to_json(self) -> dict[str, Any]:
         """The columns as lists."""
         columns = {name: values.tolist() for name, values in self.columns().items()}
-        return {**columns, "stops": [list(stop) for stop in self.stops], "wakes": self.wakes}
+        held = {"gpus": [self.gpus[row] for row in self._table()[1]]} if self.gpus else {}
+        return {**columns, **held, "stops": [list(stop) for stop in self.stops], "wakes": self.wakes}

@@ -9,7 +9,9 @@
 4. No stretch starts before its job's arrival, before the job's iteration before is complete, or before what its
    sources sent has arrived: their ends, and `edge_delay` later from another node.
 5. On every node, at every time, for every resource: demand of the stretches under way <= capacity.
-6. Where the clock ticks only, stretches start, pause and move at ticks, or when a round had asked to be woken.
+6. Where the GPUs of a node are told apart, a stretch holds as many as its task needs, one of which it needs a part;
+   on every GPU, at every time: the parts that are held <= `gpu_unit`.
+7. Where the clock ticks only, stretches start, pause and move at ticks, or when a round had asked to be woken.
 
 Shares no code with the world; plain Python integers.
 """
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from mlsched.instances.taskgraph import Instance
 from mlsched.simulation.findings import Findings
 from mlsched.simulation.taskgraph.log import FINISH, MOVE, PAUSE, Log
 from mlsched.simulation.taskgraph.options import Options
@@ -42,6 +45,7 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
         _check_places(workload, movement, homes, task, iteration, stretches, found)
     _check_order(workload, runs, total, found)
     _check_capacity(workload, log, found)
+    _check_gpus(workload.horizon, log, found)
     if wake.interval and not wake.events:
         _check_ticks(wake, runs, set(log.wakes), found)
     return found.sentences()
@@ -115,7 +119,8 @@ def _check_work(
         if before is not None:
             if before[3] == FINISH or start < before[2]:
                 found.add("two places", f"{name}: starts at {start}, it left at {before[2]}")
-            if before[3] == MOVE and (start != before[2] or node == before[0]):
+            elsewhere = node != before[0] or workload.horizon.gpu_unit  # another GPU of the same node, perhaps
+            if before[3] == MOVE and (start != before[2] or not elsewhere):
                 found.add("move", f"{name}: moves at {before[2]} from node {before[0]}, is on node {node} at {start}")
         moved = before is not None and before[0] != node
         done += max(0, end - start - (_price(workload, task) if moved else 0))
@@ -203,8 +208,34 @@ def _check_capacity(workload: Workload, log: Log, found: Findings) -> None:
                     )
 
 
-def _check_ticks(wake: Wake, runs: Runs, asked: set[int], found: Findings) -> None:
+def _check_gpus(horizon: Instance, log: Log, found: Findings) -> None:
     """Rule 6."""
+    unit = horizon.gpu_unit
+    if len(log.gpus) != (len(log.rows) if unit else 0):
+        found.add("gpu", f"{len(log.gpus)} of {len(log.rows)} rows say which GPUs they hold, and gpu_unit = {unit}")
+        return
+    column = next((r for r, name in enumerate(horizon.resources) if name in ("gpu", "gpu_percent", "gpu_milli")), 0)
+    changes: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+    for (_, iteration, task, node, start, end, _), held in zip(log.rows, log.gpus, strict=False):
+        if end == start or not (0 <= task < len(horizon.task_job) and 0 <= node < len(horizon.node_capacity)):
+            continue
+        need, gpus = int(horizon.demand[task, column]), int(horizon.node_capacity[node, column]) // unit
+        if len(set(held)) != len(held) or len(held) != -(-need // unit) or not set(held) <= set(range(gpus)):
+            found.add(
+                "gpu", f"task {task}, iteration {iteration}: needs {need} and holds the GPUs {held} of node {node}"
+            )
+        for gpu in held:
+            changes[node, gpu] += [(start, min(need, unit)), (end, -min(need, unit))]
+    for (node, gpu), events in changes.items():
+        use = 0
+        for time, amount in sorted(events):  # at one instant, what leaves comes before what is taken
+            use += amount
+            if amount > 0 and use > unit:
+                found.add("gpu", f"node {node}, GPU {gpu} at {time}: {use} in use, it has {unit}")
+
+
+def _check_ticks(wake: Wake, runs: Runs, asked: set[int], found: Findings) -> None:
+    """Rule 7."""
     for (task, iteration), stretches in runs.items():
         for _, start, end, outcome in stretches:
             for time in (start, end) if outcome != FINISH else (start,):

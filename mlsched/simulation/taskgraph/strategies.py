@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 #: Fields of a horizon that tell of a past.
-PAST = ("finished", "on_time", "home", "last_end", "fixed_task", "fixed_node", "fixed_start")
+PAST = ("finished", "on_time", "home", "last_end", "fixed_task", "fixed_node", "fixed_start", "fixed_gpu")
 
 
 def workloads(*, jobs: int = 3, nodes: int = 3, tasks: int = 5, runs: int = 10) -> SearchStrategy[Workload]:

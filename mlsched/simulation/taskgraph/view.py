@@ -33,6 +33,7 @@ class View:
         self.world = world
         self.jobs: IntArray = np.zeros(0, dtype=np.int64)
         self.tasks: IntArray = np.zeros(0, dtype=np.int64)
+        self._place: IntArray = np.zeros(0, dtype=np.int64)
         self._fixed: dict[str, Any] | None = None
         classes, class_of = np.unique(world.horizon.eligible, axis=0, return_inverse=True)
         self._classes, self._class_of = classes, class_of.reshape(-1)
@@ -65,6 +66,9 @@ class View:
             **samples(self._losses, np.where(self._learns[jobs], jobs, -1), world.finished[jobs]),
             waiting_since=self._waiting_since()[self.tasks],
             usage=horizon.demand[self.tasks] * self._holds()[self.tasks, None],
+            gpu=world.board.gpu[self.tasks],
+            gpu_in_use=world.board.total - world.board.free,
+            gpu_holder=self._place[world.board.holder],
         )
 
     def _holds(self) -> IntArray:
@@ -92,6 +96,7 @@ class View:
         free = snapshot.free
         for task in np.flatnonzero(snapshot.startable).tolist():
             room = (snapshot.demand[task] <= free).all(axis=1) | (snapshot.duration[task] == 0)
+            room &= self.world.board.room(int(self.tasks[task]))
             if (room & snapshot.nodes_of(task)).any():
                 return True
         return False
@@ -101,7 +106,8 @@ class View:
         world, horizon = self.world, self.world.horizon
         self.jobs = jobs
         self.tasks = np.flatnonzero(np.isin(horizon.task_job, jobs))
-        place = np.full(len(horizon.task_job), -1)
+        # The number of each task in snapshots; the last entry is that of no task.
+        place = self._place = np.full(len(horizon.task_job) + 1, -1)
         place[self.tasks] = np.arange(len(self.tasks))
         edges = np.flatnonzero(place[horizon.edge_from] >= 0)
         found: dict[str, Any] = {
@@ -114,9 +120,6 @@ class View:
             "gang": np.zeros(len(jobs), dtype=np.int64),
             **{name: np.zeros(len(jobs), dtype=np.int64) for name in _NOT_OF_JOBS},
             **{name: np.zeros(len(self.tasks), dtype=np.int64) for name in _NOT_OF_TASKS},
-            "gpu": np.full(len(self.tasks), -1),
-            "gpu_in_use": np.zeros((len(horizon.node_capacity), 0), dtype=np.int64),
-            "gpu_holder": np.zeros((len(horizon.node_capacity), 0), dtype=np.int64),
             "task_class": self._class_of[self.tasks],
             **{name: getattr(horizon, name)[jobs] for name in _OF_JOBS},
             **{name: getattr(horizon, name)[self.tasks] for name in _OF_TASKS},
@@ -132,6 +135,6 @@ class View:
             "pausing": world.options.pausing,
             "accuracy_at": horizon.accuracy_at,
             "tick_ms": horizon.tick_ms,
-            "gpu_unit": 0,
             "physics": "tasks",
+            "gpu_unit": horizon.gpu_unit,
         }

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray, array, record, refuse_first, text
 from mlsched.core.record import Record
-from mlsched.instances.taskgraph import Instance
+from mlsched.instances.taskgraph import Instance, gpus
 
 #: A queue of so many mean job lengths at the last arrival is worth a warning; a burst stays below.
 LONG_QUEUE = 5
@@ -120,7 +120,22 @@ def impossible(horizon: Instance) -> list[str]:
                 f"its capacity is {horizon.node_capacity[node].tolist()}"
             )
             break
-    return found
+    return found + _crowded(horizon)
+
+
+def _crowded(horizon: Instance) -> list[str]:
+    """The first node whose GPUs cannot hold the runs under way, where they are told apart."""
+    unit = horizon.gpu_unit
+    if not unit:
+        return []
+    needs = (horizon.demand[:, gpus.gpu_column(horizon.resources)] * (horizon.duration > 0))[horizon.fixed_task]
+    needs = np.where(horizon.fixed_start + horizon.duration[horizon.fixed_task] > horizon.now, needs, 0)
+    part = (needs > 0) & (needs < unit)
+    use = np.zeros_like(gpus.empty(horizon))
+    np.add.at(use, (horizon.fixed_node[part], horizon.fixed_gpu[part]), needs[part])
+    whole = np.bincount(horizon.fixed_node[~part], needs[~part] // unit, minlength=len(use))
+    full = (use > unit).any(axis=1) | ((use > 0).sum(axis=1) + whole > gpus.counts(horizon))
+    return [f"the fixed runs on node {n} hold more than its GPUs have" for n in np.flatnonzero(full).tolist()[:1]]
 
 
 def never_start(workload: Workload) -> list[str]:

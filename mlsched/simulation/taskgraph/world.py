@@ -21,6 +21,7 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.instances.taskgraph import Instance, Round, Snapshot
 from mlsched.instances.taskgraph.states import DONE, PAUSED, RUNNING, WAITING
+from mlsched.simulation.taskgraph.board import Board
 from mlsched.simulation.taskgraph.graph import Graph
 from mlsched.simulation.taskgraph.log import FINISH, MOVE, PAUSE, Log
 from mlsched.simulation.taskgraph.options import Options
@@ -54,6 +55,7 @@ class TaskgraphWorld:
         self.first_start = np.where(self.finished > 0, np.minimum(horizon.arrival, self.now), -1)
         self.idle_since = horizon.arrival.copy()
         self.in_use = np.zeros(horizon.node_capacity.shape, dtype=np.int64)
+        self.board = Board(horizon)
         self.running: dict[int, None] = {}  # tasks that run, in order of their start
         self.active: list[int] = []  # jobs that have arrived and are not finished, by number
         self._overhead = [0] * tasks  # ticks at the start of the present stretch that do no work
@@ -83,9 +85,13 @@ class TaskgraphWorld:
         for j in np.flatnonzero(leave).tolist():
             self.stop_after[j] = self.finished[j]
             self.log.stops.append((j, int(self.finished[j]), self.now))
-        columns = (horizon.fixed_task.tolist(), horizon.fixed_node.tolist(), horizon.fixed_start.tolist())
-        for task, node, start in sorted(zip(*columns, strict=True), key=lambda run: run[2]):
+        columns = (horizon.fixed_task, horizon.fixed_node, horizon.fixed_start, horizon.fixed_gpu)
+        fixed = sorted(zip(*(column.tolist() for column in columns), strict=True), key=lambda run: run[2])
+        for task, node, start, _ in fixed:
             self._occupy(task, node, start)
+        for task, node, start, gpu in sorted(fixed, key=lambda run: run[3] < 0):  # parts are where they are
+            if start + self._true[task] > self.now:
+                self.board.take(task, node, gpu)
         for j in np.flatnonzero(self.finished > 0).tolist():
             self.idle_since[j] = min(self.now, int(self.last_end[self._graph.tasks[j]].max()))
             self._announce(j)
@@ -141,13 +147,19 @@ class TaskgraphWorld:
             self.log.stops.append((j, iterations, self.now))
         for task in tasks[plan.pause_task].tolist():
             self._interrupt(task, PAUSE)
-        moves = list(zip(tasks[plan.migrate_task].tolist(), plan.migrate_node.tolist(), strict=True))
-        for task, _ in moves:
+        for task in tasks[plan.migrate_task].tolist():
             self._interrupt(task, MOVE)
-        for task, node in moves:
+        coming = [
+            np.concatenate(columns).tolist()
+            for columns in (
+                (tasks[plan.migrate_task], tasks[plan.start_task]),
+                (plan.migrate_node, plan.start_node),
+                (plan.migrate_gpu, plan.start_gpu),
+            )
+        ]
+        for task, node, gpu in sorted(zip(*coming, strict=True), key=lambda row: row[2] < 0):
             self._resume(task, node)
-        for task, node in zip(tasks[plan.start_task].tolist(), plan.start_node.tolist(), strict=True):
-            self._resume(task, node)
+            self.board.take(task, node, gpu)
         for j in jobs[plan.stop_job].tolist():
             if self.finished[j] == self.stop_after[j]:
                 self._complete(j)
@@ -198,6 +210,8 @@ class TaskgraphWorld:
             self.executed[job] += time - self.busy_since[job]
             self.idle_since[job] = time
         self.log.rows.append((job, int(self.finished[job]), task, node, start, time, outcome))
+        if self.board.unit:
+            self.log.gpus.append(self.board.give(task))
 
     def _interrupt(self, task: int, outcome: int) -> None:
         """Stop a run before its end; what it has done counts when it moves, and where pauses keep it."""

@@ -9,6 +9,10 @@ A run placed before v that is under way at some t >= S(v) is so in S too, since 
 and ends no earlier. So v fits at S(v), and its place is no later. Runs that have started already are placed first: no
 other run may start before now, and they wait for nothing.
 
+Where the GPUs of a node are apart (`gpu_unit`), the label of every part of a GPU is fixed as the node is, and the same
+holds: what fits on a node, with its labels, still fits when some of it is gone. Labels are new in the order of the
+runs, since the judge only asks which of them are equal.
+
 Three kinds of repetition are left out, none of them losing the best values:
  - when u can start at a and end by b, with a < t and b <= t, nothing is placed next at t: whatever does without u
    first, starting u at a instead disturbs nothing and delays nobody;
@@ -27,6 +31,7 @@ from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import answerer
 from mlsched.instances.taskgraph import Instance, Timetable
+from mlsched.solvers.taskgraph._labels import Labels
 
 #: Steps a run may take: placements examined and runs placed. About 5 s.
 MOST_STEPS = 400_000
@@ -79,12 +84,13 @@ def examined(instance: Instance) -> tuple[dict[Values, Timetable], int]:
     for iterations in itertools.product(*counts):
         work = _Work(instance, iterations)
         for nodes in work.placements(budget):
-            budget.take()
             traffic = work.traffic(nodes)
-            for starts in work.schedules(nodes, budget):
-                values = work.values(starts, traffic)
-                if values not in found:
-                    found[values] = work.timetable(nodes, starts)
+            for labels in work.gpus.labels(nodes):
+                budget.take()
+                for starts in work.schedules(nodes, labels, budget):
+                    values = work.values(starts, traffic)
+                    if values not in found:
+                        found[values] = work.timetable(nodes, labels, starts)
     return found, budget.taken
 
 
@@ -147,6 +153,7 @@ class _Work:
         self.fixed = {self.number[k, first[job_of[k]]]: (node, start) for k, node, start in begun}
         self._read_edges(instance, job_of, first)
         self._read_jobs(instance, job_of, first)
+        self.gpus = Labels(instance, self.runs, self.fixed)
 
     def _read_edges(self, instance: Instance, job_of: list[int], first: list[int]) -> None:
         """What each run waits for: runs as (run, delay), finished runs as (node, end, delay); and what moves data."""
@@ -219,10 +226,13 @@ class _Work:
             volume for source, home, to, volume in self.flows if (nodes[source] if source >= 0 else home) != nodes[to]
         )
 
-    def schedules(self, nodes: list[int], budget: _Steps) -> Iterator[list[int]]:
+    def schedules(self, nodes: list[int], labels: list[int], budget: _Steps) -> Iterator[list[int]]:
         """The starts of all runs, in every schedule of the module's docstring."""
+        for node in range(len(self.capacity)):
+            if not self.gpus.suffice(node, [r for r, (place, _) in self.fixed.items() if place == node], labels):
+                return iter(())
         waiting = [r for r in range(len(self.runs)) if r not in self.fixed]
-        return _Schedules(self, nodes, budget).place(waiting, {}, 0, -1)
+        return _Schedules(self, nodes, labels, budget).place(waiting, {}, 0, -1)
 
     def values(self, starts: list[int], traffic: int) -> Values:
         """All objectives of a schedule."""
@@ -262,15 +272,15 @@ class _Work:
             ends.append(latest)
         return ends
 
-    def timetable(self, nodes: list[int], starts: list[int]) -> Timetable:
-        return self.instance.timetable([i for _, i in self.runs], [k for k, _ in self.runs], nodes, starts)
+    def timetable(self, nodes: list[int], labels: list[int], starts: list[int]) -> Timetable:
+        return self.instance.timetable([i for _, i in self.runs], [k for k, _ in self.runs], nodes, starts, labels)
 
 
 class _Schedules:
     """The schedules of given runs on given nodes, run after run in the order of their starts."""
 
-    def __init__(self, work: _Work, nodes: list[int], budget: _Steps) -> None:
-        self.work, self.nodes, self.budget = work, nodes, budget
+    def __init__(self, work: _Work, nodes: list[int], labels: list[int], budget: _Steps) -> None:
+        self.work, self.nodes, self.labels, self.budget = work, nodes, labels, budget
         self.starts = [-1] * len(nodes)
         #: node -> the runs that are placed there.
         self.placed: list[list[int]] = [[] for _ in work.capacity]
@@ -326,12 +336,18 @@ class _Schedules:
         if not busy:
             return time
         use = [sum(column) for column in zip(work.demand[run], *[work.demand[u] for _, u in busy], strict=True)]
-        for end, u in sorted(busy):  # this one and those that follow are still under way
-            if _within(use, work.capacity[node]):
+        busy.sort()
+        for place, (end, u) in enumerate(busy):  # this one and those that follow are still under way
+            if _within(use, work.capacity[node]) and self._has_gpu(run, [v for _, v in busy[place:]]):
                 break
             time = end
             use = [a - b for a, b in zip(use, work.demand[u], strict=True)]
         return time
+
+    def _has_gpu(self, run: int, others: list[int]) -> bool:
+        """Whether the run's node has GPUs for it beside the others."""
+        gpus = self.work.gpus
+        return not gpus.need[run] or gpus.suffice(self.nodes[run], [run, *others], self.labels)
 
 
 def _by_task(runs: Iterable[tuple[int, int]]) -> list[list[int]]:

@@ -39,9 +39,8 @@ def solve_intervals(state: State, limits: Limits) -> None:
     state.spend(search.work[WORK] + BUILDING * len(made.cp.proto.constraints))
     if status == "INFEASIBLE":
         state.refuse_all()
-    elif search.solution:
+    elif search.bound is not None:  # a model without variables has an empty solution
         state.offer(made.decode(valued(search.solution)))
-        assert search.bound is not None
         rise(search.bound)
 
 

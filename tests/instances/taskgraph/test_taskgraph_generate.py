@@ -30,6 +30,7 @@ FROZEN = {
     "dags": "25e41e87",
     "moving": "a7f0bfb1",
     "fractional": "76bd05d4",
+    "sharing": "56cda66e",
 }
 BETWEEN, SYNCING = Link(5, 1), Link(7, 2)
 

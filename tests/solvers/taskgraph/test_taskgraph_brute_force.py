@@ -33,21 +33,20 @@ def feasible(instance):
         runs = [(k, i) for k, j in enumerate(jobs) for i in range(instance.finished[j], total[j])]
         slots = []
         for k, i in runs:
+            columns = (instance.fixed_task, instance.fixed_node, instance.fixed_start, instance.fixed_gpu)
             fixed = [
-                (n, s)
-                for t, n, s in zip(instance.fixed_task, instance.fixed_node, instance.fixed_start, strict=True)
-                if t == k and i == instance.finished[jobs[k]]
+                (n, s, g) for t, n, s, g in zip(*columns, strict=True) if t == k and i == instance.finished[jobs[k]]
             ]
             nodes = np.flatnonzero(instance.eligible[k]).tolist()
-            slots.append(fixed or list(itertools.product(nodes, range(instance.now, last + 1))))
+            labels = range(3) if 0 < instance.demand[k, 0] < instance.gpu_unit else [-1]
+            slots.append(fixed or list(itertools.product(nodes, range(instance.now, last + 1), labels)))
         choices.append((runs, slots))
     assume(sum(int(np.prod([len(s) for s in slots])) for _, slots in choices) <= MOST)
     found = set()
     for runs, slots in choices:
         for placed in itertools.product(*slots):
-            plan = instance.timetable(
-                [i for _, i in runs], [k for k, _ in runs], *([[p[0] for p in placed], [p[1] for p in placed]])
-            )
+            columns = [[p[column] for p in placed] for column in range(3)]
+            plan = instance.timetable([i for _, i in runs], [k for k, _ in runs], *columns)
             if not instance.violations(plan):
                 found.add(tuple(instance.evaluate(plan)[name] for name in OBJECTIVES))
     return found
@@ -58,7 +57,7 @@ def pareto(values, columns):
     return (nondominated(np.unique((values * SIGNS)[:, columns], axis=0)) * SIGNS[columns]).tolist()
 
 
-@given(instance=strategies.taskgraph(tasks=3, runs=3))
+@given(instance=strategies.taskgraph(tasks=3, runs=3) | strategies.taskgraph(tasks=3, runs=3, apart=True))
 def test_every_objective_and_front_is_that_of_all_plans(instance):
     found = feasible(instance)
     for column, objective in enumerate(instance.objectives):

@@ -131,4 +131,6 @@ def worth_placing(layout: Layout) -> bool:
     """
     several = layout.nodes > 1 and layout.jobs > 1 and any(len(tasks) > 1 for tasks in layout.tasks_of)
     free = layout.reason is None and any(len(nodes) > 1 for nodes in layout.allowed)
-    return several and free and not any(place.whole for place in places(layout, traffic=False))
+    return (
+        several and free and not layout.gpus_apart and not any(place.whole for place in places(layout, traffic=False))
+    )

@@ -1,0 +1,60 @@
+"""Labels of GPUs inside nodes, for brute force: all that differ by more than their names, and whether they suffice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from mlsched.instances.taskgraph import Instance, gpus
+
+
+class Labels:
+    """What runs (task, iteration) need of GPUs that are apart; fixed: run -> (node, start) of those that have started.
+
+    need: by run, 0 where it has ended by now; parts: the runs that need a part of a GPU, fixed ones first. Where a
+    node's GPUs are one pool, no run needs any of them.
+    """
+
+    def __init__(self, instance: Instance, runs: Sequence[tuple[int, int]], fixed: dict[int, tuple[int, int]]) -> None:
+        self.unit = instance.gpu_unit
+        asked = (
+            instance.demand[:, gpus.gpu_column(instance.resources)] if self.unit else np.zeros_like(instance.duration)
+        )
+        demand = asked * (instance.duration > 0)
+        over = {r for r, (_, start) in fixed.items() if start + instance.duration[runs[r][0]] <= instance.now}
+        self.need = [0 if r in over else int(demand[k]) for r, (k, _) in enumerate(runs)]
+        self._count = gpus.counts(instance).tolist()
+        named = dict(zip(instance.fixed_task.tolist(), instance.fixed_gpu.tolist(), strict=True))
+        self._given = [named[k] if r in fixed else -1 for r, (k, _) in enumerate(runs)]
+        self._fixed = fixed
+        parts = [r for r, need in enumerate(self.need) if 0 < need < self.unit]
+        self.parts = sorted(parts, key=lambda r: r not in fixed)
+
+    def labels(self, nodes: Sequence[int]) -> Iterator[list[int]]:
+        """A label of each run on its node, -1 for those that need none, in all ways that differ by more than names."""
+        return self._further(nodes, list(self._given), 0)
+
+    def _further(self, nodes: Sequence[int], given: list[int], at: int) -> Iterator[list[int]]:
+        """The ways to label the parts from number `at` on; a label is one that the node has already, or the next."""
+        if at == len(self.parts):
+            yield list(given)
+            return
+        r = self.parts[at]
+        if r in self._fixed:
+            yield from self._further(nodes, given, at + 1)
+            return
+        known = {given[u] for u in self.parts[:at] if nodes[u] == nodes[r]}
+        fresh = [g for g in range(self._count[nodes[r]]) if g not in known][:1]
+        for given[r] in [*sorted(known), *fresh]:
+            yield from self._further(nodes, given, at + 1)
+
+    def suffice(self, node: int, runs: Sequence[int], labels: Sequence[int]) -> bool:
+        """Whether the GPUs of a node can hold these runs at once."""
+        whole, parts = 0, dict.fromkeys((labels[r] for r in runs if 0 < self.need[r] < self.unit), 0)
+        for r in runs:
+            if 0 < self.need[r] < self.unit:
+                parts[labels[r]] += self.need[r]
+            elif self.need[r]:
+                whole += self.need[r] // self.unit
+        return whole + len(parts) <= self._count[node] and all(use <= self.unit for use in parts.values())

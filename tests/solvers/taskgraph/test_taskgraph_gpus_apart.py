@@ -1,0 +1,77 @@
+"""GPUs inside nodes: brute force and CP-SAT agree, models that know pools refuse, and pools promise too much."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from contended_examples import sharing
+from draws import draws
+from hypothesis import given, settings
+from taskgraph_examples import small
+
+import mlsched
+from mlsched.core.errors import TooLarge
+from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.instances import strategies
+from mlsched.instances.taskgraph import PROBLEM, Instance
+from mlsched.solvers.taskgraph import brute_force
+
+OBJECTIVES = tuple(o.name for o in Instance.objectives)
+
+
+def check(instance: Instance) -> None:
+    for objective in OBJECTIVES:
+        found = [mlsched.solve(instance, name, objective=objective, hint="none") for name in ("brute-force", "cp-sat")]
+        assert found[0].status == found[1].status, f"{objective}: {instance!r}"
+        assert found[0].value == found[1].value == found[1].bound, f"{objective}: {instance!r}"
+
+
+@settings(max_examples=draws(30, 1000))
+@given(instance=strategies.taskgraph(tasks=4, runs=6, apart=True))
+def test_agreement_on_adversarial_instances(instance):
+    check(instance)
+
+
+def test_agreement_on_instances_that_share_and_what_binds(report):
+    """A third of them are residual: runs under way hold parts of GPUs."""
+    count, binds = draws(8, 300), Counter()
+    for instance in map(sharing, range(count)):
+        check(instance)
+        best = mlsched.solve(instance, "brute-force")
+        if best.status == "optimal":
+            binds["feasible"] += 1
+            for name, relaxed in PROBLEM.relaxations(instance).items():
+                binds[name] += mlsched.solve(relaxed, "cp-sat", hint=best.plan).value < best.value
+    lines = [f"{times / binds['feasible']:6.1%}  binds: {name}" for name, times in binds.items() if name != "feasible"]
+    report(f"taskgraph: {count} instances whose tasks share GPUs", lines)
+    assert binds["GPUs apart"] > 0
+
+
+@settings(max_examples=draws(8, 200))
+@given(instance=strategies.taskgraph(tasks=3, runs=4, apart=True))
+def test_fronts_are_those_of_brute_force(instance):
+    names = ("total_jct", "traffic", "total_accuracy")
+    front = mlsched.pareto(instance, names, "cp-sat")
+    assert front.complete
+    assert [tuple(row) for row in front.values.tolist()] == brute_force.front(instance, names)
+
+
+@pytest.mark.parametrize("name", ["highs", "moulded", "moulded-highs"])
+def test_models_of_pools_refuse_where_it_matters_and_answer_where_not(name):
+    """Node 1 of `small()` has two GPUs, of which tasks need parts; with one GPU each, a pool is as good."""
+    parts = {"resources": ["gpu_percent"], "demand": [[60], [60], [80]], "gpu_unit": 100}
+    inst = small(**parts, node_capacity=[[100], [200]])
+    with pytest.raises(TooLarge, match=r"gpu_unit = 100 and tasks that need parts of GPUs.*: use cp-sat"):
+        mlsched.solve(inst, name)
+    single = small(**parts, node_capacity=[[100], [100]])
+    assert mlsched.solve(single, name).value == mlsched.solve(single, "brute-force").value
+
+
+def test_machines_that_are_not_told_apart_name_a_gpu():
+    """Two identical nodes of one GPU each, no transfers: one cumulative, as without `gpu_unit`."""
+    nothing = {f"edge_{name}": [] for name in ("from", "to", "lag", "volume", "delay")}
+    parts = {"resources": ["gpu_percent"], "node_capacity": [[100], [100]], "demand": [[60], [60], [80]]}
+    inst = small(**parts, **nothing, gpu_unit=100, eligible=[[1, 1]] * 3, max_iterations=[1, 1])
+    assert not Layout.of(inst).gpus_apart
+    check(inst)
