@@ -168,7 +168,8 @@ def test_a_planner_on_the_clock_is_sound_and_optimal_where_everything_is_known(l
     run(world, rule, wake=Wake.parse("events"), seed=0)
     assert replay.violations(Workload.of(known), Options(), Wake.parse("events"), world.log) == []
     best = api.solve(known, "brute-force", objective=objective).value
-    assert outcome.summary(Workload.of(known), world.log)[objective] == best
+    # Traffic is left out of a summary where no edge has a volume; it is 0 then.
+    assert outcome.summary(Workload.of(known), world.log).get(objective, 0) == best
 
 
 @settings(max_examples=15)
