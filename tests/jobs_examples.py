@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED
-from mlsched.simulation.clock import run
+from mlsched.core.registry import registry
+from mlsched.simulation.clock import Rule, run
 from mlsched.simulation.taskgraph.iterations import IterationWorld, Jobs, Options
 from mlsched.simulation.taskgraph.iterations.log import COLUMNS
 from mlsched.simulation.wake import Wake
@@ -56,6 +57,17 @@ def play(jobs: Jobs, rule, *, wake="events", **readings):
     world = IterationWorld(jobs, Options(**readings))
     trip = run(world, rule, wake=Wake.parse(wake), seed=0, record=1.0)
     return world, {d.time: d.instance for d in trip.recorded}
+
+
+def seen_at(jobs: Jobs, time: int, rounds, **readings):
+    """The snapshot that is asked at a time of a run that follows the script up to then, and FIFO after it."""
+    fifo = registry().answerers["taskgraph", "fifo"].function
+
+    def call(seen, memory, rng):
+        script = seen.round(**rounds.get(seen.now, {}))
+        return (script if seen.now <= time else fifo(seen, rng=rng)), memory
+
+    return play(jobs, Rule("scripted", call), **readings)[1][time]
 
 
 def rows(log) -> list[dict[str, int]]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
+from mlsched.heuristics.taskgraph._measures import by_job, per_job
 from mlsched.heuristics.taskgraph._place import Flags, Placer
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
@@ -26,6 +27,31 @@ def give_way(placer: Placer, tasks: IntArray, jobs: IntArray) -> list[int]:
     placer.start_in_order(tasks, before=lambda task: keeper.keep_up_to(int(rank[placer.snapshot.task_job[task]])))
     keeper.keep_up_to(len(jobs))
     return keeper.pauses
+
+
+def serve(placer: Placer, *keys: Any) -> list[int]:
+    """Serve jobs in order of the keys, the first key first; of equals those that run, then the earlier arrival.
+
+    Where runs may pause and go on later, what runs gives way to what comes before it; returns the tasks that pause.
+    """
+    snapshot = placer.snapshot
+    idle = per_job(snapshot, snapshot.state == RUNNING) == 0
+    tasks = by_job(snapshot, *keys, idle)
+    if snapshot.pausing != "keep":
+        placer.start_in_order(tasks)
+        return []
+    return give_way(placer, tasks, np.lexsort((snapshot.job_id, snapshot.arrival, idle, *reversed(keys))))
+
+
+def epochs(snapshot: Snapshot, memory: dict[str, Any] | None, ticks: int) -> tuple[dict[str, Any], bool]:
+    """The memory of a rule that predicts anew every so many ticks, and whether it is time to.
+
+    `next`: when it next is; `of`: what was predicted of the jobs that are still there, by their names.
+    """
+    if memory is None or snapshot.now >= memory["next"]:
+        return {"next": snapshot.now + ticks, "of": {}}, True
+    here = set(snapshot.job_id.astype(str).tolist())
+    return {"next": memory["next"], "of": {job: value for job, value in memory["of"].items() if job in here}}, False
 
 
 def holding(placer: Placer, pauses: list[int]) -> Flags:

@@ -81,6 +81,13 @@ def remaining_time(snapshot: Snapshot, stop_after: IntArray) -> IntArray:
     return np.asarray((np.maximum(stop_after - snapshot.finished, 1) - 1) * chains[0] + chains[1])
 
 
+def iteration_ticks(snapshot: Snapshot) -> IntArray:
+    """For each job, the longest chain of estimated durations of one iteration."""
+    found = np.zeros(len(snapshot.arrival), dtype=np.int64)
+    np.maximum.at(found, snapshot.task_job, tails(snapshot))
+    return found
+
+
 def shares(snapshot: Snapshot) -> Floats:
     """For each task, its demand's dominant share of the whole cluster."""
     total = np.maximum(snapshot.node_capacity.sum(axis=0), 1)

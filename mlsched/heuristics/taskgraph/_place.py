@@ -45,6 +45,7 @@ class Placer:
         self.gpus = _gpus.of(snapshot)  # None: there is room for a task wherever its node has room for it
         self.held = snapshot.demand * (snapshot.duration > 0)[:, None]  # what each task holds while it runs
         self.packed = np.zeros(len(snapshot.arrival), dtype=np.bool_)  # gangs that go to as few nodes as possible
+        self.choose: Callable[[int, IntArray], int] = self._best  # which of the nodes that could take a task does
 
     @functools.cached_property
     def _left(self) -> IntArray:
@@ -80,14 +81,15 @@ class Placer:
 
         Best: the least volume between it and its neighbours in the graph, as far as these have a node; then the least
         delay; then the least work bound to it (by the resource of which it has least); then the first. Bound to a node
-        is what is left of the tasks that run there or have it as home, since tasks rarely may leave.
+        is what is left of the tasks that run there or have it as home, since tasks rarely may leave. (A rule may choose
+        otherwise: `choose`.)
         """
         if self.snapshot.gang[self.snapshot.task_job[task]]:
             return self._start_gang(task)
         nodes = self.nodes(task)
         if not nodes.size:
             return False
-        self.put(task, int(nodes[0]) if nodes.size == 1 else self._best(task, nodes))
+        self.put(task, int(nodes[0]) if nodes.size == 1 else self.choose(task, nodes))
         return True
 
     def _start_gang(self, task: int) -> bool:
@@ -108,7 +110,7 @@ class Placer:
                 del self.starts[before:]
                 self.open[first:end], self.place[first:end], self._bound[:] = True, places, bound
                 return False
-            self.put(member, int(nodes[0]) if nodes.size == 1 else self._best(member, nodes))
+            self.put(member, int(nodes[0]) if nodes.size == 1 else self.choose(member, nodes))
         return True
 
     def _start_packed(self, first: int, end: int) -> bool:
@@ -308,10 +310,10 @@ class Placer:
             if job in left:
                 heapq.heappush(heap, popped)
 
-    def round(self, pauses: Iterable[int] = (), wake_at: int = 0) -> Round:
-        """The finished round; `pauses` and `wake_at` are the rule's own."""
+    def round(self, pauses: Iterable[int] = (), wake_at: int = 0, moves: Iterable[tuple[int, int, int]] = ()) -> Round:
+        """The finished round; `pauses`, `wake_at` and `moves` (task, node, GPU or -1) are the rule's own."""
         changed = np.flatnonzero(self.stop_after != self.snapshot.stop_after)
         stops = [(int(j), int(self.stop_after[j])) for j in changed]
         names = self.gpus.names if self.gpus else {}
         starts = [(task, node, names.get(task, -1)) for task, node in self.starts]
-        return self.snapshot.round(start=starts, pause=pauses, stop=stops, wake_at=wake_at)
+        return self.snapshot.round(start=starts, pause=pauses, migrate=moves, stop=stops, wake_at=wake_at)

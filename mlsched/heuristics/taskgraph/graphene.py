@@ -1,22 +1,25 @@
 """Graphene (Grandl et al., OSDI 2016): troublesome tasks first, found offline, followed online with packing.
 
-Offline, every job known gets the best order of its tasks (`_troublesome`). Online (Section 5), the task and node of
-the highest score start, again and again:
+Offline, every job known gets the best order of its tasks (`_troublesome`). Online (Section 5), the task of the highest
+score starts, again and again:
 
     score = priority x packing x locality - eta x remaining work of the job
 
 priority: (0, 1], 1 for the first in the job's order; packing: dot product of demand and free room, as shares of the
-largest node; locality: 1 where all that the task needs is on the node already, else `remote`; eta: mean of the first
-term over mean remaining work, as Tetris has it.
+largest node; locality: 1 where all that the task needs is on the node already, else `remote`; packing x locality is
+that of the node where it is most; eta: mean of the first term over mean remaining work, as Tetris has it.
 
 What is simpler, or other:
 
+- The score picks the task, and list rules' choice (`_place.Placer.start`) its node. In the paper machines ask for
+  tasks, which take what is free there for one run. Here tasks mostly stay where they first ran: the emptiest node of
+  the moment, which packing prefers, is often the one to which most work is bound.
 - Offline, the cluster is one machine of its summed capacity: that tasks must fit single nodes is not seen there.
 - Troublesome are long tasks and tasks with a large dominant share. The paper's second score is of a stage: its work
   over the time that a greedy packer needs for it.
 - T is placed forwards only; the paper tries both directions for T and for O and keeps the more compact schedule.
 - One iteration is planned, and iterations repeat its order.
-- A gang starts whole when one of its tasks scores highest, on nodes chosen as by the other rules.
+- A gang starts whole when one of its tasks scores highest.
 - Left out online: the bound on unfairness (deficit counters), the overbooking of resources that may be (network, disk),
   and the wait for locality. What runs is not interrupted, as in the paper.
 """
@@ -24,17 +27,17 @@ What is simpler, or other:
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
 from mlsched.core.params import within
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._measures import per_job, remaining_ticks, shares
+from mlsched.heuristics.taskgraph._measures import Floats, per_job, remaining_ticks, shares
 from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.heuristics.taskgraph._troublesome import ranks
 from mlsched.instances.taskgraph import Round, Snapshot
 
-Floats = npt.NDArray[np.float64]
+#: Where everything that a task needs is: on a node, everywhere (it needs nothing), or on no single node.
+EVERYWHERE, NOWHERE = -1, -2
 
 
 @answerer("graphene", problem="taskgraph", asks="decision", paper="Grandl et al., OSDI 2016, Sections 4 and 5")
@@ -46,65 +49,93 @@ def answer(
     within("srpt", srpt, 0)
     placer = Placer(snapshot, stop)
     tasks = np.flatnonzero(placer.open)
-    if not tasks.size:
-        return placer.round()
-    priority = priorities(snapshot)[tasks]
-    left = per_job(snapshot, remaining_ticks(snapshot, placer.stop_after) * shares(snapshot))[snapshot.task_job[tasks]]
-    largest = np.maximum(snapshot.node_capacity.max(axis=0), 1)
-    demand = snapshot.demand[tasks] / largest
-    near = np.where(_local(snapshot, tasks), 1.0, remote)
-    eta = None
-    allowed = np.array([snapshot.nodes_of(task) for task in tasks.tolist()])
-    while True:
-        open_ = allowed & placer.open[tasks, None] & _fits(placer, tasks)
-        if not open_.any():
-            return placer.round()
-        gain = priority[:, None] * (demand @ np.maximum(placer.free / largest, 0).T) * near
+    tasks = tasks[placer.may_fit(tasks)]
+    packing = _Packing(placer, tasks)
+    priority = priorities(snapshot)
+    left = per_job(snapshot, remaining_ticks(snapshot, placer.stop_after) * shares(snapshot))[snapshot.task_job]
+    near, eta = _near(snapshot), None
+    while tasks.size:
+        gain = priority[tasks] * packing.best(tasks, near[tasks], remote)
+        tasks, gain = tasks[gain >= 0], gain[gain >= 0]
+        if not tasks.size:
+            break
         if eta is None:
-            eta = srpt * float(gain[open_].mean()) / max(float(left[open_.any(axis=1)].mean()), 1e-9)
-        score = np.where(open_, gain - eta * left[:, None], -np.inf)
-        row, node = np.unravel_index(int(score.argmax()), score.shape)
-        job = snapshot.task_job[tasks[row]]
-        if not snapshot.gang[job]:
-            placer.put(int(tasks[row]), int(node))
-        elif not placer.start(int(tasks[row])):
-            allowed[snapshot.task_job[tasks] == job] = False
+            eta = srpt * float(gain.mean()) / max(float(left[tasks].mean()), 1e-9)
+        task = int(tasks[(gain - eta * left[tasks]).argmax()])
+        before = len(placer.starts)
+        if placer.start(task):
+            packing.changed(sorted({node for _, node in placer.starts[before:]}))
+            tasks = tasks[placer.open[tasks]]
+        else:
+            tasks = tasks[(tasks != task) & ~placer.as_hopeless(task, tasks)]
+    return placer.round()
+
+
+class _Packing:
+    """Packing of tasks on nodes, counted for each kind of task: those of a class with the same demand."""
+
+    def __init__(self, placer: Placer, tasks: IntArray) -> None:
+        snapshot, self._placer = placer.snapshot, placer
+        self._bound, self._largest = snapshot.bound, np.maximum(snapshot.node_capacity.max(axis=0, initial=1), 1)
+        rows = np.column_stack([snapshot.task_class[tasks], placer.held[tasks]])
+        kinds, of = np.unique(rows, axis=0, return_inverse=True)
+        self._kind = np.zeros(len(snapshot.task_job), dtype=np.int64)
+        self._kind[tasks] = of.reshape(-1)
+        self._held, self._may = kinds[:, 1:], snapshot.eligible[kinds[:, 0]] == 1
+        self._of = np.zeros(self._may.shape)  # kinds x nodes; -1: no room there
+        self.changed(list(range(len(placer.free))))
+
+    def changed(self, nodes: list[int]) -> None:
+        """What is free on these nodes has changed."""
+        free = self._placer.free[nodes]
+        room = self._may[:, nodes] & (self._held[:, None, :] <= np.maximum(free, 0)).all(axis=2)
+        self._of[:, nodes] = np.where(room, (self._held / self._largest) @ np.maximum(free / self._largest, 0).T, -1.0)
+        self._most = self._of.max(axis=1, initial=-1.0)
+
+    def best(self, tasks: IntArray, near: IntArray, remote: float) -> Floats:
+        """For each task the largest packing x locality of a node that it may go to; below 0: there is none."""
+        kind, bound = self._kind[tasks], self._bound[tasks]
+        there = np.where(bound >= 0, self._of[kind, bound], self._most[kind])
+        local = np.where(bound >= 0, near == bound, False) | (near == EVERYWHERE)
+        found = np.where(local | (there < 0), there, remote * there)
+        at_home = (bound < 0) & (near >= 0)
+        return np.asarray(np.where(at_home, np.maximum(found, self._of[kind, near]), found))
 
 
 def priorities(snapshot: Snapshot) -> Floats:
     """For each task, 1 for the first of its job's order, falling evenly."""
-    capacity = tuple(snapshot.node_capacity.sum(axis=0).tolist())
-    found = np.zeros(len(snapshot.task_job))
-    inside = snapshot.edge_lag == 0
-    for job in range(len(snapshot.arrival)):
-        tasks = np.flatnonzero(snapshot.task_job == job)
-        own = inside & (snapshot.task_job[snapshot.edge_from] == job)
-        edges = zip(
-            (snapshot.edge_from[own] - tasks[0]).tolist(), (snapshot.edge_to[own] - tasks[0]).tolist(), strict=True
-        )
+    capacity = snapshot.node_capacity.sum(axis=0)
+    jobs = np.arange(len(snapshot.arrival))
+    first = np.searchsorted(snapshot.task_job, jobs)
+    count = np.bincount(snapshot.task_job, minlength=len(jobs))
+    found = 1 - (np.arange(len(snapshot.task_job)) - first[snapshot.task_job]) / count[snapshot.task_job]
+    inside = np.flatnonzero(snapshot.edge_lag == 0)
+    inside = inside[np.argsort(snapshot.task_job[snapshot.edge_from[inside]], kind="stable")]
+    owner = snapshot.task_job[snapshot.edge_from[inside]]
+    # Without edges, and with room for all tasks at once, all start at once: their order is that of their numbers.
+    together = np.zeros((len(jobs), len(capacity)), dtype=np.int64)
+    np.add.at(together, snapshot.task_job, snapshot.demand)
+    joined = np.bincount(owner, minlength=len(jobs)) > 0
+    for job in np.flatnonzero(joined | (together > capacity).any(axis=1)).tolist():
+        tasks = slice(first[job], first[job] + count[job])
+        own = inside[slice(*np.searchsorted(owner, (job, job + 1)))]
+        ends = (snapshot.edge_from[own] - first[job], snapshot.edge_to[own] - first[job])
         order = ranks(
             tuple(snapshot.duration[tasks].tolist()),
             tuple(map(tuple, snapshot.demand[tasks].tolist())),
-            tuple(edges),
-            capacity,
+            tuple(zip(*(end.tolist() for end in ends), strict=True)),
+            tuple(capacity.tolist()),
         )
-        found[tasks] = 1 - np.array(order) / len(tasks)
-    return found
+        found[tasks] = 1 - np.array(order) / count[job]
+    return np.asarray(found)
 
 
-def _fits(placer: Placer, tasks: IntArray) -> npt.NDArray[np.bool_]:
-    snapshot = placer.snapshot
-    room = (snapshot.demand[tasks, None, :] <= placer.free).all(axis=2)
-    if placer.gpus:
-        room &= np.array([placer.gpus.room(task) for task in tasks.tolist()]).reshape(room.shape)
-    return np.asarray(room | (snapshot.duration[tasks] == 0)[:, None])
-
-
-def _local(snapshot: Snapshot, tasks: IntArray) -> npt.NDArray[np.bool_]:
-    """tasks x nodes: whether everything that the task needs is on the node already."""
-    here = np.arange(len(snapshot.node_capacity))
-    found = np.ones((len(snapshot.task_job), len(here)), dtype=np.bool_)
+def _near(snapshot: Snapshot) -> IntArray:
+    """tasks: the node on which everything is that the task needs, EVERYWHERE or NOWHERE."""
     source = np.where(snapshot.edge_lag == 0, snapshot.node[snapshot.edge_from], snapshot.home[snapshot.edge_from])
     needs = np.flatnonzero(source >= 0)
-    np.logical_and.at(found, snapshot.edge_to[needs], source[needs, None] == here)
-    return found[tasks]
+    low = np.full(len(snapshot.task_job), len(snapshot.node_capacity))
+    high = np.full(len(snapshot.task_job), EVERYWHERE)
+    np.minimum.at(low, snapshot.edge_to[needs], source[needs])
+    np.maximum.at(high, snapshot.edge_to[needs], source[needs])
+    return np.asarray(np.where((high >= 0) & (low != high), NOWHERE, high))

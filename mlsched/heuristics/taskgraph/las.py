@@ -20,11 +20,10 @@ import numpy as np
 
 from mlsched.core.params import one_of, within
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._give_way import give_way, holding
-from mlsched.heuristics.taskgraph._measures import Floats, by_job, per_job
+from mlsched.heuristics.taskgraph._give_way import holding, serve
+from mlsched.heuristics.taskgraph._measures import Floats, per_job
 from mlsched.heuristics.taskgraph._place import Flags, Placer
 from mlsched.instances.taskgraph import Round, Snapshot
-from mlsched.instances.taskgraph.states import RUNNING
 from mlsched.instances.taskgraph.units import gpu_seconds
 
 
@@ -49,15 +48,10 @@ def answer(
     tick = snapshot.tick_ms / 1000
     attained: Floats = np.asarray(snapshot.service[:, column] * seconds if by == "work" else snapshot.executed * tick)
     turns = np.floor(attained / quantum)
-    idle = per_job(snapshot, snapshot.state == RUNNING) == 0
     placer = Placer(snapshot, stop)
-    tasks = by_job(snapshot, turns, idle)
-    if snapshot.pausing != "keep":
-        placer.start_in_order(tasks)
-        return placer.round()
-    pauses = give_way(placer, tasks, np.lexsort((snapshot.job_id, snapshot.arrival, idle, turns)))
-    if not (pauses or placer.open.any()):
-        return placer.round()  # nothing waits: nobody has to give way when a quantum is over
+    pauses = serve(placer, turns)
+    if snapshot.pausing != "keep" or not (pauses or placer.open.any()):
+        return placer.round()  # nobody can, or has to, give way when a quantum is over
     holds = holding(placer, pauses)
     amount = per_job(snapshot, holds * snapshot.demand[:, column]) * seconds
     rate: Floats = np.asarray(amount if by == "work" else tick * (per_job(snapshot, holds) > 0))

@@ -19,11 +19,10 @@ import numpy as np
 
 from mlsched.core.params import one_of
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._give_way import give_way, refuse_unless_pausing
+from mlsched.heuristics.taskgraph._give_way import refuse_unless_pausing, serve
 from mlsched.heuristics.taskgraph._measures import by_job, per_job, remaining_ticks, remaining_time, shares
 from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
-from mlsched.instances.taskgraph.states import RUNNING
 
 
 def _pauses(params: dict[str, Any]) -> dict[str, Any]:
@@ -58,6 +57,4 @@ def answer(
         placer.start_in_order(by_job(snapshot, left))
         return placer.round()
     refuse_unless_pausing(snapshot, "srpt: preempt = true")
-    idle = per_job(snapshot, snapshot.state == RUNNING) == 0  # nobody gives way to a job with as much left
-    jobs = np.lexsort((snapshot.job_id, snapshot.arrival, idle, left))
-    return placer.round(give_way(placer, by_job(snapshot, left, idle), jobs))
+    return placer.round(serve(placer, left))

@@ -13,10 +13,11 @@ from mlsched import api
 from mlsched.core.registry import registry
 from mlsched.simulation.taskgraph.strategies import options, wakes
 
+pytestmark = pytest.mark.filterwarnings("ignore:the offered load")
 RULES = [a.name for a in registry().available("taskgraph") if a.asks == "decision"]
 
 
-@settings(max_examples=draws(60, 1500))
+@settings(max_examples=draws(40, 1500))
 @given(load=gang_workloads(), rule=st.sampled_from(RULES), wake=wakes(), readings=st.none() | options())
 def test_runs_are_sound_and_repeat_and_lose_no_job(load, rule, wake, readings):
     run = api.simulate(load, rule, wake=wake, options=readings or {}, record=1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
 from draws import draws
 from gang_examples import gang_workloads
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from jobs_examples import jobs_of
 from mlsched import api
 from mlsched.heuristics.taskgraph import conservative_backfill, easy_backfill
 
+pytestmark = pytest.mark.filterwarnings("ignore:the offered load")
 RNG = np.random.default_rng(0)
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from hypothesis import given
+import pytest
+from draws import draws
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from snapshot_examples import greedy, horizon, play
+from snapshot_examples import greedy, horizon, play, snapshot_at
 
 from mlsched import api
+from mlsched.heuristics.taskgraph._measures import remaining_ticks
 from mlsched.heuristics.taskgraph._troublesome import ORDERS, Space, _reach, _troublesome, ranks, schedule
 from mlsched.heuristics.taskgraph.graphene import priorities
+from mlsched.simulation.taskgraph.strategies import snapshots
 
 
 @st.composite
@@ -89,12 +93,48 @@ def test_packing_prefers_the_demand_that_fills_and_srpt_the_short_job():
     assert short.task[short.start == 0].tolist() == [1]
 
 
-def test_remote_nodes_score_less():
-    """Task 0 is done on the node with less room; with remote=0 its successor follows it, with remote=1 it goes away."""
-    inst = horizon([(0, 1, [(2, 1), (2, 1)])], edges=[(0, 1, 0, 5, 0)], nodes=[(2,), (4,)], eligible=[[1, 0], [1, 1]])
-    places = {
-        r: dict(zip(*(c.tolist() for c in (p.task, p.node)), strict=True))
-        for r in (0.0, 1.0)
-        for p in [api.solve(inst, f"graphene:remote={r}").plan]
-    }
-    assert places == {0.0: {0: 0, 1: 0}, 1.0: {0: 0, 1: 1}}
+def test_what_needs_nothing_from_elsewhere_goes_first():
+    """Tasks 0 and 2 are done on nodes 0 and 1, and node 0 is taken: of their successors, task 3 has its data there."""
+    inst = horizon(
+        [(0, 1, [(2, 1), (2, 1)]), (0, 1, [(2, 1), (2, 1)]), (2, 1, [(9, 1)])],
+        edges=[(0, 1, 0, 5, 0), (2, 3, 0, 5, 0)],
+        nodes=[(1,), (1,)],
+    )
+    script = {0: {"start": [(0, 0), (2, 1)]}, 2: {"start": [(4, 0)], "wake_at": 3}}
+    snapshot = snapshot_at(inst, 3, script)
+    for remote, first in ((0.5, 3), (1.0, 1)):
+        plan = api.solve(snapshot, f"graphene:remote={remote}").plan
+        assert (plan.start_task.tolist(), plan.start_node.tolist()) == ([first], [1])
+
+
+def gains(snapshot, remote):
+    """Task -> the first term of its score, from the statement: the best over the nodes that can take it now."""
+    largest, order, found = snapshot.node_capacity.max(axis=0), priorities(snapshot), {}
+    edges = [column.tolist() for column in (snapshot.edge_from, snapshot.edge_to, snapshot.edge_lag)]
+    for task in np.flatnonzero(snapshot.startable).tolist():
+        sources = [
+            int(snapshot.home[u] if lag else snapshot.node[u]) for u, v, lag in zip(*edges, strict=True) if v == task
+        ]
+        held = snapshot.demand[task] * (snapshot.duration[task] > 0)
+        for node in np.flatnonzero(snapshot.nodes_of(task) & (held <= snapshot.free).all(axis=1)).tolist():
+            local = 1.0 if set(sources) <= {-1, node} else remote
+            gain = order[task] * float((held / largest) @ (np.maximum(snapshot.free[node], 0) / largest)) * local
+            found[task] = max(found.get(task, 0.0), gain)
+    return found
+
+
+@settings(max_examples=draws(40, 500))
+@given(snapshot=snapshots(pausing="none"), remote=st.sampled_from([0.0, 0.8]))
+def test_the_first_to_start_scores_highest(snapshot, remote):
+    """Left out are snapshots with data on its way: the score does not look at that, only the start does."""
+    assume(not snapshot.fetching)
+    gain = gains(snapshot, remote)
+    share = (snapshot.demand / np.maximum(snapshot.node_capacity.sum(axis=0), 1)).max(axis=1, initial=0.0)
+    work = np.bincount(snapshot.task_job, share * remaining_ticks(snapshot, snapshot.max_iterations))
+    plan = api.solve(snapshot, f"graphene:remote={remote}").plan
+    assert bool(gain) == bool(len(plan.start_task))
+    if gain:
+        left = {task: float(work[snapshot.task_job[task]]) for task in gain}
+        eta = np.mean(list(gain.values())) / max(float(np.mean(list(left.values()))), 1e-9)
+        score = {task: gain[task] - eta * left[task] for task in gain}
+        assert score[int(plan.start_task[0])] == pytest.approx(max(score.values()))

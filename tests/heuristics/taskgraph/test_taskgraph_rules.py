@@ -36,7 +36,8 @@ def ask(rule, snapshot, **given_):
 def test_all_rules_are_here():
     first = {"drf", "fair", "fifo", "graphene", "srpt", "tiresias"}
     gangs = {"conservative-backfill", "easy-backfill", "las", "srtf", "tiresias-gittins"}
-    assert first | gangs <= {a.name for a in RULES}
+    of_mlfs = {"gandiva", "hypersched", "optimus", "slaq"}
+    assert first | gangs | of_mlfs <= {a.name for a in RULES}
     assert {a.information for a in RULES} == {"observed"}
     assert {a.name for a in RULES if a.warm_start} == {"fifo", "srpt"}
 

@@ -15,6 +15,8 @@ from snapshot_examples import horizon
 from mlsched import api
 from mlsched.core.errors import InvalidInput
 
+pytestmark = pytest.mark.filterwarnings("ignore:the offered load")
+
 
 def starts(inst, rule):
     plan = api.solve(inst, rule).plan

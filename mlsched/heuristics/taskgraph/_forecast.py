@@ -1,0 +1,32 @@
+"""What is predicted of jobs from the losses that they have reported: how far the next iterations take them.
+
+The fits are SLAQ's (Zhang et al., SoCC 2017, Section 4.2.2; `core.losses.predict`), and so are Optimus' in form. They
+take time, so rules make them once an epoch and remember them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.core.losses.predict import Forecast, Predictor
+from mlsched.core.losses.window import Window
+from mlsched.instances.taskgraph import Snapshot
+from mlsched.instances.taskgraph.instance import FULL_ACCURACY
+
+#: Losses with which a curve is fitted at the least, and of the latest at the most.
+LEAST, MOST = 3, 32
+
+
+def forecast(snapshot: Snapshot) -> tuple[IntArray, Window, Forecast]:
+    """(the jobs with enough losses, these losses as shares of the untrained model's, the curves fitted to them)."""
+    counts = np.bincount(snapshot.sample_job, minlength=len(snapshot.arrival))
+    ends = np.cumsum(counts)
+    jobs = np.flatnonzero(counts >= LEAST)
+    lengths = np.minimum(counts[jobs], MOST)
+    height = int(lengths.max(initial=1))
+    row = np.maximum(np.arange(height)[:, None] - (height - lengths), 0) + (ends[jobs] - lengths)
+    window = Window(
+        snapshot.sample_iteration[row].astype(np.float64), snapshot.sample_loss[row] / FULL_ACCURACY, lengths
+    )
+    return jobs, window, Predictor(window=MOST).fit_window(window, ["unknown"] * len(jobs))

@@ -1,0 +1,68 @@
+"""SLAQ (Zhang et al., SoCC 2017): the job comes first whose predicted quality gains most in the next epoch.
+
+As the evaluation of MLFS uses it: "chooses the job with the maximum loss reduction per unit runtime". Every `epoch` all
+jobs are ranked by the loss reduction that is predicted for them if they run through the epoch, as a share of the
+largest reduction of one iteration that they have shown (Section 4.1); the cluster is filled in that order, and where
+runs may pause, those behind give way.
+
+What is simpler, or other:
+
+- SLAQ gives each job a number of cores, one core after the other to the job that gains most by it. Here a job runs with
+  all of its tasks or waits, so that what is left of the rule is the order.
+- A job with fewer than three losses comes before all others, as every new job has a core at once in SLAQ. Jobs whose
+  losses nobody reports (those of traces) so are served by arrival.
+- Predictions are made once an epoch; a job that comes in between is a new one until the next.
+- An epoch's iterations take the longest chain of estimated durations, and transfers are not counted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.core.params import within
+from mlsched.core.registry import answerer
+from mlsched.heuristics.taskgraph._forecast import forecast
+from mlsched.heuristics.taskgraph._give_way import epochs, serve
+from mlsched.heuristics.taskgraph._measures import Floats, iteration_ticks
+from mlsched.heuristics.taskgraph._place import Placer
+from mlsched.instances.taskgraph import Round, Snapshot
+
+
+@answerer(
+    "slaq",
+    problem="taskgraph",
+    asks="decision",
+    stateful=True,
+    world=lambda params: {"pausing": "keep"},
+    objectives=("total_accuracy",),
+    paper="SLAQ, Section 4, as in MLFS, Section 4.1",
+)
+def answer(
+    snapshot: Snapshot, *, memory: dict[str, Any] | None, rng: np.random.Generator, epoch: int = 10, stop: str = "most"
+) -> tuple[Round, dict[str, Any]]:
+    """Serve jobs by falling predicted loss reduction of the next `epoch` ticks. stop: as for fifo."""
+    within("epoch", epoch, 1)
+    memory, due = epochs(snapshot, memory, epoch)
+    if due:
+        left = np.maximum(snapshot.stop_after - snapshot.finished, 1)
+        jobs, found = gains(snapshot, np.minimum(epoch / np.maximum(iteration_ticks(snapshot), 1), left))
+        memory["of"] = dict(zip(snapshot.job_id[jobs].astype(str).tolist(), found.tolist(), strict=True))
+    gain = np.array([memory["of"].get(str(job), np.inf) for job in snapshot.job_id.tolist()])
+    placer = Placer(snapshot, stop)
+    pauses = serve(placer, -gain)
+    return placer.round(pauses, memory["next"] if pauses or placer.open.any() else 0), memory
+
+
+def gains(snapshot: Snapshot, steps: Floats) -> tuple[IntArray, Floats]:
+    """The jobs of which it can be predicted, and the loss reduction of so many further iterations of each.
+
+    In largest reductions of one iteration so far; 0 for a job whose loss has never fallen.
+    """
+    jobs, window, ahead = forecast(snapshot)
+    falls = -np.diff(window.losses, axis=0) / np.maximum(np.diff(window.iterations, axis=0), 1)
+    largest = np.where(window.held[1:] & window.held[:-1], falls, 0).max(axis=0, initial=0.0)
+    reduction = ahead.reduction_at(window.last_iteration + steps[jobs])
+    return jobs, np.where(largest > 0, reduction / np.where(largest > 0, largest, 1.0), 0.0)
