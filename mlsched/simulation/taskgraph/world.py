@@ -5,8 +5,9 @@ At every wake, in this order:
 1. runs that ended up to now, by time; when the last task of an iteration is done, the job's next iteration begins, or
    the job is finished;
 2. arrivals up to now;
-3. if some task could start where there is room, or may be paused or moved, the answerer is asked: its round is carried
-   out at once. Runs of duration 0 end at once; what they make ready is asked for in a further round.
+3. if some task could start where there is room, or may be paused or moved, or the answerer wanted to be asked now, it
+   is asked: its round is carried out at once. Runs of duration 0 end at once; what they make ready is asked for in a
+   further round.
 
 An iteration of a job begins when the one before is complete: no task runs ahead. Time is in ticks; runs end between
 wakes, starts happen at wakes only. Without pauses a run is never interrupted, so that the log of a run is a Timetable.
@@ -67,6 +68,7 @@ class TaskgraphWorld:
         self._order = np.argsort(horizon.arrival, kind="stable").tolist()
         self._arrived, self._unfinished = 0, jobs
         self._asking = False
+        self._wanted: set[int] = set()  # when rounds asked to be asked again
         self._view = View(self)
         self._take_over()
 
@@ -133,7 +135,7 @@ class TaskgraphWorld:
             return None
         may_interrupt = self.options.pausing != "none" or self.movement == "anytime"
         self._question = self._view.snapshot()
-        if (may_interrupt and self.running) or self._view.has_choice(self._question):
+        if self.now in self._wanted or (may_interrupt and self.running) or self._view.has_choice(self._question):
             return self._question
         self._asking = False
         return None
@@ -170,6 +172,7 @@ class TaskgraphWorld:
                 self._asking = True
         if plan.wake_at > self.now:
             self.log.wakes.append(plan.wake_at)
+            self._wanted.add(plan.wake_at)
             return plan.wake_at
         return None
 

@@ -4,8 +4,8 @@ At every wake, in this order:
 
 1. jobs that ended up to now, by time, give their nodes back;
 2. arrivals up to now;
-3. if some job that waits would find room, or tasks may be paused or moved, the answerer is asked once: its round is
-   carried out at once.
+3. if some job that waits would find room, or tasks may be paused or moved, or the answerer wanted to be asked now, it
+   is asked once: its round is carried out at once.
 
 A started task holds its node until its job ends or it pauses. While all tasks of a job hold nodes, iterations follow
 each other at the pace of its graph under its placement (`pace`); nothing happens inside them. What a job has done is
@@ -93,6 +93,7 @@ class IterationWorld:
         self._serial = [0] * len(workload.arrival)  # of a job's present stretch: events of earlier ones do not count
         self._lags = [self._delays(template) for template in range(len(workload.gang))]
         self._events: list[tuple[int, int, int, int]] = []  # (time, kind, job, serial)
+        self._wanted: set[int] = set()  # when rounds asked to be asked again
         self._arrived, self._unfinished = 0, len(workload.arrival)
         self._arrivals = workload.arrival.tolist()
         self._asking = False
@@ -142,6 +143,8 @@ class IterationWorld:
         """The snapshot of now, if there is something to decide."""
         if not self._asking or not self.view.jobs.count:
             return None
+        if self.now in self._wanted:
+            return self.view.snapshot()
         may_interrupt = self.options.pausing != "none" or self.movement == "anytime"
         if (may_interrupt and self.stretches) or self._needs.met(self._waiting, self.free, self.devices.free):
             return self.view.snapshot()
@@ -183,6 +186,7 @@ class IterationWorld:
         self._settle()
         if plan.wake_at > self.now:
             self.log.wakes.append(plan.wake_at)
+            self._wanted.add(plan.wake_at)
             return plan.wake_at
         return None
 
