@@ -21,9 +21,11 @@ from mlsched.simulation.taskgraph.strategies import options, snapshots, wakes, w
 from mlsched.testing import check_scheduler
 
 RULES = [a for a in registry().available("taskgraph") if a.asks == "decision"]
+#: Those that can be told when jobs stop; MLF-C decides by itself.
+STOPPING = [a for a in RULES if "stop" in a.parameters]
 every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda a: a.name)
-#: Those that keep room for jobs that wait, and those that count GPU-seconds.
-RESERVING = ("easy-backfill", "conservative-backfill")
+#: Those that keep room for jobs that wait or below a threshold, and those that count GPU-seconds.
+RESERVING = ("easy-backfill", "conservative-backfill", "mlf-h", "mlfs-h")
 COUNTING = ("las", "tiresias", "tiresias-gittins")
 OBJECTIVES = ("total_jct", "deadlines_met", "traffic", "accuracy_met", "total_accuracy", "makespan")
 
@@ -36,7 +38,7 @@ def ask(rule, snapshot, **given_):
 def test_all_rules_are_here():
     first = {"drf", "fair", "fifo", "graphene", "srpt", "tiresias"}
     gangs = {"conservative-backfill", "easy-backfill", "las", "srtf", "tiresias-gittins"}
-    of_mlfs = {"gandiva", "hypersched", "optimus", "slaq"}
+    of_mlfs = {"gandiva", "hypersched", "mlf-c", "mlf-h", "mlfs-h", "optimus", "slaq"}
     assert first | gangs | of_mlfs <= {a.name for a in RULES}
     assert {a.information for a in RULES} == {"observed"}
     assert {a.name for a in RULES if a.warm_start} == {"fifo", "srpt"}
@@ -46,16 +48,17 @@ def test_all_rules_are_here():
 def test_every_round_is_legal_repeatable_and_the_snapshot_untouched(snapshot, stop):
     before = snapshot.to_json()
     for rule in RULES:
-        plan, memory = ask(rule, snapshot, stop=stop)
+        given_ = {"stop": stop} if rule in STOPPING else {"options": "evaluation"}
+        plan, memory = ask(rule, snapshot, **given_)
         assert snapshot.violations(plan) == [], rule.name
-        assert ask(rule, snapshot, stop=stop)[0] == plan, rule.name
+        assert ask(rule, snapshot, **given_)[0] == plan, rule.name
         assert snapshot.to_json() == before, rule.name
         json.dumps(memory)
 
 
 @given(snapshot=snapshots(pausing="none"))
 def test_no_rule_leaves_a_task_that_fits(snapshot):
-    """All but those that keep room for a job that waits: after the round no ready task fits where it may go."""
+    """All but those that keep room free: after the round no ready task fits where it may go."""
     for rule in RULES:
         if rule.name in RESERVING:
             continue
@@ -74,7 +77,8 @@ def leaves_nothing(snapshot, plan):
 @settings(max_examples=draws(20, 60))
 @given(instance=strategies.taskgraph(), stop=st.sampled_from(["most", "least", "required"]))
 def test_a_rolled_out_rule_is_feasible_and_never_beats_brute_force(instance, stop):
-    results = [api.solve(instance, rule.name, stop=stop) for rule in RULES]
+    results = [api.solve(instance, rule.name, stop=stop) for rule in STOPPING]
+    results += [api.solve(instance, rule.name, options="evaluation") for rule in RULES if rule not in STOPPING]
     for name in OBJECTIVES:
         best = api.solve(instance, "brute-force", objective=name)
         for result in results:
@@ -109,7 +113,7 @@ def test_the_library_checks_it(rule):
     assert check_scheduler(rule.name, "taskgraph", examples=12).instances >= 6
 
 
-@every_rule
+@pytest.mark.parametrize("rule", STOPPING, ids=lambda a: a.name)
 def test_jobs_stop_by_the_parameter(rule):
     """Accuracy 0, 200,000, ... ppm; 500,000 are required: three iterations of at most five, two at least."""
     inst = horizon([(0, 5, [(2, 1)])], min_iterations=[2])

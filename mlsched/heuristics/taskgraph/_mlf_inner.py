@@ -1,0 +1,66 @@
+"""Another rule's round for a snapshot whose jobs have been given their last iterations."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import ArraySpec, IntArray
+from mlsched.core.record import specs
+from mlsched.core.registry import registry
+from mlsched.instances.taskgraph import Round, Snapshot
+
+
+class Inner:
+    """The rule of that name, with its default parameters or those given, and what it remembers."""
+
+    def __init__(
+        self, name: str, rng: np.random.Generator, memory: Any, parameters: dict[str, Any] | None = None
+    ) -> None:
+        self.found, defaults = registry().answerer("taskgraph", name)
+        if self.found.asks != "decision" or self.found.backend is not None or "rule" in self.found.parameters:
+            raise InvalidInput(f"rule = {name!r}: must be a rule that answers a snapshot and has no rule inside")
+        self._rng, self._memory, self._parameters = rng, memory, defaults | (parameters or {})
+
+    def ask(self, snapshot: Snapshot, last: IntArray) -> tuple[Round, Any]:
+        """Its round and its memory, when each job ends after so many iterations. Jobs at their end are not shown."""
+        going = last > snapshot.finished
+        if not going.any():
+            return snapshot.round(), self._memory
+        tasks = np.flatnonzero(going[snapshot.task_job])
+        shown = snapshot if going.all() else only(snapshot, going)
+        plan, memory = self._call(
+            Snapshot.trusted(**_columns(shown) | {"max_iterations": last[going], "stop_after": last[going]})
+        )
+        named = {name: tasks[getattr(plan, name)] for name in ("start_task", "pause_task", "migrate_task")}
+        return plan.replace(**named), memory
+
+    def _call(self, snapshot: Snapshot) -> tuple[Round, Any]:
+        if not self.found.stateful:
+            return self.found.function(snapshot, rng=self._rng, **self._parameters), None
+        plan, memory = self.found.function(snapshot, memory=self._memory, rng=self._rng, **self._parameters)
+        return plan, memory
+
+
+def only(snapshot: Snapshot, jobs: Any) -> Snapshot:
+    """The snapshot as if the other jobs were not there. They must hold nothing."""
+    kept = {"jobs": jobs, "tasks": jobs[snapshot.task_job]}
+    kept["edges"] = kept["tasks"][snapshot.edge_from]
+    kept["samples"] = jobs[snapshot.sample_job]
+    names = {dim: np.cumsum(mask) - 1 for dim, mask in kept.items()}
+    columns = _columns(snapshot)
+    for name, spec in specs(Snapshot).items():
+        if isinstance(spec, ArraySpec) and spec.shape[0] in kept:
+            columns[name] = columns[name][kept[spec.shape[0]]]
+    for name, dim in (("task_job", "jobs"), ("sample_job", "jobs"), ("edge_from", "tasks"), ("edge_to", "tasks")):
+        columns[name] = names[dim][columns[name]]
+    holder = snapshot.gpu_holder
+    columns["gpu_holder"] = np.where(holder >= 0, names["tasks"][holder], -1)
+    return Snapshot.trusted(**columns)
+
+
+def _columns(snapshot: Snapshot) -> dict[str, Any]:
+    return {field.name: getattr(snapshot, field.name) for field in dataclasses.fields(snapshot)}

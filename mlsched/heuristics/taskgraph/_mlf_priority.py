@@ -1,0 +1,127 @@
+"""How much MLF-H wants a task to run: Equations 2 to 6 of MLFS (Section 3.3.1), for all tasks of a snapshot at once."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.heuristics.taskgraph._measures import remaining_ticks, tails
+from mlsched.instances.taskgraph import Snapshot
+
+Floats = npt.NDArray[np.float64]
+
+#: `role` of a parameter server.
+SERVER = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Weights:
+    """The constants of Equations 2 to 6, under the paper's names, and what makes their terms comparable.
+
+    `levels`: m, the highest urgency; 0: urgency does not count. `scale`: so many ticks are one unit of time in
+    Equation 4; 0: the mean of the tasks' estimated running times.
+    """
+
+    alpha: float = 0.3
+    gamma: float = 0.8
+    gamma_d: float = 0.3
+    gamma_r: float = 0.3
+    gamma_w: float = 0.35
+    levels: int = 10
+    scale: float = 0.0
+
+
+def priorities(snapshot: Snapshot, stop_after: IntArray, weights: Weights) -> Floats:
+    """P of each task (Eq. 6); a parameter server has the highest of its job.
+
+    Equations 3 and 5 are the same sum over paths, with the same gamma, so that they are taken of both parts together.
+    """
+    ml, computation = learning(snapshot, weights), computing(snapshot, stop_after, weights)
+    found = along_paths(snapshot, weights.alpha * ml + (1 - weights.alpha) * computation, weights.gamma)
+    servers = np.flatnonzero(snapshot.role == SERVER)
+    if servers.size:
+        highest = np.full(len(snapshot.arrival), -np.inf)
+        np.maximum.at(highest, snapshot.task_job, found)
+        found[servers] = highest[snapshot.task_job[servers]]
+    return found
+
+
+def learning(snapshot: Snapshot, weights: Weights) -> Floats:
+    """P'ML of each task (Eq. 2), in [0, 1]: urgency x 1/I x the last loss reduction's share x the partition's share.
+
+    I counts from 1: the iteration under way. Urgency counts as a share of the highest one.
+    """
+    urgency = np.minimum(snapshot.urgency / weights.levels, 1.0) if weights.levels else 1.0
+    of_job = urgency / (snapshot.finished + 1) * loss_share(snapshot)
+    return np.asarray(of_job[snapshot.task_job] * partition_share(snapshot))
+
+
+def loss_share(snapshot: Snapshot) -> Floats:
+    """jobs: the loss reduction of the last finished iteration over that of all finished ones, within [0, 1].
+
+    1 where the ratio is 0/0 because fewer than two are finished; 0 of jobs whose loss has not fallen at all, or that
+    report none. Where reports are more than an iteration apart, an iteration's part of the last one counts.
+    """
+    counts = np.bincount(snapshot.sample_job, minlength=len(snapshot.arrival))
+    told = counts >= 2
+    last = (np.cumsum(counts) - 1)[told]
+    first = last - counts[told] + 1
+    at, loss = snapshot.sample_iteration, snapshot.sample_loss
+    fell = (loss[last - 1] - loss[last]) / np.maximum(at[last] - at[last - 1], 1)
+    share = np.zeros(len(counts))
+    share[told] = fell / np.maximum(loss[first] - loss[last], 1)
+    return np.asarray(np.where(snapshot.finished < 2, 1.0, np.clip(share, 0.0, 1.0)))
+
+
+def partition_share(snapshot: Snapshot) -> Floats:
+    """tasks: S_k / S_J, the parameters that the task holds over those of its job's whole model, within [0, 1].
+
+    The model is counted once, however many replicas train it. Where no parameters are known, partitions are equal.
+    """
+    job, jobs = snapshot.task_job, len(snapshot.arrival)
+    works = snapshot.role != SERVER
+    replicas = np.ones(jobs, dtype=np.int64)
+    np.maximum.at(replicas, job, snapshot.replica + 1)
+    model = np.bincount(job, weights=snapshot.parameters * works, minlength=jobs) / replicas
+    workers = np.bincount(job, weights=works, minlength=jobs) / replicas
+    equal = 1 / np.maximum(workers, 1)
+    share = np.divide(snapshot.parameters, model[job], out=equal[job], where=model[job] > 0)
+    return np.asarray(np.minimum(share, 1.0))
+
+
+def computing(snapshot: Snapshot, stop_after: IntArray, weights: Weights) -> Floats:
+    """P'C of each task (Eq. 4): near deadline, little left, long wait; times in units of `weights.scale`.
+
+    A task is a worker that runs in every iteration: what it has left is all of its runs until its job stops. Its
+    deadline is the job's, less the longest estimated path after it. Time to the deadline and time left count as no less
+    than a tick, so that the terms stay finite; a deadline that has passed counts as if it were the next tick.
+    """
+    left = remaining_ticks(snapshot, stop_after)
+    scale = weights.scale or _mean_time(snapshot, stop_after)
+    deadline = snapshot.deadline[snapshot.task_job]
+    slack = deadline - (tails(snapshot) - snapshot.duration) - snapshot.now
+    near = np.where(deadline >= UNLIMITED, 0.0, weights.gamma_d * scale / np.maximum(slack, 1))
+    waited = snapshot.now - snapshot.waiting_since
+    return np.asarray(near + weights.gamma_r * scale / np.maximum(left, 1) + weights.gamma_w * waited / scale)
+
+
+def _mean_time(snapshot: Snapshot, stop_after: IntArray) -> float:
+    """The mean of the estimated running times of all tasks, from a job's first iteration to its last."""
+    times = snapshot.duration * stop_after[snapshot.task_job]
+    return float(max(times.mean(), 1.0)) if times.size else 1.0
+
+
+def along_paths(snapshot: Snapshot, own: Floats, gamma: float) -> Floats:
+    """Eq. 3 and 5: of each task its own value, and gamma times that of each task that waits for it in the iteration."""
+    inside = snapshot.edge_lag == 0
+    u, v = snapshot.edge_from[inside], snapshot.edge_to[inside]
+    found, ahead = own.copy(), own  # `ahead`: what comes along the paths of one length, then of one more
+    while u.size:
+        ahead = np.asarray(gamma * np.bincount(u, weights=ahead[v], minlength=len(own)), dtype=np.float64)
+        found += ahead
+        longer = ahead[v] != 0
+        u, v = u[longer], v[longer]
+    return found

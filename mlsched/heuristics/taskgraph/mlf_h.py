@@ -1,0 +1,115 @@
+"""MLF-H, the heuristic of MLFS (Wang, Liu and Shen, CoNEXT 2020, Section 3.3): priorities from what machine learning
+jobs are like, hosts by likeness to an ideal one, and relief of overloaded nodes.
+
+A round: priorities of all tasks (Eq. 2-6, `_mlf_priority`); from overloaded nodes and GPUs, tasks are taken that are
+most like an ideal virtual task (`_mlf_relief`); these and the waiting tasks are gone through by priority, and each goes
+to the node, and its least used GPU, that is most like an ideal virtual host (`_mlf_hosts`). A running task that finds
+its old place best stays; one that finds none pauses where that loses no work, else it stays.
+
+Readings, where the paper is silent:
+
+- Terms of Eq. 4 are times over a scale (`scale`), at least a tick each; urgency counts as a share of `levels`.
+- A parameter server has the highest priority of its job, not of all jobs; a horizon instance does not say which it is.
+- The threshold h_r counts use, not reservations, and not the GPUs of a node as a whole: of GPUs it counts the use of
+  each that tasks share. A node that runs nothing takes any task that fits, however large.
+- Where a start only holds a node until all tasks of the job do, a job's tasks start together (`_mlf_queue`).
+- When nothing runs and nothing could start below h_r, the first task that fits starts anyway, or nothing ever would.
+- A gang's task moves or stays; it never pauses alone. What a paused task will use is taken to be its demand.
+- Replicas against stragglers are left out: the world has no way to run a task twice. The paper leaves them for later.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.core.params import within
+from mlsched.core.registry import answerer
+from mlsched.heuristics.taskgraph._measures import remaining_ticks
+from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
+from mlsched.heuristics.taskgraph._mlf_priority import Floats, Weights, priorities
+from mlsched.heuristics.taskgraph._mlf_queue import Queue
+from mlsched.heuristics.taskgraph._mlf_relief import relieved
+from mlsched.heuristics.taskgraph._place import Placer
+from mlsched.instances.taskgraph import Round, Snapshot
+from mlsched.instances.taskgraph.states import RUNNING
+
+
+@answerer("mlf-h", problem="taskgraph", asks="decision", paper="MLFS, Section 3.3")
+def answer(
+    snapshot: Snapshot,
+    *,
+    rng: np.random.Generator,
+    alpha: float = 0.3,
+    gamma: float = 0.8,
+    gamma_d: float = 0.3,
+    gamma_r: float = 0.3,
+    gamma_w: float = 0.35,
+    h_r: float = 0.9,
+    p_s: float = 0.1,
+    levels: int = 10,
+    scale: float = 0.0,
+    urgency: bool = True,
+    deadline: bool = True,
+    bandwidth: bool = True,
+    migration: bool = True,
+    stop: str = "most",
+) -> Round:
+    """Start and move tasks by priority; place them by the ideal virtual host, relieve nodes by the ideal virtual task.
+
+    alpha, gamma, gamma_d, gamma_r, gamma_w, h_r, p_s: Section 4.1's values. levels: the highest urgency. scale: ticks
+    that are one unit of time in Eq. 4; 0: the mean running time of a task. urgency, deadline, bandwidth, migration:
+    False leaves that feature out (Figures 6 to 8). stop: as for fifo.
+    """
+    for name, share in (("alpha", alpha), ("gamma", gamma), ("p_s", p_s)):
+        within(name, share, 0, 1)
+    for name, weight in (("gamma_d", gamma_d), ("gamma_r", gamma_r), ("gamma_w", gamma_w), ("scale", scale)):
+        within(name, weight, 0)
+    within("h_r", h_r, 0, open_low=True)
+    within("levels", levels, 1)
+    stop_after = Placer(snapshot, stop).stop_after
+    weights = Weights(alpha, gamma, gamma_d if deadline else 0.0, gamma_r, gamma_w, levels if urgency else 0, scale)
+    hosts = Hosts(snapshot, h_r, remaining_ticks(snapshot, stop_after), bandwidth)
+    waiting = np.flatnonzero(snapshot.startable & (stop_after > snapshot.finished)[snapshot.task_job])
+    crowded = migration and bool(hosts.may_leave.any() and hosts.overloaded().any())
+    if not waiting.size and not crowded:
+        return _round(snapshot, hosts, [], [], stop_after)
+    priority = priorities(snapshot, stop_after, weights)
+    leaving = relieved(hosts, priority, p_s, bandwidth) if crowded else []
+    for task in leaving:
+        if hosts.may_pause[task]:
+            hosts.lift(task)
+    placed = _placed(hosts, waiting, leaving if snapshot.movement == "anytime" else [], priority)
+    return _round(snapshot, hosts, placed, leaving, stop_after)
+
+
+def _placed(hosts: Hosts, waiting: IntArray, leaving: list[int], priority: Floats) -> list[int]:
+    """The tasks that found a host. When the threshold alone would leave the cluster idle, it does not count."""
+    queue = Queue(hosts, waiting, leaving, priority)
+    placed = queue.place()
+    if placed or not waiting.size or _goes_on(hosts.snapshot):
+        return placed
+    hosts.most = np.full_like(hosts.most, np.inf)
+    return queue.place(stop_at_first=True)
+
+
+def _goes_on(snapshot: Snapshot) -> bool:
+    """Whether anything makes progress: by iterations, a job all of whose tasks hold their nodes."""
+    runs = snapshot.state == RUNNING
+    if snapshot.physics == "iterations" and runs.any():
+        runs = np.bincount(snapshot.task_job, weights=~runs) == 0
+    return bool(runs.any())
+
+
+def _round(snapshot: Snapshot, hosts: Hosts, placed: list[int], leaving: list[int], stop_after: IntArray) -> Round:
+    """The round: what was put starts or moves, unless it is where it was; what was taken off and put nowhere pauses."""
+    starts, moves = [], []
+    for task in placed:
+        node, taken = hosts.held[task]
+        if snapshot.state[task] != RUNNING:
+            starts.append((task, node, taken[0] if len(taken) == 1 else -1))
+        elif (node, taken) != hosts.where(task):
+            moves.append((task, node, taken[0] if len(taken) == 1 else -1))
+    pauses = [task for task in leaving if not hosts.holds(task)]
+    changed = np.flatnonzero(stop_after != snapshot.stop_after)
+    return snapshot.round(starts, pauses, moves, [(int(j), int(stop_after[j])) for j in changed])

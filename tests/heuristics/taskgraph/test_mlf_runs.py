@@ -1,0 +1,30 @@
+"""Runs of MLF-H and MLFS-H by iterations, with moves and pauses, gangs or not: all of them sound."""
+
+from __future__ import annotations
+
+import numpy as np
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mlsched import api
+from mlsched.simulation.taskgraph.iterations.strategies import workloads
+from mlsched.simulation.taskgraph.strategies import options, wakes
+
+
+@settings(max_examples=draws(15, 200))
+@given(
+    work=workloads(jobs=4),
+    gang=st.integers(0, 1),
+    readings=options(),
+    wake=wakes(),
+    rule=st.sampled_from(["mlf-h", "mlfs-h:options=evaluation"]),
+)
+def test_every_run_is_sound_and_repeatable(work, gang, readings, wake, rule):
+    """Reserved is never more than there is, gangs are whole, nothing is lost; decisions replay; one seed, one run."""
+    work = work.replace(gang=np.full(len(work.gang), gang))
+    run = api.simulate(work, rule, options=readings, wake=wake, record=1.0)
+    assert run.violations() == []
+    assert all(run.replay(d) == d.plan for d in run.recorded)
+    again = api.simulate(work, rule, options=readings, wake=wake)
+    assert (again.log.rows, again.log.places) == (run.log.rows, run.log.places)
