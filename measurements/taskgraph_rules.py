@@ -63,7 +63,7 @@ def synthetic() -> dict[str, Any]:
 def traces(folder: Path, jobs: int) -> dict[str, Any]:
     rows = []
     for title, file in TRACES.items():
-        load = mlsched.workload(folder / file, "taskgraph", limit=jobs)
+        load = mlsched.workload(folder / file, "taskgraph", physics="tasks", limit=jobs)
         first = checked(load, "fifo")
         runs = {
             "fifo": first,

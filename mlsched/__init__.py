@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mlsched import solvers
-    from mlsched.api import generate, load, pareto, save, simulate, solve, workload
+    from mlsched.api import generate, load, pareto, read_log, save, simulate, solve, workload
+    from mlsched.benchmark.run_pictures import plot_runs
     from mlsched.core.contract import Instance, Objective, Plan
     from mlsched.core.errors import AnswererError, InvalidFile, InvalidInput, MlschedError, SolverError, UnknownName
     from mlsched.core.registry import answerer
     from mlsched.core.result import Result
+    from mlsched.heuristics.taskgraph._own import start_in_order
     from mlsched.simulation import Run, environments
 
 __version__ = "0.1.0"
@@ -31,9 +33,12 @@ _HOME = {
     "generate": "mlsched.api",
     "load": "mlsched.api",
     "pareto": "mlsched.api",
+    "plot_runs": "mlsched.benchmark.run_pictures",
+    "read_log": "mlsched.api",
     "save": "mlsched.api",
     "simulate": "mlsched.api",
     "solve": "mlsched.api",
+    "start_in_order": "mlsched.heuristics.taskgraph._own",
     "workload": "mlsched.api",
     "Instance": "mlsched.core.contract",
     "Objective": "mlsched.core.contract",
@@ -70,10 +75,13 @@ __all__ = [
     "generate",
     "load",
     "pareto",
+    "plot_runs",
+    "read_log",
     "save",
     "simulate",
     "solve",
     "solvers",
+    "start_in_order",
     "workload",
 ]
 

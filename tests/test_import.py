@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-HEAVY = ("torch", "ortools", "highspy", "pyomo", "scipy", "matplotlib", "hypothesis")
+HEAVY = ("torch", "ortools", "highspy", "pyomo", "scipy", "matplotlib", "hypothesis", "pandas", "pyarrow", "pooch")
 
 
 def loaded_by(code: str) -> set[str]:

@@ -2,19 +2,22 @@
 
 from mlsched.api.answers import AnyAnswerer, answer_once, judged, resolve_answerer, solve
 from mlsched.api.fronts import pareto
+from mlsched.api.functions import is_function
 from mlsched.api.records import generate, load, load_with_hash, published_objective, record_types, save
-from mlsched.api.runs import problem_of, simulate, simulation_of, workload
+from mlsched.api.runs import problem_of, read_log, simulate, simulation_of, workload
 
 __all__ = [
     "AnyAnswerer",
     "answer_once",
     "generate",
+    "is_function",
     "judged",
     "load",
     "load_with_hash",
     "pareto",
     "problem_of",
     "published_objective",
+    "read_log",
     "record_types",
     "resolve_answerer",
     "save",

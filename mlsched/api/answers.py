@@ -13,6 +13,7 @@ import numpy as np
 
 from mlsched import solvers
 from mlsched.api.adapters import adapted, native
+from mlsched.api.functions import function_of, is_function
 from mlsched.api.guard import guarded
 from mlsched.api.isolation import Isolated, check_memory_limit, isolated_answer
 from mlsched.api.records import check_seed
@@ -25,7 +26,8 @@ from mlsched.core.registry import Answerer, registry
 from mlsched.core.result import Result, relative_gap
 from mlsched.core.versions import versions
 
-#: What `solve` and `simulate` accept as an answerer: a registered name with parameters, or anyone's function.
+#: What `solve` and `simulate` accept as an answerer: a registered name with parameters, or anyone's function, also by
+#: its name ("my_rules:rule").
 AnyAnswerer = str | Callable[..., Any]
 #: Share of the time limit that one search for a start may take, and the share that is left to the solve in any case.
 START_SHARE, LEAST_LEFT = 0.3, 0.01
@@ -33,6 +35,9 @@ START_SHARE, LEAST_LEFT = 0.3, 0.01
 
 def resolve_answerer(problem: str, solver: AnyAnswerer, params: Mapping[str, Any]) -> tuple[Answerer, dict[str, Any]]:
     """A registered answerer by name, or anyone's function wrapped as one, with its parameters filled in."""
+    if isinstance(solver, str) and is_function(solver):
+        solver, given = function_of(solver)
+        params = {**given, **params}
     if isinstance(solver, str):
         found, values = registry().answerer(problem, solver)
         return guarded(found), resolve(found.name, found.parameters, {**values, **params})

@@ -23,63 +23,89 @@ from mlsched.core.opening import open_file
 from mlsched.core.params import parameters_of, resolve, split
 from mlsched.core.registry import registry
 from mlsched.core.versions import versions
-from mlsched.instances.traces import read_nodes, read_trace
-from mlsched.simulation import Run, Simulation, every_simulation, simulation, simulations
+from mlsched.instances.traces import Trace, is_frame, read_nodes, read_trace
+from mlsched.instances.traces.public import located
+from mlsched.simulation import Run, Simulation, every_simulation, of_logs, simulation
 from mlsched.simulation.clock import run as run_clock
 from mlsched.simulation.nodes import parse_cluster
 from mlsched.simulation.wake import Wake
 
 
 def workload(
-    source: str | os.PathLike[str],
+    source: Any,
     problem: str | None = None,
     *,
     cluster: str | None = None,
     limit: int | None = None,
     seed: int = 0,
     physics: str | None = None,
+    read: str | Mapping[str, str] | None = None,
     **options: Any,
 ) -> Any:
     """Arrivals over time, and the cluster they run on.
 
-    source: "synthetic:NAME" with parameters if need be ("synthetic:z:jobs=4096"), a workload file that `save` wrote, or
-    a public trace (Alibaba v2023, Philly, Helios; see `mlsched.instances.traces`). cluster: for a trace,
-    "84x(32cpu,256gb,8gpu)" or a node file; limit: its first so many jobs. Further keywords are the source's own.
-    problem: which problem's world shall run it; a synthetic name that only one problem has, or a file, says it itself.
+    source: "synthetic:NAME" with parameters if need be ("synthetic:z:jobs=4096"); a workload file that `save` wrote; a
+    log of jobs (CSV or Parquet, Slurm's sacct, Standard Workload Format, or a public trace's format; see `read_log`);
+    "twin:NAME" or "data:NAME" (see `mlsched data list`); a pandas or polars DataFrame; or what `read_log` returned.
+    cluster: for a log, "84x(32cpu,256gb,8gpu)" or a file of nodes; limit: its first so many jobs; read: which of its
+    columns is what. Further keywords are the source's own.
+    problem: which problem's world shall run it; a synthetic name that only one problem has, or a file, says it itself;
+    a log runs as gangs of GPUs (taskgraph, by iterations) unless something else is named.
     physics: which of the problem's worlds, where it has several (taskgraph: "tasks", "iterations"); left out, the first
-    that has the synthetic name, and the first for a trace.
+    that has the synthetic name, and for a log the one that replays it without drawing anything.
     """
-    text = str(source)
+    world = simulation_of(source, problem, physics)
+    text = str(source) if isinstance(source, (str, os.PathLike)) else ""
     if text.startswith("synthetic:"):
+        if read is not None:
+            raise InvalidInput(f"{text}: read is for logs; leave it out")
         name, settings = split(text.removeprefix("synthetic:"))
-        world = simulation_of(source, problem, physics)
         return _synthetic(world, name, cluster, limit, {"seed": check_seed(seed), **options, **settings})
-    if _is_record(Path(source)):
-        if cluster is not None or limit is not None or physics is not None or options:
+    trace = read_log(source, limit=limit, read=read)
+    if trace is None:
+        if cluster is not None or limit is not None or physics is not None or read is not None or options:
             raise InvalidInput(
                 f"{source}: is a finished workload; cluster, limit, physics and further options do not apply"
             )
         return load(source)
-    world = simulation_of(source, problem, physics)
     nodes = _nodes(cluster) if cluster is not None else None
     declared = {k: v for k, v in parameters_of(world.from_trace).items() if k != "seed"}
     settings = resolve("trace", declared, options)
-    return world.from_trace(read_trace(source, limit=limit), nodes, seed=check_seed(seed), **settings)
+    return world.from_trace(trace, nodes, seed=check_seed(seed), **settings)
 
 
-def simulation_of(source: str | os.PathLike[str], problem: str | None, physics: str | None = None) -> Simulation:
+def read_log(source: Any, *, limit: int | None = None, read: str | Mapping[str, str] | None = None) -> Trace | None:
+    """The jobs of a log, checked row by row; None where `source` is no log (a synthetic name, a workload file).
+
+    source, limit, read: as for `workload`. `notes` of the trace says what the log lacks, `source` what was read.
+    """
+    if isinstance(source, Trace):
+        if limit is not None or read is not None:
+            raise InvalidInput("limit, read: the log has been read already; give them to read_log")
+        return source
+    if is_frame(source):
+        return read_trace(source, limit=limit, read=read)
+    if not isinstance(source, (str, os.PathLike)):
+        raise InvalidInput(f"source = {type(source).__name__}: must be a name, a path, or a table of columns")
+    path = located(source)
+    if path is None or _is_record(path):
+        return None
+    return read_trace(path, limit=limit, read=read)
+
+
+def simulation_of(source: Any, problem: str | None, physics: str | None = None) -> Simulation:
     """The simulation that runs a workload source: by problem and physics, and by what the source itself says."""
-    text = str(source)
+    text = str(source) if isinstance(source, (str, os.PathLike)) else ""
     if text.startswith("synthetic:"):
         name = split(text.removeprefix("synthetic:"))[0]
         world = simulation(problem or _problem_of_source(name), physics)
         having = [s for s in every_simulation() if s.problem == world.problem and name in s.sources]
         return having[0] if having and physics is None and world not in having else world
-    if (own := _world_of_file(Path(source))) is not None:
+    if text and (own := _world_of_file(text)) is not None:
         return own
-    if problem is None:
-        raise InvalidInput(f"problem: must be given for a trace, one of {', '.join(sorted(simulations()))}")
-    return simulation(problem, physics)
+    if physics is None:
+        return of_logs(problem)
+    return simulation(problem or of_logs().problem, physics)
 
 
 def problem_of(source: str | os.PathLike[str]) -> str | None:
@@ -90,13 +116,14 @@ def problem_of(source: str | os.PathLike[str]) -> str | None:
     text = str(source)
     if text.startswith("synthetic:"):
         return _problem_of_source(split(text.removeprefix("synthetic:"))[0])
-    own = _world_of_file(Path(source))
+    own = _world_of_file(text)
     return None if own is None else own.problem
 
 
-def _world_of_file(path: Path) -> Simulation | None:
+def _world_of_file(source: str) -> Simulation | None:
     """The simulation whose workload a file holds; None for a trace, and for a file of something else."""
-    kind = read_json(path).get("kind") if _is_record(path) else None
+    path = located(source)
+    kind = read_json(path).get("kind") if path is not None and _is_record(path) else None
     return next((s for s in every_simulation() if s.workload_type.kind == kind), None)
 
 
@@ -145,7 +172,7 @@ def simulate(
     options: Mapping[str, Any] | None = None,
     objective: str | None = None,
     time_limit: float | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
     isolate: bool = False,
     memory_limit: int | None = None,
     **params: Any,
@@ -156,8 +183,9 @@ def simulate(
     start from the problem's warm-start rules, and another machine may answer differently). wake: the
     cadence ("events", "interval:60", "events+interval:600"; default: the problem's). record: share of decisions to
     keep for replay and exact gaps. options: the world's readings by name (see its Options); a rule's own implications
-    (FIFO: no priority) apply unless set here. isolate: ask the answerer in a process of its own, one for the run; it is
-    ended when a decision takes longer than time_limit, or more than memory_limit bytes (`solve` says more).
+    (FIFO: no priority) apply unless set here. progress(time, unfinished jobs) is called at every wake. isolate: ask the
+    answerer in a process of its own, one for the run; it is ended when a decision takes longer than time_limit, or more
+    than memory_limit bytes (`solve` says more).
     A workload with a job that fits no node is refused; one whose offered load is above capacity only warns.
     """
     names = {s.workload_type: s for s in every_simulation()}

@@ -16,14 +16,7 @@ from mlsched.benchmark.table import group_by
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Okabe and Ito's colours, told apart by colour-blind readers too; with the dashes they make 28 styles.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444")
-DASHES = ("-", "--", ":", "-.")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-
-
-def _style(index: int) -> dict[str, Any]:
-    return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index // len(COLOURS) % len(DASHES)]}
 
 
 def gap_distribution(rows: Sequence[Row]) -> Figure | None:
@@ -48,12 +41,12 @@ def gap_distribution(rows: Sequence[Row]) -> Figure | None:
             heights = np.arange(len(compared) + 1) / len(found)
             # From (0, 0): the height of the first step at 0 is the share of optimal answers.
             xs, ys = [0.0, *compared, end], [*heights, heights[-1]]
-            ax.step(xs, ys, where="post", label=label, linewidth=1.8, **_style(labels.index(label)))
+            ax.step(xs, ys, where="post", label=label, linewidth=1.8, **plots.style(labels.index(label)))
         if end > 100:  # the familiar scale up to 100 %, powers of ten beyond
             ax.set_xscale("symlog", linthresh=100, linscale=2)
         ax.set(title=objective, xlabel="gap to the optimum, %", xlim=(-2, 1.02 * end), ylim=(0, 1.03))
     axes[0].set_ylabel("share of instances")
-    _legend(made, axes)
+    plots.legend(made, axes)
     return made
 
 
@@ -80,7 +73,7 @@ def solve_times(rows: Sequence[Row]) -> Figure | None:
         return None
     made, axes = plots.figure(width=7.0, height=3.8)
     for index, (label, own) in enumerate(group_by(drawn, lambda row: row.answerer).items()):
-        style, marker = _style(index), MARKERS[index % len(MARKERS)]
+        style, marker = plots.style(index), MARKERS[index % len(MARKERS)]
         for proved in (True, False):
             part = [row for row in own if (row.status in ("optimal", "infeasible")) == proved]
             face = style["color"] if proved else "none"
@@ -99,15 +92,9 @@ def solve_times(rows: Sequence[Row]) -> Figure | None:
         points = sorted((_median([r.size for r in p]), _median([r.seconds or 0 for r in p])) for p in presets)
         axes[0].plot(*zip(*points, strict=True), label=label, marker=marker, markersize=5, linewidth=1.8, **style)
     axes[0].set(xscale="log", yscale="log", xlabel="integers in the instance", ylabel="wall time, s")
-    _legend(made, axes)
+    plots.legend(made, axes)
     return made
 
 
 def _median(values: Sequence[float]) -> float:
     return float(statistics.median(values))
-
-
-def _legend(made: Figure, axes: Sequence[Any]) -> None:
-    """One legend for all panels, beside them, every answerer once."""
-    found = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
-    made.legend(list(found.values()), list(found), loc="outside right center", frameon=False)

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import warnings
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +14,7 @@ import typer
 from mlsched.cli import output
 from mlsched.cli.bench import bench
 from mlsched.cli.check import check
+from mlsched.cli.data import data
 from mlsched.cli.generate import generate
 from mlsched.cli.listing import list_
 from mlsched.cli.pareto import pareto
@@ -61,6 +63,7 @@ app.command()(simulate)
 app.command()(train)
 app.command()(bench)
 app.command()(reproduce)
+app.add_typer(data, name="data")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -69,6 +72,7 @@ def main(arguments: list[str] | None = None) -> None:
     warnings.showwarning = _say_warning
     # Who is asked to end keeps what was done, as after Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    sys.path.append(str(Path.cwd()))  # for the user's own rules, MODULE:FUNCTION
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 

@@ -11,13 +11,24 @@ from mlsched.cli.output import Isolate, Json, Memory, Seed, settings, to_write
 
 
 def simulate(
-    policies: Annotated[list[str], typer.Argument(help="Answerers, e.g. fifo fitgpp:s=8 cp-sat.", metavar="POLICY...")],
-    trace: Annotated[str, typer.Option(help="Trace or workload file, or synthetic:NAME.")],
+    policies: Annotated[
+        list[str],
+        typer.Argument(
+            help="Answerers, e.g. fifo fitgpp:s=8 cp-sat, or your own: MODULE:FUNCTION.", metavar="POLICY..."
+        ),
+    ],
+    trace: Annotated[str, typer.Option(help="Log of jobs, workload file, synthetic:NAME, twin:NAME or data:NAME.")],
+    read: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FIELD=COLUMN,...", help="What the columns of your log are: submit=a,duration=b:min,gpus=c."
+        ),
+    ] = None,
     problem: Annotated[str | None, typer.Option(help="The problem, where the policies' names leave it open.")] = None,
     physics: Annotated[
         str | None, typer.Option(help="How jobs run, where a problem has several: tasks or iterations (taskgraph).")
     ] = None,
-    cluster: Annotated[str | None, typer.Option(help="84x(32cpu,256gb,8gpu) or NODES.csv; for traces.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="84x(32cpu,256gb,8gpu) or NODES.csv; for logs.")] = None,
     limit: Annotated[int | None, typer.Option(help="Only the first so many jobs of a trace.", min=1)] = None,
     wake: Annotated[str | None, typer.Option(help="events, interval:SECONDS or both joined by +.")] = None,
     option: Annotated[
@@ -30,7 +41,8 @@ def simulate(
     record: Annotated[float, typer.Option(help="Share of decisions to replay and to compare with the optimum.")] = 0.0,
     seed: Seed = 0,
     output: Annotated[Path | None, to_write("-o", "--output", text="Write the runs, every job and log.")] = None,
-    plot: Annotated[Path | None, to_write(text="Distributions of the runs (.png, .svg or .pdf).", picture=True)] = None,
+    jobs: Annotated[Path | None, to_write(text="Write what came of every job (.csv or .parquet).")] = None,
+    plot: Annotated[Path | None, to_write(text="A picture of the runs (.png, .svg or .pdf).", picture=True)] = None,
     isolate: Isolate = False,
     memory_limit: Memory = None,
     as_json: Json = False,
@@ -43,6 +55,7 @@ def simulate(
         trace,
         problem,
         physics=physics,
+        read=read,
         cluster=cluster,
         limit=limit,
         wake=wake,
@@ -54,6 +67,7 @@ def simulate(
         isolate=isolate,
         memory_limit=memory_limit,
         output=output,
+        jobs=jobs,
         plot=plot,
         as_json=as_json,
     )

@@ -6,15 +6,18 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from mlsched import api
 from mlsched.benchmark.formats import GAP_NOTE, apart, apart_notes, gap, percent
 from mlsched.cli.output import ChecksFailed, emit, number, only_documents, progress, say, table
+from mlsched.core import tables
 from mlsched.core.errors import AnswererError, InvalidInput, UnknownName
 from mlsched.core.files import write_json
 from mlsched.core.gap import Gaps, gap_between, sum_up
 from mlsched.core.params import parameters_of, split
 from mlsched.core.registry import registry
-from mlsched.simulation import Run, Simulation, simulations
+from mlsched.simulation import Run, Simulation, of_logs, simulations
 
 #: What "above its bound" means in the table of runs.
 BOUND_NOTE = (
@@ -29,6 +32,7 @@ def make_runs(
     problem: str | None,
     *,
     physics: str | None,
+    read: str | None,
     cluster: str | None,
     limit: int | None,
     wake: str | None,
@@ -40,6 +44,7 @@ def make_runs(
     isolate: bool,
     memory_limit: int | None,
     output: Path | None,
+    jobs: Path | None,
     plot: Path | None,
     as_json: bool,
 ) -> None:
@@ -50,9 +55,18 @@ def make_runs(
     """
     world = api.simulation_of(trace, problem or _problem_of(policies, trace), physics)
     for policy in policies:
-        registry().answerer(world.problem, policy)
+        api.resolve_answerer(world.problem, policy, {})
+    if jobs is not None:
+        tables.check_target(jobs)
+        if world.table is None:
+            raise InvalidInput(f"--jobs {jobs}: runs of {world.problem} have no table of jobs; use -o RUN.json")
     source, options = _split_options(world, trace, given)
-    workload = api.workload(trace, world.problem, cluster=cluster, limit=limit, seed=seed, physics=physics, **source)
+    log = None if trace.startswith("synthetic:") else api.read_log(trace, limit=limit, read=read)
+    settings: dict[str, Any] = source if log is not None else {"limit": limit, "read": read, **source}
+    workload = api.workload(
+        trace if log is None else log, world.problem, cluster=cluster, seed=seed, physics=physics, **settings
+    )
+    notes = [] if log is None or as_json else list(log.notes)
     runs: dict[str, Run] = {}
     failures: list[str] = []
     try:
@@ -61,6 +75,7 @@ def make_runs(
                 runs[policy] = _run(
                     workload,
                     policy,
+                    notes,
                     seed=seed,
                     wake=wake,
                     record=record,
@@ -75,7 +90,7 @@ def make_runs(
     finally:
         # An interrupt keeps the policies that are done.
         if runs:
-            failures = _finish(world, workload, runs, failures, output, plot, as_json, time_limit)
+            failures = _finish(world, workload, runs, failures, output, jobs, plot, as_json, time_limit)
     if failures:
         for sentence in failures[1:]:
             say(sentence)
@@ -88,6 +103,7 @@ def _finish(
     runs: dict[str, Run],
     broken: list[str],
     output: Path | None,
+    jobs: Path | None,
     plot: Path | None,
     as_json: bool,
     time_limit: float | None,
@@ -101,8 +117,12 @@ def _finish(
     if output is not None:
         every = [run.to_json() for run in runs.values()]
         write_json(output, {"kind": f"{world.problem}.runs", "version": 1, **document, "runs": every})
+    if jobs is not None:
+        tables.write(_every_job(runs), jobs)
     if plot is not None:
-        _plot(runs, plot)
+        from mlsched.benchmark.run_pictures import plot_runs
+
+        plot_runs(runs, plot)
     emit(
         as_json,
         lambda: {**document, "runs": details, "violations": failures},
@@ -113,10 +133,13 @@ def _finish(
 
 def _problem_of(policies: list[str], trace: str) -> str:
     """The one simulated problem that knows every policy; where several do, the one that the workload is for."""
-    names = [split(policy)[0] for policy in policies]
+    names = [split(policy)[0] for policy in policies if not api.is_function(policy)]
     known = [p for p in simulations() if all((p, name) in registry().answerers for name in names)]
     if len(known) > 1:
-        known = [problem for problem in known if problem == api.problem_of(trace)] or known
+        own = api.problem_of(trace)
+        if own is None and not trace.startswith("synthetic:"):
+            own = of_logs().problem
+        known = [problem for problem in known if problem == own] or known
     if len(known) != 1:
         found = f"{', '.join(known)} all know them" if known else "no simulated problem knows them all"
         raise UnknownName(f"{' '.join(policies)}: {found}; give --problem, see `mlsched list solvers`")
@@ -137,10 +160,17 @@ def _split_options(world: Simulation, trace: str, given: dict[str, str]) -> tupl
     return ({k: v for k, v in given.items() if k in of_source}, {k: v for k, v in given.items() if k in of_world})
 
 
-def _run(workload: Any, policy: str, **arguments: Any) -> Run:
-    end = float(workload.submit[-1]) if len(workload.submit) else None
-    with progress(policy, end) as update, only_documents():
-        return api.simulate(workload, policy, progress=update, **arguments)
+def _run(workload: Any, policy: str, notes: list[str], **arguments: Any) -> Run:
+    """One run, with its progress. What a log lacks (`notes`) is said once, when a run has begun."""
+    count = len(workload.submit)
+
+    def moved(time: int, unfinished: int) -> None:
+        while notes:
+            say(f"note: {notes.pop(0)}")
+        update(count - unfinished)
+
+    with progress(policy, count) as update, only_documents():
+        return api.simulate(workload, policy, progress=moved, **arguments)
 
 
 def _describe(policy: str, run: Run, time_limit: float | None) -> dict[str, Any]:
@@ -180,25 +210,27 @@ def _optimality(run: Run, time_limit: float | None) -> Gaps | None:
     return sum_up(gaps)
 
 
-def _plot(runs: dict[str, Run], path: Path) -> None:
-    from mlsched.benchmark import plots
-
-    by_policy = {policy: run.series() for policy, run in runs.items()}
-    names = next(iter(by_policy.values()))
-    plots.save(plots.cdf({name: {p: s[name] for p, s in by_policy.items()} for name in names}), path)
+def _every_job(runs: dict[str, Run]) -> dict[str, Any]:
+    """The runs' tables of jobs, one below the other, with the policy in front."""
+    found = {policy: run.table() for policy, run in runs.items()}
+    columns = list(next(iter(found.values())))
+    policy = np.repeat(list(found), [len(table["job"]) for table in found.values()])
+    return {"policy": policy, **{name: np.concatenate([t[name] for t in found.values()]) for name in columns}}
 
 
 def _render(workload: Any, details: list[dict[str, Any]], failures: list[str]) -> list[Any]:
     """One table: a row a policy, a column a scalar or percentile of its summary."""
     header, rows = ["policy"], []
     for entry in details:
-        flat = _flatten(entry["summary"])
+        flat = _flatten({key: value for key, value in entry["summary"].items() if key != "tick_seconds"})
         flat |= {f"{name} above its bound": gap(share) for name, share in entry.get("gaps", {}).items()}
         if entry["optimality"] is not None:
             flat |= _gap_lines(Gaps(**entry["optimality"]))
         header += [key for key in flat if key not in header]
         rows.append({"policy": entry["policy"], **flat})
-    found: list[Any] = [f"{workload.source}", f"{len(workload.submit)} jobs on {workload.cluster}"]
+    ticks = details[0]["summary"].get("tick_seconds")
+    unit = f"; times in ticks of {ticks:g} s" if ticks else ""
+    found: list[Any] = [f"{workload.source}", f"{len(workload.submit)} jobs on {workload.cluster}{unit}"]
     names = [row["policy"] for row in rows]
     body = [[key, *(c if isinstance(c := row.get(key), str) else number(c) for row in rows)] for key in header[1:]]
     found.append(table("", ["", *names], body))

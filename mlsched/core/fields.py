@@ -174,11 +174,14 @@ class TextSpec(Spec):
 
 @dataclasses.dataclass(frozen=True)
 class LabelsSpec(Spec):
-    """A tuple of distinct names along one named dimension."""
+    """A tuple of distinct names along one named dimension; an `optional` one may be empty where that is not."""
 
     dim: str = ""
+    optional: bool = False
 
     def check(self, name: str, value: Any, dims: dict[str, int]) -> tuple[str, ...]:
+        if self.optional and isinstance(value, (list, tuple)) and not value:
+            return ()
         if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):
             raise fail(name, value, "must be a list of strings")
         if len(set(value)) != len(value):
@@ -241,8 +244,8 @@ def text(*, choices: tuple[str, ...] = (), default: Any = dataclasses.MISSING, d
 
 
 def labels(dim: str, *, default: Any = dataclasses.MISSING, doc: str = "") -> Any:
-    """Declare a tuple of distinct names, one an entry of the named dimension."""
-    return dataclasses.field(default=default, metadata={"spec": LabelsSpec(doc, dim)})
+    """Declare a tuple of distinct names, one an entry of the named dimension; with a default, it may be left out."""
+    return dataclasses.field(default=default, metadata={"spec": LabelsSpec(doc, dim, default == ())})
 
 
 def record(of: Any, *, doc: str = "") -> Any:

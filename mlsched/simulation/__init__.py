@@ -25,6 +25,12 @@ def every_simulation() -> tuple[Simulation, ...]:
     return (*simulations().values(), *(s for found in others for s in found))
 
 
+def of_logs(problem: str | None = None) -> Simulation:
+    """The simulation that runs a log of jobs: of the problem, where one is named, else the one that replays logs."""
+    replaying = [s for s in every_simulation() if s.replays_logs and problem in (None, s.problem)]
+    return replaying[0] if replaying else simulation(str(problem))
+
+
 def simulation(problem: str, physics: str | None = None) -> Simulation:
     """The simulation of a problem, by its physics where one is named; or UnknownName."""
     if problem not in simulations():
@@ -38,4 +44,4 @@ def simulation(problem: str, physics: str | None = None) -> Simulation:
     return having[physics]
 
 
-__all__ = ["Run", "Simulation", "every_simulation", "simulation", "simulations"]
+__all__ = ["Run", "Simulation", "every_simulation", "of_logs", "simulation", "simulations"]

@@ -42,8 +42,8 @@ class World(Protocol):
     def apply(self, plan: Any) -> int | None:
         """Carry out the answer to the last question; may return a time at which the answerer wants to be woken."""
 
-    def done(self) -> bool:
-        """Whether the workload is finished."""
+    def unfinished(self) -> int:
+        """How many jobs are not finished yet, those to come among them; the run ends when there is none."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,13 +90,13 @@ def run(
     wake: Wake,
     seed: int,
     record: float = 0.0,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
     unit: int = 1,
 ) -> Trip:
     """Run `world` to its end, asking `rule`.
 
-    record: share of decisions to keep (a seeded sample; 1.0 keeps all). progress(time) is called at every wake.
-    unit: the world counts time in so many parts of a second; `wake` is in seconds all the same.
+    record: share of decisions to keep (a seeded sample; 1.0 keeps all). progress(time, unfinished jobs) is called at
+    every wake. unit: the world counts time in so many parts of a second; `wake` is in seconds all the same.
     Raises AnswererError for an infeasible plan, naming decision and time, and when the run can no longer proceed.
     """
     within("record", record, 0, 1)
@@ -106,7 +106,7 @@ def run(
     now, number, memory = -1, 0, None
     requested: set[int] = set()  # wakes that answers asked for and that are still to come
     with interrupts() as came:
-        while not world.done():
+        while world.unfinished():
             time = cadence.next(now, world.next_event(), world.pending())
             time = min(requested | ({time} if time is not None else set()), default=None)
             if time is None:
@@ -127,7 +127,7 @@ def run(
                 if wanted is not None and wanted > now:
                     requested.add(wanted)
             if progress is not None:
-                progress(now)
+                progress(now, world.unfinished())
     return Trip(number, recorded, now)
 
 

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mlsched.core import tables
 from mlsched.core.errors import InvalidInput
 from mlsched.core.gap import Gap, gap_between
 from mlsched.core.record import Record
@@ -28,6 +29,9 @@ class Simulation:
     `bound(workload)` gives figures of the summary that no run of the workload can be below, whatever answers it.
     `physics` names one of several worlds of a problem: how its jobs run; the problem's own package holds the first.
     `sources[name](**options)` makes synthetic workloads, `from_trace(trace, nodes, **options)` turns a trace into one.
+    `replays_logs`: jobs run as a log has them, nothing about them is drawn; a log of jobs is run here unless a problem
+    without such a world, or another physics, is named.
+    `table(workload, log)` and `over_time(workload, log)`: what came of every job, and of the cluster, with units.
     """
 
     problem: str
@@ -48,6 +52,9 @@ class Simulation:
     bound: Callable[[Any], dict[str, int]] | None = None
     unit: int = 1
     physics: str = ""
+    replays_logs: bool = False
+    table: Callable[[Any, Any], dict[str, Any]] | None = None
+    over_time: Callable[[Any, Any], dict[str, Any]] | None = None
 
     def options(self, given: Mapping[str, Any]) -> Any:
         """The world's options with `given` ones set; text is parsed by the field's type."""
@@ -82,6 +89,25 @@ class Run:
     def jobs(self) -> dict[str, Any]:
         """Column name -> one value a job."""
         return self.simulation.jobs(self.workload, self.log)
+
+    def table(self) -> dict[str, Any]:
+        """What came of every job, one array a column; the unit of a time stands at the end of its name.
+
+        Ready for `pandas.DataFrame` and `polars.DataFrame`; `dataframe` makes the former.
+        """
+        if self.simulation.table is None:
+            raise InvalidInput(f"table: {self.simulation.problem} has none; use jobs")
+        return self.simulation.table(self.workload, self.log)
+
+    def dataframe(self) -> Any:
+        """`table` as a pandas DataFrame."""
+        return tables.dataframe(self.table())
+
+    def over_time(self) -> dict[str, Any]:
+        """The cluster over time, one array a column: each row holds from its `time_s` until that of the next."""
+        if self.simulation.over_time is None:
+            raise InvalidInput(f"over_time: {self.simulation.problem} has none")
+        return self.simulation.over_time(self.workload, self.log)
 
     def summary(self) -> dict[str, Any]:
         """Figures of merit by name."""

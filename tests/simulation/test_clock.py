@@ -47,8 +47,8 @@ class Toy:
         self.applied.append(plan)
         return self.wants.get(len(self.applied) - 1)
 
-    def done(self):
-        return not self.times if self.end is None else bool(self.wakes) and self.wakes[-1] >= self.end
+    def unfinished(self):
+        return len(self.times) if self.end is None else int(not self.wakes or self.wakes[-1] < self.end)
 
 
 def rule(function=lambda instance, memory, rng: (WAIT, memory)) -> Rule:
@@ -97,8 +97,8 @@ def test_a_wake_requested_for_the_past_is_none():
 
 def test_progress_sees_every_wake():
     seen = []
-    run(Toy([0, 7, 9]), rule(), wake=Wake.parse("events"), seed=0, progress=seen.append)
-    assert seen == [0, 7, 9]
+    run(Toy([0, 7, 9]), rule(), wake=Wake.parse("events"), seed=0, progress=lambda *what: seen.append(what))
+    assert seen == [(0, 2), (7, 1), (9, 0)]
 
 
 def test_the_trip_counts_decisions_and_ends():

@@ -1,20 +1,24 @@
 """Readers of public cluster traces: what they say about jobs (`Trace`) and machines (`Nodes`), checked row by row.
 
 A file is read as a stream, plain or gzip, and its format is told from its content, never from its name. Everything
-wrong with it is one line of `InvalidFile`. A new format is a module here and one entry in `_FORMATS`.
+wrong with it is one line of `InvalidFile`. A new format is a module here and one entry in `_FORMATS`. Logs of no known
+format (CSV, Parquet, DataFrames) are read by the columns that `read` names (`own`).
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from mlsched.core.errors import InvalidInput, UnknownName
-from mlsched.instances.traces import alibaba, helios, philly
+from mlsched.instances.traces import alibaba, helios, nodes, own, philly, slurm, swf
 from mlsched.instances.traces.format import TraceFormat
-from mlsched.instances.traces.source import Text, csv_header, shown
+from mlsched.instances.traces.frames import Frame, is_frame, parquet
+from mlsched.instances.traces.source import Text, csv_header, csv_rows, shown
 from mlsched.instances.traces.trace import UNKNOWN, Nodes, Trace, TraceBuilder
 
-__all__ = ["FORMATS", "UNKNOWN", "Nodes", "Trace", "read_nodes", "read_trace"]
+__all__ = ["FORMATS", "OWN", "UNKNOWN", "Nodes", "Trace", "is_frame", "read_nodes", "read_trace"]
 
 _FORMATS = {
     form.name: form
@@ -24,74 +28,135 @@ _FORMATS = {
         philly.JSON_FORMAT,
         helios.REDUCED_FORMAT,
         helios.ORIGINAL_FORMAT,
+        slurm.FORMAT,
+        swf.FORMAT,
     )
 }
 FORMATS: tuple[str, ...] = tuple(_FORMATS)
 """The names that `read_trace(format=...)` takes."""
+OWN = "own log"
+"""How the source of a trace calls a log of no known format."""
 
 
 def read_trace(
-    path: str | os.PathLike[str],
+    source: Any,
     *,
     format: str | None = None,  # noqa: A002  # what every reader of files calls it
     limit: int | None = None,
+    read: str | Mapping[str, str] | None = None,
 ) -> Trace:
-    """The jobs of the trace file at `path`.
+    """The jobs of the log `source`.
 
     Args:
-        path: a CSV or JSON file, plain or gzip.
+        source: a CSV, JSON or text file, plain or gzip, or a Parquet file; or a DataFrame (pandas, polars, pyarrow, or
+            a mapping of columns).
         format: one of `FORMATS`; None tells it from the content.
         limit: read only until this many jobs with a run time are found, in file order; None reads all.
+        read: which column of an own log is what (`own`): "submit=a,duration=b:min,gpus=c", or a mapping. What it leaves
+            out, and all without it, is found by common names of columns.
 
     Raises:
         InvalidFile: the file is missing, unreadable, of no known format, or has a bad row or no job at all.
         UnknownName: there is no such format.
-        InvalidInput: `limit` is not an integer >= 1.
+        InvalidInput: `limit` is not an integer >= 1, `read` is no mapping of columns, or a DataFrame is wrong.
     """
     if format is not None and format not in _FORMATS:
         raise UnknownName(f"trace format {format!r} does not exist; use one of {', '.join(FORMATS)}")
+    if format is not None and read is not None:
+        raise InvalidInput(f"read: is for logs of no known format, not for {format}; leave one of them out")
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
         raise InvalidInput(f"limit = {shown(limit)}: must be an integer >= 1, or None to read every job")
-    with Text(path) as text:
-        form = _FORMATS[format] if format is not None else _detect(text)
-        jobs = TraceBuilder(limit)
+    given = own.parse(read or {})
+    jobs = TraceBuilder(limit)
+    if is_frame(source):
+        return _read_frame(Frame(source, "the DataFrame"), given, jobs)
+    if format is None and (frame := parquet(source)) is not None:
+        return _read_frame(frame, given, jobs)
+    with Text(source) as text:
+        form = _FORMATS[format] if format is not None else None if read is not None else _detect(text)
+        if form is None:
+            return _read_own_csv(text, given, jobs)
         form.read(text, jobs)
-        if not jobs.rows:
-            text.fail("the file holds no jobs", "give a file with rows")
-        if not len(jobs):
-            reasons = ", ".join(f"{reason}: {count}" for reason, count in jobs.dropped.items())
-            text.fail(f"no job has a run time ({reasons})", "give a trace of jobs that ran")
+        _check(text, jobs)
         jobs.notes[:0] = form.notes
         return jobs.build(f"{text.name} ({form.name})")
 
 
+def _left_out(jobs: TraceBuilder) -> str:
+    """How many rows are no jobs, and why."""
+    reasons = ", ".join(f"{reason}: {count}" for reason, count in jobs.dropped.items())
+    return f"; {sum(jobs.dropped.values())} rows left out ({reasons})" if reasons else ""
+
+
+def _read_frame(frame: Frame, given: Mapping[str, str], jobs: TraceBuilder) -> Trace:
+    found = own.columns_of(frame, frame.header, given)
+    own.read_rows(frame, found, frame.rows, jobs)
+    _check(frame, jobs)
+    return jobs.build(f"{frame.name} ({OWN}: {own.described(found)}{_left_out(jobs)})")
+
+
+def _read_own_csv(text: Text, given: Mapping[str, str], jobs: TraceBuilder) -> Trace:
+    header = csv_header(text)
+    text.line += 1
+    if len(header) < 2:
+        text.fail(f"begins with {shown(text.head.rstrip())}, no header of several columns", "separate them by commas")
+    found = own.columns_of(text, header, given)
+    text.line -= 1
+    own.read_rows(text, found, lambda columns: csv_rows(text, columns, {}), jobs)
+    _check(text, jobs)
+    return jobs.build(f"{text.name} ({OWN}: {own.described(found)}{_left_out(jobs)})")
+
+
+def _check(place: Text | Frame, jobs: TraceBuilder) -> None:
+    """Refuse a log without a job that ran."""
+    if not jobs.rows:
+        place.fail("the file holds no jobs" if isinstance(place, Text) else "holds no jobs", "give a file with rows")
+    if not len(jobs):
+        reasons = ", ".join(f"{reason}: {count}" for reason, count in jobs.dropped.items())
+        place.fail(f"no job has a run time ({reasons})", "give a trace of jobs that ran")
+
+
 def read_nodes(path: str | os.PathLike[str]) -> Nodes:
-    """The machines of the node list at `path` (Alibaba v2023: sn, cpu_milli, memory_mib, gpu, model), plain or gzip.
+    """The machines of the node list at `path`, plain or gzip: Alibaba's v2023, or one with common names (`nodes`).
 
     Raises:
         InvalidFile: the file is missing, unreadable, no node list, or has a bad row or none.
     """
     with Text(path) as text:
-        return alibaba.read_node_list(text)
+        if frozenset(alibaba.NODE_COLUMNS) <= frozenset(csv_header(text)):
+            return alibaba.read_node_list(text)
+        return nodes.read(text)
 
 
-def _detect(text: Text) -> TraceFormat:
-    """The format of which the header has the largest share of columns; JSON if the file begins so.
+def _detect(text: Text) -> TraceFormat | None:
+    """The format that a file is of; None for an own log, of which the common names of its columns say enough.
 
-    Two fifths of them are enough, so that a file of a known format that lacks columns (a pod list without times has 5
-    of 11) is told which, and one of another format is not told nonsense.
+    A table that has all columns of a known format is of it. Else one whose columns say what is needed is an own log.
+    Else the format is meant of which the header has the largest share of columns, two fifths or more, so that a file of
+    a known format that lacks columns (a pod list without times has 5 of 11) is told which.
     """
     if text.head.lstrip().startswith("["):
         return philly.JSON_FORMAT
-    header = frozenset(csv_header(text))
+    if slurm.is_sacct(text.head):
+        return slurm.FORMAT
+    if swf.is_swf(text.head):
+        return swf.FORMAT
+    header = csv_header(text)
+    names = frozenset(header)
     tables = [form for form in _FORMATS.values() if form.columns]
-    share, name = max((len(header.intersection(form.columns)) / len(form.columns), form.name) for form in tables)
+    whole = [form for form in tables if names.issuperset(form.columns)]
+    if whole:
+        return max(whole, key=lambda form: len(form.columns))
+    if own.complete(header):
+        return None
+    share, name = max((len(names.intersection(form.columns)) / len(form.columns), form.name) for form in tables)
     if share < 0.4:
         text.line += 1
-        if header.issuperset(alibaba.NODE_COLUMNS):
+        if names.issuperset(alibaba.NODE_COLUMNS):
             text.fail("this is a node list, not a trace of jobs", "read it with read_nodes")
         text.fail(
             f"begins with {shown(text.head.rstrip())}, the header of no known trace format",
-            f"give format= ({', '.join(FORMATS)}) or a file of one of them",
+            f"say which column is what (read submit=COLUMN,duration=COLUMN,gpus=COLUMN), or give a file of a known "
+            f"format ({', '.join(FORMATS)})",
         )
     return _FORMATS[name]

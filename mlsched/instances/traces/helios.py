@@ -8,7 +8,7 @@ Times are seconds; the original log's are wall-clock times without zone.
 from __future__ import annotations
 
 from mlsched.instances.traces.format import TraceFormat
-from mlsched.instances.traces.source import Text, csv_rows
+from mlsched.instances.traces.source import Text, csv_header, csv_rows
 from mlsched.instances.traces.trace import TraceBuilder
 
 REDUCED_COLUMNS = ("job_id", "arrival_s", "service_sec", "gpu_count")
@@ -40,7 +40,8 @@ def read_reduced(text: Text, jobs: TraceBuilder) -> None:
 
 def read_original(text: Text, jobs: TraceBuilder) -> None:
     """Add the jobs of an original log, CPU jobs (gpu_num = 0) included; run time = `duration` = end - start."""
-    for job, vc, gpu_num, cpu_num, state, submitted, started, ended, duration in csv_rows(text, ORIGINAL_COLUMNS, {}):
+    columns = (*ORIGINAL_COLUMNS, *(("user",) if "user" in csv_header(text) else ()))
+    for job, vc, gpu_num, cpu_num, state, submitted, started, ended, duration, *who in csv_rows(text, columns, {}):
         name = text.label("job_id", job)
         gpus, cpus = text.whole("gpu_num", gpu_num), text.whole("cpu_num", cpu_num)
         group, status = text.label("vc", vc, empty=True), text.label("state", state)
@@ -52,7 +53,8 @@ def read_original(text: Text, jobs: TraceBuilder) -> None:
             jobs.drop("never started" if started in _NO_TIME else "no end time")
             continue
         run_ms = _run_ms(text, submit, started, ended, duration)
-        jobs.add(name, submit, run_ms, gpus, cpu_milli=1000 * cpus, group=group, status=status)
+        user = text.label("user", who[0], empty=True) if who else ""
+        jobs.add(name, submit, run_ms, gpus, cpu_milli=1000 * cpus, group=group, status=status, user=user)
         if jobs.full:
             break
 

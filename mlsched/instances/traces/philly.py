@@ -40,6 +40,7 @@ def read_json(text: Text, jobs: TraceBuilder) -> None:
         name = text.label(f"{place}jobid", entry.get("jobid"))
         group = text.label(f"{place}vc", entry.get("vc", ""), empty=True)
         status = text.label(f"{place}status", entry.get("status", ""), empty=True)
+        user = text.label(f"{place}user", entry.get("user") or "", empty=True)
         attempts = _objects(text, f"{place}attempts", entry.get("attempts"))
         submit = _time(text, f"{place}submitted_time", entry.get("submitted_time"))
         if submit is None or not attempts:
@@ -53,7 +54,7 @@ def read_json(text: Text, jobs: TraceBuilder) -> None:
             continue
         if sum(known) >= MAX_NUMBER:
             text.bad(f"{place}run time", sum(known), f"must be below {MAX_NUMBER} s")
-        jobs.add(name, submit, 1000 * sum(known), gpus, group=group, status=status)
+        jobs.add(name, submit, 1000 * sum(known), gpus, group=group, status=status, user=user)
         if jobs.full:
             break
 

@@ -133,9 +133,14 @@ class Text:
         """Raise `InvalidFile` at the current line."""
         raise InvalidFile(f"{self.name}, line {self.line}: {problem}; {remedy or self.remedy}") from None
 
-    def bad(self, column: str, value: object, rule: str) -> NoReturn:
+    @property
+    def where(self) -> str:
+        """The line at hand, in words."""
+        return f"line {self.line}"
+
+    def bad(self, column: str, value: object, rule: str, remedy: str = "") -> NoReturn:
         """Raise `InvalidFile` about one value."""
-        self.fail(f"{column} = {shown(value)}: {rule}")
+        self.fail(f"{column} = {shown(value)}: {rule}", remedy)
 
     def whole(self, column: str, value: str) -> int:
         """A whole number >= 0 of at most `MAX_DIGITS` digits."""

@@ -101,6 +101,8 @@ class Trace(_Table):
         source: path and format name.
         dropped: how many rows are not here, by reason.
         notes: sentences on what the trace lacks or distorts.
+        user: who submitted the job, or ''.
+        time_limit_ms: the user's own estimate of the run time (a batch system's limit), in milliseconds, or -1.
     """
 
     submit: Column
@@ -115,15 +117,21 @@ class Trace(_Table):
     source: str
     dropped: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    user: tuple[str, ...] = ()
+    time_limit_ms: Column = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __post_init__(self) -> None:
-        numbers = ("submit", "duration_ms", "gpu_count", "gpus_milli", "cpu_milli", "memory_mib")
-        self._freeze(numbers, ("qos", "group", "status"))
+        if not len(self.user):
+            object.__setattr__(self, "user", ("",) * len(self))
+        if not len(self.time_limit_ms):
+            object.__setattr__(self, "time_limit_ms", np.full(len(self), UNKNOWN))
+        numbers = ("submit", "duration_ms", "gpu_count", "gpus_milli", "cpu_milli", "memory_mib", "time_limit_ms")
+        self._freeze(numbers, ("qos", "group", "status", "user"))
         object.__setattr__(self, "dropped", dict(self.dropped))
         object.__setattr__(self, "notes", tuple(self.notes))
         self._at_least(0, "submit", "gpu_count", "gpus_milli")
         self._at_least(1, "duration_ms")
-        self._at_least(UNKNOWN, "cpu_milli", "memory_mib")
+        self._at_least(UNKNOWN, "cpu_milli", "memory_mib", "time_limit_ms")
         if len(self) and (self.submit[0] != 0 or (np.diff(self.submit) < 0).any()):
             raise InvalidInput(
                 "Trace.submit must start at 0 and never fall; sort the jobs and subtract the first submit"
@@ -168,7 +176,7 @@ class TraceBuilder:
         self._limit = limit
         self._numbers = array("q")
         self._ids: list[str] = []
-        self._texts: list[tuple[str, str, str]] = []
+        self._texts: list[tuple[str, str, str, str]] = []
         self.dropped: dict[str, int] = {}
         self.notes: list[str] = []
 
@@ -202,19 +210,21 @@ class TraceBuilder:
         qos: str = "",
         group: str = "",
         status: str = "",
+        user: str = "",
+        time_limit_ms: int = UNKNOWN,
     ) -> None:
         """Add a job; `submit` in s from any origin, `gpus_milli` whole GPUs unless given. A zero run is dropped."""
         if duration_ms == 0:
             self.drop("zero run time")
             return
         milli = 1000 * gpu_count if gpus_milli is None else gpus_milli
-        self._numbers.extend((submit, duration_ms, gpu_count, milli, cpu_milli, memory_mib))
+        self._numbers.extend((submit, duration_ms, gpu_count, milli, cpu_milli, memory_mib, time_limit_ms))
         self._ids.append(job)
-        self._texts.append((qos, group, status))
+        self._texts.append((qos, group, status, user))
 
     def build(self, source: str) -> Trace:
         """The trace of the jobs so far."""
-        table = np.frombuffer(self._numbers, dtype=np.int64).reshape(-1, 6)
+        table = np.frombuffer(self._numbers, dtype=np.int64).reshape(-1, 7)
         order = np.argsort(table[:, 0], kind="stable")
         table = table[order]
         ids = self._unique_ids()
@@ -230,6 +240,8 @@ class TraceBuilder:
             qos=tuple(row[0] for row in texts),
             group=tuple(row[1] for row in texts),
             status=tuple(row[2] for row in texts),
+            user=tuple(row[3] for row in texts),
+            time_limit_ms=table[:, 6],
             source=source,
             dropped=self.dropped,
             notes=tuple(self.notes),

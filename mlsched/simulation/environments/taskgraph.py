@@ -144,7 +144,7 @@ class TaskGraphEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore
         """To the next time at which some task can start, or to the end."""
         world = self._world
         self._placer, self._open = None, []
-        while not world.done():
+        while world.unfinished():
             snapshot = world.ask()
             if snapshot is None:
                 time = world.next_event()

@@ -58,9 +58,9 @@ class PlacementWorld:
         """Whether jobs wait that the answerer should be asked for again at the next tick."""
         return bool(self._waiting) and self._changed
 
-    def done(self) -> bool:
-        """Whether every job is done and has left."""
-        return self._left == 0
+    def unfinished(self) -> int:
+        """How many jobs are not finished yet."""
+        return self._left
 
     def advance(self, time: int) -> None:
         """Let everything up to `time` happen."""

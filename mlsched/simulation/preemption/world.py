@@ -71,9 +71,9 @@ class PreemptionWorld:
         """Whether a TE job that was told to wait is to be asked for at the next tick, come what may."""
         return bool(self._refused) and self.options.ask_again == "tick"
 
-    def done(self) -> bool:
-        """Whether every job has finished."""
-        return self._left == 0
+    def unfinished(self) -> int:
+        """How many jobs are not finished yet."""
+        return self._left
 
     def advance(self, time: int) -> None:
         """Let everything up to `time` happen and start what fits."""

@@ -65,9 +65,9 @@ class QualityWorld:
         """Whether cores are to be shared anew at the next tick: as long as there are jobs."""
         return bool(self._active.size)
 
-    def done(self) -> bool:
-        """Whether every job is done."""
-        return self._left == 0
+    def unfinished(self) -> int:
+        """How many jobs are not finished yet."""
+        return self._left
 
     def advance(self, time: int) -> None:
         """Let everything up to `time` happen; hand out cores where there is no choice."""

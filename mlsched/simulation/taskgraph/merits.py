@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def summed_up(table: dict[str, Any], asked: Instance | Jobs, held: Any, pieces: dict[str, int]) -> dict[str, Any]:
-    """The objectives by their names, and what they leave out. Times in ticks.
+    """The objectives by their names, and what they leave out. Times in ticks, of `tick_seconds` where that is known.
 
     table: a column a property of the jobs. asked: what was asked for, with the cluster. held: demand x ticks of each
     resource; those that nobody asks for are left out, as is what no job has (a deadline, a required accuracy).
@@ -25,6 +25,7 @@ def summed_up(table: dict[str, Any], asked: Instance | Jobs, held: Any, pieces: 
     shares = zip(asked.resources, (asked.demand.max(axis=0, initial=0) > 0).tolist(), held, there, strict=True)
     return {
         "jobs": count,
+        "tick_seconds": asked.tick_ms / 1000 or None,
         "total_jct": int(table["jct"].sum()),
         **_asked_for(table, asked),
         "makespan": makespan,

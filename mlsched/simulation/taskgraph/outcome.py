@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.fields import IntArray
+from mlsched.simulation.taskgraph import results
 from mlsched.simulation.taskgraph.log import FINISH, MOVE, PAUSE, Log
 from mlsched.simulation.taskgraph.merits import samples, summed_up
 from mlsched.simulation.taskgraph.workload import Workload
@@ -94,6 +95,28 @@ def summary(workload: Workload, log: Log) -> dict[str, Any]:
     horizon, c = workload.horizon, log.columns()
     held = (horizon.demand[c["task"]] * (c["end"] - c["start"])[:, None]).sum(axis=0)
     return summed_up(jobs(workload, log), horizon, held, {"runs": int((c["outcome"] == FINISH).sum())})
+
+
+def holdings(workload: Workload, log: Log) -> results.Holdings:
+    """What held which node when: a row for each run of a task, or part of one."""
+    c = log.columns()
+    demand = workload.horizon.demand[c["task"]]
+    return results.Holdings(c["job"], c["node"], c["start"], c["end"], demand, np.zeros(len(demand), dtype=np.bool_))
+
+
+def table(workload: Workload, log: Log) -> dict[str, Any]:
+    """What came of every job, see `results.table`."""
+    return results.table(jobs(workload, log), holdings(workload, log), _cluster(workload))
+
+
+def over_time(workload: Workload, log: Log) -> dict[str, Any]:
+    """The cluster over time, see `results.over_time`."""
+    return results.over_time(jobs(workload, log), holdings(workload, log), _cluster(workload))
+
+
+def _cluster(workload: Workload) -> results.Cluster:
+    horizon = workload.horizon
+    return results.Cluster(horizon.resources, horizon.node_capacity, horizon.tick_ms)
 
 
 def series(workload: Workload, log: Log) -> dict[str, Any]:

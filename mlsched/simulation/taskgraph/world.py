@@ -113,9 +113,9 @@ class TaskgraphWorld:
         """Whether there are jobs to ask about at the next tick."""
         return bool(self.active)
 
-    def done(self) -> bool:
-        """Whether every job is finished."""
-        return self._unfinished == 0
+    def unfinished(self) -> int:
+        """How many jobs are not finished yet."""
+        return self._unfinished
 
     def advance(self, time: int) -> None:
         """Let everything up to `time` happen."""

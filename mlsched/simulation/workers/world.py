@@ -65,9 +65,9 @@ class WorkersWorld:
         """Whether to share out anew at the next tick: as long as there are jobs."""
         return bool(self._active)
 
-    def done(self) -> bool:
-        """Whether every job is done."""
-        return self._unfinished == 0
+    def unfinished(self) -> int:
+        """How many jobs are not finished yet."""
+        return self._unfinished
 
     def advance(self, time: int) -> None:
         """Let everything up to `time` happen."""

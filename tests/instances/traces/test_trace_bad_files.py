@@ -57,7 +57,10 @@ BAD_TEXTS = {
     # CSV as such
     "empty": ("", ": is empty; give a file with a header and rows"),
     "blank": (" \n\r\n\n", ": is empty"),
-    "no format": ("a,b\n1,2\n", "line 1: begins with 'a,b', the header of no known trace format; give format="),
+    "no format": (
+        "a,b\n1,2\n",
+        "line 1: begins with 'a,b', the header of no known trace format; say which column is what (read submit=COLUMN",
+    ),
     "not csv": ('"a"b\n', "line 1: begins with '\"a\"b', the header of no known"),
     "json object": ('{"a": 1}', "no known trace format"),
     "no rows": (HELIOS, "line 1: the file holds no jobs; give a file with rows"),
@@ -185,7 +188,7 @@ def test_bad_nodes(tmp_path: Path, row: str, fragment: str) -> None:
 def test_trace_is_no_node_list(tmp_path: Path) -> None:
     path = tmp_path / "nodes.csv"
     path.write_text(PHILLY + PHILLY_ROW)
-    assert "the header has no column 'sn', 'cpu_milli'" in one_line(path, read_nodes)
+    assert "has a column 'duration': this is a log of jobs, no list of nodes" in one_line(path, read_nodes)
 
 
 def test_format_that_is_not_the_file_s(tmp_path: Path) -> None:
@@ -250,6 +253,10 @@ GOOD_FILES = [
     HELIOS + "a,0,1,1\nb,2,3,4\n",
     LOG + LOG_ROW,
     f"[{JOB},\n{JOB}]",
+    "submit,duration,gpus,user,memory_gib,time_limit_h\n2024-01-01 10:00:00,0:01:30,0.5,a,4,\n2024-01-02,9,16,b,1,2\n",
+    "submit_ms,start_ms,end_ms,cpus,state\n1,5.5,1e3,4,done\n2,,,1,\n",
+    "JobID|Submit|ElapsedRaw|Timelimit|AllocTRES\n7|2024-03-01T10:00:00|90|1-00:00:00|cpu=4,gres/gpu=2,mem=4G\n",
+    "; MaxProcs: 4\n1 0 5 100.5 4 -1 -1 4 300 -1 1 7 2 -1 1 -1 -1 -1\n",
 ]
 PIECES = st.one_of(
     st.binary(max_size=4),

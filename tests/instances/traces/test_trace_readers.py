@@ -78,12 +78,29 @@ PHILLY_JOBS = [
     philly("clock", attempt("01:30:00", "01:00:00", 1)),
     philly("cpu", attempt("01:10:00", "01:10:02")),
 ]
+SACCT = """JobID|User|Account|State|Submit|Start|End|Elapsed|Timelimit|AllocTRES
+12|ann|vision|COMPLETED|2024-03-01T10:00:00|2024-03-01T10:05:00|2024-03-01T11:05:00|01:00:00|1-00:00:00|\
+cpu=32,gres/gpu=16,mem=256G,node=2
+12.batch|||COMPLETED|2024-03-01T10:05:00|2024-03-01T10:05:00|2024-03-01T11:05:00|01:00:00||cpu=16,mem=128G
+13|bob|nlp|CANCELLED by 0|2024-03-01T09:00:00|2024-03-01T09:00:10|2024-03-03T09:00:40|2-00:00:30|UNLIMITED|\
+cpu=4,gres/gpu:a100=1,mem=512M
+14|bob|nlp|PENDING|2024-03-01T12:00:00|Unknown|Unknown|00:00:00|01:00:00|
+"""
+SWF = """; Version: 2.2
+; MaxNodes: 64
+1 0 5 100 4 -1 -1 4 300 -1 1 7 2 -1 1 -1 -1 -1
+2 10 -1 50.5 -1 -1 -1 8 -1 -1 0 8 -1 -1 1 -1 1 20
+3 20 0 -1 4 -1 -1 4 300 -1 5 7 2 -1 1 -1 -1 -1
+"""
+
 TEXTS = {
     "alibaba-v2023": PODS,
     "philly-csv": PHILLY_CSV,
     "philly-json": json.dumps(PHILLY_JOBS, indent=1),
     "helios-csv": HELIOS_CSV,
     "helios-original": HELIOS_LOG,
+    "sacct": SACCT,
+    "swf": SWF,
 }
 
 
@@ -175,6 +192,40 @@ def test_helios_original(write: Write) -> None:
     assert any("1 jobs repeat the id" in note for note in trace.notes)
 
 
+def test_what_sacct_prints(write: Write) -> None:
+    trace = read_trace(write(SACCT))
+    assert trace.ids == ("13", "12")
+    assert trace.submit.tolist() == [0, 3600]
+    assert trace.duration_ms.tolist() == [172_830_000, 3_600_000]
+    assert trace.gpu_count.tolist() == [1, 16]
+    assert trace.cpu_milli.tolist() == [4000, 32000]
+    assert trace.memory_mib.tolist() == [512, 262_144]
+    assert trace.time_limit_ms.tolist() == [UNKNOWN, 86_400_000]
+    assert (trace.user, trace.group) == (("bob", "ann"), ("nlp", "vision"))
+    assert trace.dropped == {"not finished": 1}
+    assert "1 job steps are not read: their jobs are." in trace.notes
+
+
+def test_gpus_of_older_sacct_are_those_of_a_node(write: Write) -> None:
+    text = "JobID|Submit|ElapsedRaw|ReqGRES|NNodes|TimelimitRaw\n7|2024-03-01T10:00:00|90|gpu:v100:4|3|30\n"
+    trace = read_trace(write(text))
+    assert (trace.gpu_count.tolist(), trace.duration_ms.tolist()) == ([12], [90_000])
+    assert trace.time_limit_ms.tolist() == [1_800_000]
+
+
+def test_standard_workload_format(write: Write) -> None:
+    trace = read_trace(write(SWF))
+    assert trace.ids == ("1", "2")
+    assert trace.submit.tolist() == [0, 10]
+    assert trace.duration_ms.tolist() == [100_000, 50_500]
+    assert trace.gpu_count.tolist() == [0, 0]
+    assert trace.cpu_milli.tolist() == [4000, 8000]
+    assert trace.time_limit_ms.tolist() == [300_000, UNKNOWN]
+    assert (trace.user, trace.group) == (("7", "8"), ("2", ""))
+    assert trace.dropped == {"no run time": 1}
+    assert "The file says of its machine: MaxNodes 64." in trace.notes
+
+
 def test_every_format_is_tested() -> None:
     assert set(TEXTS) == set(FORMATS)
 
@@ -201,7 +252,9 @@ def test_content_not_name_decides(write: Write, format: str) -> None:
 def test_limit_is_the_first_jobs_in_file_order(write: Write, format: str) -> None:
     whole = read_trace(write(TEXTS[format]))
     one = read_trace(write(TEXTS[format]), limit=1)
-    first = {"alibaba-v2023": "late", "philly-csv": "job-1", "philly-json": "twice"}.get(format, whole.ids[0])
+    first = {"alibaba-v2023": "late", "philly-csv": "job-1", "philly-json": "twice", "sacct": "12"}.get(
+        format, whole.ids[0]
+    )
     assert one.ids == (first if format != "helios-original" else "1",)
     assert one.submit.tolist() == [0]
     assert read_trace(write(TEXTS[format]), limit=1000) == whole

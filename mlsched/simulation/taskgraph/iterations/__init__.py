@@ -18,12 +18,15 @@ SIMULATION = Simulation(
     jobs=outcome.jobs,
     summary=outcome.summary,
     series=outcome.series,
+    table=outcome.table,
+    over_time=outcome.over_time,
     violations=replay.violations,
     never_start=never_start,
     overload=overload,
     sources=SOURCES,
     from_trace=from_trace,
     bound=bound.bound,
+    replays_logs=True,
 )
 
 __all__ = ["SIMULATION", "IterationWorld", "Jobs", "Options", "Stretches", "from_tasks"]

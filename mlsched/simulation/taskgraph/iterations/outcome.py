@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.instances.taskgraph import gpus
 from mlsched.instances.taskgraph.gpus import gpu_column
+from mlsched.simulation.taskgraph import results
 from mlsched.simulation.taskgraph.iterations.log import MOVE, PAUSE, Stretches
 from mlsched.simulation.taskgraph.iterations.pace import Paces
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
@@ -114,6 +116,46 @@ def _overload(workload: Jobs, log: Stretches, makespan: int) -> dict[str, Any]:
         "above": {name: ticks / max(1, count * makespan) for name, asked, ticks, count in above if asked},
         "slowdown": worked / undisturbed if undisturbed else 1.0,
     }
+
+
+def holdings(workload: Jobs, log: Stretches) -> results.Holdings:
+    """What held which node when: a row for each placed task of each stretch."""
+    c = log.columns()
+    counts = np.array([len(nodes) for nodes in log.places], dtype=np.int64)
+    nodes = np.fromiter((node for places in log.places for node in places), dtype=np.int64, count=int(counts.sum()))
+    row = np.repeat(np.arange(len(counts)), counts)
+    within = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+    first = np.array([begin for begin, _ in workload.tasks], dtype=np.int64)
+    job = c["job"][row]
+    task = first[workload.template[job]] + within
+    demand = (workload.demand * (workload.duration > 0)[:, None])[task]
+    placed = nodes >= 0
+    start, end, slowed = c["start"][row], c["end"][row], _slowed(workload, log)[row]
+    return results.Holdings(job[placed], nodes[placed], start[placed], end[placed], demand[placed], slowed[placed])
+
+
+def _slowed(workload: Jobs, log: Stretches) -> npt.NDArray[np.bool_]:
+    """Stretches: whether iterations took longer than they do undisturbed."""
+    c, paces = log.columns(), Paces(workload)
+    rows = zip(c["job"].tolist(), c["cycle"].tolist(), log.places, strict=True)
+    alone = [paces.of(job, list(nodes)).cycle if cycle else 0 for job, cycle, nodes in rows]
+    return np.asarray(c["cycle"] > np.array(alone, dtype=np.int64))
+
+
+def table(workload: Jobs, log: Stretches) -> dict[str, Any]:
+    """What came of every job, see `results.table`."""
+    names: dict[str, Any] = {"job": np.array(workload.job_names)} if workload.job_names else {}
+    names["user"] = np.array(workload.user_names)[workload.user] if workload.user_names else workload.user
+    return results.table(jobs(workload, log), holdings(workload, log), _cluster(workload), **names)
+
+
+def over_time(workload: Jobs, log: Stretches) -> dict[str, Any]:
+    """The cluster over time, see `results.over_time`."""
+    return results.over_time(jobs(workload, log), holdings(workload, log), _cluster(workload))
+
+
+def _cluster(workload: Jobs) -> results.Cluster:
+    return results.Cluster(workload.resources, workload.node_capacity, workload.tick_ms, workload.gpu_unit)
 
 
 def series(workload: Jobs, log: Stretches) -> dict[str, Any]:

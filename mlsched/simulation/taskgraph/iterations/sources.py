@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import InvalidInput, shortened
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.core.params import MOST_SIZE, one_of, within
 from mlsched.instances.traces import Trace
@@ -21,8 +21,13 @@ from mlsched.simulation.taskgraph.workload import Workload
 
 Floats = npt.NDArray[np.float64]
 
-#: GPUs of a node of a cluster that is made for a trace, and of gangs that are drawn: share of the jobs.
-GPUS_A_NODE = 8
+#: GPUs (or CPUs) of a node of a cluster that is made for a trace.
+A_NODE = 8
+#: Tasks that a job may have.
+MOST_TASKS = 10**5
+#: Ticks that jobs should run at least, so that rounding ends up to a tick changes little.
+SHORT = 5
+#: GPUs of gangs that are drawn -> share of the jobs.
 GANGS = {1: 0.8, 2: 0.08, 4: 0.07, 8: 0.05}
 
 
@@ -129,12 +134,14 @@ def from_trace(
 ) -> Jobs:
     """A trace's arrivals, GPUs and durations as gangs: a job of g GPUs is g equal tasks without edges.
 
-    A job with a share of a GPU, or without one, is one task with that share.
+    A job with a share of a GPU, or without one, is one task with that share. Where no job asks for a GPU, a job of c
+    CPUs is a gang of c tasks.
     tick: seconds; iteration: so many seconds are one iteration, as nearly as whole iterations allow (a job has at least
     one), so that rules have something to stop after. What the trace says beyond GPUs is shared by the tasks, a GPU
-    being 1000. Nothing is drawn but errors of estimates: `error`, evenly, up to twice this share off. Graphs, deadlines
-    and accuracies are in no trace; there are none. arrivals: factor on the arrival rate. oversize: "drop" leaves out
-    jobs that never fit. nodes=None: as many nodes of eight GPUs as make this `load`.
+    being 1000; a resource that the cluster has none of is left out, and jobs that then ask for nothing. Nothing is
+    drawn but errors of estimates: `error`, evenly, up to twice this share off. Graphs, deadlines and accuracies are in
+    no trace; there are none. arrivals: factor on the arrival rate. oversize: "drop" leaves out jobs that never fit.
+    nodes=None: as many nodes of eight GPUs (or CPUs) as make this `load`, and hold the largest job.
     """
     within("tick", tick, 1)
     within("iteration", iteration, 1)
@@ -144,38 +151,101 @@ def from_trace(
     one_of("oversize", oversize, ("refuse", "drop"))
     if not len(trace.submit):
         raise InvalidInput(f"{trace.source}: holds no job; check limit")
-    order = np.argsort(trace.submit, kind="stable")
-    submit = trace.submit[order]
-    sizes = np.maximum(-(-trace.gpus_milli[order] // 1000), 1)
-    ticks = np.maximum(trace.duration_ms[order], 1) / (1000 * tick)
-    known = [np.maximum(column[order], 0) for column in (trace.cpu_milli, trace.memory_mib, trace.gpus_milli)]
-    demand = np.stack([-(-column // sizes) for column in known], axis=1)
+    asked, kept, said = _asked(trace, nodes)
+    submit = trace.submit[kept]
+    sizes = np.maximum(-(-asked[:, _counted(asked)] // 1000), 1)
+    _refuse_large(trace, kept, sizes)
+    ticks = np.maximum(trace.duration_ms[kept], 1) / (1000 * tick)
+    demand = -(-asked // sizes[:, None])
     arrival = np.floor((submit - submit[0]) / (arrivals * tick)).astype(np.int64)
     if nodes is None:
-        span = max(1.0, float(arrival[-1]), float(ticks.max()))
-        work = float((trace.gpus_milli[order] * ticks).sum()) / 1000
-        if not work:
-            raise InvalidInput(
-                f"{trace.source}: no job asks for a GPU, by which nodes would be counted; give a cluster"
-            )
-        count = max(1, round(work / (span * load * GPUS_A_NODE)))
-        node = GPUS_A_NODE * demand.max(axis=0)
-        node[RESOURCES.index("gpu_milli")] = 1000 * GPUS_A_NODE
-        nodes = np.repeat([node], count, axis=0)
+        nodes, how = _nodes(asked, demand, arrival, ticks, load)
+        said.append(how)
+    if len(ticks) and np.median(ticks) < SHORT:
+        said.append(f"half the jobs run less than {SHORT} ticks, and ends are rounded up to one: set tick to less")
+    used = np.flatnonzero(demand.any(axis=0) | nodes.any(axis=0))
     made = _gangs(
-        capacity=nodes,
-        resources=RESOURCES,
+        capacity=nodes[:, used],
+        resources=tuple(RESOURCES[r] for r in used.tolist()),
         tick_ms=1000 * tick,
         sizes=sizes,
-        demand=demand,
+        demand=demand[:, used],
         arrival=arrival,
         ticks=ticks,
         iteration=iteration / tick,
         factor=1 + error * np.random.default_rng([seed, len(sizes)]).uniform(-2, 2, len(sizes)),
         source=f"{trace.source}; gangs; ticks of {tick} s; iterations of {iteration} s; estimates off by {error:g}; "
-        f"arrival rate x {arrivals:g}",
+        f"arrival rate x {arrivals:g}{''.join(f'; {sentence}' for sentence in said)}",
     )
+    made = made.replace(**_of_users(trace, kept, tick))
     return _without_oversize(made) if oversize == "drop" else made
+
+
+def _refuse_large(trace: Trace, kept: IntArray, sizes: IntArray) -> None:
+    """Refuse jobs of more tasks than any cluster here has, before memory is filled with them."""
+    largest = int(sizes.argmax())
+    if sizes[largest] > MOST_TASKS or np.unique(sizes).sum() > 10 * MOST_TASKS:
+        name = shortened(repr(trace.ids[int(kept[largest])]))
+        raise InvalidInput(
+            f"{shortened(trace.source, 100)}: job {name} asks for {sizes[largest]} GPUs or CPUs: jobs must be of at "
+            f"most {MOST_TASKS}, and of fewer sizes if they are so large; check the unit of the column"
+        )
+
+
+def _of_users(trace: Trace, kept: IntArray, tick: int) -> dict[str, Any]:
+    """Whose the jobs are, what their users said of their running times, and what the log calls them."""
+    limit = trace.time_limit_ms[kept]
+    ticks = np.where(limit < 0, 0, np.minimum(np.maximum(-(-limit // (1000 * tick)), 1), UNLIMITED))
+    users = [trace.user[row] for row in kept.tolist()]
+    names = sorted(set(users)) if any(users) else []
+    number = {name: k for k, name in enumerate(names)}
+    return {
+        "time_limit": ticks,
+        "user": np.array([number.get(user, 0) for user in users], dtype=np.int64),
+        "user_names": tuple(name or "(unknown)" for name in names),
+        "job_names": tuple(trace.ids[row] for row in kept.tolist()),
+    }
+
+
+def _asked(trace: Trace, nodes: IntArray | None) -> tuple[IntArray, IntArray, list[str]]:
+    """What the jobs ask for (jobs x RESOURCES), which jobs of the trace they are, in order of submit, and what is said.
+
+    A resource that the cluster has none of is left out, unless that would leave nothing to ask for.
+    """
+    order, said = np.argsort(trace.submit, kind="stable"), []
+    asked = np.stack([trace.cpu_milli, trace.memory_mib, trace.gpus_milli], axis=1)[order].clip(0)
+    there = range(len(RESOURCES)) if nodes is None else np.flatnonzero(nodes.any(axis=0)).tolist()
+    lacking = [r for r in np.flatnonzero(asked.any(axis=0)).tolist() if r not in there]
+    if lacking and _counted(asked) in there:
+        asked[:, lacking] = 0
+        names = " and ".join(RESOURCES[r] for r in lacking)
+        said.append(f"{names} left out: the cluster states none")
+        nothing = ~asked.any(axis=1)
+        if nothing.any():
+            said.append(f"{nothing.sum()} jobs that ask for nothing else left out")
+            asked, order = asked[~nothing], order[~nothing]
+    return asked, order, said
+
+
+def _counted(asked: IntArray) -> int:
+    """The resource by which a job's tasks are counted: GPUs, and CPUs where no job asks for a GPU."""
+    gpu, cpu = RESOURCES.index("gpu_milli"), RESOURCES.index("cpu_milli")
+    return gpu if asked[:, gpu].any() or not asked[:, cpu].any() else cpu
+
+
+def _nodes(asked: IntArray, demand: IntArray, arrival: IntArray, ticks: Floats, load: float) -> tuple[IntArray, str]:
+    """As many equal nodes as make a load, by what tasks are counted by; and what is said of it."""
+    counted = _counted(asked)
+    span = max(1.0, float(arrival[-1]), float(ticks.max()))
+    work = float((asked[:, counted] * ticks).sum()) / 1000
+    if not work:
+        raise InvalidInput("the log: no job asks for a GPU or a CPU, by which nodes would be counted; give a cluster")
+    largest = -(-int(asked[:, counted].max()) // (1000 * A_NODE))
+    count = max(largest, round(work / (span * load * A_NODE)))
+    node = A_NODE * demand.max(axis=0)
+    node[counted] = 1000 * A_NODE
+    how = f"no cluster given: nodes made for a load of {load:g}"
+    return np.repeat([node], count, axis=0), how + (", and the largest job" if count == largest else "")
 
 
 def _gangs(

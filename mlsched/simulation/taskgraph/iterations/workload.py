@@ -19,7 +19,7 @@ from mlsched.instances.taskgraph.instance import FULL_ACCURACY
 
 #: Columns that not every workload has.
 LATER: tuple[str, ...] = ("gpu_unit", "accuracy_told", "loss", "loss_table", "role", "replica", "usage")
-LATER += ("user", "option", "permits", "payment", "time_limit")
+LATER += ("user", "option", "permits", "payment", "time_limit", "job_names", "user_names")
 #: Scales and parts of an iteration are in parts per million; so are ticks wherever an iteration's length is counted.
 WHOLE = 10**6
 
@@ -86,6 +86,8 @@ class Jobs(Record):
     permits: IntArray = array("jobs", high=7, fill=0, doc="options it may be switched to: the sum of their 1, 2, 4")
     payment: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="rate that its user pays, ppm")
     time_limit: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="running time its user stated, ticks; 0: none")
+    job_names: tuple[str, ...] = labels("jobs", default=(), doc="name of each job, for people; may be left out")
+    user_names: tuple[str, ...] = labels("users", default=(), doc="name of each user, for people; may be left out")
 
     def check(self) -> None:
         checks.jobs(self)
@@ -117,7 +119,7 @@ class Jobs(Record):
         data, known = super().to_json(), specs(type(self))
         for name in LATER:
             value, spec = getattr(self, name), known[name]
-            if not value if isinstance(value, int) else (value == getattr(spec, "fill", 0)).all():
+            if not value if isinstance(value, (int, tuple)) else (value == getattr(spec, "fill", 0)).all():
                 del data[name]
         return data
 
@@ -150,10 +152,11 @@ class Jobs(Record):
         ends = np.searchsorted(self.task_template, np.arange(len(self.gang) + 1)).tolist()
         return list(zip(ends[:-1], ends[1:], strict=True))
 
-    def only(self, kept: IntArray) -> dict[str, IntArray]:
+    def only(self, kept: IntArray) -> dict[str, Any]:
         """The columns of these jobs alone, for `replace`."""
         of_jobs = [name for name, spec in specs(type(self)).items() if getattr(spec, "shape", ())[:1] == ("jobs",)]
-        return {name: getattr(self, name)[kept] for name in of_jobs}
+        names = tuple(self.job_names[job] for job in kept.tolist()) if self.job_names else ()
+        return {name: getattr(self, name)[kept] for name in of_jobs} | {"job_names": names}
 
     def span(self, job: int) -> tuple[int, int]:
         """A job's tasks among those of the templates: the first, and the number after the last."""
@@ -178,7 +181,8 @@ def never_start(jobs: Jobs) -> list[str]:
         reason = oversize(jobs, template)
         if reason:
             those = np.flatnonzero(jobs.template == template)
-            found.append(f"{len(those)} of {len(jobs.arrival)} jobs {reason}; the first is job {those[0]}")
+            name = f", {jobs.job_names[those[0]]!r} of the log" if jobs.job_names else ""
+            found.append(f"{len(those)} of {len(jobs.arrival)} jobs {reason}; the first is job {those[0]}{name}")
     return found
 
 

@@ -119,9 +119,9 @@ class IterationWorld:
         """Whether there are jobs to ask about at the next tick."""
         return bool(self.view.jobs.count)
 
-    def done(self) -> bool:
-        """Whether every job is finished."""
-        return self._unfinished == 0
+    def unfinished(self) -> int:
+        """How many jobs are not finished yet."""
+        return self._unfinished
 
     def advance(self, time: int) -> None:
         """Let everything up to `time` happen."""

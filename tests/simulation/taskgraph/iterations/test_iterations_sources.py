@@ -94,7 +94,8 @@ def test_a_trace_becomes_gangs_that_share_templates_and_keep_their_length(tmp_pa
     jobs = from_trace(trace(tmp_path), np.array([[0, 0, 8000]] * 2), tick=1, iteration=60)
     assert (jobs.arrival.tolist(), jobs.max_iterations.tolist()) == ([0, 60, 90, 120], [2, 10, 1, 1])
     assert (len(jobs.gang), jobs.gang.tolist(), len(jobs.duration)) == (3, [1, 1, 1], 1 + 4 + 16)
-    assert (jobs.demand[:, 2] == 1000).all()
+    assert jobs.resources == ("gpu_milli",)
+    assert (jobs.demand == 1000).all()
     run = api.simulate(jobs, "fifo")
     assert run.violations() == []
     assert run.jobs["completion"].tolist() == [90, 660, 151, 667], "the gang of 16 waits for all GPUs"
@@ -110,7 +111,8 @@ def test_jobs_that_never_fit_are_refused_or_left_out(tmp_path):
 
 def test_a_cluster_is_made_for_the_load(tmp_path):
     jobs = from_trace(trace(tmp_path), None, tick=1, load=0.25)
-    assert (jobs.node_capacity == [[0, 0, 8000]] * 2).all()
+    assert (jobs.node_capacity == [[8000]] * 2).all()
+    assert "no cluster given: nodes made for a load of 0.25" in jobs.source
 
 
 def test_drawn_gangs():

@@ -1,0 +1,45 @@
+"""Anyone's function by its name: "my_rules:rule", with parameters if need be ("my_rules:rule:limit=3")."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable
+from typing import Any
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.params import parameters_of, resolve, split
+from mlsched.core.registry import registry
+
+_NAME = re.compile(r"(?P<module>[A-Za-z_]\w*(?:\.\w+)*):(?P<function>[A-Za-z_]\w*)(?P<rest>:.*)?")
+
+
+def is_function(text: str) -> bool:
+    """Whether a policy is MODULE:FUNCTION, and no registered name with parameters ("fitgpp:s=8")."""
+    match = _NAME.fullmatch(text)
+    return match is not None and all(name != match["module"] for _, name in registry().answerers)
+
+
+def function_of(text: str) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """The function that a text names, and its parameters of the text. Importing runs the module."""
+    match = _NAME.fullmatch(text)
+    if match is None:
+        raise InvalidInput(f"{text}: must be MODULE:FUNCTION")
+    name, function = match["module"], match["function"]
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (name == error.name or name.startswith(f"{error.name}.")):
+            raise InvalidInput(f"{text}: {name} needs {error.name}, which is not installed; install it") from None
+        raise InvalidInput(
+            f"{text}: there is neither an answerer nor a module '{name}'; see `mlsched list solvers`, or run in the "
+            f"folder of {name}.py"
+        ) from None
+    except Exception as error:
+        raise InvalidInput(f"{text}: importing {name} raised {type(error).__name__}: {error}; mend it") from error
+    found = getattr(module, function, None)
+    if not callable(found):
+        raise InvalidInput(f"{text}: {name} has no function '{function}'; define it there")
+    settings = split(f"{function}{match['rest'] or ''}")[1]
+    declared = getattr(found, "__mlsched__", None)
+    return found, settings if declared else resolve(text, parameters_of(found), settings) if settings else {}

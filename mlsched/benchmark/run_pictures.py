@@ -1,0 +1,141 @@
+"""A picture of runs over one workload, policy by policy: how long jobs took and waited, how full the cluster was."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.benchmark import plots
+from mlsched.core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from mlsched.simulation import Run
+
+Floats = npt.NDArray[np.float64]
+#: Unit of time on an axis -> seconds, the longest first.
+UNITS = {"days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
+#: Parts of the whole time over which lines are averaged, so that they can be told apart.
+BINS = 100
+
+
+def plot_runs(runs: Iterable[Run] | Mapping[str, Run], path: str | os.PathLike[str]) -> None:
+    """Draw runs over one workload into a picture (.png, .svg, .pdf).
+
+    runs: by the names that the legend shall show, or one after another, called by their answerers.
+    """
+    plots.check_target(path)
+    plots.save(picture(runs), path)
+
+
+def picture(runs: Iterable[Run] | Mapping[str, Run]) -> Figure:
+    """Runs over one workload: the shares of jobs with at most a completion and a waiting time, and lines over time.
+
+    Policies that did the same share a line, of which the legend names them all. Runs in a world without a table of jobs
+    are drawn by their samples (`Run.series`).
+    """
+    named = dict(runs) if isinstance(runs, Mapping) else _named(runs)
+    if not named:
+        raise InvalidInput("runs: there is none to draw")
+    if any(run.simulation.table is None or run.simulation.over_time is None for run in named.values()):
+        series = {name: run.series() for name, run in named.items()}
+        return plots.cdf({key: {p: s[key] for p, s in series.items()} for key in next(iter(series.values()))})
+    tables, courses = _merged(named)
+    slowed = any(course["slowed_jobs"].any() for course in courses.values())
+    made, axes = plots.figure(width=10.0, height=10.4 if slowed else 7.2, columns=2, rows=3 if slowed else 2)
+    _distributions(axes[0], tables, "jct", "completion time (submit to end)")
+    _distributions(axes[1], tables, "waiting", "waiting time")
+    used = next(iter(courses.values()))
+    resources = [key for key in used if key.startswith("utilisation_")]
+    main = "utilisation_gpu" if "utilisation_gpu" in resources else resources[0]
+    _lines(axes[2], courses, main, f"{main.removeprefix('utilisation_').upper()}s in use, %", 100)
+    axes[2].set_ylim(0, 103)
+    _lines(axes[3], courses, "waiting_jobs", "jobs waiting", 1)
+    if slowed:
+        _lines(axes[4], courses, "slowed_jobs", "jobs slowed down by too much usage", 1)
+        _lines(axes[5], courses, "running_jobs", "jobs running", 1)
+    for ax in axes[3:]:
+        ax.set_ylim(bottom=0)
+        ax.locator_params(axis="y", integer=True)
+    plots.legend(made, axes, above=True)
+    return made
+
+
+def _named(runs: Iterable[Run]) -> dict[str, Run]:
+    named: dict[str, Run] = {}
+    for run in runs:
+        name, count = run.answerer, 1
+        while name in named:
+            count += 1
+            name = f"{run.answerer} ({count})"
+        named[name] = run
+    return named
+
+
+def _merged(named: Mapping[str, Run]) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
+    """Tables of jobs and courses over time, by the names of all policies that have the same."""
+    results = {name: (run.table(), run.over_time()) for name, run in named.items()}
+    groups: dict[str, list[str]] = {}
+    for name, (table, course) in results.items():
+        same = (o for o in groups if _equal(table, results[o][0]) and _equal(course, results[o][1]))
+        groups.setdefault(next(same, name), []).append(name)
+    labels = {first: ", ".join(names) for first, names in groups.items()}
+    tables = {label: results[first][0] for first, label in labels.items()}
+    return tables, {label: results[first][1] for first, label in labels.items()}
+
+
+def _equal(some: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return all(len(some[key]) == len(other[key]) and (some[key] == other[key]).all() for key in some)
+
+
+def _time(columns: Mapping[str, Any], stem: str) -> tuple[Floats, bool]:
+    """A column of times by its name without the unit, and whether it is in seconds (else in ticks)."""
+    seconds = f"{stem}_s" in columns
+    return np.asarray(columns[f"{stem}_s" if seconds else f"{stem}_ticks"], dtype=float), seconds
+
+
+def _scale(values: Iterable[Floats], seconds: bool) -> tuple[str, float]:
+    """The unit in which typical values are readable, and its length."""
+    if not seconds:
+        return "ticks", 1.0
+    typical = float(np.median(np.concatenate([v[v > 0] for v in values] or [np.ones(1)]) if values else 1.0))
+    return next(((name, length) for name, length in UNITS.items() if typical >= 2 * length), ("seconds", 1.0))
+
+
+def _distributions(ax: Any, tables: Mapping[str, Mapping[str, Any]], stem: str, label: str) -> None:
+    """The share of jobs with at most a time, a step line a policy; 0 is on the axis."""
+    found = {name: _time(columns, stem) for name, columns in tables.items()}
+    seconds = all(known for _, known in found.values())
+    positive = [values[values > 0] for values, _ in found.values() if (values > 0).any()]
+    unit, length = _scale(positive, seconds)
+    least = min((float(values.min()) for values in positive), default=1.0) / length
+    for index, (name, (values, _)) in enumerate(found.items()):
+        ordered = np.sort(values) / length
+        share = np.arange(1, len(ordered) + 1) / max(1, len(ordered))
+        xs, ys = np.concatenate([ordered[:1], ordered]), np.concatenate([[0.0], share])
+        ax.step(xs, ys, where="post", label=name, **plots.style(index, len(found)))
+    ax.set_xscale("symlog", linthresh=least, linscale=0.5)
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.set(xlabel=f"{label}, {unit}", ylabel="share of jobs", ylim=(0, 1.02))
+    ax.set_xlim(left=0 if stem == "waiting" else least)
+
+
+def _lines(ax: Any, courses: Mapping[str, Mapping[str, Any]], column: str, label: str, factor: float) -> None:
+    """A quantity over time, averaged over equal parts of the time that the longest run took."""
+    found = {name: _time(columns, "time") for name, columns in courses.items()}
+    end = max(float(times[-1]) for times, _ in found.values())
+    unit, length = _scale([np.array([end / 5 or 1.0])], all(known for _, known in found.values()))
+    edges = np.linspace(0, end, BINS + 1)
+    for index, (name, (times, _)) in enumerate(found.items()):
+        values = factor * np.asarray(courses[name][column], dtype=float)
+        area = np.concatenate([[0.0], np.cumsum(values[:-1] * np.diff(times))])
+        until = edges[edges <= times[-1]]
+        until = np.append(until, times[-1]) if until[-1] < times[-1] else until
+        means = np.diff(np.interp(until, times, area)) / np.maximum(np.diff(until), 1e-9)
+        ax.stairs(means, until / length, baseline=None, label=name, **plots.style(index, len(found)))
+    ax.set(xlabel=f"{unit} since the first submit", ylabel=label, xlim=(0, end / length or 1))

@@ -1,0 +1,71 @@
+"""`mlsched data list|fetch`: public traces by name."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from mlsched.cli.output import Json, emit, table
+
+data = typer.Typer(help="Public traces by name: list them, fetch one.")
+
+
+@data.command("list")
+def list_(as_json: Json = False) -> None:
+    """List the public traces: what they hold, their licence and address, whether they are on this machine."""
+    from mlsched.instances.traces import public
+
+    entries = [_entry(found) for found in public.CATALOGUE.values()]
+    emit(as_json, lambda: {"folder": str(public.folder()), "traces": entries}, lambda: _lines(entries))
+
+
+def _entry(found: Any) -> dict[str, Any]:
+    from mlsched.instances.traces import public
+
+    there = public.folder() / found.name / found.jobs.name
+    return {
+        "name": found.name,
+        "about": found.about,
+        "licence": found.licence,
+        "cite": found.cite,
+        "files": [{"address": f.address, "bytes": f.bytes, "sha256": f.sha256} for f in found.files],
+        "fetched": str(there) if there.exists() else None,
+    }
+
+
+def _lines(entries: list[dict[str, Any]]) -> list[Any]:
+    """Some lines a trace: addresses are too long for a table."""
+    found: list[Any] = []
+    for entry in entries:
+        size = sum(file["bytes"] for file in entry["files"]) / 1e6
+        rows = [
+            ["what", entry["about"]],
+            ["licence", entry["licence"]],
+            ["cite", entry["cite"]],
+            ["from", "\n".join(file["address"] for file in entry["files"])],
+            ["fetch", entry["fetched"] or f"mlsched data fetch {entry['name']}    ({size:.1f} MB)"],
+            ["run", f"--trace data:{entry['name']}    or, drawn and shipped: --trace twin:{entry['name']}"],
+        ]
+        shown = table("", [entry["name"], ""], rows)
+        shown.columns[1].justify = "left"
+        found.append(shown)
+    return found
+
+
+@data.command()
+def fetch(
+    name: Annotated[str, typer.Argument(help="A trace of `mlsched data list`.")],
+    mirror: Annotated[str | None, typer.Option(help="Take its files, by their names, from this address.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Fetch a public trace, check it, and keep it for --trace data:NAME. Needs the extra "data"."""
+    from mlsched.instances.traces import public
+
+    paths = [str(path) for path in public.fetch(name, mirror=mirror)]
+    licence = public.public(name).licence
+    emit(
+        as_json,
+        lambda: {"name": name, "files": paths, "licence": licence},
+        lambda: [*paths, f"licence: {licence}", f"run it with --trace data:{name}"],
+    )

@@ -1,0 +1,310 @@
+"""Anyone's log of jobs: which column is what (`read`), and the jobs of its rows.
+
+`read` maps what is to be known to the log's own columns: {"submit": "submit_time", "duration": "run_min:min", "gpus":
+"num_gpus"}. A unit may stand behind a colon, or at the end of the column's name (`run_min`); without one, times are
+seconds and GPUs and CPUs whole. A number instead of a column holds for every job ("gpus": "1"), nothing ("cpus": "")
+leaves a column unread. What is not mapped is looked for by its common names, and the trace says what was found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from mlsched.core.errors import InvalidInput, shortened
+from mlsched.instances.traces.source import shown
+from mlsched.instances.traces.trace import UNKNOWN, TraceBuilder
+from mlsched.instances.traces.values import COUNTS, MEMORIES, TIMES, Place, Times, amount, is_missing
+
+#: Rows: the values of the columns asked for, with a place that says which row is at hand.
+Rows = Callable[[Sequence[str]], Iterator[Sequence[object]]]
+
+#: What a log may say -> common names of its column, in small letters with "_" between words and without a unit.
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "submit": (
+        *("submit", "submit_time", "submitted", "submitted_at", "submitted_time", "submission_time"),
+        *("arrival", "arrival_time", "created", "created_at", "create_time", "creation_time"),
+    ),
+    "start": ("start", "start_time", "started", "started_at", "begin", "begin_time"),
+    "end": ("end", "end_time", "ended", "ended_at", "finish", "finish_time", "finished_at", "completion_time"),
+    "duration": ("duration", "run", "run_time", "runtime", "elapsed", "elapsed_time", "service", "execution_time"),
+    "gpus": ("gpus", "gpu", "num_gpus", "num_gpu", "n_gpus", "ngpus", "gpu_count", "gpu_num", "requested_gpus"),
+    "cpus": ("cpus", "cpu", "num_cpus", "num_cpu", "n_cpus", "ncpus", "cpu_count", "cpu_num", "cores", "num_cores"),
+    "memory": ("memory", "mem", "ram"),
+    "user": ("user", "user_id", "user_name", "username", "owner"),
+    "group": ("group", "account", "vc", "virtual_cluster", "project", "team"),
+    "time_limit": ("time_limit", "timelimit", "requested_time", "req_time", "requested_walltime", "walltime_limit"),
+    "id": ("id", "job_id", "jobid"),
+    "status": ("status", "state", "job_state"),
+}
+_TIMES = ("submit", "start", "end", "duration", "time_limit")
+_COUNTED = ("gpus", "cpus", "memory")
+#: End of a column's name -> unit.
+_ENDS = {
+    **dict.fromkeys(("ms", "msec", "millis", "milliseconds"), "ms"),
+    **dict.fromkeys(("s", "sec", "secs", "seconds"), "s"),
+    **dict.fromkeys(("min", "mins", "minutes"), "min"),
+    **dict.fromkeys(("h", "hr", "hrs", "hours"), "h"),
+    **dict.fromkeys(("d", "days"), "d"),
+    **{unit: unit for unit in (*MEMORIES, "milli", "percent")},
+}
+#: Statuses of jobs that had not ended when the log was written.
+UNFINISHED = frozenset({"running", "pending", "suspended", "queued", "requeued", "waiting"})
+#: Submits further apart than this are a sign of units mixed in one column.
+_LONGEST_MS = 20 * 366 * TIMES["d"]
+
+USAGE = "read submit=COLUMN,duration=COLUMN,gpus=COLUMN"
+
+
+@dataclass(frozen=True)
+class Column:
+    """Where a field comes from: a column and its unit, or a number that holds for every job."""
+
+    field: str
+    name: str
+    unit: str = ""
+    constant: str | None = None
+    guessed: bool = False
+
+    def __str__(self) -> str:
+        what = self.name if self.constant is None else f"{self.constant} for every job"
+        return f"{self.field}={what}" + (f" in {self.unit}" if self.unit else "")
+
+
+def parse(text: str | Mapping[str, str]) -> dict[str, str]:
+    """`"submit=a,gpus=b"` (or a mapping) as field -> column, or InvalidInput."""
+    if isinstance(text, str):
+        found: dict[str, str] = {}
+        for item in filter(None, text.split(",")):
+            field, equals, column = item.partition("=")
+            if not equals or field in found:
+                raise InvalidInput(f"read: '{item}' is not FIELD=COLUMN, or names a field twice; {USAGE}")
+            found[field] = column
+    else:
+        found = dict(text)
+    for field, column in found.items():
+        if field not in NAMES:
+            raise InvalidInput(f"read: there is no field {shown(field)}; there are {', '.join(NAMES)}")
+        if not isinstance(column, str):
+            raise InvalidInput(f"read: {field} = {shown(column)}: must be the name of a column; {USAGE}")
+    return found
+
+
+def columns_of(place: Place, header: Sequence[str], read: Mapping[str, str]) -> dict[str, Column]:
+    """Field -> where it comes from; by `read`, and by common names for what that does not name."""
+    found = {field: _given(place, header, field, spec) for field, spec in read.items() if spec}
+    for field in NAMES:
+        if field not in read and (column := guessed(place, header, field, NAMES[field])) is not None:
+            found[field] = column
+    if "duration" in found:
+        found.pop("end", None)
+        found.pop("start", None)
+    _check_complete(place, header, found)
+    return found
+
+
+def complete(header: Sequence[str]) -> bool:
+    """Whether the common names say when each job came, how long it ran and what it asked for."""
+    fields = {field for field in NAMES if any(_plain(name)[0] in NAMES[field] for name in header)}
+    return (
+        "submit" in fields and bool(fields & {"gpus", "cpus"}) and ("duration" in fields or {"start", "end"} <= fields)
+    )
+
+
+def _given(place: Place, header: Sequence[str], field: str, spec: str) -> Column:
+    name, _, unit = spec.rpartition(":")
+    if spec in header or not name:
+        name, unit = spec, ""
+    units = _units(field)
+    if name not in header:
+        if field in _COUNTED and re.fullmatch(r"[0-9]+(\.[0-9]+)?", name):
+            return Column(field, "", unit or _default_unit(place, field, name), constant=name)
+        place.fail(f"there is no column {shown(name)} for {field}", f"the columns are {_listed(header)}")
+    if unit and unit not in units:
+        there = f"use one of {', '.join(units)}" if units else "it has none: leave it out"
+        place.fail(f"read {field}={spec}: there is no unit {shown(unit)} of {field}", there)
+    return Column(field, name, unit or _unit_of_name(field, name) or _default_unit(place, field, name))
+
+
+def guessed(place: Place, header: Sequence[str], field: str, names: Sequence[str]) -> Column | None:
+    """The one column that has one of a field's common names; InvalidInput where several have."""
+    those = [name for name in header if _plain(name)[0] in names]
+    if len(those) > 1:
+        both = " and ".join(map(shown, those[:2]))
+        place.fail(f"columns {both} could both be {field}", f"say which: read {field}=COLUMN")
+    if not those:
+        return None
+    name = those[0]
+    return Column(field, name, _unit_of_name(field, name) or _default_unit(place, field, name), guessed=True)
+
+
+def _plain(name: str) -> tuple[str, str]:
+    """A column's name in small letters with "_" between its words, without its unit; and the unit."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", str(name))
+    plain = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
+    stem, _, end = plain.rpartition("_")
+    return (stem, _ENDS[end]) if stem and end in _ENDS else (plain, "")
+
+
+def _units(field: str) -> tuple[str, ...]:
+    if field in _TIMES:
+        return tuple(TIMES)
+    return tuple(MEMORIES) if field == "memory" else tuple(COUNTS) if field in _COUNTED else ()
+
+
+def _unit_of_name(field: str, name: str) -> str:
+    unit = _plain(name)[1]
+    return unit if unit in _units(field) else ""
+
+
+def _default_unit(place: Place, field: str, name: str) -> str:
+    if field == "memory":
+        place.fail(f"column {shown(name)} does not say its unit", f"read memory={name}:gib (or {', '.join(MEMORIES)})")
+    return "s" if field in _TIMES else "whole" if field in _COUNTED else ""
+
+
+def _check_complete(place: Place, header: Sequence[str], found: Mapping[str, Column]) -> None:
+    there = f"; the columns are {_listed(header)}"
+    if "submit" not in found:
+        place.fail("no column says when jobs were submitted", f"read submit=COLUMN{there}")
+    if "duration" not in found and not {"start", "end"} <= set(found):
+        place.fail("no column says how long jobs ran", f"read duration=COLUMN, or start=COLUMN,end=COLUMN{there}")
+    if "gpus" not in found and "cpus" not in found:
+        place.fail("no column says how many GPUs jobs asked for", f"read gpus=COLUMN, or gpus=1 for one each{there}")
+
+
+def _listed(header: Sequence[str]) -> str:
+    return shortened(", ".join(header), 120)
+
+
+def described(found: Mapping[str, Column]) -> str:
+    """What was read, in words: for the source of a trace."""
+    given = ", ".join(str(column) for column in found.values() if not column.guessed)
+    guessed = ", ".join(str(column) for column in found.values() if column.guessed)
+    return "; ".join(part for part in (given, f"by their names: {guessed}" if guessed else "") if part)
+
+
+def read_rows(place: Place, found: Mapping[str, Column], rows: Rows, jobs: TraceBuilder) -> None:
+    """Add the jobs of a log's rows. A job that never ran, or is not known to have ended, is dropped and counted."""
+    names = list(dict.fromkeys(column.name for column in found.values() if column.constant is None))
+    index = {field: names.index(column.name) for field, column in found.items() if column.constant is None}
+    reader = _Reader(place, found, index)
+    for row in rows(names):
+        reader.add(row, jobs)
+        if jobs.full:
+            break
+    jobs.notes += reader.notes(jobs)
+
+
+class _Reader:
+    """Turns rows of a log into jobs."""
+
+    def __init__(self, place: Place, found: Mapping[str, Column], index: Mapping[str, int]) -> None:
+        self.place, self.found, self.index = place, found, index
+        self.times = {
+            field: Times(found[field].name, TIMES[found[field].unit], span=field in ("duration", "time_limit"))
+            for field in _TIMES
+            if field in found
+        }
+        self.limits = self.users = 0
+        self.low = self.high = (0, "")  # first and last submit, and where
+
+    def add(self, row: Sequence[object], jobs: TraceBuilder) -> None:
+        """Add the job of one row, or count why it is none."""
+        submit, run, reason = self._times(row)
+        limit = self._time("time_limit", row)
+        gpus, cpus = self._amount("gpus", row), self._amount("cpus", row)
+        memory = self._amount("memory", row)
+        if self._text("status", row).lower() in UNFINISHED:
+            reason = "not finished"
+        if gpus > 1000 and gpus % 1000:
+            self.place.bad(self.found["gpus"].name, gpus / 1000, "must be whole, or a share of one GPU")
+        if gpus <= 0 and cpus <= 0:
+            reason = reason or "asks for no GPU"
+        if submit is None or run is None or reason:
+            jobs.drop(reason)
+            return
+        self._spread(submit)
+        user = self._text("user", row)
+        self.limits += limit is not None
+        self.users += bool(user)
+        jobs.add(
+            self._text("id", row) or self.place.where.replace(" ", "-"),
+            submit // 1000,
+            run,
+            -(-max(gpus, 0) // 1000),
+            gpus_milli=max(gpus, 0),
+            cpu_milli=cpus,
+            memory_mib=memory,
+            group=self._text("group", row),
+            status=self._text("status", row),
+            user=user,
+            time_limit_ms=UNKNOWN if limit is None else limit,
+        )
+
+    def _times(self, row: Sequence[object]) -> tuple[int | None, int | None, str]:
+        """Submit and run time in ms, and why a row without them is no job."""
+        submit = self._time("submit", row)
+        if "duration" in self.found:
+            run = self._time("duration", row)
+            return submit, run, "no submit time" if submit is None else "no run time" if run is None else ""
+        start, end = self._time("start", row), self._time("end", row)
+        if submit is None or start is None or end is None:
+            return submit, None, "no submit time" if submit is None else "never started" if start is None else "no end"
+        kinds = {self.times[field].kind for field in ("submit", "start", "end")}
+        if len(kinds) > 1:
+            names = ", ".join(f"{self.times[field].column}: {self.times[field].kind}" for field in ("submit", "end"))
+            self.place.fail(f"submit, start and end are on different clocks ({names})", "write them alike")
+        for earlier, later, first, last in (("submit", "start", submit, start), ("start", "end", start, end)):
+            if last < first:
+                rule = f"is before {self.found[earlier].name} = {shown(row[self.index[earlier]])}"
+                column, value = self.found[later].name, row[self.index[later]]
+                self.place.bad(column, value, rule, "fix or remove the row; if units differ, read COLUMN:ms")
+        return submit, end - start, ""
+
+    def _time(self, field: str, row: Sequence[object]) -> int | None:
+        return self.times[field].read(self.place, row[self.index[field]]) if field in self.times else None
+
+    def _amount(self, field: str, row: Sequence[object]) -> int:
+        """Thousandths (MiB of memory); -1 where the log has no such column."""
+        column = self.found.get(field)
+        if column is None:
+            return UNKNOWN
+        value = row[self.index[field]] if column.constant is None else column.constant
+        factor = MEMORIES[column.unit] if field == "memory" else COUNTS[column.unit]
+        return amount(self.place, column.name or field, value, factor, f"a number of {field}")
+
+    def _text(self, field: str, row: Sequence[object]) -> str:
+        if field not in self.found or is_missing(value := row[self.index[field]]):
+            return ""
+        text = str(value)
+        if not text.isprintable():
+            self.place.bad(self.found[field].name, value, "must be printable text")
+        return text
+
+    def _spread(self, submit: int) -> None:
+        """Refuse submits that lie decades apart: seconds and milliseconds in one column."""
+        here = (submit, self.place.where)
+        if not self.low[1]:
+            self.low = self.high = here
+        self.low, self.high = min(self.low, here), max(self.high, here)
+        if self.high[0] - self.low[0] > _LONGEST_MS:
+            other = self.low[1] if here == self.high else self.high[1]
+            years = (self.high[0] - self.low[0]) / (365.25 * TIMES["d"])
+            self.place.fail(
+                f"{self.found['submit'].name} lies {years:.0f} years from that of {other}", "write all in one unit"
+            )
+
+    def notes(self, jobs: TraceBuilder) -> list[str]:
+        """What the log lacks."""
+        found = []
+        if "time_limit" not in self.found:
+            found.append("The log has no time limits of its users.")
+        elif self.limits < len(jobs):
+            found.append(f"{len(jobs) - self.limits} jobs have no time limit.")
+        if "user" not in self.found:
+            found.append("The log has no users: all jobs are one user's.")
+        if self.times["submit"].kind == "a time of day":
+            found.append("Times have no zone: a change of clocks is in them.")
+        return found

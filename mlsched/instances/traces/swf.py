@@ -1,0 +1,92 @@
+"""Standard Workload Format: the job logs of the Parallel Workloads Archive (www.cs.huji.ac.il/labs/parallel/workload).
+
+Feitelson et al., "Experience with Using the Parallel Workloads Archive", JPDC 2014, and the archive's definition of
+version 2.2: a line a job, 18 whole or decimal numbers, -1 for what is not known, comments behind ";". Times are
+seconds. The logs are of processors, without GPUs: a job of n processors is taken to ask for n CPUs.
+"""
+
+from __future__ import annotations
+
+import re
+
+from mlsched.instances.traces.format import TraceFormat
+from mlsched.instances.traces.source import Text
+from mlsched.instances.traces.trace import UNKNOWN, TraceBuilder
+from mlsched.instances.traces.values import number
+
+FIELDS = (
+    *("job number", "submit time", "wait time", "run time", "allocated processors", "average CPU time", "used memory"),
+    *("requested processors", "requested time", "requested memory", "status", "user", "group", "executable"),
+    *("queue", "partition", "preceding job", "think time"),
+)
+_HEADER = re.compile(r";\s*(MaxNodes|MaxProcs):\s*([0-9]+)")
+
+
+def is_swf(head: str) -> bool:
+    """Whether the first line is a comment, or 18 numbers."""
+    values = head.split()
+    return head.startswith(";") or (
+        len(values) == len(FIELDS) and all(re.fullmatch(r"-?[0-9.]+", value) for value in values)
+    )
+
+
+def read_swf(text: Text, jobs: TraceBuilder) -> None:
+    """Add the jobs: processors are those allocated, else those asked for; the time asked for is the user's limit."""
+    size: dict[str, str] = {}
+    after = 0
+    for line in text.lines():
+        if line.startswith(";"):
+            if match := _HEADER.match(line):
+                size[match[1]] = match[2]
+            continue
+        values = line.split()
+        if not values:
+            continue
+        if len(values) != len(FIELDS):
+            text.fail(f"has {len(values)} fields: must have {len(FIELDS)}", "give a file of format version 2")
+        after += values[16] != "-1"
+        _add(text, values, jobs)
+        if jobs.full:
+            break
+    if size:
+        shown = " and ".join(f"{name} {count}" for name, count in size.items())
+        jobs.notes.append(f"The file says of its machine: {shown}.")
+    if after:
+        jobs.notes.append(f"{after} jobs were submitted after an earlier one: their submit times are kept as they are.")
+
+
+def _add(text: Text, values: list[str], jobs: TraceBuilder) -> None:
+    """Add one job, or count why it is none."""
+
+    def field(index: int) -> float:
+        """A number >= 0, or -1."""
+        value = values[index]
+        return -1.0 if value in ("-1", "-1.0", "-1.00") else number(text, FIELDS[index], value, "a number")
+
+    submit, run, limit = field(1), field(3), field(8)
+    processors = int(max(field(4), 0) or max(field(7), 0))
+    if submit < 0 or run < 0 or not processors:
+        jobs.drop("no submit time" if submit < 0 else "no run time" if run < 0 else "no processors")
+        return
+    for index, value in ((1, submit), (3, run), (8, limit), (4, processors)):
+        if value >= 10**11:
+            text.bad(FIELDS[index], values[index], "must be below 10^11")
+    jobs.add(
+        values[0],
+        int(submit),
+        round(1000 * run),
+        0,
+        cpu_milli=1000 * processors,
+        user="" if values[11] == "-1" else values[11],
+        group="" if values[12] == "-1" else values[12],
+        status=values[10],
+        time_limit_ms=UNKNOWN if limit <= 0 else round(1000 * limit),
+    )
+
+
+FORMAT = TraceFormat(
+    name="swf",
+    columns=(),
+    read=read_swf,
+    notes=("The log is of processors, without GPUs: each is taken for a CPU. Memory is not read.",),
+)

@@ -1,0 +1,160 @@
+"""Values of logs, whichever way they are written: points in time, spans of time, amounts.
+
+A value is a text of a CSV file, or what a DataFrame holds: a number, a `datetime`, a `timedelta`, or nothing. A column
+is read by one reader, which refuses a value that is written in another way than those before it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import NoReturn, Protocol
+
+from mlsched.instances.traces.source import MAX_NUMBER
+
+#: What stands for "not known" in logs, in small letters.
+MISSING = frozenset({"", "none", "nan", "nat", "null", "na", "n/a", "<na>", "unknown", "-"})
+#: Unit of time -> milliseconds.
+TIMES = {"ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+#: Unit of memory -> MiB.
+MEMORIES = {"b": 2**-20, "kib": 2**-10, "mib": 1.0, "gib": 2.0**10, "tib": 2.0**20} | {
+    "kb": 1e3 / 2**20,
+    "mb": 1e6 / 2**20,
+    "gb": 1e9 / 2**20,
+    "tb": 1e12 / 2**20,
+}
+#: Unit of GPUs or CPUs -> thousandths.
+COUNTS = {"whole": 1000.0, "percent": 10.0, "milli": 1.0}
+
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_SPAN = re.compile(r"(?:([0-9]{1,5})(?:-| days? ))?([0-9]{1,5}):([0-9]{2}):([0-9]{2})(\.[0-9]+)?")
+_EPOCH = datetime(1970, 1, 1)
+_MILLISECOND = timedelta(milliseconds=1)
+#: Seconds beyond which a time can only be one in milliseconds or less: the year 5138.
+_TOO_MANY_SECONDS = 10**11
+
+
+class Place(Protocol):
+    """Where values come from: says in one line which row is wrong."""
+
+    @property
+    def where(self) -> str:
+        """The row at hand, in words."""
+
+    def fail(self, problem: str, remedy: str = "") -> NoReturn:
+        """Refuse the row at hand."""
+
+    def bad(self, column: str, value: object, rule: str, remedy: str = "") -> NoReturn:
+        """Refuse a value of the row at hand."""
+
+
+def missing(value: object) -> bool:
+    """Whether a value says that it is not known."""
+    if value is None or value != value:  # NaN and NaT are not equal to themselves; pandas' NA answers with itself
+        return True
+    return isinstance(value, str) and value.strip().lower() in MISSING
+
+
+def is_missing(value: object) -> bool:
+    """`missing`, also of pandas' NA, which refuses to be a truth value."""
+    try:
+        return missing(value)
+    except TypeError:
+        return True
+
+
+def number(place: Place, column: str, value: object, what: str) -> float:
+    """A finite number >= 0; `what` it must be a number of."""
+    if isinstance(value, str):
+        text = value.strip()
+        found = float(text) if _NUMBER.fullmatch(text) and text.isascii() else math.nan
+    elif isinstance(value, bool) or not hasattr(value, "__float__"):
+        found = math.nan
+    else:
+        found = float(value)
+    if math.isnan(found):
+        place.bad(column, value, f"must be {what}")
+    if found < 0:
+        place.bad(column, value, "must not be negative", "correct it, or leave it empty where it is not known")
+    return found
+
+
+def amount(place: Place, column: str, value: object, factor: float, what: str) -> int:
+    """A number of units >= 0, times `factor`, rounded up: a job that asks for a little must not get nothing."""
+    if is_missing(value):
+        place.bad(column, value, f"must be {what}", "write 0 for none")
+    found = number(place, column, value, what) * factor
+    if found >= MAX_NUMBER:
+        place.bad(column, value, f"must be below {MAX_NUMBER / factor:.3g}")
+    return math.ceil(round(found, 6))
+
+
+@dataclass
+class Times:
+    """Reads one column of times in milliseconds: points on a clock, or (`span`) lengths.
+
+    A number counts units of `unit` milliseconds. A point may also be a date with a time of day as in ISO 8601, a
+    length also H:MM:SS or D-HH:MM:SS. All values of a column must be of one kind.
+    """
+
+    column: str
+    unit: int = 1000
+    span: bool = False
+    kind: str = ""
+    first: str = ""
+
+    def read(self, place: Place, value: object) -> int | None:
+        """Milliseconds (points: since 1970, or since whatever numbers count from); None where it is not known."""
+        if is_missing(value):
+            return None
+        if isinstance(value, str):
+            kind, found = self._text(place, value.strip())
+        elif isinstance(value, datetime) and not self.span:
+            kind, found = _point(value)
+        elif isinstance(value, timedelta) and self.span:
+            kind, found = "a span of time", value // _MILLISECOND
+        else:
+            kind, found = "a number", self._number(place, value)
+        if not self.kind:
+            self.kind, self.first = kind, place.where
+        elif kind != self.kind:
+            place.bad(
+                self.column, value, f"is {kind}, but {self.first} has {self.kind}", "write the whole column alike"
+            )
+        if found < 0 and self.span:
+            place.bad(self.column, value, "must not be negative")
+        return found
+
+    def _text(self, place: Place, text: str) -> tuple[str, int]:
+        if self.span:
+            if match := _SPAN.fullmatch(text):
+                days, hours, minutes, seconds = (int(part or 0) for part in match.groups()[:4])
+                if minutes < 60 and seconds < 60:
+                    part = round(1000 * float(match[5] or 0))
+                    return "a span of time", 1000 * (86400 * days + 3600 * hours + 60 * minutes + seconds) + part
+        elif _DATE.match(text):
+            try:
+                return _point(datetime.fromisoformat(text))
+            except ValueError:  # month 13, hour 25
+                place.bad(self.column, text, "is no date and time of day")
+        return "a number", self._number(place, text)
+
+    def _number(self, place: Place, value: object) -> int:
+        other = "H:MM:SS" if self.span else "YYYY-MM-DD HH:MM:SS"
+        unit = next(name for name, factor in TIMES.items() if factor == self.unit)
+        found = number(place, self.column, value, f"a number (of {unit}) or {other}") * self.unit
+        if found >= 1000 * _TOO_MANY_SECONDS:
+            place.bad(
+                self.column, value, f"is too large for a time in {unit}", f"if it is in ms, read {self.column}:ms"
+            )
+        return round(found)
+
+
+def _point(value: datetime) -> tuple[str, int]:
+    """What a date and time of day is, and its milliseconds; with a zone, those of UTC."""
+    if value.tzinfo is None:
+        return "a time of day", (value - _EPOCH) // _MILLISECOND
+    return "a time of day with a zone", (value.astimezone(UTC).replace(tzinfo=None) - _EPOCH) // _MILLISECOND

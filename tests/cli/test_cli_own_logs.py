@@ -1,0 +1,124 @@
+"""`mlsched simulate` over one's own log, with one's own rule; `mlsched data`."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+from mlsched.instances.traces import public
+
+READ = ("--read", "submit=when,duration=took:min,gpus=cards,user=who")
+RULE = """
+import mlsched
+
+def latest_first(snapshot, *, rng, sign: int = -1):
+    return mlsched.start_in_order(snapshot, sign * snapshot.arrival)
+
+def broken(snapshot, *, rng):
+    raise RuntimeError("no idea")
+
+a_number = 3
+"""
+
+
+@pytest.fixture
+def log(tmp_path):
+    """Six jobs of two users, one of them on 16 GPUs."""
+    rows = [
+        "when,took,cards,who",
+        *(f"{60 * k},10,{16 if k == 2 else 4},{'ann' if k % 2 else 'bob'}" for k in range(6)),
+    ]
+    (tmp_path / "log.csv").write_text("\n".join(rows) + "\n")
+    return tmp_path / "log.csv"
+
+
+@pytest.fixture
+def nodes(tmp_path):
+    (tmp_path / "nodes.csv").write_text("name,gpus\na,8\nb,8\n")
+    return tmp_path / "nodes.csv"
+
+
+@pytest.fixture
+def rules(tmp_path, monkeypatch):
+    (tmp_path / "own_rules_for_this_test.py").write_text(RULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    return "own_rules_for_this_test"
+
+
+def test_a_log_and_a_rule_in_one_command(cli, log, nodes, rules, tmp_path):
+    target, picture = tmp_path / "jobs.csv", tmp_path / "runs.png"
+    own = f"{rules}:latest_first"
+    words = ("--trace", log, *READ, "--cluster", nodes, "--jobs", target, "--plot", picture)
+    found = cli("simulate", "fifo", "srpt", own, *words)
+    assert found.status == 0
+    assert "6 jobs on 2x(8000 gpu_milli); times in ticks of 60 s" in found.out
+    assert "own log: submit=when in s, duration=took in min, gpus=cards in whole, user=who" in found.out
+    assert "every run passed the independent replay check" in found.out
+    assert found.err.count("\n") == 1, "each note once, whatever the number of policies"
+    assert found.err.startswith("mlsched: note: The log has no time limits of its users.")
+    with target.open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["policy"] for row in rows] == ["fifo"] * 6 + ["srpt"] * 6 + [own] * 6
+    assert rows[2] | {"job": "line-4", "user": "bob", "gpus": "16.0", "submit_s": "120.0"} == rows[2]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    first = cli("simulate", f"{own}:sign=1", "fifo", "--trace", log, *READ, "--cluster", nodes, "--json").document
+    assert first["runs"][0]["summary"]["total_jct"] == first["runs"][1]["summary"]["total_jct"]
+
+
+def test_what_is_wrong_is_one_line(cli, log, nodes, rules, tmp_path):
+    def refused(policy, *words, source=log):
+        return cli("simulate", policy, "--trace", source, *words).refused
+
+    refused("fifo", "--read", "submit=x", "--cluster", nodes)("line 1: there is no column 'x' for submit; the columns")
+    refused("fifo", *READ, "--cluster", "1x(8gpu)")(
+        "1 of 6 jobs ask for 16 tasks of 1000 gpu_milli at once", "the first is job 2, 'line-4' of the log; enlarge"
+    )
+    huge = tmp_path / "huge.csv"
+    huge.write_text("submit,duration,gpus\n0,1,1\n1,1,90000000\n")
+    refused("fifo", source=huge)("job 'line-3' asks for 90000000 GPUs or CPUs: jobs must be of at most 100000")
+    refused("fifo", *READ, "--jobs", tmp_path / "x.txt")("a table's name must end in .csv or .parquet")
+    refused("fifo", *READ, source="synthetic:gangs")("synthetic:gangs: read is for logs; leave it out")
+    refused("fitgpp", *READ, "--jobs", tmp_path / "x.csv")("runs of preemption have no table of jobs")
+    for policy, message in (
+        ("no_such_module:rule", "there is neither an answerer nor a module 'no_such_module'"),
+        (f"{rules}:nothing", "has no function 'nothing'; define it there"),
+        (f"{rules}:a_number", "has no function 'a_number'"),
+        (f"{rules}:latest_first:depth=3", "has no parameter 'depth'"),
+    ):
+        refused(policy, *READ, "--cluster", nodes)(message)
+    found = cli("simulate", f"{rules}:broken", "--trace", log, *READ, "--cluster", nodes, "--json")
+    assert found.status == 1
+    assert "raised RuntimeError: no idea" in found.err
+
+
+def test_oversized_jobs_can_be_left_out(cli, log):
+    words = ("--trace", log, *READ, "--cluster", "1x(8gpu)", "--set", "oversize=drop", "--json")
+    document = cli("simulate", "fifo", *words).document
+    assert document["runs"][0]["summary"]["jobs"] == 5
+    assert "1 jobs that never fit left out" in document["source"]
+
+
+@pytest.mark.filterwarnings("ignore:the offered load")
+def test_twins_run_offline_and_a_log_of_processors_by_its_processors(cli, tmp_path):
+    for name in public.CATALOGUE:
+        document = cli("simulate", "fifo", "--trace", f"twin:{name}", "--limit", 30, "--json").document
+        assert document["runs"][0]["summary"]["jobs"] == 30
+    (tmp_path / "x.swf").write_text("1 0 5 100 4 -1 -1 4 300 -1 1 7 2 -1 1 -1 -1 -1\n")
+    document = cli("simulate", "fifo", "--trace", tmp_path / "x.swf", "--cluster", "3x(2cpu)", "--json").document
+    assert document["cluster"] == "3x(2000 cpu_milli)"
+    cli("simulate", "fifo", "--trace", "twin:x").refused("there is no public trace 'x'; there are philly")
+    cli("simulate", "fifo", "--trace", "data:philly-2").refused("there is no public trace 'philly-2'")
+
+
+def test_the_list_of_public_traces(cli, monkeypatch, tmp_path):
+    monkeypatch.setenv("MLSCHED_CACHE", str(tmp_path))
+    shown = cli("data", "list").out
+    for text in ("philly", "CC-BY-4.0", "mlsched data fetch philly", "--trace twin:philly", "https://"):
+        assert text in shown
+    document = cli("data", "list", "--json").document
+    assert document["folder"] == str(tmp_path)
+    assert {entry["name"]: entry["fetched"] for entry in document["traces"]} == dict.fromkeys(public.CATALOGUE)
+    cli("data", "fetch", "x").refused("there is no public trace 'x'")
+    cli("data").refused("Missing command; see `mlsched data --help`")
+    cli("simulate", "fifo", "--trace", "data:philly").refused("is not on this machine; fetch it with `mlsched data")
