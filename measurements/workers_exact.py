@@ -1,13 +1,15 @@
-"""One-shot allocation of workers and PSs: exact answers and rules, in CPU seconds and against the calibration load.
+"""One-shot allocation of workers and PSs: rules against the optimum, and exact answers and rules in CPU seconds.
 
-    python measurements/workers_exact.py [--seeds N] [--only exact,rules,gaps,plain,measured] [--pollux ARCHIVE]
-    python measurements/workers_exact.py [--seeds N] --json
+    python measurements/workers_exact.py [--seeds N] [--only gaps,exact,rules,plain,fits,measured] [--pollux ARCHIVE]
+        [--json]
 
-Targets: proven optimum of `x16` (80 jobs, 16 times the paper's cluster) within 1 s and of `x40` (200 jobs, 40 times)
-within 5 s by the default solver; Optimus' greedy on 200 jobs within 50 ms. The first solve of a process also pays for
-imports, so one solve of another instance comes before the clock starts. Parts: `exact` (the presets), `rules` (CPU on
-`x40`), `gaps` (rules against the optimum), `plain` (how far the DP gets without bounds), `measured` (jobs from Pollux'
-profiles, needs --pollux). --json: one document with the table of `gaps`, and nothing else.
+Parts, a table each: `gaps` (the default: rules against the optimum, percent), `exact` (CPU seconds on the presets; all
+answers are proven and equal, or it fails), `rules` (CPU time on `x40`, 200 jobs), `plain` (how far the DP gets without
+bounds: states summed over the jobs), `fits` (Optimus' speed model on Pollux' profiles), `measured` (gaps on jobs drawn
+from those profiles). ARCHIVE is pollux_traces.tar.gz (default: in $MLSCHED_DATA/data/pollux). Targets: the proven
+optimum of `x16` (80 jobs) within 1 s and of `x40` within 5 s by the default solver; Optimus' greedy on 200 jobs within
+50 ms. The first solve of a process also pays for imports, so one solve of another instance comes before the clock
+starts.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,17 +31,7 @@ from mlsched.core.errors import MlschedError
 from mlsched.core.registry import registry
 from mlsched.instances.workers.pollux import generate_measured, read_pollux
 
-#: Preset, CPU seconds that the default solver may take (0: no target).
-EXACT = (
-    ("paper", 0),
-    ("paper-10", 0),
-    ("crowded", 0),
-    ("x16", 1),
-    ("x40", 5),
-    ("cpu-bound", 0),
-    ("asynchronous", 0),
-    ("measured", 0),
-)
+PRESETS = ("paper", "paper-10", "crowded", "x16", "x40", "cpu-bound", "asynchronous", "measured")
 SOLVERS = ("cp-sat", "highs", "dp", "cp-sat:reduce=false", "highs:reduce=false")
 RULES = (
     "optimus",
@@ -57,6 +50,9 @@ RULES = (
 )
 
 
+Table = dict[str, Any]
+
+
 def once(instance: Any, solver: str, **options: Any) -> tuple[Any, float]:
     """Result and CPU seconds of one solve, warm start and judge included."""
     started = time.process_time()
@@ -64,39 +60,37 @@ def once(instance: Any, solver: str, **options: Any) -> tuple[Any, float]:
     return result, time.process_time() - started
 
 
-def exact(seeds: int, unit: float) -> None:
-    default = registry().problem("workers").default
-    print(f"{'preset':13} {'solver':20} {'proven':>7} {'CPU s: median':>14} {'worst':>7} {'x load: worst':>14}")
-    for preset, target in EXACT:
-        drawn = [mlsched.generate("workers", preset, seed=seed) for seed in range(seeds)]
-        best: dict[int, int] = {}
+def exact(seeds: int) -> Table:
+    """CPU seconds of every exact answerer, median and worst; all of them must prove the same optimum."""
+    for solver in SOLVERS:
+        mlsched.solve(mlsched.generate("workers", "paper", seed=99), solver)
+    rows = []
+    for preset in PRESETS:
+        cells, best = [preset], {}  # type: ignore[var-annotated]
         for solver in SOLVERS:
-            proven, seconds = 0, []
-            for seed, instance in enumerate(drawn):
-                result, spent = once(instance, solver, time_limit=60)
+            seconds = []
+            for seed in range(seeds):
+                result, spent = once(mlsched.generate("workers", preset, seed=seed), solver, time_limit=60)
+                assert result.status == "optimal", f"{solver} does not prove {preset}, seed {seed}"
+                assert best.setdefault(seed, result.value) == result.value, "two proven optima differ"
                 seconds.append(spent)
-                if result.status == "optimal":
-                    proven += 1
-                    assert best.setdefault(seed, result.value) == result.value, "two proven optima differ"
-            note = f"  target {target} s: {max(seconds) <= target}" if target and solver == default else ""
-            print(
-                f"{preset:13} {solver:20} {proven:3}/{seeds:3} {np.median(seconds):14.3f} {max(seconds):7.3f} "
-                f"{max(seconds) / unit:14.2f}{note}",
-                flush=True,
-            )
+            cells.append(f"{np.median(seconds):.2g} / {max(seconds):.2g}")
+        rows.append(cells)
+    return {"name": "exact", "header": ["preset", *(f"`{solver}`" for solver in SOLVERS)], "rows": rows}
 
 
-def rules(unit: float) -> None:
+def rules() -> Table:
+    """CPU time of every rule on 200 jobs."""
     instance = mlsched.generate("workers", "x40")
-    print(f"{'rule on x40, 200 jobs':28} {'CPU ms':>8} {'x load':>8}")
+    rows = []
     for text in RULES:
         entry, params = registry().answerer("workers", text)
 
         def call(entry: Any = entry, params: Any = params) -> None:
             entry.function(instance, rng=np.random.default_rng(0), **params)
 
-        seconds = cpu_seconds(call)
-        print(f"{text:28} {1000 * seconds:8.1f} {seconds / unit:8.3f}", flush=True)
+        rows.append([f"`{text}`", f"{float(f'{1000 * cpu_seconds(call):.2g}'):g}"])
+    return {"name": "rules", "header": ["rule", "CPU ms"], "rows": rows}
 
 
 def losses(drawn: Iterable[Any]) -> dict[str, list[float]]:
@@ -112,24 +106,25 @@ def losses(drawn: Iterable[Any]) -> dict[str, list[float]]:
     return lost
 
 
-def gaps(name: str, drawn: Iterable[Any]) -> None:
-    """Mean gap of each rule."""
-    print(f"{name:14}" + "".join(f"{np.mean(each):>8.1f}%" for each in losses(drawn).values()), flush=True)
-
-
-def document(seeds: int) -> dict[str, Any]:
-    """The table of `gaps`: rules as rows, presets as columns."""
-    found = {p: losses(mlsched.generate("workers", p, seed=seed) for seed in range(seeds)) for p, _ in EXACT}
+def compared(name: str, drawn: Mapping[str, Iterable[Any]]) -> Table:
+    """Rules as rows, kinds of instances as columns: mean gap and its interval, percent."""
+    found = {label: losses(several) for label, several in drawn.items()}
     rows = []
     for rule in RULES:
         each = [estimate(lost[rule]) for lost in found.values()]
         numbers = [{"measured": one and one.mean, "ci95": one and one.half} for one in each]
         rows.append({"label": f"`{rule}`", "numbers": numbers})
-    return {"seeds": seeds, "tables": [{"name": "gaps", "header": ["rule", *found], "rows": rows}]}
+    return {"name": name, "header": ["rule", *found], "rows": rows}
 
 
-def plain(seeds: int) -> None:
-    print("dp:reduce=false, states summed over the jobs and CPU s, by seed")
+def gaps(seeds: int) -> Table:
+    """Gaps on every preset."""
+    return compared("gaps", {p: (mlsched.generate("workers", p, seed=k) for k in range(seeds)) for p in PRESETS})
+
+
+def plain(seeds: int) -> Table:
+    """The DP without bounds: states summed over the jobs, and CPU seconds."""
+    rows = []
     for preset, sizes in (
         ("paper", {}),
         ("paper-10", {}),
@@ -144,55 +139,74 @@ def plain(seeds: int) -> None:
             instance = mlsched.generate("workers", preset, seed=seed, **sizes)
             try:
                 result, spent = once(instance, "dp:reduce=false")
-                cells.append(f"{result.work['states']:.0f} ({spent:.2f} s)")
+                cells.append(f"{result.work['states']:.0f} ({spent:.2g} s)")
                 assert result.value == mlsched.solve(instance, "highs").value
-            except MlschedError as error:
-                cells.append(str(error).partition(":")[2].strip())
-        print(f"  {preset} {sizes}: " + ", ".join(cells), flush=True)
+            except MlschedError:
+                cells.append("refused")
+        named = "".join(f", {key} {value:g}" for key, value in sizes.items())
+        rows.append([f"{preset}{named}", *cells])
+    header = ["instances", *(f"states (CPU s), seed {seed}" for seed in range(min(seeds, 3)))]
+    return {"name": "plain", "header": header, "rows": rows}
+
+
+def fits(profiles: Mapping[str, Any]) -> Table:
+    """How well Optimus' speed model fits what was measured of each application, relative errors in percent."""
+    rows = []
+    for name, profile in profiles.items():
+        found = profile.fit(4 * int(np.median(profile.local)))
+        errors = (f"{100 * found.mean_error:.1f}", f"{100 * found.largest_error:.0f}")
+        rows.append([name, str(found.points), *errors])
+    return {"name": "fits", "header": ["application", "points", "mean error [%]", "largest [%]"], "rows": rows}
+
+
+def measured(seeds: int, profiles: Mapping[str, Any]) -> Table:
+    """Gaps on jobs drawn from Pollux' profiles."""
+    drawn = {
+        f"Pollux, by {speed}": (
+            generate_measured(np.random.default_rng(seed), dict(profiles), jobs=40, gpus=128, speed=speed)
+            for seed in range(seeds)
+        )
+        for speed in ("table", "fit")
+    }
+    return compared("measured", drawn)
 
 
 def main() -> None:
+    """See the module's docstring."""
+    data = Path(os.environ.get("MLSCHED_DATA", "../shared")) / "data"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--only", default="exact,rules,gaps,plain,measured")
-    parser.add_argument("--pollux", default="", help="pollux_traces.tar.gz")
+    parser.add_argument("--only", default="gaps")
+    parser.add_argument("--pollux", type=Path, default=data / "pollux" / "pollux_traces.tar.gz")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    if arguments.json:
-        print(json.dumps(document(arguments.seeds)))
-        return
+    seeds = arguments.seeds
+    parts: dict[str, Callable[[], Table]] = {
+        "gaps": lambda: gaps(seeds),
+        "exact": lambda: exact(seeds),
+        "rules": rules,
+        "plain": lambda: plain(seeds),
+        "fits": lambda: fits(read_pollux(arguments.pollux)),
+        "measured": lambda: measured(seeds, read_pollux(arguments.pollux)),
+    }
     only = arguments.only.split(",")
-    unit = cpu_seconds(load)
-    print(f"calibration load: {unit:.3f} CPU s, load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    for solver in SOLVERS:
-        mlsched.solve(mlsched.generate("workers", "paper", seed=99), solver)
-    if "exact" in only:
-        exact(arguments.seeds, unit)
-    if "rules" in only:
-        rules(unit)
-    header = f"{'mean loss':14}" + "".join(f"{rule.replace('optimus:', 'o:')[-8:]:>9}" for rule in RULES)
-    if "gaps" in only:
-        print(", ".join(RULES))
-        print(header)
-        for preset, _ in EXACT:
-            gaps(preset, (mlsched.generate("workers", preset, seed=seed) for seed in range(arguments.seeds)))
-    if "plain" in only:
-        plain(arguments.seeds)
-    if arguments.pollux and "measured" in only:
-        profiles = read_pollux(arguments.pollux)
-        for name, profile in profiles.items():
-            found = profile.fit(4 * int(np.median(profile.local)))
-            print(
-                f"{name}: {found.points} points, relative error mean {found.mean_error:.1%}, "
-                f"largest {found.largest_error:.0%}"
-            )
-        print(header)
-        for speed in ("table", "fit"):
-            drawn = (
-                generate_measured(np.random.default_rng(seed), profiles, jobs=40, gpus=128, speed=speed)
-                for seed in range(arguments.seeds)
-            )
-            gaps(f"Pollux {speed}", drawn)
+    if unknown := [name for name in only if name not in parts]:
+        raise SystemExit(f"--only {unknown[0]}: must be of {', '.join(parts)}")
+    document = {"seeds": seeds, "calibration_s": cpu_seconds(load), "tables": [parts[name]() for name in only]}
+    if arguments.json:
+        print(json.dumps(document))
+        return
+    print(f"calibration load: {document['calibration_s']:.3f} CPU s, load average {os.getloadavg()[0]:.1f}")
+    for table in document["tables"]:
+        print(f"\n{table['name']}: {' | '.join(table['header'])}")
+        for row in table["rows"]:
+            cells = row if isinstance(row, list) else [row["label"], *(_shown(number) for number in row["numbers"])]
+            print(" | ".join(cells))
+
+
+def _shown(number: Mapping[str, float | None]) -> str:
+    """A mean with its interval as text."""
+    return f"{number['measured']:.3g} ± {number['ci95'] or 0:.2g}"
 
 
 if __name__ == "__main__":

@@ -1,18 +1,21 @@
 """Microseconds a decision of the batched workers world, a 64-32-4 network's forward pass included.
 
-    python measurements/workers_simulation.py [--episodes N] [--jobs N] [--repeat N]
+    python measurements/workers_simulation.py [--episodes N] [--jobs N] [--repeat N] [--json]
 
 Target on an idle machine: at most 15 microseconds (the Chic paper: 780 on a 3.1 GHz Core i5). 36 episodes of 30 jobs
 at 1.8 jobs an hour are stepped from their beginning until the last is done, by an untrained network whose impossible
 actions are masked out, and, beside it, by uniform-random possible actions. Decisions are those of episodes that are not
-done. Quote the ratio to the calibration load, which drifts with the machine.
+done. Quote the ratio to the calibration load, which drifts with the machine. Last: jobs a CPU second of the clock's own
+world, 300 jobs at 2.7 an hour under Optimus.
 """
 
 from __future__ import annotations
 
 import argparse
 import cProfile
+import json
 import pstats
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -63,33 +66,53 @@ def episodes(batch: Batch, choose: Choose, seed: int) -> None:
         batch.step(choose(batch, rng))
 
 
+def stepping(count: int, jobs: int, repeat: int, unit: float, profiled: bool) -> dict[str, Any]:
+    """CPU time of a decision by kind of actions and policy."""
+    works = [mlsched.workload("synthetic:chic", jobs=jobs, seed=s) for s in range(count)]
+    rows = []
+    for pair in (False, True):
+        phase = Phase(pair=pair)
+        batch = Batch(works, phase)
+        network = Network(phase.feature_size(3), phase.actions)
+        policies: dict[str, Choose] = {"64-32-4 network": network.choose, "uniform-random": uniform}
+        for name, choose in policies.items():
+            if profiled:
+                with cProfile.Profile() as profile:
+                    episodes(batch, choose, 0)
+                pstats.Stats(profile).sort_stats("tottime").print_stats(18)
+            seconds = cpu_seconds(lambda b=batch, c=choose: episodes(b, c, 0), repeat)
+            cells = (f"{seconds:.2g}", f"{seconds / unit:.2g}", f"{1e6 * seconds / batch.decisions:.2g}")
+            rows.append([f"{'Chic-Pair' if pair else 'Chic'}'s actions, {name}", str(batch.decisions), *cells])
+    header = ["policy", "decisions", "CPU s", "times the calibration load", "µs a decision"]
+    return {"name": "stepping", "header": header, "rows": rows}
+
+
+def clock(repeat: int) -> float:
+    """Jobs a CPU second of the clock's own world."""
+    work = mlsched.workload("synthetic:chic", jobs=300, rate=2.7)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="the offered load")
+        return 300 / cpu_seconds(lambda: mlsched.simulate(work, "optimus"), repeat)
+
+
 def main() -> None:
+    """See the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--episodes", type=int, default=36)
     parser.add_argument("--jobs", type=int, default=30)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     unit = cpu_seconds(load, arguments.repeat)
-    print(f"calibration load: {unit:.3f} CPU s; {arguments.episodes} episodes of {arguments.jobs} jobs")
-    works = [mlsched.workload("synthetic:chic", jobs=arguments.jobs, seed=s) for s in range(arguments.episodes)]
-    print(f"{'policy':22} {'decisions':>10} {'CPU s':>8} {'x load':>8} {'us a decision':>14}")
-    for pair in (False, True):
-        phase = Phase(pair=pair)
-        batch = Batch(works, phase)
-        network = Network(phase.feature_size(3), phase.actions)
-        policies: dict[str, Choose] = {"network": network.choose, "uniform-random": uniform}
-        for name, choose in policies.items():
-            if arguments.profile:
-                with cProfile.Profile() as profile:
-                    episodes(batch, choose, 0)
-                pstats.Stats(profile).sort_stats("tottime").print_stats(18)
-            seconds = cpu_seconds(lambda b=batch, c=choose: episodes(b, c, 0), arguments.repeat)
-            label = f"{'Chic-Pair' if pair else 'Chic'}, {name}"
-            print(
-                f"{label:22} {batch.decisions:10} {seconds:8.3f} {seconds / unit:8.2f} "
-                f"{1e6 * seconds / batch.decisions:14.2f}"
-            )
+    table = stepping(arguments.episodes, arguments.jobs, arguments.repeat, unit, arguments.profile)
+    document = {"calibration_s": unit, "clock_jobs_a_second": clock(arguments.repeat), "tables": [table]}
+    if arguments.json:
+        print(json.dumps(document))
+        return
+    print(f"calibration load: {unit:.3f} CPU s; the clock: {document['clock_jobs_a_second']:.0f} jobs a CPU second")
+    for row in [table["header"], *table["rows"]]:
+        print(" | ".join(row))
 
 
 if __name__ == "__main__":
