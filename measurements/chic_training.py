@@ -2,18 +2,26 @@
 
     python measurements/chic_training.py DIR [--json]
 
-DIR holds NAME.checkpoint files as `mlsched train chic` and `mlsched train chic-pair` write them; NAME is POLICY-SEED
-for the trainings that are averaged, anything else for trials. Tables: `chic` and `chic-pair` (means over seeds, with
-95 % intervals by Student's t, of what was measured on the validation sequences, by iteration: the policy before it is
-trained is not validated so), `seeds` (where each training stood at its end), `trials` (the same for other files),
-`trained` (ACT of the weights of those trainings that met the criterion on 30 test sequences, against uniform-random
-actions of the same kind and against the same network before training, paired by sequence).
+DIR holds NAME.checkpoint files and weights as `mlsched train chic` and `mlsched train chic-pair` write them. NAME is
+POLICY-SEED for the trainings whose curves are averaged, POLICY-VARIANT-SEED for those with another I or W or arrival
+rate (named as in choose_weights.py), anything else for trials. Tables:
+
+- `chic` and `chic-pair`: means over seeds, with 95 % intervals by Student's t, of what was measured on the validation
+  sequences, by iteration; the policy before it is trained is not validated so. The last row is where each ended.
+- `seeds`: where each training stood at its end; `trials`: the same for other files.
+- `variants`: of each variant, how many trainings met the criterion and the least ACT among those that did.
+- `trained`: ACT, on 30 test sequences of 1.8 jobs an hour, of the weights of those trainings that met the criterion,
+  against uniform-random actions of the same kind and against the same network before training, paired by sequence;
+  intervals are over sequences. In the rows that name a number of seeds they are over training seeds.
+- `cost`: CPU time of an iteration, with its share of a validation, as the networks are at the beginning and at the end.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +31,10 @@ from trained_policies import OTHERS, clock, runs_of, untrained
 import mlsched
 from mlsched.benchmark.experiments.claim import estimate
 from mlsched.learned.training import recipe
+from mlsched.learned.training._torch import repeatable
 from mlsched.learned.training.trainer import CHECKPOINT
 from mlsched.learned.weights import Weights, read
+from mlsched.learned.workers._chic import USUAL, VARIANTS
 
 #: Column -> entry of a curve.
 COLUMNS = {
@@ -60,13 +70,11 @@ def parts(policy: str, several: list[Weights]) -> dict[str, Any]:
     """The parts of the reward by iteration, over the seeds that have come so far."""
     curves = [validated(one) for one in several]
     common = sorted(set.intersection(*(set(curve) for curve in curves)))
-    longest = sorted(set.union(*(set(curve) for curve in curves)))
     chosen = [common[round(k)] for k in np.linspace(0, len(common) - 1, min(ROWS, len(common)))]
     rows = []
-    for iteration in [*dict.fromkeys(chosen), *[n for n in longest[-1:] if n not in chosen]]:
-        there = [curve[iteration] for curve in curves if iteration in curve]
-        numbers = [number([value(entry, column) for entry in there]) for column in COLUMNS]
-        rows.append({"label": f"{iteration} ({len(there)} seeds)", "numbers": numbers})
+    places = [(f"{n} ({len(curves)} seeds)", [curve[n] for curve in curves]) for n in dict.fromkeys(chosen)]
+    for label, entries in [*places, ("the end of each", [curve[max(curve)] for curve in curves])]:
+        rows.append({"label": label, "numbers": [number([value(entry, c) for entry in entries]) for c in COLUMNS]})
     return {"name": policy, "header": ["iteration", *COLUMNS], "rows": rows}
 
 
@@ -104,23 +112,71 @@ def ends(name: str, files: dict[str, Weights]) -> dict[str, Any]:
     return {"name": name, "header": header, "rows": rows}
 
 
-def reached(folder: Path, names: list[str], sequences: int = 30) -> dict[str, Any]:
-    """What trained policies reach on sequences that no training has seen."""
-    works = [mlsched.workload("synthetic:chic", seed=seed, rate=1.8) for seed in range(sequences)]
-    random = {"chic": "uniform-random", "chic-pair": "random pairs"}
+def variants(files: dict[str, Weights]) -> dict[str, Any]:
+    """What the trainings of every variant came to."""
     rows = []
-    for name in names:
+    for policy, several in VARIANTS.items():
+        for variant in several:
+            every = [w for n, w in files.items() if n.rpartition("-")[0] == policy + variant.suffix]
+            acts = [w.card["scores"]["validation"] for w in every if met(w)]
+            if every:
+                iterations = sorted(len(w.card["curve"]) for w in every)
+                cells = [policy, variant.window, variant.episode, f"{variant.rate:g}", f"{len(acts)} of {len(every)}"]
+                cells += [
+                    f"{iterations[0]} to {iterations[-1]}",
+                    *(f"{f(acts):.0f}" if acts else "" for f in (min, max)),
+                ]
+                rows.append([str(cell) for cell in cells])
+    header = ["policy", "I", "W", "jobs an hour", "criterion met", "iterations", "least ACT [s]", "largest ACT [s]"]
+    return {"name": "variants", "header": header, "rows": rows}
+
+
+def reached(folder: Path, files: dict[str, Weights], sequences: int = 30) -> dict[str, Any]:
+    """What trained policies reach on sequences that no training has seen."""
+    works = [mlsched.workload("synthetic:chic", seed=seed, rate=USUAL.rate) for seed in range(sequences)]
+    random = {"chic": "uniform-random", "chic-pair": "random pairs"}
+    others = {p: np.array([clock(*OTHERS[label], work) for work in works]) for p, label in random.items()}
+    rows, means = [], {policy: [] for policy in random}  # type: ignore[var-annotated]
+    for name in files:
         weights = read(folder / f"{name}.safetensors")
         policy, recipe_, seed = (weights.card[field] for field in ("policy", "recipe", "seed"))
         act = runs_of(policy, weights.tensors, recipe_, works, seed)
-        others = (
-            np.array([clock(*OTHERS[random[policy]], work) for work in works]),
-            runs_of(policy, untrained(weights), recipe_, works, seed),
+        before = runs_of(policy, untrained(weights), recipe_, works, seed)
+        columns = [act, *(100 * (1 - act / other) for other in (others[policy], before))]
+        rows.append({"label": name, "numbers": [number(list(column)) for column in columns]})
+        if name == f"{policy}-{seed}":
+            means[policy].append([column.mean() for column in columns])
+    for policy, seeds in means.items():
+        columns = np.array(seeds).T if len(seeds) > 1 else []
+        rows += [{"label": f"{policy}, {len(seeds)} seeds", "numbers": [number(list(c)) for c in columns]}] * bool(
+            seeds
         )
-        numbers = [number(list(act)), *(number(list(100 * (1 - act / other))) for other in others)]
-        rows.append({"label": name, "numbers": numbers})
     header = ["training", "ACT [s]", "below random actions [%]", "below itself before training [%]"]
     return {"name": "trained", "header": header, "rows": rows}
+
+
+def cost(policy: str, several: list[Weights], iterations: int = 3) -> list[str]:
+    """CPU time of a policy's trainings: of an iteration at either end, and of a whole training."""
+    chosen, ends_ = recipe(policy), []
+    for weights, at in ((several[0], 0), (several[0], 1)):
+        params = chosen.resolve(weights.card["recipe"])
+        with repeatable():
+            learner = chosen.learner(params, weights.card["seed"], "cpu")
+            if at:
+                state = {k.removeprefix("state/"): v for k, v in weights.tensors.items() if k.startswith("state/")}
+                learner.restore(state)
+            improving = _seconds(lambda k: learner.improve(k), iterations)  # noqa: B023 - called at once
+            ends_.append(improving + _seconds(lambda _: learner.validate(), 1) / params.every)  # noqa: B023
+    minutes = np.mean([len(w.card["curve"]) for w in several]) * np.mean(ends_) / 60
+    return [policy, *(f"{seconds:.2g}" for seconds in ends_), f"{minutes:.2g}"]
+
+
+def _seconds(call: Callable[[int], Any], times: int) -> float:
+    """CPU seconds of a call."""
+    started = time.process_time()
+    for k in range(1, times + 1):
+        call(k)
+    return (time.process_time() - started) / times
 
 
 def met(weights: Weights) -> bool:
@@ -132,21 +188,23 @@ def met(weights: Weights) -> bool:
 def measured(folder: Path) -> dict[str, Any]:
     """The document."""
     files = {p.stem: read(p, kind=CHECKPOINT) for p in sorted(folder.glob("*.checkpoint"))}
-    seeds = {n: w for n, w in files.items() if n in {f"{w.card['policy']}-{k}" for k in range(10)}}
-    tables = []
-    for policy in ("chic", "chic-pair"):
-        several = [w for w in seeds.values() if w.card["policy"] == policy]
-        tables += [parts(policy, several)] if several else []
-    trials = {n: w for n, w in files.items() if n not in seeds}
-    tables += [ends("seeds", seeds)] + ([ends("trials", trials)] if trials else [])
-    tables.append(reached(folder, [name for name, weights in files.items() if met(weights)]))
+    by_policy = {p: {n: w for n, w in files.items() if n in {f"{p}-{k}" for k in range(10)}} for p in VARIANTS}
+    seeds = {n: w for several in by_policy.values() for n, w in several.items()}
+    named = {p + v.suffix for p, several in VARIANTS.items() for v in several}
+    trials = {n: w for n, w in files.items() if n.rpartition("-")[0] not in named}
+    tables = [parts(policy, list(several.values())) for policy, several in by_policy.items() if several]
+    tables += [ends("seeds", seeds), ends("trials", trials), variants(files)]
+    tables.append(reached(folder, {n: w for n, w in (seeds | trials).items() if met(w)}))
+    header = ["policy", "first iterations [CPU s]", "last iterations [CPU s]", "a training [CPU min]"]
+    rows = [cost(policy, list(several.values())) for policy, several in by_policy.items() if several]
+    tables.append({"name": "cost", "header": header, "rows": rows})
     correlations = {}
-    for policy in ("chic", "chic-pair"):
-        each = [validated(w) for w in seeds.values() if w.card["policy"] == policy]
+    for policy, several in by_policy.items():
         pairs = [
-            np.array([(e["validation_reward"], e["validation"]) for e in c.values()]).T for c in each if len(c) > 2
+            np.array([(e["validation_reward"], e["validation"]) for e in validated(w).values()]).T
+            for w in several.values()
         ]
-        correlations[policy] = number([float(np.corrcoef(*p)[0, 1]) for p in pairs])
+        correlations[policy] = number([float(np.corrcoef(*pair)[0, 1]) for pair in pairs])
     return {"correlations": correlations, "tables": tables}
 
 

@@ -2,10 +2,12 @@
 
     python measurements/choose_weights.py DIR [POLICY ...]
 
-DIR holds POLICY-SEED.safetensors files and their checkpoints, as `mlsched train` writes them. Of the trainings that met
-the recipe's criterion, the one whose weights have the lowest average completion time on the validation sequences is
-chosen; if none met it, of all, and its card says that it is not trained. The card gets the validated part of every
-training's curve (`seeds`), from which Figure 6 is made.
+DIR holds POLICY-SEED.safetensors files and POLICY-VARIANT-SEED.safetensors files, as `mlsched train` writes them; a
+variant is named as the shipped file is (`-w60`, `-i2`, `-r0.9`, see VARIANTS in mlsched/learned/workers/_chic.py). Of
+the trainings that met the recipe's criterion, the one whose weights have the lowest average completion time on the
+validation sequences is chosen; if none met it, of all, and its card says that it is not trained. The card of the usual
+variant gets some validated points of every training's curve (`seeds`), from which Figure 6 is made; those of the others
+have no curve: the package stays small.
 """
 
 from __future__ import annotations
@@ -15,12 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from mlsched.learned.weights import Weights, read, write
+from mlsched.learned.workers._chic import USUAL, VARIANTS, Variant
 
 TARGET = Path(__file__).parents[1] / "mlsched" / "learned" / "workers" / "weights"
-#: What is kept of a curve of the other seeds.
-KEPT = ("iteration", "bound", "reward", "punished_share", "useless_share", "validation", "validation_punished_share")
-#: Most points of such a curve; every second one goes until no more are left.
-POINTS = 40
+#: What is kept of a training's curve, and of the chosen one's: what the claims and Figure 6 of `reproduce chic` read.
+KEPT = ("iteration", "bound", "reward", "validation")
+SHOWN = (*KEPT, "reward_completion", "reward_absent", "reward_halves", "punished_share", "useless_share")
+#: Most points of a curve; every second one goes until no more are left.
+POINTS = 24
 
 
 def order(weights: Weights) -> tuple[bool, float]:
@@ -28,28 +32,37 @@ def order(weights: Weights) -> tuple[bool, float]:
     return weights.card["trained"] is not True, weights.card["scores"]["validation"]
 
 
-def summary(weights: Weights) -> dict[str, Any]:
-    """A training in short."""
-    card = weights.card
-    curve = card["curve"]
+def thinned(weights: Weights, fields: tuple[str, ...]) -> list[dict[str, float]]:
+    """Some points of a training's curve, its last among them."""
+    curve = weights.card["curve"]
     while len(curve) > POINTS:
-        curve = curve[1::2]
-    kept = [{name: entry[name] for name in KEPT if name in entry} for entry in curve]
-    return {name: card[name] for name in ("seed", "trained", "iterations", "scores")} | {"curve": kept}
+        curve = curve[::-1][::2][::-1]
+    return [{name: entry[name] for name in fields if name in entry} for entry in curve]
 
 
-def choose(folder: Path, policy: str) -> None:
-    """Write the chosen weights of a policy."""
-    several = [read(path, policy) for path in sorted(folder.glob(f"{policy}-[0-9].safetensors"))]
+def summary(weights: Weights, curves: bool) -> dict[str, Any]:
+    """A training in short, with its curve or without."""
+    found = {name: weights.card[name] for name in ("seed", "trained", "iterations", "scores")}
+    return found | ({"curve": thinned(weights, KEPT)} if curves else {})
+
+
+def choose(folder: Path, policy: str, variant: Variant) -> None:
+    """Write the chosen weights of a variant of a policy."""
+    name, usual = policy + variant.suffix, variant == USUAL
+    several = [read(path, policy) for path in sorted(folder.glob(f"{name}-[0-9].safetensors"))]
     if not several:
-        raise SystemExit(f"{folder}: has no {policy}-SEED.safetensors; `mlsched train {policy} -o` writes one")
+        raise SystemExit(f"{folder}: has no {name}-SEED.safetensors; `mlsched train {policy} -o` writes one")
     best = min(several, key=order)
-    seeds = [summary(one) for one in several]
-    write(TARGET / f"{policy}.safetensors", Weights(best.tensors, {**best.card, "seeds": seeds}))
+    card = {**best.card, "seeds": [summary(one, usual) for one in several]}
+    if usual:
+        card["curve"] = thinned(best, SHOWN)
+    else:
+        card.pop("curve")
+    write(TARGET / f"{name}.safetensors", Weights(best.tensors, card))
     for one in several:
         scores = one.card["scores"]
         print(
-            f"{policy} seed {one.card['seed']}{' <- chosen' if one is best else ''}: trained {one.card['trained']}, "
+            f"{name} seed {one.card['seed']}{' <- chosen' if one is best else ''}: trained {one.card['trained']}, "
             f"{one.card['iterations']} iterations, validation {scores['validation']:.1f} s at iteration "
             f"{scores['best_iteration']}"
         )
@@ -59,10 +72,11 @@ def main() -> None:
     """See the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("policies", nargs="*", default=["chic", "chic-pair"])
+    parser.add_argument("policies", nargs="*", default=list(VARIANTS))
     arguments = parser.parse_args()
     for policy in arguments.policies:
-        choose(arguments.folder, policy)
+        for variant in VARIANTS[policy]:
+            choose(arguments.folder, policy, variant)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ import numpy as np
 
 import mlsched
 from mlsched.benchmark.experiments.claim import estimate
+from mlsched.core.gap import gap_between
 from mlsched.learned._net import Mlp, sample
 from mlsched.learned.training import recipe
 from mlsched.learned.training.workers._plus_batch import Views, scores
@@ -131,7 +132,8 @@ def small(found: dict[str, list[Weights]], rates: list[float], jobs: int, count:
         for label, act in acts.items():
             if (act < bound * (1 - 1e-6)).any():
                 raise SystemExit(f"{label} is below the proven bound")
-            columns.setdefault(label, []).append(number(100 * (act / bound - 1)))
+            gaps = [100 * float(gap_between(*pair, sense="min", unit="s")) for pair in zip(act, bound, strict=True)]
+            columns.setdefault(label, []).append(number(gaps))
     rows = [{"label": label, "numbers": numbers} for label, numbers in columns.items()]
     header = ["policy", *(f"{rate:g}/h ({n} of {count} proven)" for rate, n in zip(rates, proven, strict=True))]
     return {"name": "gaps", "header": header, "rows": rows}

@@ -20,7 +20,7 @@ import warnings
 from typing import Any
 
 import mlsched
-from mlsched.benchmark.experiments.chic.grid import Policy, everyone, known, optimus, trained
+from mlsched.benchmark.experiments.chic.grid import Policy, everyone, known, once, optimus, trained
 from mlsched.benchmark.experiments.claim import estimate
 from mlsched.core.gap import gap_between
 from mlsched.simulation.workers.rollout import horizon_of
@@ -36,7 +36,7 @@ def policies() -> list[Policy]:
         for stop in STOPS
         for i in (600, 300, 0)
     ]
-    found += [p for p in everyone() if not p.optimus and p not in trained()]
+    found += [p for p in everyone() if not p.optimus and p not in (*trained(), *once())]
     return found + list(known(Policy("uniform-random", "uniform-random"), Policy("one-shot exact", "dp")))
 
 

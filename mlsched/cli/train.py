@@ -13,7 +13,9 @@ from mlsched.core.errors import InvalidInput
 
 def train(
     policy: Annotated[str, typer.Argument(help="The policy: chic, chic-pair or chic-plus.")],
-    iterations: Annotated[int | None, typer.Option(help="Iterations in all (default: the recipe's).", min=1)] = None,
+    iterations: Annotated[
+        int | None, typer.Option(help="Iterations in all (default: until trained, at most the recipe's).", min=1)
+    ] = None,
     option: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the recipe.")
     ] = None,
@@ -24,8 +26,12 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint beside the output.")] = False,
     device: Annotated[str, typer.Option(help="cpu, cuda, or auto: the GPU if there is one.")] = "cpu",
     until_trained: Annotated[
-        bool, typer.Option("--until-trained", help="End as soon as the recipe's criterion is met.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--until-trained/--all-iterations",
+            help="End as soon as the recipe's criterion is met (default: unless --iterations is given).",
+        ),
+    ] = None,
     cpu_limit: Annotated[float | None, typer.Option(help="CPU seconds after which it ends, at a validation.")] = None,
     plot: Annotated[Path | None, to_write(text="Learning curve (.png, .svg or .pdf).", picture=True)] = None,
     as_json: Json = False,
@@ -42,7 +48,7 @@ def train(
     with progress(f"training {policy}", float(total)) as update:
         done = training.train(
             policy,
-            iterations=total,
+            iterations=iterations,
             seed=seed,
             output=target,
             resume=resume,

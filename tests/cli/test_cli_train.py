@@ -9,7 +9,7 @@ import pytest
 from mlsched.cli.main import run
 
 pytest.importorskip("torch")
-SMALL = [x for s in ("episodes=3", "jobs=2", "validation=1", "limit=20") for x in ("--set", s)]
+SMALL = [x for s in ("episodes=3", "jobs=2", "validation=1", "limit=20", "every=2") for x in ("--set", s)]
 
 
 def test_trains_writes_plots_and_goes_on(tmp_path, capsys):

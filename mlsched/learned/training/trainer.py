@@ -54,18 +54,19 @@ def train(
     output: str | os.PathLike[str] | None = None,
     resume: bool = False,
     device: str = "cpu",
-    until_trained: bool = False,
+    until_trained: bool | None = None,
     cpu_limit: float | None = None,
     progress: Callable[[int, int, float], None] | None = None,
     **params: Any,
 ) -> Training:
     """Train a policy.
 
-    iterations: how many in all, those before a resumed checkpoint included (default: the recipe's). output: weights
-    file to write, with a checkpoint beside it; resume: go on from that checkpoint. device: "cpu", "cuda" or "auto"; the
-    networks are small, and a GPU is no faster. until_trained: end at the first validation at which the recipe's
-    criterion is met. cpu_limit: CPU seconds of this call after which it ends, at a validation. progress(done, all, best
-    score). Further keywords are the recipe's.
+    iterations: how many in all, those before a resumed checkpoint included (default: the recipe's; at most, where it
+    has a criterion by which a training ends). output: weights file to write, with a checkpoint beside it; resume: go on
+    from that checkpoint. device: "cpu", "cuda" or "auto"; the networks are small, and a GPU is no faster.
+    until_trained: end at the first validation at which the recipe's criterion is met (default: if it has one and no
+    iterations are given). cpu_limit: CPU seconds of this call after which it ends, at a validation.
+    progress(done, all, best score). Further keywords are the recipe's.
     Raises InvalidInput for a wrong call; the same seed and parameters give the same bytes on the same machine.
     """
     chosen = recipe(policy)
@@ -73,6 +74,8 @@ def train(
     total = chosen.iterations if iterations is None else iterations
     within("iterations", total, 1, 10**6)
     within("seed", seed, 0, 2**31)
+    if until_trained is None:
+        until_trained = iterations is None and chosen.trained is not None
     if until_trained and chosen.trained is None:
         raise InvalidInput(f"until_trained: the recipe of {policy} has no criterion; give iterations instead")
     if cpu_limit is not None:

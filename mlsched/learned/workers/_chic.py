@@ -6,7 +6,7 @@ Paper: Gong, Li, Liang, Zhan, "Chic", IWQoS 2019, Sections 4.2 (state, actions),
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,7 +44,8 @@ class Policy:
             raise InvalidFile(f"{name}: its recipe lacks window or limit; train it anew")
         self.models: tuple[str, ...] = tuple(models)
         self.phase = Phase(window=window, pair=pair, limit=recipe["limit"])
-        self.episode = recipe.get("jobs")  # W, only compared with what is asked for
+        #: Only compared with what is asked for.
+        self.variant = Variant(window, recipe.get("jobs"), recipe.get("rate"))
         self.net = Mlp(weights.tensors)
         sizes = (self.phase.feature_size(len(models)), self.phase.actions)
         if (self.net.inputs, self.net.outputs) != sizes:
@@ -89,10 +90,39 @@ class Policy:
         return found
 
 
-#: (I, W) -> which weights that come with mlsched were trained so.
-VARIANTS = {
-    "chic": {(3, 30): "", (3, 60): "-w60"},
-    "chic-pair": {(2, 30): "-i2", (3, 30): "", (3, 60): "-w60", (4, 30): "-i4"},
+class Variant(NamedTuple):
+    """What weights were trained for; as a question, 0 leaves it open.
+
+    window: I. episode: W, jobs an episode. rate: arrivals an hour.
+    """
+
+    window: int = 0
+    episode: int = 0
+    rate: float = 0.0
+
+    @property
+    def usual(self) -> Variant:
+        """The same with the paper's usual setting where it is open."""
+        return Variant(self.window or USUAL.window, self.episode or USUAL.episode, self.rate or USUAL.rate)
+
+    @property
+    def suffix(self) -> str:
+        """What the names of its files have behind the policy's: only what is not as usual."""
+        named = zip(("i", "w", "r"), self.usual, USUAL, strict=True)
+        return "".join(f"-{letter}{value:g}" for letter, value, usual in named if value != usual)
+
+
+#: Sections 5 and 6.1: what is meant where nothing is said.
+USUAL = Variant(3, 30, 1.8)
+#: The weights that come with mlsched.
+VARIANTS: dict[str, tuple[Variant, ...]] = {
+    "chic": (USUAL, Variant(3, 60, 1.8)),
+    "chic-pair": (
+        USUAL,
+        Variant(3, 60, 1.8),
+        *(Variant(3, 30, rate) for rate in (0.9, 1.35, 2.7)),
+        *(Variant(window, 30, 1.8) for window in (2, 4)),
+    ),
 }
 
 
@@ -101,25 +131,24 @@ def _made(weights: Weights, pair: bool) -> Policy:
     return Policy(weights, pair)
 
 
-def shipped(name: str, window: int = 0, episode: int = 0) -> Weights:
-    """The weights that come with mlsched for I = `window` and W = `episode` (0: 3 and 30)."""
-    variants, asked = VARIANTS[name], (window or 3, episode or 30)
-    if asked not in variants:
-        known = ", ".join(f"{i} and {w}" for i, w in variants)
+def shipped(name: str, asked: Variant = USUAL) -> Weights:
+    """The weights that come with mlsched for a variant."""
+    wanted = asked.usual
+    if wanted not in VARIANTS[name]:
+        known = ", ".join(f"{one.window}, {one.episode} and {one.rate:g}" for one in VARIANTS[name])
         raise InvalidInput(
-            f"{name}: window = {asked[0]} and episode = {asked[1]}: weights come with mlsched for "
-            f"{known}; `mlsched train {name} --set window={asked[0]} --set jobs={asked[1]}` "
-            "makes others"
+            f"{name}: window = {wanted.window}, episode = {wanted.episode} and rate = {wanted.rate:g}: weights come "
+            f"with mlsched for {known}; `mlsched train {name} --set window={wanted.window} --set jobs={wanted.episode} "
+            f"--set rate={wanted.rate:g}` makes others"
         )
-    return of(name, "workers", "", variants[asked])
+    return of(name, "workers", "", wanted.suffix)
 
 
-def policy(name: str, path: str, window: int = 0, episode: int = 0) -> Policy:
+def policy(name: str, path: str, asked: Variant = USUAL) -> Policy:
     """The policy of a weights file, or, for "", the one that comes with mlsched (see `shipped`); made once."""
-    weights = of(name, "workers", path) if path else shipped(name, window, episode)
-    found = _made(weights, name == "chic-pair")
-    for key, value, trained in (("window", window, found.phase.window), ("episode", episode, found.episode)):
-        if value not in (0, trained):
+    found = _made(of(name, "workers", path) if path else shipped(name, asked), name == "chic-pair")
+    for key, value, trained in zip(Variant._fields, asked, found.variant, strict=True):
+        if path and value not in (0, trained):
             raise InvalidInput(f"{name}: {key} = {value}: {path} was trained for {trained}; leave it out")
     return found
 
@@ -127,5 +156,7 @@ def policy(name: str, path: str, window: int = 0, episode: int = 0) -> Policy:
 def world(name: str) -> Any:
     """The options of the clock's world that a policy implies: it is asked about its window of jobs."""
     return lambda params: {
-        "window": policy(name, params["weights"], params.get("window", 0), params["episode"]).phase.window
+        "window": policy(
+            name, params["weights"], Variant(params.get("window", 0), params["episode"], params["rate"])
+        ).phase.window
     }

@@ -10,17 +10,25 @@ import numpy as np
 
 from mlsched.core.registry import answerer
 from mlsched.instances.workers import Instance, Plan
-from mlsched.learned.workers._chic import policy, world
+from mlsched.learned.workers._chic import Variant, policy, world
 
 
 @answerer("chic", problem="workers", world=world("chic"), paper="Chic Sections 4 and 5")
 def answer(
-    instance: Instance, *, rng: np.random.Generator, weights: str = "", greedy: bool = False, episode: int = 0
+    instance: Instance,
+    *,
+    rng: np.random.Generator,
+    weights: str = "",
+    greedy: bool = False,
+    episode: int = 0,
+    rate: float = 0.0,
 ) -> Plan:
-    """One worker or PS after the other to the first I jobs, drawn from a network's distribution.
+    """One worker or PS at a time to the first I jobs, drawn from a network (not recommended: worse than at random).
 
+    It is Chic as the paper trains it, kept to be compared with (docs/trained-policies.md); chic-plus is ours.
     weights: a file that `mlsched train chic` wrote; "": the weights that come with mlsched. greedy: always the
-    likeliest action that changes something. episode: W, jobs an episode in training (30 and 60 come with mlsched); 0:
-    30, or what the file was trained with.
+    likeliest action that changes something. episode: W, jobs an episode in training (30 and, at 1.8/h, 60 come with
+    mlsched); 0: 30, or what the file was trained with. rate: arrivals an hour in training (0.9, 1.35, 1.8, 2.25 and 2.7
+    come with mlsched); 0: 1.8, or what the file was trained with.
     """
-    return policy("chic", weights, episode=episode).plan(instance, rng, greedy)
+    return policy("chic", weights, Variant(0, episode, rate)).plan(instance, rng, greedy)

@@ -9,7 +9,7 @@ import numpy as np
 
 from mlsched.core.registry import answerer
 from mlsched.instances.workers import Instance, Plan
-from mlsched.learned.workers._chic import policy, world
+from mlsched.learned.workers._chic import Variant, policy, world
 
 
 @answerer("chic-pair", problem="workers", world=world("chic-pair"), paper="Chic Section 4.4")
@@ -21,12 +21,14 @@ def answer(
     greedy: bool = False,
     window: int = 0,
     episode: int = 0,
+    rate: float = 0.0,
 ) -> Plan:
-    """Pair after pair of a worker and a PS to the first I jobs, drawn from a network's distribution.
+    """A worker and a PS at a time to the first I jobs, drawn from a network (not recommended: worse than at random).
 
+    It is Chic-Pair as the paper trains it, kept to be compared with (docs/trained-policies.md); chic-plus is ours.
     weights: a file that `mlsched train chic-pair` wrote; "": the weights that come with mlsched. greedy: always the
-    likeliest action that changes something. window: I, where there are weights of several (2, 3 and 4 come with
-    mlsched); 0: 3, or what the file was trained for. episode: W, jobs an episode in training (30 and, for I = 3, 60
-    come with mlsched); 0: 30, or what the file was trained with.
+    likeliest action that changes something. What they were trained for, 0 being the usual (I = 3, W = 30, 1.8/h), or
+    what the file was trained for: window: I (2, 3 and 4 come with mlsched). episode: W, jobs an episode (30 and, for
+    I = 3 and 1.8/h, 60). rate: arrivals an hour (0.9, 1.8 and 2.7; for I = 3, 1.35 and 2.25 as well).
     """
-    return policy("chic-pair", weights, window, episode).plan(instance, rng, greedy)
+    return policy("chic-pair", weights, Variant(window, episode, rate)).plan(instance, rng, greedy)

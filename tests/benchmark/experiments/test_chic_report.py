@@ -30,7 +30,10 @@ def test_every_table_figure_and_claim_is_there(tiny):
     assert EXPERIMENTS["chic"].doc
     count = len(g.QUICK.readings)
     assert [table.name for table in tiny.tables] == (
-        ["Figure 4(a)"] * 3 * count + ["Figure 4(b)"] + ["Figure 5"] * count + ["Figure 7(a)", "Figure 7(b)"]
+        ["Figure 4(a)"] * 3 * count
+        + ["Figure 4(b)", "Figure 4(c)"]
+        + ["Figure 5"] * count
+        + ["Figure 7(a)", "Figure 7(b)"]
     )
     assert [claim.name for claim in tiny.claims] == [s.name for s in STATEMENTS]
     assert tiny.verdicts() == {}
@@ -61,7 +64,13 @@ def test_trained_policies_are_tested_at_every_rate_and_with_every_window(tiny):
     windows = next(table for table in tiny.tables if table.name == "Figure 7(b)")
     assert all(n.measured for label in ("Chic", "Chic-Pair", "Chic plus (ours)") for n in dict(first.rows)[label])
     assert all(n.measured for n in dict(windows.rows)["Chic-Pair"])
-    assert any("Chic at 1.8/h, Chic-Pair at 1.8/h" in reading for reading in tiny.readings)
+    assert any("at 1.8" in reading and "Fig. 4(c)" in reading for reading in tiny.readings)
+    once = dict(next(table for table in tiny.tables if table.name == "Figure 4(c)").rows)
+    for anew, alone in ((g.CHIC, g.CHIC_ONCE), (g.CHIC_PAIR, g.CHIC_PAIR_ONCE)):
+        behind = [number.measured.mean for number in once[alone.label]]
+        same = [g.at_rate(anew, rate) == alone.text for rate in g.QUICK.rates]
+        assert same[1], "1.8/h is where it was trained"
+        assert [value == 0 for value in behind] == same
 
 
 def test_policies_that_are_not_there_are_named_and_not_measured(tiny):

@@ -28,7 +28,7 @@ from mlsched.simulation.workers.batch import Batch, Rewards  # noqa: E402
 from mlsched.simulation.workers.phase import Phase  # noqa: E402
 
 #: Small enough for a test: everything is there, a little of each.
-CHIC = {"episodes": 4, "jobs": 3, "validation": 2, "limit": 40}
+CHIC = {"episodes": 4, "jobs": 3, "validation": 2, "limit": 40, "every": 2}
 PLUS = {
     "sequences": 2,
     "episodes": 2,
@@ -81,8 +81,8 @@ def test_the_trained_weights_answer(tmp_path):
 def test_resuming_needs_the_same_settings(tmp_path):
     path = tmp_path / "w.safetensors"
     train("chic", iterations=2, output=path, **CHIC)
-    with pytest.raises(InvalidInput, match=r"keep = 0\.7 there, 0\.3 here"):
-        train("chic", iterations=4, output=path, resume=True, keep=0.3, **CHIC)
+    with pytest.raises(InvalidInput, match=r"keep = 0\.3 there, 0\.7 here"):
+        train("chic", iterations=4, output=path, resume=True, keep=0.7, **CHIC)
     with pytest.raises(InvalidInput, match="seed = 0 there, 1 here"):
         train("chic", iterations=4, output=path, resume=True, seed=1, **CHIC)
     with pytest.raises(InvalidInput, match="has done 2 already"):
@@ -128,7 +128,7 @@ def test_unknown_policies_are_refused():
 def test_the_papers_hyper_parameters_are_the_defaults():
     p = ChicParams()
     assert (p.hidden, p.dropout, p.episodes, p.uniform, p.jobs, p.window) == ("64-32-4", 0.5, 35, 1, 30, 3)
-    assert (p.learning_rate, p.p1, p.p2, p.unit_s, p.validation, p.every) == (0.01, 5.0, 1.0, 1200, 30, 2)
+    assert (p.learning_rate, p.p1, p.p2, p.unit_s, p.validation) == (0.01, 5.0, 1.0, 1200, 30)
 
 
 def test_sequences_never_meet():
@@ -223,17 +223,19 @@ def test_one_sequence_an_iteration_or_one_an_episode():
         return [w.source for w in learner._sequences(np.random.default_rng(0))]
 
     with repeatable():
-        assert len(set(drawn())) == CHIC["episodes"] + 1
-        assert len(set(drawn(sequences="iteration"))) == 1
-        assert len(set(drawn(examples=1))) == 1
+        assert len(set(drawn())) == 1
+        assert len(set(drawn(sequences="episode"))) == CHIC["episodes"] + 1
+        assert len(set(drawn(sequences="episode", examples=1))) == 1
 
 
 def test_training_ends_when_it_is_trained_or_its_cpu_time_is_spent(tmp_path):
     easy = {**CHIC, "punished": 1.0, "flat": 1.0, "span": 2}
-    done = train("chic", iterations=50, until_trained=True, **easy)
-    assert done.trained is True
-    assert done.iterations_run == 4
-    assert done.weights.card["trained"] is True
+    for chosen in ({}, {"iterations": 50, "until_trained": True}):  # by default it ends when it is trained
+        done = train("chic", **chosen, **easy)
+        assert done.trained is True
+        assert done.iterations_run == 4
+        assert done.weights.card["trained"] is True
+    assert train("chic", iterations=6, **easy).iterations_run == 6, "as many as were asked for"
     done = train("chic", iterations=50, cpu_limit=1e-6, **{**easy, "punished": 0.0})
     assert done.trained is False
     assert done.iterations_run == 2

@@ -13,7 +13,8 @@ from mlsched.instances.workers import instances
 from mlsched.learned._net import Mlp
 from mlsched.learned.training.workers._plus_batch import Views, scores
 from mlsched.learned.weights import Weights, of, read, write
-from mlsched.learned.workers._chic import allowed_actions
+from mlsched.learned.workers._chic import USUAL, VARIANTS, Variant, allowed_actions, shipped
+from mlsched.learned.workers._chic import policy as shipped_policy
 from mlsched.learned.workers._plus import DYNAMIC, STATIC, PlusNet
 from mlsched.learned.workers._plus_quick import suits
 from mlsched.learned.workers.chic_plus import Allocation
@@ -222,31 +223,39 @@ def test_chic_pair_for_other_windows():
         mlsched.solve(inst, "chic-pair", window=7)
 
 
-@pytest.mark.parametrize("policy", ["chic", "chic-pair"])
-def test_weights_of_longer_training_episodes(policy, tmp_path):
-    asked = [mlsched.generate("workers", seed=seed, jobs=6) for seed in range(20)]
-    longer, usual = of(policy, "workers", variant="-w60"), of(policy, "workers")
-    recipes = [dict(weights.card["recipe"]) for weights in (usual, longer)]
-    assert [recipe.pop("jobs") for recipe in recipes] == [usual.card["data"]["jobs"], longer.card["data"]["jobs"]]
-    assert (usual.card["data"]["jobs"], longer.card["data"]["jobs"]) == (30, 60)
-    assert recipes[0] == recipes[1]
-    plans = [
-        [mlsched.solve(inst, policy, **options).plan for inst in asked]
-        for options in ({}, {"episode": 30}, {"episode": 60})
-    ]
-    assert plans[0] == plans[1]
+@pytest.mark.parametrize("name", ["chic", "chic-pair"])
+def test_every_variant_is_there_and_says_what_it_is_trained_for(name):
+    usual = shipped(name).card
+    for variant in VARIANTS[name]:
+        card = shipped(name, variant).card
+        assert shipped_policy(name, "", variant).variant == variant
+        assert card["data"]["rates"] == [variant.rate] * 2
+        apart = {key for key in usual["recipe"] if usual["recipe"][key] != card["recipe"].get(key)}
+        if card.get("trained") is True:
+            assert apart <= {"window", "jobs", "rate"}, "the same recipe otherwise"
+    assert shipped(name, Variant()) is shipped(name)
+    assert len({one.suffix for one in VARIANTS[name]}) == len(VARIANTS[name])
+
+
+@pytest.mark.parametrize(("name", "key", "other"), [("chic", "episode", 60), ("chic-pair", "rate", 2.7)])
+def test_weights_are_chosen_by_what_they_are_trained_for(name, key, other, tmp_path):
+    usual = getattr(USUAL, key)
     work = chic(jobs=30, seed=0, rate=1.8)  # single questions may be answered alike, a whole run is not
-    runs = [mlsched.simulate(work, f"{policy}:episode={w}") for w in (30, 60)]
-    assert runs[0].summary()["average_completion_s"] != runs[1].summary()["average_completion_s"]
-    assert [run.violations() for run in runs] == [[], []]
+    runs = [mlsched.simulate(work, f"{name}{given}") for given in ("", f":{key}={usual}", f":{key}={other}")]
+    acts = [run.summary()["average_completion_s"] for run in runs]
+    assert acts[0] == acts[1] != acts[2]
+    assert [run.violations() for run in runs] == [[], [], []]
     path = tmp_path / "mine.safetensors"
-    write(path, longer)
-    answers = [mlsched.solve(inst, policy, weights=str(path), episode=60).plan for inst in asked]
-    assert answers == plans[2]
-    with pytest.raises(InvalidInput, match="trained for 60"):
-        mlsched.solve(asked[0], policy, weights=str(path), episode=30)
-    with pytest.raises(InvalidInput, match=r"window = 3 and episode = 45: .*--set jobs=45"):
-        mlsched.solve(asked[0], policy, episode=45)
+    write(path, shipped(name, Variant(**{key: other})))
+    inst = mlsched.generate("workers", seed=1, jobs=6)
+    mine = mlsched.solve(inst, name, weights=str(path), **{key: other})
+    assert mine.plan == mlsched.solve(inst, name, **{key: other}).plan
+    with pytest.raises(InvalidInput, match=f"trained for {other}"):
+        mlsched.solve(inst, name, weights=str(path), **{key: usual})
+    with pytest.raises(
+        InvalidInput, match=r"window = 3, episode = 45 and rate = 0\.9: .*--set jobs=45 --set rate=0\.9"
+    ):
+        mlsched.solve(inst, name, episode=45, rate=0.9)
 
 
 def test_answers_need_no_torch():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from mlsched.core.registry import registry
+from mlsched.learned.workers._chic import VARIANTS, Variant
 
 #: Section 6.1: arrivals an hour, and the one at which Fig. 5 and 6 are measured.
 RATES = (0.9, 1.35, 1.8, 2.25, 2.7)
@@ -23,7 +24,8 @@ Options = tuple[tuple[str, str], ...]
 class Policy:
     """A row of the tables: its label, the answerer as text, the run's cadence, and what it changes in the world.
 
-    optimus: its text depends on how the reading ends Optimus' greedy.
+    optimus: its text depends on how the reading ends Optimus' greedy. anew: its weights depend on the arrival rate: it
+    is trained anew for each, where such weights come with mlsched.
     """
 
     label: str
@@ -31,6 +33,7 @@ class Policy:
     wake: str = "events"
     options: Options = ()
     optimus: bool = False
+    anew: bool = False
 
 
 def optimus(interval: int) -> Policy:
@@ -40,9 +43,9 @@ def optimus(interval: int) -> Policy:
     return Policy(f"Optimus-{interval}", "optimus", f"interval:{interval}", optimus=True)
 
 
-def windowed(label: str, text: str, window: int) -> Policy:
+def windowed(label: str, text: str, window: int, anew: bool = False) -> Policy:
     """A policy that sees the first `window` jobs."""
-    return Policy(f"{label}, I = {window}", text, options=(("window", str(window)),))
+    return Policy(f"{label}, I = {window}", text, options=(("window", str(window)),), anew=anew)
 
 
 OPTIMUS_600, OPTIMUS_300, OPTIMUS = optimus(600), optimus(300), optimus(0)
@@ -50,10 +53,12 @@ OPTIMUS_600, OPTIMUS_300, OPTIMUS = optimus(600), optimus(300), optimus(0)
 RANDOM = windowed("uniform-random", "uniform-random:window=3", 3)
 RANDOM_PAIR = windowed("uniform-random pairs", "uniform-random:window=3,pair=true", 3)
 CHIC, CHIC_PAIR, CHIC_PLUS = (
-    Policy("Chic", "chic"),
-    Policy("Chic-Pair", "chic-pair"),
+    Policy("Chic", "chic", anew=True),
+    Policy("Chic-Pair", "chic-pair", anew=True),
     Policy("Chic plus (ours)", "chic-plus"),
 )
+#: Fig. 4(c): trained once, at 1.8/h, and tested at every rate.
+CHIC_ONCE, CHIC_PAIR_ONCE = Policy("Chic (1.8/h)", "chic"), Policy("Chic-Pair (1.8/h)", "chic-pair")
 LP_MPC = Policy("LP-MPC (ours)", "lp-mpc")
 MAX_RATE = Policy("max-rate", "max-rate")
 DRF_600 = Policy("DRF-600", "drf", "interval:600")
@@ -78,9 +83,14 @@ def trained() -> tuple[Policy, ...]:
     return known(CHIC, CHIC_PAIR, CHIC_PLUS)
 
 
+def once() -> tuple[Policy, ...]:
+    """Those of them that are trained anew for each rate, trained once."""
+    return known(CHIC_ONCE, CHIC_PAIR_ONCE)
+
+
 def core() -> tuple[Policy, ...]:
     """What runs under every reading."""
-    return (OPTIMUS_600, OPTIMUS_300, OPTIMUS, RANDOM, *trained())
+    return (OPTIMUS_600, OPTIMUS_300, OPTIMUS, RANDOM, *trained(), *once())
 
 
 def everyone() -> tuple[Policy, ...]:
@@ -124,8 +134,30 @@ class Case:
 
 def case(reading: Reading, policy: Policy, rate: float, seed: int, jobs: int = 0) -> Case:
     """The run of a policy under a reading."""
-    text = f"{policy.text}:stop={reading.stop}" if policy.optimus else policy.text
+    text = with_value(policy.text, f"stop={reading.stop}") if policy.optimus else at_rate(policy, rate)
     return Case(text, policy.wake, (*policy.options, ("floor", reading.floor)), rate, seed, jobs)
+
+
+def with_value(text: str, value: str) -> str:
+    """An answerer as text with one more parameter set."""
+    return f"{text}{',' if ':' in text else ':'}{value}"
+
+
+def variant(text: str) -> Variant:
+    """Which of the weights that come with mlsched a Chic or Chic-Pair as text answers with."""
+    given = dict(part.split("=") for part in text.partition(":")[2].split(",") if part)
+    return Variant(int(given.get("window", 0)), int(given.get("episode", 0)), float(given.get("rate", 0))).usual
+
+
+def at_rate(policy: Policy, rate: float) -> str:
+    """The answerer as text at an arrival rate: trained for it where it is trained anew and such weights come along."""
+    if (
+        policy.anew
+        and rate != AT
+        and variant(policy.text)._replace(rate=rate) in VARIANTS[policy.text.partition(":")[0]]
+    ):
+        return with_value(policy.text, f"rate={rate:g}")
+    return policy.text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,7 +193,7 @@ def windows(window: int) -> tuple[Policy, ...]:
     ]
     for policy in trained():
         if "window" in registry().answerers["workers", policy.text].parameters:
-            found.append(windowed(policy.label, f"{policy.text}:window={window}", window))
+            found.append(windowed(policy.label, f"{policy.text}:window={window}", window, policy.anew))
     return tuple(found)
 
 

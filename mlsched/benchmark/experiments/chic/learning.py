@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.benchmark.experiments.chic.grid import CHIC, CHIC_PAIR, Policy, known, trained
+from mlsched.benchmark.experiments.chic.grid import CHIC, CHIC_PAIR, Policy, at_rate, known, trained, variant
 from mlsched.benchmark.experiments.report import Figure
 from mlsched.benchmark.experiments.view import Values
 from mlsched.learned.weights import of
@@ -33,25 +33,25 @@ PANELS = {
 END = 0.2
 
 
-def card(policy: Policy) -> Mapping[str, Any]:
-    """The card of the weights that a policy answers with."""
-    name, _, text = policy.text.partition(":")
-    given = dict(part.split("=") for part in text.split(",") if part)
+def card(policy: Policy, rate: float | None = None) -> Mapping[str, Any]:
+    """The card of the weights that a policy answers with (at an arrival rate, where it is trained anew for each)."""
+    name = policy.text.partition(":")[0]
     if name not in VARIANTS:
         return of(name, "workers").card
-    return shipped(name, int(given.get("window", 0)), int(given.get("episode", 0))).card
+    return shipped(name, variant(policy.text if rate is None else at_rate(policy, rate))).card
 
 
 def untrained(policy: Policy, rate: float | None = None) -> str:
     """Why a policy does not count as trained, or trained for an arrival rate; "" where it does, or is not one."""
     if policy.text.partition(":")[0] not in VARIANTS or not known(policy):
         return ""
-    found = card(policy)
+    found = card(policy, rate)
+    rates = dict.fromkeys(found["data"]["rates"])
+    trained_at = " to ".join(f"{r:g}" for r in rates)
     if found.get("trained") is not True:
-        return f"the training of {policy.label} ended before its criterion was met"
-    if rate is not None and rate not in found["data"]["rates"]:
-        rates = " to ".join(f"{r:g}" for r in dict.fromkeys(found["data"]["rates"]))
-        return f"{policy.label} is trained at {rates}/h, not anew for {rate:g}/h"
+        return f"the training of {policy.label} at {trained_at}/h ended before its criterion was met"
+    if rate is not None and rate not in rates:
+        return f"{policy.label} is trained at {trained_at}/h, not anew for {rate:g}/h"
     return ""
 
 

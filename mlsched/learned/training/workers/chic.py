@@ -15,7 +15,7 @@ RECIPE = Recipe(
     params=ChicParams,
     learner=functools.partial(CrossEntropy, pair=False),
     data=describe,
-    iterations=100,
+    iterations=1000,
     every=lambda params: params.every,
     trained=trained,
 )
