@@ -13,6 +13,8 @@ rate (named as in choose_weights.py), anything else for trials. Tables:
 - `trained`: ACT, on 30 test sequences of 1.8 jobs an hour, of the weights of those trainings that met the criterion,
   against uniform-random actions of the same kind and against the same network before training, paired by sequence;
   intervals are over sequences. In the rows that name a number of seeds they are over training seeds.
+- `rates`: the weights that come with mlsched for an arrival rate, and those trained once at 1.8 jobs an hour, on 30
+  test sequences of that rate (Figure 4(c)).
 - `cost`: CPU time of an iteration, with its share of a validation, as the networks are at the beginning and at the end.
 """
 
@@ -30,11 +32,12 @@ from trained_policies import OTHERS, clock, runs_of, untrained
 
 import mlsched
 from mlsched.benchmark.experiments.claim import estimate
+from mlsched.benchmark.experiments.view import change
 from mlsched.learned.training import recipe
 from mlsched.learned.training._torch import repeatable
 from mlsched.learned.training.trainer import CHECKPOINT
 from mlsched.learned.weights import Weights, read
-from mlsched.learned.workers._chic import USUAL, VARIANTS
+from mlsched.learned.workers._chic import USUAL, VARIANTS, shipped
 
 #: Column -> entry of a curve.
 COLUMNS = {
@@ -46,6 +49,8 @@ COLUMNS = {
     "punished [%]": "validation_punished_share",
     "useless [%]": "validation_useless_share",
 }
+#: Policy -> its actions drawn alike.
+RANDOM = {"chic": "uniform-random", "chic-pair": "random pairs"}
 #: Rows of a policy's table, at most.
 ROWS = 8
 
@@ -93,7 +98,7 @@ def ends(name: str, files: dict[str, Weights]) -> dict[str, Any]:
             if max(curve) - 2 * params.span < n <= max(curve) - params.span
         ]
         now = [e["validation_reward"] for n, e in curve.items() if n > max(curve) - params.span]
-        change = f"{100 * (np.mean(now) - np.mean(before)) / abs(np.mean(now)):+.0f}" if before else ""
+        moved = f"{100 * (np.mean(now) - np.mean(before)) / abs(np.mean(now)):+.0f}" if before else ""
         least = min(curve, key=lambda n: curve[n]["validation"])
         pair = np.array([(e["validation_reward"], e["validation"]) for e in curve.values()]).T
         rows.append(
@@ -104,7 +109,7 @@ def ends(name: str, files: dict[str, Weights]) -> dict[str, Any]:
                 f"{last['validation']:.0f}",
                 f"{100 * last['validation_punished_share']:.2g}",
                 f"{last['validation_reward']:.0f}",
-                change,
+                moved,
                 f"{curve[least]['validation']:.0f} ({least})",
                 f"{np.corrcoef(*pair)[0, 1]:+.2f}" if len(curve) > 2 else "",
             ]
@@ -117,7 +122,7 @@ def variants(files: dict[str, Weights]) -> dict[str, Any]:
     rows = []
     for policy, several in VARIANTS.items():
         for variant in several:
-            every = [w for n, w in files.items() if n.rpartition("-")[0] == policy + variant.suffix]
+            every = [w for n, w in files.items() if _kind(n) == policy + variant.suffix]
             acts = [w.card["scores"]["validation"] for w in every if met(w)]
             if every:
                 iterations = sorted(len(w.card["curve"]) for w in every)
@@ -134,15 +139,14 @@ def variants(files: dict[str, Weights]) -> dict[str, Any]:
 def reached(folder: Path, files: dict[str, Weights], sequences: int = 30) -> dict[str, Any]:
     """What trained policies reach on sequences that no training has seen."""
     works = [mlsched.workload("synthetic:chic", seed=seed, rate=USUAL.rate) for seed in range(sequences)]
-    random = {"chic": "uniform-random", "chic-pair": "random pairs"}
-    others = {p: np.array([clock(*OTHERS[label], work) for work in works]) for p, label in random.items()}
-    rows, means = [], {policy: [] for policy in random}  # type: ignore[var-annotated]
+    others = {p: np.array([clock(*OTHERS[label], work) for work in works]) for p, label in RANDOM.items()}
+    rows, means = [], {policy: [] for policy in RANDOM}  # type: ignore[var-annotated]
     for name in files:
         weights = read(folder / f"{name}.safetensors")
         policy, recipe_, seed = (weights.card[field] for field in ("policy", "recipe", "seed"))
         act = runs_of(policy, weights.tensors, recipe_, works, seed)
         before = runs_of(policy, untrained(weights), recipe_, works, seed)
-        columns = [act, *(100 * (1 - act / other) for other in (others[policy], before))]
+        columns = [act, *(-change(act, other) for other in (others[policy], before))]
         rows.append({"label": name, "numbers": [number(list(column)) for column in columns]})
         if name == f"{policy}-{seed}":
             means[policy].append([column.mean() for column in columns])
@@ -153,6 +157,22 @@ def reached(folder: Path, files: dict[str, Weights], sequences: int = 30) -> dic
         )
     header = ["training", "ACT [s]", "below random actions [%]", "below itself before training [%]"]
     return {"name": "trained", "header": header, "rows": rows}
+
+
+def rates(sequences: int = 30) -> dict[str, Any]:
+    """Policies trained for an arrival rate against themselves trained once and against random actions."""
+    rows = []
+    for policy, label in RANDOM.items():
+        for variant in (v for v in VARIANTS[policy] if v._replace(rate=USUAL.rate) == USUAL):
+            works = [mlsched.workload("synthetic:chic", seed=seed, rate=variant.rate) for seed in range(sequences)]
+            both = [shipped(policy, v) for v in (variant, USUAL)]
+            anew, once = (runs_of(policy, w.tensors, w.card["recipe"], works, w.card["seed"]) for w in both)
+            random = np.array([clock(*OTHERS[label], work) for work in works])
+            columns = [anew, once, change(once, anew), -change(anew, random), -change(once, random)]
+            rows.append({"label": f"{policy}, {variant.rate:g}/h", "numbers": [number(list(c)) for c in columns]})
+    header = ["policy, rate", "ACT, trained for the rate [s]", "ACT, trained once [s]", "trained once above it [%]"]
+    header += ["trained for the rate below random [%]", "trained once below random [%]"]
+    return {"name": "rates", "header": header, "rows": rows}
 
 
 def cost(policy: str, several: list[Weights], iterations: int = 3) -> list[str]:
@@ -185,16 +205,23 @@ def met(weights: Weights) -> bool:
     return chosen.trained is not None and chosen.trained(chosen.resolve(weights.card["recipe"]), weights.card["curve"])
 
 
+def _kind(name: str) -> str:
+    """A training's name without its seed; "" for a trial's, which has none."""
+    kind, _, seed = name.rpartition("-")
+    return kind if seed.isdigit() else ""
+
+
 def measured(folder: Path) -> dict[str, Any]:
     """The document."""
     files = {p.stem: read(p, kind=CHECKPOINT) for p in sorted(folder.glob("*.checkpoint"))}
-    by_policy = {p: {n: w for n, w in files.items() if n in {f"{p}-{k}" for k in range(10)}} for p in VARIANTS}
+    by_policy = {policy: {n: w for n, w in files.items() if _kind(n) == policy} for policy in VARIANTS}
     seeds = {n: w for several in by_policy.values() for n, w in several.items()}
     named = {p + v.suffix for p, several in VARIANTS.items() for v in several}
-    trials = {n: w for n, w in files.items() if n.rpartition("-")[0] not in named}
+    trials = {n: w for n, w in files.items() if _kind(n) not in named}
     tables = [parts(policy, list(several.values())) for policy, several in by_policy.items() if several]
     tables += [ends("seeds", seeds), ends("trials", trials), variants(files)]
     tables.append(reached(folder, {n: w for n, w in (seeds | trials).items() if met(w)}))
+    tables.append(rates())
     header = ["policy", "first iterations [CPU s]", "last iterations [CPU s]", "a training [CPU min]"]
     rows = [cost(policy, list(several.values())) for policy, several in by_policy.items() if several]
     tables.append({"name": "cost", "header": header, "rows": rows})

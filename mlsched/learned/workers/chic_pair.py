@@ -27,8 +27,8 @@ def answer(
 
     It is Chic-Pair as the paper trains it, kept to be compared with (docs/trained-policies.md); chic-plus is ours.
     weights: a file that `mlsched train chic-pair` wrote; "": the weights that come with mlsched. greedy: always the
-    likeliest action that changes something. What they were trained for, 0 being the usual (I = 3, W = 30, 1.8/h), or
-    what the file was trained for: window: I (2, 3 and 4 come with mlsched). episode: W, jobs an episode (30 and, for
-    I = 3 and 1.8/h, 60). rate: arrivals an hour (0.9, 1.8 and 2.7; for I = 3, 1.35 and 2.25 as well).
+    likeliest action that changes something. What the weights were trained for, 0 being the usual (I = 3, W = 30,
+    1.8/h), or what the file was trained for: window: I; episode: W, jobs an episode; rate: arrivals an hour. Asked for
+    others than come with mlsched, it says which do.
     """
     return policy("chic-pair", weights, Variant(window, episode, rate)).plan(instance, rng, greedy)
