@@ -43,6 +43,7 @@ def from_tasks(workload: Workload, *, gang: bool = True) -> Jobs:
     shared = ("resources", "node_capacity", "accuracy", "demand", "parameters", "movement", "accuracy_at", "tick_ms")
     edges = ("edge_from", "edge_to", "edge_lag", "edge_volume", "edge_delay")
     return Jobs(
+        gpu_unit=horizon.gpu_unit,
         **{name: getattr(horizon, name)[order] for name in of_jobs},
         **{name: getattr(horizon, name) for name in (*shared, *edges)},
         eligible=classes,
