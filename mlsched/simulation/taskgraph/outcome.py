@@ -116,7 +116,7 @@ def over_time(workload: Workload, log: Log) -> dict[str, Any]:
 
 def _cluster(workload: Workload) -> results.Cluster:
     horizon = workload.horizon
-    return results.Cluster(horizon.resources, horizon.node_capacity, horizon.tick_ms)
+    return results.Cluster(horizon.resources, horizon.node_capacity, horizon.tick_ms, horizon.gpu_unit)
 
 
 def series(workload: Workload, log: Log) -> dict[str, Any]:
