@@ -1,4 +1,4 @@
-"""Runs of MLF-H and MLFS-H by iterations, with moves and pauses, gangs or not: all of them sound."""
+"""Runs of MLF-H and MLFS-H by iterations, with GPUs told apart, use apart from demand, moves and pauses: all sound."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlsched import api
-from mlsched.simulation.taskgraph.iterations.strategies import workloads
-from mlsched.simulation.taskgraph.strategies import options, wakes
+from mlsched.simulation.taskgraph.iterations.strategies import options, workloads
+from mlsched.simulation.taskgraph.strategies import wakes
 
 
 @settings(max_examples=draws(15, 200))
 @given(
-    work=workloads(jobs=4),
+    work=workloads(jobs=4, gpus=True),
     gang=st.integers(0, 1),
     readings=options(),
     wake=wakes(),
