@@ -134,8 +134,9 @@ def _relieved(placer: Placer, overload: float) -> list[tuple[int, int, int]]:
 def _takes(placer: Placer, task: int, node: int) -> Flags:
     """nodes x devices: which of them have room for a task that now runs on a node."""
     snapshot = placer.snapshot
-    room = snapshot.nodes_of(task) & (placer.free >= placer.held[task]).all(axis=1)
-    room[node] = bool(snapshot.gpu_unit)  # on another GPU of its node it takes what it has
+    may = snapshot.nodes_of(task)
+    room = may & (placer.free >= placer.held[task]).all(axis=1)
+    room[node] = may[node] and snapshot.gpu_unit > 0  # on another GPU of its node it takes what it has
     if not placer.gpus:
         return np.asarray(room[:, None])
     return np.asarray(room[:, None] & (placer.gpus.free >= int(snapshot.gpu_demand[task])))
