@@ -67,8 +67,8 @@ def traces(folder: Path, jobs: int) -> dict[str, Any]:
         first = checked(load, "fifo")
         runs = {
             "fifo": first,
-            "tiresias": checked(load, "tiresias"),
-            "tiresias, runs may pause": checked(load, "tiresias", options={"pausing": "keep"}),
+            "tiresias": checked(load, "tiresias", options={"pausing": "none"}),
+            "tiresias, runs may pause": checked(load, "tiresias"),
         }
         gpus = int(load.horizon.node_capacity[:, load.horizon.resources.index("gpu_milli")].sum()) // 1000
         for label, run in runs.items():

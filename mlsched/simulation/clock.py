@@ -104,17 +104,17 @@ def run(
     sampler = np.random.default_rng([seed, SAMPLING])
     recorded: list[Decision] = []
     now, number, memory = -1, 0, None
-    requested: set[int] = set()  # wakes that answers asked for and that are still to come
+    wanted: int | None = None  # when answers want to be asked again
     with interrupts() as came:
         while world.unfinished():
             time = cadence.next(now, world.next_event(), world.pending())
-            time = min(requested | ({time} if time is not None else set()), default=None)
+            time = min((t for t in (time, wanted) if t is not None), default=None)
             if time is None:
                 stuck = "jobs wait, nothing runs and nothing will arrive; the run is stuck"
                 raise AnswererError(f"{rule.name}: at {now / unit:.10g} s {stuck}")
             now = time
-            requested = {t for t in requested if t > now}
             world.advance(now)
+            wishes: list[int] = []
             while (instance := world.ask()) is not None:
                 plan, after = _answer(rule, instance, memory, seed, number, now / unit, came)
                 if wrong := instance.violations(plan):
@@ -123,9 +123,11 @@ def run(
                 if record and sampler.random() < record:
                     recorded.append(Decision(number, now, instance, plan, memory))
                 number, memory = number + 1, after
-                wanted = world.apply(plan)
-                if wanted is not None and wanted > now:
-                    requested.add(wanted)
+                wish = world.apply(plan)
+                if wish is not None and wish > now:
+                    wishes.append(wish)
+            # A new wish replaces what was wished for before: else every answer would begin a chain of its own.
+            wanted = min(wishes, default=wanted if wanted is not None and wanted > now else None)
             if progress is not None:
                 progress(now, world.unfinished())
     return Trip(number, recorded, now)

@@ -45,7 +45,7 @@ def test_generate_writes_a_file(cli, tmp_path):
         (["preemption", "--size", "=1"], "--size =1: must be KEY=VALUE"),
         (["preemption", "--size", "nodes=1", "--size", "nodes=2"], "--size nodes=2: nodes is given twice"),
         (["preemption", "--size", "nodes=two"], "nodes = 'two': must be of type int"),
-        (["preemption", "--size", "nodes=0"], "nodes = 0: must be at least 1"),
+        (["preemption", "--size", "nodes=0"], "nodes = 0: must be between 1 and"),
         (["preemption", "--size", "saturation=nan"], "saturation = nan: must be of type float"),
         (["preemption", "--seed", "-1"], "see `mlsched generate --help`"),
         (["preemption", "--seed", "x"], "see `mlsched generate --help`"),

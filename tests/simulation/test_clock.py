@@ -82,11 +82,12 @@ def test_an_open_question_is_asked_at_every_tick():
     assert wakes(Toy([0, 200], open=True), "interval:60") == [0, 60, 120, 180, 240]
 
 
-def test_a_requested_wake_is_kept_until_it_comes():
+def test_a_requested_wake_is_kept_until_it_comes_or_another_is():
     # Asked for at 0, for 25; the event at 10 lies before it and the request survives it.
     assert wakes(Toy([0, 10, 300], wants={0: 25}), "events") == [0, 10, 25, 300]
     assert wakes(Toy([0, 300], asks=2, wants={0: 25}), "events") == [0, 25, 300]
-    assert wakes(Toy([0, 300], asks=2, wants={0: 25, 1: 20}), "events") == [0, 20, 25, 300]
+    assert wakes(Toy([0, 300], asks=2, wants={0: 25, 1: 20}), "events") == [0, 20, 300], "the first of an instant"
+    assert wakes(Toy([0, 10, 300], wants={0: 25, 1: 40}), "events") == [0, 10, 40, 300], "the later wish counts"
     assert wakes(Toy([0, 50], wants={0: 25}), "interval:60") == [0, 25, 60]
     assert wakes(Toy([0], wants={0: 25}, end=25), "events") == [0, 25]  # nothing else will happen
 

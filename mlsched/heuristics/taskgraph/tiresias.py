@@ -54,7 +54,14 @@ class Standing:
     waited: IntArray
 
 
-@answerer("tiresias", problem="taskgraph", asks="decision", stateful=True, paper="Gu et al., NSDI 2019, Section 3.3")
+@answerer(
+    "tiresias",
+    problem="taskgraph",
+    asks="decision",
+    stateful=True,
+    world=lambda params: {"pausing": "keep"},
+    paper="Gu et al., NSDI 2019, Section 3.3",
+)
 def answer(
     snapshot: Snapshot,
     *,

@@ -15,7 +15,8 @@ class Round(contract.Plan):
 
     `start`: a waiting task begins its run, or a paused one goes on, on a node. `pause`: a running task leaves its node.
     `migrate`: a running task goes on elsewhere. `stop`: a job ends after so many iterations in all, as long as no later
-    round says otherwise. `wake_at`: the scheduler wants to be asked again then, whatever happens (0: no wish).
+    round says otherwise. `wake_at`: the scheduler wants to be asked again then, whatever happens (0: no new wish); a
+    later wish replaces an earlier one.
     Where GPUs inside nodes count (`gpu_unit`), a task that asks for a fraction of a GPU names the GPU, one of a single
     whole GPU may; else the world takes those that are wholly free, the first ones.
     """

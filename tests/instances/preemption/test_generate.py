@@ -51,11 +51,11 @@ def test_sizes_change_a_preset():
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ({"nodes": 0}, "nodes = 0: must be at least 1"),
-        ({"jobs": -1}, "jobs = -1: must be at least 0"),
-        ({"tes": 0}, "tes = 0: must be at least 1"),
-        ({"limit": 0}, "limit = 0: must be at least 1"),
-        ({"longest_grace": 0}, "longest_grace = 0: must be at least 1"),
+        ({"nodes": 0}, "nodes = 0: must be between 1 and "),
+        ({"jobs": -1}, "jobs = -1: must be between 0 and "),
+        ({"tes": 0}, "tes = 0: must be between 1 and "),
+        ({"limit": 0}, "limit = 0: must be between 1 and "),
+        ({"longest_grace": 0}, "longest_grace = 0: must be between 1 and "),
         ({"saturation": 1.1}, "saturation = 1.1: must be between 0 and 1"),
         ({"limit_share": -0.1}, "limit_share = -0.1: must be between 0 and 1"),
         ({"te_scale": -1.0}, "te_scale = -1.0: must be between 0 and 1000"),

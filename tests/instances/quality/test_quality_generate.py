@@ -49,9 +49,9 @@ def test_the_same_seed_gives_the_same_instance_and_another_another():
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ({"jobs": 0}, "jobs = 0: must be at least 1"),
-        ({"cores": 0}, "cores = 0: must be at least 1"),
-        ({"cap": -1}, "cap = -1: must be at least 0"),
+        ({"jobs": 0}, "jobs = 0: must be between 1 and "),
+        ({"cores": 0}, "cores = 0: must be between 1 and "),
+        ({"cap": -1}, "cap = -1: must be between 0 and "),
         ({"cap": 1, "least": 2}, "cap = 1: must be 0 or at least 2"),
         ({"width": 1, "least": 2}, "width = 1: must be 0 or at least 2"),
         ({"epoch": 0.0}, "epoch = 0.0: must be between"),

@@ -56,8 +56,8 @@ def test_the_same_seed_gives_the_same_instance_and_another_another():
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ({"jobs": -1}, "jobs = -1: must be at least 0"),
-        ({"kinds": 0}, "kinds = 0: must be at least 1"),
+        ({"jobs": -1}, "jobs = -1: must be between 0 and "),
+        ({"kinds": 0}, "kinds = 0: must be between 1 and "),
         ({"most_workers": 0}, "most_workers = 0: must be between 1 and 1000"),
         ({"most_ps": 1001}, "most_ps = 1001: must be between 1 and 1000"),
         ({"scale": -1.0}, "scale = -1.0: must be between"),
