@@ -15,6 +15,7 @@ from mlsched.core.params import MOST_SIZE, one_of, within
 from mlsched.instances.traces import Trace
 from mlsched.simulation.nodes import RESOURCES
 from mlsched.simulation.taskgraph import sources as of_tasks
+from mlsched.simulation.taskgraph.iterations.mlfs import mlfs
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 from mlsched.simulation.taskgraph.iterations.workload import oversize as too_large
 from mlsched.simulation.taskgraph.workload import Workload
@@ -118,7 +119,7 @@ def gangs(
 
 
 #: Name -> maker of a workload.
-SOURCES: Mapping[str, Callable[..., Jobs]] = {**{name: _converted(name) for name in of_tasks.SOURCES}, "gangs": gangs}
+SOURCES: Mapping[str, Callable[..., Jobs]] = {**{name: _converted(name) for name in of_tasks.SOURCES}, "gangs": gangs, "mlfs-cluster": mlfs}
 
 
 def from_trace(
