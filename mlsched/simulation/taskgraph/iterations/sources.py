@@ -119,7 +119,11 @@ def gangs(
 
 
 #: Name -> maker of a workload.
-SOURCES: Mapping[str, Callable[..., Jobs]] = {**{name: _converted(name) for name in of_tasks.SOURCES}, "gangs": gangs, "mlfs-cluster": mlfs}
+SOURCES: Mapping[str, Callable[..., Jobs]] = {
+    **{name: _converted(name) for name in of_tasks.SOURCES},
+    "gangs": gangs,
+    "mlfs-cluster": mlfs,
+}
 
 
 def from_trace(

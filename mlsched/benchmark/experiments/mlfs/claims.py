@@ -1,0 +1,225 @@
+"""What the MLFS paper claims in its evaluation (Section 4.2), and how each claim is tested.
+
+Claims about MLF-RL and MLFS are about trained policies, and are not measured until these are there. Their numbers are
+of MLFS; what the paper says of MLF-H is its place in the orders of Section 4.2.1, and Figures 6 to 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mlsched.benchmark.experiments.claim import Bound, Claim
+from mlsched.benchmark.experiments.mlfs import grid as g
+from mlsched.benchmark.experiments.mlfs import paper
+from mlsched.benchmark.experiments.mlfs.grid import MLF_H, MLF_H_C, WITHOUT, Policy
+from mlsched.benchmark.experiments.mlfs.measured import Measured
+from mlsched.benchmark.experiments.statement import ABOVE_0, Piece, Statement, stated
+
+HIGHEST = "improvement at the highest load, workload by workload"
+ORDER = "MLF-H's improvement on every scheduler that comes after it in the paper's order, at every load"
+WITH_AND_WITHOUT = "improvement by the feature at every load, within what the paper prints for its loads"
+
+
+def _orders(m: Measured, metric: str, others: tuple[Policy, ...]) -> list[Piece]:
+    """MLF-H before each of the others, at every load."""
+    return [
+        Piece(m.name, f"MLF-H against {p.label} at x = {x:g}", m.better(MLF_H, p, metric, x), ABOVE_0, "%")
+        for p in others
+        if p in m.policies
+        for x in m.grid.loads
+    ]
+
+
+@stated(
+    "order-jct",
+    text="MLF-H's average JCT is below that of Graphene, Tiresias, HyperSched, RL, Gandiva, TensorFlow and SLAQ",
+    where="Section 4.2.1, Fig. 4(b)",
+    tested=ORDER,
+)
+def order_jct(m: Measured) -> list[Piece]:
+    return _orders(m, "jct", g.PAPERS)
+
+
+@stated(
+    "order-deadlines",
+    text="MLF-H meets more deadlines than HyperSched, Graphene, Tiresias, RL, Gandiva, TensorFlow and SLAQ",
+    where="Section 4.2.1, Fig. 4(c)",
+    tested=ORDER,
+)
+def order_deadlines(m: Measured) -> list[Piece]:
+    return _orders(m, "deadlines", g.PAPERS)
+
+
+@stated(
+    "order-waiting",
+    text="jobs wait less under MLF-H than under all that it is compared with",
+    where="Section 4.2.1, Fig. 4(d)",
+    tested=ORDER,
+)
+def order_waiting(m: Measured) -> list[Piece]:
+    return _orders(m, "waiting", g.PAPERS)
+
+
+@stated(
+    "order-accuracy",
+    text="accuracy by the deadline is higher under MLF-H than under all that it is compared with",
+    where="Section 4.2.1, Fig. 4(e)",
+    tested=ORDER,
+)
+def order_accuracy(m: Measured) -> list[Piece]:
+    return _orders(m, "accuracy", g.PAPERS)
+
+
+@stated(
+    "order-guarantee",
+    text="MLF-H meets more accuracy requirements than all that it is compared with",
+    where="Section 4.2.1, Fig. 4(f)",
+    tested=ORDER,
+)
+def order_guarantee(m: Measured) -> list[Piece]:
+    return _orders(m, "guarantee", g.PAPERS)
+
+
+@stated(
+    "gandiva-bandwidth",
+    text="Gandiva sends most between servers",
+    where="Section 4.2.1, Fig. 4(g)",
+    tested="what the others save of Gandiva's volume, at every load",
+)
+def gandiva_bandwidth(m: Measured) -> list[Piece]:
+    if g.GANDIVA not in m.policies:
+        return []
+    return [
+        Piece(m.name, f"{p.label} against Gandiva at x = {x:g}", m.better(p, g.GANDIVA, "bandwidth", x), ABOVE_0, "%")
+        for p in (MLF_H, *g.PAPERS)
+        if p in m.policies and p != g.GANDIVA
+        for x in m.grid.loads
+    ]
+
+
+@stated(
+    "jct-graphene",
+    text="of the schedulers that it is compared with, Graphene has the lowest average JCT",
+    where="Section 4.2.1, Fig. 4(b)",
+    tested="Graphene's improvement on each of the others, at every load",
+)
+def jct_graphene(m: Measured) -> list[Piece]:
+    return [
+        Piece(m.name, f"Graphene against {p.label} at x = {x:g}", m.better(g.GRAPHENE, p, "jct", x), ABOVE_0, "%")
+        for p in g.PAPERS[1:]
+        if p in m.policies and g.GRAPHENE in m.policies
+        for x in m.grid.loads
+    ]
+
+
+def _whole(name: str, metric: str, text: str, where: str, printed: Mapping[str, tuple[float, float]]) -> Statement:
+    """A claim about MLFS, by how many percent it improves on others."""
+
+    @stated(name, text=text, where=where, tested=HIGHEST)
+    def collect(m: Measured) -> list[Piece]:
+        mlfs, others = g.OURS[0], {p.label: p for p in g.PAPERS}
+        return [
+            Piece(
+                m.name,
+                f"MLFS against {label}",
+                m.better(mlfs, others[label], metric) if mlfs in m.policies else None,
+                Bound(low=min(numbers)),
+                "%",
+                min(numbers),
+            )
+            for label, numbers in printed.items()
+        ]
+
+    return collect
+
+
+MLFS = tuple(
+    _whole(
+        f"mlfs-{name}", name, f"MLFS improves {what} by what the paper prints", f"Section 4.2.1, Fig. {figure}", printed
+    )
+    for name, what, figure, printed in (
+        ("jct", "the average JCT of Tiresias and SLAQ", "4(b), 5(b)", paper.JCT),
+        ("makespan", "the makespan of Tiresias and SLAQ", "4(a), 5(a)", paper.MAKESPAN),
+        ("deadlines", "the deadlines met of HyperSched and SLAQ", "4(c), 5(c)", paper.DEADLINES),
+        ("waiting", "the waiting of Tiresias and SLAQ", "4(d), 5(d)", paper.WAITING),
+        ("accuracy", "the accuracy of HyperSched and TensorFlow", "4(e), 5(e)", paper.ACCURACY),
+        ("guarantee", "the requirements met of HyperSched and TensorFlow", "4(f), 5(f)", paper.GUARANTEE),
+        ("bandwidth", "the volume of TensorFlow and Gandiva", "4(g), 5(g)", paper.BANDWIDTH),
+    )
+)
+
+
+def _feature(m: Measured, policy: Policy, other: Policy, metric: str, printed: tuple[float, float]) -> list[Piece]:
+    """A feature's improvement, which the paper prints from least to most over its loads."""
+    if policy not in m.policies or other not in m.policies:
+        return []
+    what = f"{policy.label} against {other.label}"
+    return [
+        Piece(
+            m.name, f"{what} at x = {x:g}", m.better(policy, other, metric, x), Bound(low=printed[0]), "%", printed[0]
+        )
+        for x in m.grid.loads
+    ]
+
+
+@stated(
+    "urgency",
+    text="to consider urgency meets 22 to 30 % more deadlines of urgent jobs",
+    where="Section 4.2.2, Fig. 6",
+    tested=WITH_AND_WITHOUT,
+)
+def urgency(m: Measured) -> list[Piece]:
+    return _feature(m, MLF_H, WITHOUT[0], "urgent_deadlines", paper.URGENT_DEADLINES)
+
+
+@stated(
+    "deadline",
+    text="to consider deadlines meets 13 to 25 % more of them",
+    where="Section 4.2.2, Fig. 6",
+    tested=WITH_AND_WITHOUT,
+)
+def deadline(m: Measured) -> list[Piece]:
+    return _feature(m, MLF_H, WITHOUT[1], "deadlines", paper.DEADLINES_BY_DEADLINE)
+
+
+@stated(
+    "bandwidth",
+    text="to consider bandwidth cuts what is sent by 20 to 35 %, and the JCT by 5 to 15 %",
+    where="Section 4.2.2, Fig. 7",
+    tested=WITH_AND_WITHOUT,
+)
+def bandwidth(m: Measured) -> list[Piece]:
+    sent = _feature(m, MLF_H, WITHOUT[2], "bandwidth", paper.BANDWIDTH_BY_BANDWIDTH)
+    return sent + _feature(m, MLF_H, WITHOUT[2], "jct", paper.JCT_BY_BANDWIDTH)
+
+
+@stated(
+    "migration",
+    text="migration cuts overload by 36 to 60 % and the JCT by 15 to 24 %, and raises accuracy by 8 to 10 %",
+    where="Section 4.2.2, Fig. 8",
+    tested=f"{WITH_AND_WITHOUT}; overload is the share of time of the resource that has most",
+)
+def migration(m: Measured) -> list[Piece]:
+    overload = _feature(m, MLF_H, WITHOUT[3], "overload", paper.OVERLOAD_BY_MIGRATION)
+    jct = _feature(m, MLF_H, WITHOUT[3], "jct", paper.JCT_BY_MIGRATION)
+    return overload + jct + _feature(m, MLF_H, WITHOUT[3], "accuracy", paper.ACCURACY_BY_MIGRATION)
+
+
+@stated(
+    "mlf-c",
+    text="MLF-C cuts the JCT by 28 to 42 % and meets 17 to 23 % more accuracy requirements",
+    where="Section 4.2.2, Fig. 9",
+    tested=WITH_AND_WITHOUT,
+)
+def mlf_c(m: Measured) -> list[Piece]:
+    jct = _feature(m, MLF_H_C, MLF_H, "jct", paper.JCT_BY_MLF_C)
+    return jct + _feature(m, MLF_H_C, MLF_H, "guarantee", paper.GUARANTEE_BY_MLF_C)
+
+
+ORDERS = (order_jct, order_deadlines, order_waiting, order_accuracy, order_guarantee, gandiva_bandwidth, jct_graphene)
+STATEMENTS: tuple[Statement, ...] = (*ORDERS, *MLFS, urgency, deadline, bandwidth, migration, mlf_c)
+
+
+def claims(m: Measured) -> list[Claim]:
+    """The claims with their verdicts, in the paper's order."""
+    return [statement.judge(m) for statement in STATEMENTS]

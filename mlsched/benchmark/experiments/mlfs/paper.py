@@ -1,0 +1,25 @@
+"""The numbers that the MLFS paper prints in its text (Wang, Liu and Shen, CoNEXT 2020); its figures are images.
+
+By how many percent something improves on something else: (y - z) / z of the paper's own y and z; for times, the cut.
+First the number of the real experiments (Figure 4), then that of the simulation (Figure 5).
+"""
+
+from __future__ import annotations
+
+#: Section 4.2.1, at the highest load: MLFS over Tiresias, and over SLAQ.
+JCT = {"Tiresias": (34.0, 30.0), "SLAQ": (53.0, 47.0)}
+MAKESPAN = {"Tiresias": (32.0, 17.0), "SLAQ": (52.0, 39.0)}
+DEADLINES = {"HyperSched": (47.0, 43.0), "SLAQ": (102.0, 101.0)}
+WAITING = {"Tiresias": (40.0, 47.0), "SLAQ": (52.0, 57.0)}
+ACCURACY = {"HyperSched": (43.0, 41.0), "TensorFlow": (64.0, 60.0)}
+GUARANTEE = {"HyperSched": (32.0, 34.0), "TensorFlow": (61.0, 54.0)}
+BANDWIDTH = {"TensorFlow": (36.0, 37.0), "Gandiva": (45.0, 54.0)}
+#: Figure 4(h), milliseconds of a scheduling at the highest load.
+OVERHEAD = {"MLF-H": 40.0, "Gandiva": 23.0, "TensorFlow": 28.0, "Tiresias": 35.0, "HyperSched": 38.0, "SLAQ": 40.0}
+#: Section 4.2.2: by how many percent a feature improves something, from the least to the most over the loads.
+URGENT_DEADLINES = (22.0, 30.0)  # Figure 6: urgency; urgent are jobs of a level above 8
+DEADLINES_BY_DEADLINE = (13.0, 25.0)  # Figure 6: deadline
+JCT_BY_BANDWIDTH, BANDWIDTH_BY_BANDWIDTH = (5.0, 15.0), (20.0, 35.0)  # Figure 7
+OVERLOAD_BY_MIGRATION, BANDWIDTH_BY_MIGRATION = (36.0, 60.0), (10.0, 14.0)  # Figure 8: the cut; the increase
+ACCURACY_BY_MIGRATION, JCT_BY_MIGRATION = (8.0, 10.0), (15.0, 24.0)
+GUARANTEE_BY_MLF_C, JCT_BY_MLF_C = (17.0, 23.0), (28.0, 42.0)  # Figure 9

@@ -1,0 +1,75 @@
+"""Figures 4 to 9 of the MLFS paper as tables: a scheduler a row, figures of merit in columns."""
+
+from __future__ import annotations
+
+from mlsched.benchmark.experiments.claim import estimate
+from mlsched.benchmark.experiments.mlfs import paper
+from mlsched.benchmark.experiments.mlfs.grid import MLF_H, MLF_H_C, WITHOUT, Policy
+from mlsched.benchmark.experiments.mlfs.measure import MORE, NAMES
+from mlsched.benchmark.experiments.mlfs.measured import Measured
+from mlsched.benchmark.experiments.report import Number, Table
+
+
+def tables(m: Measured) -> list[Table]:
+    """Figure 4 a load at a time, then by how much every feature improves MLF-H."""
+    return [*(figure_4(m, x) for x in m.grid.loads), *features(m)]
+
+
+def figure_4(m: Measured, x: float) -> Table:
+    """Every figure of merit at one load."""
+    rows = []
+    for policy in m.policies:
+        if policy.feature:
+            continue
+        numbers = []
+        for name in NAMES:
+            printed = paper.OVERHEAD.get(policy.label) if name == "overhead" and x == m.here else None
+            numbers.append(Number(m.estimate(policy, name, x), printed))
+        rows.append((policy.label, tuple(numbers)))
+    note = "CPU a decision is of the whole run, with the snapshot and its judge; the paper's is of 1,860 jobs at once."
+    return Table(
+        "Figures 4 and 5",
+        f"{round(m.grid.jobs * x)} jobs (x = {x:g})",
+        ("scheduler", *NAMES.values()),
+        tuple(rows),
+        note,
+    )
+
+
+#: Figure -> what is compared with what, on which figures of merit, and what the paper prints, from least to most.
+FEATURES: tuple[tuple[str, Policy, Policy, dict[str, tuple[float, float] | None]], ...] = (
+    ("Figure 6", MLF_H, WITHOUT[0], {"urgent_deadlines": paper.URGENT_DEADLINES}),
+    ("Figure 6", MLF_H, WITHOUT[1], {"deadlines": paper.DEADLINES_BY_DEADLINE}),
+    ("Figure 7", MLF_H, WITHOUT[2], {"jct": paper.JCT_BY_BANDWIDTH, "bandwidth": paper.BANDWIDTH_BY_BANDWIDTH}),
+    (
+        "Figure 8",
+        MLF_H,
+        WITHOUT[3],
+        {
+            "overload": paper.OVERLOAD_BY_MIGRATION,
+            "bandwidth": None,
+            "accuracy": paper.ACCURACY_BY_MIGRATION,
+            "jct": paper.JCT_BY_MIGRATION,
+        },
+    ),
+    ("Figure 9", MLF_H_C, MLF_H, {"guarantee": paper.GUARANTEE_BY_MLF_C, "jct": paper.JCT_BY_MLF_C}),
+)
+
+
+def features(m: Measured) -> list[Table]:
+    """By how many percent MLF-H is better than without a feature, by load."""
+    found = []
+    for figure, policy, other, metrics in FEATURES:
+        if policy not in m.policies or other not in m.policies:
+            continue
+        rows = []
+        for metric, printed in metrics.items():
+            numbers = tuple(Number(estimate(m.better(policy, other, metric, x))) for x in m.grid.loads)
+            direction = "more" if metric in MORE else "less"
+            told = f" (paper: {printed[0]:g} to {printed[1]:g})" if printed else ""
+            rows.append(
+                (f"{NAMES.get(metric, 'deadlines of urgent jobs met [%]')}, {direction} is better{told}", numbers)
+            )
+        title = f"{policy.label} against {other.label}: better by [%]"
+        found.append(Table(figure, title, ("figure of merit", *(f"x = {x:g}" for x in m.grid.loads)), tuple(rows)))
+    return found
