@@ -1,4 +1,4 @@
-"""Which runs the evaluation of MLFS needs: loads x workloads x schedulers; schedulers that are not there are left out."""
+"""Which runs the evaluation of MLFS needs: loads x workloads x schedulers, of which those run that are there."""
 
 from __future__ import annotations
 

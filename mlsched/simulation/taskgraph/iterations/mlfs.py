@@ -13,8 +13,9 @@ may be switched to its required accuracy (iii).
 Ours: two mini-batches at once, whose workers ask for 40 % of a GPU and as much of what goes with one, so that two share
 it (SVM's, one on each GPU, for 80 %); what tasks use is 60 to 130 % of their demand on average; running times are
 log-normal (sigma 1.5); arrivals a Poisson process; an iteration is a block of `batches` mini-batches; accuracies rise
-exponentially from guessing to between 70 and 98 %; requirements are 80 to 99 % of the last; payments even. Estimates are off by 11 % on average for half of the jobs, by 30 %
-for the others (the paper's 89 and 70 %), accuracies by up to 10 %.
+exponentially from guessing to between 70 and 98 %; requirements are 80 to 99 % of the last; payments even. Estimates
+are off by 11 % on average for half of the jobs, by 30 % for the others (the paper's 89 and 70 %), accuracies by up to
+10 %.
 """
 
 from __future__ import annotations
