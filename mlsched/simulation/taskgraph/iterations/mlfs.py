@@ -110,14 +110,14 @@ def mlfs(
     arrival = np.floor(np.cumsum(gaps) - gaps[0]).astype(np.int64)
     told = scale * (1 + error * _errors(rng, jobs))
     patience = rng.uniform(0.5, 24, jobs) * HOUR
-    columns = made.columns
+    columns: dict[str, Any] = {name: np.array(values) for name, values in made.columns.items()}
     return Jobs(
         resources=tuple(SERVER),
         tick_ms=TICK_MS,
         gpu_unit=SERVER["gpu_percent"] // GPUS_A_SERVER,
         node_capacity=np.tile(list(SERVER.values()), (servers, 1)),
         eligible=np.ones((1, servers), dtype=np.int64),
-        **{name: np.array(values) for name, values in columns.items()},
+        **columns,
         template=template,
         arrival=arrival,
         scale=scale,
@@ -200,8 +200,8 @@ def _errors(rng: np.random.Generator, jobs: int) -> Floats:
     return np.asarray(mean * rng.uniform(-2, 2, jobs))
 
 
-def _required(rng: np.random.Generator, accuracy: list[IntArray], template: IntArray, most: IntArray) -> IntArray:
+def _required(rng: np.random.Generator, accuracy: IntArray, template: IntArray, most: IntArray) -> IntArray:
     """80 to 99 % of what each job's last iteration reaches, ppm."""
-    tables = np.array(accuracy)[2 * template]
+    tables = accuracy[2 * template]
     last = tables[np.arange(len(most)), np.minimum(most, tables.shape[1] - 1)]
     return np.asarray(np.floor(last * rng.uniform(0.8, 0.99, len(most)))).astype(np.int64)
