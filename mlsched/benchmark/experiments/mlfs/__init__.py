@@ -47,8 +47,8 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
         f"{4 * grid.servers} GPUs, a quarter of Figure 4's cluster with a quarter of its jobs; other x have so many "
         f"times as many jobs in the same time. {PAIRED}",
         CHECKED,
-        f"Offered load {g.LOAD:g} at x = 1 (GPU time asked for over what there is while jobs arrive); the paper prints none, "
-        "and no running times.",
+        f"Offered load {g.LOAD:g} at x = 1: GPU time asked for over what there is while jobs arrive. The paper prints "
+        "none, and no running times.",
         "Jobs are drawn by the recipe of Section 4.1 (`synthetic:mlfs-cluster`); what it leaves open is said there. "
         "All jobs are of option ii, and may be switched to their required accuracy.",
         f"World: {world}; schedulers are asked at {measure.WAKE} (the paper: every minute). A move costs the "

@@ -28,11 +28,14 @@ MLF_H, MLF_H_C = Policy("MLF-H", "mlf-h"), Policy("MLF-H + MLF-C", "mlfs-h")
 OURS = (Policy("MLFS", "mlfs"), Policy("MLF-RL", "mlf-rl"), MLF_H_C, MLF_H)
 GRAPHENE, TIRESIAS = Policy("Graphene", "graphene"), Policy("Tiresias", "tiresias")
 HYPERSCHED, GANDIVA = Policy("HyperSched", "hypersched"), Policy("Gandiva", "gandiva")
-TENSORFLOW, SLAQ = Policy("TensorFlow", "fair"), Policy("SLAQ", "slaq")
+#: SLAQ and Optimus plan anew every ten minutes, when the others are asked too.
+TENSORFLOW, SLAQ = Policy("TensorFlow", "fair"), Policy("SLAQ", "slaq:epoch=600")
 RL = Policy("RL", "mirhoseini-rl")
 #: What the paper compares with, from the lowest JCT to the highest in its text.
 PAPERS = (GRAPHENE, TIRESIAS, HYPERSCHED, RL, GANDIVA, TENSORFLOW, SLAQ)
-OTHERS = tuple(Policy(f"{name} (ours)", name) for name in ("fifo", "srtf", "drf", "optimus"))
+OTHERS = tuple(
+    Policy(f"{text.partition(':')[0]} (ours)", text) for text in ("fifo", "srtf", "drf", "optimus:epoch=600")
+)
 WITHOUT = tuple(
     Policy(f"MLF-H without {name}", f"mlf-h:{name}=false", name)
     for name in ("urgency", "deadline", "bandwidth", "migration")

@@ -1,0 +1,83 @@
+"""The evaluation of MLFS end to end, at a tiny size; and its claims on made-up runs."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from mlsched.benchmark.experiments import EXPERIMENTS, render, reproduce
+from mlsched.benchmark.experiments.mlfs import grid as g
+from mlsched.benchmark.experiments.mlfs import report
+from mlsched.benchmark.experiments.mlfs.claims import STATEMENTS
+from mlsched.benchmark.experiments.mlfs.measure import MORE, NAMES, Metrics, better
+from mlsched.core.errors import InvalidInput
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    return reproduce("mlfs", quick=True, jobs=2, seeds=1)
+
+
+def test_every_table_figure_and_claim_is_there(tiny):
+    names = [table.name for table in tiny.tables]
+    assert names[: len(g.QUICK.loads)] == ["Figures 4 and 5"] * len(g.QUICK.loads)
+    assert list(dict.fromkeys(names[len(g.QUICK.loads) :])) == [f"Figure {n}" for n in (6, 7, 8, 9)]
+    assert [figure.name for figure in tiny.figures] == [f"Figure 4({letter})" for letter in "abcdefgh"]
+    assert [claim.name for claim in tiny.claims] == [s.name for s in STATEMENTS]
+    assert tiny.verdicts() == {}
+    for table in tiny.tables:
+        assert all(len(numbers) == len(table.header) - 1 for _, numbers in table.rows)
+    assert json.loads(json.dumps(tiny.to_json()))["title"].startswith("MLFS")
+    assert render(tiny)
+    assert EXPERIMENTS["mlfs"].doc
+
+
+def test_every_scheduler_that_is_there_is_a_row_and_those_to_be_trained_are_named(tiny):
+    rows = [label for label, _ in tiny.tables[0].rows]
+    assert rows == [p.label for p in g.policies() if not p.feature]
+    assert {"MLF-H", "MLF-H + MLF-C", "Graphene", "Tiresias", "HyperSched", "Gandiva", "TensorFlow", "SLAQ"} <= set(
+        rows
+    )
+    absent = next(sentence for sentence in tiny.readings if sentence.startswith("Not there"))
+    assert all(label in absent for label in ("MLFS", "MLF-RL", "RL"))
+
+
+def made_up(of):
+    """A report of ten workloads at every load: a metric of a policy is `of(policy, metric)`, with some noise."""
+    noise = np.random.default_rng(0)
+    grid = g.Grid()
+    metrics = (*NAMES, "urgent_deadlines")
+    runs = {
+        case: Metrics({name: of(case.policy, name) * (1 + 0.01 * noise.standard_normal()) for name in metrics})
+        for case in g.cases(grid)
+    }
+    return report(grid, runs)
+
+
+def test_verdicts_follow_the_runs():
+    """Where MLF-H is better by a half than all others, and each feature brings much, the paper is right; else not."""
+    mine = {g.MLF_H, g.MLF_H_C}
+
+    def right(policy, name):
+        step = 0.5 if policy == g.MLF_H_C else 1 if policy in mine else 2
+        return 100.0 / step if name in MORE else 10.0 * step * (2 if policy == g.GANDIVA else 1)
+
+    verdicts = made_up(right).verdicts()
+    for name in ("order-jct", "order-deadlines", "order-waiting", "order-accuracy", "order-guarantee", "mlf-c"):
+        assert verdicts[name] == "holds", name
+    assert verdicts["gandiva-bandwidth"] == "holds"
+    assert verdicts["mlfs-jct"] == "not measured"
+    wrong = made_up(lambda policy, name: 200.0 - right(policy, name)).verdicts()
+    assert {wrong[name] for name in ("order-jct", "order-deadlines", "mlf-c")} == {"does not hold"}
+
+
+def test_better_is_a_cut_of_times_and_a_rise_of_what_should_be_much():
+    assert better("jct", np.array([5.0]), np.array([10.0])).tolist() == [50.0]
+    assert better("deadlines", np.array([6.0]), np.array([4.0])).tolist() == [50.0]
+
+
+def test_a_trace_is_refused():
+    with pytest.raises(InvalidInput, match="leave it out"):
+        reproduce("mlfs", trace="philly.csv")
