@@ -28,7 +28,7 @@ def figure_4(m: Measured, x: float) -> Table:
         rows.append((policy.label, tuple(numbers)))
     note = "CPU a decision is of the whole run, with the snapshot and its judge; the paper's is of 1,860 jobs at once."
     return Table(
-        "Figures 4 and 5",
+        f"Figures 4 and 5, x = {x:g}",
         f"{round(m.grid.jobs * x)} jobs (x = {x:g})",
         ("scheduler", *NAMES.values()),
         tuple(rows),
@@ -38,8 +38,8 @@ def figure_4(m: Measured, x: float) -> Table:
 
 #: Figure -> what is compared with what, on which figures of merit, and what the paper prints, from least to most.
 FEATURES: tuple[tuple[str, Policy, Policy, dict[str, tuple[float, float] | None]], ...] = (
-    ("Figure 6", MLF_H, WITHOUT[0], {"urgent_deadlines": paper.URGENT_DEADLINES}),
-    ("Figure 6", MLF_H, WITHOUT[1], {"deadlines": paper.DEADLINES_BY_DEADLINE}),
+    ("Figure 6, urgency", MLF_H, WITHOUT[0], {"urgent_deadlines": paper.URGENT_DEADLINES}),
+    ("Figure 6, deadline", MLF_H, WITHOUT[1], {"deadlines": paper.DEADLINES_BY_DEADLINE}),
     ("Figure 7", MLF_H, WITHOUT[2], {"jct": paper.JCT_BY_BANDWIDTH, "bandwidth": paper.BANDWIDTH_BY_BANDWIDTH}),
     (
         "Figure 8",
