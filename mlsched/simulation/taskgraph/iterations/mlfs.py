@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import within
+from mlsched.core.params import MOST_SIZE, within
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS, Algorithm, partition, training_graph
 from mlsched.instances.taskgraph.convert import Link
 from mlsched.instances.taskgraph.generate import GPUS, SERVER
@@ -91,7 +91,7 @@ def mlfs(
     error: factor on all errors of estimates, 0: they are true.
     """
     for name, value in (("jobs", jobs), ("servers", servers), ("batches", batches), ("largest", largest)):
-        within(name, value, 1)
+        within(name, value, 1, MOST_SIZE)
     within("iterations", iterations, 2, 10**4)
     within("hours", hours, 0, 1000, open_low=True)
     within("load", load, 0, open_low=True)
