@@ -11,18 +11,8 @@ import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
 from mlsched.heuristics.taskgraph import _gpus
-from mlsched.heuristics.taskgraph._measures import (
-    Floats,
-    candidates,
-    per_job,
-    remaining_ticks,
-    stops_after,
-    tails,
-    tasks_of,
-)
+from mlsched.heuristics.taskgraph._measures import Floats, candidates, per_job, remaining_ticks, stops_after, tasks_of
 from mlsched.instances.taskgraph import Round, Snapshot
-
-__all__ = ["Flags", "Placer", "remaining_ticks", "tails"]
 
 Flags = npt.NDArray[np.bool_]
 
