@@ -197,18 +197,38 @@ class Placer:
     def may_fit(self, tasks: IntArray) -> Flags:
         """For each of the tasks, False where even the largest amounts that are free anywhere are too small for it.
 
-        Or where all that is free is too little for its gang.
+        Where the task, or another of its gang, is bound to a node: what is free there. Or where all that is free is too
+        little for its gang.
         """
         snapshot = self.snapshot
+        jobs, bound = snapshot.task_job[tasks], snapshot.bound[tasks]
         may = np.ones(len(tasks), dtype=np.bool_)
-        gangs = snapshot.gang[snapshot.task_job[tasks]] == 1
+        gangs = snapshot.gang[jobs] == 1
         largest = self.free.max(axis=0, initial=0)
         for r in self._asked:
-            may &= snapshot.demand[:, r][tasks] <= largest[r]
+            may &= self._there[r][tasks] <= np.where(bound >= 0, self.free[bound, r], largest[r])
             if gangs.any():
-                whole = self._whole[r][snapshot.task_job[tasks]]
-                may &= ~gangs | (whole <= int(np.maximum(self.free[:, r], 0).sum()))
-        return np.asarray(may | (snapshot.duration[tasks] == 0))
+                may &= ~gangs | (self._whole[r][jobs] <= int(np.maximum(self.free[:, r], 0).sum()))
+        may |= snapshot.duration[tasks] == 0
+        short = np.zeros(len(snapshot.gang), dtype=np.bool_)
+        short[jobs[gangs & ~may]] = True
+        return np.asarray(may & ~short[jobs])
+
+    @functools.cached_property
+    def _there(self) -> dict[int, IntArray]:
+        """Of each resource that is asked for, tasks: what the task asks for.
+
+        And with it the others of its gang that are bound to the same node.
+        """
+        snapshot = self.snapshot
+        found = {r: self.held[:, r].copy() for r in self._asked}
+        tied = np.flatnonzero((snapshot.bound >= 0) & (snapshot.gang[snapshot.task_job] == 1))
+        if tied.size:
+            places = snapshot.task_job[tied] * len(self.free) + snapshot.bound[tied]
+            place = np.unique(places, return_inverse=True)[1]
+            for r in self._asked:
+                found[r][tied] = np.bincount(place, self.held[tied, r])[place]
+        return found
 
     @functools.cached_property
     def _asked(self) -> list[int]:
