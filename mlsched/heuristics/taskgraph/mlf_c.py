@@ -32,7 +32,7 @@ import numpy.typing as npt
 from mlsched.core.fields import IntArray
 from mlsched.core.losses.belief import LEAST
 from mlsched.core.params import one_of, within
-from mlsched.core.registry import answerer
+from mlsched.core.registry import answerer, registry
 from mlsched.heuristics.taskgraph import _mlf_stop
 from mlsched.heuristics.taskgraph._measures import tails
 from mlsched.heuristics.taskgraph._mlf_inner import Inner
@@ -49,7 +49,13 @@ OPTSTOP, REQUIRED = 1, 2
 LOOK_AGAIN = 1.1
 
 
-@answerer("mlf-c", problem="taskgraph", asks="decision", stateful=True, paper="MLFS, Section 3.5")
+def _world(params: dict[str, Any]) -> dict[str, Any]:
+    """What the placing rule asks of the world."""
+    rule, defaults = registry().answerer("taskgraph", params["rule"])
+    return rule.world(defaults)
+
+
+@answerer("mlf-c", problem="taskgraph", asks="decision", stateful=True, world=_world, paper="MLFS, Section 3.5")
 def answer(
     snapshot: Snapshot,
     *,

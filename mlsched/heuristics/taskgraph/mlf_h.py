@@ -20,6 +20,8 @@ Readings, where the paper is silent:
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mlsched.core.fields import IntArray
@@ -35,7 +37,12 @@ from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
 
-@answerer("mlf-h", problem="taskgraph", asks="decision", paper="MLFS, Section 3.3")
+def world(params: dict[str, Any]) -> dict[str, Any]:
+    """What relief needs of the world, unless the user says otherwise: tasks move, and pause without losing work."""
+    return {"movement": "anytime", "pausing": "keep"} if params["migration"] else {}
+
+
+@answerer("mlf-h", problem="taskgraph", asks="decision", world=world, paper="MLFS, Section 3.3")
 def answer(
     snapshot: Snapshot,
     *,

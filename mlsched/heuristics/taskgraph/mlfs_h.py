@@ -7,10 +7,13 @@ import numpy as np
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._mlf_inner import Inner
 from mlsched.heuristics.taskgraph.mlf_c import Memory, Settings, controlled
+from mlsched.heuristics.taskgraph.mlf_h import world
 from mlsched.instances.taskgraph import Round, Snapshot
 
 
-@answerer("mlfs-h", problem="taskgraph", asks="decision", stateful=True, paper="MLFS, Sections 3.3 and 3.5")
+@answerer(
+    "mlfs-h", problem="taskgraph", asks="decision", stateful=True, world=world, paper="MLFS, Sections 3.3 and 3.5"
+)
 def answer(
     snapshot: Snapshot,
     *,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,3 +29,22 @@ def test_every_run_is_sound_and_repeatable(work, gang, readings, wake, rule):
     assert all(run.replay(d) == d.plan for d in run.recorded)
     again = api.simulate(work, rule, options=readings, wake=wake)
     assert (again.log.rows, again.log.places) == (run.log.rows, run.log.places)
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("mlf-h", ("anytime", "keep")),
+        ("mlf-h:migration=false", ("given", "none")),
+        ("mlfs-h", ("anytime", "keep")),
+        ("mlf-c", ("given", "none")),
+        ("mlf-c:rule=las", ("given", "keep")),
+        ("mlf-c:rule=gandiva", ("anytime", "none")),
+    ],
+)
+def test_a_rule_asks_for_the_moves_and_pauses_it_needs_and_the_user_has_the_last_word(rule, expected):
+    load = api.workload("synthetic:mlfs-cluster", jobs=1, servers=1)
+    chosen = api.simulate(load, rule).options
+    assert (chosen.movement, chosen.pausing) == expected
+    chosen = api.simulate(load, rule, options={"movement": "given", "pausing": "restart"}).options
+    assert (chosen.movement, chosen.pausing) == ("given", "restart")
