@@ -71,7 +71,7 @@ def _planned(
     """The plan of a planner for one question of its own form, None when it found none in time."""
     if answerer.backend is not None:
         return solvers.run(answerer, question, objective, limits, None, params).plan
-    plan: Plan | None = answerer.function(question, rng=np.random.default_rng(limits.seed), **params)
+    plan: Plan | None = answerer.function(answerer.shown(question), rng=np.random.default_rng(limits.seed), **params)
     return plan
 
 
@@ -99,5 +99,7 @@ def as_rule(
     if answerer.backend is not None:
         return Rule(answerer.name, exact)
     if answerer.stateful:
-        return Rule(answerer.name, lambda i, memory, rng: answerer.function(i, memory=memory, rng=rng, **params))
-    return Rule(answerer.name, lambda i, memory, rng: (answerer.function(i, rng=rng, **params), memory))
+        return Rule(
+            answerer.name, lambda i, memory, rng: answerer.function(answerer.shown(i), memory=memory, rng=rng, **params)
+        )
+    return Rule(answerer.name, lambda i, memory, rng: (answerer.function(answerer.shown(i), rng=rng, **params), memory))

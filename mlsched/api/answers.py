@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -17,11 +17,11 @@ from mlsched.api.functions import function_of, is_function
 from mlsched.api.guard import guarded
 from mlsched.api.isolation import Isolated, check_memory_limit, isolated_answer
 from mlsched.api.records import check_seed
-from mlsched.core.contract import Instance, Objective, Plan
+from mlsched.core.contract import Information, Instance, Objective, Plan
 from mlsched.core.errors import AnswererError, InvalidInput, MlschedError
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.interrupts import interrupts
-from mlsched.core.params import resolve
+from mlsched.core.params import one_of, resolve
 from mlsched.core.registry import Answerer, registry
 from mlsched.core.result import Result, relative_gap
 from mlsched.core.versions import versions
@@ -34,7 +34,10 @@ START_SHARE, LEAST_LEFT = 0.3, 0.01
 
 
 def resolve_answerer(problem: str, solver: AnyAnswerer, params: Mapping[str, Any]) -> tuple[Answerer, dict[str, Any]]:
-    """A registered answerer by name, or anyone's function wrapped as one, with its parameters filled in."""
+    """A registered answerer by name, or anyone's function wrapped as one, with its parameters filled in.
+
+    A function says by an attribute `information` what it must know ("observed" where it has none).
+    """
     if isinstance(solver, str) and is_function(solver):
         solver, given = function_of(solver)
         params = {**given, **params}
@@ -47,8 +50,10 @@ def resolve_answerer(problem: str, solver: AnyAnswerer, params: Mapping[str, Any
     if declared:
         return guarded(declared[0]), resolve(declared[0].name, declared[0].parameters, params)
     name = getattr(solver, "__name__", type(solver).__name__)
-    wrapped = Answerer(name, problem, "heuristic", functools.partial(solver, **params) if params else solver)
-    return guarded(wrapped), {}
+    information: Any = getattr(solver, "information", "observed")
+    one_of(f"{name}.information", information, get_args(Information))
+    rule = functools.partial(solver, **params) if params else solver
+    return guarded(Answerer(name, problem, "heuristic", rule, information=information)), {}
 
 
 def solve(
@@ -185,9 +190,9 @@ def _answer(
         return outcome
     rng, more = np.random.default_rng(limits.seed), {"limits": limits} if answerer.takes_limits else {}
     if answerer.stateful:
-        plan, _ = answerer.function(instance, memory=None, rng=rng, **more, **values)
+        plan, _ = answerer.function(answerer.shown(instance), memory=None, rng=rng, **more, **values)
     else:
-        plan = answerer.function(instance, rng=rng, **more, **values)
+        plan = answerer.function(answerer.shown(instance), rng=rng, **more, **values)
     if plan is None:
         raise AnswererError(f"{answerer.name} returned no plan; a rule must return a {instance.plan_type.kind}")
     return Outcome("feasible", plan, None)

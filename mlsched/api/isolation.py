@@ -191,7 +191,7 @@ def isolated_answer(
     process: Isolated, answerer: Answerer, instance: Instance, limits: Limits, hint: Plan | None
 ) -> Outcome:
     """What the answerer says of the instance: the outcome in its plain form, the plan read anew."""
-    found: Any = process.ask((instance, limits, hint), allowed(answerer, limits.seconds))
+    found: Any = process.ask((answerer.shown(instance), limits, hint), allowed(answerer, limits.seconds))
     plan = None if found.get("plan") is None else _plan(process.name, instance, found["plan"])
     status, bound, stopped = found.get("status"), found.get("bound"), found.get("stopped_by")
     work = found.get("work")
@@ -223,7 +223,7 @@ def isolated_rule(
     def call(instance: Instance, memory: Any, rng: Any) -> tuple[Any, Any]:
         given = (memory,) if tell_memory else None
         with process if not process.runs else contextlib.nullcontext():  # after the run, for one decision again
-            found = process.ask((instance, rng, given, tell_memory), allowed(answerer, time_limit))
+            found = process.ask((answerer.shown(instance), rng, given, tell_memory), allowed(answerer, time_limit))
         return _plan(process.name, instance, found.get("plan")), found.get("memory")
 
     return Rule(answerer.name, call), process

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from mlsched.core.errors import UnknownName
-from mlsched.core.record import Record
+from mlsched.core.errors import InvalidInput, UnknownName
+from mlsched.core.record import Record, specs
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 Sense = Literal["min", "max"]
 #: What an instance asks for: one decision now, or everything until the end of a horizon with known arrivals.
 Question = Literal["decision", "horizon"]
+#: What an answerer knows of an instance. "observed": nothing of its `secrets`; "profiled": what experiments tell about
+#: them, where a problem offers some (placement: co-locations measured on one server); "oracle": all of it.
+Information = Literal["observed", "profiled", "oracle"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,6 +69,32 @@ class Instance(Record):
     plan_type: ClassVar[type[Plan]] = Plan
     #: Values and bounds agree up to this share of the larger one; above 0 only where values are real (an LP's).
     tolerance: ClassVar[float] = 0.0
+    #: Fields that no scheduler can observe; only answerers that declare `information="oracle"` are handed them.
+    secrets: ClassVar[tuple[str, ...]] = ()
+
+    def shown(self, information: Information) -> Self:
+        """The instance as an answerer with that information is handed it: itself, or a copy without its secrets.
+
+        Reading one of them there is an InvalidInput, also where the judge does it: what depends on a secret cannot be
+        evaluated. The copy shares the other fields.
+        """
+        if information == "oracle" or not self.secrets:
+            return self
+        found = object.__new__(type(self))
+        mine, its = self.__dict__, found.__dict__
+        for name in specs(type(self)):
+            if name not in self.secrets:
+                its[name] = mine[name]
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        """Called for what is not there: a secret of an instance that was handed over without it, or a wrong name."""
+        if name in type(self).secrets:
+            raise InvalidInput(
+                f"{name}: is hidden from answerers of information='observed'; one that may know it declares "
+                "information='oracle' (@answerer(..., information='oracle'), or an attribute of the function)"
+            )
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def violations(self, plan: Any) -> list[str]:
         """Sentences that say what is wrong with `plan`; empty when it is feasible."""

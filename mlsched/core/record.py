@@ -137,6 +137,8 @@ class Record:
         copied = object.__new__(type(self))
         mine, its = self.__dict__, copied.__dict__
         for name in specs(type(self)):
+            if name not in mine:
+                continue  # hidden (`Instance.shown`)
             value = its[name] = mine[name]
             if type(value) is np.ndarray:
                 its[name] = value = value.copy()
@@ -148,7 +150,7 @@ class Record:
     def same_as(self, other: Record) -> bool:
         """Whether `other`, of the same type, holds the same: quicker than ==, and without what a subclass may say."""
         mine, others = self.__dict__, other.__dict__
-        return all(_same(mine[name], others.get(name)) for name in specs(type(self)))
+        return all(_same(mine.get(name), others.get(name)) for name in specs(type(self)))
 
     def replace(self, **changes: Any) -> Self:
         """A validated copy with some fields changed; later columns that say nothing take the length they must."""

@@ -18,13 +18,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeVar, get_args
 
-from mlsched.core.contract import Problem, Question
+from mlsched.core.contract import Information, Instance, Problem, Question
 from mlsched.core.errors import UnknownName
 from mlsched.core.params import Parameter, parameters_of, resolve, split
 
 T = TypeVar("T")
 Kind = Literal["exact", "heuristic", "trained"]
-Information = Literal["observed", "oracle"]
 #: Which layer's folder holds which kind of answerer.
 LAYERS: dict[str, Kind] = {"formulations": "exact", "solvers": "exact", "heuristics": "heuristic", "learned": "trained"}
 
@@ -42,7 +41,8 @@ class Answerer:
     algorithm `(instance, *, objective, limits, [hint,] **params) -> Outcome`; "cp-sat" or "highs" - a builder
     `(instance, *, objectives, **params) -> Formulation | OneOf` for that solver.
 
-    `objectives`: those it can optimise (exact) or aims at (others; empty: none in particular). `warm_start`: exact
+    `objectives`: those it can optimise (exact) or aims at (others; empty: none in particular). `information`: what it
+    is shown of an instance (`Instance.shown`); only an "oracle" sees the instance's secrets. `warm_start`: exact
     answerers of the problem may start from its plan. `world(params)`: options of the clock's world that the rule
     implies, unless the user sets them (a rule without priorities runs in a world without priorities).
     `asks`: the form of instance it answers natively, by default that of the problem's main instance type.
@@ -76,6 +76,10 @@ class Answerer:
         if self.backend in (None, "direct"):
             return self.model
         return str(self.backend), self.function
+
+    def shown(self, instance: Instance) -> Instance:
+        """What the answerer is handed of an instance, by the information that it declares."""
+        return instance.shown(self.information)
 
     @property
     def takes_hint(self) -> bool:

@@ -27,14 +27,16 @@ def run(
     """The answer of a registered exact answerer to `instance`. The time limit includes building the model."""
     if answerer.backend == "direct":
         start = {"hint": hint} if answerer.takes_hint else {}
-        outcome: Outcome = answerer.function(instance, objective=objective, limits=limits, **start, **params)
+        outcome: Outcome = answerer.function(
+            answerer.shown(instance), objective=objective, limits=limits, **start, **params
+        )
         return outcome
     from mlsched.solvers.backends.one_of import Budget, solve_one_of
 
     backend = importlib.import_module(BACKENDS[str(answerer.backend)])
     budget = Budget(limits, backend.WORK)
     sense = instance.objective(objective).sense
-    question = answerer.function(instance, objectives=(objective,), **params)
+    question = answerer.function(answerer.shown(instance), objectives=(objective,), **params)
     if isinstance(question, OneOf):
         return solve_one_of(
             question, objective, sense, budget, hint, backend.minimise, lambda plan: instance.evaluate(plan)[objective]

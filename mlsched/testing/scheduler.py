@@ -107,15 +107,16 @@ def _caller(
             raise InvalidInput(f"{entry.name}: is exact; check_scheduler is for rules and policies")
     else:
         name = getattr(scheduler, "__name__", type(scheduler).__name__)
-        entry = Answerer(name, problem, "heuristic", scheduler, stateful=stateful, asks=asks)
+        told: Any = getattr(scheduler, "information", "observed")
+        entry = Answerer(name, problem, "heuristic", scheduler, information=told, stateful=stateful, asks=asks)
 
     def call(instance: Instance) -> Any:
         if not native(entry, instance.asks):
             return adapted(entry, instance, objective, Limits(seed=0), params)
         rng = np.random.default_rng(0)
         if entry.stateful:
-            return entry.function(instance, memory=None, rng=rng, **params)[0]
-        return entry.function(instance, rng=rng, **params)
+            return entry.function(entry.shown(instance), memory=None, rng=rng, **params)[0]
+        return entry.function(entry.shown(instance), rng=rng, **params)
 
     return call
 

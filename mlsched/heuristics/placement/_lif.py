@@ -8,7 +8,8 @@ virtual machines: fit a regression to profiles, then put each task where the lea
 
 Profiling: each type is run beside random sets of tasks of random types on one server; the slowdown is measured (here:
 the instance's own interference, without its network terms) and the others' use of CPU and network recorded. Least
-squares then gives one model a type. A rule never sees the instance's tables otherwise.
+squares then gives one model a type. LIF declares `information="profiled"`: these measurements (`Instance.profile`) are
+all that it is handed of the instance's interference.
 
 What "slowdown of all workers/PSs on a server" adds up to is the option `score`:
 
@@ -109,12 +110,8 @@ def profile(
             for _ in range(int(rng.integers(0, most_tasks + 1))):
                 counts[int(rng.integers(2)), t, k, int(rng.integers(types))] += 1
     use = (counts[WORKER] @ instance.use_worker + counts[PS] @ instance.use_ps) / 1000
-    extra = np.einsum("tkj,tj->tk", counts[WORKER], instance.sigma_worker).astype(np.float64)
-    extra += np.einsum("tkj,tj->tk", counts[PS], instance.sigma_ps)
-    extra += np.einsum("tkd,td->tk", use, instance.linear)
-    extra += np.einsum("tkd,tke,tde->tk", use, use, instance.quadratic)
-    measured = extra / 1e6 * (1 + noise * rng.standard_normal(extra.shape))
-    return use[..., chosen], measured
+    extra = instance.profile(counts[WORKER], counts[PS])
+    return use[..., chosen], extra * (1 + noise * rng.standard_normal(extra.shape))
 
 
 def fit(instance: Instance, rng: np.random.Generator, features: Features, samples: int, noise: float) -> list[Any]:

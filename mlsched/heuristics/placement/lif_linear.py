@@ -9,7 +9,7 @@ from mlsched.heuristics.placement import _lif
 from mlsched.instances.placement import Instance, Plan
 
 
-@answerer("lif-linear", problem="placement", paper="Harmony Section VI-B, LIF-Line")
+@answerer("lif-linear", problem="placement", information="profiled", paper="Harmony Section VI-B, LIF-Line")
 def answer(
     instance: Instance,
     *,

@@ -9,7 +9,7 @@ from mlsched.heuristics.placement import _lif
 from mlsched.instances.placement import Instance, Plan
 
 
-@answerer("lif-quadratic", problem="placement", paper="Harmony Section VI-B, LIF-Quad")
+@answerer("lif-quadratic", problem="placement", information="profiled", paper="Harmony Section VI-B, LIF-Quad")
 def answer(
     instance: Instance,
     *,

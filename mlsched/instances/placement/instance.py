@@ -8,12 +8,12 @@ slow a job down; both models are data.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from mlsched.core import contract
-from mlsched.core.contract import Objective
+from mlsched.core.contract import Information, Objective
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, labels, text
 from mlsched.instances.placement import judge
@@ -62,6 +62,9 @@ class Instance(contract.Instance):
     objectives: ClassVar[tuple[Objective, ...]] = (
         Objective("total_speed", "max", "1e-6 of a job an interval", "sum of Eq. 1 over running and placed jobs"),
     )
+
+    #: How jobs slow each other and themselves down is learnt from running them, or not at all.
+    secrets: ClassVar[tuple[str, ...]] = ("sigma_worker", "sigma_ps", "linear", "quadratic", "rho_ps", "rho_worker")
 
     resources: tuple[str, ...] = labels("resources", doc="names of the resources")
     types: tuple[str, ...] = labels("types", doc="names of the types of job (models)")
@@ -147,6 +150,33 @@ class Instance(contract.Instance):
     def evaluate(self, plan: Plan) -> dict[str, int]:
         """The objective of a feasible `plan`."""
         return judge.evaluate(self, plan)
+
+    def profile(self, workers: IntArray, ps: IntArray) -> Any:
+        """What an experiment on one server measures: slowdown - 1 of each type beside other jobs' tasks.
+
+        workers, ps: how many tasks of each type are beside it (types x experiments x types). No network terms: all of
+        the profiled job is on that server. Returns floats, types x experiments. Open to `information="profiled"`.
+        """
+        use = (workers @ self.use_worker + ps @ self.use_ps) / 1000
+        extra = np.einsum("tkj,tj->tk", workers, self.sigma_worker).astype(np.float64)
+        extra += np.einsum("tkj,tj->tk", ps, self.sigma_ps)
+        extra += np.einsum("tkd,td->tk", use, self.linear)
+        extra += np.einsum("tkd,tke,tde->tk", use, use, self.quadratic)
+        return extra / MILLION
+
+    def shown(self, information: Information) -> Self:
+        """See `contract.Instance`; whoever profiles may call `profile`, which looks at the whole instance."""
+        found = super().shown(information)
+        if information == "profiled" and found is not self:
+            found.__dict__["profile"] = self.profile
+        return found
+
+    def private(self) -> Self:
+        """See `Record`; what may be profiled may still be, on a copy of its own."""
+        copied = super().private()
+        if "profile" in self.__dict__:
+            copied.__dict__["profile"] = self.profile.__self__.private().profile  # type: ignore[attr-defined]
+        return copied
 
 
 def _first(wrong: np.ndarray[Any, np.dtype[np.bool_]], name: str, values: IntArray, rule: str) -> None:

@@ -70,6 +70,8 @@ class Instance(contract.Instance):
         Objective("max_grace_period", "min", "s", "longest grace period among victims, after the deferred TE jobs"),
     )
 
+    secrets: ClassVar[tuple[str, ...]] = ("job_remaining",)
+
     resources: tuple[str, ...] = labels("resources", doc="names of the resources")
     node_capacity: IntArray = array("nodes", "resources", doc="capacity of each node")
     node_free: IntArray = array("nodes", "resources", doc="free now, net of reservations")

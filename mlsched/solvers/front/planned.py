@@ -58,7 +58,7 @@ def _scalar(
 ) -> tuple[Formulation, Scalar, Callable[[], None]]:
     """The answerer's formulation, what answers its sub-problems, and what to call when that is no longer used."""
     assert answerer.modelled is not None
-    question = answerer.modelled[1](instance, objectives=tuple(names), **params)
+    question = answerer.modelled[1](answerer.shown(instance), objectives=tuple(names), **params)
     if not isinstance(question, Formulation):
         raise InvalidInput(f"{answerer.name} gives no single model of {instance.problem} for {', '.join(names)}")
     senses = {o.name: o.sense for o in instance.objectives}

@@ -24,7 +24,7 @@ CHUNK = 20_000
 MOST_MASKS = 128
 
 
-@answerer("brute-force", problem="placement", backend="direct", objectives=("total_speed",))
+@answerer("brute-force", problem="placement", backend="direct", objectives=("total_speed",), information="oracle")
 def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     """Examine every plan; instances of up to 2^20 combinations that fit (about 5 s)."""
     pace, running = Pace(instance), len(instance.run_type)

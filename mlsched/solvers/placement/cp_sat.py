@@ -15,7 +15,7 @@ from mlsched.solvers.backends.limits import WORK, within
 from mlsched.solvers.placement._from_the_top import Found, check_size, prove
 
 
-@answerer("cp-sat", problem="placement", backend="direct", objectives=("total_speed",))
+@answerer("cp-sat", problem="placement", backend="direct", objectives=("total_speed",), information="oracle")
 def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
     """Server configurations: LP bounds, reduced-cost fixing, CP-SAT on what remains."""
     check_size(instance)

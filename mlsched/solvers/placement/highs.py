@@ -14,7 +14,7 @@ from mlsched.solvers.placement import cp_sat
 from mlsched.solvers.placement._from_the_top import Found, check_size, prove
 
 
-@answerer("highs", problem="placement", backend="direct", objectives=("total_speed",))
+@answerer("highs", problem="placement", backend="direct", objectives=("total_speed",), information="oracle")
 def answer(
     instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None, confirm: bool = True
 ) -> Outcome:

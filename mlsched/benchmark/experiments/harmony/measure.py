@@ -65,6 +65,8 @@ def run_case(case: Case, grid: Grid) -> Metrics:
 class Exact:
     """An exact answerer as a rule: warm start, a deterministic work limit, and what it proved."""
 
+    information = "oracle"
+
     def __init__(self, name: str, work: float) -> None:
         self.name, self.work = name, work
         self.__name__ = name

@@ -1,0 +1,142 @@
+"""An answerer that declares `observed` cannot read what no scheduler knows, whoever asks it and by whatever way."""
+
+from __future__ import annotations
+
+import numpy as np
+import placement_examples
+import preemption_examples
+import pytest
+
+import mlsched
+from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.record import specs
+from mlsched.core.registry import registry
+from mlsched.instances.placement.pace import Pace
+from mlsched.testing import check_scheduler
+
+SECRETS = [(p, name) for p in registry().problems.values() for t in p.instance_types for name in t.secrets]
+EXAMPLES = {"placement": placement_examples.small, "preemption": preemption_examples.small}
+
+
+def by_attribute(instance, name):
+    return getattr(instance, name)
+
+
+def by_default(instance, name):
+    return getattr(instance, name, None)
+
+
+def by_copy(instance, name):
+    return getattr(instance.private(), name)
+
+
+def by_file(instance, name):
+    return instance.to_json()[name]
+
+
+def by_replace(instance, name):
+    return getattr(instance.replace(resources=["other"] * len(instance.resources)), name)
+
+
+def by_dictionary(instance, name):
+    if name in vars(instance):
+        return vars(instance)[name]
+    raise InvalidInput(f"{name}: is hidden")
+
+
+@pytest.mark.parametrize(("problem", "name"), SECRETS, ids=lambda value: getattr(value, "name", value))
+@pytest.mark.parametrize("read", [by_attribute, by_default, by_copy, by_file, by_replace, by_dictionary])
+def test_who_tries_is_told_so_in_one_line(problem, name, read):
+    seen = []
+
+    def peek(instance, *, rng):
+        seen.append(read(instance, name))
+
+    with pytest.raises(AnswererError, match=r"is hidden") as caught:
+        mlsched.solve(EXAMPLES[problem.name](), peek)
+    assert "\n" not in str(caught.value)
+    assert not seen
+
+
+def read_sigma(instance, *, rng):
+    raise AssertionError(instance.sigma_worker)
+
+
+def test_a_process_of_its_own_is_not_handed_it_either():
+    with pytest.raises(AnswererError, match="sigma_worker: is hidden"):
+        mlsched.solve(placement_examples.small(), read_sigma, isolate=True)
+
+
+def test_the_placement_rules_of_others_can_neither_evaluate_nor_price():
+    instance = placement_examples.small()
+    hidden = instance.shown("observed")
+    plan = mlsched.solve(instance, "bin-packing").plan
+    assert hidden.violations(plan) == []
+    for look in (lambda: hidden.evaluate(plan), lambda: Pace(hidden), lambda: hidden.hash, lambda: repr(hidden)):
+        with pytest.raises(InvalidInput, match="hidden from answerers of information='observed'"):
+            look()
+    with pytest.raises(InvalidInput, match="hidden"):
+        hidden.profile(*np.zeros((2, 2, 1, 2), dtype=np.int64))
+
+
+def test_a_clock_hands_a_secret_to_no_observed_rule():
+    load = mlsched.workload("synthetic:uniform", "placement", jobs=3, seed=0)
+
+    def peek(instance, *, rng):
+        raise AssertionError(instance.sigma_ps)
+
+    with pytest.raises(AnswererError, match="sigma_ps: is hidden"):
+        mlsched.simulate(load, peek)
+    with pytest.raises(Exception, match="sigma_ps: is hidden"):
+        check_scheduler(peek, "placement", examples=2, reference=None)
+
+
+def test_an_oracle_reads_all_of_it_by_declaration_or_attribute():
+    instance = placement_examples.small()
+
+    def rule(given, *, rng):
+        assert (given.sigma_worker == instance.sigma_worker).all()
+        return registry().answerers["placement", "bin-packing"].function(given, rng=rng)
+
+    rule.information = "oracle"
+    assert mlsched.solve(instance, rule).value is not None
+    rule.information = "all"
+    with pytest.raises(InvalidInput, match="information = 'all': must be one of observed, profiled, oracle"):
+        mlsched.solve(instance, rule)
+
+
+@pytest.mark.parametrize("copied", [False, True])
+def test_who_profiles_measures_but_reads_no_table(copied):
+    instance = placement_examples.small()
+    shown = instance.shown("profiled")
+    shown = (shown.private() if copied else shown).shown("profiled")
+    beside = np.zeros((2, 1, 2), dtype=np.int64)
+    beside[0, 0, 1] = 1
+    assert shown.profile(beside, 0 * beside).tolist() == [[0.5], [0.0]]
+    with pytest.raises(InvalidInput, match="sigma_worker: is hidden"):
+        shown.sigma_worker  # noqa: B018 - is what is tested
+    assert mlsched.solve(instance, "tetris").value is not None
+
+
+def test_exactly_those_who_declare_it_see_interference():
+    knowing = {a.name: a.information for a in registry().available("placement") if a.information != "observed"}
+    assert knowing == {
+        "brute-force": "oracle",
+        "cp-sat": "oracle",
+        "highs": "oracle",
+        "local-search": "oracle",
+        "lif-linear": "profiled",
+        "lif-quadratic": "profiled",
+    }
+
+
+def test_secrets_are_fields_and_have_no_default_that_would_show_through():
+    for problem, name in SECRETS:
+        holders = [t for t in problem.instance_types if name in specs(t)]
+        assert holders
+        assert not any(hasattr(t, name) for t in holders)
+
+
+def test_what_is_not_there_is_an_ordinary_error():
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        placement_examples.small().nonsense  # noqa: B018 - is what is tested
