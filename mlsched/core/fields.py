@@ -243,9 +243,13 @@ def text(*, choices: tuple[str, ...] = (), default: Any = dataclasses.MISSING, d
     return dataclasses.field(default=default, metadata={"spec": TextSpec(doc, choices)})
 
 
-def labels(dim: str, *, default: Any = dataclasses.MISSING, doc: str = "") -> Any:
-    """Declare a tuple of distinct names, one an entry of the named dimension; with a default, it may be left out."""
-    return dataclasses.field(default=default, metadata={"spec": LabelsSpec(doc, dim, default == ())})
+def labels(dim: str, *, default: Any = dataclasses.MISSING, later: bool = False, doc: str = "") -> Any:
+    """Declare a tuple of distinct names, one an entry of the named dimension; with a default, it may be left out.
+
+    `later`: see `array`, for a field that has its default.
+    """
+    metadata = {"spec": LabelsSpec(doc, dim, default == ()), "later": later, "default": default}
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 def record(of: Any, *, doc: str = "") -> Any:

@@ -51,10 +51,10 @@ def _same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-_LATER: dict[type[Any], dict[str, int]] = {}
+_LATER: dict[type[Any], dict[str, Any]] = {}
 
 
-def _later(cls: type[Record]) -> dict[str, int]:
+def _later(cls: type[Record]) -> dict[str, Any]:
     """The fields that came when records were in files already (`fields.array`), and the defaults that say nothing."""
     if cls not in _LATER:
         _LATER[cls] = {f.name: f.metadata["default"] for f in dataclasses.fields(cls) if f.metadata.get("later")}

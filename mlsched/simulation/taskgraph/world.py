@@ -68,7 +68,7 @@ class TaskgraphWorld:
         self._order = np.argsort(horizon.arrival, kind="stable").tolist()
         self._arrived, self._unfinished = 0, jobs
         self._asking = False
-        self._wanted: set[int] = set()  # when rounds asked to be asked again
+        self._wanted = -1  # when the last wish to be asked again is for
         self._view = View(self)
         self._take_over()
 
@@ -135,7 +135,7 @@ class TaskgraphWorld:
             return None
         may_interrupt = self.options.pausing != "none" or self.movement == "anytime"
         self._question = self._view.snapshot()
-        if self.now in self._wanted or (may_interrupt and self.running) or self._view.has_choice(self._question):
+        if self.now == self._wanted or (may_interrupt and self.running) or self._view.has_choice(self._question):
             return self._question
         self._asking = False
         return None
@@ -172,7 +172,7 @@ class TaskgraphWorld:
                 self._asking = True
         if plan.wake_at > self.now:
             self.log.wakes.append(plan.wake_at)
-            self._wanted.add(plan.wake_at)
+            self._wanted = plan.wake_at
             return plan.wake_at
         return None
 

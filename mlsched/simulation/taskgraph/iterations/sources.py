@@ -24,6 +24,8 @@ Floats = npt.NDArray[np.float64]
 
 #: GPUs (or CPUs) of a node of a cluster that is made for a trace.
 A_NODE = 8
+#: A GPU in thousandths, as traces count.
+GPU = 1000
 #: Tasks that a job may have.
 MOST_TASKS = 10**5
 #: Ticks that jobs should run at least, so that rounding ends up to a tick changes little.
@@ -140,8 +142,8 @@ def from_trace(
 ) -> Jobs:
     """A trace's arrivals, GPUs and durations as gangs: a job of g GPUs is g equal tasks without edges.
 
-    A job with a share of a GPU, or without one, is one task with that share. Where no job asks for a GPU, a job of c
-    CPUs is a gang of c tasks.
+    A job with a share of a GPU, or without one, is one task with that share; where there is such a job, the GPUs of a
+    node are told apart (`gpu_unit`). Where no job asks for a GPU, a job of c CPUs is a gang of c tasks.
     tick: seconds; iteration: so many seconds are one iteration, as nearly as whole iterations allow (a job has at least
     one), so that rules have something to stop after. What the trace says beyond GPUs is shared by the tasks, a GPU
     being 1000; a resource that the cluster has none of is left out, and jobs that then ask for nothing. Nothing is
@@ -170,7 +172,9 @@ def from_trace(
     if len(ticks) and np.median(ticks) < SHORT:
         said.append(f"half the jobs run less than {SHORT} ticks, and ends are rounded up to one: set tick to less")
     used = np.flatnonzero(demand.any(axis=0) | nodes.any(axis=0))
+    gpu = RESOURCES.index("gpu_milli")
     made = _gangs(
+        gpu_unit=GPU if (demand[:, gpu] % GPU).any() and not (nodes[:, gpu] % GPU).any() else 0,
         capacity=nodes[:, used],
         resources=tuple(RESOURCES[r] for r in used.tolist()),
         tick_ms=1000 * tick,
@@ -258,6 +262,7 @@ def _gangs(
     *,
     capacity: IntArray,
     resources: tuple[str, ...],
+    gpu_unit: int = 0,
     tick_ms: int,
     sizes: IntArray,
     demand: IntArray,
@@ -280,6 +285,7 @@ def _gangs(
     none = np.zeros(0, dtype=np.int64)
     return Jobs(
         resources=resources,
+        gpu_unit=gpu_unit,
         tick_ms=tick_ms,
         node_capacity=capacity,
         eligible=np.ones((1, len(capacity)), dtype=np.int64),

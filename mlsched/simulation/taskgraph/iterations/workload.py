@@ -17,9 +17,6 @@ from mlsched.core.record import Record, specs
 from mlsched.instances.taskgraph import checks, gpus
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY
 
-#: Columns that not every workload has.
-LATER: tuple[str, ...] = ("gpu_unit", "accuracy_told", "loss", "loss_table", "role", "replica", "usage")
-LATER += ("user", "option", "permits", "payment", "time_limit", "job_names", "user_names")
 #: Scales and parts of an iteration are in parts per million; so are ticks wherever an iteration's length is counted.
 WHOLE = 10**6
 
@@ -70,24 +67,45 @@ class Jobs(Record):
     accuracy_at: str = text(choices=("deadline", "final"), default="deadline", doc="which accuracy counts")
     tick_ms: int = integer(high=UNLIMITED, default=0, doc="length of a tick in milliseconds; 0: not stated")
     source: str = text(default="", doc="where the jobs come from and under which readings")
-    gpu_unit: int = integer(high=UNLIMITED, default=0, doc="of the GPU resource, what one GPU is; 0: GPUs are one pool")
+    gpu_unit: int = integer(
+        high=UNLIMITED, default=0, later=True, doc="of the GPU resource, what one GPU is; 0: GPUs are one pool"
+    )
     accuracy_told: IntArray = array(
-        "templates", low=-1, high=UNLIMITED, fill=-1, doc="row of `accuracy` that schedulers are told; -1: the true one"
+        "templates",
+        low=-1,
+        high=UNLIMITED,
+        fill=-1,
+        later=True,
+        doc="row of `accuracy` that schedulers are told; -1: the true one",
     )
-    loss: IntArray = array("loss_tables", "losses", high=UNLIMITED, fill=0, doc="ppm of the untrained model's loss")
+    loss: IntArray = array(
+        "loss_tables", "losses", high=UNLIMITED, fill=0, later=True, doc="ppm of the untrained model's loss"
+    )
     loss_table: IntArray = array(
-        "templates", low=-1, high=UNLIMITED, fill=-1, doc="row of `loss` that is each template's; -1: none"
+        "templates", low=-1, high=UNLIMITED, fill=-1, later=True, doc="row of `loss` that is each template's; -1: none"
     )
-    role: IntArray = array("tasks", high=2, fill=0, doc="0: worker, 1: parameter server, 2: reducer")
-    replica: IntArray = array("tasks", high=UNLIMITED, fill=0, doc="which replica of the model the task is of")
-    usage: IntArray = array("tasks", "resources", high=10**8, fill=WHOLE, doc="mean use, ppm of the demand")
-    user: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="user that each job belongs to")
-    option: IntArray = array("jobs", high=2, fill=0, doc="0, 1, 2: option i, ii, iii of MLFS, when the job may stop")
-    permits: IntArray = array("jobs", high=7, fill=0, doc="options it may be switched to: the sum of their 1, 2, 4")
-    payment: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="rate that its user pays, ppm")
-    time_limit: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="running time its user stated, ticks; 0: none")
-    job_names: tuple[str, ...] = labels("jobs", default=(), doc="name of each job, for people; may be left out")
-    user_names: tuple[str, ...] = labels("users", default=(), doc="name of each user, for people; may be left out")
+    role: IntArray = array("tasks", high=2, fill=0, later=True, doc="0: worker, 1: parameter server, 2: reducer")
+    replica: IntArray = array(
+        "tasks", high=UNLIMITED, fill=0, later=True, doc="which replica of the model the task is of"
+    )
+    usage: IntArray = array("tasks", "resources", high=10**8, fill=WHOLE, later=True, doc="mean use, ppm of the demand")
+    user: IntArray = array("jobs", high=UNLIMITED, fill=0, later=True, doc="user that each job belongs to")
+    option: IntArray = array(
+        "jobs", high=2, fill=0, later=True, doc="0, 1, 2: option i, ii, iii of MLFS, when the job may stop"
+    )
+    permits: IntArray = array(
+        "jobs", high=7, fill=0, later=True, doc="options it may be switched to: the sum of their 1, 2, 4"
+    )
+    payment: IntArray = array("jobs", high=UNLIMITED, fill=0, later=True, doc="rate that its user pays, ppm")
+    time_limit: IntArray = array(
+        "jobs", high=UNLIMITED, fill=0, later=True, doc="running time its user stated, ticks; 0: none"
+    )
+    job_names: tuple[str, ...] = labels(
+        "jobs", default=(), later=True, doc="name of each job, for people; may be left out"
+    )
+    user_names: tuple[str, ...] = labels(
+        "users", default=(), later=True, doc="name of each user, for people; may be left out"
+    )
 
     def check(self) -> None:
         checks.jobs(self)
@@ -113,15 +131,6 @@ class Jobs(Record):
             raise InvalidInput("loss: has no column; must have at least one, or no table")
         gpus.check(self)
         self._check_lengths()
-
-    def to_json(self) -> dict[str, Any]:
-        """The columns that came later are left out where nothing is in them, so that old workloads keep their hash."""
-        data, known = super().to_json(), specs(type(self))
-        for name in LATER:
-            value, spec = getattr(self, name), known[name]
-            if not value if isinstance(value, (int, tuple)) else (value == getattr(spec, "fill", 0)).all():
-                del data[name]
-        return data
 
     def _check_lengths(self) -> None:
         """Refuse times beyond UNLIMITED, in floats since products of integers may wrap."""

@@ -93,7 +93,7 @@ class IterationWorld:
         self._serial = [0] * len(workload.arrival)  # of a job's present stretch: events of earlier ones do not count
         self._lags = [self._delays(template) for template in range(len(workload.gang))]
         self._events: list[tuple[int, int, int, int]] = []  # (time, kind, job, serial)
-        self._wanted: set[int] = set()  # when rounds asked to be asked again
+        self._wanted = -1  # when the last wish to be asked again is for
         self._arrived, self._unfinished = 0, len(workload.arrival)
         self._arrivals = workload.arrival.tolist()
         self._asking = False
@@ -143,7 +143,7 @@ class IterationWorld:
         """The snapshot of now, if there is something to decide."""
         if not self._asking or not self.view.jobs.count:
             return None
-        if self.now in self._wanted:
+        if self.now == self._wanted:
             return self.view.snapshot()
         may_interrupt = self.options.pausing != "none" or self.movement == "anytime"
         if (may_interrupt and self.stretches) or self._needs.met(self._waiting, self.free, self.devices.free):
@@ -186,7 +186,7 @@ class IterationWorld:
         self._settle()
         if plan.wake_at > self.now:
             self.log.wakes.append(plan.wake_at)
-            self._wanted.add(plan.wake_at)
+            self._wanted = plan.wake_at
             return plan.wake_at
         return None
 

@@ -101,6 +101,17 @@ def test_a_trace_becomes_gangs_that_share_templates_and_keep_their_length(tmp_pa
     assert run.jobs["completion"].tolist() == [90, 660, 151, 667], "the gang of 16 waits for all GPUs"
 
 
+def test_where_jobs_share_gpus_the_gpus_of_a_node_are_told_apart(tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("submit,duration,gpus\n0,60,0.6\n0,60,0.6\n0,60,0.8\n")
+    read = read_trace(log, read="submit=submit,duration=duration,gpus=gpus")
+    shared = from_trace(read, np.array([[0, 0, 2000]]), tick=1)
+    assert shared.gpu_unit == 1000
+    completion = api.simulate(shared, "fifo").jobs["completion"]
+    assert completion.tolist() == [60, 60, 120], "60 + 60 + 80 hundredths are no two GPUs"
+    assert from_trace(trace(tmp_path), None).gpu_unit == 0, "whole GPUs are one pool"
+
+
 def test_jobs_that_never_fit_are_refused_or_left_out(tmp_path):
     nodes = np.array([[0, 0, 8000]])
     assert len(never_start(from_trace(trace(tmp_path), nodes))) == 1
