@@ -87,6 +87,10 @@ class Instance(Record):
                 its[name] = mine[name]
         return found
 
+    def visible(self) -> list[str]:
+        """See `Record`. Two instances that differ in secrets alone look, and hash, the same without them."""
+        return [name for name in specs(type(self)) if name not in self.secrets or name in self.__dict__]
+
     def __getattr__(self, name: str) -> Any:
         """Called for what is not there: a secret of an instance that was handed over without it, or a wrong name."""
         if name in type(self).secrets:

@@ -12,6 +12,7 @@ import functools
 import hashlib
 import json
 import os
+from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -90,9 +91,18 @@ class Record:
 
     def to_json(self) -> dict[str, Any]:
         """The record as plain JSON data, with its kind and version."""
+        return self._json(specs(type(self)))
+
+    def _json(self, names: Iterable[str]) -> dict[str, Any]:
+        """These fields as plain JSON data; later ones that say nothing are left out."""
+        known = specs(type(self))
         unsaid = {name for name, default in _later(type(self)).items() if np.all(getattr(self, name) == default)}
-        body = {n: spec.to_json(getattr(self, n)) for n, spec in specs(type(self)).items() if n not in unsaid}
+        body = {name: known[name].to_json(getattr(self, name)) for name in names if name not in unsaid}
         return {"kind": self.kind, "version": self.version, **body}
+
+    def visible(self) -> list[str]:
+        """The names of the fields; of an instance without its secrets (`Instance.shown`), of those that it has."""
+        return list(specs(type(self)))
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
@@ -110,20 +120,21 @@ class Record:
     @functools.cached_property
     def hash(self) -> str:
         """SHA-256 over the canonical JSON of the content: equal records have equal hashes on every machine."""
-        canonical = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
+        canonical = json.dumps(self._json(self.visible()), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in specs(type(self)))
+        mine, others = self.visible(), other.visible()
+        return mine == others and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in mine)
 
     def __hash__(self) -> int:
         return hash(self.hash)
 
     def __repr__(self) -> str:
         parts = []
-        for name in specs(type(self)):
+        for name in self.visible():
             value = getattr(self, name)
             if isinstance(value, np.ndarray):
                 shown = str(value.tolist()) if value.size <= 12 else f"<{'x'.join(map(str, value.shape))} integers>"
@@ -136,9 +147,7 @@ class Record:
         """A copy that shares no array with this record, and nothing that was computed from it."""
         copied = object.__new__(type(self))
         mine, its = self.__dict__, copied.__dict__
-        for name in specs(type(self)):
-            if name not in mine:
-                continue  # hidden (`Instance.shown`)
+        for name in self.visible():
             value = its[name] = mine[name]
             if type(value) is np.ndarray:
                 its[name] = value = value.copy()

@@ -72,7 +72,7 @@ def test_the_placement_rules_of_others_can_neither_evaluate_nor_price():
     hidden = instance.shown("observed")
     plan = mlsched.solve(instance, "bin-packing").plan
     assert hidden.violations(plan) == []
-    for look in (lambda: hidden.evaluate(plan), lambda: Pace(hidden), lambda: hidden.hash, lambda: repr(hidden)):
+    for look in (lambda: hidden.evaluate(plan), lambda: Pace(hidden)):
         with pytest.raises(InvalidInput, match="hidden from answerers of information='observed'"):
             look()
     with pytest.raises(InvalidInput, match="hidden"):
@@ -140,3 +140,14 @@ def test_secrets_are_fields_and_have_no_default_that_would_show_through():
 def test_what_is_not_there_is_an_ordinary_error():
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         placement_examples.small().nonsense  # noqa: B018 - is what is tested
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_what_is_left_can_be_hashed_compared_and_shown(name):
+    whole = EXAMPLES[name]()
+    seen = whole.shown("observed")
+    assert seen == whole.shown("observed").private()
+    assert seen.hash == whole.shown("observed").hash != whole.hash
+    assert seen != whole
+    assert not any(secret in repr(seen) for secret in whole.secrets)
+    assert whole.shown("oracle") is whole
