@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import sys
@@ -76,6 +77,12 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
+@functools.cache
+def _command() -> Any:
+    """The commands with their options, which typer would read anew from all signatures at every call."""
+    return typer.main.get_command(app)
+
+
 def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     output.say(f"note: {message}")
 
@@ -87,7 +94,7 @@ def run(arguments: list[str]) -> int:
         output.say("standard output is closed; give it a place to go")
         return 1
     try:
-        result = app(arguments, standalone_mode=False, prog_name="mlsched")
+        result = _command()(arguments, standalone_mode=False, prog_name="mlsched")
         sys.stdout.flush()
         if result == INTERRUPTED:  # some typers turn the interrupt into a status themselves
             output.say("interrupted")
