@@ -5,6 +5,7 @@ Few distinct numbers, so that ties, identical servers, exact fits, zero demands 
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 
+@functools.cache
 def instances(*, servers: int = 3, jobs: int = 3, runs: int = 2, tasks: int = 2) -> SearchStrategy[Instance]:
     """Instances with at most so many servers, new and running jobs, workers and PSs (brute force: milliseconds)."""
     from hypothesis import strategies as st

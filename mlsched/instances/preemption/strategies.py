@@ -5,6 +5,7 @@ Few distinct numbers, so that ties, exact fits, empty nodes, zero demands and eq
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 
+@functools.cache
 def instances(*, nodes: int = 3, jobs: int = 6, tes: int = 2) -> SearchStrategy[Instance]:
     """Instances with at most so many nodes, BE jobs and TE jobs (defaults: brute force takes milliseconds)."""
     from hypothesis import strategies as st

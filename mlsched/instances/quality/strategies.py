@@ -6,6 +6,7 @@ and jobs with nothing to gain are common; gain and loss need not come from one c
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 
+@functools.cache
 def instances(*, jobs: int = 4, cores: int = 8) -> SearchStrategy[Instance]:
     """Instances with at most so many jobs and cores (defaults: brute force takes milliseconds)."""
     from hypothesis import strategies as st

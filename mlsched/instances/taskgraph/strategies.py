@@ -6,6 +6,7 @@ third are residual: some iterations are finished, some runs under way. Some have
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 GPU_UNIT, NODE_GPUS, GPU_NEEDS = 4, (8, 8, 4, 12), (3, 2, 3, 2, 1, 4, 0, 8)
 
 
+@functools.cache
 def instances(
     *, jobs: int = 2, nodes: int = 2, tasks: int = 3, runs: int = 6, apart: bool = False
 ) -> SearchStrategy[Instance]:

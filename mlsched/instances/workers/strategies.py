@@ -6,6 +6,7 @@ train and tables in which more workers slow a job down are common; tasks may dem
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 
+@functools.cache
 def instances(
     *, jobs: int = 4, workers: int = 3, ps: int = 3, resources: int = 3, amount: int = 10
 ) -> SearchStrategy[Instance]:

@@ -6,6 +6,7 @@ jobs that are done at a tick are common.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 INTERVAL = 10
 
 
+@functools.cache
 def workloads(*, servers: int = 3, jobs: int = 6, tasks: int = 2) -> SearchStrategy[Workload]:
     """Workloads of at most so many servers, jobs, and workers and PSs a job; every job fits the empty servers."""
     from hypothesis import strategies as st

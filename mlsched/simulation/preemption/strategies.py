@@ -5,6 +5,7 @@ Few distinct numbers, so that full nodes, exact fits, ties in time, bursts and v
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 
+@functools.cache
 def workloads(*, nodes: int = 3, jobs: int = 14, resources: int = 2) -> SearchStrategy[Workload]:
     """Saturated workloads of at most so many nodes, jobs and resources; every job fits some empty node."""
     from hypothesis import strategies as st

@@ -6,6 +6,7 @@ fill an epoch are common.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 
+@functools.cache
 def workloads(*, jobs: int = 6, cores: int = 8, iterations: int = 6) -> SearchStrategy[Workload]:
     """Workloads of at most so many jobs, cores and iterations a job, every cap at least 2."""
     from hypothesis import strategies as st

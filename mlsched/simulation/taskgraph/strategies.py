@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 PAST = ("finished", "on_time", "home", "last_end", "fixed_task", "fixed_node", "fixed_start", "fixed_gpu")
 
 
+@functools.cache
 def workloads(*, jobs: int = 3, nodes: int = 3, tasks: int = 5, runs: int = 10) -> SearchStrategy[Workload]:
     """Workloads with at most so many jobs, nodes, tasks in all and runs in all; most estimates are wrong."""
     from hypothesis import strategies as st
@@ -65,6 +67,7 @@ def wakes() -> SearchStrategy[str]:
     return st.sampled_from(["events", "interval:1", "interval:3", "events+interval:2"])
 
 
+@functools.cache
 def snapshots(**readings: str) -> SearchStrategy[Snapshot]:
     """A snapshot of some run of `any_round`; `readings` fixes options of the world."""
     from hypothesis import assume

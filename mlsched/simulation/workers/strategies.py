@@ -6,6 +6,7 @@ that cannot train and iterations that just fill a stretch are common.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 
+@functools.cache
 def workloads(
     *, jobs: int = 6, models: int = 2, workers: int = 3, ps: int = 2, resources: int = 2, gaps: bool = True
 ) -> SearchStrategy[Workload]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 GPU = 4
 
 
+@functools.cache
 def workloads(
     *, jobs: int = 3, nodes: int = 3, tasks: int = 5, runs: int = 10, gpus: bool = False
 ) -> SearchStrategy[Jobs]:
