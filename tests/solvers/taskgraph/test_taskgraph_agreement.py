@@ -12,6 +12,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from contended_examples import contended
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,8 +44,8 @@ BY_DEADLINE = (("deadlines_met", "traffic"), ("traffic", "accuracy_met"), ("dead
 
 @pytest.fixture(scope="session")
 def count() -> int:
-    """Number of drawn instances: 1000 in the thorough profile, 40 otherwise."""
-    return 1000 if settings().max_examples >= 1000 else 40
+    """Number of drawn instances: 1000 in the thorough profile, 22 otherwise."""
+    return draws(22, 1000)
 
 
 def drawn(number: int) -> Instance:
@@ -132,7 +133,7 @@ def test_a_front_is_replayed_by_the_other_backend():
 
 def test_the_moulded_variant_is_no_better_and_its_backends_agree(count):
     seen: Counter[str] = Counter()
-    for number, objective in itertools.product(range(count // 2), OBJECTIVES):
+    for number, objective in itertools.product(range(count // 3), OBJECTIVES):
         instance = drawn(number)
         if len(instance.fixed_task):
             continue  # a gang starts as a whole

@@ -7,7 +7,8 @@ from collections import Counter
 
 import pytest
 from contended_examples import contended
-from hypothesis import given, settings
+from draws import draws
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mlsched import api
@@ -65,7 +66,7 @@ def rows(front) -> list[tuple[int, ...]]:
 
 
 def test_fronts_are_those_of_brute_force_when_helpers_answer(helpers, report):
-    count = 200 if settings().max_examples >= 1000 else 14
+    count = draws(14, 200)
     for number in range(count):
         instance, objectives = contended(number), FRONTS[number % len(FRONTS)]
         front = api.pareto(instance, objectives, solver="cp-sat")
@@ -80,7 +81,7 @@ def test_fronts_are_those_of_brute_force_when_helpers_answer(helpers, report):
 @pytest.mark.parametrize("stages", ["one", "two"])
 def test_fronts_in_any_stages_and_by_any_method_are_those_of_brute_force(stages, method):
     """Sub-problems in which total_jct is bounded and has no weight, or leads, or follows."""
-    for number in range(40, 52):
+    for number in range(40, draws(46, 52)):
         instance, objectives = contended(number), FRONTS[(2, 3, 6)[number % 3]]
         front = api.pareto(instance, objectives, solver="cp-sat", stages=stages, method=method)
         assert rows(front) == brute_force.front(instance, objectives), (number, objectives)
@@ -96,7 +97,7 @@ def test_two_threads_share_what_they_know(helpers):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_first_sub_problem_can_be_ended(threads):
-    instance = api.generate("taskgraph", preset="eight-replicas", seed=20)
+    instance = contended(next(n for n in range(40) if timed(n)))
     search = front_search.front_model(Layout.of(instance), FRONTS[2]).assisted(searcher, threads, 0)
     search.stop()
     assert search._unbounded(Asked((1, 0, 0), [(None, None, None)]), None).status == "unknown"

@@ -27,7 +27,7 @@ def check(instance: Instance) -> None:
         assert found[0].value == found[1].value == found[1].bound, f"{objective}: {instance!r}"
 
 
-@settings(max_examples=draws(30, 1000))
+@settings(max_examples=draws(15, 1000))
 @given(instance=strategies.taskgraph(tasks=4, runs=6, apart=True))
 def test_agreement_on_adversarial_instances(instance):
     check(instance)

@@ -28,14 +28,14 @@ def six(kind: str, seed: int):
 
 def test_any_number_of_threads_finds_the_optimum(report):
     spread = 0
-    for number in range(8):
-        instance = contended(number, runs=7)
+    for number in range(draws(5, 8)):
+        instance = contended(number)
         best = api.solve(instance, "brute-force", objective="total_jct")
         for threads in (1, 2, 3):
             found = api.solve(instance, "cp-sat", objective="total_jct", threads=threads)
             assert (found.status, found.value) == (best.status, best.value), (number, threads)
         spread += any(len(set(best.plan.node[best.plan.job == j])) > 1 for j in range(3))
-    report("taskgraph: total_jct on one, two and three threads", [f"{spread} of 8 optima spread a job over nodes"])
+    report("taskgraph: total_jct on one, two and three threads", [f"{spread} optima spread a job over nodes"])
     assert spread
 
 
@@ -139,7 +139,7 @@ def steps(state: State, count: int) -> None:
 
 def test_neighbourhoods_hold_better_plans(report):
     lines, better = [], 0
-    for kind, seed in (("replicas", 12), ("replicas", 29), ("tight", 4)):
+    for kind, seed in (("replicas", 29), ("tight", 4), ("replicas", 12))[: draws(2, 3)]:
         best = start(six(kind, seed))
         before = best.upper
         steps(best, 8)
