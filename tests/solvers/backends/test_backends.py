@@ -21,7 +21,7 @@ OBJECTIVES = ["total_score", "victim_count", "max_grace_period"]
 @pytest.fixture(scope="module")
 def crowd():
     """An instance that takes both solvers a while, and its optimum, proved by both without limits."""
-    inst = api.generate("preemption", seed=5, nodes=10, jobs=50, tes=10, te_scale=0.8)
+    inst = api.generate("preemption", seed=5, nodes=6, jobs=30, tes=6, te_scale=0.8)
     return inst, api.solve(inst, "cp-sat").value
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from draws import draws
 from front_data import Question
 from front_examples import questions
 from hypothesis import given
@@ -52,7 +53,7 @@ def test_highs_equals_brute_force(method, stages, data):
     check(question, question.highs(), method=method, stages=stages)
 
 
-@given(question=questions())
+@given(question=questions(draws(3, 4)))
 def test_the_certificate_is_confirmed_by_the_other_backend(question):
     for built in (question.cp_sat(), question.highs()):
         front = enumerate_front(*built)

@@ -182,7 +182,7 @@ class Forgetful(Faulty):
 def test_a_backend_that_forgets_a_box_is_caught(build):
     lies = 0
     for seed in range(1, draws(1, 2) + 1):
-        question = front_data.knapsack(9, 4, seed=seed)
+        question = front_data.knapsack(draws(8, 9), 4, seed=seed)
         honest = Forgetful(question, build, 0)
         run(honest, question.senses, lambda name: None)
         for at in range(1, honest.unions + 1):
@@ -190,7 +190,7 @@ def test_a_backend_that_forgets_a_box_is_caught(build):
             front = run(forgetful, question.senses, lambda name: None)
             assert front.failures or not forgetful.lied or front.verify(honest.inner) != []
             lies += forgetful.lied
-    assert lies >= 3
+    assert lies >= 2
 
 
 @pytest.mark.parametrize("lie", LIES)
