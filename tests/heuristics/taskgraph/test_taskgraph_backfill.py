@@ -124,7 +124,7 @@ def placed(seen, plan):
     return before, after
 
 
-@settings(max_examples=draws(40, 1000))
+@settings(max_examples=draws(20, 1000))
 @given(load=gang_workloads(true=True, equal=True))
 def test_easy_never_delays_the_first_job_that_waits(load):
     """It starts no later than if nothing behind it were started any more."""
@@ -140,7 +140,7 @@ def test_easy_never_delays_the_first_job_that_waits(load):
         assert run.jobs["start"][waiting[0]] <= earliest(load, run, seen, running | ahead, waiting[0])
 
 
-@settings(max_examples=draws(40, 1000))
+@settings(max_examples=draws(20, 1000))
 @given(load=gang_workloads(true=True))
 def test_promises_are_kept(load):
     """EASY's to the first that waits, conservative's to all: none is put off, and every job starts by its first."""
@@ -157,7 +157,7 @@ def test_promises_are_kept(load):
             assert run.jobs["start"][int(name)] <= start, rule
 
 
-@settings(max_examples=draws(25, 500))
+@settings(max_examples=draws(15, 500))
 @given(load=gang_workloads(true=True))
 def test_conservative_promises_every_job_that_waits(load):
     run = api.simulate(load, "conservative-backfill:depth=inf", record=1.0)

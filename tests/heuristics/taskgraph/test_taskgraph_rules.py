@@ -74,7 +74,7 @@ def leaves_nothing(snapshot, plan):
         assert not (fits & ready(snapshot)[task]).any()
 
 
-@settings(max_examples=draws(20, 60))
+@settings(max_examples=draws(10, 60))
 @given(instance=strategies.taskgraph(), stop=st.sampled_from(["most", "least", "required"]))
 def test_a_rolled_out_rule_is_feasible_and_never_beats_brute_force(instance, stop):
     results = [api.solve(instance, rule.name, stop=stop) for rule in STOPPING]
@@ -87,7 +87,7 @@ def test_a_rolled_out_rule_is_feasible_and_never_beats_brute_force(instance, sto
                 assert not instance.objective(name).better(result.values[name], best.value), result.answerer
 
 
-@settings(max_examples=draws(20, 60))
+@settings(max_examples=draws(10, 60))
 @given(rule=st.sampled_from(RULES), load=workloads(), readings=options(), wake=wakes())
 def test_every_run_is_sound_and_repeatable_and_decisions_replay(rule, load, readings, wake):
     finished = api.simulate(load, rule.name, wake=wake, options=readings, record=1.0)
@@ -98,7 +98,7 @@ def test_every_run_is_sound_and_repeatable_and_decisions_replay(rule, load, read
     assert (finished.jobs["iterations"] == load.horizon.max_iterations).all() or len(finished.log.stops)
 
 
-@settings(max_examples=draws(20, 60))
+@settings(max_examples=draws(10, 60))
 @given(rule=st.sampled_from(RULES), load=workloads(), other=st.integers(1, 5))
 def test_no_rule_sees_true_durations_before_the_first_run_has_ended(rule, load, other):
     changed = load.replace(true_duration=load.true_duration + other * (load.true_duration > 0))

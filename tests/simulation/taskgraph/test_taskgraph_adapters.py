@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from snapshot_examples import greedy, horizon, play, scripted
@@ -24,7 +25,7 @@ ANY = Rule("any", any_round)
 # -- rollout ----------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(40, 1000))
 @given(instance=strategies.taskgraph(), seed=st.integers(0, 99))
 def test_a_rolled_out_rule_is_feasible_whenever_anything_is(instance, seed):
     """Residual instances, movement and infeasible ones included: a plan exactly if brute force has one."""
@@ -130,7 +131,7 @@ def test_interrupted_runs_cannot_be_expressed():
         residual(asked[2])
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(25, 600))
 @given(snapshot=snapshots(pausing="none", movement="given"))
 def test_the_residual_is_feasible_and_what_is_kept_is_legal(snapshot):
     """As long as nothing pauses; the plan's starts of now that are kept are the plan's, later ones set the alarm."""
@@ -152,7 +153,7 @@ def test_the_residual_is_feasible_and_what_is_kept_is_legal(snapshot):
     assert plan.wake_at == min(later, default=0)
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(20, 400))
 @given(
     load=workloads(jobs=2, nodes=2, tasks=3, runs=5), objective=st.sampled_from(["total_jct", "makespan", "traffic"])
 )

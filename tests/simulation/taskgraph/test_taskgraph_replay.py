@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from snapshot_examples import horizon
@@ -196,7 +197,7 @@ def truly_sound(load: Workload, options: Options, log: Log) -> bool:
     return bool(complete and worked and ordered)
 
 
-@settings(max_examples=80)
+@settings(max_examples=draws(35, 800))
 @given(load=workloads(), readings=options(), wake=wakes(), seed=st.integers(0, 99), data=st.data())
 def test_a_small_fault_is_found_or_harmless(load, readings, wake, seed, data):
     world, cadence = TaskgraphWorld.of(load, Options(**readings)), Wake.parse(wake)

@@ -69,7 +69,7 @@ def steady(workload: Workload) -> bool:
     return True
 
 
-@settings(max_examples=draws(60, 500))
+@settings(max_examples=draws(25, 500))
 @given(load=workloads(jobs=3, tasks=6, runs=14), rule=st.sampled_from(RULES))
 def test_graphs_with_a_node_for_every_task(load, rule):
     count = len(load.horizon.task_job)
@@ -82,7 +82,7 @@ def test_graphs_with_a_node_for_every_task(load, rule):
     assert first == second
 
 
-@settings(max_examples=draws(60, 500))
+@settings(max_examples=draws(25, 500))
 @given(
     drawn=instances(jobs=6, nodes=3, tasks=6, runs=6),
     rule=st.sampled_from([rule for rule in RULES if rule != LEARNS]),
