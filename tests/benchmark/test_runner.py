@@ -197,7 +197,7 @@ def test_progress_counts_rows(tmp_path):
 
 
 def test_two_workers_make_the_rows_of_one(tmp_path):
-    exact = ("brute-force", "cp-sat", "highs")[: draws(2, 3)]
+    exact = ("brute-force", "cp-sat", "highs")[: draws(1, 3)]
     asked = suite(*exact, "rand", seeds=range(draws(2, 3)))
     store = tmp_path / "s.sqlite"
     assert timeless(run_suite(asked, workers=2, store=store)) == timeless(run_suite(asked))
@@ -237,7 +237,7 @@ def test_interrupting_workers_ends_them_and_keeps_what_is_done(tmp_path):
 
     store = tmp_path / "s.sqlite"
     with pytest.raises(Interrupted) as caught:
-        run_suite(suite("cp-sat", "fifo", seeds=range(4)), workers=2, store=store, progress=interrupts)
+        run_suite(suite("rand", "fifo", seeds=range(4)), workers=2, store=store, progress=interrupts)
     assert {r.key for r in caught.value.rows} == {r.key for r in read_rows(store)}
     assert len(caught.value.rows) >= 3
     assert multiprocessing.active_children() == []

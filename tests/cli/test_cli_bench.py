@@ -37,7 +37,7 @@ def one_seed(monkeypatch):
 @pytest.mark.usefixtures("one_seed")
 def test_bench_writes_a_report_and_says_what_is_verified(tmp_path, capsys):
     html = tmp_path / "new" / "report.html"
-    assert run(["bench", "quick", "--workers", "2", "--html", str(html)]) == 0
+    assert run(["bench", "quick", "--html", str(html)]) == 0
     shown = capsys.readouterr()
     assert "they all agree" in shown.out
     assert shown.err == ""
@@ -51,7 +51,7 @@ def test_bench_json_is_one_document(capsys):
 
 
 def test_a_store_is_completed_only_on_request(tmp_path, capsys):
-    call = ["bench", "quick", "--solver", "fifo", "--store", str(tmp_path / "rows.sqlite")]
+    call = ["bench", "quick", "--workers", "2", "--solver", "fifo", "--store", str(tmp_path / "rows.sqlite")]
     assert run(call) == 0
     capsys.readouterr()
     assert run(call) == 2

@@ -85,7 +85,7 @@ def test_faster_te_jobs_are_found_and_slower_ones_refute_it():
 
 
 def test_it_is_reproduced_by_name():
-    made = reproduce("findings", quick=True, jobs=128, seeds=2)
+    made = reproduce("findings", quick=True, jobs=20, seeds=2)
     assert made.quick
     assert made.verdicts() == {}
     assert "no trace: give one with --trace" in " ".join(made.readings)
