@@ -21,9 +21,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 QUIET = (HealthCheck.too_slow, HealthCheck.data_too_large)
-settings.register_profile("fast", max_examples=15, deadline=None, suppress_health_check=QUIET)
+settings.register_profile("fast", max_examples=10, deadline=None, suppress_health_check=QUIET)
 settings.register_profile(
-    "ci", max_examples=15, deadline=None, suppress_health_check=QUIET, derandomize=True, print_blob=True
+    "ci", max_examples=10, deadline=None, suppress_health_check=QUIET, derandomize=True, print_blob=True
 )
 settings.register_profile("thorough", max_examples=1000, deadline=None, suppress_health_check=QUIET)
 settings.load_profile("ci" if os.environ.get("CI") else "fast")

@@ -213,7 +213,7 @@ def test_long_words_in_other_formats(tmp_path):
 
 def test_a_header_of_many_columns(tmp_path):
     path = tmp_path / "columns.csv"
-    names = [f"c{i}" for i in range(100_000)]
+    names = [f"c{i}" for i in range(20_000)]
     path.write_text(",".join(["job_id", "num_gpus", "submit_time", "duration", *names, names[-1]]) + "\n")
     refusal(read_trace, path)
 
