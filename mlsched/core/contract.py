@@ -149,6 +149,20 @@ class Reader:
 
 
 @dataclasses.dataclass(frozen=True)
+class Relation:
+    """What must hold between the optimum of an instance and that of a changed one.
+
+    `change(instance, rng)` makes the changed instance, or returns None where there is nothing to change. `says` maps an
+    objective to what its optimum does: "equal", "no worse" and "no better" (in the objective's sense), or a number by
+    which it is multiplied. Objectives that are not named may do anything.
+    """
+
+    doc: str
+    change: Callable[[Any, Any], Any]
+    says: Mapping[str, Literal["equal", "no worse", "no better"] | int]
+
+
+@dataclasses.dataclass(frozen=True)
 class Problem:
     """Everything the rest of the library needs to know about one problem.
 
@@ -162,6 +176,10 @@ class Problem:
     A problem may be asked in a second form, over a horizon or for a decision (`Instance.asks`): `other_types` holds
     the further instance types, each with its own plan type. `generate`, presets and strategy are of `instance_type`.
     `readers` maps a file suffix (".stg") to the reader of such files.
+
+    `contended()` is a strategy like `strategy()` of instances in which jobs want the same room, so that the decisions
+    of one answer bear on each other: a rule that forgets what it has just given away is caught there. `relations` says
+    what is known of the optimum of a changed instance; `mlsched.testing` holds answerers to both.
     """
 
     name: str
@@ -178,6 +196,8 @@ class Problem:
     draw: Callable[[Any, Any, Any], None] | None = None
     other_types: tuple[type[Instance], ...] = ()
     readers: Mapping[str, Reader] = dataclasses.field(default_factory=dict)
+    contended: Callable[[], SearchStrategy[Instance]] | None = None
+    relations: Mapping[str, Relation] = dataclasses.field(default_factory=dict)
 
     @property
     def instance_types(self) -> tuple[type[Instance], ...]:

@@ -16,6 +16,23 @@ from mlsched.simulation.wake import Wake
 
 
 @dataclasses.dataclass(frozen=True)
+class Drawn:
+    """What property tests draw of a world.
+
+    `workloads()` and `options()` are Hypothesis strategies of small workloads and of readings, `wakes` are cadences:
+    under them every run ends. `long()` is a workload of at least 400 decisions, woken at events. `verbs` maps what may
+    be done to the jobs ("anything" first) to a rule `(instance, *, rng) -> plan` that does so wherever it is allowed,
+    and never leaves a run stuck: the world must be able to live with what they bring about.
+    """
+
+    workloads: Callable[[], Any]
+    options: Callable[[], Any]
+    long: Callable[[], Any]
+    verbs: Mapping[str, Callable[..., Any]]
+    wakes: tuple[str, ...] = ("events", "interval:1", "interval:3", "events+interval:2")
+
+
+@dataclasses.dataclass(frozen=True)
 class Simulation:
     """Everything the clock's users need to know about one problem's world.
 
@@ -32,6 +49,7 @@ class Simulation:
     `replays_logs`: jobs run as a log has them, nothing about them is drawn; a log of jobs is run here unless a problem
     without such a world, or another physics, is named.
     `table(workload, log)` and `over_time(workload, log)`: what came of every job, and of the cluster, with units.
+    `drawn`: what `mlsched.testing` draws to test the world, and schedulers in it.
     """
 
     problem: str
@@ -55,6 +73,7 @@ class Simulation:
     replays_logs: bool = False
     table: Callable[[Any, Any], dict[str, Any]] | None = None
     over_time: Callable[[Any, Any], dict[str, Any]] | None = None
+    drawn: Drawn | None = None
 
     def options(self, given: Mapping[str, Any]) -> Any:
         """The world's options with `given` ones set; text is parsed by the field's type."""

@@ -1,38 +1,26 @@
-"""The properties that every scheduling rule must have, checked over random and adversarial instances."""
+"""Hold a scheduling rule to the properties that every rule must have, on instances of several kinds."""
 
 from __future__ import annotations
 
-import copy
-import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mlsched import api
-from mlsched.api.adapters import adapted, native
-from mlsched.core.contract import Instance, Objective, Question
-from mlsched.core.errors import InvalidInput, MlschedError
-from mlsched.core.formulation import Limits
-from mlsched.core.gap import Gap, Gaps, gap_between, sum_up
-from mlsched.core.registry import Answerer, registry
-from mlsched.core.result import Result
+from mlsched.core.contract import Problem, Question
+from mlsched.core.errors import InvalidInput
+from mlsched.core.gap import sum_up
+from mlsched.core.registry import registry
+from mlsched.testing.checks import CHECKS, Examiner, Failed, exact
+from mlsched.testing.counterexample import Counterexample
+from mlsched.testing.drawing import drawn
+from mlsched.testing.report import CheckFailed, Outcome, Report
+from mlsched.testing.runs import make_runs
+from mlsched.testing.subject import subject
 
-
-@dataclasses.dataclass(frozen=True)
-class Checked:
-    """What a passed check saw: how many instances, and the scheduler's gaps to their proven optima.
-
-    gaps: of no instance when nothing was compared.
-    """
-
-    instances: int
-    gaps: Gaps
-
-    def __str__(self) -> str:
-        if self.gaps.optimal is None:
-            return f"{self.instances} instances"
-        return f"{self.instances} instances: optimal on {100 * self.gaps.optimal:.0f} %, {self.gaps}"
+#: Calls that a full check makes in all, and from how many examples on it is a full one.
+CALLS, FULL = 400, 100
 
 
 def check_scheduler(
@@ -44,114 +32,117 @@ def check_scheduler(
     reference: str | None = "brute-force",
     stateful: bool = False,
     asks: Question | None = None,
-) -> Checked:
+    checks: Collection[str] | None = None,
+    expected_failures: Mapping[str, str] | None = None,
+    largest_gap: float | None = None,
+    mean_gap: float | None = None,
+    calls: int | None = None,
+    keep: str | Path | None = None,
+    raising: bool = True,
+) -> Report:
     """Check a rule `scheduler(instance, *, rng) -> plan` on `examples` small instances of `problem`.
 
-    Half of them are the problem's Hypothesis strategy (adversarial, shrunk to a minimal failing case), half its
-    generator (realistic). On each: it returns a plan of the problem's type, the judge finds it feasible, the same rng
-    gives the same plan, the instance is left as it was, and no plan is better than the exact `reference` (None: not
-    compared). A stateful rule is called as `scheduler(instance, *, memory, rng) -> (plan, memory)`, memory None first.
-    Instances that the reference proves infeasible are left out.
+    A quarter of them is the problem's Hypothesis strategy (adversarial), a quarter its strategy of contended instances
+    (several decisions in one answer that bear on each other), both shrunk to a minimal failing case, and half its
+    generator (realistic). `CHECKS` says what is checked on each; plans are compared with the exact `reference` (None:
+    not compared; what it proves infeasible is left out). A stateful rule is called as
+    `scheduler(instance, *, memory, rng) -> (plan, memory)`, memory None first.
+
+    checks: only these, by name. expected_failures: check -> the reason why it is known to fail; its failure is reported
+    and not raised. largest_gap, mean_gap: gaps to the optimum that are allowed on one instance, and on average, as
+    shares (0.1: 10 %). calls: how often it is called in all, and whether a run of hundreds of decisions is made as
+    well; default: 400 from 100 examples on, else none are added. keep: a folder for counterexamples, as files and
+    pictures. raising: False to look at the report's failures oneself.
 
     A problem whose instances ask for a horizon is also answered by rules that decide now (registered so, or a function
     with `asks="decision"`): the problem's world rolls such a rule out, and the plan it makes is checked.
 
-    Raises AssertionError with the property, the sentence and the instance; passes silently otherwise and returns what
-    it saw.
+    Raises CheckFailed (an AssertionError) with the first counterexample; else returns what it saw.
     """
-    from hypothesis import HealthCheck, Phase, given, settings
-
-    if examples < 2:
-        raise InvalidInput(f"examples = {examples}: must be at least 2")
+    wanted, known = _wanted(checks, expected_failures, largest_gap, mean_gap)
+    if examples < 4:
+        raise InvalidInput(f"examples = {examples}: must be at least 4")
     found = registry().problem(problem)
     goals = {o.name: o for o in found.instance_type.objectives}
-    goal = goals[objective] if objective in goals else next(iter(goals.values()))
-    if objective is not None and objective not in goals:
+    goal = next(iter(goals.values())) if objective is None else goals.get(objective)
+    if goal is None:
         raise InvalidInput(f"objective = {objective!r}: {problem} has {', '.join(goals)}")
-    answer = _caller(scheduler, problem, stateful, asks, goal.name)
-    gaps: list[Gap | None] = []
+    tested = subject(scheduler, problem, goal.name, stateful, asks)
+    calls = (CALLS if examples >= FULL else 0) if calls is None else calls
+    examiner = Examiner(tested.call, goal, exact(reference, goal.name), set(wanted), largest_gap)
 
-    def check(instance: Instance) -> None:
-        best = None if reference is None else api.solve(instance, reference, objective=goal.name)
-        if best is None or best.status != "infeasible":
-            gaps.append(check_once(answer, instance, goal, best))
-
-    @settings(
-        max_examples=examples // 2,
-        deadline=None,
-        derandomize=True,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate, Phase.shrink],
-    )
-    @given(found.strategy())
-    def adversarial(instance: Instance) -> None:
-        check(instance)
-
-    adversarial()
-    for seed in range(examples - examples // 2):
-        check(found.generate(np.random.default_rng(seed)))
-    if not gaps:
+    failed: dict[str, Counterexample] = {}
+    while examiner.active - {"runs"}:
+        examiner.seen, examiner.gaps, examiner.known = 0, [], []
+        wrong = _examples(examiner, found, examples, calls) or _on_average(examiner, mean_gap)
+        if wrong is None:
+            break
+        failed[wrong.check] = wrong
+        # What else is wrong is of interest only where this failure is expected, or all are asked for.
+        examiner.active -= {wrong.check} if wrong.check in known or not raising else examiner.active
+    if not examiner.seen and not failed and set(wanted) - {"runs"}:
         raise InvalidInput(f"{problem}: {reference} finds every instance infeasible; nothing was checked")
-    return Checked(len(gaps), sum_up([gap for gap in gaps if gap is not None]))
+    runs = 0
+    if "runs" in wanted and (not raising or set(failed) <= set(known)) and tested.decides(found.instance_type.asks):
+        runs, wrong = make_runs(tested, problem, examples, bool(calls))
+        if wrong is not None:
+            failed["runs"] = wrong
+    failed = {name: c if keep is None else c.kept(keep, tested.name) for name, c in failed.items()}
+    counts = dict.fromkeys(wanted, examiner.seen) | {"bounded": len(examiner.gaps), "gap": len(examiner.gaps)}
+    counts["runs"] = runs
+    outcomes = {check: _outcome(check, counts[check], failed.get(check), known) for check in wanted}
+    report = Report(tested.name, problem, goal.name, examiner.seen, sum_up(examiner.gaps), outcomes)
+    if raising and report.failures:
+        raise CheckFailed(report)
+    return report
 
 
-def _caller(
-    scheduler: str | Callable[..., Any], problem: str, stateful: bool, asks: Question | None, objective: str
-) -> Callable[[Instance], Any]:
-    """The scheduler as a function of the instance, with a fresh rng at every call."""
-    params: dict[str, Any] = {}
-    if isinstance(scheduler, str):
-        entry, params = api.resolve_answerer(problem, scheduler, {})
-        if entry.backend is not None:
-            raise InvalidInput(f"{entry.name}: is exact; check_scheduler is for rules and policies")
-    else:
-        name = getattr(scheduler, "__name__", type(scheduler).__name__)
-        told: Any = getattr(scheduler, "information", "observed")
-        entry = Answerer(name, problem, "heuristic", scheduler, information=told, stateful=stateful, asks=asks)
-
-    def call(instance: Instance) -> Any:
-        if not native(entry, instance.asks):
-            return adapted(entry, instance, objective, Limits(seed=0), params)
-        rng = np.random.default_rng(0)
-        if entry.stateful:
-            return entry.function(entry.shown(instance), memory=None, rng=rng, **params)[0]
-        return entry.function(entry.shown(instance), rng=rng, **params)
-
-    return call
+def _outcome(check: str, count: int, failed: Counterexample | None, known: Mapping[str, str]) -> Outcome:
+    """What came of one check that looked at so many instances or runs."""
+    reason = known.get(check, "")
+    if failed is not None:
+        return Outcome(check, "expected" if check in known else "failed", max(1, count), reason, failed)
+    if count:
+        return Outcome(check, "passed", count, reason)
+    why = "another failed before, or it answers a horizon" if check == "runs" else "nothing was compared"
+    return Outcome(check, "skipped", 0, why)
 
 
-def check_once(
-    answer: Callable[[Instance], Any], instance: Instance, goal: Objective, best: Result | None
-) -> Gap | None:
-    """Check one instance; returns the gap to the reference's answer, None without one."""
-    before = copy.deepcopy(instance.to_json())
+def _wanted(
+    checks: Collection[str] | None, expected: Mapping[str, str] | None, largest: float | None, mean: float | None
+) -> tuple[list[str], dict[str, str]]:
+    """The checks to make, in their order, and the reasons of expected failures."""
+    known = dict(expected or {})
+    for name in (*(checks or ()), *known):
+        if name not in CHECKS:
+            raise InvalidInput(f"checks: there is no check {name!r}; there are {', '.join(CHECKS)}")
+    thresholds = largest is not None or mean is not None
+    chosen = [name for name in CHECKS if (checks is None or name in checks) and (name != "gap" or thresholds)]
+    if not chosen:
+        raise InvalidInput("checks: none is left; for 'gap', give largest_gap or mean_gap")
+    return chosen, known
+
+
+def _examples(examiner: Examiner, problem: Problem, examples: int, calls: int) -> Counterexample | None:
+    """The first check that fails on an example, with its minimal instance."""
+    strategies = [problem.strategy(), *([problem.contended()] if problem.contended else [])]
+    each = examples // 2 // len(strategies)
+    sizes = problem.presets["small"].sizes if "small" in problem.presets else {}
     try:
-        plan, again = answer(instance), answer(instance)
-    except MlschedError:
-        raise
-    except Exception as error:
-        raise AssertionError(f"the scheduler raised {type(error).__name__}: {error}\non {instance!r}") from error
-    for sentence in _wrong(instance, before, plan, again):
-        raise AssertionError(f"{sentence}\non {instance!r}\nplan {plan!r}")
-    if best is None:
+        for strategy in strategies:
+            drawn(examiner, strategy, each)
+        for seed in range(examples - each * len(strategies)):
+            examiner(problem.generate(np.random.default_rng(seed), **sizes))
+        examiner.again(calls)
+    except Failed as failed:
+        return failed.counterexample
+    return None
+
+
+def _on_average(examiner: Examiner, mean_gap: float | None) -> Counterexample | None:
+    if mean_gap is None or "gap" not in examiner.active:
         return None
-    value = instance.evaluate(plan)[goal.name]
-    if best.status != "optimal" or best.value is None:
-        raise AssertionError(f"{best.answerer} did not prove an optimum on {instance!r}")
-    if goal.better(value, best.value):
-        claim = f"{goal.name} = {value} beats the proven optimum {best.value}"
-        raise AssertionError(f"{claim}\non {instance!r}\nplan {plan!r}")
-    return gap_between(value, best.value, sense=goal.sense, unit=goal.unit, rank=instance.rank(goal.name))
-
-
-def _wrong(instance: Instance, before: Any, plan: Any, again: Any) -> Iterator[str]:
-    if not isinstance(plan, instance.plan_type):
-        yield f"the scheduler returned a {type(plan).__name__}: must be a {instance.plan_type.kind}"
-        return
-    for sentence in instance.violations(plan):
-        yield f"the plan is infeasible: {sentence}"
-    if plan != again:
-        yield f"the same instance and rng gave two plans, the second {again!r}"
-    if instance.to_json() != before:
-        yield "the scheduler changed the instance"
+    seen = sum_up(examiner.gaps)
+    if (seen.mean or 0.0) <= mean_gap and not seen.behind:
+        return None
+    return Counterexample("gap", f"{seen}: a mean gap of {mean_gap:g} is allowed", None)

@@ -10,7 +10,8 @@ from mlsched.instances.placement.draw import draw
 from mlsched.instances.placement.generate import generate
 from mlsched.instances.placement.instance import Instance, Plan
 from mlsched.instances.placement.presets import PRESETS
-from mlsched.instances.placement.strategies import instances
+from mlsched.instances.placement.relations import RELATIONS
+from mlsched.instances.placement.strategies import contended, instances
 
 PROBLEM = Problem(
     name="placement",
@@ -21,6 +22,8 @@ PROBLEM = Problem(
     generate=generate,
     presets=PRESETS,
     strategy=instances,
+    contended=contended,
+    relations=RELATIONS,
     cases=cases,
     relaxations=relaxations,
     default="cp-sat",

@@ -76,3 +76,48 @@ def instances(*, servers: int = 3, jobs: int = 3, runs: int = 2, tasks: int = 2)
         return st.sampled_from([0, 1, 7, 250_000, 1_000_000])
 
     return draw_instance()
+
+
+def contended() -> SearchStrategy[Instance]:
+    """Instances in which two to four new jobs want the same servers, which are alike and have room for some of them."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def draw_instance(draw: DrawFn) -> Instance:
+        servers, n = draw(st.integers(1, 2), label="servers"), draw(st.integers(2, 4), label="jobs")
+
+        def column(*entries: int) -> IntArray:
+            return np.array(draw(st.lists(st.sampled_from(entries), min_size=n, max_size=n)), dtype=np.int64)
+
+        free = np.full((servers, 1), draw(st.sampled_from([1, 2, 3])))
+        rate = draw(st.sampled_from([0, 250_000, 1_000_000]))
+        none = np.zeros((1, 1), dtype=np.int64)
+        return Instance(
+            resources=("gpu",),
+            types=("a",),
+            pressures=(),
+            server_capacity=free,
+            server_free=free,
+            sigma_worker=none + rate,
+            sigma_ps=none + rate,
+            apart=none,
+            use_worker=np.zeros((1, 0), dtype=np.int64),
+            use_ps=np.zeros((1, 0), dtype=np.int64),
+            linear=np.zeros((1, 0), dtype=np.int64),
+            quadratic=np.zeros((1, 0, 0), dtype=np.int64),
+            rho_ps=none[0] + rate,
+            rho_worker=none[0],
+            run_type=none[0, :0],
+            run_speed=none[0, :0],
+            run_workers=np.zeros((0, servers), dtype=np.int64),
+            run_ps=np.zeros((0, servers), dtype=np.int64),
+            job_type=np.zeros(n, dtype=np.int64),
+            job_speed=column(250_000, 500_000, 1_000_000),
+            job_workers=column(1, 1, 2),
+            job_ps=column(0, 0, 1),
+            worker_demand=column(1, 1, 2)[:, None],
+            ps_demand=column(0, 1)[:, None],
+            most_new=draw(st.sampled_from([1, 2, UNLIMITED, UNLIMITED])),
+        )
+
+    return draw_instance()

@@ -9,7 +9,8 @@ from mlsched.instances.preemption.cases import cases, relaxations
 from mlsched.instances.preemption.draw import draw
 from mlsched.instances.preemption.generate import PRESETS, generate
 from mlsched.instances.preemption.instance import Instance, Plan
-from mlsched.instances.preemption.strategies import instances
+from mlsched.instances.preemption.relations import RELATIONS
+from mlsched.instances.preemption.strategies import contended, instances
 
 PROBLEM = Problem(
     name="preemption",
@@ -20,6 +21,8 @@ PROBLEM = Problem(
     generate=generate,
     presets=PRESETS,
     strategy=instances,
+    contended=contended,
+    relations=RELATIONS,
     cases=cases,
     relaxations=relaxations,
     default="cp-sat",

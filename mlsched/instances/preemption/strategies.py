@@ -59,3 +59,34 @@ def instances(*, nodes: int = 3, jobs: int = 6, tes: int = 2) -> SearchStrategy[
         )
 
     return draw_instance()
+
+
+def contended() -> SearchStrategy[Instance]:
+    """Instances in which two to four TE jobs want the same room: one fits where two do not, and nodes are alike."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def draw_instance(draw: DrawFn) -> Instance:
+        nodes, count, tes = draw(st.integers(1, 2)), draw(st.integers(0, 4)), draw(st.integers(2, 4))
+
+        def column(length: int, *entries: int) -> IntArray:
+            return ints(draw(st.lists(st.sampled_from(entries), min_size=length, max_size=length)))
+
+        job_node, job_demand = column(count, *range(nodes)), column(count, 1, 2, 2)
+        free = np.full((nodes, 1), draw(st.sampled_from([0, 1, 2, 2])))
+        capacity = free.copy()
+        np.add.at(capacity[:, 0], job_node, job_demand)
+        return Instance(
+            resources=("gpu",),
+            node_capacity=capacity,
+            node_free=free,
+            node_draining=np.zeros((nodes, 1), dtype=np.int64),
+            job_node=job_node,
+            job_demand=job_demand[:, None],
+            job_grace=column(count, 0, 60, 120),
+            job_preemptions=column(count, 0, 0, 0, 1),
+            job_remaining=column(count, 60, 600),
+            te_demand=column(tes, 1, 2, 2)[:, None],
+        )
+
+    return draw_instance()

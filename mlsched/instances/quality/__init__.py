@@ -9,7 +9,8 @@ from mlsched.instances.quality.cases import cases, relaxations
 from mlsched.instances.quality.draw import draw
 from mlsched.instances.quality.generate import PRESETS, generate
 from mlsched.instances.quality.instance import Instance, Plan
-from mlsched.instances.quality.strategies import instances
+from mlsched.instances.quality.relations import RELATIONS
+from mlsched.instances.quality.strategies import contended, instances
 
 PROBLEM = Problem(
     name="quality",
@@ -20,6 +21,8 @@ PROBLEM = Problem(
     generate=generate,
     presets=PRESETS,
     strategy=instances,
+    contended=contended,
+    relations=RELATIONS,
     cases=cases,
     relaxations=relaxations,
     default="dp",

@@ -59,3 +59,34 @@ def instances(*, jobs: int = 4, cores: int = 8) -> SearchStrategy[Instance]:
         )
 
     return draw_instance()
+
+
+def contended() -> SearchStrategy[Instance]:
+    """Instances in which two to four jobs would all gain from cores of which there are too few for their caps."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def draw_instance(draw: DrawFn) -> Instance:
+        count, least = draw(st.integers(2, 4), label="jobs"), draw(st.sampled_from([0, 1, 1]))
+        cores = draw(st.integers(max(count, 3), 8), label="cores")
+        width = draw(st.integers(cores // count + 1, cores), label="width")
+
+        def table(*entries: int) -> IntArray:
+            size = count * width
+            return ints(draw(st.lists(st.sampled_from(entries), min_size=size, max_size=size))).reshape(count, width)
+
+        start = np.zeros((count, 1), dtype=np.int64)
+        gain = np.hstack([start, np.cumsum(table(1, 2, 3, 5, 10), axis=1)])
+        drop = np.hstack([start, np.cumsum(table(1, 2, 5), axis=1)])
+        return Instance(
+            cores=cores,
+            gain=gain,
+            loss=drop[:, -1:] - drop,
+            weight=np.ones(count, dtype=np.int64),
+            most=np.full(count, width),
+            waiting=np.zeros(count, dtype=np.int64),
+            least=least,
+            predictor="contended",
+        )
+
+    return draw_instance()

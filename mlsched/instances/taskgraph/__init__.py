@@ -11,9 +11,10 @@ from mlsched.instances.taskgraph.files import READERS
 from mlsched.instances.taskgraph.generate import generate
 from mlsched.instances.taskgraph.instance import Instance, Timetable
 from mlsched.instances.taskgraph.presets import PRESETS
+from mlsched.instances.taskgraph.relations import RELATIONS
 from mlsched.instances.taskgraph.round import Round
 from mlsched.instances.taskgraph.snapshot import Snapshot
-from mlsched.instances.taskgraph.strategies import instances
+from mlsched.instances.taskgraph.strategies import contended, instances
 
 PROBLEM = Problem(
     name="taskgraph",
@@ -24,6 +25,8 @@ PROBLEM = Problem(
     generate=generate,
     presets=PRESETS,
     strategy=instances,
+    contended=contended,
+    relations=RELATIONS,
     cases=cases,
     relaxations=relaxations,
     default="cp-sat",

@@ -142,3 +142,43 @@ def _state(draw: DrawFn, fields: dict[str, Any]) -> dict[str, Any]:
         "fixed_node": ints(s[1] for s in started),
         "fixed_start": ints(s[2] for s in started),
     }
+
+
+def contended() -> SearchStrategy[Instance]:
+    """Instances in which two or three jobs want the same nodes at the same time, each for itself in no time."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def draw_instance(draw: DrawFn) -> Instance:
+        task_job = draw(st.sampled_from([(0, 1), (0, 0, 1), (0, 1, 1), (0, 1, 2)]))
+        n, jobs, count = draw(st.integers(1, 2), label="nodes"), max(task_job) + 1, len(task_job)
+
+        def column(length: int, *entries: int) -> IntArray:
+            return ints(draw(st.lists(st.sampled_from(entries), min_size=length, max_size=length)))
+
+        joined = [(u, u + 1) for u in range(count - 1) if task_job[u] == task_job[u + 1] and draw(st.booleans())]
+        size = len(joined)
+        return Instance(
+            resources=("gpu",),
+            node_capacity=np.full((n, 1), draw(st.sampled_from([1, 1, 2]))),
+            arrival=np.sort(column(jobs, 0, 0, 1)),
+            deadline=column(jobs, 2, 3, 4, 6),
+            urgency=column(jobs, 0, 1),
+            required=column(jobs, 250_000, 500_000),
+            min_iterations=np.ones(jobs, dtype=np.int64),
+            max_iterations=column(jobs, 1, 1, 2) if count < 3 else np.ones(jobs, dtype=np.int64),
+            accuracy=np.tile(ints([0, 250_000, 500_000]), (jobs, 1)),
+            task_job=ints(task_job),
+            duration=column(count, 1, 2, 3),
+            demand=np.ones((count, 1), dtype=np.int64),
+            eligible=np.ones((count, n), dtype=np.int64),
+            parameters=np.zeros(count, dtype=np.int64),
+            edge_from=ints(u for u, _ in joined),
+            edge_to=ints(v for _, v in joined),
+            edge_lag=np.zeros(size, dtype=np.int64),
+            edge_volume=column(size, 0, 5),
+            edge_delay=column(size, 0, 1, 2),
+            tick_ms=60_000,
+        )
+
+    return draw_instance()

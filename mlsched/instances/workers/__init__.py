@@ -12,7 +12,8 @@ from mlsched.instances.workers.generate import generate
 from mlsched.instances.workers.horizon import Horizon, Stages
 from mlsched.instances.workers.instance import DELAY, NEVER, Instance, Plan, waiting_terms
 from mlsched.instances.workers.presets import PRESETS
-from mlsched.instances.workers.strategies import instances
+from mlsched.instances.workers.relations import RELATIONS
+from mlsched.instances.workers.strategies import contended, instances
 
 PROBLEM = Problem(
     name="workers",
@@ -23,6 +24,8 @@ PROBLEM = Problem(
     generate=generate,
     presets=PRESETS,
     strategy=instances,
+    contended=contended,
+    relations=RELATIONS,
     cases=cases,
     relaxations=relaxations,
     default="cp-sat",

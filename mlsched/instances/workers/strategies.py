@@ -57,3 +57,36 @@ def instances(
         )
 
     return draw_instance()
+
+
+def contended() -> SearchStrategy[Instance]:
+    """Instances in which two to four jobs share what is enough for each alone, and all gain from more of it."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def draw_instance(draw: DrawFn) -> Instance:
+        count, wide, high = draw(st.integers(2, 4), label="jobs"), draw(st.integers(1, 3)), draw(st.integers(1, 2))
+
+        def column(*entries: int) -> IntArray:
+            return ints(draw(st.lists(st.sampled_from(entries), min_size=count, max_size=count)))
+
+        work = column(30, 60, 90, 120)[:, None, None]
+        speed = np.arange(1, wide + 1)[:, None] * np.arange(1, high + 1)[None, :]
+        demand, ps = column(1, 1, 2)[:, None], column(0, 1, 1)[:, None]
+        whole = int((wide * demand + high * ps).max())  # what the largest job can use alone
+        return Instance(
+            resources=("gpu",),
+            models=("a",),
+            capacity=ints([draw(st.integers(int((demand + ps).max()), whole))]),
+            worker_demand=demand,
+            ps_demand=ps,
+            cost=-(-work // speed),
+            waiting=column(200, 400),
+            remaining=column(1, 2, 10),
+            model=np.zeros(count, dtype=np.int64),
+            current_workers=np.zeros(count, dtype=np.int64),
+            current_ps=np.zeros(count, dtype=np.int64),
+            waited=-np.sort(-column(0, 1, 5)),
+        )
+
+    return draw_instance()

@@ -1,12 +1,12 @@
 """The Harmony world: jobs placed in batches that disturb each other, its readings, and the check of a finished run."""
 
-from mlsched.simulation.placement import outcome, replay
+from mlsched.simulation.placement import outcome, replay, strategies
 from mlsched.simulation.placement.options import Options
 from mlsched.simulation.placement.synthetic import SOURCES
 from mlsched.simulation.placement.traces import from_trace
 from mlsched.simulation.placement.workload import Workload, never_start, overload
 from mlsched.simulation.placement.world import PlacementWorld
-from mlsched.simulation.run import Simulation
+from mlsched.simulation.run import Drawn, Simulation
 
 SIMULATION = Simulation(
     problem="placement",
@@ -22,6 +22,7 @@ SIMULATION = Simulation(
     overload=overload,
     sources=SOURCES,
     from_trace=from_trace,
+    drawn=Drawn(strategies.workloads, strategies.options, lambda: SOURCES["uniform"](jobs=500), strategies.VERBS),
 )
 
 __all__ = ["SIMULATION", "Options", "PlacementWorld", "Workload"]

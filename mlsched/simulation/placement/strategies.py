@@ -1,4 +1,4 @@
-"""Hypothesis strategies of small placement workloads and of the world's options.
+"""Hypothesis strategies of small placement workloads and of the world's options, and rules that act at random.
 
 Few distinct numbers, so that bursts, full servers, exact fits, types that must be apart, jobs that disturb nobody and
 jobs that are done at a tick are common.
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.instances.placement import Instance, Plan
 from mlsched.simulation.placement.workload import Workload
 
 if TYPE_CHECKING:
@@ -84,3 +85,56 @@ def options() -> SearchStrategy[dict[str, Any]]:
             "departure": st.sampled_from(["wake", "instant"]),
         }
     )
+
+
+def any_plan(instance: Instance, *, rng: np.random.Generator, eager: float = 0.7) -> Plan:
+    """Jobs in random order, their tasks on random servers, as far as that works; on an idle cluster one at least."""
+    jobs, servers = len(instance.job_type), len(instance.server_free)
+    tasks, free = np.zeros((2, jobs, servers), dtype=np.int64), instance.server_free.copy()
+    # The types on each server.
+    hosts = (instance.run_workers + instance.run_ps).T > 0
+    there = [set(instance.run_type[hosts[s]].tolist()) for s in range(servers)]
+    placed, most = 0, min(instance.most_new, instance.most_jobs - len(instance.run_type))
+    for job in rng.permutation(jobs).tolist():
+        idle = not placed and not len(instance.run_type)
+        if placed >= most or (not idle and rng.uniform() >= eager):
+            continue
+        kind, before = int(instance.job_type[job]), free.copy()
+        may = [s for s in range(servers) if not any(instance.apart[kind, other] for other in there[s])]
+        demands = [instance.worker_demand[job]] * int(instance.job_workers[job])
+        demands += [instance.ps_demand[job]] * int(instance.job_ps[job])
+        chosen = _thrown(free, demands, may, rng)
+        if chosen is None and idle:
+            free[:] = before
+            whole = sum(demands)
+            fits = [s for s in may if (free[s] >= whole).all()]  # one server has room for each job
+            chosen = [fits[0]] * len(demands) if fits else None
+            if chosen:
+                free[fits[0]] -= whole
+        if chosen is None:
+            free[:] = before
+            continue
+        for place, s in enumerate(chosen):
+            tasks[int(place >= instance.job_workers[job]), job, s] += 1
+            there[s].add(kind)
+        placed += 1
+    return Plan(workers=tasks[0], ps=tasks[1])
+
+
+def _thrown(free: IntArray, demands: list[IntArray], may: list[int], rng: np.random.Generator) -> list[int] | None:
+    """A random server for each task, taken off `free`; None where one finds no room."""
+    chosen = []
+    for demand in demands:
+        fits = [s for s in may if (free[s] >= demand).all()]
+        if not fits:
+            return None
+        chosen.append(int(rng.choice(fits)))
+        free[chosen[-1]] -= demand
+    return chosen
+
+
+VERBS: dict[str, Any] = {
+    "anything": any_plan,
+    "place all": functools.partial(any_plan, eager=1.0),
+    "place one, if none runs": functools.partial(any_plan, eager=0.0),
+}

@@ -1,11 +1,11 @@
 """The FitGpp world: its workloads, its physics, its readings, and the check of a finished run."""
 
-from mlsched.simulation.preemption import outcome, replay
+from mlsched.simulation.preemption import outcome, replay, strategies
 from mlsched.simulation.preemption.options import Options
 from mlsched.simulation.preemption.sources import SOURCES, from_trace
 from mlsched.simulation.preemption.workload import Workload, never_start, overload
 from mlsched.simulation.preemption.world import PreemptionWorld
-from mlsched.simulation.run import Simulation
+from mlsched.simulation.run import Drawn, Simulation
 
 SIMULATION = Simulation(
     problem="preemption",
@@ -21,6 +21,13 @@ SIMULATION = Simulation(
     overload=overload,
     sources=SOURCES,
     from_trace=from_trace,
+    drawn=Drawn(
+        strategies.workloads,
+        strategies.options,
+        lambda: SOURCES["z"](jobs=6000, nodes=6),
+        strategies.VERBS,
+        strategies.WAKES,
+    ),
 )
 
 __all__ = ["SIMULATION", "Options", "PreemptionWorld", "Workload"]

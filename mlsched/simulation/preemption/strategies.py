@@ -1,4 +1,4 @@
-"""Hypothesis strategies of small preemption workloads and of the world's options.
+"""Hypothesis strategies of small preemption workloads and of the world's options, and rules that act at random.
 
 Few distinct numbers, so that full nodes, exact fits, ties in time, bursts and victims without grace period are common.
 """
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED, IntArray, ints
+from mlsched.instances.preemption import Instance, Plan
 from mlsched.simulation.preemption.workload import Workload
 
 if TYPE_CHECKING:
@@ -62,3 +63,30 @@ def options() -> SearchStrategy[dict[str, Any]]:
             "ask_again": st.sampled_from(["change", "tick"]),
         }
     )
+
+
+def any_plan(instance: Instance, *, rng: np.random.Generator, victims: float = 0.4, eager: float = 0.8) -> Plan:
+    """Random victims, needed or not, and random nodes for the TE jobs that then fit, if it feels like it."""
+    able = np.flatnonzero(instance.preemptible)
+    chosen = np.sort(able[rng.uniform(size=len(able)) < victims])
+    room = instance.node_free + instance.node_draining
+    np.add.at(room, instance.job_node[chosen], instance.job_demand[chosen])
+    te_node = []
+    for demand in instance.te_demand:
+        fits = np.flatnonzero((room >= demand).all(axis=1))
+        node = int(rng.choice(fits)) if fits.size and rng.uniform() < eager else -1
+        if node >= 0:
+            room[node] -= demand
+        te_node.append(node)
+    return Plan(te_node=ints(te_node), victims=chosen)
+
+
+VERBS: dict[str, Any] = {
+    "anything": any_plan,
+    "preempt all": functools.partial(any_plan, victims=1.0),
+    "preempt nobody": functools.partial(any_plan, victims=0.0),
+    "let all wait": functools.partial(any_plan, victims=0.0, eager=0.0),
+}
+
+#: Cadences.
+WAKES = ("events", "interval:7", "interval:60", "events+interval:60")

@@ -1,11 +1,11 @@
 """The SLAQ world: training jobs with loss curves on shared cores, its readings, and the check of a finished run."""
 
-from mlsched.simulation.quality import outcome, replay
+from mlsched.simulation.quality import outcome, replay, strategies
 from mlsched.simulation.quality.options import Options
 from mlsched.simulation.quality.synthetic import SOURCES, from_trace
 from mlsched.simulation.quality.workload import Workload, never_start, overload
 from mlsched.simulation.quality.world import QualityWorld
-from mlsched.simulation.run import Simulation
+from mlsched.simulation.run import Drawn, Simulation
 
 SIMULATION = Simulation(
     problem="quality",
@@ -21,6 +21,7 @@ SIMULATION = Simulation(
     overload=overload,
     sources=SOURCES,
     from_trace=from_trace,
+    drawn=Drawn(strategies.workloads, strategies.options, lambda: SOURCES["table1"](jobs=60), strategies.VERBS),
 )
 
 __all__ = ["SIMULATION", "Options", "QualityWorld", "Workload"]

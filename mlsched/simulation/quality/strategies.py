@@ -1,4 +1,4 @@
-"""Hypothesis strategies of small quality workloads and of the world's options.
+"""Hypothesis strategies of small quality workloads and of the world's options, and rules that act at random.
 
 Few distinct numbers, so that bursts, full clusters, jobs that wait, flat and rising losses and iterations that just
 fill an epoch are common.
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED, IntArray, ints
+from mlsched.instances.quality import Instance, Plan
 from mlsched.simulation.quality.workload import NANO, NO_TARGET, Workload
 
 if TYPE_CHECKING:
@@ -70,3 +71,21 @@ def options() -> SearchStrategy[dict[str, Any]]:
             "others": st.sampled_from(["reservation", "fair"]),
         }
     )
+
+
+def any_plan(instance: Instance, *, rng: np.random.Generator, share: float = 0.8) -> Plan:
+    """The least for every job that runs, and of the other cores about a share, to jobs at random."""
+    running = instance.running
+    cores = np.full(len(running), instance.least, dtype=np.int64)
+    for _ in range(max(0, instance.available - int(cores.sum()))):
+        room = np.flatnonzero(cores < instance.most[running])
+        if room.size and rng.uniform() < share:
+            cores[rng.choice(room)] += 1
+    return instance.plan(cores)
+
+
+VERBS: dict[str, Any] = {
+    "anything": any_plan,
+    "the least": functools.partial(any_plan, share=0.0),
+    "everything": functools.partial(any_plan, share=1.0),
+}

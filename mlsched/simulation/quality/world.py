@@ -42,6 +42,7 @@ class QualityWorld:
         self._running = 0  # how many of the active jobs may hold cores
         self._available = workload.cores
         self._asking = False
+        self._question: Instance | None = None
         self._forecaster = Forecaster(workload, options)
         comings = np.concatenate([workload.other_submit, workload.other_submit + workload.other_seconds])
         self._changes: IntArray = np.unique(comings)
@@ -72,7 +73,7 @@ class QualityWorld:
     def advance(self, time: int) -> None:
         """Let everything up to `time` happen; hand out cores where there is no choice."""
         self._work(time)
-        self.now = time
+        self.now, self._question = time, None
         last = int(np.searchsorted(self.workload.submit, time, side="right"))
         self._active = np.append(self._active, np.arange(self._arrived, last))
         self._arrived = last
@@ -88,7 +89,11 @@ class QualityWorld:
 
     def ask(self) -> Instance | None:
         """How to share the cores until the next wake."""
-        return self._instance() if self._asking else None
+        if not self._asking:
+            return None
+        if self._question is None:  # the forecaster starts from its last fits: asked again, it would say more
+            self._question = self._instance()
+        return self._question
 
     def apply(self, plan: Plan) -> None:
         """Give out the cores."""

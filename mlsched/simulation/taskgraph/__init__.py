@@ -1,7 +1,7 @@
 """The world of task graphs: training jobs on the nodes of a cluster, and the check of a finished run."""
 
-from mlsched.simulation.run import Simulation
-from mlsched.simulation.taskgraph import bound, outcome, replay
+from mlsched.simulation.run import Drawn, Simulation
+from mlsched.simulation.taskgraph import bound, outcome, replay, strategies
 from mlsched.simulation.taskgraph.adapters import receding, rollout
 from mlsched.simulation.taskgraph.options import Options
 from mlsched.simulation.taskgraph.sources import SOURCES, from_trace
@@ -28,6 +28,7 @@ SIMULATION = Simulation(
     bound=bound.bound,
     rollout=rollout,
     receding=receding,
+    drawn=Drawn(strategies.workloads, strategies.options, lambda: SOURCES["mlfs"](jobs=12, nodes=2), strategies.VERBS),
 )
 
 __all__ = ["SIMULATION", "Options", "TaskgraphWorld", "Workload"]

@@ -93,26 +93,38 @@ def any_rule() -> Rule:
     return Rule("any", call)
 
 
-def any_round(snapshot: Snapshot, memory: Any, rng: np.random.Generator) -> tuple[Round, Any]:
-    """A random legal round that leaves something running, unless nothing can run. Gangs start and pause whole."""
+def any_round(
+    snapshot: Snapshot,
+    memory: Any,
+    rng: np.random.Generator,
+    *,
+    pause: float = 0.3,
+    move: float = 0.5,
+    start: float = 0.7,
+    stop: float = 0.1,
+) -> tuple[Round, Any]:
+    """A random legal round that leaves something running, unless nothing can run. Gangs start and pause whole.
+
+    pause, move, start, stop: how likely each of them is where it is allowed.
+    """
     room = _Room(snapshot)
     pauses: list[int] = []
     moves: list[tuple[int, int, int]] = []
     starts: list[tuple[int, int, int]] = []
     running = _units(snapshot, snapshot.state == 1)
     for unit in running[1:]:
-        if snapshot.pausing != "none" and rng.random() < 0.3:
+        if snapshot.pausing != "none" and rng.random() < pause:
             pauses += unit
             for task in unit:
                 room.leave(task)
             continue
         for task in unit:
             there = int(rng.integers(len(room.free)))
-            may = snapshot.movement == "anytime" and rng.random() < 0.5 and there != snapshot.node[task]
+            may = snapshot.movement == "anytime" and rng.random() < move and there != snapshot.node[task]
             if may and snapshot.nodes_of(task)[there] and room.has(task, there):
                 room.leave(task)
                 moves.append((task, there, room.take(task, there, rng)))
-    eager = 0.7 if running else 1.0
+    eager = start if running else 1.0
     waiting = _units(snapshot, snapshot.startable)
     for place in rng.permutation(len(waiting)).tolist():
         left, found = room.copy(), []
@@ -128,10 +140,38 @@ def any_round(snapshot: Snapshot, memory: Any, rng: np.random.Generator) -> tupl
     begun = set(snapshot.task_job[snapshot.state != 0].tolist()) | {int(snapshot.task_job[k]) for k, _, _ in starts}
     for job in range(len(snapshot.arrival)):
         low = max(int(snapshot.min_iterations[job]), int(snapshot.finished[job]) + (job in begun))
-        if rng.random() < 0.1:
+        if rng.random() < stop:
             stops.append((job, int(rng.integers(low, int(snapshot.max_iterations[job]) + 1))))
     wake_at = snapshot.now + int(rng.integers(1, 4)) if rng.random() < 0.2 else 0
     return snapshot.round(starts, pauses, moves, stops, wake_at), memory
+
+
+def empty_node(snapshot: Snapshot, *, rng: np.random.Generator) -> Round:
+    """All that runs on a random node pauses at once, as when it fails; whole gangs. Without pauses, anything."""
+    running = _units(snapshot, snapshot.state == 1)
+    if snapshot.pausing == "none" or not running:
+        return any_round(snapshot, None, rng)[0]
+    node = int(rng.choice(snapshot.node[snapshot.state == 1]))
+    hit = [task for unit in running if (snapshot.node[unit] == node).any() for task in unit]
+    # Asked again in the next tick: where nothing runs on, nothing else would wake the clock.
+    return snapshot.round(pause=hit, wake_at=snapshot.now + 1)
+
+
+def _verb(**likely: float) -> Any:
+    def rule(snapshot: Snapshot, *, rng: np.random.Generator) -> Round:
+        return any_round(snapshot, None, rng, **likely)[0]
+
+    return rule
+
+
+VERBS: dict[str, Any] = {
+    "anything": _verb(),
+    "pause": _verb(pause=1.0, move=0.0, start=0.0),
+    "resume": _verb(pause=0.0, move=0.0, start=1.0),
+    "migrate": _verb(pause=0.0, move=1.0, start=0.0),
+    "stop": _verb(pause=0.0, stop=1.0),
+    "empty a node": empty_node,
+}
 
 
 def _units(snapshot: Snapshot, among: Any) -> list[list[int]]:

@@ -3,8 +3,8 @@
 `phase` is Chic's decision phase for policies that act step by step, `batch` many episodes of it at once, for training.
 """
 
-from mlsched.simulation.run import Simulation
-from mlsched.simulation.workers import outcome, replay
+from mlsched.simulation.run import Drawn, Simulation
+from mlsched.simulation.workers import outcome, replay, strategies
 from mlsched.simulation.workers.options import Options
 from mlsched.simulation.workers.rollout import rollout
 from mlsched.simulation.workers.sources import SOURCES, from_trace
@@ -27,6 +27,9 @@ SIMULATION = Simulation(
     from_trace=from_trace,
     rollout=rollout,
     unit=MS,
+    drawn=Drawn(
+        strategies.workloads, strategies.options, lambda: SOURCES["chic"](jobs=220), strategies.VERBS, strategies.WAKES
+    ),
 )
 
 __all__ = ["SIMULATION", "Options", "WorkersWorld", "Workload"]

@@ -1,4 +1,4 @@
-"""Hypothesis strategies of small workers workloads and of the world's options.
+"""Hypothesis strategies of small workers workloads and of the world's options, and rules that act at random.
 
 Few distinct numbers, so that bursts, arrivals that meet completions, full clusters, jobs of one iteration, combinations
 that cannot train and iterations that just fill a stretch are common.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.core.fields import IntArray, ints
-from mlsched.instances.workers import NEVER
+from mlsched.instances.workers import NEVER, Instance, Plan
 from mlsched.simulation.workers.workload import MS, NS_PER_MS, Workload
 
 if TYPE_CHECKING:
@@ -67,3 +67,36 @@ def options() -> SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries(
         {"window": st.sampled_from([0, 0, 1, 2, 3]), "floor": st.sampled_from(["always", "changed", "never"])}
     )
+
+
+def any_plan(instance: Instance, *, rng: np.random.Generator, eager: float = 0.7, keep: float = 0.3) -> Plan:
+    """Random workers and PSs for jobs in random order, while there is room; some keep theirs. One trains at least."""
+    jobs, wide, high = instance.cost.shape
+    given, free = np.zeros((2, jobs), dtype=np.int64), instance.capacity.copy()
+    for job in rng.permutation(jobs).tolist():
+        if given.any() and rng.uniform() >= eager:
+            continue
+        may = [
+            (w, p)
+            for w in range(1, wide + 1)
+            for p in range(1, high + 1)
+            if instance.cost[job, w - 1, p - 1] < NEVER
+            and (w * instance.worker_demand[job] + p * instance.ps_demand[job] <= free).all()
+        ]
+        if not may:
+            continue
+        now = (int(instance.current_workers[job]), int(instance.current_ps[job]))
+        given[:, job] = now if now in may and rng.uniform() < keep else may[int(rng.integers(len(may)))]
+        free -= given[0, job] * instance.worker_demand[job] + given[1, job] * instance.ps_demand[job]
+    return Plan(workers=given[0], ps=given[1])
+
+
+VERBS: dict[str, Any] = {
+    "anything": any_plan,
+    "keep all": functools.partial(any_plan, eager=1.0, keep=1.0),
+    "one alone": functools.partial(any_plan, eager=0.0),
+    "change all": functools.partial(any_plan, eager=1.0, keep=0.0),
+}
+
+#: Cadences: an iteration lasts up to 7 s, and one that a tick cuts short is lost.
+WAKES = ("events", "interval:8", "interval:9", "events+interval:8")

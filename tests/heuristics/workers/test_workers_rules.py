@@ -37,7 +37,9 @@ RULES = [
 
 @pytest.mark.parametrize("rule", RULES)
 def test_rules_keep_the_contract(rule):
-    check_scheduler(rule, "workers", examples=max(16, settings().max_examples // 2))
+    stuck = {"runs": "it may give nobody anything, and then nothing ever happens"}
+    known = stuck if rule.startswith("uniform-random") else {}
+    check_scheduler(rule, "workers", examples=max(16, settings().max_examples // 2), expected_failures=known)
 
 
 BY_HAND = [

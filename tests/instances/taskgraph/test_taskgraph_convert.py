@@ -159,8 +159,10 @@ def test_what_has_no_plan_is_left_out(monkeypatch):
         raise AssertionError("asked for the impossible")
 
     impossible = small(node_capacity=[[0], [0]])
-    one = dataclasses.replace(registry().problem("taskgraph"), strategy=lambda: just(impossible))
-    monkeypatch.setitem(registry().problems, "taskgraph", dataclasses.replace(one, generate=lambda rng: impossible))
+    one = dataclasses.replace(registry().problem("taskgraph"), strategy=lambda: just(impossible), contended=None)
+    monkeypatch.setitem(
+        registry().problems, "taskgraph", dataclasses.replace(one, generate=lambda rng, **sizes: impossible)
+    )
     with pytest.raises(InvalidInput, match="brute-force finds every instance infeasible"):
         check_scheduler(never, "taskgraph", examples=4)
 
@@ -176,7 +178,7 @@ def test_a_rule_that_decides_now_is_rolled_out(monkeypatch):
         return list_schedule(instance, rng=np.random.default_rng(seed))
 
     monkeypatch.setattr(adapters, "_adapter", lambda problem, asks: rollout)
-    assert check_scheduler(decide, "taskgraph", examples=10, asks="decision").instances > 0
+    assert check_scheduler(decide, "taskgraph", examples=10, asks="decision", checks=["feasible"]).instances > 0
     assert set(asked) == {"decide"}
 
 

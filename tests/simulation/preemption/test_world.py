@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +17,7 @@ from mlsched.core.registry import registry
 from mlsched.instances.preemption import Instance, Plan
 from mlsched.simulation.preemption import Workload
 from mlsched.simulation.preemption.outcome import resumptions
-from mlsched.simulation.preemption.strategies import options, workloads
+from mlsched.simulation.preemption.strategies import any_plan, options, workloads
 
 BE, TE = 0, 1
 
@@ -334,22 +333,6 @@ def test_an_empty_workload_is_over_at_once():
 # -- any workload, any reading, any rule ------------------------------------------------------------------------------
 
 
-def chaos(instance: Instance, *, rng: np.random.Generator) -> Plan:
-    """Random victims, needed or not, and random nodes for the TE jobs that then fit, if it feels like it."""
-    able = np.flatnonzero(instance.preemptible)
-    victims = np.sort(able[rng.uniform(size=len(able)) < 0.4])
-    room = instance.node_free + instance.node_draining
-    np.add.at(room, instance.job_node[victims], instance.job_demand[victims])
-    chosen = []
-    for demand in instance.te_demand:
-        fits = np.flatnonzero((room >= demand).all(axis=1))
-        node = int(rng.choice(fits)) if fits.size and rng.uniform() < 0.8 else -1
-        if node >= 0:
-            room[node] -= demand
-        chosen.append(node)
-    return Plan(te_node=chosen, victims=victims)
-
-
 WAKES = st.sampled_from(["interval:60", "interval:7", "events", "events+interval:60"])
 
 
@@ -367,7 +350,7 @@ def check_run(load, rule, readings, wake, seed):
     json.dumps(run.to_json(), allow_nan=False)
 
 
-@pytest.mark.parametrize("rule", [a.name for a in registry().available("preemption") if a.kind != "exact"] + [chaos])
+@pytest.mark.parametrize("rule", [a.name for a in registry().available("preemption") if a.kind != "exact"] + [any_plan])
 @pytest.mark.filterwarnings("ignore:the offered load")
 @given(load=workloads(), readings=options(), wake=WAKES, seed=st.integers(0, 9))
 def test_every_run_of_every_rule_is_sound(rule, load, readings, wake, seed):

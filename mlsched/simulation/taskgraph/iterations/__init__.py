@@ -1,7 +1,8 @@
 """The world of task graphs by iterations: jobs hold nodes and run on at the pace of their graph; at scale."""
 
-from mlsched.simulation.run import Simulation
-from mlsched.simulation.taskgraph.iterations import bound, outcome, replay
+from mlsched.simulation.run import Drawn, Simulation
+from mlsched.simulation.taskgraph import strategies as tasks
+from mlsched.simulation.taskgraph.iterations import bound, outcome, replay, strategies
 from mlsched.simulation.taskgraph.iterations.log import Stretches
 from mlsched.simulation.taskgraph.iterations.options import Options
 from mlsched.simulation.taskgraph.iterations.sources import SOURCES, from_tasks, from_trace
@@ -27,6 +28,12 @@ SIMULATION = Simulation(
     from_trace=from_trace,
     bound=bound.bound,
     replays_logs=True,
+    drawn=Drawn(
+        lambda: strategies.workloads(gpus=True),
+        strategies.options,
+        lambda: SOURCES["gangs"](jobs=140, nodes=2),
+        tasks.VERBS,
+    ),
 )
 
 __all__ = ["SIMULATION", "IterationWorld", "Jobs", "Options", "Stretches", "from_tasks"]

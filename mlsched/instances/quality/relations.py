@@ -1,0 +1,54 @@
+"""What is known of the optimum of a changed quality instance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.contract import Relation
+from mlsched.instances.quality.instance import Instance
+
+JOBS = ("gain", "loss", "weight", "most", "waiting")
+
+
+def _some(instance: Instance, chosen: Any) -> Instance:
+    return instance.replace(**{name: getattr(instance, name)[chosen] for name in JOBS})
+
+
+def _relabelled(instance: Instance, rng: np.random.Generator) -> Instance:
+    return _some(instance, rng.permutation(len(instance.most)))
+
+
+def _another_core(instance: Instance, rng: np.random.Generator) -> Instance:
+    return instance.replace(cores=instance.cores + 1)
+
+
+def _fewer(instance: Instance, rng: np.random.Generator) -> Instance | None:
+    return _some(instance, slice(-1)) if len(instance.most) > 1 else None
+
+
+def _fewer_unforced(instance: Instance, rng: np.random.Generator) -> Instance | None:
+    # A job that must have its least leaves cores behind, which may do more for the others.
+    return _fewer(instance, rng) if instance.least == 0 else None
+
+
+def _weights(instance: Instance, rng: np.random.Generator) -> Instance:
+    return instance.replace(weight=3 * instance.weight)
+
+
+RELATIONS = {
+    "relabelled": Relation(
+        "jobs only change their numbers", _relabelled, {"total_loss_reduction": "equal", "worst_loss": "equal"}
+    ),
+    "another core": Relation(
+        "a core is added", _another_core, {"total_loss_reduction": "no worse", "worst_loss": "no worse"}
+    ),
+    "fewer jobs": Relation("the last job is taken away", _fewer, {"worst_loss": "no worse"}),
+    "fewer jobs, none forced": Relation(
+        "the last job is taken away, and none had to get cores", _fewer_unforced, {"total_loss_reduction": "no better"}
+    ),
+    "larger weights": Relation(
+        "all weights are three times as large", _weights, {"total_loss_reduction": 3, "worst_loss": 3}
+    ),
+}

@@ -1,0 +1,102 @@
+"""What is known of the optimum of a changed task-graph instance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.contract import Relation
+from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.instances.taskgraph.instance import Instance
+
+ALL = tuple(o.name for o in Instance.objectives)
+JOBS = (
+    "arrival",
+    "deadline",
+    "urgency",
+    "required",
+    "min_iterations",
+    "max_iterations",
+    "accuracy",
+    "finished",
+    "on_time",
+)
+TASKS = ("task_job", "duration", "demand", "eligible", "parameters", "home", "last_end")
+EDGES = ("edge_from", "edge_to", "edge_lag", "edge_volume", "edge_delay")
+FIXED = ("fixed_task", "fixed_node", "fixed_start", "fixed_gpu")
+TIMES = ("arrival", "duration", "edge_delay", "last_end", "fixed_start")
+
+
+def _of_jobs(instance: Instance, jobs: IntArray) -> Instance:
+    """The instance of these jobs, in this order, numbered anew."""
+    place = np.full(len(instance.arrival), -1)
+    place[jobs] = np.arange(len(jobs))
+    tasks = np.flatnonzero(place[instance.task_job] >= 0)
+    tasks = tasks[np.argsort(place[instance.task_job[tasks]], kind="stable")]
+    number = np.full(len(instance.task_job), -1)
+    number[tasks] = np.arange(len(tasks))
+    fields: dict[str, Any] = {name: getattr(instance, name)[jobs] for name in JOBS}
+    fields |= {name: getattr(instance, name)[tasks] for name in TASKS}
+    fields["task_job"] = place[fields["task_job"]]
+    for names, ends in ((EDGES, EDGES[:2]), (FIXED, FIXED[:1])):
+        kept = number[getattr(instance, ends[0])] >= 0
+        fields |= {name: getattr(instance, name)[kept] for name in names}
+        fields |= {name: number[fields[name]] for name in ends}
+    return instance.replace(**fields)
+
+
+def _relabelled(instance: Instance, rng: np.random.Generator) -> Instance:
+    nodes = rng.permutation(len(instance.node_capacity))
+    now = np.argsort(nodes)
+    moved = instance.replace(
+        node_capacity=instance.node_capacity[nodes],
+        eligible=instance.eligible[:, nodes],
+        home=np.where(instance.home >= 0, now[instance.home], -1),
+        fixed_node=now[instance.fixed_node],
+    )
+    return _of_jobs(moved, rng.permutation(len(instance.arrival)))
+
+
+def _another_node(instance: Instance, rng: np.random.Generator) -> Instance:
+    return instance.replace(
+        node_capacity=np.vstack([instance.node_capacity, instance.node_capacity[:1]]),
+        eligible=np.hstack([instance.eligible, instance.eligible[:, :1]]),
+    )
+
+
+def _fewer(instance: Instance, rng: np.random.Generator) -> Instance | None:
+    # The makespan is counted from the earliest arrival: that stays.
+    last = len(instance.arrival) - 1
+    if last < 1 or instance.arrival[:last].min() > instance.arrival[last]:
+        return None
+    return _of_jobs(instance, np.arange(last))
+
+
+def _slower_clock(instance: Instance, rng: np.random.Generator) -> Instance:
+    deadline = np.where(instance.deadline == UNLIMITED, UNLIMITED, 3 * np.minimum(instance.deadline, UNLIMITED // 4))
+    times = {name: 3 * getattr(instance, name) for name in TIMES}
+    return instance.replace(**times, deadline=deadline, now=3 * instance.now)
+
+
+def _later_deadlines(instance: Instance, rng: np.random.Generator) -> Instance:
+    return instance.replace(deadline=np.minimum(instance.deadline, UNLIMITED - 2) + 2)
+
+
+RELATIONS = {
+    "relabelled": Relation("nodes, jobs and tasks only change their numbers", _relabelled, dict.fromkeys(ALL, "equal")),
+    "another node": Relation("an empty node like the first is added", _another_node, dict.fromkeys(ALL, "no worse")),
+    "fewer jobs": Relation(
+        "the last job is taken away", _fewer, dict.fromkeys(("total_jct", "traffic", "makespan"), "no worse")
+    ),
+    "slower clock": Relation(
+        "all times are three times as long",
+        _slower_clock,
+        {**dict.fromkeys(ALL, "equal"), "total_jct": 3, "makespan": 3},
+    ),
+    "later deadlines": Relation(
+        "all deadlines are two ticks later",
+        _later_deadlines,
+        dict.fromkeys(("deadlines_met", "accuracy_met", "total_accuracy"), "no worse"),
+    ),
+}

@@ -1,0 +1,94 @@
+"""An instance on which a scheduler fails: in print in under thirty lines, as a file, and as a picture."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.contract import Instance, Plan
+from mlsched.core.errors import MlschedError
+from mlsched.core.record import Record
+from mlsched.core.registry import registry
+
+#: Most fields shown of an instance and of a plan, and most signs of a line.
+FIELDS, PLAN_FIELDS, WIDTH = 16, 5, 110
+
+
+@dataclasses.dataclass(frozen=True)
+class Counterexample:
+    """What was asked and what was answered (None: nothing, or nothing that is a plan)."""
+
+    check: str
+    sentence: str
+    instance: Instance | None
+    plan: Any = None
+    file: Path | None = None
+    picture: Path | None = None
+
+    def __str__(self) -> str:
+        """Under thirty lines: what is wrong, the instance, the plan, and where they are kept."""
+        lines = [_cut(f"{self.check}: {self.sentence}", 3 * WIDTH)]
+        if self.instance is not None:
+            lines += [f"on this {self.instance.kind}:", *_fields(self.instance, FIELDS)]
+        if isinstance(self.plan, Plan):
+            lines += [f"with this {self.plan.kind}:", *_fields(self.plan, PLAN_FIELDS)]
+        elif self.plan is not None:
+            lines.append(_cut(f"with this answer: {self.plan!r}"))
+        lines += [f"kept in {path}" for path in (self.file, self.picture) if path is not None]
+        return "\n".join(lines)
+
+    def kept(self, folder: str | Path, scheduler: str) -> Counterexample:
+        """The same, written to a folder: the instance, the plan beside it, and a picture where one can be drawn."""
+        from mlsched import api
+
+        if self.instance is None:
+            return self
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        name = re.sub(r"[^\w.-]+", "-", f"{scheduler}-{self.check}")
+        file = place / f"{name}.json"
+        api.save(self.instance, file)
+        picture = None
+        if isinstance(self.plan, self.instance.plan_type):
+            api.save(self.plan, place / f"{name}.plan.json")
+            picture = self._drawn(place / f"{name}.png")
+        return dataclasses.replace(self, file=file, picture=picture)
+
+    def _drawn(self, path: Path) -> Path | None:
+        """A picture; None without matplotlib, where the problem has none, and where the plan makes no sense."""
+        assert self.instance is not None
+        problem = registry().problem(self.instance.problem)
+        if problem.draw is None or type(self.instance) is not problem.instance_type:
+            return None
+        with contextlib.suppress(ImportError, MlschedError, IndexError, ValueError):
+            from matplotlib.figure import Figure
+
+            figure = Figure(layout="constrained")
+            problem.draw(self.instance, self.plan, figure.subplots())
+            figure.savefig(path)
+            return path
+        return None
+
+
+def _cut(text: str, most: int = WIDTH) -> str:
+    text = text.replace("\n", " ")
+    return text if len(text) <= most else text[: most - 4] + " ..."
+
+
+def _fields(record: Record, most: int) -> list[str]:
+    """A line a field; those that are empty or as they are by default say nothing and are left out."""
+    shown = []
+    for field in dataclasses.fields(record):
+        value = getattr(record, field.name)
+        if isinstance(value, np.ndarray):
+            if value.size and not bool((value == field.metadata.get("default")).all()):
+                shown.append(_cut(f"  {field.name} = {value.tolist()}"))
+        elif value not in ((), "", field.default):
+            shown.append(_cut(f"  {field.name} = {value!r}"))
+    left = len(shown) - most
+    return shown if left <= 0 else [*shown[: most - 1], f"  ... and {left + 1} more fields"]

@@ -1,0 +1,71 @@
+"""`@parametrize_with_checks({"preemption": [my_rule, "fitgpp"]})`: a test for every scheduler and every check."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mlsched.testing.checks import CHECKS
+from mlsched.testing.report import Report
+from mlsched.testing.scheduler import check_scheduler
+
+#: Examples of one test; `pytest --mlsched-examples` sets another number.
+EXAMPLES = 50
+#: What the command line of pytest sets for all of them (`plugin.py`).
+SETTINGS: dict[str, Any] = {}
+
+Scheduler = str | Callable[..., Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Check:
+    """One check of one scheduler; calling it makes it, and raises CheckFailed. `REPORTS` keeps what came of it."""
+
+    scheduler: Scheduler
+    problem: str
+    name: str
+    settings: Mapping[str, Any]
+
+    def __call__(self) -> Report:
+        settings = {"examples": EXAMPLES, **self.settings, **SETTINGS}
+        report = check_scheduler(self.scheduler, self.problem, checks=[self.name], raising=True, **settings)
+        REPORTS.append(report)
+        return report
+
+    def __str__(self) -> str:
+        return f"{self.problem}-{_name(self.scheduler)}-{self.name}"
+
+
+#: Reports of the checks that passed in this process, for the summary.
+REPORTS: list[Report] = []
+
+
+def parametrize_with_checks(
+    schedulers: Mapping[str, Sequence[Scheduler]],
+    *,
+    expected_failures: Mapping[str, Mapping[str, str]] | None = None,
+    **settings: Any,
+) -> Any:
+    """A pytest decorator: the test gets every check of every scheduler as its argument `check`, and calls it.
+
+    schedulers: problem -> rules, by name or as functions. expected_failures: scheduler's name -> check -> the reason
+    why it is known to fail; such a test is an `xfail` with that reason. settings: of `check_scheduler`, for all.
+    """
+    import pytest
+
+    cases, known = [], expected_failures or {}
+    for problem, rules in schedulers.items():
+        for scheduler in rules:
+            for name in CHECKS:
+                if name == "gap" and not {"largest_gap", "mean_gap"} & set(settings):
+                    continue
+                check = Check(scheduler, problem, name, settings)
+                reason = known.get(_name(scheduler), {}).get(name)
+                marks = [pytest.mark.xfail(reason=reason, raises=AssertionError)] if reason is not None else []
+                cases.append(pytest.param(check, id=str(check), marks=marks))
+    return pytest.mark.parametrize("check", cases)
+
+
+def _name(scheduler: Scheduler) -> str:
+    return scheduler if isinstance(scheduler, str) else getattr(scheduler, "__name__", type(scheduler).__name__)

@@ -1,0 +1,91 @@
+"""What a scheduler was held to, and what came of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from mlsched.core.gap import Gaps
+from mlsched.testing.counterexample import Counterexample
+
+Status = Literal["passed", "failed", "expected", "skipped"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """One check. `reason`: why it was skipped, or why its failure was expected. count: of what it looked at."""
+
+    check: str
+    status: Status
+    count: int = 0
+    reason: str = ""
+    counterexample: Counterexample | None = None
+
+    def __str__(self) -> str:
+        said = f"{self.check:13} {self.status}"
+        if self.status == "skipped":
+            return f"{said}: {self.reason}"
+        said += f" on {self.count} {'runs' if self.check == 'runs' else 'instances'}"
+        if self.status == "passed" and self.reason:
+            return f"{said}, though a failure was expected: {self.reason}"
+        return f"{said}: {self.reason}" if self.reason else said
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What a check of a scheduler saw: every check by name, on how many instances, and the gaps to proven optima.
+
+    gaps: of no instance when nothing was compared.
+    """
+
+    scheduler: str
+    problem: str
+    objective: str
+    instances: int
+    gaps: Gaps
+    outcomes: Mapping[str, Outcome]
+
+    @property
+    def failures(self) -> tuple[Counterexample, ...]:
+        """The counterexamples of the checks that failed unexpectedly."""
+        found = [o.counterexample for o in self.outcomes.values() if o.status == "failed"]
+        return tuple(c for c in found if c is not None)
+
+    def __str__(self) -> str:
+        """One line: how many instances, how often optimal, and the gaps."""
+        if self.gaps.optimal is None:
+            return f"{self.instances} instances"
+        return f"{self.instances} instances: optimal on {100 * self.gaps.optimal:.0f} %, {self.gaps}"
+
+    def lines(self) -> list[str]:
+        """The whole report, a line a check."""
+        title = f"{self.scheduler}, {self.problem}, {self.objective}: {self}"
+        return [title, *(f"  {outcome}" for outcome in self.outcomes.values())]
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain JSON data."""
+        return {
+            "scheduler": self.scheduler,
+            "problem": self.problem,
+            "objective": self.objective,
+            "instances": self.instances,
+            "gaps": dataclasses.asdict(self.gaps),
+            "checks": {
+                name: {"status": o.status, "count": o.count, "reason": o.reason}
+                | ({"sentence": o.counterexample.sentence} if o.counterexample else {})
+                for name, o in self.outcomes.items()
+            },
+        }
+
+
+class CheckFailed(AssertionError):
+    """A scheduler failed checks; `report` has all of them. Its text is the first counterexample, under thirty lines."""
+
+    def __init__(self, report: Report) -> None:
+        first, *more = report.failures
+        text = f"{report.scheduler} fails\n{first}"
+        if more:
+            text += f"\nand {len(more)} more checks: {', '.join(c.check for c in more)}"
+        super().__init__(text)
+        self.report = report

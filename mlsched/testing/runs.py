@@ -1,0 +1,59 @@
+"""Runs of a scheduler in the worlds of its problem: they end, and their logs pass the replay check."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from mlsched.core.errors import MlschedError
+from mlsched.simulation import every_simulation
+from mlsched.simulation.clock import run as run_clock
+from mlsched.simulation.run import Simulation
+from mlsched.simulation.wake import Wake
+from mlsched.testing.checks import Failed, fail
+from mlsched.testing.counterexample import Counterexample
+from mlsched.testing.drawing import drawn
+from mlsched.testing.subject import Subject
+
+
+class _Runs:
+    """Makes runs in one world, and counts them."""
+
+    def __init__(self, tested: Subject, simulation: Simulation) -> None:
+        self.tested, self.simulation, self.made = tested, simulation, 0
+
+    def __call__(self, workload: Any, wake: str | None = None) -> None:
+        """One run; raises Failed."""
+        self.made += 1
+        simulation, cadence = self.simulation, Wake.parse(wake or self.simulation.wake)
+        what = f"{simulation.physics or simulation.problem} world, wake {cadence}, {workload!r}"
+        options = simulation.options(self.tested.answerer.world(self.tested.params))
+        world = simulation.world(workload, options)
+        try:
+            run_clock(world, self.tested.rule(), wake=cadence, seed=0, unit=simulation.unit)
+        except MlschedError as error:
+            raise fail("runs", f"{error}; {what}") from error
+        for sentence in simulation.violations(workload, options, cadence, world.log):
+            raise fail("runs", f"the replay check says: {sentence}; {what}")
+
+
+def make_runs(tested: Subject, problem: str, examples: int, long: bool) -> tuple[int, Counterexample | None]:
+    """How many runs were made in all worlds of the problem, and what is wrong with the first bad one.
+
+    One small run for 40 examples, two at least; long: a run of hundreds of decisions as well.
+    """
+    made = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # overloaded workloads are what is wanted here
+        for simulation in every_simulation():
+            if simulation.problem != problem or simulation.drawn is None:
+                continue
+            run = _Runs(tested, simulation)
+            try:
+                drawn(run, simulation.drawn.workloads(), max(2, examples // 40))
+                if long:
+                    run(simulation.drawn.long(), "events")
+            except Failed as failed:
+                return made + run.made, failed.counterexample
+            made += run.made
+    return made, None

@@ -1,0 +1,64 @@
+"""A scheduler under test, by name or as a function, as the checks call it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mlsched import api
+from mlsched.api.adapters import adapted, as_rule, native
+from mlsched.core.contract import Instance, Question
+from mlsched.core.errors import InvalidInput
+from mlsched.core.formulation import Limits
+from mlsched.core.registry import Answerer
+from mlsched.simulation.clock import Rule
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """The scheduler as a registered answerer with its parameters, aimed at an objective."""
+
+    answerer: Answerer
+    params: dict[str, Any]
+    objective: str
+
+    @property
+    def name(self) -> str:
+        """The scheduler's own name."""
+        return self.answerer.name
+
+    def call(self, instance: Instance) -> Any:
+        """Its plan for one instance, with a fresh rng and no memory; a rule that decides now is rolled out."""
+        if not native(self.answerer, instance.asks):
+            return adapted(self.answerer, instance, self.objective, Limits(seed=0), self.params)
+        rng = np.random.default_rng(0)
+        shown = self.answerer.shown(instance)
+        if self.answerer.stateful:
+            return self.answerer.function(shown, memory=None, rng=rng, **self.params)[0]
+        return self.answerer.function(shown, rng=rng, **self.params)
+
+    def rule(self) -> Rule:
+        """The scheduler as the clock calls it."""
+        return as_rule(self.answerer, self.params, self.objective, None)
+
+    def decides(self, asks: Question) -> bool:
+        """Whether the clock can ask it at every wake, where the problem's instances ask for `asks`."""
+        return (self.answerer.asks or asks) == "decision"
+
+
+def subject(
+    scheduler: str | Callable[..., Any], problem: str, objective: str, stateful: bool, asks: Question | None
+) -> Subject:
+    """The scheduler under test; refuses exact answerers, which are held to other things."""
+    if isinstance(scheduler, str):
+        entry, params = api.resolve_answerer(problem, scheduler, {})
+        if entry.backend is not None:
+            raise InvalidInput(f"{entry.name}: is exact; check_scheduler is for rules and policies")
+        return Subject(entry, params, objective)
+    name = getattr(scheduler, "__name__", type(scheduler).__name__)
+    told: Any = getattr(scheduler, "information", "observed")
+    entry = Answerer(name, problem, "heuristic", scheduler, information=told, stateful=stateful, asks=asks)
+    return Subject(entry, {}, objective)

@@ -1,0 +1,148 @@
+"""`check_scheduler` finds thirty planted bugs, passes what is built in, and says what it has seen."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from draws import THOROUGH, draws
+from planted_bugs import BUGS, first_fit, good, tires
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.registry import registry
+from mlsched.instances.preemption import Instance
+from mlsched.testing import CHECKS, CheckFailed, check_scheduler
+
+#: One of each problem by default: shrinking takes seconds.
+QUICK = ("forgets its own placements", "ignores caps", "fails without jobs", "drops what runs")
+SOME = [b for b in BUGS if b.mistake in QUICK and b.problem != "preemption"]
+#: Random actions may give nobody anything; a run in which nothing runs or arrives any more is stuck.
+KNOWN = {"uniform-random": {"runs": "it may give nobody anything"}}
+RULES = [a for a in registry().available() if a.kind != "exact"]
+
+
+@pytest.mark.parametrize("bug", BUGS if THOROUGH else SOME, ids=lambda bug: bug.name)
+def test_a_planted_bug_is_caught_and_shown_in_under_thirty_lines(bug, report):
+    with pytest.raises(CheckFailed) as caught:
+        check_scheduler(bug.make(), bug.problem, **bug.calling)
+    text = str(caught.value)
+    assert len(text.splitlines()) < 30
+    assert max(map(len, text.splitlines())) < 400
+    report(f"planted bugs, {bug.name}", [caught.value.report.failures[0].check])
+
+
+@pytest.mark.parametrize("rule", RULES if THOROUGH else RULES[:1], ids=lambda a: f"{a.problem}-{a.name}")
+def test_every_built_in_answerer_passes(rule):
+    """Each is also checked beside its own tests, with fewer examples."""
+    check_scheduler(rule.name, rule.problem, examples=draws(20, 200), expected_failures=KNOWN.get(rule.name, {}))
+
+
+def test_the_report_says_what_was_checked():
+    report = check_scheduler("lrtp", "preemption", examples=8, mean_gap=100.0)
+    assert list(report.outcomes) == list(CHECKS)
+    assert {o.status for o in report.outcomes.values()} == {"passed"}
+    assert report.instances == report.gaps.count == 8
+    assert report.lines()[1] == "  answers       passed on 8 instances"
+    assert report.lines()[-1].startswith("  runs          passed on ")
+    assert json.loads(json.dumps(report.to_json(), allow_nan=False))["checks"]["runs"]["status"] == "passed"
+
+
+def test_a_counterexample_is_kept_as_file_and_picture(tmp_path):
+    with pytest.raises(CheckFailed) as caught:
+        check_scheduler(first_fit, "preemption", examples=20, keep=tmp_path, calls=0)
+    found = caught.value.report.failures[0]
+    assert found.file == tmp_path / "first_fit-feasible.json"
+    assert Instance.from_json(json.loads(found.file.read_text())) == found.instance
+    assert found.instance.violations(found.plan)
+    assert found.picture.read_bytes().startswith(b"\x89PNG")
+    assert f"kept in {found.file}" in str(caught.value)
+    assert caught.value.report.outcomes["untouched"].status == "passed"
+
+
+def test_an_expected_failure_is_reported_and_not_raised():
+    report = check_scheduler(
+        first_fit, "preemption", examples=12, expected_failures={"feasible": "known", "untouched": "was so once"}
+    )
+    outcome = report.outcomes["feasible"]
+    assert (outcome.status, outcome.reason) == ("expected", "known")
+    assert outcome.counterexample.instance.violations(outcome.counterexample.plan)
+    assert str(report.outcomes["untouched"]).endswith(
+        "passed on 12 instances, though a failure was expected: was so once"
+    )
+    assert not report.failures
+
+
+def test_state_that_goes_wrong_late_is_found_by_calls_alone(monkeypatch):
+    import planted_bugs
+
+    monkeypatch.setattr(planted_bugs, "PATIENCE", 50)
+    check_scheduler(tires(), "preemption", examples=8, checks=["reproducible"])
+    with pytest.raises(CheckFailed, match="answers an instance otherwise than an earlier one did"):
+        check_scheduler(tires(), "preemption", examples=8, checks=["reproducible"], calls=100)
+
+
+def test_gaps_have_thresholds():
+    with pytest.raises(CheckFailed, match=r"gap: total_loss_reduction = .* worse than the optimum .*: 0.01 is allowed"):
+        check_scheduler("fair", "quality", examples=20, largest_gap=0.01, checks=["gap"])
+    with pytest.raises(CheckFailed, match="a mean gap of 0 is allowed"):
+        check_scheduler("fair", "quality", examples=20, mean_gap=0.0, checks=["gap"])
+    assert check_scheduler("fair", "quality", examples=20, largest_gap=100.0).outcomes["gap"].status == "passed"
+
+
+def test_a_rule_that_beats_the_optimum_is_found(monkeypatch):
+    """Here the reference is a bad one."""
+    from mlsched.testing import checks
+
+    honest = checks.api.solve
+
+    def worse(instance, solver, **given):
+        best = honest(instance, solver, **given)
+        object.__setattr__(best, "value", best.value - 1)
+        return best
+
+    monkeypatch.setattr(checks.api, "solve", worse)
+    with pytest.raises(CheckFailed, match=r"bounded: total_loss_reduction = .* beats the proven optimum"):
+        check_scheduler("slaq", "quality", examples=8)
+
+
+def test_all_failures_at_once():
+    def careless(instance, *, rng):
+        made = first_fit(instance, rng=rng)
+        object.__setattr__(instance, "grace_weight", instance.grace_weight + 1)
+        return made
+
+    report = check_scheduler(careless, "preemption", examples=12, raising=False)
+    assert {c.check for c in report.failures} >= {"feasible", "untouched"}
+    assert {report.outcomes[name].status for name in ("feasible", "untouched")} == {"failed"}
+
+
+def test_runs_alone():
+    def waits(instance, *, rng):
+        nothing = np.zeros(len(instance.waiting), dtype=np.int64)
+        return instance.plan_type(workers=nothing, ps=nothing)
+
+    with pytest.raises(CheckFailed, match=r"runs: waits: at .* the run is stuck; workers world"):
+        check_scheduler(waits, "workers", checks=["runs"], calls=0)
+    skipped = check_scheduler(good("taskgraph"), "taskgraph", examples=8).outcomes["runs"]
+    assert str(skipped) == "runs          skipped: another failed before, or it answers a horizon"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"checks": ["speed"]}, "checks: there is no check 'speed'; there are answers, feasible"),
+        ({"expected_failures": {"speed": "slow"}}, "checks: there is no check 'speed'"),
+        ({"checks": ["gap"]}, "for 'gap', give largest_gap or mean_gap"),
+        ({"examples": 3}, "examples = 3: must be at least 4"),
+        ({"objective": "x"}, "objective = 'x': preemption has total_score"),
+    ],
+)
+def test_wrong_calls(given, message):
+    with pytest.raises(InvalidInput, match=message):
+        check_scheduler("fitgpp", "preemption", **given)
+
+
+def test_exact_answerers_are_refused():
+    with pytest.raises(InvalidInput, match="cp-sat: is exact"):
+        check_scheduler("cp-sat", "preemption")
