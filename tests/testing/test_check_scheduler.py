@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 from draws import THOROUGH, draws
-from planted_bugs import BUGS, first_fit, good, tires
+from planted_bugs import BUGS, everything_to_each, first_fit, good, tires
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import registry
@@ -108,11 +108,11 @@ def test_a_rule_that_beats_the_optimum_is_found(monkeypatch):
 
 def test_all_failures_at_once():
     def careless(instance, *, rng):
-        made = first_fit(instance, rng=rng)
-        object.__setattr__(instance, "grace_weight", instance.grace_weight + 1)
+        made = everything_to_each(instance, rng=rng)
+        object.__setattr__(instance, "predictor", instance.predictor + "!")
         return made
 
-    report = check_scheduler(careless, "preemption", examples=12, raising=False)
+    report = check_scheduler(careless, "quality", examples=12, raising=False)
     assert {c.check for c in report.failures} >= {"feasible", "untouched"}
     assert {report.outcomes[name].status for name in ("feasible", "untouched")} == {"failed"}
 
