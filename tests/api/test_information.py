@@ -88,7 +88,7 @@ def test_a_clock_hands_a_secret_to_no_observed_rule():
     with pytest.raises(AnswererError, match="sigma_ps: is hidden"):
         mlsched.simulate(load, peek)
     with pytest.raises(Exception, match="sigma_ps: is hidden"):
-        check_scheduler(peek, "placement", examples=2, reference=None)
+        check_scheduler(peek, "placement", examples=4, reference=None)
 
 
 def test_an_oracle_reads_all_of_it_by_declaration_or_attribute():
