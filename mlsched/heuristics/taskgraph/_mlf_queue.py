@@ -19,7 +19,8 @@ class Queue:
 
     A unit is a task; a gang; and where a start only holds a node until all tasks of the job do (`physics`
     "iterations"), the job's waiting tasks: one that held its node alone would run nothing. A unit has the priority of
-    its first task; ties: parameter servers, then the earlier arrival. Tasks of a unit come by priority as well.
+    its first task; ties: parameter servers, then the earlier arrival. Tasks of a unit come by priority as well, then
+    parameter servers first.
     """
 
     def __init__(self, hosts: Hosts, waiting: IntArray, moving: list[int], priority: Floats) -> None:
@@ -30,26 +31,27 @@ class Queue:
         tasks = np.concatenate([waiting, np.array(moving, dtype=np.int64)])
         job = snapshot.task_job[tasks]
         alone = ~together[job] | (np.arange(len(tasks)) >= len(waiting))
-        unit = np.where(alone, jobs + tasks, job)
-        _, unit = np.unique(unit, return_inverse=True)
+        unit = _numbered(np.where(alone, jobs + tasks, job), jobs + len(snapshot.task_job))
         highest = np.full(unit.max(initial=-1) + 1, -np.inf)
         np.maximum.at(highest, unit, priority[tasks])
-        worker = snapshot.role[tasks] != SERVER
-        order = np.lexsort(
-            (
-                tasks,
-                worker,
-                -priority[tasks],
-                unit,
-                snapshot.job_id[job],
-                snapshot.arrival[job],
-                worker & alone,
-                -highest[unit],
-            )
-        )
-        self.tasks, unit = tasks[order], unit[order]
+        worker = snapshot.role != SERVER
+        some = np.zeros(len(highest), dtype=np.int64)  # of each unit one of its tasks: they agree in what is asked below
+        some[unit] = np.arange(len(tasks))
+        of = job[some]
+        best_first = np.lexsort((snapshot.job_id[of], snapshot.arrival[of], (worker[tasks] & alone)[some], -highest))
+        rank = np.empty(len(highest), dtype=np.int64)
+        rank[best_first] = np.arange(len(highest))
+        order = np.argsort(rank[unit], kind="stable")
+        self.tasks, unit = tasks[order], rank[unit][order]
         self.first = np.flatnonzero(np.diff(unit, prepend=-1))
         self.size = np.diff(self.first, append=len(self.tasks))
+        self._keys = worker, -priority
+
+    def _tasks_of(self, unit: int) -> list[int]:
+        """The tasks of a unit in their order, which few units are ever asked for."""
+        tasks = self.tasks[self.first[unit] : self.first[unit] + self.size[unit]]
+        found: list[int] = tasks[np.lexsort((tasks, *(key[tasks] for key in self._keys)))].tolist()
+        return found
 
     def place(self, stop_at_first: bool = False) -> list[int]:
         """Put what finds a host, in order; returns the tasks put. What was running and finds none is where it was.
@@ -65,7 +67,7 @@ class Queue:
         while at < len(units):
             unit = int(units[at])
             at += 1
-            tasks = self.tasks[self.first[unit] : self.first[unit] + self.size[unit]].tolist()
+            tasks = self._tasks_of(unit)
             if self._put(tasks):
                 placed += tasks
                 fuller = True
@@ -94,6 +96,13 @@ class Queue:
         return True
 
 
+def _numbered(names: IntArray, end: int) -> IntArray:
+    """Of each name, which it is among those that occur, in rising order; names are below `end`."""
+    there = np.zeros(end, dtype=np.bool_)
+    there[names] = True
+    return np.asarray((np.cumsum(there) - 1)[names])
+
+
 def _whole(hosts: Hosts, waiting: IntArray) -> Flags:
     """Of the waiting tasks, those that are not of a gang that lacks some of its tasks among them."""
     snapshot = hosts.snapshot
@@ -104,15 +113,19 @@ def _whole(hosts: Hosts, waiting: IntArray) -> Flags:
 
 
 class _Asked:
-    """What each unit of a queue asks for: in all, at most and at least for a task, how many tasks, of which class."""
+    """What each unit of a queue asks for: in all, at most and at least for a task, how many tasks, of which class.
+
+    Amounts are resources x units (or x tasks): comparing long columns is several times faster than short rows.
+    """
 
     def __init__(self, queue: Queue) -> None:
         self.hosts, self.size, self.first = queue.hosts, queue.size, queue.first
         snapshot, tasks, first = queue.hosts.snapshot, queue.tasks, queue.first
         self.unit = np.repeat(np.arange(len(first)), queue.size)
-        self.demand = demand = queue.hosts.demand[tasks]
-        self.total, self.most = np.add.reduceat(demand, first), np.maximum.reduceat(demand, first)
-        self.least = np.minimum.reduceat(demand, first)
+        self.demand = demand = np.ascontiguousarray(queue.hosts.demand[tasks].T)
+        self.total, self.most, self.least = (
+            of.reduceat(demand, first, axis=1) for of in (np.add, np.maximum, np.minimum)
+        )
         task_class = snapshot.task_class[tasks]
         self.task_class = np.minimum.reduceat(task_class, first)
         runs = snapshot.state[tasks] == RUNNING
@@ -128,18 +141,18 @@ class _Asked:
         itself, and so would as many of their smallest demands as they have tasks. What runs keeps its own room.
         """
         left = self.hosts.headroom()
-        fits = (self.most[units] <= left.max(axis=0)).all(axis=1) & (self.total[units] <= left.sum(axis=0)).all(axis=1)
+        fits = _within(self.most[:, units], left.max(axis=0)) & _within(self.total[:, units], left.sum(axis=0))
         units = units[fits | self.moving[units]]
         if not units.size:
             return units
-        rows = left[(left >= self.least[units].min(axis=0)).all(axis=1)]
+        rows = left[(left >= self.least[:, units].min(axis=1)).all(axis=1)]
         rows = rows[np.argsort(-rows.sum(axis=1), kind="stable")]
         sizes = self.size[units]
         tasks = np.repeat(self.first[units] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
         lost = np.zeros(len(self.size), dtype=np.bool_)
-        lost[self.unit[tasks[~_somewhere(self.demand[tasks], rows)]]] = True
+        lost[self.unit[tasks[~_somewhere(self.demand[:, tasks], rows)]]] = True
         units = units[~lost[units] | self.moving[units]]
-        fits = _together(self.least[units], self.size[units], self.total[units], rows)
+        fits = _together(self.least[:, units], self.size[units], self.total[:, units], rows)
         return np.asarray(units[fits | self.moving[units]])
 
     def as_hopeless(self, unit: int, others: IntArray) -> Flags:
@@ -148,36 +161,41 @@ class _Asked:
             return np.zeros(len(others), dtype=np.bool_)
         same = (self.task_class[others] == self.task_class[unit]) & ~self.moving[others]
         same &= self.size[others] >= self.size[unit]
-        for mine, all_ in ((self.most[unit], self.most), (self.total[unit], self.total)):
-            same &= (all_[others] >= mine).all(axis=1)
+        for amounts in (self.most, self.total):
+            same &= (amounts[:, others] >= amounts[:, [unit]]).all(axis=0)
         return np.asarray(same)
 
 
+def _within(amounts: IntArray, limits: Floats) -> Flags:
+    """Of each column of amounts, whether none exceeds its limit."""
+    return np.asarray((amounts <= limits[:, None]).all(axis=0))
+
+
 def _somewhere(demand: IntArray, rows: Floats) -> Flags:
-    """Of each demand, whether it fits in one of the rows of what is left."""
-    found = np.zeros(len(demand), dtype=np.bool_)
-    open_ = np.arange(len(demand))
+    """Of each demand (a column), whether it fits in one of the rows of what is left."""
+    open_ = np.arange(demand.shape[1])
     for row in rows:
         if not open_.size:
             break
-        fits = (demand[open_] <= row).all(axis=1)
-        found[open_[fits]] = True
-        open_ = open_[~fits]
+        open_ = open_[~_within(demand[:, open_], row)]
+    found = np.ones(demand.shape[1], dtype=np.bool_)
+    found[open_] = False
     return found
 
 
 def _together(demand: IntArray, enough: IntArray, total: IntArray, rows: Floats) -> Flags:
-    """Of each demand, whether in the rows of what is left in which it fits there is room for `enough` tasks of it, and
-    for `total` of all tasks with it.
+    """Of each demand (a column), whether in the rows of what is left in which it fits there is room for `enough` tasks
+    of it, and for `total` of all tasks with it.
     """
-    count, sums = np.zeros(len(demand)), np.zeros(total.shape)
-    open_ = np.arange(len(demand))
+    count, sums = np.zeros(len(enough)), np.zeros(total.shape)
+    open_ = np.arange(len(enough))
     for row in rows:
         if not open_.size:
             break
         with np.errstate(divide="ignore", invalid="ignore"):
-            fit = np.where(demand[open_] > 0, row // demand[open_], np.inf).min(axis=1, initial=np.inf)
+            each = np.floor(row[:, None] / demand[:, open_])
+        fit = np.where(demand[:, open_] > 0, each, np.inf).min(axis=0, initial=np.inf)
         count[open_] += fit
-        sums[open_] += (fit >= 1)[:, None] * row
-        open_ = open_[(count[open_] < enough[open_]) | (sums[open_] < total[open_]).any(axis=1)]
-    return np.asarray((count >= enough) & (sums >= total).all(axis=1))
+        sums[:, open_] += (fit >= 1) * row[:, None]
+        open_ = open_[(count[open_] < enough[open_]) | ~(sums[:, open_] >= total[:, open_]).all(axis=0)]
+    return np.asarray((count >= enough) & (sums >= total).all(axis=0))

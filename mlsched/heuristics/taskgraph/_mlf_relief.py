@@ -37,6 +37,9 @@ class _Crowd:
         self.use, self.most, self.capacity = hosts.use[node].copy(), hosts.most[node], hosts.capacity[node]
         self.gpus = {task: hosts.where(task)[1] for task in self.tasks}
         self.gpu_use, self.gpu_count = hosts.gpu_use[node].copy(), hosts.gpu_count[node].copy()
+        self.here = runs
+        near = runs[snapshot.edge_from] & runs[snapshot.edge_to] & (snapshot.edge_from != snapshot.edge_to)
+        self.edges = np.flatnonzero(near)  # those between two tasks of the node
 
     def leave(self, share: float) -> list[int]:
         """The tasks that leave, until nothing is overloaded or one is left."""
@@ -60,6 +63,7 @@ class _Crowd:
             task = self._closest(np.array(among), over)
             found.append(task)
             self.tasks.remove(task)
+            self.here[task] = False
             self.use -= self.hosts.load[task]
             if gpus := self.gpus[task]:
                 self.gpu_use[gpus] -= int(self.hosts.load[task, self.hosts.column]) // len(gpus)
@@ -76,15 +80,15 @@ class _Crowd:
         ideal = np.where(over, here.max(axis=0), here.min(axis=0))
         distance = ((self.hosts.load[among] / self.capacity - ideal) ** 2).sum(axis=1)
         if self.bandwidth:
-            volume = np.array([self._volume(task) for task in self.tasks])
+            volume = self._volumes()
             if volume.max() > 0:
-                of_task = dict(zip(self.tasks, (volume / volume.max()).tolist(), strict=True))
-                distance += np.array([of_task[task] for task in among.tolist()]) ** 2
+                distance += (volume / volume.max())[among] ** 2
         return int(among[np.lexsort((among, self.priority[among], distance))[0]])
 
-    def _volume(self, task: int) -> float:
-        """What the task exchanges in an iteration with those that still run on its node."""
-        snapshot, mine = self.hosts.snapshot, self.hosts.edges_of(task)
-        other = np.where(snapshot.edge_from[mine] == task, snapshot.edge_to[mine], snapshot.edge_from[mine])
-        near = np.isin(other, self.tasks) & (other != task)
-        return float(snapshot.edge_volume[mine][near].sum())
+    def _volumes(self) -> Floats:
+        """tasks: what each exchanges in an iteration with those that still run on the node; 0 of tasks elsewhere."""
+        snapshot = self.hosts.snapshot
+        u, v, sent = (column[self.edges] for column in (snapshot.edge_from, snapshot.edge_to, snapshot.edge_volume))
+        stays = self.here[u] & self.here[v]
+        ends = np.concatenate([u[stays], v[stays]])
+        return np.bincount(ends, weights=np.tile(sent[stays], 2), minlength=len(self.here)).astype(np.float64)
