@@ -126,11 +126,8 @@ def training_graph(stages: list[list[Layer]], replicas: int, sync: str, between:
     if len(workers) == 1:
         return graph
     if sync == "parameter-server":
-        graph.add_node("ps", parameters=round(sum(x.parameters for stage in stages for x in stage)), work=0.0)
-        for worker in workers:
-            if worker[1] == len(stages) - 1:
-                graph.add_edge(worker, "ps", lag=0, volume=syncing.volume, delay=syncing.delay)
-            graph.add_edge("ps", worker, lag=1, volume=syncing.volume, delay=syncing.delay)
+        last = {worker for worker in workers if worker[1] == len(stages) - 1}
+        serve(graph, last, round(sum(x.parameters for stage in stages for x in stage)), syncing)
         return graph
     chain_iterations(graph, Link(0, 0))
     for r, other in neighbours(replicas, sync):
@@ -138,6 +135,16 @@ def training_graph(stages: list[list[Layer]], replicas: int, sync: str, between:
             for p in range(len(stage)):
                 graph.add_edge((r, s, p), (other, s, p), lag=1, volume=syncing.volume, delay=syncing.delay)
     return graph
+
+
+def serve(graph: Any, last: set[Any], parameters: int, syncing: Link) -> None:
+    """Add a task "ps" with these parameters: the `last` workers send to it, and it to every worker's next iteration."""
+    workers = list(graph.nodes)
+    graph.add_node("ps", parameters=parameters, work=0.0)
+    for worker in workers:
+        if worker in last:
+            graph.add_edge(worker, "ps", lag=0, volume=syncing.volume, delay=syncing.delay)
+        graph.add_edge("ps", worker, lag=1, volume=syncing.volume, delay=syncing.delay)
 
 
 def neighbours(replicas: int, sync: str) -> Iterator[tuple[int, int]]:

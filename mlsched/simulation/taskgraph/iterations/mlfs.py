@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
 from mlsched.core.params import MOST_SIZE, within
-from mlsched.instances.taskgraph.algorithms import ALGORITHMS, Algorithm, partition, training_graph
+from mlsched.instances.taskgraph.algorithms import ALGORITHMS, partition, training_graph
 from mlsched.instances.taskgraph.convert import Link
 from mlsched.instances.taskgraph.generate import GPUS, SERVER
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY
@@ -49,12 +49,14 @@ REPLICAS = 2
 #: What the workers on one GPU ask for: 80 % of what goes with it. And what a parameter server asks for.
 A_GPU = {name: 8 * amount // (10 * GPUS_A_SERVER) for name, amount in SERVER.items()}
 A_PARAMETER_SERVER = {"gpu_percent": 0, "cpu": 2, "memory": 8, "bandwidth": 1000}
+#: Accuracy of an untrained model.
+GUESSING = 0.1
 #: How many graphs there are of every algorithm and number of GPUs; jobs draw one.
 VARIETY = 3
 
 
 @dataclasses.dataclass
-class _Templates:
+class Templates:
     """Columns of templates, tasks, edges and accuracy tables, as they grow."""
 
     columns: dict[str, list[Any]] = dataclasses.field(default_factory=dict)
@@ -69,6 +71,19 @@ class _Templates:
     def count(self, name: str) -> int:
         """How many values a column has."""
         return len(self.columns.get(name, ()))
+
+    def close(self, size: int, table: Floats, told: Floats) -> None:
+        """The template whose graph was added last is complete: its GPUs, true accuracies and those told, shares of 1."""
+        for values in (table, np.maximum.accumulate(np.clip(told, 0, 1))):
+            self.add(accuracy=np.floor(FULL_ACCURACY * values).astype(np.int64))
+        rows = self.count("accuracy")
+        self.add(accuracy_table=rows - 2, accuracy_told=rows - 1, gang=1)
+        self.size.append(size)
+
+    @property
+    def arrays(self) -> dict[str, Any]:
+        """The columns, for `Jobs`."""
+        return {name: np.array(values) for name, values in self.columns.items()}
 
 
 def mlfs(
@@ -108,68 +123,99 @@ def mlfs(
     held = np.array(made.size)[template]
     gaps = rng.exponential(float((held * running).sum()) / (load * servers * GPUS_A_SERVER * jobs), jobs)
     arrival = np.floor(np.cumsum(gaps) - gaps[0]).astype(np.int64)
-    told = scale * (1 + error * _errors(rng, jobs))
-    patience = rng.uniform(0.5, 24, jobs) * HOUR
-    columns: dict[str, Any] = {name: np.array(values) for name, values in made.columns.items()}
+    told = scale * (1 + error * errors(rng, jobs))
+    columns = made.arrays
     return Jobs(
-        resources=tuple(SERVER),
-        tick_ms=TICK_MS,
-        gpu_unit=SERVER["gpu_percent"] // GPUS_A_SERVER,
-        node_capacity=np.tile(list(SERVER.values()), (servers, 1)),
-        eligible=np.ones((1, servers), dtype=np.int64),
+        **cluster(servers),
         **columns,
         template=template,
         arrival=arrival,
         scale=scale,
         told=np.maximum(np.rint(told), 1).astype(np.int64),
-        deadline=arrival + np.ceil(np.maximum(1.1 * running * told / scale, patience)).astype(np.int64),
-        urgency=rng.integers(1, 11, jobs),
-        required=_required(rng, columns["accuracy"], template, most),
-        min_iterations=np.ones(jobs, dtype=np.int64),
-        max_iterations=most,
-        option=np.ones(jobs, dtype=np.int64),
-        permits=np.full(jobs, 0b100),
-        payment=rng.integers(0, WHOLE + 1, jobs),
-        user=rng.integers(0, max(2, jobs // 20), jobs),
-        movement="between_iterations",
+        **agreed(rng, columns["accuracy"][2 * template], most, arrival, running * told / scale),
         source=f"synthetic:mlfs-cluster jobs={jobs} seed={seed} servers={servers} hours={hours:g} load={load:g} "
         f"iterations={iterations} batches={batches} largest={largest} error={error:g}",
     )
 
 
-def _templates(rng: np.random.Generator, sizes: list[int], iterations: int, batches: int, error: float) -> _Templates:
+def cluster(servers: int) -> dict[str, Any]:
+    """The columns of `Jobs` that are of the cluster: so many of the paper's servers, GPUs told apart."""
+    return {
+        "resources": tuple(SERVER),
+        "tick_ms": TICK_MS,
+        "gpu_unit": SERVER["gpu_percent"] // GPUS_A_SERVER,
+        "node_capacity": np.tile(list(SERVER.values()), (servers, 1)),
+        "eligible": np.ones((1, servers), dtype=np.int64),
+        "movement": "between_iterations",
+    }
+
+
+def agreed(
+    rng: np.random.Generator, accuracy: IntArray, most: IntArray, arrival: IntArray, estimated: Floats
+) -> dict[str, Any]:
+    """The columns of `Jobs` that users and the cluster agree on.
+
+    accuracy: of each job, ppm after 0, 1, ... iterations; most: iterations; estimated: running time, ticks.
+    """
+    jobs = len(arrival)
+    patience = rng.uniform(0.5, 24, jobs) * HOUR
+    return {
+        "deadline": arrival + np.ceil(np.maximum(1.1 * estimated, patience)).astype(np.int64),
+        "urgency": rng.integers(1, 11, jobs),
+        "required": _required(rng, accuracy, most),
+        "min_iterations": np.ones(jobs, dtype=np.int64),
+        "max_iterations": most,
+        "option": np.ones(jobs, dtype=np.int64),
+        "permits": np.full(jobs, 0b100),
+        "payment": rng.integers(0, WHOLE + 1, jobs),
+        "user": rng.integers(0, max(2, jobs // 20), jobs),
+    }
+
+
+def _templates(rng: np.random.Generator, sizes: list[int], iterations: int, batches: int, error: float) -> Templates:
     """Graphs of every algorithm and number of GPUs, with their tables of accuracies."""
-    made = _Templates()
+    made = Templates()
     for algorithm in ALGORITHMS.values():
         for size in sizes:
             for _ in range(VARIETY):
-                _graph(made, rng, algorithm, size, batches)
-                final, rate = rng.uniform(0.7, 0.98), rng.uniform(1.5, 5) / iterations
-                table = 0.1 + (final - 0.1) * (1 - np.exp(-rate * np.arange(iterations + 1)))
-                off = np.clip(table * (1 + error * rng.uniform(-0.1, 0.1)), 0, 1)
-                for values in (table, np.maximum.accumulate(off)):
-                    made.add(accuracy=np.floor(FULL_ACCURACY * values).astype(np.int64))
-                rows = made.count("accuracy")
-                made.add(accuracy_table=rows - 2, accuracy_told=rows - 1, gang=1)
-                made.size.append(size)
+                between, syncing = links(rng, batches)
+                whole = algorithm.cut == "never"
+                stages, replicas = partition(algorithm, 1 if whole else size), size if whole else REPLICAS
+                graph = training_graph(stages, replicas, "parameter-server", between, syncing)
+                add_graph(made, rng, graph, sum(layer.work for layer in algorithm.layers), 1 if whole else REPLICAS)
+                table = rising(rng, iterations)
+                made.close(size, table, table * (1 + error * rng.uniform(-0.1, 0.1)))
     return made
 
 
-def _graph(made: _Templates, rng: np.random.Generator, algorithm: Algorithm, size: int, batches: int) -> None:
-    """One template's tasks and edges; a worker's duration is its part of the model's work, of 1,000 ticks in all."""
-    whole = algorithm.cut == "never"
-    replicas = size if whole else REPLICAS
-    volumes = [int(v) * batches for v in rng.integers(50, 101, 2)]
-    between, syncing = (Link(v, -(-v // BANDWIDTH)) for v in volumes)
-    graph = training_graph(partition(algorithm, 1 if whole else size), replicas, "parameter-server", between, syncing)
-    total = sum(layer.work for layer in algorithm.layers)
+def links(rng: np.random.Generator, batches: int) -> tuple[Link, Link]:
+    """What goes between workers, and what to and from the parameter server, in an iteration of so many mini-batches."""
+    between, syncing = (Link(v, -(-v // BANDWIDTH)) for v in (rng.integers(50, 101, 2) * batches).tolist())
+    return between, syncing
+
+
+def rising(rng: np.random.Generator, iterations: int) -> Floats:
+    """Accuracies after 0, 1, ... iterations, rising exponentially from guessing; shares of 1."""
+    final, rate = final_accuracy(rng), rng.uniform(1.5, 5) / iterations
+    return np.asarray(GUESSING + (final - GUESSING) * (1 - np.exp(-rate * np.arange(iterations + 1))))
+
+
+def final_accuracy(rng: np.random.Generator) -> float:
+    """What training for ever would bring."""
+    return float(rng.uniform(0.7, 0.98))
+
+
+def add_graph(made: Templates, rng: np.random.Generator, graph: Any, work: float, share: int) -> None:
+    """The tasks and edges of a template.
+
+    A worker's duration is its part of the model's `work`, of 1,000 ticks in all; `share` workers are on one GPU.
+    """
     number, template = {name: made.count("task_template") + i for i, name in enumerate(graph)}, len(made.size)
     ends: dict[Any, int] = {}
     for name, task in graph.nodes(data=True):  # in an order that edges of lag 0 allow
         server = name == "ps"
-        ticks = 1 if server else max(1, round(1000 * task["work"] / total))
+        ticks = 1 if server else max(1, round(1000 * task["work"] / work))
         ends[name] = ticks + max((ends[u] for u, _, lag in graph.in_edges(name, data="lag") if not lag), default=0)
-        share = 1 if whole else REPLICAS
         demand = A_PARAMETER_SERVER if server else {r: amount // share for r, amount in A_GPU.items()}
         made.add(
             task_template=template,
@@ -190,18 +236,17 @@ def _graph(made: _Templates, rng: np.random.Generator, algorithm: Algorithm, siz
     made.path.append(max(ends.values()))
 
 
-def _edge(made: _Templates, u: int, v: int, lag: int, link: Link) -> None:
+def _edge(made: Templates, u: int, v: int, lag: int, link: Link) -> None:
     made.add(edge_from=u, edge_to=v, edge_lag=lag, edge_volume=link.volume, edge_delay=link.delay)
 
 
-def _errors(rng: np.random.Generator, jobs: int) -> Floats:
+def errors(rng: np.random.Generator, jobs: int) -> Floats:
     """Errors of estimated running times, as shares: half of the models are new."""
     mean = np.where(rng.random(jobs) < 0.5, ERROR_SEEN, ERROR_NEW)
     return np.asarray(mean * rng.uniform(-2, 2, jobs))
 
 
-def _required(rng: np.random.Generator, accuracy: IntArray, template: IntArray, most: IntArray) -> IntArray:
+def _required(rng: np.random.Generator, accuracy: IntArray, most: IntArray) -> IntArray:
     """80 to 99 % of what each job's last iteration reaches, ppm."""
-    tables = accuracy[2 * template]
-    last = tables[np.arange(len(most)), np.minimum(most, tables.shape[1] - 1)]
+    last = accuracy[np.arange(len(most)), np.minimum(most, accuracy.shape[1] - 1)]
     return np.asarray(np.floor(last * rng.uniform(0.8, 0.99, len(most)))).astype(np.int64)

@@ -15,6 +15,7 @@ from mlsched.core.params import MOST_SIZE, one_of, within
 from mlsched.instances.traces import Trace
 from mlsched.simulation.nodes import RESOURCES
 from mlsched.simulation.taskgraph import sources as of_tasks
+from mlsched.simulation.taskgraph.iterations.joined import joined
 from mlsched.simulation.taskgraph.iterations.mlfs import mlfs
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 from mlsched.simulation.taskgraph.iterations.workload import oversize as too_large
@@ -125,6 +126,7 @@ SOURCES: Mapping[str, Callable[..., Jobs]] = {
     **{name: _converted(name) for name in of_tasks.SOURCES},
     "gangs": gangs,
     "mlfs-cluster": mlfs,
+    "mlfs-join": joined,
 }
 
 

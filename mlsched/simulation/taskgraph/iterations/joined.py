@@ -1,0 +1,221 @@
+"""A trace's jobs joined with MLFS' task graphs, and with measured models and learning curves where files are given.
+
+No public log says what its jobs compute. The paper (Wang, Liu and Shen, CoNEXT 2020, Section 4.1) joins arrivals, GPUs
+and running times of Philly with five algorithms that its authors ran; here they are joined with the same algorithms'
+graphs (`mlfs.py`, which has the rest of the recipe and draws all that no file says).
+
+Ours, where a trace differs from the recipe:
+
+- A job's model is cut into as many partitions as the largest power of two that divides its GPUs, 32 at most; the rest
+  is data parallelism. A share of a GPU counts as one, jobs without GPUs are left out.
+- An iteration lasts a minute at least, so that jobs of less than `iterations` minutes have fewer. It sends its volume
+  once a mini-batch, of which there is one in `batch` seconds, to the nearest power of two. Transfers between servers
+  come on top of the trace's running time, as does slowing down by overload.
+- Of a measured model (PipeDream's profiles), the pieces, their times and parameters, and who sends to whom are the
+  file's; how much is sent is the recipe's. All models are alike likely.
+- Along a measured curve (AlgoPerf's validation losses), accuracy rises from guessing to the drawn final one as the
+  least loss so far falls; a job's iterations are spread over the whole run. Runs whose loss never falls are left out.
+- Jobs of the same model, GPUs, number of iterations (to the next of `SPANS`) and of mini-batches share a graph.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray
+from mlsched.core.opening import shown_path
+from mlsched.core.params import MOST_SIZE, within
+from mlsched.instances.taskgraph.algorithms import ALGORITHMS, Algorithm, partition, serve, training_graph
+from mlsched.instances.taskgraph.convert import Link
+from mlsched.instances.taskgraph.profiles import job_graph, read_profiles
+from mlsched.instances.traces import Trace, algoperf, read_trace
+from mlsched.instances.traces.curve import Curve
+from mlsched.instances.traces.public import located
+from mlsched.simulation.taskgraph.iterations import mlfs
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
+
+#: Most partitions of a model.
+MOST_PARTS = 32
+#: Seconds that an iteration lasts at least.
+SHORTEST = 60
+#: Shares of a job's most iterations to which its number is rounded up, to find the jobs that share a graph.
+SPANS = (0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
+
+
+def joined(
+    *,
+    trace: str = "twin:philly",
+    profiles: str = "",
+    curves: str = "",
+    jobs: int = 0,
+    seed: int = 0,
+    servers: int = 0,
+    load: float = 0.8,
+    arrivals: float = 1.0,
+    iterations: int = 40,
+    batch: float = 5.0,
+    largest: int = 0,
+    error: float = 1.0,
+) -> Jobs:
+    """A trace's arrivals, GPUs and running times as MLFS' training jobs; ticks of a second.
+
+    trace: a log, "twin:NAME" or "data:NAME". profiles: PipeDream's or dnn-partitioning's graphs; curves: AlgoPerf's
+    runs; files or archives, "": none. jobs: the trace's first so many, 0: all. servers: of four GPUs; 0: as many as
+    make this `load`, and hold the largest job. arrivals: factor on the arrival rate. iterations: most of a job. batch:
+    seconds of a mini-batch. largest: jobs of more GPUs are left out, 0: none. error: factor on errors of estimates.
+    """
+    for name, size in (("jobs", jobs), ("servers", servers), ("largest", largest)):
+        within(name, size, 0, MOST_SIZE)
+    within("iterations", iterations, 2, 10**4)
+    for name, value in (("load", load), ("arrivals", arrivals), ("batch", batch)):
+        within(name, value, 0, open_low=True)
+    within("error", error, 0, 1.5)
+    path = located(trace)
+    if path is None:
+        raise InvalidInput(f"trace = {trace!r}: must be a log, twin:NAME or data:NAME")
+    log = read_trace(path, limit=jobs or None)
+    kept = np.flatnonzero((log.gpu_count > 0) & ((log.gpu_count <= largest) | (largest == 0)))
+    if not kept.size:
+        raise InvalidInput(f"{log.source}: holds no job with a GPU; check jobs and largest")
+    rng = np.random.default_rng([seed, len(kept)])
+    models = _Models(profiles, curves, iterations, error)
+    running = np.maximum(log.duration_ms[kept] / 1000, 1.0)
+    sizes = log.gpu_count[kept]
+    most = rng.integers(max(1, iterations // 2), iterations + 1, len(kept))
+    most = np.minimum(most, np.maximum(running // SHORTEST, 1).astype(np.int64))
+    template = models.templates(rng, sizes, most, running / most / batch)
+    columns = models.made.arrays
+    path_ticks = np.array(models.made.path)[template]
+    scale = np.maximum(np.rint(running * WHOLE / (most * path_ticks)), 1).astype(np.int64)
+    told = scale * (1 + error * mlfs.errors(rng, len(kept)))
+    arrival = np.floor((log.submit[kept] - log.submit[kept[0]]) / arrivals).astype(np.int64)
+    return Jobs(
+        **mlfs.cluster(servers or _servers(sizes, running, arrival, load)),
+        **columns,
+        **models.losses,
+        template=template,
+        arrival=arrival,
+        scale=scale,
+        told=np.maximum(np.rint(told), 1).astype(np.int64),
+        **mlfs.agreed(rng, columns["accuracy"][2 * template], most, arrival, running * told / scale),
+        job_names=tuple(log.ids[row] for row in kept.tolist()),
+        source=_said(log, len(kept), models, seed, arrivals, batch),
+    )
+
+
+def _servers(sizes: IntArray, running: mlfs.Floats, arrival: IntArray, load: float) -> int:
+    """Servers for this load on their GPUs while jobs arrive, and for the largest job with its parameter server."""
+    span = max(float(arrival[-1]), float(running.max()))
+    count = round(float((sizes * running).sum()) / (span * load * mlfs.GPUS_A_SERVER))
+    return max(count, -(-int(sizes.max()) // mlfs.GPUS_A_SERVER))
+
+
+def _said(log: Trace, jobs: int, models: _Models, seed: int, arrivals: float, batch: float) -> str:
+    """What the workload is, for its source."""
+    left = len(log) - jobs
+    return (
+        f"join: arrivals, GPUs and running times of {log.source} ({jobs} jobs{f', {left} left out' if left else ''}) "
+        f"with {models.said}; users, requirements, volumes, usage and errors of estimates drawn (seed {seed}) by MLFS, "
+        f"Section 4.1; arrival rate x {arrivals:g}; a mini-batch in {batch:g} s"
+    )
+
+
+class _Models:
+    """The models that jobs train, and the templates made of them."""
+
+    def __init__(self, profiles: str, curves: str, iterations: int, error: float) -> None:
+        measured = read_profiles(profiles) if profiles else {}
+        runs = [run for run in algoperf.read_curves(curves, split="validation") if _falls(run)] if curves else []
+        if curves and not runs:
+            raise InvalidInput(f"{curves}: holds no run whose validation loss falls; give another file")
+        self.iterations, self.error, self.made = iterations, error, mlfs.Templates()
+        self._kinds: list[Algorithm | Any] = [*ALGORITHMS.values(), *measured.values()]
+        self._runs, self._losses = runs, list[IntArray]()
+        self.said = f"{len(ALGORITHMS)} algorithms' graphs"
+        self.said += f", {len(measured)} of {shown_path(profiles)}" if measured else ""
+        self.said += f", and {len(runs)} learning curves of {shown_path(curves)}" if runs else ""
+
+    @property
+    def losses(self) -> dict[str, Any]:
+        """The columns of `Jobs` that are of losses."""
+        return {"loss": np.array(self._losses)} if self._losses else {}
+
+    def templates(self, rng: np.random.Generator, sizes: IntArray, most: IntArray, batches: mlfs.Floats) -> IntArray:
+        """jobs: the template of each. sizes: GPUs; most: iterations; batches: mini-batches of an iteration."""
+        spans = np.maximum(np.ceil(np.array(SPANS) * self.iterations), 1).astype(np.int64)
+        columns = (
+            rng.integers(len(self._kinds), size=len(sizes)),
+            sizes,
+            spans[np.searchsorted(spans, most)],
+            2 ** np.rint(np.log2(np.maximum(batches, 1))).astype(np.int64),
+        )
+        rows, template = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
+        for kind, size, span, count in rows.tolist():
+            self._add(rng, kind, size, span, count)
+        return np.asarray(template.reshape(-1))
+
+    def _add(self, rng: np.random.Generator, kind: int, size: int, span: int, batches: int) -> None:
+        """A template of a model on so many GPUs, with a table for `span` iterations of so many mini-batches each."""
+        model, (between, syncing) = self._kinds[kind], mlfs.links(rng, batches)
+        whole = isinstance(model, Algorithm) and model.cut == "never"
+        share = 1 if whole else mlfs.REPLICAS
+        parts = 1 if whole else min(size & -size, MOST_PARTS)
+        if isinstance(model, Algorithm):
+            stages = partition(model, parts)
+            graph = training_graph(stages, share * size // parts, "parameter-server", between, syncing)
+        else:
+            pieces = _pieces(model, parts)
+            graph = _replicated(pieces, share * size // len(pieces), between, syncing)
+        work = sum(task["work"] for name, task in graph.nodes(data=True) if name != "ps" and name[0] == 0)
+        mlfs.add_graph(self.made, rng, graph, work, share)
+        table = self._along(rng, span) if self._runs else mlfs.rising(rng, span)
+        table = np.pad(table, (0, self.iterations - span), mode="edge")
+        self.made.close(size, table, table * (1 + self.error * rng.uniform(-0.1, 0.1)))
+
+    def _along(self, rng: np.random.Generator, span: int) -> mlfs.Floats:
+        """Accuracies after 0 to `span` iterations that go through one of the runs, whose losses become a table."""
+        run = self._runs[int(rng.integers(len(self._runs)))]
+        at = np.linspace(run.steps[0], run.steps[-1], span + 1)
+        loss = np.interp(at, run.steps, run.losses) / run.losses[0]
+        self.made.add(loss_table=len(self._losses))
+        self._losses.append(np.floor(WHOLE * np.pad(loss, (0, self.iterations - span), mode="edge")).astype(np.int64))
+        fell = 1 - np.minimum.accumulate(loss)
+        final = mlfs.final_accuracy(rng)
+        return np.asarray(mlfs.GUESSING + (final - mlfs.GUESSING) * fell / fell[-1])
+
+
+def _falls(run: Curve) -> bool:
+    """Whether a run's loss, never negative, is lower at its end than at first."""
+    return len(run) > 1 and bool(run.losses.min() >= 0) and float(run.losses[-1]) < float(run.losses[0])
+
+
+def _pieces(profile: Any, parts: int) -> Any:
+    """A measured model in `parts` pieces, or in half as many, and so on, where its layers cannot be cut like that."""
+    tick = sum(time for _, time in profile.nodes(data="time")) / 1000 or 1.0
+    while len(found := job_graph(profile, parts, tick=tick)) < parts:
+        parts //= 2
+    return found
+
+
+def _replicated(pieces: Any, replicas: int, between: Link, syncing: Link) -> Any:
+    """As `training_graph`, of a measured model's pieces: those that send to no other send to the parameter server."""
+    import networkx as nx
+
+    graph = nx.MultiDiGraph()
+    inside = [(u, v) for u, v, lag in pieces.edges(data="lag") if not lag]
+    senders = {u for u, _ in inside}
+    for r in range(replicas):
+        for p, piece in pieces.nodes(data=True):
+            graph.add_node((r, p, 0), parameters=piece["parameters"], work=piece["duration"])
+        for u, v in inside:
+            graph.add_edge((r, u, 0), (r, v, 0), lag=0, volume=between.volume, delay=between.delay)
+    serve(
+        graph,
+        {worker for worker in graph.nodes if worker[1] not in senders},
+        sum(parameters for _, parameters in pieces.nodes(data="parameters")),
+        syncing,
+    )
+    return graph
