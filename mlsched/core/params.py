@@ -1,16 +1,18 @@
 """Parameters of answerers: declared by a function's keyword-only arguments, written as text as `name:key=value,...`.
 
 The signature is the declaration: `def answer(instance, *, rng, s: float = 4.0)` has one parameter, `s`. `inf` is
-accepted for integers and means no limit.
+accepted for integers and means no limit. Parameters that several functions have in common are stated once, as a
+dataclass: an argument `given: Settings` of an answerer declares the fields of `Settings`.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import math
 import typing
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from mlsched.core.errors import InvalidInput, UnknownName
@@ -58,19 +60,46 @@ def _parse(kind: type, text: str) -> Any:
 
 def parameters_of(function: Callable[..., Any]) -> dict[str, Parameter]:
     """The parameters a function declares: its keyword-only arguments with defaults, less the reserved ones."""
-    # A functools.partial has a signature of its own, but its annotations are those of what it wraps.
-    hints = typing.get_type_hints(getattr(function, "func", function))
     found = {}
-    for name, p in inspect.signature(function).parameters.items():
-        if p.kind is not inspect.Parameter.KEYWORD_ONLY or name in RESERVED:
+    for name, kind, default in _declared(function):
+        if _is_group(kind):
+            found.update(parameters_of(kind))
             continue
-        kind = hints.get(name)
-        if p.default is inspect.Parameter.empty or kind not in (int, float, bool, str):
+        if default is inspect.Parameter.empty or kind not in (int, float, bool, str):
             raise TypeError(
                 f"{function.__module__}: parameter {name} needs a default and a type int, float, bool or str"
             )
-        found[name] = Parameter(name, kind, p.default)
+        found[name] = Parameter(name, kind, default)
     return found
+
+
+def _is_group(kind: Any) -> bool:
+    return isinstance(kind, type) and dataclasses.is_dataclass(kind)
+
+
+def _declared(function: Callable[..., Any]) -> Iterator[tuple[str, Any, Any]]:
+    """(name, type, default) of the keyword-only arguments that are not reserved, or of a dataclass's fields."""
+    # A functools.partial has a signature of its own, but its annotations are those of what it wraps.
+    hints = typing.get_type_hints(getattr(function, "func", function))
+    fields = _is_group(function)
+    for name, p in inspect.signature(function).parameters.items():
+        if (fields or p.kind is inspect.Parameter.KEYWORD_ONLY) and name not in RESERVED:
+            yield name, hints.get(name), p.default
+
+
+def ungrouped(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, to be called with each parameter by its own name, also where a dataclass declares it."""
+    groups = {name: kind for name, kind, _ in _declared(function) if _is_group(kind)}
+    if not groups:
+        return function
+
+    @functools.wraps(function)
+    def call(*args: Any, **given: Any) -> Any:
+        for name, kind in groups.items():
+            given[name] = kind(**{key: given.pop(key) for key in parameters_of(kind) if key in given})
+        return function(*args, **given)
+
+    return call
 
 
 def split(text: str) -> tuple[str, dict[str, str]]:

@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from mlsched.core.contract import Information, Instance, Problem, Question
 from mlsched.core.errors import UnknownName
-from mlsched.core.params import Parameter, parameters_of, resolve, split
+from mlsched.core.params import Parameter, parameters_of, resolve, split, ungrouped
 
 T = TypeVar("T")
 Kind = Literal["exact", "heuristic", "trained"]
@@ -153,7 +153,8 @@ def answerer(name: str, *, problem: str, **details: Any) -> Callable[[Callable[.
         kind = details.pop("kind", None) or LAYERS.get(layer)
         if kind is None:
             raise ValueError(f"answerer '{name}': kind must be given, one of {', '.join(get_args(Kind))}")
-        declared = Answerer(name, problem, kind, function, parameters=parameters_of(function), **details)
+        parameters, function = parameters_of(function), ungrouped(function)
+        declared = Answerer(name, problem, kind, function, parameters=parameters, **details)
         function.__dict__.setdefault("__mlsched__", []).append(declared)
         return function
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import pytest
 
 from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.fields import UNLIMITED
-from mlsched.core.params import parameters_of, resolve, split
+from mlsched.core.params import parameters_of, resolve, split, ungrouped
 
 
 def rule(instance, *, rng, s: float = 4.0, P: int = 0, name: str = "x", strict: bool = False):
@@ -34,6 +35,27 @@ def test_a_parameter_without_default_or_with_an_unknown_type_is_a_programming_er
     for wrong in (no_default, odd_type):
         with pytest.raises(TypeError, match="parameter s needs a default and a type"):
             parameters_of(wrong)
+
+
+@dataclasses.dataclass(frozen=True)
+class Shared:
+    s: float = 4.0
+    P: int = 0
+
+
+def grouped(instance, *, rng, given: Shared, memory: Shared | None = None, last: str = "x"):
+    return instance, rng, given, memory, last
+
+
+def test_a_dataclass_declares_its_fields_and_is_made_of_them():
+    assert list(parameters_of(grouped)) == ["s", "P", "last"]
+    assert parameters_of(grouped)["s"] == DECLARED["s"]
+    call = ungrouped(grouped)
+    assert call(1, rng=2, P=3, last="y") == (1, 2, Shared(P=3), None, "y")
+    assert call(1, rng=2) == (1, 2, Shared(), None, "x")
+    assert ungrouped(rule) is rule
+    with pytest.raises(TypeError, match="unexpected keyword argument 'Q'"):
+        call(1, rng=2, Q=3)
 
 
 def test_split():

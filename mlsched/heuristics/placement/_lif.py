@@ -33,6 +33,7 @@ slowdown that is summed is T / T_alone - 1, where Section II-B prints 1 - T_alon
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -67,23 +68,34 @@ def quadratic(use: Any) -> Any:
     return np.concatenate([use, np.stack(products, axis=-1)], axis=-1)
 
 
-def place(
-    instance: Instance,
-    rng: np.random.Generator,
-    features: Features,
-    *,
-    samples: int,
-    noise: float,
-    score: str,
-    tie: str,
-) -> Plan:
-    """The plan of LIF with a model of some regressors; parameters as of the rules."""
-    within("samples", samples, 1, 10**6)
-    within("noise", noise, 0, 10)
-    one_of("score", score, SCORES)
-    one_of("tie", tie, TIES)
-    models = fit(instance, rng, features, samples, noise)
-    return place_all(instance, least_interference(instance, features, models, score=score, tie=tie, rng=rng))
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """The parameters of LIF.
+
+    samples: profiled co-locations a type, from which least squares fits the coefficients. noise: relative standard
+    deviation of the measurements. score: what the slowdowns of a server's tasks add up to: "excess" over running alone,
+    the "increase" of that by the new task, or "slowdown", which counts 1 for every task. tie: which of the servers with
+    the least score: the first by "index", a "random" one, the "least-loaded".
+    """
+
+    samples: int = 200
+    noise: float = 0.0
+    score: str = "excess"
+    tie: str = "index"
+
+    def __post_init__(self) -> None:
+        within("samples", self.samples, 1, 10**6)
+        within("noise", self.noise, 0, 10)
+        one_of("score", self.score, SCORES)
+        one_of("tie", self.tie, TIES)
+
+
+def place(instance: Instance, rng: np.random.Generator, features: Features, given: Settings) -> Plan:
+    """The plan of LIF with a model of some regressors."""
+    models = fit(instance, rng, features, given.samples, given.noise)
+    return place_all(
+        instance, least_interference(instance, features, models, score=given.score, tie=given.tie, rng=rng)
+    )
 
 
 def looked_at(instance: Instance) -> list[int]:

@@ -35,7 +35,9 @@ class Queue:
         highest = np.full(unit.max(initial=-1) + 1, -np.inf)
         np.maximum.at(highest, unit, priority[tasks])
         worker = snapshot.role != SERVER
-        some = np.zeros(len(highest), dtype=np.int64)  # of each unit one of its tasks: they agree in what is asked below
+        some = np.zeros(
+            len(highest), dtype=np.int64
+        )  # of each unit one of its tasks: they agree in what is asked below
         some[unit] = np.arange(len(tasks))
         of = job[some]
         best_first = np.lexsort((snapshot.job_id[of], snapshot.arrival[of], (worker[tasks] & alone)[some], -highest))

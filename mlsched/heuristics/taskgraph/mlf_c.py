@@ -55,36 +55,15 @@ def _world(params: dict[str, Any]) -> dict[str, Any]:
     return rule.world(defaults)
 
 
-@answerer("mlf-c", problem="taskgraph", asks="decision", stateful=True, world=_world, paper="MLFS, Section 3.5")
-def answer(
-    snapshot: Snapshot,
-    *,
-    memory: Memory | None,
-    rng: np.random.Generator,
-    rule: str = "fifo",
-    options: str = "given",
-    optstop: str = "curves",
-    close: float = 0.01,
-    confidence: float = 0.95,
-    give_up: bool = False,
-    h_s: float = 0.9,
-    normalise: bool = False,
-    pays: int = 0,
-) -> tuple[Round, Memory]:
-    """Stop jobs as their options allow, and let `rule` place what runs.
-
-    rule: any rule for snapshots, with its default parameters. options: "given" - the jobs' own; "evaluation" - as in
-    Section 4.1, all OptStop, and to be switched to the required accuracy. optstop: "curves" or "secretary"
-    (`_mlf_stop`). close: how near to the final loss is near enough, as a share of the whole reduction. confidence: that
-    it is. h_s: limit of O_c. pays: payment from which on a job is not switched, ppm; 0: none is spared.
-    """
-    given = Settings(options, optstop, close, confidence, give_up, h_s, normalise, pays)
-    return controlled(snapshot, given, Inner(rule, rng, (memory or {}).get("rule")), memory)
-
-
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """The parameters of `answer` but for the rule."""
+    """The parameters of MLF-C.
+
+    options: "given" - the jobs' own; "evaluation" - as in Section 4.1, all OptStop, and to be switched to the required
+    accuracy. optstop: "curves" or "secretary" (`_mlf_stop`). close: how near to the final loss is near enough, as a
+    share of the whole reduction. confidence: that it is. h_s: limit of O_c. pays: payment from which on a job is not
+    switched, ppm; 0: none is spared.
+    """
 
     options: str = "given"
     optstop: str = "curves"
@@ -102,6 +81,17 @@ class Settings:
         within("confidence", self.confidence, 0, 1)
         within("h_s", self.h_s, 0)
         within("pays", self.pays, 0)
+
+
+@answerer("mlf-c", problem="taskgraph", asks="decision", stateful=True, world=_world, paper="MLFS, Section 3.5")
+def answer(
+    snapshot: Snapshot, *, memory: Memory | None, rng: np.random.Generator, rule: str = "fifo", given: Settings
+) -> tuple[Round, Memory]:
+    """Stop jobs as their options allow, and let `rule` place what runs.
+
+    rule: any rule for snapshots, with its default parameters. given: `Settings`.
+    """
+    return controlled(snapshot, given, Inner(rule, rng, (memory or {}).get("rule")), memory)
 
 
 def controlled(snapshot: Snapshot, given: Settings, rule: Inner, memory: Memory | None) -> tuple[Round, Memory]:

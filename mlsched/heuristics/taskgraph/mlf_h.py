@@ -20,6 +20,7 @@ Readings, where the paper is silent:
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -42,47 +43,58 @@ def world(params: dict[str, Any]) -> dict[str, Any]:
     return {"movement": "anytime", "pausing": "keep"} if params["migration"] else {}
 
 
-@answerer("mlf-h", problem="taskgraph", asks="decision", world=world, paper="MLFS, Section 3.3")
-def answer(
-    snapshot: Snapshot,
-    *,
-    rng: np.random.Generator,
-    alpha: float = 0.3,
-    gamma: float = 0.8,
-    gamma_d: float = 0.3,
-    gamma_r: float = 0.3,
-    gamma_w: float = 0.35,
-    h_r: float = 0.9,
-    p_s: float = 0.1,
-    levels: int = 10,
-    scale: float = 0.0,
-    urgency: bool = True,
-    deadline: bool = True,
-    bandwidth: bool = True,
-    migration: bool = True,
-    stop: str = "most",
-) -> Round:
-    """Start and move tasks by priority; place them by the ideal virtual host, relieve nodes by the ideal virtual task.
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """The parameters of MLF-H.
 
     alpha, gamma, gamma_d, gamma_r, gamma_w, h_r, p_s: Section 4.1's values. levels: the highest urgency. scale: ticks
     that are one unit of time in Eq. 4; 0: the mean running time of a task. urgency, deadline, bandwidth, migration:
-    False leaves that feature out (Figures 6 to 8). stop: as for fifo.
+    False leaves that feature out (Figures 6 to 8).
     """
-    for name, share in (("alpha", alpha), ("gamma", gamma), ("p_s", p_s)):
-        within(name, share, 0, 1)
-    for name, weight in (("gamma_d", gamma_d), ("gamma_r", gamma_r), ("gamma_w", gamma_w), ("scale", scale)):
-        within(name, weight, 0)
-    within("h_r", h_r, 0, open_low=True)
-    within("levels", levels, 1)
+
+    alpha: float = 0.3
+    gamma: float = 0.8
+    gamma_d: float = 0.3
+    gamma_r: float = 0.3
+    gamma_w: float = 0.35
+    h_r: float = 0.9
+    p_s: float = 0.1
+    levels: int = 10
+    scale: float = 0.0
+    urgency: bool = True
+    deadline: bool = True
+    bandwidth: bool = True
+    migration: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "gamma", "p_s"):
+            within(name, getattr(self, name), 0, 1)
+        for name in ("gamma_d", "gamma_r", "gamma_w", "scale"):
+            within(name, getattr(self, name), 0)
+        within("h_r", self.h_r, 0, open_low=True)
+        within("levels", self.levels, 1)
+
+    @property
+    def weights(self) -> Weights:
+        """Those of Equations 2 to 6."""
+        near, levels = self.gamma_d if self.deadline else 0.0, self.levels if self.urgency else 0
+        return Weights(self.alpha, self.gamma, near, self.gamma_r, self.gamma_w, levels, self.scale)
+
+
+@answerer("mlf-h", problem="taskgraph", asks="decision", world=world, paper="MLFS, Section 3.3")
+def answer(snapshot: Snapshot, *, rng: np.random.Generator, given: Settings, stop: str = "most") -> Round:
+    """Start and move tasks by priority; place them by the ideal virtual host, relieve nodes by the ideal virtual task.
+
+    given: `Settings`. stop: as for fifo.
+    """
     stop_after = Placer(snapshot, stop).stop_after
-    weights = Weights(alpha, gamma, gamma_d if deadline else 0.0, gamma_r, gamma_w, levels if urgency else 0, scale)
-    hosts = Hosts(snapshot, h_r, remaining_ticks(snapshot, stop_after), bandwidth)
+    hosts = Hosts(snapshot, given.h_r, remaining_ticks(snapshot, stop_after), given.bandwidth)
     waiting = np.flatnonzero(snapshot.startable & (stop_after > snapshot.finished)[snapshot.task_job])
-    crowded = migration and bool(hosts.may_leave.any() and hosts.overloaded().any())
+    crowded = given.migration and bool(hosts.may_leave.any() and hosts.overloaded().any())
     if not waiting.size and not crowded:
         return _round(snapshot, hosts, [], [], stop_after)
-    priority = priorities(snapshot, stop_after, weights)
-    leaving = relieved(hosts, priority, p_s, bandwidth) if crowded else []
+    priority = priorities(snapshot, stop_after, given.weights)
+    leaving = relieved(hosts, priority, given.p_s, given.bandwidth) if crowded else []
     for task in leaving:
         if hosts.may_pause[task]:
             hosts.lift(task)

@@ -73,7 +73,7 @@ class Templates:
         return len(self.columns.get(name, ()))
 
     def close(self, size: int, table: Floats, told: Floats) -> None:
-        """The template whose graph was added last is complete: its GPUs, true accuracies and those told, shares of 1."""
+        """The template whose graph was added last is complete: its GPUs, accuracies, and those told (shares of 1)."""
         for values in (table, np.maximum.accumulate(np.clip(told, 0, 1))):
             self.add(accuracy=np.floor(FULL_ACCURACY * values).astype(np.int64))
         rows = self.count("accuracy")

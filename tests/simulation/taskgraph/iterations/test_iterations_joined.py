@@ -1,4 +1,4 @@
-"""Traces joined with graphs, measured models and learning curves: what a file says is kept, the rest is the recipe's."""
+"""Traces joined with graphs, measured models and learning curves: what a file says is kept, the rest is drawn."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ d,90,12000,3
 e,100,200,16
 """
 #: Two layers, of which the second takes three times as long: 10 and 20 parameters.
-PROFILE = """node1 -- One -- forward_compute_time=1.0, backward_compute_time=1.0, activation_size=4.0, parameter_size=40.0
-node2 -- Two -- forward_compute_time=2.0, backward_compute_time=4.0, activation_size=4.0, parameter_size=80.0
+PROFILE = """node1 -- 1 -- forward_compute_time=1.0, backward_compute_time=1.0, activation_size=4.0, parameter_size=40.0
+node2 -- 2 -- forward_compute_time=2.0, backward_compute_time=4.0, activation_size=4.0, parameter_size=80.0
 \tnode1 -- node2
 """
 CURVE = "global_step,accumulated_submission_time,validation/loss\n0,0,8\n10,1,4\n20,2,6\n40,3,2\n"
