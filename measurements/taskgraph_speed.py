@@ -1,11 +1,13 @@
 """CPU time of the iteration engine of task graphs: a whole trace as gangs, and the cost of a decision as jobs grow.
 
     python measurements/taskgraph_speed.py whole [--trace FILE] [--cluster 309x(8gpu)] [--runs fifo ...]
+        [--days 42 49] [--wake interval:1]
     python measurements/taskgraph_speed.py growth [--trace FILE] [--cluster 309x(8gpu)] [--jobs 1000 10000 82247]
     python measurements/taskgraph_speed.py overload [--jobs 100000] [--runs fifo ...]
 
 Prints one JSON document. The GPUs of a node are told apart: a job is placed GPU by GPU. `whole`: each rule over the
-trace, with jobs a CPU-second, CPU seconds of the replay check and the peak of memory so far. A rule is `name` or
+trace, or over the jobs of some of its days, asked at every event or as `--wake` says (in ticks of a minute), with jobs
+a CPU-second, CPU seconds of the replay check and the peak of memory so far. A rule is `name` or
 `name,option=value,...` (options of the world). `growth`: FIFO over the first so many jobs; the exponent is the slope of
 log(CPU seconds a decision) against log(jobs), by least squares. `overload`: so many synthetic jobs on 550 nodes of 4 or
 5 GPUs, 2,474 in all, with usage drawn every hour (see `synthetic`). Runs are made in this process, one after another;
@@ -74,10 +76,17 @@ def synthetic(jobs: int) -> Any:
     )
 
 
-def measure(load: Any, label: str) -> dict[str, Any]:
+def within_days(load: Any, days: list[int]) -> Any:
+    """The jobs that arrive from a day on and before another."""
+    first, end = np.searchsorted(load.arrival, np.array(days) * 24 * 3600 * 1000 // load.tick_ms)
+    some = load.replace(**load.only(np.arange(first, end)))
+    return some.replace(arrival=some.arrival - some.arrival[:1])
+
+
+def measure(load: Any, label: str, wake: str | None = None) -> dict[str, Any]:
     """One run: what it cost, and that it passes the replay check."""
     rule, *given = label.split(",")
-    run = mlsched.simulate(load, rule, options=dict(option.split("=") for option in given))
+    run = mlsched.simulate(load, rule, options=dict(option.split("=") for option in given), wake=wake)
     begun = cpu_time()
     wrong = run.violations()
     if wrong:
@@ -133,10 +142,13 @@ def main() -> None:
     parser.add_argument("--runs", nargs="*", default=BOTH)
     parser.add_argument("--jobs", nargs="*", type=int)
     parser.add_argument("--limit", type=int)
+    parser.add_argument("--days", type=int, nargs=2)
+    parser.add_argument("--wake")
     given = parser.parse_args()
     if given.what == "whole":
         load = workload(given.trace, given.cluster, given.limit)
-        rows = [measure(load, label) for label in given.runs]
+        load = load if given.days is None else within_days(load, given.days)
+        rows = [measure(load, label, given.wake) for label in given.runs]
         extra = {}
     elif given.what == "overload":
         load = synthetic(given.jobs[-1] if given.jobs else 100_000)

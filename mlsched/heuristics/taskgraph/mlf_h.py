@@ -9,7 +9,7 @@ its old place best stays; one that finds none pauses where that loses no work, e
 Readings, where the paper is silent:
 
 - Terms of Eq. 4 are times over a scale (`scale`), at least a tick each; urgency counts as a share of `levels`.
-- A parameter server has the highest priority of its job, not of all jobs; a horizon instance does not say which it is.
+- A parameter server has the highest priority of its job, not of all jobs.
 - The threshold h_r counts use, not reservations, and not the GPUs of a node as a whole: of GPUs it counts the use of
   each that tasks share. A node that runs nothing takes any task that fits, however large.
 - Where a start only holds a node until all tasks of the job do, a job's tasks start together (`_mlf_queue`).

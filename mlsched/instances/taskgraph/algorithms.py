@@ -147,6 +147,12 @@ def serve(graph: Any, last: set[Any], parameters: int, syncing: Link) -> None:
         graph.add_edge("ps", worker, lag=1, volume=syncing.volume, delay=syncing.delay)
 
 
+def name_roles(graph: Any) -> None:
+    """Give the tasks of a `training_graph` their roles and replicas, as attributes."""
+    for name, task in graph.nodes(data=True):
+        task.update(role=int(name == "ps"), replica=0 if name == "ps" else name[0])
+
+
 def neighbours(replicas: int, sync: str) -> Iterator[tuple[int, int]]:
     """Who sends to whom: to the next in a ring, or to the next in its row and in its column of the squarest torus."""
     rows = 1

@@ -5,7 +5,7 @@ A job is a `networkx.DiGraph` (or `MultiDiGraph`) of tasks. What is read, all of
 - of the graph (`graph.graph`): `arrival` (0), `deadline` (none), `urgency` (1), `required` (0, ppm),
   `max_iterations` (1), `min_iterations` (as many), `accuracy` (ppm after 0, 1, ... iterations; all 0);
 - of a task: `duration` (must be given), `demand` (resource -> amount; none), `eligible` (node numbers; all),
-  `parameters` (0);
+  `parameters` (0), `role` (0: worker, 1: parameter server, 2: reducer), `replica` (0);
 - of an edge: `lag` (0: same iteration, 1: from an iteration to the next), `volume` (0), `delay` (0).
 
 Any other attribute is refused unless named in `ignore`: a misspelt one must not become a default.
@@ -25,7 +25,7 @@ from mlsched.instances.taskgraph.instance import Instance
 
 #: Default of each integer attribute; None: must be given, or follows from others.
 OF_JOB = {"arrival": 0, "deadline": UNLIMITED, "urgency": 1, "required": 0, "max_iterations": 1}
-OF_TASK = {"parameters": 0}
+OF_TASK = {"parameters": 0, "role": 0, "replica": 0}
 OF_EDGE = {"lag": 0, "volume": 0, "delay": 0}
 
 
@@ -180,7 +180,7 @@ def to_networkx(instance: Instance) -> list[Any]:
             duration=int(instance.duration[task]),
             demand=dict(zip(instance.resources, instance.demand[task].tolist(), strict=True)),
             eligible=np.flatnonzero(instance.eligible[task]).tolist(),
-            parameters=int(instance.parameters[task]),
+            **{name: int(getattr(instance, name)[task]) for name in OF_TASK},
         )
     columns = [getattr(instance, f"edge_{name}").tolist() for name in ("from", "to", *OF_EDGE)]
     for tail, head, *values in zip(*columns, strict=True):

@@ -14,7 +14,7 @@ import numpy as np
 
 from mlsched.core.fields import UNLIMITED
 from mlsched.core.params import MOST_SIZE, not_too_many, one_of, within
-from mlsched.instances.taskgraph.algorithms import ALGORITHMS, SYNCS, partition, training_graph
+from mlsched.instances.taskgraph.algorithms import ALGORITHMS, SYNCS, name_roles, partition, training_graph
 from mlsched.instances.taskgraph.convert import Link, chain_iterations, from_networkx
 from mlsched.instances.taskgraph.dags import DAGS
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY, Instance
@@ -55,6 +55,7 @@ def generate(
     bandwidth: int = 50,
     movement: str = "none",
     accuracy_at: str = "deadline",
+    roles: bool = False,
 ) -> Instance:
     """Draw an instance.
 
@@ -72,6 +73,7 @@ def generate(
     use some node; fractional: that it needs half a GPU, of its node's pool of GPUs; sharing: that it needs 40 to 80
     hundredths of one GPU and of what else a task needs; GPUs are then apart (`gpu_unit`). bandwidth: MB that a
     transfer moves in a tick. movement, accuracy_at: see `Instance`; with movement, a task takes its parameters along.
+    roles: say which tasks of the five algorithms are parameter servers, and of which replica the others are.
     """
     counts = {
         "nodes": nodes,
@@ -104,6 +106,8 @@ def generate(
         share = max(1, round(left / (jobs - j)))
         kind = _choose(rng, graph)
         made = draw.training(share, kind, parallelism, sync) if kind == "mlfs" else draw.random(share, kind)
+        if roles and kind == "mlfs":
+            name_roles(made)
         draw.demands(made, nodes, capacity, pinned, fractional, sharing)
         most = max(1, round(share / len(made)))
         left = max(jobs - j - 1, left - most * len(made))

@@ -114,6 +114,8 @@ class Instance(contract.Instance):
     gpu_unit: int = integer(
         high=UNLIMITED, default=0, later=True, doc="how much of the GPU resource one GPU has; 0: a node's are one pool"
     )
+    role: IntArray = array("tasks", high=2, fill=0, later=True, doc="0: worker, 1: parameter server, 2: reducer")
+    replica: IntArray = array("tasks", high=UNLIMITED, fill=0, later=True, doc="which replica of the model it is of")
 
     def check(self) -> None:
         checks.jobs(self)

@@ -40,6 +40,8 @@ SHARED = (
     "duration",
     "demand",
     "parameters",
+    "role",
+    "replica",
     "edge_from",
     "edge_to",
     "edge_lag",

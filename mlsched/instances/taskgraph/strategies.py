@@ -74,6 +74,7 @@ def instances(
             "demand": table(st.sampled_from([0, 1, 1, 2]), count, k),
             "eligible": table(st.sampled_from([0, 1, 1, 1]), count, n),
             "parameters": column(st.integers(0, 2), count),
+            "role": column(st.sampled_from([0, 0, 1]), count),
             "edge_from": ints(e[0] for e in edges),
             "edge_to": ints(e[1] for e in edges),
             "edge_lag": ints(e[2] for e in edges),

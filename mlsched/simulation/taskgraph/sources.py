@@ -16,7 +16,7 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.core.params import MOST_SIZE, one_of, within
 from mlsched.instances.taskgraph import Instance, from_networkx, generate
-from mlsched.instances.taskgraph.algorithms import ALGORITHMS, SYNCS, partition, training_graph
+from mlsched.instances.taskgraph.algorithms import ALGORITHMS, SYNCS, name_roles, partition, training_graph
 from mlsched.instances.taskgraph.convert import Link
 from mlsched.instances.traces import Trace
 from mlsched.simulation.nodes import RESOURCES
@@ -64,6 +64,7 @@ def generated(
         spread=1 / load,
         movement=movement,
         graph=graph,
+        roles=True,
     )
     source = (
         f"synthetic:{graph} jobs={jobs} seed={seed} nodes={nodes} gpus={gpus} runs={runs} partitions={partitions} "
@@ -183,6 +184,7 @@ def _graph(
     most = max(1, min(iterations, ticks // len(stages)))
     between, syncing = (Link(v, -(-v // bandwidth)) for v in rng.integers(50, 101, 2).tolist())
     graph = training_graph(stages, workers // parts, sync, between, syncing)
+    name_roles(graph)
     length = [stage[0].work for stage in stages]
     spread = np.diff(np.rint(np.cumsum([0, *length]) * (ticks / most / sum(length)))).astype(np.int64)
     for name, task in graph.nodes(data=True):

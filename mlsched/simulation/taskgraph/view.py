@@ -16,11 +16,10 @@ if TYPE_CHECKING:
 
 #: Fields that are the same in every snapshot with the same active jobs.
 _OF_JOBS = ("arrival", "deadline", "urgency", "required", "min_iterations", "max_iterations")
-_OF_TASKS = ("demand", "parameters")
+_OF_TASKS = ("demand", "parameters", "role", "replica")
 _OF_EDGES = ("edge_lag", "edge_volume", "edge_delay")
-#: Columns of which a horizon says nothing.
+#: Columns of jobs of which a horizon says nothing.
 _NOT_OF_JOBS = ("user", "option", "permits", "payment", "time_limit")
-_NOT_OF_TASKS = ("role", "replica")
 #: Columns of the world's own state.
 _STATE_OF_JOBS = ("stop_after", "finished", "on_time", "first_start", "preemptions")
 _STATE_OF_TASKS = ("state", "node", "start", "end", "progress", "home", "last_end")
@@ -119,7 +118,6 @@ class View:
             "accuracy_table": np.arange(len(jobs)),
             "gang": np.zeros(len(jobs), dtype=np.int64),
             **{name: np.zeros(len(jobs), dtype=np.int64) for name in _NOT_OF_JOBS},
-            **{name: np.zeros(len(self.tasks), dtype=np.int64) for name in _NOT_OF_TASKS},
             "task_class": self._class_of[self.tasks],
             **{name: getattr(horizon, name)[jobs] for name in _OF_JOBS},
             **{name: getattr(horizon, name)[self.tasks] for name in _OF_TASKS},

@@ -176,6 +176,24 @@ def test_fork_join_joins_every_fork():
     assert nx.number_weakly_connected_components(graph) == 1
 
 
+def test_roles_are_named_where_asked_for_and_reach_both_worlds():
+    sizes = {"graph": "mlfs", "sync": "parameter-server", "runs": 40, "jobs": 2, "replicas": 3, "nodes": 3, "gpus": 4}
+    plain, named = (mlsched.generate("taskgraph", seed=3, roles=roles, **sizes) for roles in (False, True))
+    assert plain != named
+    assert named.replace(role=plain.role, replica=plain.replica) == plain
+    servers = named.demand[:, 0] == 0
+    assert servers.any()
+    assert (named.role == servers).all()
+    assert named.replica.max() > 0
+    load = mlsched.workload("synthetic:mlfs", jobs=3, seed=1)
+    run = mlsched.simulate(load, "fifo", record=1.0)
+    first = run.recorded[0].instance
+    assert first.role.tolist() == load.horizon.role[load.horizon.task_job == first.job_id[0]].tolist()
+    assert (
+        mlsched.workload("synthetic:mlfs", jobs=3, seed=1, physics="iterations").role.sum() == load.horizon.role.sum()
+    )
+
+
 def test_knobs():
     base = {"jobs": 6, "runs": 50, "nodes": 3, "gpus": 4}
     pinned = mlsched.generate("taskgraph", seed=1, pinned=1.0, **base)

@@ -44,12 +44,13 @@ def from_tasks(workload: Workload, *, gang: bool = True) -> Jobs:
     count = len(horizon.arrival)
     classes, class_of = np.unique(horizon.eligible, axis=0, return_inverse=True)
     of_jobs = ("arrival", "deadline", "urgency", "required", "min_iterations", "max_iterations")
-    shared = ("resources", "node_capacity", "accuracy", "demand", "parameters", "movement", "accuracy_at", "tick_ms")
+    shared = ("resources", "node_capacity", "accuracy", "movement", "accuracy_at", "tick_ms")
+    tasks = ("demand", "parameters", "role", "replica")
     edges = ("edge_from", "edge_to", "edge_lag", "edge_volume", "edge_delay")
     return Jobs(
         gpu_unit=horizon.gpu_unit,
         **{name: getattr(horizon, name)[order] for name in of_jobs},
-        **{name: getattr(horizon, name) for name in (*shared, *edges)},
+        **{name: getattr(horizon, name) for name in (*shared, *tasks, *edges)},
         eligible=classes,
         task_class=class_of.reshape(-1),
         gang=np.full(count, int(gang)),

@@ -83,7 +83,7 @@ def alone(layout: Layout, j: int) -> Instance:
     fixed = np.flatnonzero(instance.task_job[instance.fixed_task] == j)
     offset = int(tasks[0])
     of_job = ("arrival", "deadline", "urgency", "required", "accuracy", "finished", "on_time")
-    of_task = ("duration", "demand", "eligible", "parameters", "home", "last_end")
+    of_task = ("duration", "demand", "eligible", "parameters", "role", "replica", "home", "last_end")
     least = np.array([layout.mandatory[j]], dtype=np.int64)
     return dataclasses.replace(
         instance,
