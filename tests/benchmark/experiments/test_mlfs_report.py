@@ -23,7 +23,8 @@ def tiny():
 def test_every_table_figure_and_claim_is_there(tiny):
     names = [table.name for table in tiny.tables]
     of_loads = [f"Figures 4 and 5, x = {x:g}" for x in g.QUICK.loads]
-    assert names == [*of_loads, "Figure 6, urgency", "Figure 6, deadline", "Figure 7", "Figure 8", "Figure 9"]
+    features = ["Figure 6, urgency", "Figure 6, deadline", "Figure 7", "Figure 8", "Figure 9"]
+    assert names == [*of_loads, "Percentiles", *features]
     assert [figure.name for figure in tiny.figures] == [f"Figure 4({letter})" for letter in "abcdefgh"]
     assert [claim.name for claim in tiny.claims] == [s.name for s in STATEMENTS]
     assert tiny.verdicts() == {}
@@ -71,6 +72,15 @@ def test_verdicts_follow_the_runs():
     assert verdicts["mlfs-jct"] == "not measured"
     wrong = made_up(lambda policy, name: 200.0 - right(policy, name)).verdicts()
     assert {wrong[name] for name in ("order-jct", "order-deadlines", "mlf-c")} == {"does not hold"}
+
+
+def test_percentiles_are_over_workloads():
+    grid = g.Grid()
+    runs = {case: Metrics(dict.fromkeys(NAMES, float(case.seed))) for case in g.cases(grid)}
+    found = next(table for table in report(grid, runs).tables if table.name == "Percentiles")
+    label, numbers = found.rows[0]
+    assert label == g.policies()[0].label
+    assert [n.measured.mean for n in numbers[:3]] == pytest.approx([0.09, 4.5, 8.91])
 
 
 def test_better_is_a_cut_of_times_and_a_rise_of_what_should_be_much():

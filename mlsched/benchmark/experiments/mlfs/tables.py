@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from mlsched.benchmark.experiments.claim import estimate
+import numpy as np
+
+from mlsched.benchmark.experiments.claim import estimate, exact
 from mlsched.benchmark.experiments.mlfs import paper
 from mlsched.benchmark.experiments.mlfs.grid import MLF_H, MLF_H_C, WITHOUT, Policy
 from mlsched.benchmark.experiments.mlfs.measure import MORE, NAMES
@@ -11,8 +13,8 @@ from mlsched.benchmark.experiments.report import Number, Table
 
 
 def tables(m: Measured) -> list[Table]:
-    """Figure 4 a load at a time, then by how much every feature improves MLF-H."""
-    return [*(figure_4(m, x) for x in m.grid.loads), *features(m)]
+    """Figure 4 a load at a time, how far workloads differ, then by how much every feature improves MLF-H."""
+    return [*(figure_4(m, x) for x in m.grid.loads), percentiles(m), *features(m)]
 
 
 def figure_4(m: Measured, x: float) -> Table:
@@ -34,6 +36,22 @@ def figure_4(m: Measured, x: float) -> Table:
         tuple(rows),
         note,
     )
+
+
+#: The paper's error bars, and the figures of merit that are shown with them.
+BARS, BARRED = (1, 50, 99), ("jct", "deadlines", "guarantee")
+
+
+def percentiles(m: Measured) -> Table:
+    """The 1st, 50th and 99th percentile over workloads at the highest load, which the paper's error bars are."""
+    header = [f"{NAMES[name]}: {'median' if bar == 50 else f'p{bar}'}" for name in BARRED for bar in BARS]
+    rows = []
+    for policy in m.policies:
+        values = [m.values(policy, name) for name in BARRED]
+        if not policy.feature and all(found.size for found in values):
+            bars = [float(bar) for found in values for bar in np.percentile(found, BARS)]
+            rows.append((policy.label, tuple(Number(exact(bar)) for bar in bars)))
+    return Table("Percentiles", f"Over workloads, x = {m.here:g}", ("scheduler", *header), tuple(rows))
 
 
 #: Figure -> what is compared with what, on which figures of merit, and what the paper prints, from least to most.

@@ -27,18 +27,19 @@ import numpy as np
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.core.opening import shown_path
-from mlsched.core.params import MOST_SIZE, within
+from mlsched.core.params import MOST_SIZE, not_too_many, within
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS, Algorithm, partition, serve, training_graph
 from mlsched.instances.taskgraph.convert import Link
 from mlsched.instances.taskgraph.profiles import job_graph, read_profiles
 from mlsched.instances.traces import Trace, algoperf, read_trace
 from mlsched.instances.traces.curve import Curve
 from mlsched.instances.traces.public import located
+from mlsched.instances.traces.source import shown
 from mlsched.simulation.taskgraph.iterations import mlfs
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 
-#: Most partitions of a model.
-MOST_PARTS = 32
+#: Most partitions of a model, and most GPUs of a job.
+MOST_PARTS, MOST_GPUS = 32, 4096
 #: Seconds that an iteration lasts at least.
 SHORTEST = 60
 #: Shares of a job's most iterations to which its number is rounded up, to find the jobs that share a graph.
@@ -84,6 +85,11 @@ def joined(
     models = _Models(profiles, curves, iterations, error)
     running = np.maximum(log.duration_ms[kept] / 1000, 1.0)
     sizes = log.gpu_count[kept]
+    if sizes.max() > MOST_GPUS:
+        name = shown(log.ids[int(kept[sizes.argmax()])])
+        raise InvalidInput(
+            f"{log.source}: job {name} asks for {sizes.max()} GPUs: must be at most {MOST_GPUS}; set largest"
+        )
     most = rng.integers(max(1, iterations // 2), iterations + 1, len(kept))
     most = np.minimum(most, np.maximum(running // SHORTEST, 1).astype(np.int64))
     template = models.templates(rng, sizes, most, running / most / batch)
@@ -153,6 +159,7 @@ class _Models:
             2 ** np.rint(np.log2(np.maximum(batches, 1))).astype(np.int64),
         )
         rows, template = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
+        not_too_many("graphs x (GPUs + iterations)", float((rows[:, 1] + self.iterations).sum()))
         for kind, size, span, count in rows.tolist():
             self._add(rng, kind, size, span, count)
         return np.asarray(template.reshape(-1))
