@@ -61,10 +61,12 @@ class Hosts:
     def may_pause(self) -> Flags:
         """tasks: whether a running task may be sent back to the queue, where it keeps its work.
 
-        One of a gang may not: it would stop the others.
+        One of a gang may not, nor any by iterations: it would stop the others of its job.
         """
+        if self.snapshot.physics == "iterations" or self.snapshot.pausing != "keep":
+            return np.zeros(len(self.snapshot.state), dtype=np.bool_)
         gang = self.snapshot.gang[self.snapshot.task_job] == 1
-        return np.asarray((self.snapshot.state == RUNNING) & ~gang & (self.snapshot.pausing == "keep"))
+        return np.asarray((self.snapshot.state == RUNNING) & ~gang)
 
     @functools.cached_property
     def may_leave(self) -> Flags:

@@ -14,7 +14,8 @@ Readings, where the paper is silent:
   each that tasks share. A node that runs nothing takes any task that fits, however large.
 - Where a start only holds a node until all tasks of the job do, a job's tasks start together (`_mlf_queue`).
 - When nothing runs and nothing could start below h_r, the first task that fits starts anyway, or nothing ever would.
-- A gang's task moves or stays; it never pauses alone. What a paused task will use is taken to be its demand.
+- A gang's task, and by iterations any, moves or stays; it never pauses alone, which would stop its whole job. What a
+  paused task will use is taken to be its demand.
 - Replicas against stragglers are left out: the world has no way to run a task twice. The paper leaves them for later.
 """
 

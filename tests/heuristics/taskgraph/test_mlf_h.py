@@ -153,6 +153,13 @@ def test_by_iterations_a_job_starts_whole():
     assert len(ask(seen.replace(physics="tasks"), alpha=1.0).start_task) == 2
 
 
+def test_by_iterations_no_task_pauses_alone():
+    """It would stop the others of its job, which hold their nodes on: with nothing else there, for ever."""
+    seen = crowded(movement="none")
+    assert len(ask(seen, alpha=1.0).pause_task)
+    assert not len(ask(seen.replace(physics="iterations"), alpha=1.0).pause_task)
+
+
 def test_the_server_comes_first():
     """One place is left for a job whose server is its last task."""
     tasks = [((1,), {}), ((1,), {"role": 1})]
