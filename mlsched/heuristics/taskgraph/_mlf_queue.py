@@ -49,7 +49,7 @@ class Queue:
         self.size = np.diff(self.first, append=len(self.tasks))
         self._keys = worker, -priority
 
-    def _tasks_of(self, unit: int) -> list[int]:
+    def tasks_of(self, unit: int) -> list[int]:
         """The tasks of a unit in their order, which few units are ever asked for."""
         tasks = self.tasks[self.first[unit] : self.first[unit] + self.size[unit]]
         found: list[int] = tasks[np.lexsort((tasks, *(key[tasks] for key in self._keys)))].tolist()
@@ -69,7 +69,7 @@ class Queue:
         while at < len(units):
             unit = int(units[at])
             at += 1
-            tasks = self._tasks_of(unit)
+            tasks = self.tasks_of(unit)
             if self._put(tasks):
                 placed += tasks
                 fuller = True
