@@ -67,7 +67,7 @@ def figure_9(grid: g.Grid, path: Path | None) -> dict[str, Errors]:
     known = {line["key"]: line["errors"] for line in kept_lines(path) if "errors" in line}
     found: dict[str, Errors] = {}
     for kind in KINDS:
-        name = json.dumps(["figure 9", kind, grid.samples, grid.rounds])
+        name = json.dumps(["figure 9 with the network", kind, grid.samples, grid.rounds])
         if name not in known:
             known[name] = [[*of, values] for of, values in prediction.errors(grid, kind).items()]
             keep(path, {"key": name, "errors": known[name]})

@@ -12,7 +12,12 @@ from mlsched.core.errors import InvalidInput
 
 
 def train(
-    policy: Annotated[str, typer.Argument(help="The policy: chic, chic-pair or chic-plus.")],
+    policy: Annotated[
+        str,
+        typer.Argument(
+            help="The policy: chic, chic-plus, harmony, ...; or harmony-reward, what the latter is trained with."
+        ),
+    ],
     iterations: Annotated[
         int | None, typer.Option(help="Iterations in all (default: until trained, at most the recipe's).", min=1)
     ] = None,

@@ -9,7 +9,7 @@ import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from mlsched.core.errors import UnknownName
+from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.params import Parameter, resolve
 
 Tensors = dict[str, Any]
@@ -69,6 +69,17 @@ class Recipe:
         fields = dataclasses.fields(self.params)
         declared = {f.name: Parameter(f.name, kinds[str(f.type)], f.default) for f in fields}
         return self.params(**resolve(f"training {self.policy}", declared, given))
+
+
+def layers_of(hidden: str) -> list[int]:
+    """Neurons of hidden layers that are written like 64-32-4."""
+    try:
+        found = [int(part) for part in hidden.split("-")]
+    except ValueError:
+        found = []
+    if not found or not all(0 < n <= 4096 for n in found):
+        raise InvalidInput(f"hidden = {hidden!r}: must be numbers of neurons like 64-32-4")
+    return found
 
 
 @functools.cache

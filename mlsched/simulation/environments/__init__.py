@@ -21,6 +21,7 @@ except ImportError:
     ) from None
 
 WORKERS, PLACEMENT, TASKGRAPH = "mlsched/Workers-v0", "mlsched/Placement-v0", "mlsched/TaskGraph-v0"
+HARMONY = "mlsched/Harmony-v0"
 
 
 def register() -> None:
@@ -32,6 +33,8 @@ def register() -> None:
         )
     if PLACEMENT not in gymnasium.registry:
         gymnasium.register(PLACEMENT, entry_point=f"{home}.placement:PlacementEnv")
+    if HARMONY not in gymnasium.registry:
+        gymnasium.register(HARMONY, entry_point=f"{home}.harmony:HarmonyEnv")
     if TASKGRAPH not in gymnasium.registry:
         gymnasium.register(TASKGRAPH, entry_point=f"{home}.taskgraph:TaskGraphEnv")
 

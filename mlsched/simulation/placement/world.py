@@ -97,6 +97,11 @@ class PlacementWorld:
             self._running = np.append(self._running, self._asked[placed])
             self._speed = self._speeds()
 
+    @property
+    def total_speed(self) -> int:
+        """Speeds of the running jobs, summed (Eq. 1), 1e-6 of a job an interval."""
+        return int(self._speed.sum())
+
     # -- physics ------------------------------------------------------------------------------------------------------
 
     def _next_completion(self) -> int | None:

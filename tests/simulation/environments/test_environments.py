@@ -15,7 +15,7 @@ from mlsched.simulation.workers.phase import Phase  # noqa: E402
 from mlsched.simulation.workers.synthetic import chic  # noqa: E402
 
 gymnasium.register_envs(mlsched.environments)
-NAMES = ("mlsched/Workers-v0", "mlsched/Placement-v0", "mlsched/TaskGraph-v0")
+NAMES = ("mlsched/Workers-v0", "mlsched/Placement-v0", "mlsched/TaskGraph-v0", "mlsched/Harmony-v0")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -18,8 +18,9 @@ Settings = tuple[tuple[str, str], ...]
 class Policy:
     """A row of the tables: its label, the answerer as text, and its kind.
 
-    kind: "baseline" of the paper; "reading" - a baseline as one may read its text, too; "former" - as it was
-    once implemented here, which nobody would defend: shown, and no claim looks at it; "rule", "exact" or "trained".
+    kind: "baseline" of the paper; "random" - every task on a random server; "reading" - a baseline as one may read its
+    text, too; "former" - as it was once implemented here, which nobody would defend: shown, and no claim looks at it;
+    "rule", "exact" or "trained".
     variant: of a reading, its name; it stands in for the baseline `of`.
     """
 
@@ -51,20 +52,24 @@ FORMER = (
     Policy("LIF-Line, 1 + slowdown", "lif-linear:score=slowdown", "former"),
     Policy("LIF-Quad, 1 + slowdown", "lif-quadratic:score=slowdown", "former"),
 )
+#: What a trained policy must beat before anything else.
+RANDOM = Policy("random placement", "uniform-random", "random")
+#: The trained policy whose network is of one size of cluster: it has no runs on a rack.
+ONE_SIZE = "harmony"
 EXACT = Policy("exact (ours)", "cp-sat", "exact")
 SEARCH = "local-search"
 
 
 def policies() -> tuple[Policy, ...]:
     """The paper's baselines and their readings, every other rule, the exact answerer, and every trained policy."""
-    known = {policy.text for policy in BASELINES}
+    known = {policy.text for policy in (*BASELINES, RANDOM)}
     rules = tuple(
         Policy(a.name + (" (ours)" if a.paper == "none" else ""), a.name, "rule")
         for a in registry().available("placement", "heuristic")
         if a.name not in known
     )
     trained = tuple(Policy(a.name, a.name, "trained") for a in registry().available("placement", "trained"))
-    return (*BASELINES, *READINGS, *FORMER, *rules, EXACT, *trained)
+    return (*BASELINES, *READINGS, *FORMER, RANDOM, *rules, EXACT, *trained)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,7 +100,7 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Grid:
-    """The size of the experiment. readings: all policies run; rack: the paper's baselines and trained policies.
+    """The size of the experiment. readings: all policies run; rack: baselines, random placement and trained policies.
 
     seeds: workloads of the first reading, `few` of the others, `rack_seeds` of the rack, and never more than `seeds`.
     work: deterministic limit of one exact decision (CP-SAT's own measure). samples, rounds: of Fig. 9.
@@ -150,6 +155,6 @@ def cases(grid: Grid) -> list[Case]:
             for seed in range(grid.workloads(grid.rack))
             for pattern in grid.rack.patterns
             for policy in everybody
-            if policy.kind in ("baseline", "reading", "trained")
+            if policy.kind in ("baseline", "reading", "random", "trained") and policy.text != ONE_SIZE
         ]
     return found

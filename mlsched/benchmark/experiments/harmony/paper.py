@@ -12,3 +12,5 @@ RACK_CUT = 23.0
 COMPLETION = 4.3
 #: Section VI-C, Fig. 9(a): relative error of the reward model, percent; samples, and share of them that is tested on.
 REWARD_ERROR, SAMPLES, TESTED = 9.8, 13177, 0.1
+#: Section V: the relative error at which training may end, percent.
+ACCEPTABLE_ERROR = 10.0

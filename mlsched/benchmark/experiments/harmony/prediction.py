@@ -1,10 +1,11 @@
-"""Figure 9: how far LIF's interference models are off the true speeds of jobs that were placed at random.
+"""Figure 9: how far LIF's models and the reward network are off the true speeds of jobs that were placed at random.
 
 Section VI-A: jobs with random numbers of workers and PSs are placed randomly until the servers are full, and the speed
 of each is measured (here: computed from the presets). LIF says that a task's slowdown is a function of the CPU and
 network use of others; a job's is that of its slowest server. Two readings: the coefficients are *profiled*, as the
 rules do (the job and random others on one server), or *fitted* to nine tenths of the placements themselves, with an
-intercept; errors are of the rest. The reward network belongs to the trained policy.
+intercept; errors are of the rest. The reward network is the one that comes with mlsched, which was trained on other
+random placements (`mlsched train harmony-reward`) of one kind of interference, and is asked about that kind alone.
 """
 
 from __future__ import annotations
@@ -16,16 +17,19 @@ import numpy as np
 
 from mlsched.benchmark.experiments.harmony import paper
 from mlsched.benchmark.experiments.harmony.grid import TESTBED, Grid
-from mlsched.benchmark.experiments.harmony.studies import ALONE, NAMES
+from mlsched.benchmark.experiments.harmony.studies import NAMES
 from mlsched.heuristics.placement import _lif
 from mlsched.instances.placement import Instance
-from mlsched.instances.placement.generate import worker_demand
-from mlsched.instances.placement.models import MODELS, PS, RESOURCES, SERVER, interference
-from mlsched.instances.placement.pace import Pace
+from mlsched.learned.placement._harmony_speeds import speeds
+from mlsched.learned.weights import of
+from mlsched.simulation.placement.board import NOBODY
+from mlsched.simulation.placement.history import placement, slowdowns
 
 #: Label -> LIF's regressors.
 METHODS = {"LIF-Line": _lif.linear, "LIF-Quad": _lif.quadratic}
 WAYS = ("profiled", "fitted")
+#: The reward network among the methods, and its way.
+NETWORK = ("trained", "reward network")
 PROFILES = 200
 #: (way, method, model or "all") -> mean relative error, percent, one value a seed.
 Errors = dict[tuple[str, str, str], list[float]]
@@ -45,7 +49,8 @@ def errors(grid: Grid, interference_kind: str = "pairwise") -> Errors:
     found: Errors = {}
     for seed in range(grid.rounds):
         rng = np.random.default_rng([9, seed])
-        samples, instance = draw(rng, grid.samples, interference_kind)
+        samples, placements = draw(rng, grid.samples, interference_kind)
+        instance = placements[-1]
         tested = rng.permutation(len(samples.kind)) < paper.TESTED * len(samples.kind)
         for method, features in METHODS.items():
             profiled = _lif.fit(instance, rng, features, PROFILES, 0.0)
@@ -53,67 +58,50 @@ def errors(grid: Grid, interference_kind: str = "pairwise") -> Errors:
                 ("profiled", _profiled(samples, features, profiled)),
                 ("fitted", _fitted(samples, features, ~tested)),
             ):
-                error = 100 * np.abs(samples.slowdown / predicted - 1)  # of speeds, which are the reciprocals
-                found.setdefault((way, method, "all"), []).append(float(error[tested].mean()))
-                for k, name in enumerate(NAMES):
-                    chosen = tested & (samples.kind == k)
-                    found.setdefault((way, method, name), []).append(float(error[chosen].mean()))
+                _add(found, (way, method), samples, predicted, tested)
+        if (predicted := _by_network(placements, interference_kind)) is not None:
+            _add(found, NETWORK, samples, predicted, tested)
     return found
 
 
-def draw(rng: np.random.Generator, count: int, kind: str) -> tuple[Samples, Instance]:
-    """At least `count` jobs placed at random on the testbed, and the last snapshot of them."""
+def _add(found: Errors, of_what: tuple[str, str], samples: Samples, predicted: Any, tested: Any) -> None:
+    """Add a round's errors of predicted slowdowns: over all tested jobs, and over those of each model."""
+    error = 100 * np.abs(samples.slowdown / predicted - 1)  # of speeds, which are the reciprocals
+    found.setdefault((*of_what, "all"), []).append(float(error[tested].mean()))
+    for k, name in enumerate(NAMES):
+        found.setdefault((*of_what, name), []).append(float(error[tested & (samples.kind == k)].mean()))
+
+
+def draw(rng: np.random.Generator, count: int, kind: str) -> tuple[Samples, list[Instance]]:
+    """At least `count` jobs placed at random on the testbed, and the placements they are in."""
     parts: list[tuple[Any, Any, Any]] = []
+    placements: list[Instance] = []
     while sum(len(p[0]) for p in parts) < count:
-        instance = _snapshot(rng, kind)
+        instance = placement(rng, kind, TESTBED)
+        placements.append(instance)
         w, p = instance.run_workers.T, instance.run_ps.T
-        pace = Pace(instance)
-        slowdown = pace.at_server(w, p).max(axis=0) / 1000
         use = (w @ instance.use_worker[instance.run_type] + p @ instance.use_ps[instance.run_type]) / 1000
         own = (
             w[:, :, None] * instance.use_worker[instance.run_type] + p[:, :, None] * instance.use_ps[instance.run_type]
         ) / 1000
         others = np.where((w + p > 0)[:, :, None], use[:, None] - own, np.nan)
-        parts.append((instance.run_type, slowdown, np.moveaxis(others, 0, 1)))
-    return Samples(*(np.concatenate(column) for column in zip(*parts, strict=True))), instance
+        parts.append((instance.run_type, slowdowns(instance), np.moveaxis(others, 0, 1)))
+    return Samples(*(np.concatenate(column) for column in zip(*parts, strict=True))), placements
 
 
-def _snapshot(rng: np.random.Generator, kind: str) -> Instance:
-    """Jobs placed task by task at random until one does not fit, as running jobs."""
-    free = np.tile(np.array(SERVER, dtype=np.int64), (TESTBED, 1))
-    types, tables = [], []
-    while True:
-        model, (workers, ps) = int(rng.integers(len(MODELS))), rng.integers(1, 4, 2).tolist()
-        left, on = free.copy(), np.zeros((2, TESTBED), dtype=np.int64)
-        for task, demand in [(0, worker_demand(model))] * workers + [(1, PS)] * ps:
-            able = np.flatnonzero((left >= demand).all(axis=1))
-            if not able.size:
-                break
-            server = int(rng.choice(able))
-            left[server] -= demand
-            on[task, server] += 1
-        if on.sum() < workers + ps:
-            break
-        free = left
-        types.append(model)
-        tables.append(on)
-    table, none = np.array(tables).reshape(len(types), 2, TESTBED), np.zeros(0, dtype=np.int64)
-    return Instance(
-        resources=RESOURCES,
-        server_capacity=np.tile(np.array(SERVER), (TESTBED, 1)),
-        server_free=free,
-        **interference(kind),
-        run_type=np.array(types, dtype=np.int64),
-        run_speed=np.full(len(types), ALONE),
-        run_workers=table[:, 0],
-        run_ps=table[:, 1],
-        job_type=none,
-        job_speed=none,
-        job_workers=none,
-        job_ps=none,
-        worker_demand=np.zeros((0, len(SERVER)), dtype=np.int64),
-        ps_demand=np.zeros((0, len(SERVER)), dtype=np.int64),
-    )
+def _by_network(placements: list[Instance], interference_kind: str) -> Any:
+    """Slowdowns of all jobs by the reward network that comes with mlsched; None for interference it does not know."""
+    weights = of("harmony-reward", "placement")
+    if weights.card["recipe"]["model"] != interference_kind:
+        return None
+    slots = max(len(instance.run_type) for instance in placements)
+    kind = np.full((len(placements), slots), NOBODY, dtype=np.int64)
+    on = np.zeros((len(placements), TESTBED, slots, 2), dtype=np.int64)
+    for k, instance in enumerate(placements):
+        count = len(instance.run_type)
+        kind[k, :count] = instance.run_type
+        on[k, :, :count] = np.moveaxis(np.stack([instance.run_workers, instance.run_ps], axis=-1), 0, 1)
+    return 1 / speeds(weights)(kind, on)[kind != NOBODY]
 
 
 def _profiled(samples: Samples, features: Any, models: list[Any]) -> Any:

@@ -30,11 +30,10 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.errors import InvalidInput
 from mlsched.core.params import one_of, within
 from mlsched.learned._net import Mlp, sample
 from mlsched.learned.training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch
-from mlsched.learned.training.recipe import Validation
+from mlsched.learned.training.recipe import Validation, layers_of
 from mlsched.learned.training.workers._rewards import Account
 from mlsched.learned.training.workers._sequences import NAMES, TRAINING, sequence, validation
 from mlsched.learned.workers._chic import VOIDS, allowed_actions
@@ -107,13 +106,7 @@ class ChicParams:
     @property
     def layers(self) -> list[int]:
         """Neurons of the hidden layers."""
-        try:
-            found = [int(part) for part in self.hidden.split("-")]
-        except ValueError:
-            found = []
-        if not found or not all(0 < n <= 4096 for n in found):
-            raise InvalidInput(f"hidden = {self.hidden!r}: must be numbers of neurons like 64-32-4")
-        return found
+        return layers_of(self.hidden)
 
 
 class CrossEntropy:

@@ -1,0 +1,192 @@
+"""Harmony's states side by side (Bao, Peng and Wu, INFOCOM 2019, Section IV-A): what it sees, and which actions it has.
+
+A board holds `rows` states of one shape. The N slots for concurrent jobs are N' for jobs that wait, in arrival order,
+and behind them R for jobs that run. An action (n, k, m) puts one worker (k = 0) or one PS (k = 1) of the waiting job n
+on server m; its number is (2 n + k) M + m, of 2 M N' in all. Nothing here knows of interference.
+
+The paper does not say in which order the tasks of several jobs come, nor what becomes of jobs that do not fit whole.
+Here a job that is begun is finished before the next is; when its next task has no room anywhere, it is taken back and
+waits for another interval. Every placement can be reached so, parts of jobs are not left lying, and on empty servers
+some job is placed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.core.params import within
+from mlsched.instances.placement import Instance, Plan
+
+#: No job is in a slot of this type.
+NOBODY = -1
+#: Counts of tasks are given to networks in these units.
+TASKS_UNIT = 3.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """Sizes of a state: types L, servers M, resources K, new N' and running R slots, which together are N."""
+
+    types: int
+    servers: int
+    resources: int
+    new: int
+    running: int
+
+    def __post_init__(self) -> None:
+        for name, value in dataclasses.asdict(self).items():
+            within(name, value, 1, 10**4)
+
+    @property
+    def slots(self) -> int:
+        """N."""
+        return self.new + self.running
+
+    @property
+    def actions(self) -> int:
+        """2 M N'."""
+        return 2 * self.servers * self.new
+
+    @property
+    def of_job(self) -> int:
+        """Features of a slot: its row of x (L) and of r (2 + 2 K), and its entries of w and p."""
+        return self.types + 2 * (1 + self.resources) + 2
+
+    @property
+    def of_server(self) -> int:
+        """Features of a server: its rows of v (K) and of d (2 N)."""
+        return self.resources + 2 * self.slots
+
+    @property
+    def features(self) -> int:
+        """Features of a state: all slots, then all servers."""
+        return self.slots * self.of_job + self.servers * self.of_server
+
+
+class Board:
+    """`rows` states. Arrays, a row each: kind (N; NOBODY: empty), asked (N x 2: all workers, all PSs), need (N' x 2 x
+    K: demand of a worker and of a PS), capacity and free (M x K), on (M x N x 2: workers and PSs of each slot
+    there), room (most waiting jobs that may be begun), closed (N': jobs that were taken back).
+    """
+
+    def __init__(self, shape: Shape, rows: int, apart: IntArray | None = None) -> None:
+        self.shape, self.rows = shape, rows
+        s = shape
+        self.kind = np.full((rows, s.slots), NOBODY, dtype=np.int64)
+        self.asked = np.zeros((rows, s.slots, 2), dtype=np.int64)
+        self.need = np.zeros((rows, s.new, 2, s.resources), dtype=np.int64)
+        self.capacity = np.ones((rows, s.servers, s.resources), dtype=np.int64)
+        self.free = np.zeros((rows, s.servers, s.resources), dtype=np.int64)
+        self.on = np.zeros((rows, s.servers, s.slots, 2), dtype=np.int64)
+        self.room = np.full(rows, s.new, dtype=np.int64)
+        self.closed = np.zeros((rows, s.new), dtype=bool)
+        self.apart = apart if apart is not None and apart.any() else None
+
+    def valid(self, chosen: IntArray) -> Any:
+        """Which actions are valid in some rows (rows x actions); jobs that cannot be finished are taken back."""
+        found = self._mask(chosen)
+        while (stuck := chosen[~found.any(axis=1) & self._in_parts(chosen).any(axis=1)]).size:
+            self._take_back(stuck)
+            found = self._mask(chosen)
+        return found
+
+    def _mask(self, chosen: IntArray) -> Any:
+        """Valid: the job lacks such a task, no other job is in parts, and the server has room for the task."""
+        new = self.shape.new
+        lacks = self.on[chosen, :, :new].sum(axis=1) < self.asked[chosen, :new]
+        lacks &= self._turn(chosen)[..., None]
+        fits = (self.need[chosen][:, :, :, None] <= self.free[chosen][:, None, None]).all(axis=-1)
+        found = lacks[..., None] & fits
+        if self.apart is not None:
+            found &= ~self._banned(chosen)[:, :, None]
+        return found.reshape(len(found), self.shape.actions)
+
+    def _turn(self, chosen: IntArray) -> Any:
+        """Rows x N': whose tasks may come next: those of the job in parts, else of any as long as there is room."""
+        parts = self._in_parts(chosen)
+        full = self.whole(chosen).sum(axis=1) >= self.room[chosen]
+        return np.where(parts.any(axis=1)[:, None], parts, ~self.closed[chosen] & ~full[:, None])
+
+    def _in_parts(self, chosen: IntArray) -> Any:
+        """Rows x N': which jobs have some of their tasks placed, not all."""
+        return self.on[chosen, :, : self.shape.new].any(axis=(1, 3)) & ~self.whole(chosen)
+
+    def _take_back(self, chosen: IntArray) -> None:
+        """Take the job in parts out again; it waits."""
+        row, job = np.nonzero(self._in_parts(chosen))
+        row, new = chosen[row], slice(self.shape.new)
+        there = self.on[row, :, new][np.arange(len(row)), :, job]  # jobs x M x 2
+        self.free[row] += np.einsum("jmk,jkr->jmr", there, self.need[row, job])
+        self.on[row, :, job] = 0
+        self.closed[row, job] = True
+
+    def _banned(self, chosen: IntArray) -> Any:
+        """Rows x N' x M: servers that host a type from which the job must stay apart."""
+        assert self.apart is not None
+        new, kind = self.shape.new, self.kind[chosen]
+        foreign = self.apart[kind[:, :new, None], kind[:, None, :]] > 0
+        foreign &= (kind[:, :new, None] != NOBODY) & (kind[:, None, :] != NOBODY)
+        foreign[:, range(new), range(new)] = False
+        there: Any = self.on[chosen].any(axis=-1)
+        return (foreign[:, :, None] & there[:, None]).any(axis=-1)
+
+    def act(self, rows: IntArray, actions: IntArray) -> None:
+        """Put one task where the action says, in each of `rows`; the actions must be valid."""
+        job, kind, server = np.unravel_index(actions, (self.shape.new, 2, self.shape.servers))
+        self.on[rows, server, job, kind] += 1
+        self.free[rows, server] -= self.need[rows, job, kind]
+
+    def whole(self, chosen: IntArray) -> Any:
+        """Rows x N': which waiting jobs have all their tasks placed."""
+        new = self.shape.new
+        placed = self.on[chosen, :, :new].sum(axis=1)
+        return (placed == self.asked[chosen, :new]).all(axis=-1) & (self.kind[chosen, :new] != NOBODY)
+
+    def features(self, chosen: IntArray) -> Any:
+        """Features of the states (rows x features, float32), slot by slot, then server by server; see `Shape`.
+
+        Tasks are in units of TASKS_UNIT, demands and free resources in shares of a server.
+        """
+        s = self.shape
+        kind, on, rows = self.kind[chosen], self.on[chosen], len(self.kind[chosen])
+        jobs = np.zeros((rows, s.slots, s.of_job), dtype=np.float32)
+        jobs[..., : s.types] = kind[..., None] == np.arange(s.types)
+        demand = jobs[..., s.types : s.types + 2 * (1 + s.resources)].reshape(rows, s.slots, 2, 1 + s.resources)
+        demand[..., 0] = self.asked[chosen] / TASKS_UNIT
+        demand[:, : s.new, :, 1:] = self.need[chosen] / np.maximum(self.capacity[chosen].max(axis=1), 1)[:, None, None]
+        jobs[..., s.types : s.types + 2 * (1 + s.resources)] = demand.reshape(rows, s.slots, -1)
+        jobs[..., -2:] = on.sum(axis=1) / TASKS_UNIT
+        servers = np.zeros((rows, s.servers, s.of_server), dtype=np.float32)
+        servers[..., : s.resources] = self.free[chosen] / np.maximum(self.capacity[chosen], 1)
+        servers[..., s.resources :] = on.reshape(rows, s.servers, -1) / TASKS_UNIT
+        return np.concatenate([jobs.reshape(rows, -1), servers.reshape(rows, -1)], axis=1)
+
+    # -- one question -------------------------------------------------------------------------------------------------
+
+    def read(self, instance: Instance, kinds: IntArray, row: int = 0) -> None:
+        """Take in a question: its first N' waiting jobs and all its running ones. kinds: number of each type."""
+        s, waits = self.shape, min(self.shape.new, len(instance.job_type))
+        runs = len(instance.run_type)
+        self.kind[row], self.asked[row], self.need[row], self.on[row], self.closed[row] = NOBODY, 0, 0, 0, False
+        self.kind[row, :waits] = kinds[instance.job_type[:waits]]
+        self.asked[row, :waits] = np.stack([instance.job_workers, instance.job_ps], axis=1)[:waits]
+        self.need[row, :waits] = np.stack([instance.worker_demand, instance.ps_demand], axis=1)[:waits]
+        behind = slice(s.new, s.new + runs)
+        self.kind[row, behind] = kinds[instance.run_type]
+        running = np.stack([instance.run_workers, instance.run_ps], axis=-1)
+        self.asked[row, behind] = running.sum(axis=1)
+        self.on[row, :, behind] = np.moveaxis(running, 0, 1)
+        self.capacity[row], self.free[row] = instance.server_capacity, instance.server_free
+        self.room[row] = max(0, min(s.new, instance.most_new, instance.most_jobs - runs, s.slots - runs))
+
+    def plan(self, instance: Instance, row: int = 0) -> Plan:
+        """What is placed whole of the question that was read; jobs placed in parts wait."""
+        tables = np.zeros((2, len(instance.job_type), self.shape.servers), dtype=np.int64)
+        waits = min(self.shape.new, len(instance.job_type))
+        kept = self.on[row, :, :waits] * self.whole(np.array([row]))[0, :waits, None]
+        tables[:, :waits] = np.moveaxis(kept, (2, 1), (0, 1))
+        return Plan(workers=tables[0], ps=tables[1])
