@@ -62,8 +62,8 @@ class HarmonyEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
     ) -> None:
         one_of("pattern", pattern, tuple(SOURCES))
         within("running", running, 0, 10**4)
-        self._draw = lambda seed: SOURCES[pattern](jobs=jobs, seed=seed, servers=servers, **sizes)
-        example: Workload = self._draw(FIRST_SEED)
+        self._source, self._sizes = SOURCES[pattern], {"jobs": jobs, "servers": servers, **sizes}
+        example = self._draw(FIRST_SEED)
         shape = Shape(
             types=len(example.types),
             servers=servers,
@@ -76,6 +76,11 @@ class HarmonyEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
         self.observation_space = gymnasium.spaces.Box(0, HIGHEST, (shape.features,), dtype=np.float32)
         self._wake = Wake.parse("interval:1200")
         self.world: PlacementWorld | None = None
+
+    def _draw(self, seed: int) -> Workload:
+        """A workload of its own for every seed."""
+        drawn: Workload = self._source(seed=seed, **self._sizes)
+        return drawn
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin with a new workload."""

@@ -283,7 +283,7 @@ def search_near(m: Measured) -> list[Piece]:
 )
 def reward_model(m: Measured) -> list[Piece]:
     bound, key = Bound(high=paper.ACCEPTABLE_ERROR), (*NETWORK, "all")
-    found = {kind: errors[key] for kind, errors in m.errors.items() if key in errors}
+    found: dict[str, list[float] | None] = {kind: errors[key] for kind, errors in m.errors.items() if key in errors}
     return [
         Piece(kind, "the reward network's error", values, bound, "%", paper.REWARD_ERROR)
         for kind, values in (found or {"reward network": None}).items()
