@@ -1,6 +1,7 @@
 """The public calls: thin paths from names to the layers below. No scheduling happens here."""
 
 from mlsched.api.answers import AnyAnswerer, answer_once, judged, resolve_answerer, solve
+from mlsched.api.certificates import certify, check_certificate
 from mlsched.api.fronts import pareto
 from mlsched.api.functions import is_function
 from mlsched.api.records import generate, load, load_with_hash, published_objective, record_types, save
@@ -9,6 +10,8 @@ from mlsched.api.runs import problem_of, read_log, simulate, simulation_of, work
 __all__ = [
     "AnyAnswerer",
     "answer_once",
+    "certify",
+    "check_certificate",
     "generate",
     "is_function",
     "judged",

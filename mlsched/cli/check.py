@@ -1,4 +1,4 @@
-"""`mlsched check FILE PLAN`: the judge, alone."""
+"""`mlsched check FILE PLAN`: the judge, alone. `mlsched check FOLDER`: a certificate, replayed."""
 
 from __future__ import annotations
 
@@ -7,18 +7,30 @@ from typing import Annotated
 
 import typer
 
+from mlsched.cli import certify
 from mlsched.cli.output import ChecksFailed, Json, emit, number, table
 from mlsched.cli.solve import Read, read_instance
-from mlsched.core.errors import InvalidFile
+from mlsched.core.errors import InvalidFile, InvalidInput
 
 
 def check(
-    file: Annotated[Path, typer.Argument(help="Instance file.")],
-    plan: Annotated[Path, typer.Argument(help="Plan file.")],
+    file: Annotated[Path, typer.Argument(help="Instance file, or a folder that `mlsched certify` made.")],
+    plan: Annotated[Path | None, typer.Argument(help="Plan file; none for a folder.")] = None,
     read: Read = None,
     as_json: Json = False,
 ) -> None:
-    """Judge a plan: is it feasible, and what is it worth?"""
+    """Judge a plan: is it feasible, and what is it worth? Or check a certificate: is its plan optimal?"""
+    if file.is_dir():
+        if plan is not None or read:
+            raise InvalidInput(f"{file}: is a folder: it is checked with its own plan; give no other argument")
+        _certificate(file, as_json)
+    elif plan is None:
+        raise InvalidInput(f"{file}: is no folder of a certificate; give an instance file and a plan file")
+    else:
+        _plan(file, plan, read, as_json)
+
+
+def _plan(file: Path, plan: Path, read: list[str] | None, as_json: bool) -> None:
     from mlsched import api
     from mlsched.core.contract import Plan
 
@@ -34,3 +46,12 @@ def check(
     emit(as_json, lambda: document, lambda: found or ["feasible", table("", ["objective", "value"], rows)])
     if found:
         raise ChecksFailed(f"{plan}: infeasible: {found[0]}")
+
+
+def _certificate(folder: Path, as_json: bool) -> None:
+    from mlsched import api
+
+    found = api.check_certificate(folder)
+    emit(as_json, lambda: certify.document(folder, found), lambda: certify.shown(folder, found))
+    if found.wrong:
+        raise ChecksFailed(f"{folder}: not certified: {found.wrong[0]}")

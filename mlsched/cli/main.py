@@ -14,6 +14,7 @@ import typer
 
 from mlsched.cli import output
 from mlsched.cli.bench import bench
+from mlsched.cli.certify import certify
 from mlsched.cli.check import check
 from mlsched.cli.data import data
 from mlsched.cli.generate import generate
@@ -58,6 +59,7 @@ def _root(
 app.command()(generate)
 app.command()(solve)
 app.command()(check)
+app.command()(certify)
 app.command()(pareto)
 app.command("list")(list_)
 app.command()(simulate)

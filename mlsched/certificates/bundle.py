@@ -1,0 +1,251 @@
+"""A certificate as a folder: an instance, a plan, and proofs that no plan is better; and the check of such a folder.
+
+    instance.json, plan.json      what was asked and what is claimed to be best
+    1.opb, 1.log, 2.opb, ...      a 0-1 formula that the instance and the objective ask, and a proof of its minimum
+    checker.py                    decides about formula and proof without mlsched: python checker.py 1.opb 1.log
+    manifest.json                 what is claimed, and the SHA-256 of every other file
+
+A folder is accepted where the judge gives the plan the value that is claimed, the formulas are, letter by letter, what
+the translation makes of the instance, the checker accepts the proofs, and the minima add up to the value.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from mlsched.certificates import checker, engine
+from mlsched.certificates.elaborate import elaborated
+from mlsched.certificates.formula import Formula
+from mlsched.certificates.translation import translation_of
+from mlsched.core.contract import Instance, Plan
+from mlsched.core.errors import AnswererError, InvalidFile, InvalidInput, SolverError
+from mlsched.core.files import check_header, read_json, write_json
+from mlsched.core.opening import read_text, shown_path
+from mlsched.core.registry import registry
+from mlsched.core.versions import versions
+
+KIND, VERSION = "certificate", 1
+FIELDS = ("kind", "version", "problem", "objective", "instance_hash", "value", "lemma", "parts", "made_by", "sha256")
+
+
+@dataclasses.dataclass(frozen=True)
+class Checked:
+    """What the check of a folder found: `wrong` is empty exactly when the plan is certified to be optimal."""
+
+    instance: Instance
+    plan: Plan
+    objective: str
+    value: int
+    lemma: str
+    wrong: tuple[str, ...]
+    seconds: float
+
+    @property
+    def backing(self) -> Literal["certified"] | None:
+        """ "certified" where the check passed."""
+        return None if self.wrong else "certified"
+
+
+def check_target(folder: Path) -> None:
+    """Refuse a folder that cannot be made, before any work."""
+    if os.path.lexists(folder):
+        raise InvalidInput(f"{shown_path(folder)}: exists already; name a new folder")
+    if not folder.parent.is_dir():
+        raise InvalidInput(f"{shown_path(folder)}: there is no folder {shown_path(folder.parent)}; make it first")
+
+
+def certify(instance: Instance, objective: str, plan: Plan, folder: Path, *, seconds: float | None = None) -> Checked:
+    """Prove that `plan` is optimal and write the certificate to `folder`, which must not exist.
+
+    seconds: limit on the search for each proof. The folder appears when it is complete and its check has passed.
+    Raises InvalidInput where the folder exists, the plan is infeasible or the instance cannot be certified, SolverError
+    where no proof was found, AnswererError where the plan is not optimal.
+    """
+    check_target(folder)
+    if wrong := instance.violations(plan):
+        raise InvalidInput(f"the plan is infeasible: {wrong[0]}")
+    with _new_folder(folder) as made:
+        _write(instance, objective, plan, made, seconds)
+        found = check(made)
+        if found.wrong:
+            raise SolverError(f"the certificate did not pass its own check: {found.wrong[0]}")
+    return found
+
+
+def _write(instance: Instance, objective: str, plan: Plan, folder: Path, seconds: float | None) -> None:
+    value, proved, parts = instance.evaluate(plan)[objective], 0, []
+    translation = translation_of(instance)
+    for k, formula in enumerate(translation.formulas(instance, objective, plan), 1):
+        text = formula.text()
+        try:
+            proof = elaborated(text, engine.log_of(text, seconds))
+            minimum = checker.check(text, proof)
+        except checker.Wrong as wrong:
+            raise SolverError(f"exact logged a proof that does not hold: {wrong}") from None
+        if minimum is None:
+            raise AnswererError(f"the formula '{formula.claim}' has no solution, but the plan is one")
+        parts.append(_part(formula, minimum))
+        proved += formula.value(minimum)
+        (folder / f"{k}.opb").write_text(text, encoding="utf-8")
+        (folder / f"{k}.log").write_text(proof, encoding="utf-8")
+    if proved != value:
+        raise AnswererError(
+            f"the plan is not optimal: its {objective} is {value}, and {proved} is proved to be the best"
+        )
+    shutil.copyfile(Path(checker.__file__), folder / "checker.py")
+    write_json(folder / "instance.json", instance.to_json())
+    write_json(folder / "plan.json", {**plan.to_json(), "instance_hash": instance.hash})
+    document = {
+        "kind": KIND,
+        "version": VERSION,
+        "problem": instance.problem,
+        "objective": objective,
+        "instance_hash": instance.hash,
+        "value": value,
+        "lemma": translation.lemma(instance, objective, plan),
+        "parts": parts,
+        "made_by": {"mlsched": versions()["mlsched"], "exact": engine.version()},
+        "sha256": {path.name: _hash(path) for path in sorted(folder.iterdir())},
+    }
+    write_json(folder / "manifest.json", document)
+
+
+def _part(formula: Formula, minimum: int) -> dict[str, Any]:
+    return {"claim": formula.claim, "minimum": minimum, "scale": formula.scale, "offset": formula.offset}
+
+
+@contextlib.contextmanager
+def _new_folder(target: Path) -> Iterator[Path]:
+    """A folder that gets its name when the block has ended without an error."""
+    try:
+        made = Path(tempfile.mkdtemp(prefix=f".{target.name[:100]}.", dir=target.parent))
+    except OSError as error:
+        raise InvalidInput(f"{shown_path(target)}: cannot be written: {error.strerror}; check the path") from None
+    try:
+        yield made
+        mask = os.umask(0)
+        os.umask(mask)
+        made.chmod(0o777 & ~mask)
+        made.rename(target)
+    except OSError as error:
+        raise InvalidInput(f"{shown_path(target)}: cannot be written: {error.strerror}; check the path") from None
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def check(folder: Path) -> Checked:
+    """Check a certificate's folder. Raises InvalidFile where it holds no certificate that could be read."""
+    started = time.perf_counter()
+    manifest = _manifest(folder)
+    problem = registry().problem(manifest["problem"])
+    types = {t.kind: t for t in problem.instance_types}
+    instance: Instance
+    plan: Plan
+    instance, _ = _record(folder / "instance.json", types)
+    plan, answers = _record(folder / "plan.json", {instance.plan_type.kind: instance.plan_type})
+    objective = type(instance).objective(manifest["objective"]).name
+    wrong = ["plan.json answers another instance"] if answers != instance.hash else []
+    wrong += _wrong_plan(manifest, instance, plan, objective)
+    if not wrong:
+        wrong = list(_wrong_proofs(folder, manifest, instance, plan, objective))
+    wrong += _wrong_hashes(folder, manifest)
+    value, lemma = manifest["value"], manifest["lemma"]
+    return Checked(instance, plan, objective, value, lemma, tuple(wrong), time.perf_counter() - started)
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    path = folder / "manifest.json"
+    found = read_json(path)
+    check_header(path, found, {KIND: VERSION})
+    if set(found) != set(FIELDS):
+        odd = sorted(set(found) ^ set(FIELDS))[0]
+        raise InvalidFile(f"{shown_path(path)}: field {odd!r}: is {'unknown' if odd in found else 'missing'}")
+    kinds = {"problem": str, "objective": str, "value": int, "lemma": str, "parts": list, "sha256": dict}
+    for name, kind in kinds.items():
+        if not isinstance(found[name], kind):
+            raise InvalidFile(f"{shown_path(path)}: field {name!r}: must be of type {kind.__name__}")
+    return found
+
+
+def _record(path: Path, types: dict[str, Any]) -> tuple[Any, Any]:
+    """The record in a file, and the hash of the instance that it says it answers."""
+    data = read_json(path)
+    kind = check_header(path, data, {name: t.version for name, t in types.items()})
+    answers = data.pop("instance_hash", None)
+    try:
+        return types[kind].from_json(data), answers
+    except InvalidInput as wrong:
+        raise InvalidFile(f"{shown_path(path)}: {wrong}") from None
+
+
+def _wrong_plan(manifest: dict[str, Any], instance: Instance, plan: Plan, objective: str) -> Iterator[str]:
+    """The instance is the one that is named, and the judge gives the plan the value that is claimed."""
+    if manifest["instance_hash"] != instance.hash:
+        yield "instance.json is not the instance that the manifest names"
+    if violations := instance.violations(plan):
+        yield f"plan.json is infeasible: {violations[0]}"
+    elif (value := instance.evaluate(plan)[objective]) != manifest["value"]:
+        yield f"plan.json has {objective} = {value}: the manifest claims {manifest['value']}"
+
+
+def _wrong_proofs(
+    folder: Path, manifest: dict[str, Any], instance: Instance, plan: Plan, objective: str
+) -> Iterator[str]:
+    """The formulas are the instance's, the proofs hold, and the minima add up to the value."""
+    translation, proved = translation_of(instance), 0
+    formulas = translation.formulas(instance, objective, plan)
+    if manifest["lemma"] != translation.lemma(instance, objective, plan):
+        yield "the manifest's lemma is not the one for this instance and plan"
+    if len(manifest["parts"]) != len(formulas):
+        yield f"the manifest has {len(manifest['parts'])} parts: must have {len(formulas)}"
+        return
+    for k, (formula, part) in enumerate(zip(formulas, manifest["parts"], strict=True), 1):
+        text = formula.text()
+        if different := _first_difference(read_text(folder / f"{k}.opb", most=engine.MOST_LOG), text):
+            yield f"{k}.opb is not the formula of this instance and plan: {different}"
+            return
+        try:
+            minimum = checker.check(text, read_text(folder / f"{k}.log", most=engine.MOST_LOG))
+        except checker.Wrong as wrong:
+            yield f"{k}.log does not prove {k}.opb: {wrong}"
+            return
+        if minimum is None or part != _part(formula, minimum):
+            yield f"{k}.log proves the minimum {minimum}: the manifest says {str(part)[:100]}"
+            return
+        proved += formula.value(minimum)
+    if proved != manifest["value"]:
+        yield f"{proved} is proved to be the best {objective}: the manifest claims {manifest['value']}"
+
+
+def _first_difference(found: str, expected: str) -> str:
+    """Where two texts differ, in words; empty where they do not."""
+    if found == expected:
+        return ""
+    ours, theirs = expected.split("\n"), found.split("\n")
+    line = next((i for i, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), min(len(ours), len(theirs)))
+    return f"line {line + 1} says '{(theirs[line] if line < len(theirs) else 'nothing')[:60]}'"
+
+
+def _wrong_hashes(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
+    """Every file is as it was when the manifest was written. Says something only where nothing else is wrong."""
+    names = ["checker.py", "instance.json", "plan.json"]
+    names += [f"{k}.{end}" for k in range(1, len(manifest["parts"]) + 1) for end in ("opb", "log")]
+    if set(manifest["sha256"]) != set(names):
+        yield f"the manifest must have hashes of {', '.join(sorted(names))}"
+    for name in names:
+        path = folder / name
+        if manifest["sha256"].get(name) != (_hash(path) if path.is_file() else None):
+            yield f"{name} is not the file that the manifest was written for"
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

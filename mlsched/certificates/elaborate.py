@@ -1,0 +1,197 @@
+"""Make a solver's proof quick to check: keep the lines that its end needs, and name what each `rup` line uses.
+
+Nothing here is trusted: what comes out is a proof in the same format, and `checker.py` decides about it. A solver logs
+everything that it learns, most of which its last line does not rest on, and says of a clause only that it follows by
+unit propagation. Finding out from what is the slow part of checking. It is done once, here, from the last line
+backwards: each line that is needed marks those that it uses, and only needed `rup` lines are propagated, trying first
+what is marked already.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from mlsched.certificates.checker import HEADER, Constraint, Proof, Wrong, inequality, lines
+
+
+class _Log(Proof):
+    """Reads a log and keeps its lines and constraints; believes every `rup`."""
+
+    def __init__(self, formula: str, log: str) -> None:
+        super().__init__(formula)
+        self.words: list[list[str]] = []
+        lines("* " + log, "proof", self._keep)
+
+    def _keep(self, words: list[str]) -> None:
+        self.words.append(list(words))
+        self.step(words)
+
+    def propagate(self, words: list[str]) -> Constraint:
+        return inequality(words[: words.index(";")])
+
+
+def elaborated(formula: str, log: str) -> str:
+    """A shorter proof of what `log` proves about `formula`, in which every `rup` names its constraints."""
+    read = _Log(formula, log)
+    if not read.ended:
+        raise Wrong("proof: has no end (rule c)")
+    last = max((i for i, words in enumerate(read.words) if words[0] == "soli"), default=None)
+    hints: dict[int, list[int]] = {}
+    needed = _Needed(read.derived)
+    for i in [int(read.words[-1][1]) - 1] + ([last] if last is not None else []):
+        needed.marked[i] = True
+    for i in range(len(read.words) - 2, -1, -1):
+        needed.drop(i)
+        if not needed.marked[i]:
+            continue
+        words = read.words[i]
+        if words[0] == "pol":
+            used = [int(w) - 1 for w, after in zip(words[1:], [*words[2:], ""], strict=True) if _is_place(w, after)]
+        elif words[0] == "rup":
+            used = hints[i] = needed.explain(i)
+        else:
+            used = []
+        for j in used:
+            needed.marked[j] = True
+    return _written(read.words, needed.marked, hints)
+
+
+def _is_place(word: str, after: str) -> bool:
+    return word.isdigit() and after not in ("*", "d")
+
+
+def _written(words: list[list[str]], marked: list[bool], hints: dict[int, list[int]]) -> str:
+    """The marked lines, numbered anew."""
+    place: dict[int, str] = {}
+    made = [HEADER]
+    for i, line in enumerate(words[:-1]):
+        if not marked[i]:
+            continue
+        if line[0] == "pol":
+            pairs = zip(line[1:], [*line[2:], ""], strict=True)
+            line = ["pol", *(place[int(w) - 1] if _is_place(w, after) else w for w, after in pairs)]
+        elif line[0] == "rup":
+            line = [*line[: line.index(";") + 1], *("~" if j == i else place[j] for j in hints[i])]
+        place[i] = str(len(place) + 1)
+        made.append(" ".join(line))
+    made.append(f"c {place[int(words[-1][1]) - 1]}")
+    return "\n".join(made) + "\n"
+
+
+class _Needed:
+    """Unit propagation over the constraints before a line, with slacks kept for every constraint."""
+
+    def __init__(self, constraints: list[Constraint]) -> None:
+        self.constraints = constraints
+        self.marked = [False] * len(constraints)
+        variables = max((max(terms, default=0) for terms, _ in constraints), default=0)
+        #: Of each literal (index: literal + variables), the constraints whose slack its falsehood lowers, and by what.
+        self.offset = variables
+        self.uses: list[list[tuple[int, int]]] = [[] for _ in range(2 * variables + 1)]
+        self.slack: list[int] = []
+        self.largest: list[int] = []
+        for i, (terms, bound) in enumerate(constraints):
+            self._enter(i, terms, bound)
+        self.units = [i for i in range(len(constraints)) if self.slack[i] < self.largest[i]]
+
+    def _enter(self, i: int, terms: dict[int, int], bound: int) -> None:
+        for x, c in terms.items():
+            if c:
+                self.uses[(x if c > 0 else -x) + self.offset].append((i, abs(c)))
+        self.slack.append(sum(c for c in terms.values() if c > 0) - bound)
+        self.largest.append(max(map(abs, terms.values()), default=0))
+
+    def drop(self, i: int) -> None:
+        """Constraint i, the last one, is there no more."""
+        for x, c in self.constraints[i][0].items():
+            if c:
+                self.uses[(x if c > 0 else -x) + self.offset].pop()
+        self.slack.pop()
+        self.largest.pop()
+        if self.units and self.units[-1] == i:
+            self.units.pop()
+
+    def explain(self, i: int) -> list[int]:
+        """Constraints before i that, with the negation of constraint i (named i), propagate to a contradiction."""
+        terms, bound = self.constraints[i]
+        negation = {x: -c for x, c in terms.items()}, 1 - bound
+        kept, self.constraints[i] = self.constraints[i], negation
+        self._enter(i, *negation)
+        #: Literal that is true -> its place in the trail.
+        places: dict[int, int] = {}
+        trail: list[tuple[int, int]] = []
+        try:
+            conflict = self._propagate(i, places, trail)
+            return self._reasons(conflict, places, trail)
+        finally:
+            offset, slack = self.offset, self.slack
+            for x, _ in trail[: self._done]:
+                for j, c in self.uses[offset - x]:
+                    slack[j] += c
+            self.drop(i)
+            self.constraints[i] = kept
+
+    def _propagate(self, i: int, places: dict[int, int], trail: list[tuple[int, int]]) -> int:
+        """Propagate to the end; the constraint that cannot hold. Marked constraints are taken before others."""
+        marked, slack, largest, constraints = self.marked, self.slack, self.largest, self.constraints
+        uses, offset = self.uses, self.offset
+        first = deque([i, *(j for j in self.units if marked[j])])
+        second = deque(j for j in self.units if not marked[j])
+        self._done = 0
+        while first or second:
+            j = first.popleft() if first else second.popleft()
+            room = slack[j]
+            if room < 0:
+                return j
+            if room >= largest[j]:
+                continue
+            for x, c in constraints[j][0].items():
+                if (c > room or -c > room) and x not in places and -x not in places:
+                    made = x if c > 0 else -x
+                    places[made] = len(trail)
+                    trail.append((made, j))
+            while self._done < len(trail):
+                made = trail[self._done][0]
+                self._done += 1
+                clash = -1
+                for k, c in uses[offset - made]:
+                    slack[k] -= c
+                    if slack[k] < largest[k]:
+                        if slack[k] < 0:
+                            clash = k
+                        (first if marked[k] or k == i else second).append(k)
+                if clash >= 0:
+                    return clash
+        raise Wrong(f"proof: constraint {i + 1} does not follow by unit propagation")
+
+    def _reasons(self, conflict: int, places: dict[int, int], trail: list[tuple[int, int]]) -> list[int]:
+        """The constraints that lead to the contradiction, in order."""
+        wanted: set[int] = set()
+        self._blame(conflict, 0, len(trail), places, wanted)
+        used = [conflict]
+        for place in range(len(trail) - 1, -1, -1):
+            made, j = trail[place]
+            if made in wanted:
+                c = self.constraints[j][0][abs(made)]
+                self._blame(j, abs(c), place, places, wanted)
+                if used[-1] != j:
+                    used.append(j)
+        return used[::-1]
+
+    def _blame(self, j: int, c: int, before: int, places: dict[int, int], wanted: set[int]) -> None:
+        """Add to `wanted` true literals, earlier than `before`, that bring the slack of constraint j below c."""
+        terms, bound = self.constraints[j]
+        room = sum(c for c in terms.values() if c > 0) - bound
+        candidates = []
+        for x, d in terms.items():
+            against = -x if d > 0 else x
+            if places.get(against, before) < before:
+                if against in wanted:
+                    room -= abs(d)
+                else:
+                    candidates.append((abs(d), against))
+        for d, against in sorted(candidates, reverse=True):
+            if room < c:
+                return
+            room -= d
+            wanted.add(against)

@@ -1,0 +1,74 @@
+"""The solver that logs proofs: the PyPI package `exact`, in a process of its own.
+
+It is under the AGPL and an optional extra; mlsched never imports it. Nothing that it says is believed: `checker.py`
+decides about the proof that is made of its log.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from mlsched.certificates.checker import Proof
+from mlsched.core.errors import InvalidInput, SolverError
+
+#: Largest log that is read, in bytes, and how long the process may go on after its own time limit, s.
+MOST_LOG, GRACE = 2**28, 10.0
+
+
+def version() -> str:
+    """The version of `exact`; InvalidInput where it is not installed."""
+    if importlib.util.find_spec("exact") is None:
+        raise InvalidInput("certify: needs exact, a solver that logs proofs; pip install 'mlsched[certify]'")
+    return importlib.metadata.version("exact")
+
+
+def log_of(formula: str, seconds: float | None) -> str:
+    """The log of a complete search for the formula's minimum, its constraints numbered as the formula has them."""
+    version()
+    with tempfile.TemporaryDirectory(prefix="mlsched-certify-") as folder:
+        path, log = Path(folder) / "formula.opb", Path(folder) / "log"
+        path.write_text(formula, encoding="utf-8")
+        command = [sys.executable, "-I", str(Path(__file__).with_name("_exact_process.py"))]
+        try:
+            done = subprocess.run(
+                [*command, str(path), str(log), str(seconds or 0), str(MOST_LOG)],
+                capture_output=True,
+                text=True,
+                timeout=None if seconds is None else seconds + GRACE,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise _unfinished(seconds) from None
+        if done.returncode:
+            said = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
+            raise SolverError(f"exact failed: {said}")
+        if done.stdout.split()[-1:] != ["complete"]:
+            raise _unfinished(seconds)
+        if log.with_suffix(".proof").stat().st_size >= MOST_LOG:
+            raise SolverError(f"exact logged more than {MOST_LOG // 10**6} MB; certify a smaller instance")
+        theirs = log.with_suffix(".formula").read_text(encoding="utf-8")
+        return _numbered_as(formula, theirs, log.with_suffix(".proof").read_text(encoding="utf-8"))
+
+
+def _unfinished(seconds: float | None) -> SolverError:
+    limit = "" if seconds is None else f" in {seconds:g} s"
+    return SolverError(f"exact did not finish its proof{limit}; give more time or certify a smaller instance")
+
+
+def _numbered_as(formula: str, theirs: str, log: str) -> str:
+    """The log with the numbers of our constraints for those of the formula that the solver wrote for itself."""
+    ours = Proof(formula).formula
+    if (written := Proof(theirs).formula) == ours:
+        return log
+    places = {(frozenset(terms.items()), bound): i for i, (terms, bound) in enumerate(ours, 1)}
+    try:
+        number = [places[frozenset(terms.items()), bound] for terms, bound in written]
+    except KeyError:
+        raise SolverError("exact changed a constraint: its proof is of another formula") from None
+    words = (line.split() for line in log.split("\n"))
+    return "\n".join(f"l {number[int(w[1]) - 1]}" if w[:1] == ["l"] else " ".join(w) for w in words)

@@ -1,0 +1,81 @@
+"""The preemption problem as 0-1 formulas, written from the statement alone (`instances/preemption/judge.py`).
+
+One variable a TE job and node, and one a BE job. First the fewest TE jobs that wait, then the least
+base value among the plans in which no more wait.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mlsched.certificates.formula import Formula
+from mlsched.certificates.translation import Translation
+
+if TYPE_CHECKING:
+    from mlsched.instances.preemption.instance import Instance, Plan
+
+
+def formulas(instance: Instance, objective: str, plan: Plan) -> list[Formula]:
+    """The fewest waiting TE jobs; then the least base value where no more wait than in `plan`.
+
+    Their values add up to the objective: a plan in which one more TE job waits is worse by D, and D exceeds every base
+    value. The second formula leaves out plans in which more wait than in `plan`; the first proves that none has fewer.
+    """
+    waiting = plan.te_node.tolist().count(-1)
+    return [_fewest_waiting(instance, objective), _least_base(instance, objective, waiting)]
+
+
+def _fewest_waiting(instance: Instance, objective: str) -> Formula:
+    formula = Formula("the fewest TE jobs that wait, times D")
+    placed, _ = _plans(formula, instance)
+    base = [_base(instance, objective, j) for j in _able(instance)]
+    largest = max(base, default=0) if objective == "max_grace_period" else sum(base)
+    formula.optimise([(-1, y) for places in placed for y in places], offset=len(placed), weight=1 + largest)
+    return formula
+
+
+def _least_base(instance: Instance, objective: str, waiting: int) -> Formula:
+    formula = Formula(f"the least {objective} of the victims where at most {waiting} TE jobs wait")
+    placed, victims = _plans(formula, instance)
+    least = len(placed) - waiting
+    formula.at_least("no more TE jobs wait than must", [(1, y) for places in placed for y in places], least)
+    base = {x: _base(instance, objective, j) for j, x in enumerate(victims)}
+    if objective == "max_grace_period":
+        formula.optimise(formula.levels("the longest grace period", base))
+    else:
+        formula.optimise([(number, x) for x, number in base.items()])
+    return formula
+
+
+def _able(instance: Instance) -> list[int]:
+    """The BE jobs that may be suspended (rule 2)."""
+    return [j for j, times in enumerate(instance.job_preemptions.tolist()) if times < instance.preemption_limit]
+
+
+def _base(instance: Instance, objective: str, job: int) -> int:
+    """What a victim adds to the base value, or what the largest is taken of."""
+    if objective == "victim_count":
+        return 1
+    return int(instance.score[job] if objective == "total_score" else instance.job_grace[job])
+
+
+def _plans(formula: Formula, instance: Instance) -> tuple[list[list[int]], list[int]]:
+    """Variables and constraints of the feasible plans: of each TE job those of its nodes, and one a BE job."""
+    tes, nodes = range(len(instance.te_demand)), range(len(instance.node_capacity))
+    victims = [formula.variable(f"BE job {j} is suspended") for j in range(len(instance.job_node))]
+    placed = [[formula.variable(f"TE job {t} goes to node {n}") for n in nodes] for t in tes]
+    for places in placed:
+        formula.at_most("rule 1: a TE job has one node, or waits", [(1, y) for y in places], 1)
+    for j in set(range(len(victims))) - set(_able(instance)):
+        formula.at_most("rule 2: the preemption limit", [(1, victims[j])], 0)
+    for n in nodes:
+        here = [(j, x) for j, x in enumerate(victims) if instance.job_node[j] == n]
+        for r, resource in enumerate(instance.resources):
+            there = int(instance.node_free[n, r]) + int(instance.node_draining[n, r])
+            needed = [(int(instance.te_demand[t, r]), placed[t][n]) for t in tes]
+            released = [(-int(instance.job_demand[j, r]), x) for j, x in here]
+            formula.at_most(f"rule 3: {resource}", needed + released, there)
+    return placed, victims
+
+
+TRANSLATION = Translation("preemption.instance", formulas)

@@ -1,0 +1,40 @@
+"""The quality problem as a 0-1 formula, written from the statement alone (`instances/quality/judge.py`).
+
+One variable a job that runs and a number of cores that it may get.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mlsched.certificates.formula import Formula
+from mlsched.certificates.translation import Translation
+
+if TYPE_CHECKING:
+    from mlsched.instances.quality.instance import Instance, Plan
+
+
+def formulas(instance: Instance, objective: str, plan: Plan) -> list[Formula]:
+    """One formula: the largest sum of weight * gain, or the least worst weight * loss."""
+    worst = objective == "worst_loss"
+    formula = Formula("the least worst loss" if worst else "the largest total loss reduction")
+    given: dict[int, tuple[int, int]] = {}  # variable -> job, cores
+    for j, waits in enumerate(instance.waiting.tolist()):
+        if not waits:
+            own = {
+                formula.variable(f"job {j} gets {a} cores"): a for a in range(instance.least, int(instance.most[j]) + 1)
+            }
+            formula.exactly("rule 2: a job gets one number of cores", [(1, x) for x in own], 1)
+            given |= {x: (j, a) for x, a in own.items()}
+    there = instance.cores - instance.reserved
+    formula.at_most("rule 3: cores that are not reserved", [(a, x) for x, (_, a) in given.items()], there)
+    table = instance.loss if worst else instance.gain
+    amount = {x: int(instance.weight[j]) * int(table[j, a]) for x, (j, a) in given.items()}
+    if worst:
+        formula.optimise(formula.levels("rule 5: the worst loss", amount))
+    else:
+        formula.optimise([(number, x) for x, number in amount.items()], sense="max")
+    return [formula]
+
+
+TRANSLATION = Translation("quality.instance", formulas)

@@ -1,0 +1,41 @@
+"""The workers problem as a 0-1 formula, written from the statement alone (`instances/workers/judge.py`).
+
+One variable a job and a number of workers and PSs with which it can train.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mlsched.certificates.formula import Formula
+from mlsched.certificates.translation import Translation
+from mlsched.instances.workers.judge import CANNOT
+
+if TYPE_CHECKING:
+    from mlsched.instances.workers.instance import Instance, Plan
+
+
+def formulas(instance: Instance, objective: str, plan: Plan) -> list[Formula]:
+    """One formula: the least sum of cost and waiting terms."""
+    formula = Formula("the least total completion time")
+    given: dict[int, tuple[int, int, int]] = {}  # variable -> job, workers, PSs
+    for j, table in enumerate(instance.cost.tolist()):
+        own = {
+            formula.variable(f"job {j} gets {w} workers and {p} PSs"): (j, w, p)
+            for w, row in enumerate(table, 1)
+            for p, cost in enumerate(row, 1)
+            if cost != CANNOT
+        }
+        formula.at_most("rule 1: a job has one number of workers and of PSs, or waits", [(1, x) for x in own], 1)
+        given |= own
+    for r, resource in enumerate(instance.resources):
+        worker, ps = instance.worker_demand[:, r].tolist(), instance.ps_demand[:, r].tolist()
+        needed = [(w * worker[j] + p * ps[j], x) for x, (j, w, p) in given.items()]
+        formula.at_most(f"rule 3: capacity of {resource}", needed, int(instance.capacity[r]))
+    waiting = instance.waiting.tolist()
+    saved = [(int(instance.cost[j, w - 1, p - 1]) - waiting[j], x) for x, (j, w, p) in given.items()]
+    formula.optimise(saved, offset=sum(waiting))
+    return [formula]
+
+
+TRANSLATION = Translation("workers.instance", formulas)

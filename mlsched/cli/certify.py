@@ -1,0 +1,68 @@
+"""`mlsched certify FILE`: a proof of optimality that anyone can check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mlsched.cli.output import Json, emit, number, only_documents
+from mlsched.cli.solve import Goal, Read, read_instance
+from mlsched.core.errors import InvalidFile
+
+if TYPE_CHECKING:
+    from mlsched.certificates.bundle import Checked
+
+
+def certify(
+    file: Annotated[Path, typer.Argument(help="Instance file.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to make.")],
+    objective: Goal = None,
+    solver: Annotated[str | None, typer.Option(help="What finds the plan (default: the problem's exact one).")] = None,
+    plan: Annotated[Path | None, typer.Option(help="Plan file: certify this plan instead of finding one.")] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Wall seconds for the plan, and for each proof.")] = None,
+    read: Read = None,
+    as_json: Json = False,
+) -> None:
+    """Prove that a plan is optimal, for a checker that needs nothing of mlsched. Needs the extra "certify"."""
+    from mlsched import api
+    from mlsched.core.contract import Plan
+
+    instance = read_instance(file, read)
+    given = None
+    if plan is not None:
+        given = api.load(plan)
+        if not isinstance(given, Plan):
+            raise InvalidFile(f"{plan}: kind = '{given.kind}': must be a plan; `mlsched solve -o` writes one")
+    if objective is None:
+        objective = api.published_objective(file)
+    with only_documents():
+        found = api.certify(instance, output, objective=objective, solver=solver, plan=given, time_limit=time_limit)
+    emit(as_json, lambda: document(output, found), lambda: shown(output, found))
+
+
+def document(folder: Path, found: Checked) -> dict[str, Any]:
+    """What the check of a certificate's folder found, as JSON."""
+    return {
+        "folder": str(folder),
+        "instance_hash": found.instance.hash,
+        "problem": found.instance.problem,
+        "objective": found.objective,
+        "value": found.value,
+        "backing": found.backing,
+        "lemma": found.lemma,
+        "violations": list(found.wrong),
+        "seconds": found.seconds,
+    }
+
+
+def shown(folder: Path, found: Checked) -> list[str]:
+    """The same for people."""
+    if found.wrong:
+        return list(found.wrong)
+    goal = found.instance.objective(found.objective)
+    best = "less" if goal.sense == "min" else "more"
+    lines = [f"{folder}: certified: {goal.name} = {number(found.value)} {goal.unit}, no plan has {best}"]
+    lines += [f"  rests on: {found.lemma}"] if found.lemma else []
+    return [*lines, f"  checked in {found.seconds:.2f} s; `mlsched check {folder}` checks it again"]

@@ -1,0 +1,118 @@
+"""Tiny instances for certificates, in which every rule of the judge matters, and the minimum of a formula.
+
+Numbers are few and small, so that exact fits, ties and jobs that must wait are common.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from ortools.sat.python import cp_model
+
+from mlsched.certificates.formula import Formula
+from mlsched.core.contract import Instance
+from mlsched.core.errors import InvalidInput
+from mlsched.instances.preemption import Instance as Preemption
+from mlsched.instances.quality import Instance as Quality
+from mlsched.instances.workers import NEVER
+from mlsched.instances.workers import Instance as Workers
+
+needs_exact = pytest.mark.skipif(
+    importlib.util.find_spec("exact") is None, reason="needs exact: pip install 'mlsched[certify]'"
+)
+
+
+def minimum(formula: Formula, without: str = "") -> int:
+    """The least sum of a formula's objective by CP-SAT, which knows nothing of the formula's maker.
+
+    without: the family of constraints that is left out.
+    """
+    model = cp_model.CpModel()
+    x = [model.new_bool_var("") for _ in formula.meanings]
+    for constraint in formula.constraints:
+        if constraint.family != without:
+            model.add(sum(c * x[v - 1] for c, v in constraint.terms) >= constraint.least)
+    model.minimize(sum(c * x[v - 1] for c, v in formula.objective))
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    assert solver.solve(model) == cp_model.OPTIMAL
+    return round(solver.objective_value)
+
+
+def preemption(rng: np.random.Generator) -> Preemption:
+    """Two nodes, up to five BE jobs and two TE jobs."""
+    jobs, tes, kinds = int(rng.integers(3, 6)), int(rng.integers(1, 3)), 2
+    node = rng.integers(0, 2, jobs)
+    demand = rng.integers(0, 4, (jobs, kinds))
+    free, draining = rng.integers(0, 3, (2, kinds)), rng.choice([0, 0, 1], (2, kinds))
+    capacity = free + draining
+    np.add.at(capacity, node, demand)
+    return Preemption(
+        resources=["cpu", "gpu"],
+        node_capacity=capacity,
+        node_free=free,
+        node_draining=draining,
+        job_node=node,
+        job_demand=demand,
+        job_grace=rng.choice([0, 60, 120, 180], jobs),
+        job_preemptions=rng.choice([0, 0, 1], jobs),
+        job_remaining=np.full(jobs, 60),
+        te_demand=rng.integers(1, 5, (tes, kinds)),
+    )
+
+
+def quality(rng: np.random.Generator) -> Quality:
+    """Up to four jobs, tables of five columns."""
+    jobs, widest = int(rng.integers(2, 5)), 4
+    gain = np.cumsum(rng.integers(0, 4, (jobs, widest + 1)), axis=1)
+    gain -= gain[:, :1]
+    loss = np.cumsum(rng.integers(0, 4, (jobs, widest + 1)), axis=1)[:, ::-1]
+    waiting, least = rng.choice([0, 0, 0, 1], jobs), int(rng.integers(0, 2))
+    return Quality(
+        cores=int(rng.integers(jobs, 3 * jobs)),
+        reserved=int(rng.integers(0, 2)),
+        gain=gain,
+        loss=loss,
+        weight=rng.integers(1, 4, jobs),
+        most=rng.integers(max(1, least), widest + 1, jobs),
+        waiting=waiting,
+        least=least,
+    )
+
+
+def workers(rng: np.random.Generator) -> Workers:
+    """Up to three jobs with up to three workers and two PSs."""
+    jobs, kinds = int(rng.integers(1, 4)), 2
+    cost = rng.integers(1, 40, (jobs, 3, 2))
+    cost[rng.uniform(size=cost.shape) < 0.2] = NEVER
+    return Workers(
+        resources=["cpu", "gpu"],
+        models=["a"],
+        capacity=rng.integers(2, 9, kinds),
+        worker_demand=rng.integers(0, 3, (jobs, kinds)),
+        ps_demand=rng.integers(0, 3, (jobs, kinds)),
+        cost=cost,
+        waiting=rng.integers(20, 80, jobs),
+        remaining=np.ones(jobs, dtype=np.int64),
+        model=np.zeros(jobs, dtype=np.int64),
+        current_workers=np.zeros(jobs, dtype=np.int64),
+        current_ps=np.zeros(jobs, dtype=np.int64),
+        waited=np.zeros(jobs, dtype=np.int64),
+    )
+
+
+DRAWN = {"preemption": preemption, "quality": quality, "workers": workers}
+
+
+def drawn(problem: str, count: int) -> Iterator[Instance]:
+    """The first `count` instances of a problem that are valid."""
+    number = 0
+    while count:
+        with contextlib.suppress(InvalidInput):
+            yield DRAWN[problem](np.random.default_rng([2026, number]))
+            count -= 1
+        number += 1

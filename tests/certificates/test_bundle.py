@@ -1,0 +1,198 @@
+"""Folders of certificates: what is in them, what is refused, and that no tampering gets another optimum accepted."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from certificate_examples import DRAWN, drawn, minimum, needs_exact
+from draws import draws
+
+from mlsched import api
+from mlsched.certificates import bundle, checker, engine
+from mlsched.certificates.translation import translation_of
+from mlsched.core.errors import AnswererError, InvalidInput, MlschedError, SolverError
+
+pytestmark = needs_exact
+
+
+def hard(problem):
+    """The first tiny instance whose proof needs more than loading constraints."""
+    return list(drawn(problem, 8))[-1]
+
+
+@pytest.fixture(scope="session", params=DRAWN)
+def certificate(request, tmp_path_factory):
+    """The folder of a certificate, one a problem."""
+    folder = tmp_path_factory.mktemp("certificates") / request.param
+    assert api.certify(hard(request.param), folder).backing == "certified"
+    return folder
+
+
+@pytest.fixture
+def copy(certificate, tmp_path):
+    return shutil.copytree(certificate, tmp_path / "copy")
+
+
+def rehashed(folder, **changes) -> None:
+    """Make the manifest, and the plan of another instance, say what the files are, as a forger would."""
+    if "instance_hash" in changes:
+        plan = json.loads((folder / "plan.json").read_text())
+        (folder / "plan.json").write_text(json.dumps({**plan, "instance_hash": changes["instance_hash"]}))
+    path = folder / "manifest.json"
+    manifest = {**json.loads(path.read_text()), **changes}
+    manifest["sha256"] = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in manifest["sha256"]}
+    path.write_text(json.dumps(manifest))
+
+
+def test_a_certificate_is_checked_and_says_what_it_holds(certificate):
+    found = api.check_certificate(certificate)
+    assert (found.wrong, found.backing) == ((), "certified")
+    assert found.instance == hard(certificate.name)
+    best = api.solve(found.instance, "brute-force", objective=found.objective)
+    assert found.value == best.value
+    manifest = json.loads((certificate / "manifest.json").read_text())
+    for k, part in enumerate(manifest["parts"], 1):
+        formula = (certificate / f"{k}.opb").read_text()
+        assert checker.check(formula, (certificate / f"{k}.log").read_text()) == part["minimum"]
+        assert part["claim"] in formula
+    assert (certificate / "checker.py").read_bytes() == Path(checker.__file__).read_bytes()
+
+
+def test_every_file_is_covered_by_its_hash(copy):
+    for path in sorted(copy.iterdir()):
+        if path.name != "manifest.json":
+            kept = path.read_bytes()
+            path.write_bytes(kept + b"\n")
+            assert f"{path.name} is not the file that the manifest was written for" in api.check_certificate(copy).wrong
+            path.write_bytes(kept)
+    assert api.check_certificate(copy).backing == "certified"
+
+
+def test_what_does_not_belong_together_is_said(copy):
+    manifest = json.loads((copy / "manifest.json").read_text())
+    rehashed(copy, value=manifest["value"] + 1)
+    assert "the manifest claims" in api.check_certificate(copy).wrong[0]
+    rehashed(copy, **{**manifest, "parts": manifest["parts"][1:]})
+    assert "parts: must have" in api.check_certificate(copy).wrong[0]
+    rehashed(copy, **{**manifest, "parts": [{**part, "minimum": 7} for part in manifest["parts"]]})
+    assert "1.log proves the minimum" in api.check_certificate(copy).wrong[0]
+    rehashed(copy, **{**manifest, "lemma": "trust me"})
+    assert "lemma" in api.check_certificate(copy).wrong[0]
+    rehashed(copy, **{**manifest, "instance_hash": "0"})
+    assert api.check_certificate(copy).wrong[:2] == (
+        "plan.json answers another instance",
+        "instance.json is not the instance that the manifest names",
+    )
+    rehashed(copy, **manifest)
+    (copy / "1.log").unlink()
+    with pytest.raises(InvalidInput, match=r"1\.log: there is no such file"):
+        api.check_certificate(copy)
+
+
+def changed_number(text: str, dice: random.Random) -> str:
+    """One of the integers of a JSON text, or of a formula or log, changed a little."""
+    found = dice.choice(list(re.finditer(r"\d+", text)))
+    old = int(found[0])
+    new = dice.choice([n for n in (old - 1, old + 1, 2 * old, 0, 1) if n >= 0 and n != old])
+    return text[: found.start()] + str(new) + text[found.end() :]
+
+
+def changed_words(text: str, dice: random.Random) -> str:
+    """A line left out, doubled or exchanged, a word left out or exchanged, a sign turned, or a number changed."""
+    lines = text.split("\n")
+    i, j = dice.randrange(1, len(lines)), dice.randrange(1, len(lines))
+    words = lines[i].split()
+    match dice.randrange(6):
+        case 0:
+            del lines[i]
+        case 1:
+            lines.insert(i, lines[j])
+        case 2:
+            lines[i], lines[j] = lines[j], lines[i]
+        case 3 if words:
+            del words[dice.randrange(len(words))]
+            lines[i] = " ".join(words)
+        case 4 if words:
+            k = dice.randrange(len(words))
+            words[k] = words[k][1:] if words[k][0] == "~" else f"~{words[k]}" if words[k][0] == "x" else f"-{words[k]}"
+            lines[i] = " ".join(words)
+        case _:
+            return changed_number(text, dice)
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("name", ["instance.json", "plan.json", "1.opb", "1.log"])
+def test_no_change_gets_another_optimum_accepted(certificate, copy, name, report):
+    """Hashes are made anew after each change, so that they are no help."""
+    dice, count, fate = random.Random(name), draws(12, 200), Counter[str]()
+    original = (certificate / name).read_text()
+    truth = api.check_certificate(certificate)
+    formula = translation_of(truth.instance).formulas(truth.instance, truth.objective, truth.plan)[0]
+    for _ in range(count):
+        text = (changed_number if name.endswith("json") else changed_words)(original, dice)
+        (copy / name).write_text(text)
+        try:
+            rehashed(copy, instance_hash=api.load(copy / "instance.json").hash)
+            found = api.check_certificate(copy)
+        except InvalidInput:
+            fate["cannot be read"] += 1
+            continue
+        if found.wrong:
+            fate["refused"] += 1
+        else:
+            fate["accepted with the same optimum"] += 1
+            assert found.value == api.solve(found.instance, "brute-force", objective=found.objective).value
+        if name == "1.log":
+            assert proved((certificate / "1.opb").read_text(), text) in (None, minimum(formula)), text
+    report(f"{certificate.name}: {count} changes of {name}", [f"{n:5}  {how}" for how, n in sorted(fate.items())])
+    assert fate["refused"] + fate["cannot be read"] > 0
+
+
+def proved(formula: str, log: str) -> int | None:
+    """What the checker alone says of a formula and a log; None where it refuses."""
+    try:
+        return checker.check(formula, log)
+    except checker.Wrong:
+        return None
+
+
+def test_a_plan_that_is_not_optimal_is_not_certified(tmp_path):
+    instance = hard("workers")
+    waits = instance.plan_type(workers=[0] * len(instance.waiting), ps=[0] * len(instance.waiting))
+    with pytest.raises(AnswererError, match="the plan is not optimal"):
+        api.certify(instance, tmp_path / "new", plan=waits)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_folder_must_be_new_and_is_made_whole(tmp_path, monkeypatch):
+    instance = hard("workers")
+    (tmp_path / "there").mkdir()
+    with pytest.raises(InvalidInput, match="exists already; name a new folder"):
+        api.certify(instance, tmp_path / "there")
+    with pytest.raises(InvalidInput, match="there is no folder"):
+        api.certify(instance, tmp_path / "no" / "new")
+    monkeypatch.setattr(engine, "log_of", lambda formula, seconds: "pseudo-Boolean proof version 1.1\nc 1\n")
+    with pytest.raises(SolverError, match="exact logged a proof that does not hold"):
+        api.certify(instance, tmp_path / "new")
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
+def test_a_certificate_that_fails_its_own_check_is_not_kept(tmp_path, monkeypatch):
+    instance = hard("quality")
+    monkeypatch.setattr(bundle, "_wrong_hashes", lambda folder, manifest: ["something"])
+    with pytest.raises(MlschedError, match="did not pass its own check: something"):
+        api.certify(instance, tmp_path / "new")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_question_without_a_translation_is_refused_before_any_work(tmp_path):
+    horizon = api.generate("taskgraph", "small")
+    with pytest.raises(InvalidInput, match=r"a taskgraph.instance cannot be certified; preemption.instance, "):
+        api.certify(horizon, tmp_path / "new")

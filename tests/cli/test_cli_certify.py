@@ -1,0 +1,63 @@
+"""`certify`, and `check` of a folder."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+
+import pytest
+from certificate_examples import needs_exact
+
+from mlsched import api
+
+
+@pytest.fixture
+def folder(cli, tmp_path, instance_file):
+    made = tmp_path / "certificate"
+    assert cli("certify", instance_file, "-o", made).status == 0
+    return made
+
+
+@needs_exact
+def test_certify_writes_a_folder_that_check_accepts(cli, tmp_path, instance_file, plan_file):
+    best = api.solve(api.load(instance_file), "brute-force", objective="victim_count")
+    made = tmp_path / "made"
+    said = cli("certify", instance_file, "--objective", "victim_count", "-o", made, "--json").document
+    again = cli("check", made, "--json").document
+    for document in (said, again):
+        assert (document["value"], document["backing"], document["violations"]) == (best.value, "certified", [])
+        assert (document["folder"], document["objective"]) == (str(made), "victim_count")
+    found = cli("check", made)
+    assert (found.status, found.err) == (0, "")
+    assert f"{made}: certified: victim_count = {best.value} jobs, no plan has less" in found.out
+    cli("certify", instance_file, "-o", made).refused("exists already; name a new folder")
+    given = cli("certify", instance_file, "--plan", plan_file, "-o", tmp_path / "given", "--json").document
+    assert given["value"] == api.load(instance_file).evaluate(api.load(plan_file))["total_score"]
+
+
+@needs_exact
+def test_check_says_what_is_wrong_with_a_folder(cli, folder):
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "value": 5}))
+    found = cli("check", folder)
+    assert found.status == 1
+    assert "the manifest claims 5" in found.out
+    assert found.err.startswith(f"mlsched: {folder}: not certified: plan.json has total_score = ")
+    document = json.loads(cli("check", folder, "--json").out)
+    assert (document["backing"], len(document["violations"])) == (None, 1)
+    (folder / "manifest.json").unlink()
+    cli("check", folder).refused("manifest.json: there is no such file")
+
+
+def test_without_exact_one_line_says_what_to_install(cli, tmp_path, instance_file, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    made = tmp_path / "made"
+    cli("certify", instance_file, "-o", made).refused("certify: needs exact", "pip install 'mlsched[certify]'")
+    assert not made.exists()
+
+
+def test_calls_that_do_not_fit_are_refused(cli, tmp_path, instance_file, plan_file):
+    cli("check", instance_file).refused("is no folder of a certificate; give an instance file and a plan file")
+    cli("check", tmp_path, plan_file).refused("is a folder: it is checked with its own plan")
+    cli("check", tmp_path).refused("manifest.json: there is no such file")
+    cli("certify", instance_file).refused("see `mlsched certify --help`")
