@@ -16,6 +16,7 @@ from ortools.sat.python import cp_model
 from mlsched.certificates.formula import Formula
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput
+from mlsched.instances.placement import Instance as Placement
 from mlsched.instances.preemption import Instance as Preemption
 from mlsched.instances.quality import Instance as Quality
 from mlsched.instances.workers import NEVER
@@ -105,7 +106,42 @@ def workers(rng: np.random.Generator) -> Workers:
     )
 
 
-DRAWN = {"preemption": preemption, "quality": quality, "workers": workers}
+def placement(rng: np.random.Generator) -> Placement:
+    """Two servers, up to one running and three new jobs of at most two workers and a PS."""
+    runs, jobs, kinds = int(rng.integers(0, 2)), int(rng.integers(2, 4)), 2
+    apart = np.triu(rng.uniform(size=(kinds, kinds)) < 0.2).astype(np.int64)
+    return Placement(
+        resources=["cpu"],
+        types=["a", "b"],
+        pressures=["cpu"],
+        server_capacity=np.full((2, 1), 9),
+        server_free=rng.integers(1, 5, (2, 1)),
+        sigma_worker=rng.integers(0, 4, (kinds, kinds)) * 300_000,
+        sigma_ps=rng.integers(0, 3, (kinds, kinds)) * 100_000,
+        apart=np.maximum(apart, apart.T),
+        use_worker=rng.integers(0, 500, (kinds, 1)),
+        use_ps=rng.integers(0, 300, (kinds, 1)),
+        linear=rng.integers(0, 2, (kinds, 1)) * 700_000,
+        quadratic=rng.integers(0, 2, (kinds, 1, 1)) * 900_000,
+        rho_ps=rng.integers(0, 3, kinds) * 150_000,
+        rho_worker=rng.integers(0, 3, kinds) * 150_000,
+        run_type=rng.integers(0, kinds, runs),
+        run_speed=rng.integers(100, 900, runs) * 1000,
+        run_workers=np.array([[1, 0]] * runs).reshape(runs, 2),
+        run_ps=np.array([[0, 1]] * runs).reshape(runs, 2),
+        job_type=rng.integers(0, kinds, jobs),
+        job_speed=rng.integers(100, 900, jobs) * 1000,
+        job_workers=rng.integers(1, 3, jobs),
+        job_ps=rng.integers(0, 2, jobs),
+        worker_demand=rng.integers(0, 3, (jobs, 1)),
+        ps_demand=rng.integers(0, 3, (jobs, 1)),
+        most_jobs=runs + int(rng.integers(1, 3)),
+        most_new=int(rng.integers(1, 4)),
+        network_at=str(rng.choice(["workers", "tasks"])),
+    )
+
+
+DRAWN = {"preemption": preemption, "quality": quality, "workers": workers, "placement": placement}
 
 
 def drawn(problem: str, count: int) -> Iterator[Instance]:

@@ -172,12 +172,7 @@ def test_elaboration_keeps_what_is_needed_and_names_it():
     short = elaborated(FORMULA, proof(*padded))
     assert check(FORMULA, short) == 3
     assert short == proof(
-        "l 1",
-        "soli x1 x2 ~x3",
-        "rup +1 ~x3 >= 1 ; ~ 2",
-        "pol 1 3 + 2 *",
-        "pol 2 4 + x3 5 * +",
-        "c 5",
+        "l 1", "soli x1 x2 ~x3", "rup +1 ~x3 >= 1 ; ~ 2", "pol 1 3 + 2 *", "pol 2 4 + x3 5 * +", "c 5"
     )
 
 

@@ -11,7 +11,18 @@ from mlsched.cli.main import app
 
 COMMANDS = sorted(str(c.name or c.callback.__name__) for c in (*app.registered_commands, *app.registered_groups))
 HEAVY = ("numpy", "scipy", "torch", "ortools", "highspy", "pyomo", "networkx", "moocore", "matplotlib", "gymnasium")
-LAYERS = ("benchmark", "testing", "api", "learned", "simulation", "heuristics", "solvers", "formulations", "certificates", "instances")
+LAYERS = (
+    "benchmark",
+    "testing",
+    "api",
+    "learned",
+    "simulation",
+    "heuristics",
+    "solvers",
+    "formulations",
+    "certificates",
+    "instances",
+)
 #: Core's modules that a signature may need; the others describe instances and answerers, and need numpy.
 LIGHT = {"mlsched.core", "mlsched.core.errors", "mlsched.core.files", "mlsched.core.opening"}
 

@@ -1,8 +1,8 @@
 """The placement problem as a 0-1 formula, written from the statement alone (`instances/placement/judge.py`).
 
-One variable a server and what it may host of the new jobs (its content: a number of workers and of PSs of each), one a job
-that is placed, and one a job and speed that it may have. What a server may host obeys rules 2 and 4; the speed of every
-job there is computed beforehand, as a fraction, for each content.
+One variable a server and what it may host of the new jobs (its content: a number of workers and of PSs of each), one a
+job that is placed, and one a job and speed that it may have. What a server may host obeys rules 2 and 4; the speed of
+every job there is computed beforehand, in exact fractions, for each content.
 """
 
 from __future__ import annotations
@@ -114,7 +114,9 @@ def _fits(rest: list[int]) -> bool:
 def _may_share(instance: Instance, s: int, job: int, content: Content) -> bool:
     """Rule 4: whether a new job may be where the content and the running jobs of server s are."""
     here = [int(instance.job_type[k]) for k in content]
-    here += [int(kind) for i, kind in enumerate(instance.run_type) if instance.run_workers[i, s] + instance.run_ps[i, s]]
+    here += [
+        int(kind) for i, kind in enumerate(instance.run_type) if instance.run_workers[i, s] + instance.run_ps[i, s]
+    ]
     return not any(instance.apart[instance.job_type[job], kind] for kind in here)
 
 
