@@ -55,6 +55,7 @@ RUN_0, RUN_1, RUN_2, RUN_3, REST_0 = SOUND
 FAULTS = {
     "capacity on another's time": ("capacity", [RUN_3], [(3, 1, 120, 180, -1, 1)]),
     "capacity on another's node": ("capacity", [RUN_2], [(2, 1, 180, 240, -1, 1)]),
+    "capacity of the first node": ("capacity", [REST_0], [(0, 0, 200, 620, -1, 1)]),
     "early start": ("early start", [RUN_3], [(3, 0, 60, 120, -1, 1)]),
     "two places": ("two places", [REST_0], [(0, 2, 120, 540, -1, 1)]),
     "lost": ("lost job", [RUN_3], []),
@@ -118,9 +119,37 @@ def test_a_job_without_grace_period_keeps_only_its_snapshots(snapshot, end):
     assert kinds(check([RUN_1], [add[0], (1, 2, 180, end - 10, -1, 1)], snapshot=snapshot)) == {"work"}
 
 
+def test_a_job_may_be_suspended_in_the_instant_it_starts():
+    assert check(add=[(0, 0, 240, 240, 240, 0)], during_grace="paused") != []  # 120 s of grace
+    assert check([RUN_1], [(1, 1, 0, 0, 0, 0), (1, 1, 0, 180, -1, 1)]) == []
+    assert kinds(check([RUN_1], [(1, 1, 0, 0, 0, 0), (1, 1, 0, 180, -1, 1)], preemption_limit=0)) == {
+        "preemption limit"
+    }
+
+
+def test_what_a_pause_and_a_snapshot_leave_counts_from_the_start_of_the_stretch():
+    # Job 0 works from 240 to 300 s in its second stretch, has its grace period and goes on at 420 s.
+    paused = [(0, 0, 240, 420, 300, 0), (0, 0, 420, 900, -1, 1)]
+    assert check([REST_0], paused, during_grace="paused", preemption_limit=2) == []
+    # Signalled at 0 s, it has done nothing.
+    at_once = [(0, 0, 0, 120, 0, 0), (0, 0, 240, 840, -1, 1)]
+    assert check([RUN_0, REST_0], at_once, during_grace="paused") == []
+    # Job 1 starts at 60 s, is suspended at 180 s and keeps 100 of 120 s.
+    kept = [(1, 1, 60, 180, 180, 0), (1, 2, 180, 260, -1, 1)]
+    assert check([RUN_1], kept, snapshot=100) == []
+
+
+def test_a_job_that_finishes_as_it_is_signalled_has_done_it_all():
+    assert check([RUN_1], [(1, 1, 0, 180, 180, 1)], snapshot=100) == []
+
+
+def test_snapshots_are_for_victims():
+    assert kinds(check([RUN_1], [(1, 1, 0, 60, -1, 0), (1, 1, 60, 180, -1, 1)], snapshot=180)) == {"signal"}
+
+
 @pytest.mark.parametrize(
     "row",
-    [(9, 0, 0, 60, -1, 1), (-1, 0, 0, 60, -1, 1), (0, 3, 0, 60, -1, 1), (0, -1, 0, 60, -1, 1), (3, 1, 60, 0, -1, 1)],
+    [(9, 0, 0, 60, -1, 1), (4, 0, 0, 60, -1, 1), (-1, 0, 0, 60, -1, 1), (0, 3, 0, 60, -1, 1), (0, -1, 0, 60, -1, 1), (3, 1, 60, 0, -1, 1)],
 )
 def test_a_malformed_row_is_named(row):
     sentences = check(add=[row])
