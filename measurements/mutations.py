@@ -199,9 +199,8 @@ class Judge:
 
     @staticmethod
     def _fails(item: Any, following: Any) -> bool:
-        from _pytest.runner import runtestprotocol
-
-        return any(report.failed for report in runtestprotocol(item, nextitem=following, log=False))
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        return bool(item.session.testsfailed)
 
 
 def score(name: str, sample: int | None, seed: int) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from fractions import Fraction
 from mlsched.simulation.findings import Findings
 from mlsched.simulation.quality.log import Log
 from mlsched.simulation.quality.options import Options
-from mlsched.simulation.quality.workload import NO_TARGET, Workload
+from mlsched.simulation.quality.workload import Workload
 from mlsched.simulation.wake import Wake
 
 #: The world computes the loss between two iterations in floats: so far may it be off, of the loss in question.
@@ -77,8 +77,7 @@ def _work_until_it_leaves(workload: Workload, job: int) -> int:
     """Core-milliseconds of all iterations of a job, or of those up to the first that reports its target loss."""
     iterations, target = int(workload.iterations[job]), int(workload.target[job])
     reported = workload.loss[job, 1 : iterations + 1].tolist()
-    if target != NO_TARGET:
-        iterations = next((k for k, loss in enumerate(reported, 1) if loss <= target), iterations)
+    iterations = next((k for k, loss in enumerate(reported, 1) if loss <= target), iterations)
     return iterations * int(workload.work[job])
 
 

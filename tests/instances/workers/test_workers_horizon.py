@@ -101,6 +101,35 @@ def test_rounding_of_whole_ns_is_granted_and_no_more():
     assert any("job 0 has done" in found for found in tiny.violations(plan.replace(time=ints([2997, 998]))))
 
 
+@pytest.mark.parametrize(("missing", "fine"), [(3, True), (4, False)])
+def test_a_tenth_of_a_millionth_of_the_work_is_granted_and_no_more(missing, fine):
+    """Ten million iterations of a ns each; 2 ns are granted for rounding, 1 ns is the share."""
+    one = two_jobs(
+        worker_demand=[[1]],
+        ps_demand=[[0]],
+        time=[[[1]]],
+        remaining=ints([10**7]),
+        model=ints([0]),
+        arrival=ints([0]),
+    )
+    plan = Stages(
+        ends=ints([10**7]),
+        stage=ints([0]),
+        job=ints([0]),
+        workers=ints([1]),
+        ps=ints([1]),
+        time=ints([10**7 - missing]),
+        finish=ints([0]),
+    )
+    assert (one.violations(plan) == []) is fine
+
+
+def test_no_time_may_be_spent_where_a_job_cannot_train():
+    half = two_jobs(time=[[[NEVER], [S]], [[2 * S], [S]]])
+    plan = stages(entries=((0, 0, 2, 2), (1, 0, 2, 1), (1, 0, 1, 0), (2, 1, 2, 1)))
+    assert any("job 0 has 1 workers and 1 PSs: it cannot train" in found for found in half.violations(plan))
+
+
 def test_a_plan_of_the_other_form_is_refused():
     assert "must be a workers.stages" in two_jobs().violations(mlsched.solve(decision(), "fair").plan)[0]
 

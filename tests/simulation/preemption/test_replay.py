@@ -122,9 +122,8 @@ def test_a_job_without_grace_period_keeps_only_its_snapshots(snapshot, end):
 def test_a_job_may_be_suspended_in_the_instant_it_starts():
     assert check(add=[(0, 0, 240, 240, 240, 0)], during_grace="paused") != []  # 120 s of grace
     assert check([RUN_1], [(1, 1, 0, 0, 0, 0), (1, 1, 0, 180, -1, 1)]) == []
-    assert kinds(check([RUN_1], [(1, 1, 0, 0, 0, 0), (1, 1, 0, 180, -1, 1)], preemption_limit=0)) == {
-        "preemption limit"
-    }
+    twice = [(1, 1, 0, 0, 0, 0)] * 2
+    assert kinds(check([RUN_1], [*twice, (1, 1, 0, 180, -1, 1)], preemption_limit=1)) == {"preemption limit"}
 
 
 def test_what_a_pause_and_a_snapshot_leave_counts_from_the_start_of_the_stretch():

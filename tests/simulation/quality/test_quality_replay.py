@@ -144,6 +144,43 @@ def test_a_tick_at_which_nobody_gets_a_core_is_found():
     assert kinds(violations(alone, Options(), TICKS, Log(late))) == {"least"}
 
 
+#: One core and one job of 3 s.
+ALONE = Workload(
+    cores=1,
+    submit=[0],
+    work=[3000],
+    iterations=[1],
+    loss=[[9 * N, N]],
+    family=[0],
+    weight=[1],
+    most=[UNLIMITED],
+    other_submit=[0],
+    other_seconds=[6],
+    other_cores=[1],
+)
+
+
+def test_a_core_that_a_non_ml_job_leaves_is_due_at_once():
+    assert violations(ALONE, Options(), EVENTS, Log([(0, 6, 9, 1, 3000, N)])) == []
+    assert kinds(violations(ALONE, Options(), EVENTS, Log([(0, 9, 12, 1, 3000, N)]))) == {"least"}
+
+
+def test_an_arrival_between_ticks_is_due_at_the_next():
+    late = ALONE.replace(submit=[1], other_submit=[], other_seconds=[], other_cores=[])
+    assert violations(late, Options(), TICKS, Log([(0, 3, 6, 1, 3000, N)])) == []
+    assert kinds(violations(late, Options(), TICKS, Log([(0, 6, 9, 1, 3000, N)]))) == {"least"}
+    # With ticks of a second there is one at its arrival.
+    assert kinds(violations(late, Options(), Wake(False, 1), Log([(0, 2, 3, 1, 1000, N)]))) >= {"least"}
+
+
+@pytest.mark.parametrize(("reading", "found"), [("fair", set()), ("reservation", {"capacity", "order"})])
+def test_non_ml_jobs_hold_their_share_or_all_they_ask_for(reading, found):
+    """From 9 s on a non-ML job asks for 3 of 4 cores beside two jobs, and from 18 s on beside one."""
+    greedy = LOAD.replace(other_cores=[3])
+    last = [changed(C6, cores=2, served=21000, loss=2 * N), (2, 21, 24, 2, 24000, N)]
+    assert kinds(check([C6], last, load=greedy, others=reading)) == found
+
+
 def test_stretches_between_ticks_are_fine_where_the_clock_wakes_at_events():
     late = changed(C6, end=20, cores=3)
     load = LOAD.replace(work=[12000, 12000, 10500])
