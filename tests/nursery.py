@@ -69,12 +69,14 @@ def _fork(call: list[str], cpu: float | None) -> dict[str, object]:
 
 def _serve() -> None:
     import benchmark_examples
-    import highspy  # noqa: F401
-    import ortools.sat.python.cp_model  # noqa: F401
 
     from mlsched.benchmark import runner
+    from mlsched.core.registry import registry
+    from mlsched.simulation import every_simulation
 
-    for module in sys.argv[1:]:
+    registry()
+    every_simulation()
+    for module in ("highspy", "ortools.sat.python.cp_model", "mlsched.solvers.front", *sys.argv[1:]):
         importlib.import_module(module)
     tiny = benchmark_examples.suite("fifo", "fitgpp", "brute-force")
     runner.find_suite = lambda name: tiny

@@ -26,9 +26,13 @@ thorough = pytest.mark.skipif(not THOROUGH, reason="kill -9 of pareto, train and
 TIMES = ("seconds", "cpu_seconds")
 
 
+#: What a training imports.
+TRAINING = ("torch", "torch._dynamo", "mlsched.learned.training.trainer", "mlsched.simulation.workers")
+
+
 @pytest.fixture(scope="module")
 def nursery():
-    with Nursery(*["torch", "mlsched.learned.training.trainer"] * THOROUGH) as process:
+    with Nursery(*TRAINING * THOROUGH) as process:
         yield process
 
 

@@ -122,8 +122,8 @@ def _together(instance: Instance, plan: Plan) -> list[str]:
     found = []
     for s, here in enumerate(_hosted(instance, _concurrent(instance, plan))):
         for k, one in enumerate(here):
-            for other in here[k + 1 :]:
-                if (one.new or other.new) and int(instance.apart[one.kind, other.kind]):
+            for other in here[k + 1 :]:  # running jobs come first: where one of the two is new, the second is
+                if other.new and int(instance.apart[one.kind, other.kind]):
                     kinds = f"{instance.types[one.kind]} and {instance.types[other.kind]}"
                     found.append(f"server {s}: {one.name} and {other.name} ({kinds}) must not share a server")
     return found

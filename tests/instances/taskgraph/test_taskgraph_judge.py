@@ -177,6 +177,12 @@ def test_malformed_plans():
 REST = ((0, 1, 0, 5), (1, 1, 0, 7), (2, 0, 1, 6))
 
 
+def test_what_happened_happened():
+    """A fixed run may have started before its task's last one ended."""
+    inst = running(last_end=[6, 5, 0])
+    assert inst.violations(plan(inst, (0, 1, 0, 5), (1, 1, 0, 7), (2, 0, 1, 6))) == []
+
+
 def test_a_residual_problem():
     inst = running()
     assert inst.violations(plan(inst, *REST)) == []

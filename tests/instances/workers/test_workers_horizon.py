@@ -105,12 +105,7 @@ def test_rounding_of_whole_ns_is_granted_and_no_more():
 def test_a_tenth_of_a_millionth_of_the_work_is_granted_and_no_more(missing, fine):
     """Ten million iterations of a ns each; 2 ns are granted for rounding, 1 ns is the share."""
     one = two_jobs(
-        worker_demand=[[1]],
-        ps_demand=[[0]],
-        time=[[[1]]],
-        remaining=ints([10**7]),
-        model=ints([0]),
-        arrival=ints([0]),
+        worker_demand=[[1]], ps_demand=[[0]], time=[[[1]]], remaining=ints([10**7]), model=ints([0]), arrival=ints([0])
     )
     plan = Stages(
         ends=ints([10**7]),
