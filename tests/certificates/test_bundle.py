@@ -194,5 +194,5 @@ def test_a_certificate_that_fails_its_own_check_is_not_kept(tmp_path, monkeypatc
 
 def test_a_question_without_a_translation_is_refused_before_any_work(tmp_path):
     horizon = api.generate("taskgraph", "small")
-    with pytest.raises(InvalidInput, match=r"a taskgraph.instance cannot be certified; preemption.instance, "):
+    with pytest.raises(InvalidInput, match=r"a taskgraph.instance cannot be certified; placement.instance, "):
         api.certify(horizon, tmp_path / "new")

@@ -51,6 +51,6 @@ def test_the_version_does_not_even_load_rich():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
 
-def test_ten_commands_are_listed():
-    words = "bench check data generate list pareto reproduce simulate solve train"
+def test_the_commands_are_listed():
+    words = "bench certify check data generate list pareto reproduce simulate solve train"
     assert words.split() == COMMANDS

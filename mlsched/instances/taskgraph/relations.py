@@ -8,23 +8,18 @@ import numpy as np
 
 from mlsched.core.contract import Relation
 from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.core.record import specs
 from mlsched.instances.taskgraph.instance import Instance
 
 ALL = tuple(o.name for o in Instance.objectives)
-JOBS = (
-    "arrival",
-    "deadline",
-    "urgency",
-    "required",
-    "min_iterations",
-    "max_iterations",
-    "accuracy",
-    "finished",
-    "on_time",
-)
-TASKS = ("task_job", "duration", "demand", "eligible", "parameters", "home", "last_end")
-EDGES = ("edge_from", "edge_to", "edge_lag", "edge_volume", "edge_delay")
-FIXED = ("fixed_task", "fixed_node", "fixed_start", "fixed_gpu")
+
+
+def _columns(of: str) -> tuple[str, ...]:
+    """The columns of an instance with an entry for each of these."""
+    return tuple(name for name, spec in specs(Instance).items() if getattr(spec, "shape", ())[:1] == (of,))
+
+
+JOBS, TASKS, EDGES, FIXED = (_columns(of) for of in ("jobs", "tasks", "edges", "fixed"))
 TIMES = ("arrival", "duration", "edge_delay", "last_end", "fixed_start")
 
 
@@ -39,7 +34,7 @@ def _of_jobs(instance: Instance, jobs: IntArray) -> Instance:
     fields: dict[str, Any] = {name: getattr(instance, name)[jobs] for name in JOBS}
     fields |= {name: getattr(instance, name)[tasks] for name in TASKS}
     fields["task_job"] = place[fields["task_job"]]
-    for names, ends in ((EDGES, EDGES[:2]), (FIXED, FIXED[:1])):
+    for names, ends in ((EDGES, ("edge_from", "edge_to")), (FIXED, ("fixed_task",))):
         kept = number[getattr(instance, ends[0])] >= 0
         fields |= {name: getattr(instance, name)[kept] for name in names}
         fields |= {name: number[fields[name]] for name in ends}
