@@ -110,8 +110,8 @@ def control_c():
 
 @pytest.fixture(scope="session")
 def scale() -> int:
-    """Number of instances for tests that count them: 2000 in the thorough profile, 60 otherwise."""
-    return 2000 if settings().max_examples >= 1000 else 60
+    """Number of instances for tests that count them: 2000 in the thorough profile, 40 otherwise."""
+    return 2000 if settings().max_examples >= 1000 else 40
 
 
 @pytest.fixture(scope="session")

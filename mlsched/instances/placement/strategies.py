@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.instances._values import one_of
 from mlsched.instances.placement.instance import Instance
 
 if TYPE_CHECKING:
@@ -34,25 +35,25 @@ def instances(*, servers: int = 3, jobs: int = 3, runs: int = 2, tasks: int = 2)
         types = draw(st.integers(1, 2))
         pressures = ("cpu", "bandwidth")[: draw(st.integers(0, 2))]
         k, d = len(resources), len(pressures)
-        rate = st.sampled_from([0, 0, 250_000, 500_000, 333_333, 1_000_000])
-        free = table(st.sampled_from([0, 1, 2, 2, 4]), m, k)
+        rate = one_of(0, 0, 250_000, 500_000, 333_333, 1_000_000)
+        free = table(one_of(0, 1, 2, 2, 4), m, k)
         running = draw(st.integers(0, runs), label="running jobs")
-        run_workers = table(st.sampled_from([0, 0, 1, 2]), running, m)
+        run_workers = table(one_of(0, 0, 1, 2), running, m)
         for i in range(running):
             if not run_workers[i].any():
                 run_workers[i, draw(st.integers(0, m - 1))] = 1
-        apart = table(st.sampled_from([0, 0, 0, 1]), types, types)
+        apart = table(one_of(0, 0, 0, 1), types, types)
         return Instance(
             resources=resources,
             types=("a", "b")[:types],
             pressures=pressures,
-            server_capacity=free + table(st.sampled_from([0, 0, 2]), m, k),
+            server_capacity=free + table(one_of(0, 0, 2), m, k),
             server_free=free,
             sigma_worker=table(rate, types, types),
             sigma_ps=table(rate, types, types),
             apart=np.maximum(apart, apart.T),
-            use_worker=table(st.sampled_from([0, 250, 500]), types, d),
-            use_ps=table(st.sampled_from([0, 250]), types, d),
+            use_worker=table(one_of(0, 250, 500), types, d),
+            use_ps=table(one_of(0, 250), types, d),
             linear=table(rate, types, d),
             quadratic=table(rate, types, d, d),
             rho_ps=table(rate, types),
@@ -60,24 +61,25 @@ def instances(*, servers: int = 3, jobs: int = 3, runs: int = 2, tasks: int = 2)
             run_type=table(st.integers(0, types - 1), running),
             run_speed=table(_speeds(), running),
             run_workers=run_workers,
-            run_ps=table(st.sampled_from([0, 0, 1]), running, m),
+            run_ps=table(one_of(0, 0, 1), running, m),
             job_type=table(st.integers(0, types - 1), n),
             job_speed=table(_speeds(), n),
             job_workers=table(st.integers(1, tasks), n),
             job_ps=table(st.integers(0, tasks), n),
-            worker_demand=table(st.sampled_from([0, 1, 1, 2]), n, k),
-            ps_demand=table(st.sampled_from([0, 1, 1]), n, k),
-            most_jobs=draw(st.sampled_from([running, running + 1, running + 2, UNLIMITED, UNLIMITED])),
-            most_new=draw(st.sampled_from([0, 1, 2, UNLIMITED, UNLIMITED])),
-            network_at=draw(st.sampled_from(["workers", "tasks"])),
+            worker_demand=table(one_of(0, 1, 1, 2), n, k),
+            ps_demand=table(one_of(0, 1, 1), n, k),
+            most_jobs=draw(one_of(running, running + 1, running + 2, UNLIMITED, UNLIMITED)),
+            most_new=draw(one_of(0, 1, 2, UNLIMITED, UNLIMITED)),
+            network_at=draw(one_of("workers", "tasks")),
         )
 
     def _speeds() -> SearchStrategy[Any]:
-        return st.sampled_from([0, 1, 7, 250_000, 1_000_000])
+        return one_of(0, 1, 7, 250_000, 1_000_000)
 
     return draw_instance()
 
 
+@functools.cache
 def contended() -> SearchStrategy[Instance]:
     """Instances in which two to four new jobs want the same servers, which are alike and have room for some of them."""
     from hypothesis import strategies as st
@@ -89,8 +91,8 @@ def contended() -> SearchStrategy[Instance]:
         def column(*entries: int) -> IntArray:
             return np.array(draw(st.lists(st.sampled_from(entries), min_size=n, max_size=n)), dtype=np.int64)
 
-        free = np.full((servers, 1), draw(st.sampled_from([1, 2, 3])))
-        rate = draw(st.sampled_from([0, 250_000, 1_000_000]))
+        free = np.full((servers, 1), draw(one_of(1, 2, 3)))
+        rate = draw(one_of(0, 250_000, 1_000_000))
         none = np.zeros((1, 1), dtype=np.int64)
         return Instance(
             resources=("gpu",),
@@ -117,7 +119,7 @@ def contended() -> SearchStrategy[Instance]:
             job_ps=column(0, 0, 1),
             worker_demand=column(1, 1, 2)[:, None],
             ps_demand=column(0, 1)[:, None],
-            most_new=draw(st.sampled_from([1, 2, UNLIMITED, UNLIMITED])),
+            most_new=draw(one_of(1, 2, UNLIMITED, UNLIMITED)),
         )
 
     return draw_instance()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED, IntArray, ints
+from mlsched.instances._values import one_of
 from mlsched.instances.preemption.instance import Instance
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ def instances(*, nodes: int = 3, jobs: int = 6, tes: int = 2) -> SearchStrategy[
         count = draw(st.integers(0, jobs), label="jobs")
         job_node = column(count, st.integers(0, n - 1))
         job_demand = matrix(count, small)
-        free, draining = matrix(n, st.integers(0, 3)), matrix(n, st.sampled_from([0, 0, 0, 1, 3]))
-        capacity = free + draining + matrix(n, st.sampled_from([0, 0, 2]))
+        free, draining = matrix(n, st.integers(0, 3)), matrix(n, one_of(0, 0, 0, 1, 3))
+        capacity = free + draining + matrix(n, one_of(0, 0, 2))
         np.add.at(capacity, job_node, job_demand)
         waiting = draw(st.integers(1, tes), label="TE jobs")
         return Instance(
@@ -50,17 +51,18 @@ def instances(*, nodes: int = 3, jobs: int = 6, tes: int = 2) -> SearchStrategy[
             node_draining=draining,
             job_node=job_node,
             job_demand=job_demand,
-            job_grace=column(count, st.sampled_from([0, 60, 120, 600])),
+            job_grace=column(count, one_of(0, 60, 120, 600)),
             job_preemptions=column(count, st.integers(0, 2)),
             job_remaining=column(count, st.integers(0, 3600)),
             te_demand=matrix(waiting, st.integers(0, 7)),
-            preemption_limit=draw(st.sampled_from([0, 1, 2, UNLIMITED])),
-            grace_weight=draw(st.sampled_from([0, 1000, 4000])),
+            preemption_limit=draw(one_of(0, 1, 2, UNLIMITED)),
+            grace_weight=draw(one_of(0, 1000, 4000)),
         )
 
     return draw_instance()
 
 
+@functools.cache
 def contended() -> SearchStrategy[Instance]:
     """Instances in which two to four TE jobs want the same room: one fits where two do not, and nodes are alike."""
     from hypothesis import strategies as st
@@ -73,7 +75,7 @@ def contended() -> SearchStrategy[Instance]:
             return ints(draw(st.lists(st.sampled_from(entries), min_size=length, max_size=length)))
 
         job_node, job_demand = column(count, *range(nodes)), column(count, 1, 2, 2)
-        free = np.full((nodes, 1), draw(st.sampled_from([0, 1, 2, 2])))
+        free = np.full((nodes, 1), draw(one_of(0, 1, 2, 2)))
         capacity = free.copy()
         np.add.at(capacity[:, 0], job_node, job_demand)
         return Instance(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlsched.core.fields import IntArray, ints
+from mlsched.instances._values import one_of
 from mlsched.instances.quality.instance import Instance, waiting_in_arrival_order
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def instances(*, jobs: int = 4, cores: int = 8) -> SearchStrategy[Instance]:
         count = draw(st.integers(0, jobs), label="jobs")
         total = draw(st.integers(0, cores), label="cores")
         reserved = draw(st.integers(0, total)) if draw(st.booleans()) else 0
-        least = draw(st.sampled_from([0, 1, 1, 1, 2]))
+        least = draw(one_of(0, 1, 1, 1, 2))
         width = draw(st.integers(least, max(least, total)), label="width")
 
         def column(entries: SearchStrategy[int]) -> IntArray:
@@ -38,19 +39,19 @@ def instances(*, jobs: int = 4, cores: int = 8) -> SearchStrategy[Instance]:
             drawn = draw(st.lists(entries, min_size=count * width, max_size=count * width))
             return np.array(drawn, dtype=np.int64).reshape(count, width)
 
-        small = st.sampled_from([0, 0, 1, 2, 3, 5, 10])
+        small = one_of(0, 0, 1, 2, 3, 5, 10)
         start = np.zeros((count, 1), dtype=np.int64)
         gain = np.hstack([start, np.cumsum(falls(small), axis=1)])
         drop = np.hstack([start, np.cumsum(falls(small), axis=1)])
-        floor = column(st.sampled_from([0, 0, 3, 20]))
+        floor = column(one_of(0, 0, 3, 20))
         waiting = waiting_in_arrival_order(count, total - reserved, least)
-        if draw(st.sampled_from([False, False, True])):
+        if draw(one_of(False, False, True)):
             waiting = np.maximum(waiting, column(st.integers(0, 1)))
         return Instance(
             cores=total,
             gain=gain,
             loss=(floor + drop[:, -1])[:, None] - drop,
-            weight=column(st.sampled_from([1, 1, 1, 0, 2, 3])),
+            weight=column(one_of(1, 1, 1, 0, 2, 3)),
             most=column(st.integers(least, width)),
             waiting=waiting,
             reserved=reserved,
@@ -61,13 +62,14 @@ def instances(*, jobs: int = 4, cores: int = 8) -> SearchStrategy[Instance]:
     return draw_instance()
 
 
+@functools.cache
 def contended() -> SearchStrategy[Instance]:
     """Instances in which two to four jobs would all gain from cores of which there are too few for their caps."""
     from hypothesis import strategies as st
 
     @st.composite
     def draw_instance(draw: DrawFn) -> Instance:
-        count, least = draw(st.integers(2, 4), label="jobs"), draw(st.sampled_from([0, 1, 1]))
+        count, least = draw(st.integers(2, 4), label="jobs"), draw(one_of(0, 1, 1))
         cores = draw(st.integers(max(count, 3), 8), label="cores")
         width = draw(st.integers(cores // count + 1, cores), label="width")
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED, IntArray, ints
+from mlsched.instances._values import one_of
 from mlsched.instances.taskgraph.instance import Instance
 
 if TYPE_CHECKING:
@@ -61,34 +62,34 @@ def instances(
         ]
         fields: dict[str, Any] = {
             "resources": resources,
-            "node_capacity": table(st.sampled_from([1, 2, 2, 3]), n, k),
-            "arrival": column(st.sampled_from([0, 0, 1, 3]), m),
-            "deadline": column(st.sampled_from([0, 2, 3, 4, 5, 6, 8, UNLIMITED]), m),
+            "node_capacity": table(one_of(1, 2, 2, 3), n, k),
+            "arrival": column(one_of(0, 0, 1, 3), m),
+            "deadline": column(one_of(0, 2, 3, 4, 5, 6, 8, UNLIMITED), m),
             "urgency": column(st.integers(0, 2), m),
-            "required": column(st.sampled_from([0, 300_000, 500_000, 900_000]), m),
+            "required": column(one_of(0, 300_000, 500_000, 900_000), m),
             "min_iterations": np.minimum(most, column(st.integers(0, 3), m)),
             "max_iterations": most,
-            "accuracy": np.cumsum(table(st.sampled_from([0, 100_000, 250_000]), m, columns), axis=1),
+            "accuracy": np.cumsum(table(one_of(0, 100_000, 250_000), m, columns), axis=1),
             "task_job": task_job,
-            "duration": column(st.sampled_from([0, 1, 1, 2, 3]), count),
-            "demand": table(st.sampled_from([0, 1, 1, 2]), count, k),
-            "eligible": table(st.sampled_from([0, 1, 1, 1]), count, n),
+            "duration": column(one_of(0, 1, 1, 2, 3), count),
+            "demand": table(one_of(0, 1, 1, 2), count, k),
+            "eligible": table(one_of(0, 1, 1, 1), count, n),
             "parameters": column(st.integers(0, 2), count),
-            "role": column(st.sampled_from([0, 0, 1]), count),
+            "role": column(one_of(0, 0, 1), count),
             "edge_from": ints(e[0] for e in edges),
             "edge_to": ints(e[1] for e in edges),
             "edge_lag": ints(e[2] for e in edges),
             "edge_volume": ints(e[3] for e in edges),
             "edge_delay": ints(e[4] for e in edges),
-            "movement": draw(st.sampled_from(["none", "none", "between_iterations"])),
+            "movement": draw(one_of("none", "none", "between_iterations")),
             "tick_ms": 60_000,
-            "accuracy_at": draw(st.sampled_from(["deadline", "deadline", "final"])),
+            "accuracy_at": draw(one_of("deadline", "deadline", "final")),
         }
         if apart:
             fields["gpu_unit"] = GPU_UNIT
-            fields["node_capacity"][:, 0] = column(st.sampled_from(NODE_GPUS), n)
-            fields["demand"][:, 0] = column(st.sampled_from(GPU_NEEDS), count)
-        if draw(st.sampled_from([False, False, True]), label="residual"):
+            fields["node_capacity"][:, 0] = column(one_of(*NODE_GPUS), n)
+            fields["demand"][:, 0] = column(one_of(*GPU_NEEDS), count)
+        if draw(one_of(False, False, True), label="residual"):
             fields.update(_state(draw, fields))
             gpus = fields["node_capacity"][fields["fixed_node"], 0] // GPU_UNIT
             fields["fixed_gpu"] = ints(draw(st.integers(0, g - 1)) if apart else -1 for g in gpus.tolist())
@@ -96,7 +97,7 @@ def instances(
 
     def _edges(count: int) -> SearchStrategy[tuple[int, ...]]:
         ends = st.integers(0, count - 1)
-        return st.tuples(ends, ends, st.integers(0, 1), st.sampled_from([0, 1, 5]), st.sampled_from([0, 0, 1, 2]))
+        return st.tuples(ends, ends, st.integers(0, 1), one_of(0, 1, 5), one_of(0, 0, 1, 2))
 
     return draw_instance()
 
@@ -145,13 +146,14 @@ def _state(draw: DrawFn, fields: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+@functools.cache
 def contended() -> SearchStrategy[Instance]:
     """Instances in which two or three jobs want the same nodes at the same time, each for itself in no time."""
     from hypothesis import strategies as st
 
     @st.composite
     def draw_instance(draw: DrawFn) -> Instance:
-        task_job = draw(st.sampled_from([(0, 1), (0, 0, 1), (0, 1, 1), (0, 1, 2)]))
+        task_job = draw(one_of((0, 1), (0, 0, 1), (0, 1, 1), (0, 1, 2)))
         n, jobs, count = draw(st.integers(1, 2), label="nodes"), max(task_job) + 1, len(task_job)
 
         def column(length: int, *entries: int) -> IntArray:
@@ -161,7 +163,7 @@ def contended() -> SearchStrategy[Instance]:
         size = len(joined)
         return Instance(
             resources=("gpu",),
-            node_capacity=np.full((n, 1), draw(st.sampled_from([1, 1, 2]))),
+            node_capacity=np.full((n, 1), draw(one_of(1, 1, 2))),
             arrival=np.sort(column(jobs, 0, 0, 1)),
             deadline=column(jobs, 2, 3, 4, 6),
             urgency=column(jobs, 0, 1),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlsched.core.fields import IntArray, ints
+from mlsched.instances._values import one_of
 from mlsched.instances.workers.instance import NEVER, Instance
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def instances(
             size = int(np.prod(shape))
             return ints(draw(st.lists(entries, min_size=size, max_size=size))).reshape(shape)
 
-        cost = table(st.sampled_from([1, 2, 3, 5, 8, 13, 30, 100, NEVER]), count, wide, high)
+        cost = table(one_of(1, 2, 3, 5, 8, 13, 30, 100, NEVER), count, wide, high)
         if draw(st.booleans()):
             # More helps, as it mostly does in life: only then do rules that climb step by step get anywhere.
             cost = np.minimum.accumulate(np.minimum.accumulate(cost, axis=1), axis=2)
@@ -44,21 +45,22 @@ def instances(
             resources=tuple(f"resource-{r}" for r in range(kinds)),
             models=("a", "b"),
             capacity=table(st.integers(0, amount), kinds),
-            worker_demand=table(st.sampled_from([0, 1, 1, 2, 3, 5]), count, kinds),
-            ps_demand=table(st.sampled_from([0, 0, 1, 2, 4]), count, kinds),
+            worker_demand=table(one_of(0, 1, 1, 2, 3, 5), count, kinds),
+            ps_demand=table(one_of(0, 0, 1, 2, 4), count, kinds),
             cost=cost,
-            waiting=table(st.sampled_from([0, 1, 10, 40, 200, 200]), count),
-            remaining=table(st.sampled_from([1, 2, 10]), count),
+            waiting=table(one_of(0, 1, 10, 40, 200, 200), count),
+            remaining=table(one_of(1, 2, 10), count),
             model=table(st.integers(0, 1), count),
             current_workers=running * table(st.integers(1, 3), count),
             current_ps=running * table(st.integers(1, 3), count),
             waited=-np.sort(-table(st.integers(0, 5), count)),
-            backlog=draw(st.sampled_from([0, 0, 3])),
+            backlog=draw(one_of(0, 0, 3)),
         )
 
     return draw_instance()
 
 
+@functools.cache
 def contended() -> SearchStrategy[Instance]:
     """Instances in which two to four jobs share what is enough for each alone, and all gain from more of it."""
     from hypothesis import strategies as st

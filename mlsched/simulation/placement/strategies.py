@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.instances._values import one_of
 from mlsched.instances.placement import Instance, Plan
 from mlsched.simulation.placement.workload import Workload
 
@@ -37,14 +38,14 @@ def workloads(*, servers: int = 3, jobs: int = 6, tasks: int = 2) -> SearchStrat
         resources = ("cpu", "gpu")[: draw(st.integers(1, 2))]
         types, pressures = draw(st.integers(1, 2)), ("cpu", "bandwidth")[: draw(st.integers(0, 2))]
         k, d = len(resources), len(pressures)
-        rate = st.sampled_from([0, 0, 250_000, 333_333, 1_000_000])
+        rate = one_of(0, 0, 250_000, 333_333, 1_000_000)
         workers, ps = table(st.integers(1, tasks), n), table(st.integers(0, tasks), n)
-        demand = [table(st.sampled_from([0, 1, 1, 2]), n, k), table(st.sampled_from([0, 1, 1]), n, k)]
+        demand = [table(one_of(0, 1, 1, 2), n, k), table(one_of(0, 1, 1), n, k)]
         # One server that holds the largest job makes every job fit.
         whole = (workers[:, None] * demand[0] + ps[:, None] * demand[1]).max(axis=0)
-        capacity = table(st.sampled_from([1, 2, 4]), m, k)
+        capacity = table(one_of(1, 2, 4), m, k)
         capacity[0] = np.maximum(capacity[0], whole)
-        apart = table(st.sampled_from([0, 0, 0, 1]), types, types)
+        apart = table(one_of(0, 0, 0, 1), types, types)
         return Workload(
             resources=resources,
             types=("a", "b")[:types],
@@ -53,20 +54,20 @@ def workloads(*, servers: int = 3, jobs: int = 6, tasks: int = 2) -> SearchStrat
             sigma_worker=table(rate, types, types),
             sigma_ps=table(rate, types, types),
             apart=np.maximum(apart, apart.T),
-            use_worker=table(st.sampled_from([0, 250, 500]), types, d),
-            use_ps=table(st.sampled_from([0, 250]), types, d),
+            use_worker=table(one_of(0, 250, 500), types, d),
+            use_ps=table(one_of(0, 250), types, d),
             linear=table(rate, types, d),
             quadratic=table(rate, types, d, d),
             rho_ps=table(rate, types),
             rho_worker=table(rate, types),
-            submit=np.sort(table(st.sampled_from([0, 0, 1, 7, 10, 20, 45]), n)),
+            submit=np.sort(table(one_of(0, 0, 1, 7, 10, 20, 45), n)),
             job_type=table(st.integers(0, types - 1), n),
-            job_speed=table(st.sampled_from([300_000, 500_000, 1_000_000, 2_000_000, 3_333_333]), n),
+            job_speed=table(one_of(300_000, 500_000, 1_000_000, 2_000_000, 3_333_333), n),
             job_workers=workers,
             job_ps=ps,
             worker_demand=demand[0],
             ps_demand=demand[1],
-            network_at=draw(st.sampled_from(["workers", "tasks"])),
+            network_at=draw(one_of("workers", "tasks")),
             interval=INTERVAL,
         )
 
@@ -79,10 +80,10 @@ def options() -> SearchStrategy[dict[str, Any]]:
 
     return st.fixed_dictionaries(
         {
-            "most_jobs": st.sampled_from([1, 2, UNLIMITED, UNLIMITED]),
-            "most_new": st.sampled_from([1, 2, UNLIMITED]),
-            "window": st.sampled_from([0, 0, 1, 3]),
-            "departure": st.sampled_from(["wake", "instant"]),
+            "most_jobs": one_of(1, 2, UNLIMITED, UNLIMITED),
+            "most_new": one_of(1, 2, UNLIMITED),
+            "window": one_of(0, 0, 1, 3),
+            "departure": one_of("wake", "instant"),
         }
     )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED, IntArray, ints
+from mlsched.instances._values import one_of
 from mlsched.instances.preemption import Instance, Plan
 from mlsched.simulation.preemption.workload import Workload
 
@@ -36,11 +37,11 @@ def workloads(*, nodes: int = 3, jobs: int = 14, resources: int = 2) -> SearchSt
         return Workload(
             resources=("gpu", "cpu", "ram")[:k],
             node_capacity=np.array(capacity, dtype=np.int64),
-            submit=np.sort(column(st.sampled_from([0, 0, 1, 30, 60, 61, 120, 240, 400, 900]))),
+            submit=np.sort(column(one_of(0, 0, 1, 30, 60, 61, 120, 240, 400, 900))),
             te=column(st.integers(0, 1)),
-            execution=column(st.sampled_from([1, 30, 60, 90, 180, 200, 600, 1000])),
+            execution=column(one_of(1, 30, 60, 90, 180, 200, 600, 1000)),
             demand=np.array([[draw(st.integers(0, c)) for c in capacity[host]] for host in hosts], dtype=np.int64),
-            grace=column(st.sampled_from([0, 0, 60, 90, 180])),
+            grace=column(one_of(0, 0, 60, 90, 180)),
         )
 
     return draw_workload()
@@ -53,14 +54,14 @@ def options() -> SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries(
         {
             "te_first": st.booleans(),
-            "preemption_limit": st.sampled_from([0, 1, 2, UNLIMITED]),
-            "blocking": st.sampled_from(["all", "be", "none"]),
+            "preemption_limit": one_of(0, 1, 2, UNLIMITED),
+            "blocking": one_of("all", "be", "none"),
             "elsewhere": st.booleans(),
-            "during_grace": st.sampled_from(["work", "paused"]),
-            "snapshot": st.sampled_from([1, 60, 180]),
-            "grace_weight": st.sampled_from([0, 4000]),
-            "asked": st.sampled_from(["head", "all"]),
-            "ask_again": st.sampled_from(["change", "tick"]),
+            "during_grace": one_of("work", "paused"),
+            "snapshot": one_of(1, 60, 180),
+            "grace_weight": one_of(0, 4000),
+            "asked": one_of("head", "all"),
+            "ask_again": one_of("change", "tick"),
         }
     )
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED, IntArray, ints
+from mlsched.instances._values import one_of
 from mlsched.instances.quality import Instance, Plan
 from mlsched.simulation.quality.workload import NANO, NO_TARGET, Workload
 
@@ -27,27 +28,27 @@ def workloads(*, jobs: int = 6, cores: int = 8, iterations: int = 6) -> SearchSt
     @st.composite
     def draw_workload(draw: DrawFn) -> Workload:
         count = draw(st.integers(1, jobs), label="jobs")
-        others = draw(st.sampled_from([0, 0, 1, 2]), label="others")
+        others = draw(one_of(0, 0, 1, 2), label="others")
 
         def column(entries: SearchStrategy[int], length: int = count) -> IntArray:
             return ints(draw(st.lists(entries, min_size=length, max_size=length)))
 
-        falls = column(st.sampled_from([0, 0, 1, 2, 5, 50, -1]), count * iterations).reshape(count, iterations)
-        first = column(st.sampled_from([0, 10, 1000]))
-        reduction = column(st.sampled_from([0, 0, 1, 3, 50]))
+        falls = column(one_of(0, 0, 1, 2, 5, 50, -1), count * iterations).reshape(count, iterations)
+        first = column(one_of(0, 10, 1000))
+        reduction = column(one_of(0, 0, 1, 3, 50))
         return Workload(
             cores=draw(st.integers(2, cores), label="cores"),
-            submit=np.sort(column(st.sampled_from([0, 0, 1, 3, 5, 20]))),
-            work=column(st.sampled_from([1, 700, 1000, 3000, 9000])),
+            submit=np.sort(column(one_of(0, 0, 1, 3, 5, 20))),
+            work=column(one_of(1, 700, 1000, 3000, 9000)),
             iterations=column(st.integers(1, iterations)),
             loss=(first[:, None] - np.hstack([np.zeros((count, 1), dtype=np.int64), np.cumsum(falls, axis=1)])) * NANO,
             target=np.where(reduction > 0, (first - reduction) * NANO, NO_TARGET),
             family=column(st.integers(0, 2)),
-            weight=column(st.sampled_from([1, 1, 0, 3])),
-            most=column(st.sampled_from([2, 3, UNLIMITED])),
-            other_submit=np.sort(column(st.sampled_from([0, 2, 9]), others)),
-            other_seconds=column(st.sampled_from([1, 6, 10]), others),
-            other_cores=column(st.sampled_from([0, 1, 3, 20]), others),
+            weight=column(one_of(1, 1, 0, 3)),
+            most=column(one_of(2, 3, UNLIMITED)),
+            other_submit=np.sort(column(one_of(0, 2, 9), others)),
+            other_seconds=column(one_of(1, 6, 10), others),
+            other_cores=column(one_of(0, 1, 3, 20), others),
         )
 
     return draw_workload()
@@ -59,16 +60,16 @@ def options() -> SearchStrategy[dict[str, Any]]:
 
     return st.fixed_dictionaries(
         {
-            "epoch": st.sampled_from([1, 3, 10]),
-            "progress": st.sampled_from(["fluid", "carry"]),
-            "normalise": st.sampled_from(["change", "range"]),
-            "newcomer": st.sampled_from(["unit", "flat"]),
-            "information": st.sampled_from(["observed", "oracle"]),
-            "hints": st.sampled_from(["stop", "fit", "unknown"]),
-            "predictor": st.sampled_from(["fit", "strawman"]),
-            "least": st.sampled_from([1, 1, 2]),
-            "spare": st.sampled_from(["idle", "share"]),
-            "others": st.sampled_from(["reservation", "fair"]),
+            "epoch": one_of(1, 3, 10),
+            "progress": one_of("fluid", "carry"),
+            "normalise": one_of("change", "range"),
+            "newcomer": one_of("unit", "flat"),
+            "information": one_of("observed", "oracle"),
+            "hints": one_of("stop", "fit", "unknown"),
+            "predictor": one_of("fit", "strawman"),
+            "least": one_of(1, 1, 2),
+            "spare": one_of("idle", "share"),
+            "others": one_of("reservation", "fair"),
         }
     )
 

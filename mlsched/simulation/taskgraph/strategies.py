@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mlsched.instances._values import one_of
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.gpus import fitting, taken
 from mlsched.instances.taskgraph.strategies import instances
@@ -36,11 +37,7 @@ def workloads(*, jobs: int = 3, nodes: int = 3, tasks: int = 5, runs: int = 10) 
     def draw_workload(draw: DrawFn) -> Workload:
         horizon = draw(instances(jobs=jobs, nodes=nodes, tasks=tasks, runs=runs))
         horizon = horizon.replace(now=0, **dict.fromkeys(PAST, ()))
-        off = draw(
-            st.lists(
-                st.sampled_from([-2, -1, 0, 0, 1, 3]), min_size=len(horizon.task_job), max_size=len(horizon.task_job)
-            )
-        )
+        off = draw(st.lists(one_of(-2, -1, 0, 0, 1, 3), min_size=len(horizon.task_job), max_size=len(horizon.task_job)))
         true = np.maximum(horizon.duration + np.array(off, dtype=np.int64), 1)
         return Workload(horizon=horizon, true_duration=np.where(horizon.duration == 0, 0, true))
 
@@ -53,18 +50,17 @@ def options() -> SearchStrategy[dict[str, Any]]:
 
     return st.fixed_dictionaries(
         {
-            "pausing": st.sampled_from(["none", "keep", "restart"]),
-            "movement": st.sampled_from(["given", "given", "none", "between_iterations", "anytime"]),
-            "information": st.sampled_from(["observed", "oracle"]),
+            "pausing": one_of("none", "keep", "restart"),
+            "movement": one_of("given", "given", "none", "between_iterations", "anytime"),
+            "information": one_of("observed", "oracle"),
         }
     )
 
 
 def wakes() -> SearchStrategy[str]:
     """Cadences of every kind."""
-    from hypothesis import strategies as st
 
-    return st.sampled_from(["events", "interval:1", "interval:3", "events+interval:2"])
+    return one_of("events", "interval:1", "interval:3", "events+interval:2")
 
 
 @functools.cache

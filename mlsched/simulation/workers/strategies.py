@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.core.fields import IntArray, ints
+from mlsched.instances._values import one_of
 from mlsched.instances.workers import NEVER, Instance, Plan
 from mlsched.simulation.workers.workload import MS, NS_PER_MS, Workload
 
@@ -39,10 +40,10 @@ def workloads(
             size = int(np.prod(shape))
             return ints(draw(st.lists(entries, min_size=size, max_size=size))).reshape(shape)
 
-        ms = table(st.sampled_from([1, 500, 1000, 1500, 2000, 7000]), kinds, wide, high)
-        iteration = ms * NS_PER_MS + table(st.sampled_from([0, 0, 1, 333_333]), kinds, wide, high)
+        ms = table(one_of(1, 500, 1000, 1500, 2000, 7000), kinds, wide, high)
+        iteration = ms * NS_PER_MS + table(one_of(0, 0, 1, 333_333), kinds, wide, high)
         if gaps:
-            iteration = np.where(table(st.sampled_from([0, 0, 0, 1]), kinds, wide, high) == 1, NEVER, iteration)
+            iteration = np.where(table(one_of(0, 0, 0, 1), kinds, wide, high) == 1, NEVER, iteration)
             iteration[:, 0, 0] = np.where(iteration[:, 0, 0] == NEVER, 3000 * NS_PER_MS, iteration[:, 0, 0])
         worker, server = table(st.integers(0, 3), kinds, k), table(st.integers(0, 2), kinds, k)
         return Workload(
@@ -52,9 +53,9 @@ def workloads(
             worker_demand=worker,
             ps_demand=server,
             iteration=iteration,
-            submit=np.sort(table(st.sampled_from([0, 0, 1, 1500, 2000, 4000, 9000, 60 * MS]), count)),
+            submit=np.sort(table(one_of(0, 0, 1, 1500, 2000, 4000, 9000, 60 * MS), count)),
             model=table(st.integers(0, kinds - 1), count),
-            iterations=table(st.sampled_from([1, 2, 3, 5, 40]), count),
+            iterations=table(one_of(1, 2, 3, 5, 40), count),
         )
 
     return draw_workload()
@@ -64,9 +65,7 @@ def options() -> SearchStrategy[dict[str, Any]]:
     """Readings of the world, every field drawn."""
     from hypothesis import strategies as st
 
-    return st.fixed_dictionaries(
-        {"window": st.sampled_from([0, 0, 1, 2, 3]), "floor": st.sampled_from(["always", "changed", "never"])}
-    )
+    return st.fixed_dictionaries({"window": one_of(0, 0, 1, 2, 3), "floor": one_of("always", "changed", "never")})
 
 
 def any_plan(instance: Instance, *, rng: np.random.Generator, eager: float = 0.7, keep: float = 0.3) -> Plan:

@@ -7,6 +7,7 @@ import itertools
 import front_data
 import numpy as np
 import pytest
+from draws import draws
 from front_data import Question
 from front_examples import questions
 from hypothesis import given, settings
@@ -98,7 +99,7 @@ def front_by(question: Question, build: str, most: int, **settings_):
 @pytest.mark.parametrize("stages", ["one", "two"])
 @pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize("most", [2, 100])
-@settings(max_examples=max(10, settings().max_examples // 4))
+@settings(max_examples=draws(6, 250))
 @given(question=questions(4, least=3))
 def test_fronts_by_unions_equal_brute_force(build, most, stages, question):
     front = front_by(question, build, most, stages=stages)

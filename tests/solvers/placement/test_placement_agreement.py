@@ -24,8 +24,8 @@ RULES = ("load-balancing", "tetris", "bin-packing", "standalone", "lif-linear", 
 
 @pytest.fixture(scope="session")
 def count() -> int:
-    """Number of generated instances: 1000 in the thorough profile, 50 otherwise."""
-    return draws(50, 1000)
+    """Number of generated instances: 1000 in the thorough profile, 30 otherwise."""
+    return draws(30, 1000)
 
 
 def generated(number: int) -> Instance:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mlsched.instances._values import one_of
 from mlsched.simulation.taskgraph import strategies
 from mlsched.simulation.taskgraph.iterations.sources import from_tasks
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs, never_start
@@ -33,9 +34,9 @@ def workloads(
     @st.composite
     def draw_workload(draw: DrawFn) -> Jobs:
         drawn = from_tasks(draw(strategies.workloads(jobs=jobs, nodes=nodes, tasks=tasks, runs=runs)))
-        demand, unit = drawn.demand.copy(), draw(st.sampled_from([0, GPU])) if gpus else 0
+        demand, unit = drawn.demand.copy(), draw(one_of(0, GPU)) if gpus else 0
         if unit:
-            parts = st.lists(st.sampled_from([1, 2, 2, 3, GPU]), min_size=len(demand), max_size=len(demand))
+            parts = st.lists(one_of(1, 2, 2, 3, GPU), min_size=len(demand), max_size=len(demand))
             demand[:, 0] = np.where(demand[:, 0] == 1, np.array(draw(parts), dtype=np.int64), demand[:, 0] * unit)
         apart = demand.copy()
         if unit:
@@ -44,14 +45,14 @@ def workloads(
         np.add.at(most, drawn.task_template, apart)
         capacity = np.maximum(drawn.node_capacity, most.max(axis=0, initial=0))
         scales = st.lists(
-            st.sampled_from([WHOLE, WHOLE, 2 * WHOLE, 700_000, 1_333_333]),
+            one_of(WHOLE, WHOLE, 2 * WHOLE, 700_000, 1_333_333),
             min_size=len(drawn.arrival),
             max_size=len(drawn.arrival),
         )
         scale = np.array(draw(scales), dtype=np.int64)
         if unit:
             capacity[:, 0] = -(-capacity[:, 0] // GPU) * GPU
-        used = st.lists(st.sampled_from([WHOLE, WHOLE // 2, 1_700_000]), min_size=demand.size, max_size=demand.size)
+        used = st.lists(one_of(WHOLE, WHOLE // 2, 1_700_000), min_size=demand.size, max_size=demand.size)
         usage = np.array(draw(used), dtype=np.int64).reshape(demand.shape)
         return drawn.replace(node_capacity=capacity, scale=scale, demand=demand, gpu_unit=unit, usage=usage)
 
@@ -63,6 +64,6 @@ def options() -> SearchStrategy[dict[str, Any]]:
     from hypothesis import strategies as st
 
     drawn = st.fixed_dictionaries(
-        {"usage": st.just("drawn"), "usage_spread": st.sampled_from([0.0, 0.2, 0.5]), "usage_every": st.integers(1, 5)}
+        {"usage": st.just("drawn"), "usage_spread": one_of(0.0, 0.2, 0.5), "usage_every": st.integers(1, 5)}
     )
     return st.builds(lambda world, used: world | (used or {}), strategies.options(), st.one_of(st.none(), drawn))
