@@ -1,7 +1,7 @@
 """The defaults against plain CP-SAT models: `mlsched.solve(instance, solver)` without options, and forty lines by hand.
 
     python measurements/plain.py [--problem P] [--preset NAME] [--seeds 1000-1009] [--limit SECONDS] [--objective O]
-                               [--all] [--json FILE]
+                               [--all] [--json]
 
 Each solve has a process of its own, forked from one in which everything is imported and the instance is made, and
 answers a small instance first. What counts are CPU seconds, those of its child processes included. Every plain plan is
@@ -31,7 +31,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import highspy  # noqa: F401  (here, so that no solve is charged for it)
@@ -162,29 +161,85 @@ def compare(problem: str, preset: str, objective: str, seeds: Iterable[int], lim
     return rows
 
 
-def report(rows: list[dict[str, Any]], verbose: bool) -> bool:
-    """Print the verdict on the rows of one preset and objective; whether all demands are met."""
-    pairs = [(row["plain"], row["default"], row["seed"]) for row in rows]
-    proven = [pair for pair in pairs if pair[0].proven]
-    hand, ours = sum(p.cpu for p, _, _ in proven), sum(d.cpu for _, d, _ in proven)
-    late = [s for p, d, s in proven if d.cpu > 2.5 * p.cpu + 0.5 or not d.proven]
-    worse = [s for p, d, s in pairs if not p.proven and not d.proven and not d.gap < p.gap]
-    passed = {"a": ours <= 1.5 * hand + 0.3 * len(proven), "b": not late, "c": not worse}
-    ratio, seed = max(((d.cpu / p.cpu, s) for p, d, s in proven), default=(0.0, None))
-    verdict = "  ".join(f"({k}) {'pass' if v else 'FAIL'}" for k, v in passed.items())
-    print(
-        f"{rows[0]['preset']:20} {rows[0]['objective']:20} {len(rows):3} proven by plain {len(proven):2}, by default "
-        f"{sum(d.proven for _, d, _ in pairs):2}  CPU s plain {hand:8.3f} default {ours:8.3f}  "
-        f"worst {ratio:5.1f}x (seed {seed})  {verdict}",
-        flush=True,
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """What the instances of one preset and objective come to; CPU seconds are of those that the plain model proves."""
+
+    problem: str
+    preset: str
+    objective: str
+    instances: int
+    proven: tuple[int, int]
+    cpu: tuple[float, float]
+    ratio: float
+    slowest: int | None
+    missed: dict[str, bool]
+    named: tuple[int, ...]
+
+    @classmethod
+    def of(cls, rows: list[dict[str, Any]]) -> Summary:
+        """Of the rows of one preset and objective."""
+        pairs = [(row["plain"], row["default"], row["seed"]) for row in rows]
+        proven = [pair for pair in pairs if pair[0].proven]
+        hand, ours = sum(p.cpu for p, _, _ in proven), sum(d.cpu for _, d, _ in proven)
+        late = [s for p, d, s in proven if d.cpu > 2.5 * p.cpu + 0.5 or not d.proven]
+        worse = [s for p, d, s in pairs if not p.proven and not d.proven and not d.gap < p.gap]
+        ratio, seed = max(((d.cpu / p.cpu, s) for p, d, s in proven), default=(0.0, None))
+        missed = {"a": ours > 1.5 * hand + 0.3 * len(proven), "b": bool(late), "c": bool(worse)}
+        about = (rows[0][name] for name in ("problem", "preset", "objective"))
+        by_default = sum(d.proven for _, d, _ in pairs)
+        return cls(*about, len(rows), (len(proven), by_default), (hand, ours), ratio, seed, missed, (*late, *worse))
+
+
+def report(rows: list[dict[str, Any]], verbose: bool) -> Summary:
+    """Print the verdict on the rows of one preset and objective."""
+    found = Summary.of(rows)
+    verdict = "  ".join(f"({k}) {'FAIL' if v else 'pass'}" for k, v in found.missed.items())
+    say(
+        f"{found.preset:20} {found.objective:20} {len(rows):3} proven by plain {found.proven[0]:2}, by default "
+        f"{found.proven[1]:2}  CPU s plain {found.cpu[0]:8.3f} default {found.cpu[1]:8.3f}  "
+        f"worst {found.ratio:5.1f}x (seed {found.slowest})  {verdict}"
     )
-    for p, d, s in pairs if verbose else [pair for pair in pairs if pair[2] in (*late, *worse)]:
-        print(
-            f"    seed {s}: plain {p.cpu:.3f} s, {p.value} bound {p.bound}; default {d.cpu:.3f} s, "
-            f"{d.value} bound {d.bound}{'' if d.proven else ', not proven'}",
-            flush=True,
+    for row in rows if verbose else [row for row in rows if row["seed"] in found.named]:
+        p, d = row["plain"], row["default"]
+        say(
+            f"    seed {row['seed']}: plain {p.cpu:.3f} s, {p.value} bound {p.bound}; default {d.cpu:.3f} s, "
+            f"{d.value} bound {d.bound}{'' if d.proven else ', not proven'}"
         )
-    return all(passed.values())
+    return found
+
+
+def say(line: str) -> None:
+    """What is told while it runs: beside the document."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def document(summaries: list[Summary]) -> dict[str, Any]:
+    """A table a problem and objective, a row a preset; and one of each problem's objectives, over all presets."""
+    tables = []
+    for problem in dict.fromkeys(s.problem for s in summaries):
+        own = [s for s in summaries if s.problem == problem]
+        objectives = list(dict.fromkeys(s.objective for s in own))
+        for objective in objectives:
+            rows = [line(s.preset, [s]) for s in own if s.objective == objective]
+            tables.append({"name": f"{problem} {objective}", "header": ["preset", *COLUMNS], "rows": rows})
+        rows = [line(o, [s for s in own if s.objective == o]) for o in objectives]
+        tables.append({"name": problem, "header": ["objective", *COLUMNS], "rows": rows})
+    return {"kind": "plain", "tables": tables}
+
+
+COLUMNS = ("instances", "proved by plain", "by default", "plain, CPU s", "default, CPU s", "largest ratio", "missed")
+
+
+def line(label: str, found: list[Summary]) -> list[str]:
+    """A row of a table: sums over some presets, the largest ratio of an instance, and the demands that are missed."""
+    proven, cpu = (
+        tuple(map(sum, zip(*pairs, strict=True))) for pairs in ([s.proven for s in found], [s.cpu for s in found])
+    )
+    missed = [f"{s.preset} ({name})" for s in found for name, is_missed in s.missed.items() if is_missed]
+    ratio = max(s.ratio for s in found)
+    numbers = [str(sum(s.instances for s in found)), *map(str, proven), *(f"{c:.2f}" for c in cpu), f"{ratio:.1f}"]
+    return [label, *numbers, ", ".join(missed) or "-"]
 
 
 def main() -> None:
@@ -195,30 +250,28 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=30.0, help="CPU seconds of the plain model")
     parser.add_argument("--objective", help="one of the problem's; all of them by default")
     parser.add_argument("--all", action="store_true", help="larger presets, too")
-    parser.add_argument("--json", type=Path, help="file for a line an instance and objective")
+    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
     parser.add_argument("--verbose", action="store_true", help="a line an instance")
     given = parser.parse_args()
     first, _, last = given.seeds.partition("-")
     seeds = range(int(first), int(last or first) + 1)
-    print(f"calibration load: {cpu_seconds(load):.3f} CPU s; load average {os.getloadavg()[0]:.1f}", flush=True)
+    say(f"calibration load: {cpu_seconds(load):.3f} CPU s; load average {os.getloadavg()[0]:.1f}")
     gc.freeze()
-    rows, passed = [], True
+    found = []
     for problem in SMALL:
         if given.problem not in (None, problem):
             continue
         wanted = given.preset.split(",") if given.preset else (*SMALL[problem], *(LARGE[problem] if given.all else ()))
         known = (*SMALL[problem], *LARGE[problem])
         objectives = [o.name for o in registry().problem(problem).instance_type.objectives]
-        print(problem, flush=True)
+        say(problem)
         for preset in [name for name in wanted if name in known]:
             for objective in [o for o in objectives if given.objective in (None, o)]:
-                found = compare(problem, preset, objective, seeds, given.limit)
-                rows += found
-                passed &= report(found, given.verbose)
+                found.append(report(compare(problem, preset, objective, seeds, given.limit), given.verbose))
     if given.json:
-        lines = [{**r, **{side: dataclasses.asdict(r[side]) for side in ("plain", "default")}} for r in rows]
-        given.json.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    sys.exit(0 if passed else "a demand is not met")
+        print(json.dumps(document(found)))
+    elif any(any(s.missed.values()) for s in found):
+        sys.exit("a demand is not met")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -87,7 +88,8 @@ def test_separated_types_and_tasks_network() -> None:
 
 
 def test_command() -> None:
-    command = [sys.executable, "plain.py", "--problem", "quality", "--preset", "small", "--seeds", "1000"]
+    command = [sys.executable, "plain.py", "--problem", "quality", "--preset", "small", "--seeds", "1000", "--json"]
     done = subprocess.run(command, cwd=MEASUREMENTS, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("proven by plain  1, by default  1") == 2
+    assert done.stderr.count("proven by plain  1, by default  1") == 2
+    assert [table["name"] for table in json.loads(done.stdout)["tables"]][-1] == "quality"

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -156,7 +157,7 @@ scales = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=10)
+@settings(max_examples=draws(5, 50))
 @given(scales, st.booleans(), st.integers(0, 100))
 def test_losses_and_gradients_are_finite(given_, pair, seed):
     with repeatable():
@@ -169,7 +170,7 @@ def test_losses_and_gradients_are_finite(given_, pair, seed):
         assert math.isfinite(learner.validate().score)
 
 
-@settings(max_examples=5)
+@settings(max_examples=draws(3, 30))
 @given(st.integers(1, 5), st.sampled_from([0.01, 2.0, 400.0]), st.integers(1, 6), st.integers(0, 99))
 def test_policy_gradients_are_finite(jobs, rate, window, seed):
     chosen = {**PLUS, "jobs": jobs, "rate": rate, "low": rate / 2, "window": window, "learning_rate": 0.1}
