@@ -5,6 +5,7 @@
     python measurements/taskgraph_exact.py fronts --seeds 3
     python measurements/taskgraph_exact.py sharing
     python measurements/taskgraph_exact.py agreement --instances 1000
+    python measurements/taskgraph_exact.py work-limit
 
 Proofs within a limit of wall time suffer when the machine is shared: CPU seconds and CP-SAT's deterministic time are
 printed beside it, and the load.
@@ -14,11 +15,13 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import os
 import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from _calibration import cpu_seconds, load
@@ -146,6 +149,30 @@ def sharing(seeds: int) -> None:
     )
 
 
+def work_limit(seeds: int, limit: float) -> dict[str, Any]:
+    """A work limit on `six-replicas`, one thread, each asked twice: what is booked, the CPU time, the same answer."""
+    booked, cpu, same, proved = [], [], 0, 0
+    for seed in range(seeds):
+        instance = mlsched.generate("taskgraph", preset="six-replicas", seed=seed)
+        with Clock() as clock:
+            one, two = (mlsched.solve(instance, "cp-sat", work_limit=limit) for _ in range(2))
+        booked.append(one.work["deterministic_time"])
+        cpu.append(clock.cpu / 2)
+        same += (one.plan, one.value, one.bound, one.work) == (two.plan, two.value, two.bound, two.work)
+        proved += one.status == "optimal"
+        print(f"{seed}: {one.status}, booked {booked[-1]:.2f}, CPU s {cpu[-1]:.2f}", file=sys.stderr, flush=True)
+    return {
+        "kind": "work limit",
+        "limit": limit,
+        "seeds": seeds,
+        "proved": proved,
+        "booked": max(booked),
+        "cpu_s": max(cpu),
+        "mean_cpu_s": float(np.mean(cpu)),
+        "same": same,
+    }
+
+
 def agreement(instances: int) -> None:
     """Brute force against CP-SAT on six objectives, and on one front of two and one of three objectives each."""
     from mlsched.solvers.taskgraph import brute_force
@@ -189,14 +216,18 @@ def _tiny(number: int) -> Instance:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=["presets", "published", "fronts", "sharing", "agreement"])
+    parser.add_argument("part", choices=["presets", "published", "fronts", "sharing", "agreement", "work-limit"])
     parser.add_argument("--seeds", type=int, default=30)
     parser.add_argument("--sizes", nargs="*", default=["six", "eight", "ten"])
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies the time limits of the presets")
     parser.add_argument("--step", type=int, default=1, help="take every STEP-th published instance")
     parser.add_argument("--instances", type=int, default=1000)
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("MLSCHED_DATA", "../shared")))
+    parser.add_argument("--work", type=float, default=1.0, help="the limit of work-limit")
     given = parser.parse_args()
+    if given.part == "work-limit":
+        print(json.dumps(work_limit(given.seeds, given.work)))
+        return
     print(f"calibration load: {cpu_seconds(load):.3f} CPU s; load average {os.getloadavg()[0]:.1f}")
     if given.part == "presets":
         presets(given.seeds, given.sizes, given.scale)
