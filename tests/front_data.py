@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from mlsched.solvers.front.zones import Zones
+
 
 @dataclasses.dataclass(frozen=True)
 class Question:
@@ -83,6 +85,17 @@ def nondominated(values: np.ndarray) -> np.ndarray:
     """The rows that no other row dominates (minimisation), sorted."""
     kept = [v for v in values if not ((values <= v).all(axis=1) & (values < v).any(axis=1)).any()]
     return np.array(sorted(map(tuple, kept)), dtype=np.int64).reshape(-1, values.shape[1])
+
+
+def zones_to_close(values: np.ndarray) -> int:
+    """Local upper bounds of a front that its ideal point does not close (minimisation).
+
+    A sub-problem "least f_k under bounds on the others" closes at most one: no other is inside the box it leaves empty.
+    """
+    zones = Zones([None] * values.shape[1], [None] * values.shape[1])
+    for row in values:
+        zones.insert(row)
+    return int((zones.upper > values.min(axis=0)).all(axis=1).sum())
 
 
 def kirlik(folder: Path, name: str) -> tuple[Question, list[list[int]]]:

@@ -8,7 +8,6 @@ import pytest
 from draws import THOROUGH
 
 from mlsched.solvers import enumerate_front
-from mlsched.solvers.front.zones import Zones
 
 KIRLIK = [
     "KP_p-3_n-10_ins-1",
@@ -30,17 +29,6 @@ FAST = ["KP_p-3_n-10_ins-1", "KP_p-4_n-10_ins-1", "KP_p-5_n-10_ins-1", "ILP_p-3_
 MOST_SOLVES = {3: 1.5, 4: 1.9, 5: 3.1}
 
 
-def zones_to_close(values: np.ndarray) -> int:
-    """Local upper bounds of a front that its ideal point does not close (minimisation).
-
-    A sub-problem "least f_k under bounds on the others" closes at most one: no other is inside the box it leaves empty.
-    """
-    zones = Zones([None] * values.shape[1], [None] * values.shape[1])
-    for row in values:
-        zones.insert(row)
-    return int((zones.upper > values.min(axis=0)).all(axis=1).sum())
-
-
 def check(question: front_data.Question, known: list[list[int]], built, **settings):
     front = enumerate_front(*built, **settings)
     assert front.status == "complete"
@@ -54,7 +42,7 @@ def test_kirlik_fronts_by_cp_sat(known_optima, name, report):
     question, known = front_data.kirlik(known_optima, name)
     front = check(question, known, question.cp_sat())
     p = len(front.senses)
-    zones = zones_to_close(front.values * question.signs)
+    zones = front_data.zones_to_close(front.values * question.signs)
     # The first p solves are the ideal point's; each later one gives a point or closes the zones of one value u_k.
     assert front.solves <= p + len(front) + sum(len(np.unique(column)) for column in front.values.T)
     assert front.solves / len(front) <= MOST_SOLVES[p]
