@@ -1,6 +1,6 @@
 """How far the rules of task graphs are from the proven optimum on small horizons, objective by objective.
 
-    python measurements/taskgraph_gaps.py [--seeds N] [--fronts N]
+    python measurements/taskgraph_gaps.py [--seeds N] [--fronts N] [--tables loose tight front]
 
 Every rule that answers snapshots is rolled out on `six-loose`, seeds 0 to N-1, and `six-tight`, seeds N to 2N-1. Prints
 one JSON document. Tables `loose` and `tight`: gaps to CP-SAT's optimum, as a mean with its 95 % interval over instances
@@ -139,13 +139,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=100, help="of each preset")
     parser.add_argument("--fronts", type=int, default=20, help="horizons with loose and as many with tight deadlines")
+    parser.add_argument("--tables", nargs="+", choices=("loose", "tight", "front"), default=["loose", "tight", "front"])
     arguments = parser.parse_args()
     tables = {}
     for first, kind in ((0, "loose"), (arguments.seeds, "tight")):
-        seeds = range(first, first + arguments.seeds)
-        instances = [mlsched.generate("taskgraph", f"six-{kind}", seed=seed) for seed in seeds]
-        tables[kind] = shown(gaps(instances))
-    tables["front"] = fronts(arguments.fronts)
+        if kind in arguments.tables:
+            seeds = range(first, first + arguments.seeds)
+            instances = [mlsched.generate("taskgraph", f"six-{kind}", seed=seed) for seed in seeds]
+            tables[kind] = shown(gaps(instances))
+    if "front" in arguments.tables:
+        tables["front"] = fronts(arguments.fronts)
     print(json.dumps({"tables": tables, "versions": mlsched.__version__}))
 
 
