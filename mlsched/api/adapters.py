@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mlsched import solvers
+from mlsched.api.known import keep_known
 from mlsched.core.contract import Instance, Plan, Question
 from mlsched.core.errors import AnswererError, InvalidInput
 from mlsched.core.formulation import Limits
@@ -85,7 +86,8 @@ def as_rule(
         if start is not None and time_limit is not None:
             # What a limit cuts off is as good as where it began; a proof is the same from anywhere.
             hint, limits = start(instance, answerer, objective, limits)
-        return solvers.run(answerer, instance, objective, limits, hint, params).plan, memory
+        found = solvers.run(answerer, instance, objective, limits, hint, params)
+        return keep_known(instance, answerer, objective, hint, found).plan, memory
 
     def planner(instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
         limits = Limits(seconds=time_limit, seed=int(rng.integers(2**31)))

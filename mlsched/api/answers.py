@@ -13,9 +13,11 @@ import numpy as np
 
 from mlsched import solvers
 from mlsched.api.adapters import adapted, native
+from mlsched.api.confirm import confirmed
 from mlsched.api.functions import function_of, is_function
 from mlsched.api.guard import guarded
 from mlsched.api.isolation import Isolated, check_memory_limit, isolated_answer
+from mlsched.api.known import keep_known
 from mlsched.api.records import check_seed
 from mlsched.core.contract import Information, Instance, Objective, Plan
 from mlsched.core.errors import AnswererError, InvalidInput, MlschedError
@@ -68,6 +70,7 @@ def solve(
     hint: Plan | str | None = None,
     isolate: bool = False,
     memory_limit: int | None = None,
+    confirm: bool = False,
     **params: Any,
 ) -> Result:
     """Answer `instance` and let the judge recompute the answer.
@@ -75,12 +78,16 @@ def solve(
     solver: a registered name, with parameters if need be ("fitgpp:s=8"), or a function `answer(instance, *, rng)`.
     objective: one of the instance's; the first by default. time_limit: wall seconds, for exact answerers (finding a
     start included) and searches; work_limit: the backend's deterministic measure (reproducible, unlike seconds).
-    hint: a plan to start from; by default the problem's warm-start rules give one, "none" starts cold. isolate: ask the
+    hint: a plan to start from, beside those of the problem's warm-start rules; "none" starts cold. An exact answer is
+    never worse than the best of them, and has a bound, however short the limit. isolate: ask the
     answerer in a process of its own, which is ended at time_limit (one that knows of the limit gets a tenth and half a
-    second more) and may take memory_limit bytes. Further keywords are the answerer's parameters.
+    second more) and may take memory_limit bytes. confirm: where the answerer proves an optimum, another engine is asked
+    whether anything is better, within the time that the answer took (or a second, where that is more): `Result.backing`
+    then is "agreed". Further keywords are the answerer's parameters.
 
     Raises InvalidInput for a wrong call, AnswererError when the answer breaks the contract (infeasible plan, refuted
-    bound), RuleFailure when there is none or the answerer tampered with the question, SolverError when a backend fails.
+    bound), Contradiction when two engines disagree (their answers are then in a file), RuleFailure when there is none
+    or the answerer tampered with the question, SolverError when a backend fails.
     """
     if not isinstance(instance, Instance):
         raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
@@ -100,8 +107,10 @@ def solve(
             outcome = answer_once(answerer, instance, objective, left, start, values)
         else:
             outcome = isolated_answer(process, answerer, instance, left, start)
+    outcome = keep_known(instance, answerer, objective, start, outcome)
     seconds = time.perf_counter() - started
-    return judged(instance, answerer, objective, values, limits.seed, outcome, seconds)
+    result = judged(instance, answerer, objective, values, limits.seed, outcome, seconds)
+    return confirmed(instance, answerer, values, result, limits) if confirm else result
 
 
 def aim(instance: Instance, objective: str | None) -> Objective:
@@ -137,21 +146,24 @@ def start_within(
 def _hint(
     instance: Instance, answerer: Answerer, objective: str, hint: Plan | str | None, limits: Limits
 ) -> Plan | None:
-    """The plan an exact backend starts from; a search for it may take a share of the time limit."""
+    """The plan an exact backend starts from: the best of the hint and of what the problem's warm-start rules say.
+
+    A search for a start may take a share of the time limit; beside a hint, only rules that do not search are asked.
+    """
     if isinstance(hint, str) and hint != "none":
         raise InvalidInput(f"hint = {hint!r}: must be a plan, None (the problem's own rule) or 'none'")
     if isinstance(hint, Plan):
         if wrong := instance.violations(hint):
             raise InvalidInput(f"hint: is infeasible: {wrong[0]}")
-        return hint
-    if hint is not None and not isinstance(hint, str):
+    elif hint is not None and not isinstance(hint, str):
         raise InvalidInput(f"hint = a {type(hint).__name__}: must be a plan, None (the problem's own rule) or 'none'")
+    given = hint if isinstance(hint, Plan) else None
     if hint == "none" or not answerer.takes_hint or not native(answerer, instance.asks):
-        return None
-    plans = []
+        return given
+    plans = [] if given is None else [given]
     seconds = None if limits.seconds is None else START_SHARE * limits.seconds
     for rule in registry().available(instance.problem):
-        if rule.warm_start:
+        if rule.warm_start and (given is None or not rule.takes_limits):
             values, own = resolve(rule.name, rule.parameters, {}), Limits(seconds=seconds, seed=limits.seed)
             plan = answer_once(rule, instance, objective, own, None, values).plan
             plans += [plan] if plan is not None else []
@@ -250,4 +262,6 @@ def judged(
         seconds=seconds,
         work=outcome.work,
         versions=versions(),
+        backing="claimed" if answerer.backend and outcome.status in ("optimal", "infeasible") else None,
+        doubt=outcome.doubt,
     )

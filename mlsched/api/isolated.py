@@ -200,6 +200,7 @@ def _solver(answerer: Any, objective: str, params: dict[str, Any]) -> Callable[.
             "bound": found.bound,
             "stopped_by": found.stopped_by,
             "work": found.work,
+            "doubt": found.doubt,
         }
 
     return answer

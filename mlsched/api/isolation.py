@@ -194,15 +194,16 @@ def isolated_answer(
     found: Any = process.ask((answerer.shown(instance), limits, hint), allowed(answerer, limits.seconds))
     plan = None if found.get("plan") is None else _plan(process.name, instance, found["plan"])
     status, bound, stopped = found.get("status"), found.get("bound"), found.get("stopped_by")
-    work = found.get("work")
+    work, doubt = found.get("work"), found.get("doubt")
     if (
         status not in get_args(Status)
         or stopped not in get_args(StoppedBy)
         or not (bound is None or _is_number(bound))
+        or not (doubt is None or isinstance(doubt, str))
         or not (isinstance(work, dict) and all(_is_number(v) for v in work.values()))
     ):
         raise RuleFailure(f"{process.name} sent what is no answer", "crash")
-    return Outcome(status, plan, bound, stopped, work)
+    return Outcome(status, plan, bound, stopped, work, doubt)
 
 
 def isolated_rule(

@@ -8,11 +8,13 @@ import functools
 from typing import Any
 
 from mlsched.api import generate, solve
+from mlsched.api.confirm import confirmed
 from mlsched.api.guard import is_foreign
 from mlsched.benchmark.row import Row
 from mlsched.benchmark.tasks import ANSWER_SEED, Task
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import InvalidInput, MlschedError, RuleFailure, TooLarge, UnknownName
+from mlsched.core.formulation import Limits
 from mlsched.core.registry import registry
 from mlsched.core.result import Result
 
@@ -52,6 +54,7 @@ def answer(task: Task, isolate: bool = True) -> list[Row]:
             memory_limit=FOREIGN_MEMORY if apart else None,
             **dict(task.params),
         )
+        result = _confirmed(task, instance, result)
         return _rows(task, instance, result)
     except UnknownName as error:  # an answerer registered in the parent process only
         return failed(task, _line(error))
@@ -66,6 +69,15 @@ def answer(task: Task, isolate: bool = True) -> list[Row]:
         return failed(task, _line(error))
     except Exception as error:  # the suite goes on, whatever a rule, a warm start or a backend raises
         return failed(task, f"{task.answerer}: {type(error).__name__}: {_line(error)}")
+
+
+def _confirmed(task: Task, instance: Instance, result: Result) -> Result:
+    """The result with a second engine's word, where the suite asks for it."""
+    if task.confirm is None:
+        return result
+    answerer = registry().answerer(task.problem, task.answerer)[0]
+    limits = Limits(threads=1, seed=task.seed + ANSWER_SEED)
+    return confirmed(instance, answerer, dict(task.params), result, limits, dict(task.confirm))
 
 
 def failed(task: Task, reason: str) -> list[Row]:
@@ -99,6 +111,10 @@ def _rows(task: Task, instance: Instance, result: Result) -> list[Row]:
         stopped_by=result.stopped_by,
         seconds=result.seconds,
         work=dict(result.work),
+        backing=result.backing,
+        confirmed_by=result.confirmed_by,
+        confirm_seconds=result.confirm_seconds,
+        doubt=result.doubt,
         **(_hardness(task, instance, result) if exact else {}),
     )
     return [dataclasses.replace(row, value=None if row.values is None else row.values[row.objective]) for row in made]

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from mlsched.benchmark.row import BROKEN, Row
 from mlsched.core.gap import Gap, gap_between
+from mlsched.core.result import Backing
 
 #: Values of LP answers are floats and agree up to this; integers agree exactly.
 TOLERANCE = 1e-6
@@ -18,12 +19,13 @@ TOLERANCE = 1e-6
 class Reference:
     """The proven optimum of one instance and objective.
 
-    methods: names of the exact answerers that proved it. disputes: sentences, one a contradiction; an optimum in
-    dispute is no reference, so no gap is reported against it.
+    engines: those that proved it (`Row.engine`). backing: what it rests on, by all rows together. disputes: sentences,
+    one a contradiction; an optimum in dispute is no reference, so no gap is reported against it.
     """
 
     value: int | float
-    methods: tuple[str, ...]
+    engines: tuple[str, ...]
+    backing: Backing
     disputes: tuple[str, ...]
 
 
@@ -44,8 +46,12 @@ def references(rows: Sequence[Row]) -> dict[tuple[str, str], Reference]:
 def _reference(proved: list[Row], group: list[Row]) -> Reference:
     first = proved[0]
     assert first.value is not None
-    methods = tuple(dict.fromkeys(row.answerer.partition(":")[0] for row in proved))
-    return Reference(first.value, methods, tuple(_disputes(first, first.value, group)))
+    engines = tuple(dict.fromkeys(row.engine for row in proved))
+    backings = {row.backing for row in proved}
+    backing: Backing = "certified" if "certified" in backings else "claimed"
+    if backing == "claimed" and (len(engines) >= 2 or "agreed" in backings):
+        backing = "agreed"
+    return Reference(first.value, engines, backing, tuple(_disputes(first, first.value, group)))
 
 
 def _disputes(first: Row, optimum: int | float, group: list[Row]) -> list[str]:
@@ -75,9 +81,31 @@ def _close(a: int | float, b: int | float) -> bool:
 
 
 def with_gaps(rows: Sequence[Row]) -> list[Row]:
-    """The rows with their `gap_to_optimum` (`core/gap.py`) where an optimum stands."""
+    """The rows with their `gap_to_optimum` (`core/gap.py`) where an optimum stands, and what their proofs rest on."""
     known = references(rows)
-    return [dataclasses.replace(row, gap_to_optimum=_gap(row, known)) for row in rows]
+    nowhere = _infeasible(rows)
+    return [
+        dataclasses.replace(row, gap_to_optimum=_gap(row, known), backing=_backing(row, known, nowhere)) for row in rows
+    ]
+
+
+def _infeasible(rows: Sequence[Row]) -> dict[str, set[str]]:
+    """Instance -> the engines that call it infeasible."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        if row.status == "infeasible":
+            found[row.instance_hash].add(row.engine)
+    return found
+
+
+def _backing(row: Row, known: dict[tuple[str, str], Reference], nowhere: dict[str, set[str]]) -> Backing | None:
+    """What a row's proof rests on: its own confirmation, or that another engine's row proves the same."""
+    if row.status == "infeasible":
+        return "agreed" if len(nowhere[row.instance_hash]) >= 2 else row.backing or "claimed"
+    if row.status != "optimal":
+        return None
+    reference = known.get((row.instance_hash, row.objective))
+    return "claimed" if reference is None or reference.disputes else reference.backing
 
 
 def _gap(row: Row, known: dict[tuple[str, str], Reference]) -> Gap | None:

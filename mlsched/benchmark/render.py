@@ -48,7 +48,7 @@ def _table(title: str, lines: Sequence[GapLine]) -> Table:
     )
     for name in ("preset", "answerer"):
         made.add_column(name, overflow="fold")
-    names = ["n", "optimal", "gap", "max gap", *["optimum 0"] * zero, *["behind"] * behind, "proven", "time"]
+    names = ["n", "optimal", "gap", "max gap", *["optimum 0"] * zero, *["behind"] * behind, "proven", "agreed", "time"]
     for name in names:
         made.add_column(name, justify="right", no_wrap=True)
     for name, shown in (("fail", failed), ("skip", skipped)):
@@ -67,5 +67,6 @@ def _numbers(line: GapLine, zero: bool, behind: bool, failed: bool, skipped: boo
     gaps = line.gaps
     cells = [str(line.instances), percent(gaps.optimal), gap(gaps.mean), gap(gaps.largest)]
     cells += [apart(gaps.absolute, gaps.mean_difference)] * zero + [apart(gaps.behind, gaps.mean_behind)] * behind
-    cells += [percent(line.proven) if line.kind == "exact" else "", duration(line.seconds)]
+    exact = line.kind == "exact"
+    cells += [percent(line.proven) if exact else "", percent(line.agreed) if exact else "", duration(line.seconds)]
     return cells + [count(line.failures)] * failed + [count(line.skipped)] * skipped

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 TABLE_NOTE = (
     "n: instances asked. optimal: share of answers at the optimum. proven: share of an exact answerer's own proofs. "
+    "agreed: share of these that an engine of different code agrees with, or a checker accepted (docs/backends.md). "
     "time: mean wall time of one call on one thread, after an untimed first call that loads the backend; it depends on "
     "the machine, nothing else here does unless a solve was cut by the clock."
 )
@@ -103,7 +104,7 @@ def _gap_tables(lines: Sequence[GapLine]) -> Iterator[str]:
     for objective in dict.fromkeys(line.objective for line in lines):
         own = [line for line in lines if line.objective == objective]
         zero, behind = any(x.gaps.absolute for x in own), any(x.gaps.behind for x in own)
-        titles = [*header, *["optimum 0"] * zero, *["behind"] * behind, "proven", "time"]
+        titles = [*header, *["optimum 0"] * zero, *["behind"] * behind, "proven", "agreed", "time"]
         yield html.text(f"{objective} (unit: {own[0].unit})")
         cells = [[*_cells(line, zero, behind), *(count(value(line)) for _, value in shown)] for line in own]
         for above, row in zip(reversed(own[:-1]), reversed(cells), strict=False):
@@ -121,7 +122,8 @@ def _cells(line: GapLine, zero: bool, behind: bool) -> list[str]:
     cells = [line.preset, line.answerer, line.kind, str(line.instances), percent(gaps.optimal)]
     cells += map(gap, (gaps.mean, gaps.median, gaps.largest))
     cells += [apart(gaps.absolute, gaps.mean_difference)] * zero + [apart(gaps.behind, gaps.mean_behind)] * behind
-    return [*cells, percent(line.proven) if line.kind == "exact" else "", duration(line.seconds)]
+    exact = line.kind == "exact"
+    return [*cells, *(percent(share) if exact else "" for share in (line.proven, line.agreed)), duration(line.seconds)]
 
 
 def _pictures(problem: str, rows: list[Row]) -> Iterator[str]:

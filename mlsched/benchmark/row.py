@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from mlsched.core.contract import Rank, Sense
 from mlsched.core.gap import Gap
-from mlsched.core.registry import Kind
+from mlsched.core.registry import Kind, registry
+from mlsched.core.result import Backing
 
 #: Of a Result; or "skipped" (the answerer refuses the instance, e.g. too large), "failed" (a broken contract), or how
 #: an isolated answerer ended (`RuleFailure.how`).
@@ -30,6 +31,8 @@ class Row:
     `bound` are in the objectives' units, as the judge sees them; `rank` is what the objective compares first on this
     instance; `gap` is the answerer's own, to its bound (`Result.gap`). `seconds`
     is wall time of one call (a rule is called once for all objectives), `work` the backend's deterministic measure.
+    `backing` is what the proof rests on (`Result.backing`): "agreed" where `confirmed_by` confirmed it, in
+    `confirm_seconds` apart from `seconds`, or where another engine's row proves the same (`reference.with_backing`).
     `cases` (exact optima only) names special cases of instance and plan, `binding` constraints whose removal improves
     the optimum. `error` says why a row is skipped or failed. `gap_to_optimum` depends on the other rows:
     `reference.with_gaps` fills it, stores do not keep it.
@@ -64,12 +67,23 @@ class Row:
     binding: dict[str, bool] | None = None
     versions: dict[str, str] = dataclasses.field(default_factory=dict)
     error: str | None = None
+    backing: Backing | None = None
+    confirmed_by: str | None = None
+    confirm_seconds: float | None = None
+    doubt: str | None = None
     gap_to_optimum: Gap | None = None
 
     @property
     def key(self) -> Key:
         """What identifies the row within a store."""
         return self.suite, self.instance_hash, self.objective, self.answerer, canonical(self.params), self.seed
+
+    @property
+    def engine(self) -> str:
+        """The code that the row's proof rests on; that of an answerer which is not registered here is its name."""
+        name = self.answerer.partition(":")[0]
+        found = registry().answerers.get((self.problem, name))
+        return name if found is None else found.engine_of(self.params)
 
     @property
     def case(self) -> str:

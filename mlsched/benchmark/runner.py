@@ -38,6 +38,7 @@ def run_suite(
     resume: bool = False,
     workers: int = 1,
     isolate: bool = True,
+    confirm: bool = True,
     progress: Progress | None = None,
 ) -> list[Row]:
     """Answer every instance of the suite; the rows come in the suite's order, whoever finished first.
@@ -47,7 +48,9 @@ def run_suite(
     of the suite is refused. workers: processes; each solve has one thread, so the rows are the same for any number
     (apart from seconds, and from solves that hit a wall limit). Answerers registered at run time are known to
     this process only: they need workers=1. isolate: ask answerers that are not mlsched's own in processes of their own,
-    so that one that crashes, hangs or fills the memory makes a row that says so; they must stand in a module.
+    so that one that crashes, hangs or fills the memory makes a row that says so; they must stand in a module. confirm:
+    where the suite asks one engine alone, another is asked whether anything is better than its optimum, apart from the
+    time of its answer.
 
     A failing answerer makes failed rows and the suite goes on. Ctrl-C raises Interrupted with the rows so far.
     """
@@ -57,7 +60,7 @@ def run_suite(
         raise InvalidInput(f"workers = {workers!r}: must be an integer >= 1")
     if resume and store is None:
         raise InvalidInput("resume: needs a store to take the rows from; give its file")
-    tasks = tasks_of(suite, solvers)
+    tasks = tasks_of(suite, solvers, confirm)
     with contextlib.ExitStack() as stack:
         kept = stack.enter_context(Store(store)) if store is not None else None
         run = _Run(tasks, kept, _stored(kept, suite, resume), progress)

@@ -27,6 +27,8 @@ VERSION = 2
 APPLICATION = 0x6D6C7362
 #: gap_to_optimum depends on the other rows and is computed when they are read.
 FIELDS = tuple(field.name for field in dataclasses.fields(Row) if field.name != "gap_to_optimum")
+#: Fields that came when there were stores already: a store without them is read, and gets them when it is added to.
+LATER = ("backing", "confirmed_by", "confirm_seconds", "doubt")
 JSON_FIELDS = frozenset({"sizes", "rank", "params", "values", "work", "cases", "binding", "versions"})
 # Brackets, not quotes: SQLite takes a quoted name that is no column for a text.
 _COLUMNS = ", ".join(f"[{name}]" for name in FIELDS)
@@ -42,6 +44,7 @@ class Store:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = target_of(path)
+        self._lacking: list[str] = []
         with _sentences(self.path):
             self._connection = sqlite3.connect(self.path)
         try:
@@ -75,10 +78,14 @@ class Store:
         damage = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if damage != "ok":
             raise InvalidFile(f"{self.path}: is damaged ({' '.join(str(damage).split())}); start a new file")
+        columns = {record[1] for record in self._connection.execute("PRAGMA table_info(rows)")}
+        self._lacking = [name for name in LATER if name not in columns]
 
     def add(self, rows: Sequence[Row]) -> None:
         """Append rows, all of them or none."""
         with _sentences(self.path), self._connection:
+            while self._lacking:
+                self._connection.execute(f"ALTER TABLE rows ADD COLUMN [{self._lacking.pop()}]")
             self._connection.executemany(_INSERT, [_encode(row) for row in rows])
 
     def count(self, suite: str) -> int:
@@ -94,7 +101,8 @@ class Store:
 
     def rows(self, suite: str | None = None) -> list[Row]:
         """The rows of `suite` (None: of all), in the order they were finished."""
-        query = f"SELECT id, {_COLUMNS} FROM rows"
+        columns = ", ".join("NULL" if name in self._lacking else f"[{name}]" for name in FIELDS)
+        query = f"SELECT id, {columns} FROM rows"
         with _sentences(self.path):
             if suite is None:
                 found = self._connection.execute(f"{query} ORDER BY id").fetchall()

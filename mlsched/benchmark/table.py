@@ -22,8 +22,9 @@ class GapLine:
 
     instances: how many it was asked. gaps: to the optimum, summed up over the instances with its plan and an
     undisputed proven optimum. proven: share of the answered instances on which it proved its own optimum (exact
-    answerers). seconds: mean wall time a call. wall_limited: solves cut by the clock, which may differ on another
-    machine. Shares and means are None where there is nothing to take them over.
+    answerers); agreed: share of these proofs that another engine agrees with or that a checker accepted. seconds: mean
+    wall time a call. wall_limited: solves cut by the clock, which may differ on another machine. Shares and means are
+    None where there is nothing to take them over.
     """
 
     problem: str
@@ -35,6 +36,7 @@ class GapLine:
     instances: int
     gaps: Gaps
     proven: float | None
+    agreed: float | None
     seconds: float | None
     failures: int
     skipped: int
@@ -58,14 +60,17 @@ class Verified:
     """What the judge and the exact methods have checked among the rows.
 
     plans: plans judged (one a call). questions: pairs of instance and objective; optima: those with a proven optimum,
-    confirmed: by two or more exact methods. wall_limited: rows cut by the clock.
+    certified: by a proof that a checker accepted, confirmed: else by two or more engines; others are claimed by one.
+    confirm_seconds: what asking second engines apart took. wall_limited: rows cut by the clock.
     """
 
     plans: int
     instances: int
     questions: int
     optima: int
+    certified: int
     confirmed: int
+    confirm_seconds: float
     disagreements: int
     failed: int
     skipped: int
@@ -75,12 +80,23 @@ class Verified:
     def sentence(self) -> str:
         """The statement in words."""
         wrong = self.disagreements
-        agree = "they all agree" if not wrong else f"answers contradict each other in {wrong} way(s), see below"
+        agree = (
+            "no answer contradicts another"
+            if not wrong
+            else f"answers contradict each other in {wrong} way(s), see below"
+        )
         return (
             f"{self.plans} plans for {self.instances} instances were checked and valued by the judge. "
-            f"Of {self.questions} questions (an instance with an objective) {self.optima} have a proven optimum, "
-            f"{self.confirmed} of them proved by two or more exact methods; {agree}."
+            f"Of {self.questions} questions (an instance with an objective) {self.optima} have a proven optimum: "
+            f"{self.backed}; {agree}."
         )
+
+    @property
+    def backed(self) -> str:
+        """What the optima rest on, in words."""
+        claimed = self.optima - self.certified - self.confirmed
+        parts = [f"{self.certified} certified"] * bool(self.certified)
+        return ", ".join([*parts, f"{self.confirmed} agreed by two or more engines", f"{claimed} claimed by one"])
 
 
 def group_by(items: Iterable[Row], key: Callable[[Row], K]) -> dict[K, list[Row]]:
@@ -115,6 +131,7 @@ def _gap_line(group: list[Row]) -> GapLine:
         instances=len(group),
         gaps=sum_up(gaps),
         proven=_mean(proven) if first.kind == "exact" else None,
+        agreed=_mean([row.backing in ("agreed", "certified") for row in answered if row.backing is not None]),
         seconds=_mean(times),
         failures=sum(row.status in BROKEN for row in group),
         skipped=sum(row.status == "skipped" for row in group),
@@ -156,7 +173,9 @@ def verified(rows: Sequence[Row]) -> Verified:
         instances=len({row.instance_hash for row in rows}),
         questions=len({(row.instance_hash, row.objective) for row in rows}),
         optima=len(known),
-        confirmed=sum(len(r.methods) >= 2 for r in known),
+        certified=sum(r.backing == "certified" for r in known),
+        confirmed=sum(r.backing == "agreed" for r in known),
+        confirm_seconds=sum(row.confirm_seconds or 0.0 for row in rows),
         disagreements=len(disagreements(rows)),
         failed=sum(row.status in BROKEN for row in rows),
         skipped=sum(row.status == "skipped" for row in rows),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ from mlsched.core.versions import versions
 
 #: Added to an instance's seed for the answerer, so that a random rule does not draw the generator's own numbers.
 ANSWER_SEED = 10**6
+#: Name of the exact algorithms that examine every plan.
+ENUMERATION = "brute-force"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +31,8 @@ class Task:
     """One call: an instance by its recipe, an answerer by name and parameters, the objectives the answer is read for.
 
     An exact answerer is asked for one objective; the one plan of a rule or policy is valued by all of them. ranks: what
-    each of the objectives compares first on the instance.
+    each of the objectives compares first on the instance. confirm: another engine is asked to confirm an optimum,
+    within these limits of work by backend; None where the rows of another engine do that.
     """
 
     suite: str
@@ -47,6 +51,12 @@ class Task:
     ranks: tuple[Rank | None, ...]
     time_limit: float | None
     work_limit: float | None
+    confirm: tuple[tuple[str, float], ...] | None = None
+
+    @property
+    def engine(self) -> str:
+        """The code that a proof of this answerer's rests on."""
+        return registry().answerer(self.problem, self.answerer)[0].engine_of(dict(self.params))
 
     @property
     def keys(self) -> list[Key]:
@@ -93,15 +103,16 @@ def _instance(problem: str, preset: str | None, sizes: tuple[tuple[str, Any], ..
     return generate(problem, preset=preset, seed=seed, **dict(sizes))
 
 
-def tasks_of(suite: Suite, solvers: Sequence[str] | None) -> list[Task]:
+def tasks_of(suite: Suite, solvers: Sequence[str] | None, confirm: bool = True) -> list[Task]:
     """Every call that the suite asks for, in a fixed order. `solvers` replaces whom the cases name.
 
-    Draws every instance, so that a wrong case is an error before any work is done.
+    Draws every instance, so that a wrong case is an error before any work is done. confirm: an optimum for which the
+    suite asks one engine alone is confirmed by another.
     """
     if solvers is not None:
         _refuse_unknown(suite, solvers)
     seen: set[Key] = set()
-    found = []
+    found: list[tuple[Task, tuple[tuple[str, float], ...]]] = []
     for case in suite.cases:
         chosen = _chosen(case, solvers)
         for seed in case.seeds:
@@ -109,8 +120,25 @@ def tasks_of(suite: Suite, solvers: Sequence[str] | None) -> list[Task]:
                 # Two cases may describe the same instance; it is asked once.
                 if not seen.issuperset(task.keys):
                     seen.update(task.keys)
-                    found.append(task)
-    return found
+                    found.append((task, tuple(sorted(case.work_limit.items()))))
+    alone = _alone([task for task, _ in found]) if confirm else set()
+    return [dataclasses.replace(t, confirm=work) if _question(t) in alone else t for t, work in found]
+
+
+def _question(task: Task) -> tuple[str, str] | None:
+    """What an exact answerer is asked: instance and objective."""
+    return (task.instance_hash, task.objectives[0]) if task.kind == "exact" else None
+
+
+def _alone(tasks: Sequence[Task]) -> set[tuple[str, str]]:
+    """The questions that one engine is asked alone; brute force, which refuses most of them, is not counted."""
+    engines: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for task in tasks:
+        if (question := _question(task)) is not None and not registry().answerers[
+            task.problem, task.answerer
+        ].restricted:
+            engines[question] |= {task.engine} - {ENUMERATION}
+    return {question for question, found in engines.items() if len(found) < 2}
 
 
 def _refuse_unknown(suite: Suite, solvers: Sequence[str]) -> None:

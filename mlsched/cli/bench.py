@@ -23,6 +23,9 @@ def bench(
     isolate: Annotated[
         bool, typer.Option("--isolate/--no-isolate", help="Ask answerers of other packages in processes of their own.")
     ] = True,
+    confirm: Annotated[
+        bool, typer.Option("--confirm/--no-confirm", help="Ask a second engine where the suite asks one alone.")
+    ] = True,
     as_json: Json = False,
 ) -> None:
     """Answer a suite of instances with every solver and compare them on the gap to the proven optimum."""
@@ -38,6 +41,7 @@ def bench(
                 resume=resume,
                 workers=workers,
                 isolate=isolate,
+                confirm=confirm,
                 progress=lambda done, total: update(done / max(1, total)),
             )
     except Interrupted as stopped:

@@ -56,6 +56,9 @@ def solve(
     read: Read = None,
     output: Annotated[Path | None, to_write("-o", "--output", text="Plan file to write.")] = None,
     plot: Annotated[Path | None, to_write(text="Picture of the plan (.png, .svg or .pdf).", picture=True)] = None,
+    confirm: Annotated[
+        bool, typer.Option("--confirm", help="Ask another engine whether anything is better than a proven optimum.")
+    ] = False,
     isolate: Isolate = False,
     memory_limit: Memory = None,
     as_json: Json = False,
@@ -77,6 +80,7 @@ def solve(
             seed=seed,
             isolate=isolate,
             memory_limit=memory_limit,
+            confirm=confirm,
         )
     if output is not None and result.plan is not None:
         api.save(result, output)
@@ -116,10 +120,22 @@ def _render(instance: Instance, result: Result) -> list[Any]:
         bound, gap = (result.bound, result.gap) if asked else (None, None)
         shown = "-" if gap is None else f"{100 * gap:.4g} %"
         rows.append([("* " if asked else "  ") + goal.name, goal.sense, number(value), number(bound), shown])
-    line = f"{result.answerer}: {result.status} in {result.seconds:.3f} s"
+    line = f"{result.answerer}: {result.status}{_backing(result)} in {result.seconds:.3f} s"
     if result.stopped_by in ("time limit", "work limit"):
         line += f" (stopped by the {result.stopped_by})"
-    found: list[Any] = [line, table("", ["objective", "sense", "value", "bound", "gap to bound"], rows)]
+    found: list[Any] = [
+        line,
+        *([] if result.doubt is None else [result.doubt]),
+        table("", ["objective", "sense", "value", "bound", "gap to bound"], rows),
+    ]
     if result.plan is not None:
         found.append(repr(result.plan))
     return found
+
+
+def _backing(result: Result) -> str:
+    """What the proof rests on: " (claimed)", " (agreed: dp, 0.012 s)"; nothing where nothing is proved."""
+    if result.backing is None:
+        return ""
+    by = "" if result.confirmed_by is None else f": {result.confirmed_by}, {result.confirm_seconds:.3f} s"
+    return f" ({result.backing}{by})"

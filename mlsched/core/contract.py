@@ -171,7 +171,8 @@ class Problem:
     `cases(instance, plan)` names special cases, true where they occur; `relaxations(instance)` names constraints with
     the instance that lacks them. Agreement tests and reports print how often each occurs or binds, so that agreement
     on trivial instances cannot pass for evidence. `default` names the exact answerer that is used when none is asked
-    for; `draw(instance, plan, axes)` paints a plan on matplotlib axes.
+    for; `draw(instance, plan, axes)` paints a plan on matplotlib axes. `trivial_bound(instance, objective)`: no plan is
+    better, as the statement says without a search; what a solver that a limit ended early says at least.
 
     A problem may be asked in a second form, over a horizon or for a decision (`Instance.asks`): `other_types` holds
     the further instance types, each with its own plan type. `generate`, presets and strategy are of `instance_type`.
@@ -193,6 +194,7 @@ class Problem:
     cases: Callable[[Any, Any], dict[str, bool]]
     relaxations: Callable[[Any], dict[str, Any]]
     default: str
+    trivial_bound: Callable[[Any, str], int]
     draw: Callable[[Any, Any, Any], None] | None = None
     other_types: tuple[type[Instance], ...] = ()
     readers: Mapping[str, Reader] = dataclasses.field(default_factory=dict)

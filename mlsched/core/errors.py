@@ -58,6 +58,12 @@ class AnswererError(MlschedError):
     """An answerer broke its contract: it raised, returned no plan, an infeasible plan, or a bound the judge refutes."""
 
 
+class Contradiction(AnswererError):
+    """Two engines contradict each other about one question: the message says how, and which file has both answers."""
+
+    longest = 600  # it says who said what, and where it is written
+
+
 class RuleFailure(AnswererError):
     """An answerer that ended without an answer, or tampered with the question.
 

@@ -94,7 +94,8 @@ class Outcome:
     """What a solver returns: a plan or None, a bound on the optimum or None, and why it stopped.
 
     work: what it used, by unit, in measures that are the same on every machine (CP-SAT's deterministic time, HiGHS'
-    simplex iterations and nodes, plans examined by brute force).
+    simplex iterations and nodes, plans examined by brute force). doubt: why a proof of the backend's is not taken for
+    one.
     """
 
     status: Status
@@ -102,3 +103,4 @@ class Outcome:
     bound: int | float | None
     stopped_by: StoppedBy = "proof"
     work: dict[str, float] = dataclasses.field(default_factory=dict)
+    doubt: str | None = None

@@ -27,11 +27,15 @@ MOST_SIZE, MOST_NUMBERS = 10**6, 10**7
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:
-    """One keyword of an answerer, a generator or a world: name, type and default."""
+    """One keyword of an answerer, a generator or a world: name, type and default.
+
+    later: it came when answers were in files already; at its default it is left out, so that these stay valid.
+    """
 
     name: str
     type: type
     default: Any
+    later: bool = False
 
     def parse(self, owner: str, text: str) -> Any:
         """The typed value of `text`."""
@@ -117,7 +121,10 @@ def split(text: str) -> tuple[str, dict[str, str]]:
 
 
 def resolve(owner: str, declared: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Every declared parameter with its given or default value. Text values are parsed, unknown names refused."""
+    """Every declared parameter with its given or default value, later ones only where they say something.
+
+    Text values are parsed, unknown names refused.
+    """
     for name in given:
         if name not in declared:
             known = ", ".join(declared) or "none"
@@ -130,7 +137,7 @@ def resolve(owner: str, declared: Mapping[str, Parameter], given: Mapping[str, A
             values[name] = parameter.parse(owner, given[name])
         else:
             values[name] = parameter.check(owner, given[name])
-    return values
+    return {n: v for n, v in values.items() if not (declared[n].later and v == declared[n].default)}
 
 
 def one_of(name: str, value: str, choices: Collection[str]) -> None:

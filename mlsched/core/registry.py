@@ -15,7 +15,7 @@ import importlib.util
 import inspect
 import pkgutil
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, TypeVar, get_args
 
 from mlsched.core.contract import Information, Instance, Problem, Question
@@ -26,6 +26,12 @@ T = TypeVar("T")
 Kind = Literal["exact", "heuristic", "trained"]
 #: Which layer's folder holds which kind of answerer.
 LAYERS: dict[str, Kind] = {"formulations": "exact", "solvers": "exact", "heuristics": "heuristic", "learned": "trained"}
+
+
+#: The parameter of every model for HiGHS that hands it to another solver.
+SOLVER = "solver"
+#: Other names of an engine: HiGHS in two wrappers is one.
+WRAPPED = {"ortools-highs": "highs", "appsi_highs": "highs", "scip_direct": "scip", "scip_persistent": "scip"}
 
 
 def _no_options(params: dict[str, Any]) -> dict[str, Any]:
@@ -49,7 +55,8 @@ class Answerer:
     `model`: backend and builder `(instance, *, objectives, **params) -> Formulation` of an exact algorithm ("direct")
     that can also hand out one model of several objectives, for fronts. `restricted`: its model holds only some of the
     plans, so neither its bound nor its fronts are those of the instance; `solve` gives "feasible" and the bound in
-    `work["restricted_bound"]`.
+    `work["restricted_bound"]`. `engine`: the code whose word its proofs rest on, where that is neither the backend nor
+    its own (an algorithm of another package that calls CP-SAT says "cp-sat"): see `engine_of`.
     """
 
     name: str
@@ -67,6 +74,18 @@ class Answerer:
     asks: Question | None = None
     model: tuple[str, Callable[..., Any]] | None = None
     restricted: bool = False
+    engine: str | None = None
+
+    def engine_of(self, params: Mapping[str, Any]) -> str:
+        """The code that its proofs rest on; two answerers with one engine do not confirm each other.
+
+        A model's is the solver it is handed to, an exact algorithm's its own, under its name: "cp-sat" and "highs" are
+        algorithms around those solvers.
+        """
+        if self.engine is not None:
+            return self.engine
+        own = self.name if self.backend in (None, "direct") else str(self.backend)
+        return WRAPPED.get(chosen := str(params.get(SOLVER, own)), chosen)
 
     @property
     def modelled(self) -> tuple[str, Callable[..., Any]] | None:
@@ -154,6 +173,8 @@ def answerer(name: str, *, problem: str, **details: Any) -> Callable[[Callable[.
         if kind is None:
             raise ValueError(f"answerer '{name}': kind must be given, one of {', '.join(get_args(Kind))}")
         parameters, function = parameters_of(function), ungrouped(function)
+        if details.get("backend") == "highs":
+            parameters[SOLVER] = Parameter(SOLVER, str, "highs", later=True)
         declared = Answerer(name, problem, kind, function, parameters=parameters, **details)
         function.__dict__.setdefault("__mlsched__", []).append(declared)
         return function

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, Literal
 
 from mlsched.core.contract import Plan, Rank, Sense
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Status, StoppedBy
 from mlsched.core.gap import Gap, gap_between
+
+#: How an optimum is backed: an independent checker accepted a proof of it; two engines of different code proved the
+#: same value; or one engine says so.
+Backing = Literal["certified", "agreed", "claimed"]
 
 
 def relative_gap(value: float, bound: float) -> float:
@@ -31,6 +35,11 @@ class Result:
     policy proves nothing, so its bound and gap are None; `gap_to` holds it against an answer that does. `stopped_by`
     says why the search ended: after a "time limit" another machine may answer differently. `seconds` is wall time,
     `work` the backend's deterministic measure.
+
+    `backing` says what "optimal" or "infeasible" rests on (`Backing`; None where nothing is proved). `confirmed_by`
+    names the other engine's answerer that confirmed it, and `confirm_seconds` is the wall time that all who were asked
+    to took, which is no part of `seconds` (both None where nobody was asked). `doubt` says why an answer that a backend
+    calls optimal is not called so here: its version is known to be wrong about such models.
     """
 
     instance_hash: str
@@ -52,6 +61,10 @@ class Result:
     seconds: float
     work: dict[str, float]
     versions: dict[str, str]
+    backing: Backing | None = None
+    confirmed_by: str | None = None
+    confirm_seconds: float | None = None
+    doubt: str | None = None
 
     def gap_to(self, reference: Result) -> Gap:
         """How much worse this answer is than what `reference` proved: its bound, which for an optimum is its value.

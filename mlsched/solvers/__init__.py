@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.formulation import Limits, OneOf, Outcome
-from mlsched.core.registry import Answerer, Kind, registry
+from mlsched.core.registry import SOLVER, Answerer, Kind, registry
 
 if TYPE_CHECKING:
     from mlsched.solvers.front import Front, enumerate_front
 
 #: Backend -> module with `minimise` and `WORK`, the unit of its deterministic work limit.
 BACKENDS = {"cp-sat": "mlsched.solvers.backends.cp_sat", "highs": "mlsched.solvers.backends.highs"}
+#: Whom a model for HiGHS is handed to by `solver=NAME`; names that are not here are Pyomo's.
+SOLVERS = {
+    "highs": "mlsched.solvers.backends.highs",
+    "scip": "mlsched.solvers.backends.math_opt",
+    "ortools-highs": "mlsched.solvers.backends.math_opt",
+}
+PYOMO = "mlsched.solvers.backends.pyomo_solver"
 
 
 def available(problem: str | None = None, kind: Kind | None = None) -> list[Answerer]:
@@ -22,9 +31,19 @@ def available(problem: str | None = None, kind: Kind | None = None) -> list[Answ
 
 
 def run(
-    answerer: Answerer, instance: Instance, objective: str, limits: Limits, hint: Plan | None, params: dict[str, Any]
+    answerer: Answerer,
+    instance: Instance,
+    objective: str,
+    limits: Limits,
+    hint: Plan | None,
+    params: dict[str, Any],
+    better_than: int | None = None,
 ) -> Outcome:
-    """The answer of a registered exact answerer to `instance`. The time limit includes building the model."""
+    """The answer of a registered exact answerer to `instance`. The time limit includes building the model.
+
+    better_than: models look only for plans whose value is better than that, and "infeasible" says that there is none;
+    algorithms of their own answer as ever.
+    """
     if answerer.backend == "direct":
         start = {"hint": hint} if answerer.takes_hint else {}
         outcome: Outcome = answerer.function(
@@ -33,16 +52,33 @@ def run(
         return outcome
     from mlsched.solvers.backends.one_of import Budget, solve_one_of
 
-    backend = importlib.import_module(BACKENDS[str(answerer.backend)])
+    params = dict(params)
+    backend, minimise = _backend(str(answerer.backend), params.pop(SOLVER, "highs"))
     budget = Budget(limits, backend.WORK)
     sense = instance.objective(objective).sense
     question = answerer.function(answerer.shown(instance), objectives=(objective,), **params)
     if isinstance(question, OneOf):
         return solve_one_of(
-            question, objective, sense, budget, hint, backend.minimise, lambda plan: instance.evaluate(plan)[objective]
+            question,
+            objective,
+            sense,
+            budget,
+            hint,
+            minimise,
+            lambda plan: instance.evaluate(plan)[objective],
+            better_than,
         )
-    found: Outcome = backend.minimise(question, objective, sense, budget.remaining(), hint)
+    found: Outcome = minimise(question, objective, sense, budget.remaining(), hint, better_than)
     return _of_restricted(found) if answerer.restricted else found
+
+
+def _backend(name: str, solver: str) -> tuple[Any, Callable[..., Outcome]]:
+    """The module of a backend, and what minimises a model with it."""
+    if name != "highs":
+        module = importlib.import_module(BACKENDS[name])
+        return module, module.minimise
+    module = importlib.import_module(SOLVERS.get(solver, PYOMO))
+    return module, module.minimise if solver == "highs" else functools.partial(module.minimise, solver=solver)
 
 
 def _of_restricted(found: Outcome) -> Outcome:

@@ -112,7 +112,7 @@ def test_infeasible_with_a_plan_and_no_proof():
 
 def test_confirmation_needs_two_methods_not_two_settings():
     same = [row(), row(answerer="cp-sat:decompose=False", params={"decompose": False})]
-    assert references(same)["h0", "cost"].methods == ("cp-sat",)
+    assert references(same)["h0", "cost"].engines == ("cp-sat",)
     assert (verified(same).optima, verified(same).confirmed) == (1, 0)
     assert verified([*same, row(answerer="highs")]).confirmed == 1
 

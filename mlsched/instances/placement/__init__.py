@@ -5,6 +5,7 @@ Sections II to IV.
 """
 
 from mlsched.core.contract import Problem
+from mlsched.instances.placement.bounds import trivial_bound
 from mlsched.instances.placement.cases import cases, relaxations
 from mlsched.instances.placement.draw import draw
 from mlsched.instances.placement.generate import generate
@@ -27,6 +28,7 @@ PROBLEM = Problem(
     cases=cases,
     relaxations=relaxations,
     default="cp-sat",
+    trivial_bound=trivial_bound,
     draw=draw,
 )
 

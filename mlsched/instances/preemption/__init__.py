@@ -5,6 +5,7 @@ OpML 2019, Sections 2 and 3.
 """
 
 from mlsched.core.contract import Problem
+from mlsched.instances.preemption.bounds import trivial_bound
 from mlsched.instances.preemption.cases import cases, relaxations
 from mlsched.instances.preemption.draw import draw
 from mlsched.instances.preemption.generate import PRESETS, generate
@@ -26,6 +27,7 @@ PROBLEM = Problem(
     cases=cases,
     relaxations=relaxations,
     default="cp-sat",
+    trivial_bound=trivial_bound,
     draw=draw,
 )
 

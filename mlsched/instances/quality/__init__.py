@@ -5,6 +5,7 @@ Section 4.
 """
 
 from mlsched.core.contract import Problem
+from mlsched.instances.quality.bounds import trivial_bound
 from mlsched.instances.quality.cases import cases, relaxations
 from mlsched.instances.quality.draw import draw
 from mlsched.instances.quality.generate import PRESETS, generate
@@ -26,6 +27,7 @@ PROBLEM = Problem(
     cases=cases,
     relaxations=relaxations,
     default="dp",
+    trivial_bound=trivial_bound,
     draw=draw,
 )
 

@@ -14,8 +14,15 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 
-def minimise(formulation: Formulation, objective: str, sense: Sense, limits: Limits, hint: Plan | None) -> Outcome:
-    """Optimise one objective of `formulation`.
+def minimise(
+    formulation: Formulation,
+    objective: str,
+    sense: Sense,
+    limits: Limits,
+    hint: Plan | None,
+    better_than: int | None = None,
+) -> Outcome:
+    """Optimise one objective of `formulation`; with `better_than` among plans whose value is better than that.
 
     With threads=1 and no wall-clock limit the answer depends on the seed alone; `limits.work` is CP-SAT's
     deterministic time.
@@ -23,6 +30,10 @@ def minimise(formulation: Formulation, objective: str, sense: Sense, limits: Lim
 
     model = formulation.model
     expression = sum(term.weight * term.expression for term in formulation.objectives[objective])
+    constant = formulation.constant.get(objective, 0)
+    if better_than is not None:
+        within_reach = expression < better_than - constant if sense == "min" else expression > better_than - constant
+        model.add(within_reach)
     _set_objective(model, expression, sense)
     model.clear_hints()
     if hint is not None:
@@ -32,7 +43,6 @@ def minimise(formulation: Formulation, objective: str, sense: Sense, limits: Lim
             model.add_hint(variable, value)
     solver = within(limits)
     status = solver.solve(model)
-    constant = formulation.constant.get(objective, 0)
     work = {WORK: solver.response_proto.deterministic_time}
     return _outcome(solver, status, formulation, constant, limits, work)
 

@@ -1,15 +1,11 @@
 """HiGHS: run a Pyomo formulation to proven optimality, or to its limits.
 
-HiGHS computes in floats. So an objective of several terms is minimised term after term, and the value of each is fixed
-by a row with half a unit of slack; gaps are set such that "optimal" holds to the last integer; a bound is rounded to
-the integer that it proves; and a status that is neither a proof nor a limit is an error, never "infeasible". Pyomo
-compiles the model; HiGHS is called directly because Pyomo's own interface passes no start and hides which limit was
-reached.
+Pyomo compiles the model; HiGHS is called directly because Pyomo's own interface passes no start and hides which limit
+was reached. `staged.py` says how an objective of several terms is minimised.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import time
 from collections import Counter
@@ -19,53 +15,25 @@ import numpy as np
 
 from mlsched.core.contract import Plan, Sense
 from mlsched.core.errors import SolverError
-from mlsched.core.formulation import Formulation, Limits, Outcome, StoppedBy, Term, safe_bound
+from mlsched.core.formulation import Formulation, Limits, Outcome, Term, safe_bound
 from mlsched.solvers.backends.one_of import check_hint
-from mlsched.solvers.backends.pyomo_matrix import Matrix, compile_model
-
-#: Objectives are integers: an absolute gap below 1 proves the last one.
-ABSOLUTE_GAP = 0.999
-#: Name of the deterministic measure in `Outcome.work` that `Limits.work` limits.
-WORK = "nodes"
+from mlsched.solvers.backends.pyomo_matrix import Matrix, bounds_of, compile_model
+from mlsched.solvers.backends.staged import ABSOLUTE_GAP, WORK, Stage, minimise_terms
 
 
-@dataclasses.dataclass(frozen=True)
-class _Stage:
-    """One solve. ended: "optimal", "infeasible" or the limit that ended it. bound: a proved lower bound."""
+def minimise(
+    formulation: Formulation,
+    objective: str,
+    sense: Sense,
+    limits: Limits,
+    hint: Plan | None,
+    better_than: int | None = None,
+) -> Outcome:
+    """Optimise one objective of `formulation`, term after term. `limits.work` limits branch-and-bound nodes.
 
-    ended: str
-    solution: Any
-    value: int | None
-    bound: int | None
-
-
-def minimise(formulation: Formulation, objective: str, sense: Sense, limits: Limits, hint: Plan | None) -> Outcome:
-    """Optimise one objective of `formulation`, term after term. `limits.work` limits branch-and-bound nodes."""
-    run = _Run(formulation, limits, hint)
-    sign = 1 if sense == "min" else -1
-    terms = formulation.objectives[objective]
-    # Pyomo folds an empty sum into a plain number: such a term is a constant.
-    variable = [term for term in terms if not isinstance(term.expression, int)]
-    constants = sum(term.weight * term.expression for term in terms if isinstance(term.expression, int))
-    total = sign * (formulation.constant.get(objective, 0) + constants)
-    plan = None
-    for index, term in enumerate(variable or [Term(1, 0)]):
-        stage = run.solve(term, sign)
-        if stage.solution is not None:
-            plan = run.decode(stage.solution)
-        if stage.ended == "infeasible":
-            return Outcome("infeasible", None, None, "proof", dict(run.work))
-        if stage.ended != "optimal":
-            # Later terms are >= 0: when minimising, the bound of this term bounds the sum, else only that of the last.
-            valid = sign == 1 or index + 1 >= len(variable)
-            bound = sign * (total + term.weight * stage.bound) if valid and stage.bound is not None else None
-            stopped: StoppedBy = "time limit" if stage.ended == "time limit" else "work limit"
-            return Outcome("unknown" if plan is None else "feasible", plan, bound, stopped, dict(run.work))
-        assert stage.value is not None
-        total += term.weight * stage.value
-        if index + 1 < len(variable):
-            run.fix(term, sign, stage.value)
-    return Outcome("optimal", plan, sign * total, "proof", dict(run.work))
+    better_than: only plans whose value is better than that; "infeasible" then says that there is none.
+    """
+    return minimise_terms(_Run(formulation, limits, hint), formulation, objective, sense, better_than)
 
 
 class _Run:
@@ -94,11 +62,11 @@ class _Run:
             if status == highspy.HighsStatus.kError:
                 raise SolverError("highs refused the warm start")
 
-    def solve(self, term: Term, sign: int) -> _Stage:
+    def solve(self, term: Term, sign: int) -> Stage:
         """Minimise sign * term without its weight, which would only scale it."""
         if not self.matrix.columns:
-            return _Stage("optimal", np.zeros(0), 0, 0)
-        cost, constant = self.matrix.costs(sign * term.expression)
+            return Stage("optimal", np.zeros(0), 0, 0)
+        cost, constant = self.costs(sign * term.expression)
         columns = np.arange(len(cost), dtype=np.int32)
         check(self.highs.changeColsCost(len(cost), columns, cost), "changeColsCost")
         check(self.highs.changeObjectiveOffset(constant), "changeObjectiveOffset")
@@ -109,7 +77,7 @@ class _Run:
         run(self.highs)
         return self._read()
 
-    def _read(self) -> _Stage:
+    def _read(self) -> Stage:
         import highspy
 
         status, info = self.highs.getModelStatus(), self.highs.getInfo()
@@ -129,14 +97,18 @@ class _Run:
             raise SolverError("highs reports a proof without a solution")
         solution = np.asarray(self.highs.getSolution().col_value) if feasible else None
         value = round(info.objective_function_value) if feasible else None
-        return _Stage(ended, solution, value, value if ended == "optimal" else safe_bound(info.mip_dual_bound))
+        return Stage(ended, solution, value, value if ended == "optimal" else safe_bound(info.mip_dual_bound))
 
     def fix(self, term: Term, sign: int, value: int) -> None:
         """Keep sign * term at `value` or below from now on; half a unit absorbs rounding."""
-        cost, constant = self.matrix.costs(sign * term.expression)
+        cost, constant = self.costs(sign * term.expression)
         index = np.flatnonzero(cost).astype(np.int32)
         upper = value + 0.5 - constant
         check(self.highs.addRow(-np.inf, upper, len(index), index, cost[index]), "addRow")
+
+    def costs(self, expression: Any) -> tuple[Any, float]:
+        """Dense cost vector and constant of a linear expression."""
+        return self.matrix.costs(expression)
 
     def decode(self, solution: Any) -> Plan:
         """The plan of a vector of column values."""
@@ -149,13 +121,12 @@ def _lp(matrix: Matrix) -> Any:
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = len(matrix.columns), len(matrix.row_lower)
     lp.col_cost_ = np.zeros(lp.num_col_)
-    lp.col_lower_ = np.array([-np.inf if v.lb is None else v.lb for v in matrix.columns], dtype=np.float64)
-    lp.col_upper_ = np.array([np.inf if v.ub is None else v.ub for v in matrix.columns], dtype=np.float64)
+    lp.col_lower_, lp.col_upper_, integer = bounds_of(matrix.columns)
     lp.row_lower_, lp.row_upper_ = matrix.row_lower, matrix.row_upper
     lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = matrix.starts, matrix.indices, matrix.values
     kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
-    lp.integrality_ = [kinds[v.is_integer()] for v in matrix.columns]
+    lp.integrality_ = [kinds[whole] for whole in integer.tolist()]
     return lp
 
 
@@ -209,3 +180,6 @@ def import_highspy() -> Any:
     except ImportError as error:
         raise SolverError(f"highs: highspy cannot be imported ({error}); pip install 'highspy>=1.12,<1.15'") from None
     return highspy
+
+
+__all__ = ["WORK", "check", "import_highspy", "minimise", "new_highs", "run"]

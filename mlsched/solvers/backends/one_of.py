@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from mlsched.core.contract import Plan, Sense
 from mlsched.core.formulation import Formulation, Limits, OneOf, Outcome, StoppedBy
 
-#: A backend: solve one formulation for one objective, within limits, from a hint.
-Backend = Callable[[Formulation, str, Sense, Limits, Plan | None], Outcome]
+#: A backend: solve one formulation for one objective, within limits, from a hint, for what is better than a value.
+Backend = Callable[[Formulation, str, Sense, Limits, Plan | None, int | None], Outcome]
 
 
 class Budget:
@@ -49,15 +49,19 @@ def solve_one_of(
     hint: Plan | None,
     backend: Backend,
     value_of: Callable[[Plan], int],
+    better_than: int | None = None,
 ) -> Outcome:
     """The best plan over all parts, taken in the order of their bounds; none is built that cannot beat the incumbent.
+
+    better_than: only plans whose value is better than that; "infeasible" then says that there is none.
 
     When minimising, the bound of the whole is the smallest of the incumbent's value, the bounds of the parts that a
     limit ended, and those of the parts that were not reached.
     """
     sign = 1 if sense == "min" else -1
-    best = question.fallback
-    best_value = None if best is None else sign * value_of(best)
+    best, best_value = None, None if better_than is None else sign * better_than
+    if question.fallback is not None and (best_value is None or sign * value_of(question.fallback) < best_value):
+        best, best_value = question.fallback, sign * value_of(question.fallback)
     open_bounds: list[float] = []
     stopped: StoppedBy = "proof"
     for part in sorted(question.parts, key=lambda p: sign * p.bound):
@@ -67,7 +71,7 @@ def solve_one_of(
             stopped = limit
             open_bounds.append(sign * part.bound)
             continue
-        outcome = backend(part.build(), objective, sense, budget.remaining(), hint)
+        outcome = backend(part.build(), objective, sense, budget.remaining(), hint, better_than)
         budget.work.update(outcome.work)
         if outcome.plan is not None and (best_value is None or sign * value_of(outcome.plan) < best_value):
             best, best_value = outcome.plan, sign * value_of(outcome.plan)

@@ -68,3 +68,10 @@ def compile_model(model: Any) -> Matrix:
         np.where(kind == -1, np.inf, rhs),
         position,
     )
+
+
+def bounds_of(columns: list[Any]) -> tuple[Any, Any, Any]:
+    """Lower and upper bounds of Pyomo variables (infinite where they have none), and which are integer."""
+    low = np.array([-np.inf if v.lb is None else v.lb for v in columns], dtype=np.float64)
+    high = np.array([np.inf if v.ub is None else v.ub for v in columns], dtype=np.float64)
+    return low, high, np.array([v.is_integer() for v in columns], dtype=bool)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import Contradiction, SolverError
 from mlsched.core.formulation import Limits, Outcome, safe_bound
 from mlsched.core.registry import answerer
 from mlsched.formulations.placement._linear import highs_model
@@ -16,14 +16,14 @@ from mlsched.solvers.placement._from_the_top import Found, check_size, prove
 
 @answerer("highs", problem="placement", backend="direct", objectives=("total_speed",), information="oracle")
 def answer(
-    instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None, confirm: bool = True
+    instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None, check: bool = True
 ) -> Outcome:
-    """Server configurations: LP bounds, reduced-cost fixing, HiGHS on what remains; CP-SAT confirms (confirm)."""
+    """Server configurations: LP bounds, reduced-cost fixing, HiGHS on what remains; CP-SAT checks (check)."""
     check_size(instance)
-    return prove(instance, limits, hint, confirmed if confirm else solve)
+    return prove(instance, limits, hint, checked if check else solve)
 
 
-def confirmed(master: Master, above: int, limits: Limits) -> Found:
+def checked(master: Master, above: int, limits: Limits) -> Found:
     """The integer master by HiGHS; CP-SAT must agree that no plan is better.
 
     HiGHS gets no start: from one it has claimed optimality in a single node, 3.5 % below the optimum.
@@ -35,13 +35,13 @@ def confirmed(master: Master, above: int, limits: Limits) -> Found:
     if found.use is not None:
         assert found.bound is not None
         value = found.bound
-    check = cp_sat.solve(master, value, limits)
+    second = cp_sat.solve(master, value, limits)
     work = {**found.work, "confirmations": 1}
-    if check.status == "infeasible":
+    if second.status == "infeasible":
         return Found(found.status, found.use, found.bound, work)
-    if check.use is not None:
-        raise SolverError(f"highs claims that nothing is better than {value}, cp-sat found better")
-    return Found("limit", found.use, check.bound, work)
+    if second.use is not None:
+        raise Contradiction(f"highs claims that nothing is better than {value}, cp-sat found better")
+    return Found("limit", found.use, second.bound, work)
 
 
 def solve(master: Master, above: int, limits: Limits) -> Found:

@@ -1,0 +1,41 @@
+"""What is known beside a solver's answer is never lost: the plan it started from, and a bound that needs no search."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from mlsched.core.contract import Instance, Plan
+from mlsched.core.errors import InvalidInput
+from mlsched.core.formulation import Outcome
+from mlsched.core.registry import Answerer, registry
+
+
+def keep_known(instance: Instance, answerer: Answerer, objective: str, start: Plan | None, found: Outcome) -> Outcome:
+    """The outcome of an exact answerer that a limit has ended, with `start` where its own plan is no better.
+
+    Where it proved no bound, it gets the problem's trivial one (`Problem.trivial_bound`); a plan that reaches its bound
+    is optimal. A restricted model answers for some of the plans only, so it keeps what it found.
+    """
+    if answerer.kind != "exact" or answerer.restricted or found.status not in ("feasible", "unknown"):
+        return found
+    bound = trivial_bound(instance, objective) if found.bound is None else found.bound
+    try:
+        plan, value = _better(instance, objective, found.plan, start)
+    except InvalidInput:  # a malformed plan: the judge says what is wrong with it
+        return found
+    if plan is not None and value == bound:
+        return Outcome("optimal", plan, bound, "proof", found.work)
+    return dataclasses.replace(found, status="unknown" if plan is None else "feasible", plan=plan, bound=bound)
+
+
+def trivial_bound(instance: Instance, objective: str) -> int | None:
+    """A bound on the optimum that follows from the problem's statement; None where the problem gives none."""
+    problem = registry().problem(instance.problem)
+    return problem.trivial_bound(instance, objective) if type(instance) is problem.instance_type else None
+
+
+def _better(instance: Instance, objective: str, own: Plan | None, start: Plan | None) -> tuple[Plan | None, int | None]:
+    """The better of two plans and its value; the solver's own where they are equal."""
+    plans = [(plan, instance.evaluate(plan)[objective]) for plan in (own, start) if plan is not None]
+    best = min if instance.objective(objective).sense == "min" else max
+    return best(plans, key=lambda pair: pair[1]) if plans else (None, None)

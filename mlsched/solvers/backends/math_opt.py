@@ -1,0 +1,159 @@
+"""SCIP, and OR-Tools' own HiGHS: the solvers inside the OR-Tools wheel, for the models that HiGHS gets.
+
+They cost no further dependency. SCIP is an engine of its own; HiGHS in another wrapper is HiGHS, of another version.
+`staged.py` says how an objective of several terms is minimised.
+"""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.contract import Plan, Sense
+from mlsched.core.errors import SolverError
+from mlsched.core.formulation import Formulation, Limits, Outcome, Term, safe_bound
+from mlsched.solvers.backends.one_of import check_hint
+from mlsched.solvers.backends.pyomo_matrix import bounds_of, compile_model
+from mlsched.solvers.backends.staged import ABSOLUTE_GAP, WORK, Stage, minimise_terms
+
+#: Name by which a solver is asked for -> its name in MathOpt.
+NAMES = {"scip": "GSCIP", "ortools-highs": "HIGHS"}
+
+
+def minimise(
+    formulation: Formulation,
+    objective: str,
+    sense: Sense,
+    limits: Limits,
+    hint: Plan | None,
+    better_than: int | None = None,
+    *,
+    solver: str = "scip",
+) -> Outcome:
+    """Optimise one objective of `formulation`, term after term. `limits.work` limits branch-and-bound nodes.
+
+    better_than: only plans whose value is better than that; "infeasible" then says that there is none.
+    """
+    return minimise_terms(_Run(formulation, limits, hint, solver), formulation, objective, sense, better_than)
+
+
+class _Run:
+    """One formulation inside a solver of MathOpt, solved for one term after another."""
+
+    def __init__(self, formulation: Formulation, limits: Limits, hint: Plan | None, solver: str) -> None:
+        from ortools.math_opt.python import mathopt
+
+        self.formulation, self.limits, self.name, self.mathopt = formulation, limits, solver, mathopt
+        self.started = time.perf_counter()
+        self.work: Counter[str] = Counter()
+        self.matrix = compile_model(formulation.model)
+        self.model, self.columns = _model(self.matrix)
+        self.hints = [] if hint is None else [self._start(hint)]
+
+    def _start(self, hint: Plan) -> Any:
+        pairs = self.formulation.encode(hint)
+        check_hint(pairs)
+        values = {self.columns[self.matrix.position[id(v)]]: float(value) for v, value in pairs}
+        return self.mathopt.SolutionHint(variable_values=values)
+
+    def costs(self, expression: Any) -> tuple[Any, float]:
+        """Dense cost vector and constant of a linear expression."""
+        return self.matrix.costs(expression)
+
+    def solve(self, term: Term, sign: int) -> Stage:
+        """Minimise sign * term without its weight, which would only scale it."""
+        cost, constant = self.costs(sign * term.expression)
+        self.model.minimize(self._sum(cost) + constant)
+        started = self.mathopt.ModelSolveParameters(solution_hints=self.hints)
+        # OR-Tools 9.15 raises RuntimeError for models and parameters that a solver of MathOpt refuses, and
+        # AttributeError where it fails to make one.
+        try:
+            found = self.mathopt.solve(
+                self.model, self.mathopt.SolverType[NAMES[self.name]], params=self._parameters(), model_params=started
+            )
+        except (RuntimeError, AttributeError) as error:
+            raise SolverError(f"{self.name}: OR-Tools refuses the model: {error.__context__ or error}") from None
+        self.work[WORK] += max(0, found.solve_stats.node_count)
+        self.work["simplex_iterations"] += max(0, found.solve_stats.simplex_iterations)
+        return self._read(found)
+
+    def _parameters(self) -> Any:
+        given: dict[str, Any] = {"absolute_gap_tolerance": ABSOLUTE_GAP, "relative_gap_tolerance": 0.0}
+        given["random_seed"] = self.limits.seed % 2**31
+        if self.name == "scip":
+            # OR-Tools sets HiGHS' threads for all of a process.
+            given["threads"] = self.limits.threads
+            given["gscip"] = _scip_parameters()
+        if self.limits.seconds is not None:
+            remaining = self.limits.seconds - (time.perf_counter() - self.started)
+            given["time_limit"] = datetime.timedelta(seconds=max(0.001, remaining))
+        if self.limits.work is not None:
+            given["node_limit"] = max(1, round(self.limits.work))
+        return self.mathopt.SolveParameters(**given)
+
+    def _read(self, found: Any) -> Stage:
+        reasons, why = self.mathopt.TerminationReason, found.termination
+        proved = {reasons.OPTIMAL: "optimal", reasons.INFEASIBLE: "infeasible"}
+        if why.reason in proved:
+            ended = proved[why.reason]
+        elif why.reason in (reasons.FEASIBLE, reasons.NO_SOLUTION_FOUND):
+            ended = "time limit" if why.limit == self.mathopt.Limit.TIME else "work limit"
+        else:
+            raise SolverError(f"{self.name} ended with {why.reason.name}: neither a proof nor a limit ({why.detail})")
+        if not found.has_primal_feasible_solution():
+            if ended == "optimal":
+                raise SolverError(f"{self.name} reports a proof without a solution")
+            return Stage(ended, None, None, safe_bound(why.objective_bounds.dual_bound))
+        values = found.variable_values()
+        solution = np.array([values[column] for column in self.columns])
+        value = round(found.objective_value())
+        return Stage(
+            ended, solution, value, value if ended == "optimal" else safe_bound(why.objective_bounds.dual_bound)
+        )
+
+    def fix(self, term: Term, sign: int, value: int) -> None:
+        """Keep sign * term at `value` or below from now on; half a unit absorbs rounding."""
+        cost, constant = self.costs(sign * term.expression)
+        self.model.add_linear_constraint(self._sum(cost) <= value + 0.5 - constant)
+
+    def _sum(self, cost: Any) -> Any:
+        return self.mathopt.LinearSum(float(cost[i]) * self.columns[i] for i in np.flatnonzero(cost).tolist())
+
+    def decode(self, solution: Any) -> Plan:
+        """The plan of a vector of column values."""
+        return self.formulation.decode(lambda variable: round(solution[self.matrix.position[id(variable)]]))
+
+
+def _model(matrix: Any) -> tuple[Any, list[Any]]:
+    """A model of MathOpt with the variables and rows of a matrix, and its variables."""
+    from ortools.math_opt.python import mathopt
+
+    model = mathopt.Model()
+    low, high, integer = bounds_of(matrix.columns)
+    columns = [
+        model.add_variable(lb=a, ub=b, is_integer=whole)
+        for a, b, whole in zip(low.tolist(), high.tolist(), integer.tolist(), strict=True)
+    ]
+    rows = [
+        model.add_linear_constraint(lb=a, ub=b)
+        for a, b in zip(matrix.row_lower.tolist(), matrix.row_upper.tolist(), strict=True)
+    ]
+    starts, indices, values = matrix.starts.tolist(), matrix.indices.tolist(), matrix.values.tolist()
+    for j, column in enumerate(columns):
+        for k in range(starts[j], starts[j + 1]):
+            rows[indices[k]].set_coefficient(column, values[k])
+    return model, columns
+
+
+def _scip_parameters() -> Any:
+    """SCIP's tolerance as HiGHS' here: its own, 1e-6, is not small against a unit of large coefficients."""
+    from ortools.math_opt.solvers.gscip import gscip_pb2
+
+    return gscip_pb2.GScipParameters(real_params={"numerics/feastol": 1e-9})
+
+
+__all__ = ["NAMES", "WORK", "minimise"]

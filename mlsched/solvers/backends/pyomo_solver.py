@@ -1,0 +1,149 @@
+"""Any solver that Pyomo can start (gurobi, cplex, cbc, scip_direct ...), for the models that HiGHS gets.
+
+Pyomo's interface passes no start, hides which limit was reached, and names no common option for gaps: the model is
+solved to the solver's own tolerances, so options that prove the last integer are set for those whose names are known
+(`EXACT`), and for another solver "optimal" is called so only where its bound proves the value. `staged.py` says how an
+objective of several terms is minimised.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.contract import Plan, Sense
+from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.core.formulation import Formulation, Limits, Outcome, Term, safe_bound
+from mlsched.solvers.backends.pyomo_matrix import compile_model
+from mlsched.solvers.backends.staged import ABSOLUTE_GAP, WORK, Stage, minimise_terms
+
+#: Beginning of a solver's name in Pyomo -> options by which its "optimal" holds to the last integer.
+EXACT: dict[str, dict[str, float]] = {
+    "gurobi": {"MIPGap": 0.0, "MIPGapAbs": ABSOLUTE_GAP, "IntFeasTol": 1e-9},
+    "cplex": {"mip_tolerances_mipgap": 0.0, "mip_tolerances_absmipgap": ABSOLUTE_GAP},
+    "cbc": {"ratioGap": 0.0, "allowableGap": ABSOLUTE_GAP},
+    "glpk": {"mipgap": 0.0},
+    "scip": {"limits/gap": 0.0, "limits/absgap": ABSOLUTE_GAP},
+    "highs": {"mip_rel_gap": 0.0, "mip_abs_gap": ABSOLUTE_GAP},
+    "appsi_highs": {"mip_rel_gap": 0.0, "mip_abs_gap": ABSOLUTE_GAP},
+}
+#: Beginning of a solver's name in Pyomo -> its option for threads.
+THREADS = {"gurobi": "Threads", "cplex": "threads", "cbc": "threads", "highs": "threads", "appsi_highs": "threads"}
+
+
+def minimise(
+    formulation: Formulation,
+    objective: str,
+    sense: Sense,
+    limits: Limits,
+    hint: Plan | None,
+    better_than: int | None = None,
+    *,
+    solver: str,
+) -> Outcome:
+    """Optimise one objective of `formulation`, term after term, from no start.
+
+    better_than: only plans whose value is better than that; "infeasible" then says that there is none.
+    """
+    if limits.work is not None:
+        raise InvalidInput(f"work_limit: Pyomo has no limit of work for {solver}; use time_limit, or another solver")
+    return minimise_terms(_Run(formulation, limits, solver), formulation, objective, sense, better_than)
+
+
+class _Run:
+    """One formulation, handed to a solver of Pyomo's for one term after another."""
+
+    def __init__(self, formulation: Formulation, limits: Limits, name: str) -> None:
+        import pyomo.environ as pyo
+
+        self.formulation, self.limits, self.name, self.pyo = formulation, limits, name, pyo
+        self.started = time.perf_counter()
+        self.work: Counter[str] = Counter()
+        self.solver = _available(name)
+        self.matrix = compile_model(formulation.model)
+        self.model = formulation.model
+        self.model.rows_of_objectives = pyo.ConstraintList()
+        for option, value in _of(EXACT, name, {}).items():
+            self.solver.options[option] = value
+        if (threads := _of(THREADS, name, "")) != "":
+            self.solver.options[threads] = limits.threads
+
+    def costs(self, expression: Any) -> tuple[Any, float]:
+        """Dense cost vector and constant of a linear expression."""
+        return self.matrix.costs(expression)
+
+    def solve(self, term: Term, sign: int) -> Stage:
+        """Minimise sign * term without its weight, which would only scale it."""
+        self.costs(term.expression)  # refuses what is not linear
+        self.model.del_component("objective_of_stage")
+        self.model.objective_of_stage = self.pyo.Objective(expr=sign * term.expression + 0 * self._any())
+        more: dict[str, Any] = {}
+        if self.limits.seconds is not None:
+            more["timelimit"] = max(0.01, self.limits.seconds - (time.perf_counter() - self.started))
+        try:
+            found = self.solver.solve(self.model, load_solutions=False, **more)
+        except Exception as error:  # Pyomo's interfaces raise what they like
+            raise SolverError(f"{self.name}: {type(error).__name__}: {error}") from None
+        self.work["solves"] += 1
+        return self._read(found)
+
+    def _any(self) -> Any:
+        """Pyomo refuses an objective without a variable."""
+        return self.matrix.columns[0] if self.matrix.columns else 0
+
+    def _read(self, found: Any) -> Stage:
+        how, kinds = found.solver.termination_condition, self.pyo.TerminationCondition
+        bound = found.problem.lower_bound
+        bound = safe_bound(float(bound)) if isinstance(bound, (int, float)) else None
+        if how == kinds.infeasible:
+            return Stage("infeasible", None, None, None)
+        if how == kinds.maxTimeLimit:
+            return Stage("time limit", None, None, bound)
+        if how != kinds.optimal:
+            raise SolverError(f"{self.name} ended with {how}: neither a proof nor a limit")
+        self.model.solutions.load_from(found)
+        solution = np.array([v.value or 0.0 for v in self.matrix.columns])
+        value = round(self.pyo.value(self.model.objective_of_stage))
+        if _of(EXACT, self.name, None) is None and bound != value:
+            raise SolverError(
+                f"{self.name} says optimal with {value} and the bound {bound}: its gap is not known to be 0"
+            )
+        return Stage("optimal", solution, value, value)
+
+    def fix(self, term: Term, sign: int, value: int) -> None:
+        """Keep sign * term at `value` or below from now on; half a unit absorbs rounding."""
+        self.model.rows_of_objectives.add(sign * term.expression <= value + 0.5)
+
+    def decode(self, solution: Any) -> Plan:
+        """The plan of a vector of column values."""
+        return self.formulation.decode(lambda variable: round(solution[self.matrix.position[id(variable)]]))
+
+
+def _of(table: dict[str, Any], name: str, default: Any) -> Any:
+    """The entry of the longest beginning of `name` that the table has."""
+    known = [beginning for beginning in table if name.startswith(beginning)]
+    return table[max(known, key=len)] if known else default
+
+
+def _available(name: str) -> Any:
+    """Pyomo's solver of that name, or InvalidInput."""
+    import logging
+
+    import pyomo.environ as pyo
+
+    logging.getLogger("pyomo").setLevel(logging.CRITICAL)
+    known = f"solver = {name!r}: must be highs, scip, ortools-highs, or a solver that Pyomo knows and finds"
+    try:
+        solver = pyo.SolverFactory(name)
+        there = solver.available(exception_flag=False)
+    except Exception as error:
+        raise InvalidInput(f"{known} ({error})") from None
+    if not there:
+        raise InvalidInput(f"{known}; Pyomo does not find {name} here: install it")
+    return solver
+
+
+__all__ = ["EXACT", "WORK", "minimise"]

@@ -1,0 +1,96 @@
+"""Linear models by solvers that compute in floats: an objective of several terms is minimised term after term.
+
+The value of each term is fixed by a row with half a unit of slack before the next; gaps are set such that "optimal"
+holds to the last integer; a bound is rounded to the integer that it proves; and a status that is neither a proof nor a
+limit is an error, never "infeasible". `highs.py`, `math_opt.py` and `pyomo_solver.py` bring the solvers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from typing import Any, Protocol
+
+from mlsched.core.contract import Plan, Sense
+from mlsched.core.errors import InvalidInput
+from mlsched.core.formulation import Formulation, Outcome, StoppedBy, Term
+from mlsched.solvers.backends.pyomo_matrix import LARGEST
+
+#: Objectives are integers: an absolute gap below 1 proves the last one.
+ABSOLUTE_GAP = 0.999
+#: Name of the deterministic measure in `Outcome.work` that `Limits.work` limits.
+WORK = "nodes"
+
+
+@dataclasses.dataclass(frozen=True)
+class Stage:
+    """One solve. ended: "optimal", "infeasible" or the limit that ended it. bound: a proved lower bound."""
+
+    ended: str
+    solution: Any
+    value: int | None
+    bound: int | None
+
+
+class Run(Protocol):
+    """One formulation inside a solver, solved for one term after another."""
+
+    work: Counter[str]
+
+    def solve(self, term: Term, sign: int) -> Stage:
+        """Minimise sign * term without its weight, which would only scale it."""
+
+    def fix(self, term: Term, sign: int, value: int) -> None:
+        """Keep sign * term at `value` or below from now on; half a unit absorbs rounding."""
+
+    def costs(self, expression: Any) -> tuple[Any, float]:
+        """Dense cost vector and constant of a linear expression."""
+
+    def decode(self, solution: Any) -> Plan:
+        """The plan of a vector of column values."""
+
+
+def minimise_terms(
+    run: Run, formulation: Formulation, objective: str, sense: Sense, better_than: int | None = None
+) -> Outcome:
+    """Optimise one objective, term after term; with `better_than` among plans whose value is better than that."""
+    sign = 1 if sense == "min" else -1
+    terms = formulation.objectives[objective]
+    # Pyomo folds an empty sum into a plain number: such a term is a constant.
+    variable = [term for term in terms if not isinstance(term.expression, int)]
+    constants = sum(term.weight * term.expression for term in terms if isinstance(term.expression, int))
+    total = sign * (formulation.constant.get(objective, 0) + constants)
+    plan = None
+    for index, term in enumerate(variable or [Term(1, 0)]):
+        if better_than is not None and index + 1 >= len(variable):
+            # The terms before are as good as they can be: a better plan has a better last one.
+            room = math.floor((sign * better_than - 1 - total) / term.weight)
+            if not variable and room < 0:
+                return Outcome("infeasible", None, None, "proof", dict(run.work))
+            if variable:
+                _refuse_wide(run, term)
+                run.fix(term, sign, room)
+        stage = run.solve(term, sign)
+        if stage.solution is not None:
+            plan = run.decode(stage.solution)
+        if stage.ended == "infeasible":
+            return Outcome("infeasible", None, None, "proof", dict(run.work))
+        if stage.ended != "optimal":
+            # Later terms are >= 0: when minimising, the bound of this term bounds the sum, else only that of the last.
+            valid = sign == 1 or index + 1 >= len(variable)
+            bound = sign * (total + term.weight * stage.bound) if valid and stage.bound is not None else None
+            stopped: StoppedBy = "time limit" if stage.ended == "time limit" else "work limit"
+            return Outcome("unknown" if plan is None else "feasible", plan, bound, stopped, dict(run.work))
+        assert stage.value is not None
+        total += term.weight * stage.value
+        if index + 1 < len(variable):
+            run.fix(term, sign, stage.value)
+    return Outcome("optimal", plan, sign * total, "proof", dict(run.work))
+
+
+def _refuse_wide(run: Run, term: Term) -> None:
+    """An objective that becomes a row must be one that floats separate."""
+    widest = abs(run.costs(term.expression)[0]).max(initial=0)
+    if widest > LARGEST:
+        raise InvalidInput(f"a coefficient of {widest:.3g} in the objective is beyond {LARGEST:.0e}: it makes no row")

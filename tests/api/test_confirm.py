@@ -1,0 +1,153 @@
+"""Second opinions: two engines of different code agree, or their contradiction is an error with both answers saved."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mlsched import api, solvers
+from mlsched.api import confirm
+from mlsched.core.errors import Contradiction, TooLarge
+from mlsched.core.formulation import Limits, Outcome
+from mlsched.core.registry import Answerer, registry
+
+INSTANCE = api.generate("preemption", "surge", seed=0)
+BEST = api.solve(INSTANCE, "cp-sat")
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch, tmp_path):
+    """No second opinion ends early on a busy machine; what is saved lands in a folder of the test's own."""
+    monkeypatch.setattr(confirm, "LEAST_SECONDS", 1000.0)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def says(monkeypatch):
+    """`says(outcome)`: every second opinion is that."""
+
+    def start(outcome: Outcome | Exception) -> None:
+        run = solvers.run
+
+        def answered(*given, **more):
+            if len(given) < 7:  # the first answer
+                return run(*given, **more)
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
+
+        monkeypatch.setattr(solvers, "run", answered)
+
+    return start
+
+
+@pytest.mark.parametrize(
+    ("problem", "first", "second"),
+    [
+        ("preemption", "cp-sat", "highs:solver=scip"),
+        ("preemption", "highs", "cp-sat"),
+        ("preemption", "highs:solver=scip", "cp-sat"),
+        ("preemption", "brute-force", "cp-sat"),
+        ("quality", "dp", "highs:solver=scip"),
+        ("quality", "highs", "dp"),
+        ("workers", "cp-sat", "dp"),
+        ("placement", "cp-sat", "highs"),
+        ("placement", "highs", "cp-sat"),
+        ("taskgraph", "cp-sat", "highs:solver=scip"),
+    ],
+)
+def test_another_engine_agrees_on_every_objective(problem, first, second):
+    instance = api.generate(problem, "small", seed=2)
+    for objective in instance.objectives:
+        if objective.name in registry().answerer(problem, first)[0].objectives:
+            found = api.solve(instance, first, objective=objective.name, confirm=True)
+            assert (found.status, found.backing, found.confirmed_by) == ("optimal", "agreed", second)
+            assert found.confirm_seconds > 0
+
+
+def test_nobody_is_asked_by_default_or_where_nothing_is_proved():
+    assert (BEST.backing, BEST.confirmed_by, BEST.confirm_seconds) == ("claimed", None, None)
+    rule = api.solve(INSTANCE, "fitgpp", confirm=True)
+    assert (rule.backing, rule.confirm_seconds) == (None, None)
+
+
+def test_an_engine_does_not_confirm_itself():
+    highs = registry().answerers["preemption", "highs"]
+    assert highs.engine_of({}) == highs.engine_of({"solver": "ortools-highs"}) == "highs"
+    assert highs.engine_of({"solver": "scip"}) == "scip"
+    others = confirm.second_opinions(highs, {}, INSTANCE, "total_score")
+    assert [other.engine_of(values) for other, values in others] == ["cp-sat", "scip", "brute-force"]
+    wrapper = Answerer("mine", "preemption", "exact", lambda: None, engine="cp-sat", backend="direct")
+    assert wrapper.engine_of({}) == "cp-sat"
+
+
+@pytest.mark.parametrize("backend", ["cp-sat", "highs", "highs:solver=scip"])
+@pytest.mark.parametrize("problem", ["preemption", "quality", "workers"])
+def test_models_find_what_is_better_and_nothing_else(problem, backend):
+    """Asked for better than the optimum there is nothing; asked for better than one unit worse there is the optimum."""
+    instance = api.generate(problem, "small", seed=3)
+    for objective in instance.objectives:
+        if problem == "quality" and backend == "cp-sat":
+            continue
+        best = api.solve(instance, backend, objective=objective.name).value
+        answerer, values = registry().answerer(problem, backend)
+        worse = best + (1 if objective.sense == "min" else -1)
+        asked = (answerer, instance, objective.name, Limits(), None, values)
+        assert solvers.run(*asked, best).status == "infeasible"
+        found = solvers.run(*asked, worse)
+        assert instance.evaluate(found.plan)[objective.name] == best
+
+
+def test_no_time_and_no_opinion_leave_a_claim(says, monkeypatch):
+    says(Outcome("unknown", None, None, "time limit"))
+    assert api.solve(INSTANCE, "cp-sat", confirm=True).backing == "claimed"
+    says(TooLarge("too large"))
+    assert api.solve(INSTANCE, "cp-sat", confirm=True).backing == "claimed"
+    monkeypatch.setattr(confirm, "LEAST_SECONDS", -1.0)
+    monkeypatch.setattr(confirm, "SHARE", 0.0)
+    found = api.solve(INSTANCE, "cp-sat", confirm=True)
+    assert (found.backing, found.confirmed_by) == ("claimed", None)
+
+
+NOTHING = INSTANCE.plan_type(te_node=[-1] * len(INSTANCE.te_demand), victims=[])
+
+
+@pytest.mark.parametrize(
+    ("second", "sentence"),
+    [
+        (Outcome("feasible", BEST.plan, None), f"has a plan of {BEST.value}"),
+        (Outcome("optimal", NOTHING, 10**9), "has a plan of "),
+        (Outcome("feasible", INSTANCE.plan_type(te_node=[0], victims=[0, 0]), None), "has an infeasible plan"),
+    ],
+)
+def test_a_contradiction_is_an_error_with_both_answers_saved(says, tmp_path, second, sentence):
+    says(second)
+    with pytest.raises(Contradiction, match=f"cp-sat proves {BEST.value} optimal, but highs:solver=scip {sentence}"):
+        api.solve(INSTANCE, "cp-sat", confirm=True)
+    (path,) = tmp_path.iterdir()
+    saved = json.loads(path.read_text())
+    assert saved["first"]["value"] == BEST.value
+    assert saved["second"]["answerer"] == "highs:solver=scip"
+    assert type(INSTANCE).from_json(saved["instance"]) == INSTANCE
+
+
+@pytest.mark.parametrize(
+    ("second", "sentence"),
+    [
+        (Outcome("optimal", NOTHING, 10**9), "proves "),
+        (Outcome("infeasible", None, None), "calls the instance infeasible"),
+        (Outcome("unknown", None, BEST.value + 1, "time limit"), f"claims the bound {BEST.value + 1}"),
+    ],
+)
+def test_an_algorithm_that_answers_the_whole_question_may_contradict(says, monkeypatch, second, sentence):
+    monkeypatch.setattr(confirm, "ORDER", ("brute-force",))
+    says(second)
+    with pytest.raises(Contradiction, match=f"but brute-force {sentence}"):
+        api.solve(INSTANCE, "cp-sat", confirm=True)
+
+
+def test_a_bound_alone_confirms(says, monkeypatch):
+    monkeypatch.setattr(confirm, "ORDER", ("brute-force",))
+    says(Outcome("feasible", NOTHING, BEST.value, "time limit"))
+    assert api.solve(INSTANCE, "cp-sat", confirm=True).confirmed_by == "brute-force"

@@ -1,0 +1,103 @@
+"""A plan that is known is never lost, and an exact answer that a limit ended has a bound."""
+
+from __future__ import annotations
+
+import pytest
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mlsched import api
+from mlsched.api import known
+from mlsched.core.errors import TooLarge
+from mlsched.core.formulation import Outcome
+from mlsched.core.registry import Answerer, registry
+
+PROBLEMS = sorted(registry().problems)
+
+
+@settings(max_examples=draws(10, 400))
+@pytest.mark.parametrize("problem", PROBLEMS)
+@given(data=st.data())
+def test_no_plan_is_better_than_the_trivial_bound(problem, data):
+    instance = data.draw(registry().problem(problem).strategy())
+    for objective in instance.objectives:
+        bound = known.trivial_bound(instance, objective.name)
+        try:
+            found = api.solve(instance, "brute-force", objective=objective.name)
+        except TooLarge:
+            continue
+        if found.value is not None:
+            assert bound == found.value or objective.better(bound, found.value)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_the_trivial_bound_of_a_preset(problem):
+    """Feasible plans of rules are no better, where brute force does not reach."""
+    for preset in list(registry().problem(problem).presets)[:3]:
+        instance = api.generate(problem, preset, seed=1)
+        rules = [r.name for r in registry().available(problem, "heuristic") if r.warm_start]
+        values = api.solve(instance, rules[0]).values
+        for objective in instance.objectives:
+            assert not objective.better(values[objective.name], known.trivial_bound(instance, objective.name))
+
+
+@pytest.fixture
+def ends(monkeypatch):
+    """`ends(outcome)`: the preemption answerer "ends" returns that, whatever it is asked."""
+
+    def declare(outcome: Outcome, **details) -> None:
+        def answer(instance, *, objective, limits, hint=None):
+            return outcome
+
+        objectives = tuple(o.name for o in INSTANCE.objectives)
+        declared = Answerer("ends", "preemption", "exact", answer, objectives, backend="direct", **details)
+        monkeypatch.setitem(registry().answerers, ("preemption", "ends"), declared)
+
+    return declare
+
+
+INSTANCE = api.generate("preemption", "surge", seed=0)
+BEST = api.solve(INSTANCE, "cp-sat")
+NOTHING = INSTANCE.plan_type(te_node=[-1] * len(INSTANCE.te_demand), victims=[])
+
+
+def test_a_search_that_finds_nothing_gives_the_start_and_a_bound(ends):
+    ends(Outcome("unknown", None, None, "time limit"))
+    rule = min(api.solve(INSTANCE, name).value for name in ("fitgpp", "min-max-grace"))
+    found = api.solve(INSTANCE, "ends")
+    assert (found.status, found.value, found.bound, found.stopped_by) == ("feasible", rule, 0, "time limit")
+    assert found.backing is None
+    cold = api.solve(INSTANCE, "ends", hint="none")
+    assert (cold.status, cold.plan, cold.bound) == ("unknown", None, 0)
+
+
+def test_the_best_of_hint_and_rules_stays(ends):
+    ends(Outcome("feasible", NOTHING, None, "time limit"))
+    assert api.solve(INSTANCE, "ends", hint=BEST.plan).value == BEST.value
+    rule = min(api.solve(INSTANCE, name).value for name in ("fitgpp", "min-max-grace"))
+    assert api.solve(INSTANCE, "ends", hint=NOTHING).value == rule
+
+
+def test_a_start_that_reaches_the_bound_is_optimal(ends):
+    ends(Outcome("unknown", None, BEST.bound, "work limit"))
+    found = api.solve(INSTANCE, "ends", hint=BEST.plan)
+    assert (found.status, found.value, found.stopped_by, found.backing) == ("optimal", BEST.value, "proof", "claimed")
+
+
+def test_a_restricted_model_answers_for_itself(ends):
+    ends(Outcome("unknown", None, None, "time limit"), restricted=True)
+    found = api.solve(INSTANCE, "ends")
+    assert (found.status, found.bound) == ("unknown", None)
+
+
+@pytest.mark.parametrize("backend", ["cp-sat", "highs"])
+@pytest.mark.parametrize(("problem", "preset"), [("preemption", "paper-surge"), ("workers", "x40")])
+def test_models_under_a_short_limit(monkeypatch, problem, preset, backend):
+    """Where a backend stops at once, a rule's plan is the answer."""
+    from mlsched import solvers
+
+    monkeypatch.setattr(solvers, "run", lambda *given, **more: Outcome("unknown", None, None, "time limit"))
+    found = api.solve(api.generate(problem, preset, seed=0), backend, time_limit=0.1)
+    assert found.status == "feasible"
+    assert found.bound is not None
