@@ -40,16 +40,17 @@ def confirmed(
     result: Result,
     limits: Limits,
     work: Mapping[str, float] | None = None,
+    least: float | None = None,
 ) -> Result:
     """The result with what a second engine says of it: `backing` "agreed", or still "claimed" where none had the time.
 
-    limits: threads and seed. work: backend -> its deterministic limit. Raises Contradiction where the engines
-    disagree, with instance and both answers in a file.
+    limits: threads and seed. work: backend -> its deterministic limit. least: seconds instead of LEAST_SECONDS. Raises
+    Contradiction where the engines disagree, with instance and both answers in a file.
     """
     if result.status not in ("optimal", "infeasible") or not answerer.backend:
         return result
     started, by = time.perf_counter(), None
-    most = max(LEAST_SECONDS, SHARE * result.seconds)
+    most = max(LEAST_SECONDS if least is None else least, SHARE * result.seconds)
     for other, values in second_opinions(answerer, params, instance, result.objective):
         left = most - (time.perf_counter() - started)
         if left <= 0:

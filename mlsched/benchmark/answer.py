@@ -24,6 +24,8 @@ WARM_UP_SEED = 10**6 - 1
 WARM_UP_SECONDS = 1.0
 #: Wall seconds and bytes that an answerer in a process of its own may take for a call, where the case has no limit.
 FOREIGN_SECONDS, FOREIGN_MEMORY = 60.0, 2**32
+#: Least wall seconds for second opinions: a backstop, so that limits of work come first on a machine that is busy.
+CONFIRM_SECONDS = 10.0
 #: Relaxations are solved only where brute force is at home, because each is a solve of its own.
 RELAXED_PRESET, RELAXING_ANSWERER = "small", "brute-force"
 
@@ -77,7 +79,7 @@ def _confirmed(task: Task, instance: Instance, result: Result) -> Result:
         return result
     answerer = registry().answerer(task.problem, task.answerer)[0]
     limits = Limits(threads=1, seed=task.seed + ANSWER_SEED)
-    return confirmed(instance, answerer, dict(task.params), result, limits, dict(task.confirm))
+    return confirmed(instance, answerer, dict(task.params), result, limits, dict(task.confirm), CONFIRM_SECONDS)
 
 
 def failed(task: Task, reason: str) -> list[Row]:

@@ -12,6 +12,9 @@ from mlsched.benchmark.formats import apart, apart_notes, count, duration, gap, 
 from mlsched.benchmark.row import Row
 from mlsched.benchmark.table import GapLine, gap_lines
 
+#: Marks shares of proofs that are not all agreed or certified, and says so below the table.
+CLAIMED = "*"
+CLAIMED_NOTE = "* Some of these proofs rest on one engine's word: claimed, not agreed."
 _STYLE = {"exact": "", "heuristic": "cyan", "trained": "magenta"}
 
 
@@ -35,6 +38,8 @@ def _table(title: str, lines: Sequence[GapLine]) -> Table:
     # Columns that would be empty are left out: the table should fit 80 columns.
     failed, skipped = any(x.failures for x in lines), any(x.skipped for x in lines)
     zero, behind = any(x.gaps.absolute for x in lines), any(x.gaps.behind for x in lines)
+    notes = apart_notes(x.gaps for x in lines)
+    notes += [CLAIMED_NOTE] * any(x.agreed is not None and x.agreed < 1 for x in lines)
     made = Table(
         title=Text(title),
         title_justify="left",
@@ -42,13 +47,13 @@ def _table(title: str, lines: Sequence[GapLine]) -> Table:
         box=box.SIMPLE_HEAD,
         pad_edge=False,
         collapse_padding=True,
-        caption=Text(" ".join(apart_notes(x.gaps for x in lines))) if zero or behind else None,
+        caption=Text(" ".join(notes)) if notes else None,
         caption_justify="left",
         caption_style="dim",
     )
     for name in ("preset", "answerer"):
         made.add_column(name, overflow="fold")
-    names = ["n", "optimal", "gap", "max gap", *["optimum 0"] * zero, *["behind"] * behind, "proven", "agreed", "time"]
+    names = ["n", "optimal", "gap", "max gap", *["optimum 0"] * zero, *["behind"] * behind, "proven", "time"]
     for name in names:
         made.add_column(name, justify="right", no_wrap=True)
     for name, shown in (("fail", failed), ("skip", skipped)):
@@ -67,6 +72,7 @@ def _numbers(line: GapLine, zero: bool, behind: bool, failed: bool, skipped: boo
     gaps = line.gaps
     cells = [str(line.instances), percent(gaps.optimal), gap(gaps.mean), gap(gaps.largest)]
     cells += [apart(gaps.absolute, gaps.mean_difference)] * zero + [apart(gaps.behind, gaps.mean_behind)] * behind
-    exact = line.kind == "exact"
-    cells += [percent(line.proven) if exact else "", percent(line.agreed) if exact else "", duration(line.seconds)]
+    alone = line.agreed is not None and line.agreed < 1
+    proven = f"{percent(line.proven)} {CLAIMED}" if alone else percent(line.proven)
+    cells += [proven if line.kind == "exact" else "", duration(line.seconds)]
     return cells + [count(line.failures)] * failed + [count(line.skipped)] * skipped

@@ -264,3 +264,13 @@ def test_an_answerer_of_this_process_only_is_a_failed_row_in_a_worker():
         rows = run_suite(suite("local", "fifo", seeds=[0]), workers=2)
     assert {r.status for r in rows if r.answerer == "local"} == {"failed"}
     assert "no answerer 'local'" in rows[0].error
+
+
+def test_a_second_engine_is_asked_where_one_stands_alone():
+    def rows(*answerers, **more):
+        found = run_suite(suite(*answerers, seeds=[0], objectives=("total_score",)), **more)
+        return [(r.answerer, r.backing, r.confirmed_by) for r in found if r.kind == "exact"]
+
+    assert rows("cp-sat", "fitgpp") == [("cp-sat", "agreed", "highs:solver=scip")]
+    assert rows("cp-sat", confirm=False) == [("cp-sat", "claimed", None)]
+    assert rows("cp-sat", "highs") == [("cp-sat", "agreed", None), ("highs", "agreed", None)]

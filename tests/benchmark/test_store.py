@@ -15,7 +15,7 @@ from benchmark_examples import row, rule, suite, timeless
 from mlsched import InvalidFile
 from mlsched.benchmark.reference import with_gaps
 from mlsched.benchmark.runner import run_suite
-from mlsched.benchmark.store import VERSION, Store, read_rows
+from mlsched.benchmark.store import LATER, VERSION, Store, read_rows
 from mlsched.core.contract import Rank
 
 
@@ -186,3 +186,19 @@ def test_a_read_only_store(path):
     path.chmod(0o444)
     with Store(path) as store, pytest.raises(InvalidFile, match="readonly"):
         store.add([row()])
+
+
+def test_a_store_from_before_backing_is_read_and_added_to(tmp_path):
+    """Its table lacks the later columns."""
+    path = tmp_path / "old.sqlite"
+    with Store(path) as store:
+        store.add([row()])
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for name in LATER:
+            connection.execute(f"ALTER TABLE rows DROP COLUMN [{name}]")
+    assert read_rows(path) == [row()]
+    new = row(instance_hash="h1", backing="agreed", confirmed_by="dp", confirm_seconds=0.5)
+    with Store(path) as store:
+        store.add([new])
+        store.add([row(instance_hash="h2")])
+    assert read_rows(path) == [row(), new, row(instance_hash="h2")]

@@ -203,3 +203,40 @@ def test_percent(share, shown):
 )
 def test_duration(seconds, shown):
     assert duration(seconds) == shown
+
+
+def test_a_table_says_where_one_engine_stands_alone():
+    alone, both = shown(with_gaps([row()])), shown(with_gaps([row(), row(answerer="highs")]))
+    assert "100 % *" in alone
+    assert "rest on one engine's word" in alone
+    assert "*" not in both
+
+
+def test_what_a_proof_rests_on():
+    def backings(*rows):
+        return [r.backing for r in with_gaps(rows)]
+
+    one, other = row(backing="claimed"), row(answerer="highs", backing="claimed")
+    assert backings(one) == ["claimed"]
+    assert backings(one, other) == ["agreed", "agreed"]
+    assert backings(other, row(answerer="highs", params={"solver": "ortools-highs"})) == ["claimed", "claimed"]
+    assert backings(row(backing="agreed", confirmed_by="dp")) == ["agreed"]
+    assert backings(row(backing="certified"), other) == ["certified", "certified"]
+    assert backings(one, row(answerer="highs", value=9, bound=9)) == ["claimed", "claimed"]
+    assert backings(rule(12), row(status="feasible", bound=8)) == [None, None]
+    nowhere = {"status": "infeasible", "value": None, "values": None, "bound": None}
+    assert backings(row(**nowhere)) == ["claimed"]
+    assert backings(row(**nowhere), row(answerer="highs", **nowhere)) == ["agreed", "agreed"]
+    found = verified(
+        with_gaps(
+            [
+                one,
+                row(instance_hash="h1", backing="agreed"),
+                row(instance_hash="h2"),
+                row(instance_hash="h2", answerer="highs"),
+            ]
+        )
+    )
+    assert found.backed == "2 agreed by two or more engines, 1 claimed by one"
+    certified = verified(with_gaps([row(backing="certified")]))
+    assert certified.backed == "1 certified, 0 agreed by two or more engines, 0 claimed by one"

@@ -134,13 +134,17 @@ def _available(name: str) -> Any:
 
     import pyomo.environ as pyo
 
-    logging.getLogger("pyomo").setLevel(logging.CRITICAL)
     known = f"solver = {name!r}: must be highs, scip, ortools-highs, or a solver that Pyomo knows and finds"
+    log = logging.getLogger("pyomo")
+    level = log.level
+    log.setLevel(logging.CRITICAL)  # what it says of a missing program is said below
     try:
         solver = pyo.SolverFactory(name)
         there = solver.available(exception_flag=False)
-    except Exception as error:
+    except Exception as error:  # Pyomo's interfaces raise what they like
         raise InvalidInput(f"{known} ({error})") from None
+    finally:
+        log.setLevel(level)
     if not there:
         raise InvalidInput(f"{known}; Pyomo does not find {name} here: install it")
     return solver

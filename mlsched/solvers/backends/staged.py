@@ -63,7 +63,8 @@ def minimise_terms(
     total = sign * (formulation.constant.get(objective, 0) + constants)
     plan = None
     for index, term in enumerate(variable or [Term(1, 0)]):
-        if better_than is not None and index + 1 >= len(variable):
+        last = index + 1 >= len(variable)
+        if better_than is not None and last:
             # The terms before are as good as they can be: a better plan has a better last one.
             room = math.floor((sign * better_than - 1 - total) / term.weight)
             if not variable and room < 0:
@@ -72,19 +73,20 @@ def minimise_terms(
                 _refuse_wide(run, term)
                 run.fix(term, sign, room)
         stage = run.solve(term, sign)
-        if stage.solution is not None:
+        # Before its last term is bounded, a plan may be no better than what it is to beat.
+        if stage.solution is not None and (better_than is None or last):
             plan = run.decode(stage.solution)
         if stage.ended == "infeasible":
             return Outcome("infeasible", None, None, "proof", dict(run.work))
         if stage.ended != "optimal":
             # Later terms are >= 0: when minimising, the bound of this term bounds the sum, else only that of the last.
-            valid = sign == 1 or index + 1 >= len(variable)
+            valid = sign == 1 or last
             bound = sign * (total + term.weight * stage.bound) if valid and stage.bound is not None else None
             stopped: StoppedBy = "time limit" if stage.ended == "time limit" else "work limit"
             return Outcome("unknown" if plan is None else "feasible", plan, bound, stopped, dict(run.work))
         assert stage.value is not None
         total += term.weight * stage.value
-        if index + 1 < len(variable):
+        if not last:
             run.fix(term, sign, stage.value)
     return Outcome("optimal", plan, sign * total, "proof", dict(run.work))
 

@@ -8,7 +8,8 @@ from typing import Any
 from mlsched.core.contract import Instance
 from mlsched.core.errors import AnswererError, InvalidInput
 from mlsched.core.formulation import Formulation
-from mlsched.core.registry import Answerer, registry
+from mlsched.core.params import resolve
+from mlsched.core.registry import SOLVER, Answerer, registry
 from mlsched.core.scalar import Limited, Scalar
 from mlsched.solvers.front.enumerate import _check_call, method_of, run, scalar_of, workers_of
 from mlsched.solvers.front.result import Front
@@ -29,6 +30,8 @@ def front_of(
     Every plan's values are recomputed by the judge; a plan it calls infeasible, or values other than the model's, are
     an AnswererError. `Front.verify` replays on the other backend's own formulation of the instance.
     """
+    if SOLVER in params:
+        raise InvalidInput(f"{SOLVER} = {params[SOLVER]!r}: fronts are enumerated by highs itself; leave it out")
     _check_call(objectives, threads, settings.get("time_limit"), settings.get("solve_limit"))
     senses = {o.name: o.sense for o in instance.objectives}
     chosen = [senses[name] for name in objectives]
@@ -39,9 +42,7 @@ def front_of(
     def again(backend: str) -> Scalar:
         for other in registry().available(instance.problem, "exact"):
             if other.modelled is not None and other.modelled[0] == backend:
-                values = (
-                    params if other.name == answerer.name else {p.name: p.default for p in other.parameters.values()}
-                )
+                values = params if other.name == answerer.name else resolve(other.name, other.parameters, {})
                 return _scalar(other, instance, objectives, values, threads, seed)[1]
         raise InvalidInput(f"backend = {backend!r}: {instance.problem} has no such formulation")
 

@@ -7,31 +7,11 @@ import sys
 
 import pyomo.environ as pyo
 import pytest
+from mip_examples import formulation, knapsack
 
-from mlsched.core.errors import SolverError
-from mlsched.core.formulation import Formulation, Limits, Term, safe_bound
-from mlsched.instances.preemption import Plan
+from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.core.formulation import Limits, Term, safe_bound
 from mlsched.solvers.backends import highs
-
-
-def formulation(model, *terms: Term, variables=()) -> Formulation:
-    """A formulation whose plan holds the values of `variables` as its victims."""
-    return Formulation(
-        model,
-        {"o": terms},
-        lambda value_of: Plan(te_node=[], victims=[value_of(v) for v in variables]),
-        lambda plan: [],
-    )
-
-
-def knapsack():
-    """max 5a + 4b + 3c, 2a + 3b + c <= 5, 4a + b + 2c <= 11, 3a + 4b + 2c <= 8: 13 at (2, 0, 1)."""
-    model = pyo.ConcreteModel()
-    model.v = pyo.Var(range(3), domain=pyo.NonNegativeIntegers, bounds=(0, 10))
-    model.rows = pyo.ConstraintList()
-    for coefficients, limit in (((2, 3, 1), 5), ((4, 1, 2), 11), ((3, 4, 2), 8)):
-        model.rows.add(sum(k * model.v[i] for i, k in enumerate(coefficients)) <= limit)
-    return model, 5 * model.v[0] + 4 * model.v[1] + 3 * model.v[2]
 
 
 def test_a_textbook_optimum():
@@ -155,3 +135,53 @@ def test_an_infeasible_model_on_which_presolve_breaks_down():
     model.fixed.add(model.x == 0)
     model.fixed.add(model.y == -1)
     assert highs.minimise(formulation(model, Term(1, model.x)), "o", "min", Limits(), None).status == "infeasible"
+
+
+@pytest.mark.parametrize("sense", ["min", "max"])
+def test_only_what_is_better(sense):
+    """Of two terms the last is bounded; a plan that a limit leaves before that is none."""
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(2), domain=pyo.Integers, bounds=(0, 5))
+    model.row = pyo.Constraint(expr=(3, model.x[0] + model.x[1], 7))
+    terms = (Term(10, model.x[0] + model.x[1]), Term(1, model.x[0]))
+    question = formulation(model, *terms, variables=list(model.x.values()))
+    best, plan = (30, [0, 3]) if sense == "min" else (75, [5, 2])
+    worse = best + (1 if sense == "min" else -1)
+
+    def solved(better_than):
+        return highs.minimise(question, "o", sense, Limits(), None, better_than)
+
+    assert solved(best).status == "infeasible"
+    found = solved(worse)
+    assert (found.status, found.bound, found.plan.victims.tolist()) == ("optimal", best, plan)
+
+
+def test_a_plan_that_a_limit_leaves_before_the_last_term_is_no_better_one(monkeypatch):
+    from mlsched.solvers.backends import staged
+
+    class Stopped:
+        def __init__(self):
+            self.work = {}
+
+        def solve(self, term, sign):
+            return staged.Stage("time limit", [1], 1, 0)
+
+        def decode(self, solution):
+            raise AssertionError("nothing is to be decoded")
+
+    question = formulation(None, Term(10, "first"), Term(1, "second"))
+    found = staged.minimise_terms(Stopped(), question, "o", "min", better_than=5)
+    assert (found.status, found.plan) == ("unknown", None)
+
+
+def test_a_constant_objective_is_never_better():
+    question = formulation(pyo.ConcreteModel(), Term(3, 2))
+    assert highs.minimise(question, "o", "min", Limits(), None, 6).status == "infeasible"
+    assert highs.minimise(question, "o", "min", Limits(), None, 7).bound == 6
+
+
+def test_an_objective_that_makes_no_row_is_refused():
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(domain=pyo.Binary)
+    with pytest.raises(InvalidInput, match=r"a coefficient of 1e\+09 in the objective is beyond 1e\+08"):
+        highs.minimise(formulation(model, Term(1, 10**9 * model.x)), "o", "min", Limits(), None, 5)

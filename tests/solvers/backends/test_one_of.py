@@ -54,10 +54,10 @@ class Flaky:
     def __init__(self, backend, k: int, outcome) -> None:
         self.backend, self.k, self.outcome, self.calls = backend, k, outcome, 0
 
-    def __call__(self, formulation, objective, sense, limits, hint):
+    def __call__(self, formulation, objective, sense, limits, hint, better_than=None):
         self.calls += 1
         if self.calls - 1 != self.k:
-            return self.backend(formulation, objective, sense, limits, hint)
+            return self.backend(formulation, objective, sense, limits, hint, better_than)
         if isinstance(self.outcome, Exception):
             raise self.outcome
         return self.outcome
@@ -122,7 +122,7 @@ def scripted(parts: dict[int, Outcome], fallback=None) -> tuple[OneOf, object]:
     """Parts by bound, each with the outcome its solve has; the value of a plan is the node it names."""
     order = []
 
-    def backend(formulation, objective, sense, limits, hint):
+    def backend(formulation, objective, sense, limits, hint, better_than=None):
         order.append(formulation)
         return parts[formulation]
 
@@ -196,7 +196,7 @@ def test_limits_shrink_as_parts_are_solved(ticking):
     ticking(one_of, seconds=1.0)
     seen = []
 
-    def backend(formulation, objective, sense, limits, hint):
+    def backend(formulation, objective, sense, limits, hint, better_than=None):
         seen.append(limits)
         return Outcome("unknown", None, None, "work limit", {"deterministic_time": 1.0})
 

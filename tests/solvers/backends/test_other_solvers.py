@@ -1,0 +1,100 @@
+"""The models for HiGHS by SCIP and OR-Tools' own HiGHS, and by whatever Pyomo finds."""
+
+from __future__ import annotations
+
+import pyomo.environ as pyo
+import pytest
+from mip_examples import formulation, knapsack
+
+from mlsched import api, solvers
+from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.core.formulation import Limits, Term
+from mlsched.solvers.backends import math_opt, pyomo_solver
+
+INSTALLED = ["scip", "ortools-highs", "appsi_highs"]
+
+
+def minimise(solver, question, sense="min", limits=None, better_than=None):
+    module = pyomo_solver if solver == "appsi_highs" else math_opt
+    return module.minimise(question, "o", sense, limits or Limits(), None, better_than, solver=solver)
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+@pytest.mark.parametrize("problem", ["preemption", "quality", "workers"])
+def test_they_say_what_highs_says(problem, name):
+    instance = api.generate(problem, "small", seed=4)
+    for objective in instance.objectives:
+        ours = api.solve(instance, "highs", objective=objective.name)
+        theirs = api.solve(instance, f"highs:solver={name}", objective=objective.name)
+        assert (theirs.status, theirs.value, theirs.bound) == ("optimal", ours.value, ours.bound)
+        assert theirs.params["solver"] == name
+        assert "solver" not in ours.params
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_a_textbook_optimum_and_what_is_better(name):
+    model, profit = knapsack()
+    question = formulation(model, Term(1, profit), variables=list(model.v.values()))
+    found = minimise(name, question, "max")
+    assert (found.status, found.bound, found.plan.victims.tolist()) == ("optimal", 13, [2, 0, 1])
+    assert minimise(name, question, "max", better_than=13).status == "infeasible"
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_several_terms(name):
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(3), domain=pyo.Binary)
+    model.one = pyo.Constraint(expr=model.x[0] + model.x[1] + model.x[2] >= 2)
+    big = Term(2**52, model.x[0] + model.x[1] + model.x[2])
+    low = Term(1, 3 * model.x[0] + 2 * model.x[1] + model.x[2])
+    found = minimise(name, formulation(model, big, low, variables=list(model.x.values())))
+    assert (found.bound, found.plan.victims.tolist()) == (2 * 2**52 + 3, [0, 1, 1])
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_infeasible_and_unbounded(name):
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(domain=pyo.Integers, bounds=(0, 5))
+    model.row = pyo.Constraint(expr=2 * model.x == 3)
+    assert minimise(name, formulation(model, Term(1, model.x))).status == "infeasible"
+    free = pyo.ConcreteModel()
+    free.x = pyo.Var(domain=pyo.Reals)
+    with pytest.raises(SolverError, match="neither a proof nor a limit"):
+        minimise(name, formulation(free, Term(1, free.x)))
+
+
+def test_a_model_without_variables():
+    assert minimise("scip", formulation(pyo.ConcreteModel(), Term(3, 2))).bound == 6
+
+
+@pytest.mark.parametrize("name", ["scip", "ortools-highs"])
+def test_a_start_is_taken_and_limits_leave_valid_answers(name):
+    instance = api.generate("workers", "crowded", seed=0)
+    best = api.solve(instance, "dp").value
+    found = api.solve(instance, f"highs:solver={name}", work_limit=1)
+    assert found.bound <= best <= found.value
+    assert api.solve(instance, f"highs:solver={name}", time_limit=1e-6).plan is not None
+
+
+def test_a_limit_of_work_and_an_unknown_solver_are_refused():
+    instance = api.generate("workers", "small", seed=0)
+    with pytest.raises(InvalidInput, match="Pyomo has no limit of work for appsi_highs"):
+        api.solve(instance, "highs:solver=appsi_highs", work_limit=5)
+    with pytest.raises(InvalidInput, match="solver = 'nobody': must be highs, scip, ortools-highs, or a solver that"):
+        api.solve(instance, "highs:solver=nobody")
+
+
+def test_a_solver_without_known_options_must_prove_its_value(monkeypatch):
+    monkeypatch.setattr(pyomo_solver, "EXACT", {})
+    model, profit = knapsack()
+    assert minimise("appsi_highs", formulation(model, Term(1, profit)), "max").bound == 13
+    monkeypatch.setattr(pyomo_solver, "safe_bound", lambda bound: -99)
+    with pytest.raises(SolverError, match="says optimal with -13 and the bound -99: its gap is not known to be 0"):
+        minimise("appsi_highs", formulation(model, Term(1, profit)), "max")
+
+
+def test_a_front_is_highs_own():
+    instance = api.generate("preemption", "small", seed=0)
+    with pytest.raises(InvalidInput, match="fronts are enumerated by highs itself"):
+        api.pareto(instance, ["total_score", "victim_count"], solver="highs:solver=scip")
+    assert solvers.SOLVERS["highs"].endswith("highs")
