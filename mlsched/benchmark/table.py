@@ -80,11 +80,7 @@ class Verified:
     def sentence(self) -> str:
         """The statement in words."""
         wrong = self.disagreements
-        agree = (
-            "no answer contradicts another"
-            if not wrong
-            else f"answers contradict each other in {wrong} way(s), see below"
-        )
+        agree = "they all agree" if not wrong else f"answers contradict each other in {wrong} way(s), see below"
         return (
             f"{self.plans} plans for {self.instances} instances were checked and valued by the judge. "
             f"Of {self.questions} questions (an instance with an objective) {self.optima} have a proven optimum: "

@@ -120,7 +120,7 @@ def _render(instance: Instance, result: Result) -> list[Any]:
         bound, gap = (result.bound, result.gap) if asked else (None, None)
         shown = "-" if gap is None else f"{100 * gap:.4g} %"
         rows.append([("* " if asked else "  ") + goal.name, goal.sense, number(value), number(bound), shown])
-    line = f"{result.answerer}: {result.status}{_backing(result)} in {result.seconds:.3f} s"
+    line = f"{result.answerer}: {result.status} in {result.seconds:.3f} s{_backing(result)}"
     if result.stopped_by in ("time limit", "work limit"):
         line += f" (stopped by the {result.stopped_by})"
     found: list[Any] = [
@@ -134,8 +134,8 @@ def _render(instance: Instance, result: Result) -> list[Any]:
 
 
 def _backing(result: Result) -> str:
-    """What the proof rests on: " (claimed)", " (agreed: dp, 0.012 s)"; nothing where nothing is proved."""
+    """What the proof rests on: ", claimed", ", agreed (dp, 0.012 s)"; nothing where nothing is proved."""
     if result.backing is None:
         return ""
-    by = "" if result.confirmed_by is None else f": {result.confirmed_by}, {result.confirm_seconds:.3f} s"
-    return f" ({result.backing}{by})"
+    by = "" if result.confirmed_by is None else f" ({result.confirmed_by}, {result.confirm_seconds:.3f} s)"
+    return f", {result.backing}{by}"
