@@ -1,0 +1,139 @@
+"""The canary's models, read from `models.toml` in exact fractions."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from importlib import resources
+from typing import Any, Literal
+
+import numpy as np
+
+#: A coefficient, a right side or a bound as large as this, or larger, makes a model "wide".
+WIDE = 10**6
+#: What there is in a model that its solver may be wrong about.
+Feature = Literal["binary", "integer", "continuous", "unbounded", "wide"]
+Terms = Mapping[str, Fraction]
+
+_TERM = re.compile(r"([+-]?)\s*(\d+(?:\.\d+)?)?\s*([A-Za-z]\w*)?")
+
+
+@dataclasses.dataclass(frozen=True)
+class Variable:
+    """Bounds (None: none) and whether it is an integer."""
+
+    name: str
+    low: Fraction | None
+    high: Fraction | None
+    integer: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """low <= sum of terms <= high; None where there is no such end."""
+
+    terms: Terms
+    low: Fraction | None
+    high: Fraction | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Canary:
+    """One model. answer: its optimum, "infeasible" or "unbounded"; of: "report" or "class" (see `models.toml`)."""
+
+    name: str
+    of: str
+    source: str
+    wrong: str
+    reason: str
+    sense: str
+    cost: Terms
+    rows: tuple[Row, ...]
+    variables: tuple[Variable, ...]
+    answer: Fraction | str
+
+    @functools.cached_property
+    def features(self) -> frozenset[Feature]:
+        """What it has (`features_of`)."""
+        low = [-np.inf if v.low is None else float(v.low) for v in self.variables]
+        high = [np.inf if v.high is None else float(v.high) for v in self.variables]
+        numbers = [float(x) for row in self.rows for x in (*row.terms.values(), row.low or 0, row.high or 0)]
+        return features_of(low, high, [v.integer for v in self.variables], numbers)
+
+
+def features_of(low: Any, high: Any, integer: Any, numbers: Iterable[float]) -> frozenset[Feature]:
+    """The features of a model with such bounds and kinds of variables; numbers: coefficients and right sides."""
+    low, high, integer = np.asarray(low, float), np.asarray(high, float), np.asarray(integer, bool)
+    binary = integer & (low >= 0) & (high <= 1)
+    finite = np.abs(np.concatenate([low, high, np.fromiter(numbers, float)]))
+    found = {
+        "binary": binary.any(),
+        "integer": (integer & ~binary).any(),
+        "continuous": (~integer).any(),
+        "unbounded": np.isinf(low).any() or np.isinf(high).any(),
+        "wide": (finite[np.isfinite(finite)] >= WIDE).any(),
+    }
+    return frozenset(name for name, there in found.items() if there)  # type: ignore[misc]
+
+
+@functools.cache
+def canaries() -> tuple[Canary, ...]:
+    """All of them, in the file's order."""
+    text = resources.files(__package__).joinpath("models.toml").read_text(encoding="utf-8")
+    return tuple(_canary(table) for table in tomllib.loads(text)["model"])
+
+
+def _canary(table: dict[str, Any]) -> Canary:
+    sense, _, goal = table["goal"].partition(" ")
+    cost, rows = _terms(goal), [_row(text) for text in table.get("rows", ())]
+    bounds = [_row(text) for text in table.get("bounds", ())]
+    named = dict.fromkeys(name for terms in (cost, *(r.terms for r in (*rows, *bounds))) for name in terms)
+    whole = named if table.get("integer") == "*" else dict.fromkeys(table.get("integer", "").split())
+    ends: dict[str, Row] = {name: row for row in bounds for name in row.terms}
+    free = Row({}, None, None)
+    variables = [
+        Variable(name, ends.get(name, free).low, ends.get(name, free).high, name in whole) for name in {**named, **whole}
+    ]
+    answer = table["answer"]
+    return Canary(
+        name=table["name"],
+        of=table["of"],
+        source=table["source"],
+        wrong=table.get("wrong", ""),
+        reason=table["reason"],
+        sense=sense,
+        cost=cost,
+        rows=tuple(rows),
+        variables=tuple(variables),
+        answer=answer if answer in ("infeasible", "unbounded") else Fraction(answer),
+    )
+
+
+def _row(text: str) -> Row:
+    """`3 x - y <= 2`, `x = 1`, `1 <= x <= 2`."""
+    parts = [part.strip() for part in re.split(r"(<=|>=|=)", text)]
+    if len(parts) == 5:
+        low, _, middle, _, high = parts
+        return Row(_terms(middle), Fraction(low), Fraction(high))
+    left, sign, right = parts
+    end = Fraction(right)
+    return Row(_terms(left), None if sign == "<=" else end, None if sign == ">=" else end)
+
+
+def _terms(text: str) -> Terms:
+    """`3 x - 0.5 y` as name -> coefficient; a number alone (`0`) has no terms."""
+    found: dict[str, Fraction] = {}
+    rest = text.strip()
+    while rest:
+        match = _TERM.match(rest)
+        if match is None or not match[0]:
+            raise ValueError(f"'{text}' is no sum of terms, at '{rest}'")
+        if match[3]:
+            sign = -1 if match[1] == "-" else 1
+            found[match[3]] = found.get(match[3], Fraction(0)) + sign * Fraction(match[2] or 1)
+        rest = rest[match.end() :].strip()
+    return found
