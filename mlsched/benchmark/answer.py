@@ -5,13 +5,17 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import resource
+import sys
 from typing import Any
 
 from mlsched.api import generate, solve
+from mlsched.api.answers import resolve_answerer
 from mlsched.api.confirm import confirmed
 from mlsched.api.guard import is_foreign
 from mlsched.benchmark.row import Row
 from mlsched.benchmark.tasks import ANSWER_SEED, Task
+from mlsched.core.clock import cpu_time
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import InvalidInput, MlschedError, RuleFailure, TooLarge, UnknownName
 from mlsched.core.formulation import Limits
@@ -37,13 +41,16 @@ def answer(task: Task, isolate: bool = True) -> list[Row]:
     takes about 15 ms a call, which is more than most rules take, so that mlsched's own are asked in this process.
     """
     try:
-        apart = isolate and is_foreign(registry().answerer(task.problem, task.answerer)[0])
+        apart = isolate and is_foreign(resolve_answerer(task.problem, task.answerer, {})[0])
         instance = task.instance()
         if instance.hash != task.instance_hash:
+            if task.source is not None:
+                return failed(task, f"{task.source} holds another instance by now")
             return failed(task, f"the generator of {task.problem} drew another instance from the same seed")
         # Direct algorithms load nothing, and may be slow.
         if task.backend != "direct" and not apart:
             _warm_up(task.problem, task.answerer)
+        begun = cpu_time()
         result = solve(
             instance,
             task.answerer,
@@ -56,8 +63,8 @@ def answer(task: Task, isolate: bool = True) -> list[Row]:
             memory_limit=FOREIGN_MEMORY if apart else None,
             **dict(task.params),
         )
-        result = _confirmed(task, instance, result)
-        return _rows(task, instance, result)
+        spent = cpu_time() - begun
+        return _rows(task, instance, _confirmed(task, instance, result), spent)
     except UnknownName as error:  # an answerer registered in the parent process only
         return failed(task, _line(error))
     except TooLarge as error:
@@ -102,7 +109,7 @@ def _warm_up(problem: str, name: str) -> None:
         solve(generate(problem, preset=preset, seed=WARM_UP_SEED), name, time_limit=WARM_UP_SECONDS)
 
 
-def _rows(task: Task, instance: Instance, result: Result) -> list[Row]:
+def _rows(task: Task, instance: Instance, result: Result, cpu_seconds: float) -> list[Row]:
     """The result as rows, each objective's value taken from the judge."""
     exact = len(task.objectives) == 1
     made = task.rows(
@@ -112,6 +119,8 @@ def _rows(task: Task, instance: Instance, result: Result) -> list[Row]:
         gap=result.gap,
         stopped_by=result.stopped_by,
         seconds=result.seconds,
+        cpu_seconds=cpu_seconds,
+        peak_mib=_peak_mib(),
         work=dict(result.work),
         backing=result.backing,
         confirmed_by=result.confirmed_by,
@@ -120,6 +129,12 @@ def _rows(task: Task, instance: Instance, result: Result) -> list[Row]:
         **(_hardness(task, instance, result) if exact else {}),
     )
     return [dataclasses.replace(row, value=None if row.values is None else row.values[row.objective]) for row in made]
+
+
+def _peak_mib() -> float:
+    """The most memory that this process had taken so far, MiB."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most / 2**20 if sys.platform == "darwin" else most / 2**10
 
 
 def _hardness(task: Task, instance: Instance, result: Result) -> dict[str, Any]:

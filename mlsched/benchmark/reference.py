@@ -140,6 +140,6 @@ def failures(rows: Sequence[Row]) -> list[str]:
     broken: dict[tuple[str, str, str | None], str] = {}
     for row in rows:
         if row.status in BROKEN:
-            place = f"{row.problem} {row.case}, seed {row.seed}"
+            place = row.place.rpartition(", ")[0]
             broken.setdefault((row.instance_hash, row.answerer, row.error), f"{place}: {row.answerer}: {row.error}")
     return list(broken.values()) + disagreements(rows)

@@ -34,7 +34,9 @@ class Row:
     `backing` is what the proof rests on (`Result.backing`): "agreed" where `confirmed_by` confirmed it, in
     `confirm_seconds` apart from `seconds`, or where another engine's row proves the same (`reference.with_backing`).
     `cases` (exact optima only) names special cases of instance and plan, `binding` constraints whose removal improves
-    the optimum. `error` says why a row is skipped or failed. `gap_to_optimum` depends on the other rows:
+    the optimum. `error` says why a row is skipped or failed. `source` is the instance's file, None where it was drawn;
+    `cpu_seconds` are those of the call, of processes that it started too, and `peak_mib` is the most memory that the
+    process that made the row had taken by then. `gap_to_optimum` depends on the other rows:
     `reference.with_gaps` fills it, stores do not keep it.
     """
 
@@ -71,6 +73,10 @@ class Row:
     confirmed_by: str | None = None
     confirm_seconds: float | None = None
     doubt: str | None = None
+    source: str | None = None
+    cpu_seconds: float | None = None
+    peak_mib: float | None = None
+    machine: str | None = None
     gap_to_optimum: Gap | None = None
 
     @property
@@ -94,7 +100,8 @@ class Row:
     @property
     def place(self) -> str:
         """The question in words: "preemption small, seed 3, total_score"."""
-        return f"{self.problem} {self.case}, seed {self.seed}, {self.objective}"
+        where = f"seed {self.seed}" if self.source is None else self.source
+        return f"{self.problem} {self.case}, {where}, {self.objective}"
 
 
 def canonical(params: Mapping[str, Any]) -> str:

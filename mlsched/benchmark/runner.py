@@ -14,8 +14,9 @@ from mlsched.benchmark.pool import processes
 from mlsched.benchmark.reference import with_gaps
 from mlsched.benchmark.row import Key, Row
 from mlsched.benchmark.store import Store
-from mlsched.benchmark.suites import Suite, find_suite
+from mlsched.benchmark.suites import Suite
 from mlsched.benchmark.tasks import Task, tasks_of
+from mlsched.benchmark.user_suites import find_suite
 from mlsched.core.errors import InvalidInput
 
 #: Called with (rows there are, rows there will be), once at the start and after every task.
@@ -39,14 +40,17 @@ def run_suite(
     workers: int = 1,
     isolate: bool = True,
     confirm: bool = True,
+    reference: bool = True,
     progress: Progress | None = None,
 ) -> list[Row]:
     """Answer every instance of the suite; the rows come in the suite's order, whoever finished first.
 
-    solvers: names with parameters, instead of those the suite names. store: an SQLite file that gets every row when it
-    is done. resume: take what the store has (failed rows too) and compute the rest; without it a store that holds rows
-    of the suite is refused. workers: processes; each solve has one thread, so the rows are the same for any number
-    (apart from seconds, and from solves that hit a wall limit). Answerers registered at run time are known to
+    suite: one of `SUITES` by name, a folder of instance files, a TOML file (`user_suites`), or a Suite. solvers: names
+    with parameters, or MODULE:FUNCTION, instead of those the suite names. reference: where none of them is exact, the
+    problem's default is asked too, or there would be nothing to take gaps to. store: an SQLite file that gets every row
+    when it is done. resume: take what the store has (failed rows too) and compute the rest; without it a store that
+    holds rows of the suite is refused. workers: processes; each solve has one thread, so the rows are the same for any
+    number (apart from seconds, and from solves that hit a wall limit). Answerers registered at run time are known to
     this process only: they need workers=1. isolate: ask answerers that are not mlsched's own in processes of their own,
     so that one that crashes, hangs or fills the memory makes a row that says so; they must stand in a module. confirm:
     where the suite asks one engine alone, another is asked whether anything is better than its optimum, apart from the
@@ -60,7 +64,7 @@ def run_suite(
         raise InvalidInput(f"workers = {workers!r}: must be an integer >= 1")
     if resume and store is None:
         raise InvalidInput("resume: needs a store to take the rows from; give its file")
-    tasks = tasks_of(suite, solvers, confirm)
+    tasks = tasks_of(suite, solvers, confirm, reference)
     with contextlib.ExitStack() as stack:
         kept = stack.enter_context(Store(store)) if store is not None else None
         run = _Run(tasks, kept, _stored(kept, suite, resume), progress)

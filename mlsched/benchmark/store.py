@@ -28,7 +28,7 @@ APPLICATION = 0x6D6C7362
 #: gap_to_optimum depends on the other rows and is computed when they are read.
 FIELDS = tuple(field.name for field in dataclasses.fields(Row) if field.name != "gap_to_optimum")
 #: Fields that came when there were stores already: a store without them is read, and gets them when it is added to.
-LATER = ("backing", "confirmed_by", "confirm_seconds", "doubt")
+LATER = ("backing", "confirmed_by", "confirm_seconds", "doubt", "source", "cpu_seconds", "peak_mib", "machine")
 JSON_FIELDS = frozenset({"sizes", "rank", "params", "values", "work", "cases", "binding", "versions"})
 # Brackets, not quotes: SQLite takes a quoted name that is no column for a text.
 _COLUMNS = ", ".join(f"[{name}]" for name in FIELDS)

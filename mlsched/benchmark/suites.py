@@ -14,7 +14,6 @@ from types import MappingProxyType
 from typing import Any
 
 from mlsched.core.contract import Problem
-from mlsched.core.errors import UnknownName
 from mlsched.core.registry import registry
 
 #: What every problem's `small` preset is asked for in `quick`.
@@ -35,12 +34,14 @@ SMALL_ONLY: Mapping[str, tuple[str, ...]] = MappingProxyType({"taskgraph": ("hig
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """Instances of one preset, and who answers them.
+    """Instances of one preset, or in files, and who answers them.
 
-    preset: of the problem, None for the generator's own sizes; sizes: changes to it. answerers: names with parameters,
-    None for all registered ones. objectives: None for all. time_limit: wall seconds a solve, for exact answerers.
-    work_limit: backend ("cp-sat", "highs") -> its deterministic measure a solve; backends not named run unlimited.
-    without: of the registered answerers, those that are not asked.
+    preset: of the problem, None for the generator's own sizes; sizes: changes to it. files: paths of instances instead;
+    then preset is what they are called together, and sizes are options for the reader of others' files. answerers:
+    names with parameters, None for all registered ones. objectives: None for all. time_limit: wall seconds a solve, for
+    exact answerers. work_limit: backend ("cp-sat", "highs") -> its deterministic measure a solve; backends not named
+    run unlimited. without: of the registered answerers, those that are not asked. reference: where none of the
+    answerers is exact, the problem's default is asked as well.
     """
 
     problem: str
@@ -52,6 +53,8 @@ class Case:
     time_limit: float | None = None
     work_limit: Mapping[str, float] = dataclasses.field(default_factory=dict)
     without: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    reference: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,10 +114,3 @@ class Suites(Mapping[str, Suite]):
 
 
 SUITES: Mapping[str, Suite] = Suites()
-
-
-def find_suite(name: str) -> Suite:
-    """The suite of that name, or UnknownName."""
-    if name not in SUITES:
-        raise UnknownName(f"no suite '{name}'; there are {', '.join(SUITES)}")
-    return SUITES[name]

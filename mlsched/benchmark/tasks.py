@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
+import itertools
+import os
+import platform
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mlsched.api import generate
+from mlsched.api import generate, load
 from mlsched.api.adapters import can_answer
+from mlsched.api.answers import resolve_answerer
+from mlsched.api.functions import is_function
 from mlsched.benchmark.row import Key, Row, canonical
 from mlsched.benchmark.suites import Case, Suite
 from mlsched.core.contract import Instance, Objective, Rank
@@ -32,7 +39,8 @@ class Task:
 
     An exact answerer is asked for one objective; the one plan of a rule or policy is valued by all of them. ranks: what
     each of the objectives compares first on the instance. confirm: another engine is asked to confirm an optimum,
-    within these limits of work by backend; None where the rows of another engine do that.
+    within these limits of work by backend; None where the rows of another engine do that. source: the instance's file,
+    None where it is drawn. answerer: a registered name, or MODULE:FUNCTION, which keeps its parameters.
     """
 
     suite: str
@@ -52,6 +60,7 @@ class Task:
     time_limit: float | None
     work_limit: float | None
     confirm: tuple[tuple[str, float], ...] | None = None
+    source: str | None = None
 
     @property
     def engine(self) -> str:
@@ -65,8 +74,8 @@ class Task:
         return [(self.suite, self.instance_hash, name, self.label, params, self.seed) for name in self.objectives]
 
     def instance(self) -> Instance:
-        """The instance, drawn anew or remembered from the task before."""
-        return _instance(self.problem, self.preset, self.sizes, self.seed)
+        """The instance, drawn or read anew, or remembered from the task before."""
+        return _instance(self.problem, self.preset, self.sizes, self.seed, self.source)
 
     def rows(self, **details: Any) -> list[Row]:
         """One row an objective, all with the same `details`."""
@@ -93,18 +102,28 @@ class Task:
             answer_seed=self.seed + ANSWER_SEED,
             time_limit=self.time_limit,
             work_limit=self.work_limit,
+            source=self.source,
+            machine=machine(),
             versions=versions(),
             **details,
         )
 
 
 @functools.lru_cache(maxsize=4)
-def _instance(problem: str, preset: str | None, sizes: tuple[tuple[str, Any], ...], seed: int) -> Instance:
+def _instance(
+    problem: str, preset: str | None, sizes: tuple[tuple[str, Any], ...], seed: int, source: str | None
+) -> Instance:
+    if source is not None:
+        read: Instance = load(source, **dict(sizes))
+        return read
     return generate(problem, preset=preset, seed=seed, **dict(sizes))
 
 
-def tasks_of(suite: Suite, solvers: Sequence[str] | None, confirm: bool = True) -> list[Task]:
+def tasks_of(suite: Suite, solvers: Sequence[str] | None, confirm: bool = True, reference: bool = True) -> list[Task]:
     """Every call that the suite asks for, in a fixed order. `solvers` replaces whom the cases name.
+
+    reference: where no exact answerer is among `solvers` (or those of a case with a reference), the problem's default
+    is asked as well, for the gaps.
 
     Draws every instance, so that a wrong case is an error before any work is done. confirm: an optimum for which the
     suite asks one engine alone is confirmed by another.
@@ -114,9 +133,9 @@ def tasks_of(suite: Suite, solvers: Sequence[str] | None, confirm: bool = True) 
     seen: set[Key] = set()
     found: list[tuple[Task, tuple[tuple[str, float], ...]]] = []
     for case in suite.cases:
-        chosen = _chosen(case, solvers)
-        for seed in case.seeds:
-            for task in _tasks(suite.name, case, seed, chosen):
+        chosen = _chosen(case, solvers, reference)
+        for source, seed in itertools.product(case.files or (None,), case.seeds):
+            for task in _tasks(suite.name, case, source, seed, chosen):
                 # Two cases may describe the same instance; it is asked once.
                 if not seen.issuperset(task.keys):
                     seen.update(task.keys)
@@ -146,28 +165,37 @@ def _refuse_unknown(suite: Suite, solvers: Sequence[str]) -> None:
     problems = sorted({case.problem for case in suite.cases})
     known = {a.name for problem in problems for a in registry().available(problem)}
     for text in solvers:
-        if split(text)[0] not in known:
+        if not is_function(text) and split(text)[0] not in known:
             raise UnknownName(f"no answerer '{text}' for suite {suite.name}; there are {', '.join(sorted(known))}")
 
 
-def _chosen(case: Case, solvers: Sequence[str] | None) -> list[tuple[Answerer, dict[str, Any]]]:
-    """The answerers of a case with all their parameters."""
-    asks = registry().problem(case.problem).instance_type.asks
-    names = [a.name for a in registry().available(case.problem) if can_answer(a, asks)]
+def _chosen(case: Case, solvers: Sequence[str] | None, reference: bool) -> list[tuple[str, Answerer, dict[str, Any]]]:
+    """The answerers of a case with all their parameters, each under the name that it is asked by."""
+    problem = registry().problem(case.problem)
+    names = [a.name for a in registry().available(case.problem) if can_answer(a, problem.instance_type.asks)]
     if solvers is not None:
-        texts = [text for text in solvers if split(text)[0] in names]
+        texts = [text for text in solvers if is_function(text) or split(text)[0] in names]
     elif case.answerers is not None:
         texts = list(case.answerers)
     else:
         texts = [name for name in names if name not in case.without]
-    return [registry().answerer(case.problem, text) for text in texts]
+    found = [(text, *resolve_answerer(case.problem, text, {})) for text in texts]
+    found = [
+        (text if is_function(text) else a.name, a, params) for text, a, params in found if a.problem == case.problem
+    ]
+    wanted = reference and (solvers is not None or case.reference)
+    if found and wanted and not any(a.kind == "exact" for _, a, _ in found):
+        found.append((problem.default, *registry().answerer(case.problem, problem.default)))
+    return found
 
 
-def _tasks(suite: str, case: Case, seed: int, chosen: list[tuple[Answerer, dict[str, Any]]]) -> Iterator[Task]:
+def _tasks(
+    suite: str, case: Case, source: str | None, seed: int, chosen: list[tuple[str, Answerer, dict[str, Any]]]
+) -> Iterator[Task]:
     sizes = tuple(sorted(case.sizes.items()))
-    instance = _instance(case.problem, case.preset, sizes, seed)
+    instance = _instance(case.problem, case.preset, sizes, seed, source)
     asked = _objectives(case, instance)
-    for answerer, params in chosen:
+    for name, answerer, params in chosen:
         exact = answerer.kind == "exact"
         groups = [(o,) for o in asked if o in answerer.objectives] if exact else [tuple(asked)]
         for objectives in groups:
@@ -179,15 +207,16 @@ def _tasks(suite: str, case: Case, seed: int, chosen: list[tuple[Answerer, dict[
                 seed,
                 instance.hash,
                 _size(instance),
-                answerer.name,
-                label(answerer, params),
+                name,
+                name if is_function(name) else label(answerer, params),
                 answerer.kind,
                 answerer.backend,
                 tuple(sorted(params.items())),
                 objectives,
-                tuple(instance.rank(name) for name in objectives),
+                tuple(instance.rank(objective) for objective in objectives),
                 case.time_limit if exact else None,
                 case.work_limit.get(answerer.backend or "") if exact else None,
+                source=source,
             )
 
 
@@ -209,3 +238,12 @@ def _size(instance: Instance) -> int:
     """How many integers the instance consists of: a measure of size that every problem has."""
     values = [getattr(instance, field.name) for field in dataclasses.fields(instance)]
     return sum(int(v.size) if isinstance(v, np.ndarray) else 1 for v in values if not isinstance(v, (str, tuple)))
+
+
+@functools.cache
+def machine() -> str:
+    """The machine in words: "Linux x86_64, 2 CPUs, Intel(R) Xeon(R) Processor"."""
+    model = platform.processor()
+    with contextlib.suppress(OSError), Path("/proc/cpuinfo").open() as stream:  # Linux's platform.processor() is empty
+        model = next((line.partition(":")[2].strip() for line in stream if line.startswith("model name")), model)
+    return ", ".join(filter(None, [f"{platform.system()} {platform.machine()}", f"{os.cpu_count()} CPUs", model]))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def bench(
-    suite: Annotated[str, typer.Argument(help="The suite: see `mlsched list suites`.")],
+    suite: Annotated[str, typer.Argument(help="Suite (`mlsched list suites`), folder of instances, or .toml file.")],
     solver: Annotated[list[str] | None, typer.Option(help="Only these answerers, e.g. fitgpp:s=8.")] = None,
     store: Annotated[Path | None, to_write(text="SQLite file that keeps every row as it is done.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Take finished rows from the store.")] = False,
@@ -25,6 +25,9 @@ def bench(
     ] = True,
     confirm: Annotated[
         bool, typer.Option("--confirm/--no-confirm", help="Ask a second engine where the suite asks one alone.")
+    ] = True,
+    reference: Annotated[
+        bool, typer.Option("--reference/--no-reference", help="Ask an exact answerer too where --solver names none.")
     ] = True,
     as_json: Json = False,
 ) -> None:
@@ -42,6 +45,7 @@ def bench(
                 workers=workers,
                 isolate=isolate,
                 confirm=confirm,
+                reference=reference,
                 progress=lambda done, total: update(done / max(1, total)),
             )
     except Interrupted as stopped:

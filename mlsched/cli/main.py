@@ -23,6 +23,7 @@ from mlsched.cli.pareto import pareto
 from mlsched.cli.reproduce import reproduce
 from mlsched.cli.simulate import simulate
 from mlsched.cli.solve import solve
+from mlsched.cli.store import compare, export, rerun
 from mlsched.cli.train import train
 from mlsched.core.errors import InvalidInput, MlschedError
 
@@ -65,6 +66,9 @@ app.command("list")(list_)
 app.command()(simulate)
 app.command()(train)
 app.command()(bench)
+app.command()(compare)
+app.command()(export)
+app.command()(rerun)
 app.command()(reproduce)
 app.add_typer(data, name="data")
 

@@ -8,8 +8,9 @@ import pytest
 from benchmark_examples import suite
 
 from mlsched import InvalidInput, UnknownName
-from mlsched.benchmark.suites import MORE_PRESETS, SMALL_ONLY, SMALL_SEEDS, SUITES, find_suite
+from mlsched.benchmark.suites import MORE_PRESETS, SMALL_ONLY, SMALL_SEEDS, SUITES
 from mlsched.benchmark.tasks import tasks_of
+from mlsched.benchmark.user_suites import find_suite
 from mlsched.core.registry import registry
 
 

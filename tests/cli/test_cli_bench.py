@@ -9,7 +9,8 @@ import pytest
 from draws import THOROUGH
 
 from mlsched.benchmark import runner
-from mlsched.benchmark.suites import SUITES, Suite, find_suite
+from mlsched.benchmark.suites import SUITES, Suite
+from mlsched.benchmark.user_suites import find_suite
 from mlsched.cli.main import run
 from mlsched.core.registry import answerer, registry
 from mlsched.instances.preemption import Plan

@@ -1,0 +1,124 @@
+"""What can be done with the store of a benchmark: `mlsched export`, `mlsched compare`, `mlsched rerun`."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mlsched.cli.output import ChecksFailed, Json, emit, number, table, to_write
+
+if TYPE_CHECKING:
+    from mlsched.benchmark.compare import Comparison, Interval
+    from mlsched.benchmark.row import Row
+
+StoreFile = Annotated[Path, typer.Argument(help="Store that `mlsched bench --store` wrote.")]
+#: What a comparison's cells mean.
+NOTE = (
+    "change: mean of (second - first) / |first| over the pairs, or (first - second) / |first| where more is better: "
+    "below 0 the second is better; apart: pairs without a percentage between them, which are in no mean. time: CPU seconds of the second over those of the first, geometric mean. "
+    "In brackets: 95 % bootstrap intervals."
+)
+
+
+def export(
+    store: StoreFile,
+    output: Annotated[Path, to_write("-o", "--output", text="Rows: .csv or .parquet; gap table: .md or .tex.")],
+    suite: Annotated[str | None, typer.Option(help="Only the rows of this suite.")] = None,
+) -> None:
+    """Write the rows of a store, or its gap table, for other programs and for papers."""
+    from mlsched.benchmark.export import check_format
+    from mlsched.benchmark.export import export as write
+    from mlsched.benchmark.reference import with_gaps
+    from mlsched.benchmark.store import read_rows
+
+    check_format(output)
+    write(with_gaps(read_rows(store, suite)), output)
+
+
+def compare(
+    first: StoreFile,
+    second: StoreFile,
+    solver: Annotated[
+        list[str] | None, typer.Option(help="This answerer, or A=B: A of the first store against B of the second.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Hold two stores against each other, question by question: did a change help?"""
+    from mlsched.benchmark.compare import compared
+    from mlsched.benchmark.store import read_rows
+
+    lines = compared(read_rows(first), read_rows(second), solver)
+    emit(as_json, lambda: {"comparisons": [dataclasses.asdict(line) for line in lines]}, lambda: _tables(lines))
+
+
+def _tables(lines: list[Comparison]) -> list[Any]:
+    header = ["answerer", "pairs", "better", "worse", "change", "time", "only one"]
+    titles = dict.fromkeys((line.problem, line.objective) for line in lines)
+    made: list[Any] = []
+    for problem, objective in titles:
+        own = [line for line in lines if (line.problem, line.objective) == (problem, objective)]
+        made.append(table(f"{problem}: {objective}", header, [_cells(line) for line in own]))
+    return [*made, NOTE]
+
+
+def _cells(line: Comparison) -> list[str]:
+    name = line.first if line.first == line.second else f"{line.first} -> {line.second}"
+    only = [f"{count} {which}" for count, which in ((line.only_first, "first"), (line.only_second, "second")) if count]
+    return [
+        name,
+        str(line.pairs),
+        str(line.better),
+        str(line.worse),
+        _mean(line.change, line.change_interval, 100, " %") + (f", {line.apart} apart" if line.apart else ""),
+        _mean(line.time, line.time_interval, 1, ""),
+        ", ".join(only),
+    ]
+
+
+def _mean(value: float | None, interval: Interval | None, factor: float, unit: str) -> str:
+    if value is None:
+        return "-"
+    shown = f"{factor * value:.3g}{unit}"
+    return shown if interval is None else f"{shown} [{factor * interval[0]:.3g}, {factor * interval[1]:.3g}]"
+
+
+def rerun(
+    store: StoreFile,
+    row: Annotated[int, typer.Argument(help="Number of the row: `row` of the exported table.", min=1)],
+    isolate: Annotated[
+        bool, typer.Option("--isolate/--no-isolate", help="Ask answerers of other packages in processes of their own.")
+    ] = True,
+    as_json: Json = False,
+) -> None:
+    """Make one row of a store again, and say whether the same comes out."""
+    from mlsched.benchmark.rerun import differences
+    from mlsched.benchmark.rerun import rerun as again
+    from mlsched.benchmark.store import read_rows
+    from mlsched.core.errors import InvalidInput
+
+    rows = read_rows(store)
+    if row > len(rows):
+        raise InvalidInput(f"{store}: has no row {row}: there are {len(rows)}")
+    before = rows[row - 1]
+    after = again(before, isolate)
+    found = differences(before, after)
+    document = {"then": _plain(before), "now": _plain(after), "differences": found}
+    emit(as_json, lambda: document, lambda: [f"{before.place}, {before.answerer}", _both(before, after)])
+    if found:
+        raise ChecksFailed(f"row {row} came out otherwise: {'; '.join(found)}")
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    from mlsched.benchmark.export import flat
+
+    return flat(row)
+
+
+def _both(before: Row, after: Row) -> Any:
+    rows = [["status", before.status, after.status]]
+    for name in ("value", "bound", "seconds", "cpu_seconds", "peak_mib"):
+        rows.append([name, number(getattr(before, name)), number(getattr(after, name))])
+    return table("", ["", "then", "now"], rows)

@@ -1,0 +1,64 @@
+"""`mlsched export`, `compare` and `rerun`: what can be done with a store."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sqlite3
+
+import pytest
+
+from mlsched.benchmark.runner import run_suite
+from mlsched.benchmark.suites import Case, Suite
+from mlsched.cli.main import run
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """A store of two preemption instances, answered by a rule at random, a rule, and exactly."""
+    path = tmp_path_factory.mktemp("store") / "rows.sqlite"
+    case = Case("preemption", "small", seeds=(0, 1), answerers=("rand", "fitgpp:s=8", "cp-sat"))
+    run_suite(Suite("tiny", "for tests", (case,)), store=path)
+    return path
+
+
+def test_rows_and_tables_for_others(store, tmp_path, capsys):
+    for suffix in ("csv", "parquet", "md", "tex"):
+        assert run(["export", str(store), "-o", str(tmp_path / f"rows.{suffix}")]) == 0
+    with (tmp_path / "rows.csv").open() as stream:
+        table = list(csv.DictReader(stream))
+    assert [int(line["row"]) for line in table] == list(range(1, 19))
+    exact = [line for line in table if line["answerer"] == "cp-sat"]
+    assert {(line["status"], line["gap_to_optimum"]) for line in exact} == {("optimal", "0.0")}
+    assert json.loads(exact[0]["versions"])["ortools"]
+    tex = (tmp_path / "rows.tex").read_text()
+    assert r"small & fitgpp:s=8 & 2 &" in tex
+    assert tex.count(r"\begin{tabular}{llrrrrrrr}") == 3
+    assert "| small | cp-sat | 2 | 100 % |" in (tmp_path / "rows.md").read_text()
+    assert run(["export", str(store), "-o", str(tmp_path / "rows.doc")]) == 2
+    assert "must end in .csv, .parquet, .md, .tex" in capsys.readouterr().err
+
+
+def test_one_row_again(store, tmp_path, capsys):
+    for number in (1, 4, 7, 18):
+        assert run(["rerun", str(store), str(number)]) == 0, capsys.readouterr().err
+    capsys.readouterr()
+    assert run(["rerun", str(store), "19"]) == 2
+    assert "has no row 19: there are 18" in capsys.readouterr().err
+    forged = tmp_path / "forged.sqlite"
+    forged.write_bytes(store.read_bytes())
+    with sqlite3.connect(forged) as connection:
+        connection.execute("UPDATE rows SET [value] = [value] - 1 WHERE id = 1")
+    assert run(["rerun", str(forged), "1", "--json"]) == 1
+    shown = capsys.readouterr()
+    assert len(json.loads(shown.out)["differences"]) == 1
+    assert "row 1 came out otherwise: value:" in shown.err
+
+
+def test_two_stores(store, capsys):
+    assert run(["compare", str(store), str(store), "--json"]) == 0
+    lines = json.loads(capsys.readouterr().out)["comparisons"]
+    assert len(lines) == 9
+    assert all((line["pairs"], line["better"], line["worse"], line["time"]) == (2, 0, 0, 1.0) for line in lines)
+    assert run(["compare", str(store), str(store), "--solver", "fitgpp:s=8=cp-sat"]) == 0
+    assert "fitgpp:s=8 -> cp-sat" in capsys.readouterr().out
