@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import statistics
 from collections import defaultdict
 from collections.abc import Sequence
@@ -74,11 +75,27 @@ def compared(first: Sequence[Row], second: Sequence[Row], solvers: Sequence[str]
 def _two(text: str, first: Sequence[str], second: Sequence[str]) -> tuple[str, str]:
     """The two labels of "a=b" ("fitgpp:s=8=fitgpp:s=4" as well), or of "a" for both."""
     for at in [len(text), *(k for k, c in enumerate(text) if c == "=")]:
-        a, b = text[:at], text[at + 1 :] or text[:at]
-        if a in first and b in second:
+        a = _labelled(text[:at], first)
+        b = _labelled(text[at + 1 :] or text[:at], second)
+        if a is not None and b is not None:
             return a, b
     known = ", ".join(dict.fromkeys([*first, *second]))
     raise InvalidInput(f"--solver {text}: must be an answerer of both stores, or A=B; there are {known}")
+
+
+def _labelled(text: str, labels: Sequence[str]) -> str | None:
+    """The label that is written so, numbers in any way ("fitgpp:s=8" for "fitgpp:s=8.0")."""
+    return next((label for label in labels if label == text or _words(label) == _words(text)), None)
+
+
+def _words(label: str) -> list[str | float]:
+    found: list[str | float] = []
+    for word in re.split("[:,=]", label):
+        try:
+            found.append(float(word))
+        except ValueError:
+            found.append(word)
+    return found
 
 
 def _lines(first: Sequence[Row], second: Sequence[Row], a: str, b: str) -> list[Comparison]:

@@ -18,8 +18,8 @@ StoreFile = Annotated[Path, typer.Argument(help="Store that `mlsched bench --sto
 #: What a comparison's cells mean.
 NOTE = (
     "change: mean of (second - first) / |first| over the pairs, or (first - second) / |first| where more is better: "
-    "below 0 the second is better; apart: pairs without a percentage between them, which are in no mean. time: CPU seconds of the second over those of the first, geometric mean. "
-    "In brackets: 95 % bootstrap intervals."
+    "below 0 the second is better; apart: pairs without a percentage between them, which are in no mean. time: CPU "
+    "seconds of the second over those of the first, geometric mean. In brackets: 95 % bootstrap intervals."
 )
 
 

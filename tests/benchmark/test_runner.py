@@ -175,7 +175,7 @@ def test_a_store_with_rows_of_the_suite_needs_resume(tmp_path):
 def test_resume_returns_only_what_was_asked(tmp_path):
     store = tmp_path / "s.sqlite"
     run_suite(suite("fifo", "rand"), store=store)
-    rows = run_suite(suite("fifo"), store=store, resume=True, solvers=["rand"])
+    rows = run_suite(suite("fifo"), store=store, resume=True, solvers=["rand"], reference=False)
     assert {r.answerer for r in rows} == {"rand"}
 
 

@@ -74,7 +74,10 @@ def test_an_exact_answerer_is_asked_for_each_objective_a_rule_once():
 
 def test_solvers_replace_those_of_the_suite_and_have_one_label_however_written():
     tasks = tasks_of(suite("cp-sat", seeds=[0]), ["fitgpp:s=8", "fitgpp:s=8.0", "fitgpp:s=4"])
-    assert [t.label for t in tasks] == ["fitgpp:s=8.0", "fitgpp"]
+    assert [t.label for t in tasks] == ["fitgpp:s=8.0", "fitgpp", "cp-sat", "cp-sat", "cp-sat"], (
+        "the reference is exact"
+    )
+    assert [t.label for t in tasks_of(suite(seeds=[0]), ["fifo"], reference=False)] == ["fifo"]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,10 @@ from mlsched.benchmark.reference import failures
 from mlsched.benchmark.runner import run_suite
 from mlsched.benchmark.user_suites import find_suite
 
-GRAPH = "2\n0 0 0 0\n1 3 1 0\n2 2 1 1\n3 0 1 2\n"  # a chain of 3 and 2 ticks in the format of Standard Task Graphs
-RULES = "def waits(instance, *, rng):\n    n = len(instance.te_demand)\n    return instance.plan_type(te_node=[-1] * n, victims=[])\n"
+GRAPH = "2\n0 0 0\n1 3 1 0\n2 2 1 1\n3 0 1 2\n"  # a chain of 3 and 2 ticks in the format of Standard Task Graphs
+RULES = """def waits(instance, *, rng):
+    return instance.plan_type(te_node=[-1] * len(instance.te_demand), victims=[])
+"""
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ def test_rows_and_tables_for_others(store, tmp_path, capsys):
     assert {(line["status"], line["gap_to_optimum"]) for line in exact} == {("optimal", "0.0")}
     assert json.loads(exact[0]["versions"])["ortools"]
     tex = (tmp_path / "rows.tex").read_text()
-    assert r"small & fitgpp:s=8 & 2 &" in tex
+    assert r"small & fitgpp:s=8.0 & 2 &" in tex
     assert tex.count(r"\begin{tabular}{llrrrrrrr}") == 3
     assert "| small | cp-sat | 2 | 100 % |" in (tmp_path / "rows.md").read_text()
     assert run(["export", str(store), "-o", str(tmp_path / "rows.doc")]) == 2
@@ -61,4 +61,4 @@ def test_two_stores(store, capsys):
     assert len(lines) == 9
     assert all((line["pairs"], line["better"], line["worse"], line["time"]) == (2, 0, 0, 1.0) for line in lines)
     assert run(["compare", str(store), str(store), "--solver", "fitgpp:s=8=cp-sat"]) == 0
-    assert "fitgpp:s=8 -> cp-sat" in capsys.readouterr().out
+    assert "fitgpp:s=8.0 -> cp-sat" in capsys.readouterr().out

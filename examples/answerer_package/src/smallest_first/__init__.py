@@ -1,0 +1,1 @@
+"""A scheduler for mlsched, in a package of its own."""
