@@ -41,6 +41,7 @@ def run_suite(
     isolate: bool = True,
     confirm: bool = True,
     reference: bool = True,
+    dask: str | None = None,
     progress: Progress | None = None,
 ) -> list[Row]:
     """Answer every instance of the suite; the rows come in the suite's order, whoever finished first.
@@ -54,7 +55,7 @@ def run_suite(
     this process only: they need workers=1. isolate: ask answerers that are not mlsched's own in processes of their own,
     so that one that crashes, hangs or fills the memory makes a row that says so; they must stand in a module. confirm:
     where the suite asks one engine alone, another is asked whether anything is better than its optimum, apart from the
-    time of its answer.
+    time of its answer. dask: the address of a Dask scheduler, whose workers do the work instead.
 
     A failing answerer makes failed rows and the suite goes on. Ctrl-C raises Interrupted with the rows so far.
     """
@@ -69,7 +70,11 @@ def run_suite(
         kept = stack.enter_context(Store(store)) if store is not None else None
         run = _Run(tasks, kept, _stored(kept, suite, resume), progress)
         try:
-            if workers == 1 or len(run.open) < 2:
+            if dask is not None:
+                from mlsched.benchmark.dask import on_dask
+
+                on_dask(run.open, dask, isolate, run.keep)
+            elif workers == 1 or len(run.open) < 2:
                 for task in run.open:
                     run.keep(task, answer(task, isolate))
             else:

@@ -19,6 +19,7 @@ def bench(
     store: Annotated[Path | None, to_write(text="SQLite file that keeps every row as it is done.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Take finished rows from the store.")] = False,
     workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
+    dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler whose workers do the work.")] = None,
     html: Annotated[Path | None, to_write(text="Self-contained HTML report to write.", folders=True)] = None,
     isolate: Annotated[
         bool, typer.Option("--isolate/--no-isolate", help="Ask answerers of other packages in processes of their own.")
@@ -46,6 +47,7 @@ def bench(
                 isolate=isolate,
                 confirm=confirm,
                 reference=reference,
+                dask=dask,
                 progress=lambda done, total: update(done / max(1, total)),
             )
     except Interrupted as stopped:

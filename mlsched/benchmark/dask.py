@@ -1,0 +1,60 @@
+"""A suite's tasks on a Dask cluster: the same rows as in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mlsched.benchmark.answer import answer, failed
+from mlsched.benchmark.row import Row
+from mlsched.benchmark.tasks import Task
+from mlsched.core.errors import InvalidInput
+
+#: Seconds to wait for the scheduler.
+PATIENCE = 10.0
+
+
+def on_dask(tasks: Sequence[Task], address: str, isolate: bool, keep: Callable[[Task, list[Row]], None]) -> None:
+    """Have the workers of the cluster at `address` ("tcp://host:8786") do the tasks; rows are kept as they come.
+
+    Workers must have mlsched, and one thread each: solves would take each other's time. A task whose worker dies is
+    tried on others as often as the cluster is set to (`distributed.scheduler.allowed-failures`), then it is a failed
+    row.
+    """
+    distributed = _distributed()
+    with _client(distributed, address) as client:
+        threads = {worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()}
+        if not threads:
+            raise InvalidInput(f"--dask {address}: the cluster has no worker; start some (`dask worker {address}`)")
+        if threads != {1}:
+            raise InvalidInput(
+                f"--dask {address}: its workers have {max(threads)} threads; start them with --nthreads 1"
+            )
+        waiting = {client.submit(answer, task, isolate, pure=False): task for task in tasks}
+        for future in distributed.as_completed(list(waiting), loop=client.loop):
+            task = waiting.pop(future)
+            keep(task, _result(task, future))
+
+
+def _client(distributed: Any, address: str) -> Any:
+    try:
+        return distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InvalidInput(f"--dask {address}: there is no Dask scheduler: {reason}") from None
+
+
+def _result(task: Task, future: Any) -> list[Row]:
+    error = future.exception()
+    if error is None:
+        rows: list[Row] = future.result()
+        return rows
+    return failed(task, f"{task.answerer}: {type(error).__name__}: {' '.join(str(error).split())}")
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise InvalidInput("--dask needs Dask; pip install 'mlsched[dask]'") from None
+    return distributed
