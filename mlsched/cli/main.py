@@ -16,6 +16,7 @@ from mlsched.cli import output
 from mlsched.cli.bench import bench
 from mlsched.cli.certify import certify
 from mlsched.cli.check import check
+from mlsched.cli.collection import collection
 from mlsched.cli.data import data
 from mlsched.cli.generate import generate
 from mlsched.cli.listing import list_
@@ -70,6 +71,7 @@ app.command()(compare)
 app.command()(export)
 app.command()(rerun)
 app.command()(reproduce)
+app.add_typer(collection, name="collection")
 app.add_typer(data, name="data")
 
 

@@ -1,0 +1,67 @@
+"""Fills a collection: every instance of a suite, by its first objective, with what exact answerers find of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mlsched.api import solve
+from mlsched.benchmark.collection import DIGITS, add, entries
+from mlsched.benchmark.tasks import Task, tasks_of
+from mlsched.benchmark.user_suites import find_suite
+from mlsched.core.errors import TooLarge
+from mlsched.core.registry import registry
+
+#: Nodes that HiGHS may branch on for one deterministic second of CP-SAT: roughly as long.
+NODES_A_SECOND = 250.0
+
+
+def gather(
+    folder: Path, suite: str, seeds: int | None, work: float, progress: Callable[[int, int], None] = lambda *_: None
+) -> dict[str, Any]:
+    """Add to the collection what it lacks of the suite; returns how many entries it then has, by what backs them.
+
+    seeds: only the first so many of each case. work: deterministic seconds of CP-SAT a solve. A second engine is asked
+    to confirm every optimum.
+    """
+    found = find_suite(suite)
+    cases = tuple(dataclasses.replace(case, seeds=case.seeds[:seeds]) for case in found.cases)
+    asked = {case.problem: registry().problem(case.problem).default for case in cases}
+    tasks = [
+        task
+        for task in tasks_of(dataclasses.replace(found, cases=cases), sorted(set(asked.values())), confirm=False)
+        if task.answerer == asked[task.problem] and task.objectives[0] == _first(task)
+    ]
+    for done, task in enumerate(tasks):
+        progress(done, len(tasks))
+        if not _path(folder, task).exists():
+            _solve(folder, task, work)
+    progress(len(tasks), len(tasks))
+    backings = Counter(entry.backing or "open" for entry in entries(folder))
+    return {
+        "entries": backings.total(),
+        **{name: backings[name] for name in ("certified", "agreed", "claimed", "open")},
+    }
+
+
+def _first(task: Task) -> str:
+    return registry().problem(task.problem).instance_type.objectives[0].name
+
+
+def _path(folder: Path, task: Task) -> Path:
+    return folder / task.problem / f"{task.instance_hash[:DIGITS]}.{task.objectives[0]}.json"
+
+
+def _solve(folder: Path, task: Task, work: float) -> None:
+    """One entry, where there is a plan."""
+    instance = task.instance()
+    limit = {"cp-sat": work, "highs": NODES_A_SECOND * work}.get(task.backend or "")
+    try:
+        result = solve(instance, task.answerer, objective=task.objectives[0], work_limit=limit, confirm=True)
+    except TooLarge:
+        return
+    if result.plan is not None:
+        add(folder, instance, result, f"mlsched {task.answerer}")

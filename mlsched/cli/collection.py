@@ -1,0 +1,92 @@
+"""`mlsched collection`: instances with their best known plans, that anyone can check and improve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mlsched.cli.output import ChecksFailed, Json, emit, only_documents, progress, say
+
+collection = typer.Typer(help="Instances with best known plans and bounds, that anyone can check and improve.")
+Folder = Annotated[Path, typer.Argument(help="Folder of the collection.")]
+By = Annotated[str, typer.Option(help="Whose the plan is, for the history.")]
+
+
+@collection.command()
+def make(
+    folder: Folder,
+    suite: Annotated[str, typer.Option(help="Instances: a suite, a folder of instances, or a .toml file.")] = "quick",
+    name: Annotated[str, typer.Option(help="Name of the collection.")] = "mlsched-bench",
+    seeds: Annotated[int | None, typer.Option(help="Only so many seeds a preset.", min=1)] = None,
+    work: Annotated[float, typer.Option(help="Deterministic seconds (nodes: 250 a second) a solve.")] = 10.0,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a collection that was interrupted.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a collection: the suite's instances by their first objective, each with what an exact answerer finds."""
+    from mlsched.benchmark.collection import create, described, write_table
+    from mlsched.benchmark.gather import gather
+
+    if resume:
+        described(folder)
+    else:
+        create(folder, name, f"The instances of suite {Path(suite).name}. Made and checked by mlsched.")
+    with progress(name, 1.0) as update, only_documents():
+        counts = gather(folder, suite, seeds, work, lambda done, total: update(done / max(1, total)))
+    write_table(folder)
+    emit(as_json, lambda: counts, lambda: [_sentence(folder, counts)])
+
+
+def _sentence(folder: Path, counts: dict[str, Any]) -> str:
+    backings = ", ".join(
+        f"{counts[name]} {name}" for name in ("certified", "agreed", "claimed", "open") if counts[name]
+    )
+    return f"{folder}: {counts['entries']} entries: {backings}"
+
+
+@collection.command()
+def verify(folder: Folder, as_json: Json = False) -> None:
+    """Judge every plan anew, and hold values, bounds, hashes and the table against each other."""
+    from mlsched.benchmark.collection import verify as faults
+
+    count, wrong = faults(folder)
+    emit(as_json, lambda: {"entries": count, "wrong": wrong}, lambda: [f"{count} entries, {len(wrong)} wrong"])
+    if wrong:
+        for sentence in wrong[1:]:
+            say(sentence)
+        raise ChecksFailed(wrong[0])
+
+
+@collection.command()
+def submit(
+    folder: Folder,
+    instance: Annotated[Path, typer.Argument(help="Instance file.")],
+    plan: Annotated[Path, typer.Argument(help="Plan file.")],
+    objective: Annotated[str | None, typer.Option(help="Objective (default: the problem's first).")] = None,
+    by: By = "anonymous",
+) -> None:
+    """Enter a plan that is better than the best known one; status 1 where it is not."""
+    from mlsched import api
+    from mlsched.benchmark.collection import submit as enter
+    from mlsched.benchmark.collection import write_table
+    from mlsched.cli.solve import read_instance
+    from mlsched.core.contract import Plan
+    from mlsched.core.errors import InvalidFile
+
+    question, answer = read_instance(instance), api.load(plan)
+    if not isinstance(answer, Plan):
+        raise InvalidFile(f"{plan}: kind = '{answer.kind}': must be a plan")
+    goal = objective or question.objectives[0].name
+    if not enter(folder, question, answer, question.objective(goal).name, by):
+        raise ChecksFailed(f"{plan}: is not better than the best known plan for {goal}")
+    write_table(folder)
+    emit(False, dict, lambda: [f"{plan}: the best known plan for {goal} by now"])
+
+
+@collection.command()
+def table(folder: Folder) -> None:
+    """Write TABLE.md from the entries."""
+    from mlsched.benchmark.collection import write_table
+
+    write_table(folder)
