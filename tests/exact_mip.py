@@ -59,7 +59,10 @@ def _relaxed(canary: Canary, cost, bounds):
     for v in canary.variables:
         low, high = bounds[v.name]
         if v.integer:
-            low, high = low if low is None else Fraction(math.ceil(low)), high if high is None else Fraction(math.floor(high))
+            low, high = (
+                low if low is None else Fraction(math.ceil(low)),
+                high if high is None else Fraction(math.floor(high)),
+            )
         if low is not None and high is not None and low > high:
             return "infeasible"
         if low is not None:

@@ -96,7 +96,8 @@ def _canary(table: dict[str, Any]) -> Canary:
     ends: dict[str, Row] = {name: row for row in bounds for name in row.terms}
     free = Row({}, None, None)
     variables = [
-        Variable(name, ends.get(name, free).low, ends.get(name, free).high, name in whole) for name in {**named, **whole}
+        Variable(name, ends.get(name, free).low, ends.get(name, free).high, name in whole)
+        for name in {**named, **whole}
     ]
     answer = table["answer"]
     return Canary(
