@@ -4,11 +4,13 @@ A folder with a file `collection.json`, and for every instance, named by the fir
 
     PROBLEM/HASH.json               the instance
     PROBLEM/HASH.OBJECTIVE.json     what is known for the objective: an entry
+    PROBLEM/HASH.OBJECTIVE.proof/   where the optimum is certified: its certificate (`mlsched check` reads it)
 
 An entry has the best known plan and its value, the best proven bound, what they rest on (`backing`, where they meet:
 see `Result`), and its history: who brought which value and bound, when, with which versions. `TABLE.md` is generated
-from the entries. Values are recomputed by the judge whenever a collection is verified; bounds are what their solver
-proved, and can be told wrong only by a better plan. So an outsider's better plan is accepted by `submit` alone.
+from the entries. Values are recomputed by the judge whenever a collection is verified, and certificates are checked;
+other bounds are what their solver proved, and can be told wrong only by a better plan. So an outsider's better plan is
+accepted by `submit` alone.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from typing import Any, get_args
 from mlsched.api import load, save
 from mlsched.api.records import record_types
 from mlsched.core.contract import Instance, Objective, Plan
-from mlsched.core.errors import InvalidFile, InvalidInput
+from mlsched.core.errors import InvalidFile, InvalidInput, SolverError, TooLarge
 from mlsched.core.files import atomic_write, check_header, read_json, write_json
 from mlsched.core.gap import percentage
 from mlsched.core.result import Backing, Result, relative_gap
@@ -226,10 +228,50 @@ def _faults(entry: Entry) -> list[str]:
         return [
             f"{entry.path}: backing = {entry.backing!r}: must be null exactly where the bound does not meet the value"
         ]
+    if entry.backing == "certified" and (uncertified := _uncertified(entry)):
+        return [uncertified]
     last = entry.history[-1]
     if (last["value"], last["bound"]) != (entry.value, entry.bound):
         return [f"{entry.path}: history ends with another value or bound than the entry's"]
     return []
+
+
+def proof_of(entry: Entry) -> Path:
+    """Where the entry's certificate is, if it has one."""
+    return entry.path.with_suffix(".proof")
+
+
+def certify(entry: Entry, seconds: float | None = None) -> bool:
+    """Make a certificate of a closed entry: True where its backing is "certified" now. False: no proof was found.
+
+    seconds: wall limit of each proof. Needs the extra "certify".
+    """
+    from mlsched.certificates import bundle
+
+    if entry.backing == "certified" or not entry.closed:
+        return entry.closed
+    try:
+        found = bundle.certify(entry.instance, entry.objective.name, entry.plan, proof_of(entry), seconds=seconds)
+    except (SolverError, TooLarge):
+        return False
+    if found.backing is not None:
+        write_json(entry.path, {**read_json(entry.path), "backing": found.backing})
+    return found.backing is not None
+
+
+def _uncertified(entry: Entry) -> str:
+    """Why the entry's certificate does not certify it; empty where it does."""
+    from mlsched.certificates import bundle
+
+    folder = proof_of(entry)
+    if not folder.is_dir():
+        return f"{entry.path}: is called certified, and {folder.name} is missing"
+    found = bundle.check(folder)
+    if found.wrong:
+        return f"{folder}: {found.wrong[0]}"
+    if (found.instance.hash, found.objective, found.value) != (entry.instance.hash, entry.objective.name, entry.value):
+        return f"{folder}: certifies something else"
+    return ""
 
 
 def text_table(folder: Path) -> str:

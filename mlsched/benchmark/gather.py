@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from mlsched.api import solve
-from mlsched.benchmark.collection import DIGITS, add, entries
+from mlsched.benchmark.collection import DIGITS, add, certify, entries
 from mlsched.benchmark.tasks import Task, tasks_of
 from mlsched.benchmark.user_suites import find_suite
+from mlsched.certificates.translation import translations
 from mlsched.core.errors import TooLarge
 from mlsched.core.registry import registry
 
@@ -20,12 +21,18 @@ NODES_A_SECOND = 250.0
 
 
 def gather(
-    folder: Path, suite: str, seeds: int | None, work: float, progress: Callable[[int, int], None] = lambda *_: None
+    folder: Path,
+    suite: str,
+    seeds: int | None,
+    work: float,
+    proofs: float | None = None,
+    progress: Callable[[int, int], None] = lambda *_: None,
 ) -> dict[str, Any]:
     """Add to the collection what it lacks of the suite; returns how many entries it then has, by what backs them.
 
     seeds: only the first so many of each case. work: deterministic seconds of CP-SAT a solve. A second engine is asked
-    to confirm every optimum.
+    to confirm every optimum. proofs: wall seconds for the certificate of an optimum of a problem that can be certified;
+    None: no certificates.
     """
     found = find_suite(suite)
     cases = tuple(dataclasses.replace(case, seeds=case.seeds[:seeds]) for case in found.cases)
@@ -40,6 +47,10 @@ def gather(
         if not _path(folder, task).exists():
             _solve(folder, task, work)
     progress(len(tasks), len(tasks))
+    if proofs is not None:
+        for entry in entries(folder):
+            if entry.instance.kind in translations():
+                certify(entry, proofs)
     backings = Counter(entry.backing or "open" for entry in entries(folder))
     return {
         "entries": backings.total(),

@@ -21,6 +21,7 @@ def make(
     name: Annotated[str, typer.Option(help="Name of the collection.")] = "mlsched-bench",
     seeds: Annotated[int | None, typer.Option(help="Only so many seeds a preset.", min=1)] = None,
     work: Annotated[float, typer.Option(help="Deterministic seconds (nodes: 250 a second) a solve.")] = 10.0,
+    proofs: Annotated[float | None, typer.Option(help="Certify optima, in so many wall seconds each.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a collection that was interrupted.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -33,7 +34,7 @@ def make(
     else:
         create(folder, name, f"The instances of suite {Path(suite).name}. Made and checked by mlsched.")
     with progress(name, 1.0) as update, only_documents():
-        counts = gather(folder, suite, seeds, work, lambda done, total: update(done / max(1, total)))
+        counts = gather(folder, suite, seeds, work, proofs, lambda done, total: update(done / max(1, total)))
     write_table(folder)
     emit(as_json, lambda: counts, lambda: [_sentence(folder, counts)])
 

@@ -9,7 +9,7 @@ import pytest
 
 import mlsched
 from mlsched import InvalidInput
-from mlsched.benchmark.collection import DIGITS, add, create, entries, submit, verify, write_table
+from mlsched.benchmark.collection import DIGITS, add, certify, create, entries, proof_of, submit, verify, write_table
 from mlsched.cli.main import run
 
 
@@ -121,6 +121,21 @@ def test_files_that_are_missing_or_changed_are_found(folder):
     of_instance.write_text(text)
     (folder / "TABLE.md").write_text("nothing")
     assert "is not what the entries say" in verify(folder)[1][0]
+
+
+def test_a_certified_optimum_brings_its_proof(folder):
+    pytest.importorskip("exact")
+    (closed,) = [entry for entry in entries(folder) if entry.closed]
+    assert certify(closed)
+    write_table(folder)
+    assert verify(folder) == (2, [])
+    assert "| certified | us |" in (folder / "TABLE.md").read_text()
+    proof = proof_of(closed)
+    log = proof / "1.log"
+    log.write_text(log.read_text() + "c more\n")
+    assert str(proof) in verify(folder)[1][0]
+    shutil.rmtree(proof)
+    assert verify(folder)[1] == [f"{closed.path}: is called certified, and {proof.name} is missing"]
 
 
 def test_from_the_command_line(tmp_path, capsys):
