@@ -149,13 +149,13 @@ class Hosts:
         Euclidean distance: utilisation as a share of capacity, communication as a share of the most, and the
         degradation by moving as a share of the task's work left, within [0, 1]. Ties: the first node.
         """
-        nodes = np.flatnonzero(self._fits(task))
+        nodes = np.flatnonzero(self.fits(task))
         if not nodes.size:
             return None
         node = int(nodes[0]) if nodes.size == 1 else int(nodes[self._distance(task, nodes).argmin()])
-        return node, self._gpus_for(task, node)
+        return node, self.gpus_for(task, node)
 
-    def _fits(self, task: int) -> Flags:
+    def fits(self, task: int) -> Flags:
         """nodes: where the task could run, with room for it, and would overload nothing."""
         may = self.snapshot.nodes_of(task)
         if not self.snapshot.duration[task]:
@@ -163,10 +163,10 @@ class Hosts:
         may &= (self.free >= self.demand[task]).all(axis=1)
         may &= (self.use + self.load[task] <= self.most).all(axis=1) | (self.count == 0)
         if self.need[task] and may.any():
-            may &= self._gpu_fits(task).any(axis=1)
+            may &= self.gpu_fits(task).any(axis=1)
         return may
 
-    def _gpu_fits(self, task: int, nodes: slice | int = slice(None)) -> Flags:
+    def gpu_fits(self, task: int, nodes: slice | int = slice(None)) -> Flags:
         """nodes x GPUs (or GPUs of one node): those that the task could take, on nodes with enough of them."""
         need, unit, free = int(self.need[task]), self.snapshot.gpu_unit, self.gpu_free[nodes]
         if need < unit:
@@ -175,11 +175,11 @@ class Hosts:
         whole = free == unit
         return np.asarray(whole & (whole.sum(axis=-1, keepdims=True) >= need // unit))
 
-    def _gpus_for(self, task: int, node: int) -> list[int]:
+    def gpus_for(self, task: int, node: int) -> list[int]:
         """The least used GPUs of the node that the task can take; none where it asks for none."""
         if not self.need[task]:
             return []
-        able = np.flatnonzero(self._gpu_fits(task, node))
+        able = np.flatnonzero(self.gpu_fits(task, node))
         many = max(1, int(self.need[task]) // self.snapshot.gpu_unit)
         found: list[int] = able[np.argsort(self.gpu_use[node, able], kind="stable")[:many]].tolist()
         return sorted(found)

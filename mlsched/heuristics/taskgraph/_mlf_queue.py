@@ -55,6 +55,12 @@ class Queue:
         found: list[int] = tasks[np.lexsort((tasks, *(key[tasks] for key in self._keys)))].tolist()
         return found
 
+    def heads(self) -> IntArray:
+        """units: the first task of each."""
+        unit = np.repeat(np.arange(len(self.size)), self.size)
+        order = np.lexsort((self.tasks, *(key[self.tasks] for key in self._keys), unit))
+        return np.asarray(self.tasks[order[self.first]])
+
     def place(self, stop_at_first: bool = False) -> list[int]:
         """Put what finds a host, in order; returns the tasks put. What was running and finds none is where it was.
 
@@ -63,7 +69,7 @@ class Queue:
         placed: list[int] = []
         if not self.size.size:
             return placed
-        asked = _Asked(self)
+        asked = Asked(self)
         units = asked.may_fit(np.arange(len(self.size)))
         at, fuller = 0, False
         while at < len(units):
@@ -114,7 +120,7 @@ def _whole(hosts: Hosts, waiting: IntArray) -> Flags:
     return np.asarray(~lacks[snapshot.task_job[waiting]])
 
 
-class _Asked:
+class Asked:
     """What each unit of a queue asks for: in all, at most and at least for a task, how many tasks, of which class.
 
     Amounts are resources x units (or x tasks): comparing long columns is several times faster than short rows.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -22,16 +23,33 @@ def relieved(hosts: Hosts, priority: Floats, share: float, bandwidth: bool) -> l
     """
     found: list[int] = []
     for node in np.flatnonzero(hosts.overloaded()).tolist():
-        found += _Crowd(hosts, node, priority, bandwidth).leave(share)
+        crowd = Crowd(hosts, node)
+        while (choice := crowd.choice()) is not None:
+            task = _closest(crowd, choice, priority, share, bandwidth)
+            found.append(task)
+            crowd.go(task)
     return found
 
 
-class _Crowd:
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """Who could leave a node to relieve it.
+
+    tasks: those that may. shared: how many tasks there are on the overloaded GPUs, 0 where none is. over: resources,
+    which are overloaded.
+    """
+
+    tasks: IntArray
+    shared: int
+    over: npt.NDArray[np.bool_]
+
+
+class Crowd:
     """The tasks that run on one node, and its load while some of them leave."""
 
-    def __init__(self, hosts: Hosts, node: int, priority: Floats, bandwidth: bool) -> None:
+    def __init__(self, hosts: Hosts, node: int) -> None:
         snapshot = hosts.snapshot
-        self.hosts, self.priority, self.bandwidth = hosts, priority, bandwidth
+        self.hosts = hosts
         runs = (snapshot.state == RUNNING) & (snapshot.node == node) & (snapshot.duration > 0)
         self.tasks: list[int] = np.flatnonzero(runs).tolist()
         self.use, self.most, self.capacity = hosts.use[node].copy(), hosts.most[node], hosts.capacity[node]
@@ -41,54 +59,55 @@ class _Crowd:
         near = runs[snapshot.edge_from] & runs[snapshot.edge_to] & (snapshot.edge_from != snapshot.edge_to)
         self.edges = np.flatnonzero(near)  # those between two tasks of the node
 
-    def leave(self, share: float) -> list[int]:
-        """The tasks that leave, until nothing is overloaded or one is left."""
-        found = []
-        may_leave = self.hosts.may_leave
-        while len(self.tasks) > 1 and may_leave[self.tasks].any():
-            crowded = set(np.flatnonzero((self.gpu_count > 1) & (self.gpu_use > self.hosts.gpu_most)).tolist())
-            over = self.use > self.most
-            if crowded:
-                shared = [task for task in self.tasks if crowded.intersection(self.gpus[task])]
-                shared.sort(key=lambda task: (self.priority[task], task))
-                among = [task for task in shared if may_leave[task]][: max(1, math.ceil(share * len(shared)))]
-                over = over.copy()
-                over[self.hosts.column] = True
-            elif over.any():
-                among = [task for task in self.tasks if may_leave[task]]
-            else:
-                break
-            if not among:
-                break
-            task = self._closest(np.array(among), over)
-            found.append(task)
-            self.tasks.remove(task)
-            self.here[task] = False
-            self.use -= self.hosts.load[task]
-            if gpus := self.gpus[task]:
-                self.gpu_use[gpus] -= int(self.hosts.load[task, self.hosts.column]) // len(gpus)
-                self.gpu_count[gpus] -= 1
-        return found
+    def choice(self) -> Choice | None:
+        """Of whom one should leave now; None when nothing is overloaded, nobody may leave, or one task is left."""
+        if len(self.tasks) < 2:
+            return None
+        crowded = set(np.flatnonzero((self.gpu_count > 1) & (self.gpu_use > self.hosts.gpu_most)).tolist())
+        over = self.use > self.most
+        if not crowded and not over.any():
+            return None
+        tasks = [task for task in self.tasks if not crowded or crowded.intersection(self.gpus[task])]
+        if crowded:
+            over = over.copy()
+            over[self.hosts.column] = True
+        may = self.hosts.may_leave
+        able = np.array([task for task in tasks if may[task]], dtype=np.int64)
+        return Choice(able, len(tasks) if crowded else 0, over) if able.size else None
 
-    def _closest(self, among: IntArray, over: npt.NDArray[np.bool_]) -> int:
-        """Of some tasks, the one most like the ideal virtual task of the node.
+    def go(self, task: int) -> None:
+        """A task leaves."""
+        self.tasks.remove(task)
+        self.here[task] = False
+        self.use -= self.hosts.load[task]
+        if gpus := self.gpus[task]:
+            self.gpu_use[gpus] -= int(self.hosts.load[task, self.hosts.column]) // len(gpus)
+            self.gpu_count[gpus] -= 1
 
-        That has the most utilisation of each overloaded resource and the least of each other that any task of the node
-        has, and exchanges nothing with the tasks there. Ties: the lowest priority.
-        """
-        here = self.hosts.load[self.tasks] / self.capacity
-        ideal = np.where(over, here.max(axis=0), here.min(axis=0))
-        distance = ((self.hosts.load[among] / self.capacity - ideal) ** 2).sum(axis=1)
-        if self.bandwidth:
-            volume = self._volumes()
-            if volume.max() > 0:
-                distance += (volume / volume.max())[among] ** 2
-        return int(among[np.lexsort((among, self.priority[among], distance))[0]])
-
-    def _volumes(self) -> Floats:
+    def volumes(self) -> Floats:
         """tasks: what each exchanges in an iteration with those that still run on the node; 0 of tasks elsewhere."""
         snapshot = self.hosts.snapshot
         u, v, sent = (column[self.edges] for column in (snapshot.edge_from, snapshot.edge_to, snapshot.edge_volume))
         stays = self.here[u] & self.here[v]
         ends = np.concatenate([u[stays], v[stays]])
         return np.bincount(ends, weights=np.tile(sent[stays], 2), minlength=len(self.here)).astype(np.float64)
+
+
+def _closest(crowd: Crowd, choice: Choice, priority: Floats, share: float, bandwidth: bool) -> int:
+    """Of the tasks that may leave, the one most like the ideal virtual task of the node.
+
+    That has the most utilisation of each overloaded resource and the least of each other that any task of the node
+    has, and exchanges nothing with the tasks there. From overloaded GPUs, the choice is among those of the lowest
+    priority. Ties: the lowest priority.
+    """
+    among, hosts = choice.tasks, crowd.hosts
+    if choice.shared:
+        among = among[np.lexsort((among, priority[among]))][: max(1, math.ceil(share * choice.shared))]
+    here = hosts.load[crowd.tasks] / crowd.capacity
+    ideal = np.where(choice.over, here.max(axis=0), here.min(axis=0))
+    distance = ((hosts.load[among] / crowd.capacity - ideal) ** 2).sum(axis=1)
+    if bandwidth:
+        volume = crowd.volumes()
+        if volume.max() > 0:
+            distance += (volume / volume.max())[among] ** 2
+    return int(among[np.lexsort((among, priority[among], distance))[0]])

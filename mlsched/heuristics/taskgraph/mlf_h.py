@@ -89,31 +89,36 @@ def answer(snapshot: Snapshot, *, rng: np.random.Generator, given: Settings, sto
     given: `Settings`. stop: as for fifo.
     """
     stop_after = Placer(snapshot, stop).stop_after
+    placed, leaving, hosts = decided(snapshot, stop_after, given)
+    return made_round(hosts, placed, leaving, stop_after)
+
+
+def decided(snapshot: Snapshot, stop_after: IntArray, given: Settings) -> tuple[list[int], list[int], Hosts]:
+    """The tasks that found a host, in order, those that were to leave their nodes, in order, and the hosts."""
     hosts = Hosts(snapshot, given.h_r, remaining_ticks(snapshot, stop_after), given.bandwidth)
     waiting = np.flatnonzero(snapshot.startable & (stop_after > snapshot.finished)[snapshot.task_job])
     crowded = given.migration and bool(hosts.may_leave.any() and hosts.overloaded().any())
     if not waiting.size and not crowded:
-        return _round(snapshot, hosts, [], [], stop_after)
+        return [], [], hosts
     priority = priorities(snapshot, stop_after, given.weights)
     leaving = relieved(hosts, priority, given.p_s, given.bandwidth) if crowded else []
     for task in leaving:
         if hosts.may_pause[task]:
             hosts.lift(task)
-    placed = _placed(hosts, waiting, leaving if snapshot.movement == "anytime" else [], priority)
-    return _round(snapshot, hosts, placed, leaving, stop_after)
+    return _placed(hosts, waiting, leaving if snapshot.movement == "anytime" else [], priority), leaving, hosts
 
 
 def _placed(hosts: Hosts, waiting: IntArray, leaving: list[int], priority: Floats) -> list[int]:
     """The tasks that found a host. When the threshold alone would leave the cluster idle, it does not count."""
     queue = Queue(hosts, waiting, leaving, priority)
     placed = queue.place()
-    if placed or not waiting.size or _goes_on(hosts.snapshot):
+    if placed or not waiting.size or goes_on(hosts.snapshot):
         return placed
     hosts.most = np.full_like(hosts.most, np.inf)
     return queue.place(stop_at_first=True)
 
 
-def _goes_on(snapshot: Snapshot) -> bool:
+def goes_on(snapshot: Snapshot) -> bool:
     """Whether anything makes progress: by iterations, a job all of whose tasks hold their nodes."""
     runs = snapshot.state == RUNNING
     if snapshot.physics == "iterations" and runs.any():
@@ -121,9 +126,10 @@ def _goes_on(snapshot: Snapshot) -> bool:
     return bool(runs.any())
 
 
-def _round(snapshot: Snapshot, hosts: Hosts, placed: list[int], leaving: list[int], stop_after: IntArray) -> Round:
+def made_round(hosts: Hosts, placed: list[int], leaving: list[int], stop_after: IntArray) -> Round:
     """The round: what was put starts or moves, unless it is where it was; what was taken off and put nowhere pauses."""
-    starts, moves = [], []
+    snapshot = hosts.snapshot
+    starts, moves = list[tuple[int, int, int]](), list[tuple[int, int, int]]()
     for task in placed:
         node, taken = hosts.held[task]
         if snapshot.state[task] != RUNNING:

@@ -22,6 +22,7 @@ except ImportError:
 
 WORKERS, PLACEMENT, TASKGRAPH = "mlsched/Workers-v0", "mlsched/Placement-v0", "mlsched/TaskGraph-v0"
 HARMONY = "mlsched/Harmony-v0"
+ROUNDS = "mlsched/TaskGraphRounds-v0"
 
 
 def register() -> None:
@@ -37,6 +38,8 @@ def register() -> None:
         gymnasium.register(HARMONY, entry_point=f"{home}.harmony:HarmonyEnv")
     if TASKGRAPH not in gymnasium.registry:
         gymnasium.register(TASKGRAPH, entry_point=f"{home}.taskgraph:TaskGraphEnv")
+    if ROUNDS not in gymnasium.registry:
+        gymnasium.register(ROUNDS, entry_point=f"{home}.rounds:RoundsEnv")
 
 
 register()

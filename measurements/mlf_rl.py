@@ -1,0 +1,185 @@
+"""MLF-RL, MLFS and the RL baseline against what they must beat, on workloads that no training has seen.
+
+    python measurements/mlf_rl.py [--weights DIR] [--workloads 10] [--jobs 24] [--servers 4] [--loads 1 3] [--others 5]
+
+DIR holds mlf-rl-SEED.safetensors files as `mlsched train` writes them; without it, the weights that come with mlsched
+are measured. Workloads are those of `synthetic:mlfs-cluster` with seeds 0, 1, ..., in the world of `mlsched reproduce
+mlfs`, and alike for all; every run is checked by the independent replay. Reward: Eq. 7 of MLFS over all jobs, between 0
+and 1 (`simulation/taskgraph/iterations/reward.py`). Percentages are of the same workload; intervals are over workloads
+(95 %, Student's t; of several training seeds, the mean over them counts). "before training": the same network as it was
+initialised; "random": any choice that is allowed. --others: workloads for other loads and other sizes of the cluster.
+Prints one JSON document.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import mlsched
+from mlsched.benchmark.experiments.claim import estimate
+from mlsched.heuristics.taskgraph._measures import stops_after
+from mlsched.learned.training import recipe
+from mlsched.learned.training.taskgraph._episodes import LOAD, WAKE, WORLD
+from mlsched.learned.weights import Weights, of, read, write
+from mlsched.simulation.taskgraph.allocation import Allocation, chosen
+from mlsched.simulation.taskgraph.iterations.reward import Reward
+
+HOUR = 3600.0
+#: Figure of merit -> what it is called, and whether more is better.
+FIGURES = {
+    "reward": ("reward", True),
+    "jct": ("mean JCT [h]", False),
+    "deadlines": ("deadlines met [%]", True),
+    "guarantee": ("accuracy requirements met [%]", True),
+    "traffic": ("sent between servers [TB]", False),
+    "moves": ("moves", False),
+}
+
+
+def random_choices(snapshot: Any, *, rng: np.random.Generator) -> Any:
+    """Any allowed choice."""
+    due = Allocation(snapshot, stops_after(snapshot, "most"))
+    return chosen(due, lambda now: int(rng.choice(np.flatnonzero(now.mask))))
+
+
+def untrained(weights: Weights, folder: Path) -> Path:
+    """A file with the network that a training with the same seed began with."""
+    policy, seed = weights.card["policy"], weights.card["seed"]
+    found = recipe(policy)
+    params = found.resolve({**weights.card["recipe"], "validation": 1})
+    path = folder / f"{policy}-{seed}-untrained.safetensors"
+    write(path, Weights(found.learner(params, seed, "cpu").weights(), weights.card))
+    return path
+
+
+def run(load: Any, answerer: Any, seed: int) -> dict[str, float]:
+    """The figures of merit of a run."""
+    done = mlsched.simulate(load, answerer, seed=seed, wake=WAKE, options=WORLD)
+    if wrong := done.violations():
+        raise SystemExit(f"{answerer}: the replay check fails: {wrong[0]}")
+    jobs = done.jobs
+    return {
+        "reward": float(Reward().of_jobs(load, done.log).mean()),
+        "jct": float(jobs["jct"].mean()) / HOUR,
+        "deadlines": 100 * float(jobs["met"].mean()),
+        "guarantee": 100 * float((jobs["accuracy"] >= load.required).mean()),
+        "traffic": float(jobs["traffic"].sum()) / 10**6,
+        "moves": float(jobs["migrations"].sum()),
+    }
+
+
+def workload(seed: int, jobs: int, servers: int, x: float) -> Any:
+    return mlsched.workload(
+        "synthetic:mlfs-cluster",
+        "taskgraph",
+        physics="iterations",
+        seed=seed,
+        jobs=jobs,
+        servers=servers,
+        hours=1.0,
+        load=LOAD * x,
+    )
+
+
+def measured(policies: dict[str, list[Any]], loads: list[Any]) -> dict[str, dict[str, Any]]:
+    """Policy -> figure -> one value a workload."""
+    found: dict[str, dict[str, Any]] = {}
+    for label, answerers in policies.items():
+        runs = [[run(load, answerer, seed) for seed, load in enumerate(loads)] for answerer in answerers]
+        found[label] = {name: np.array([[r[name] for r in one] for one in runs]).mean(axis=0) for name in FIGURES}
+    return found
+
+
+def number(values: Any) -> dict[str, float | None]:
+    """Mean and half of the 95 % interval; nothing for None."""
+    found = None if values is None else estimate(values)
+    return {"measured": found and found.mean, "ci95": found and found.half}
+
+
+def cut(found: dict[str, dict[str, Any]], label: str, other: str, figure: str) -> Any:
+    """By how much a policy is better: of the reward the difference, else percent."""
+    if label == other:
+        return None
+    new, old = found[label][figure], found[other][figure]
+    return new - old if figure == "reward" else 100 * (1 - new / old)
+
+
+def compared(name: str, found: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Everybody's figures, and by how much each is better than MLF-H and than random choices."""
+    pairs = [(other, figure) for other in ("MLF-H", "random") for figure in ("reward", "jct")]
+    rows = [
+        {
+            "label": label,
+            "numbers": [number(values[figure]) for figure in FIGURES]
+            + [number(cut(found, label, *pair)) for pair in pairs],
+        }
+        for label, values in found.items()
+    ]
+    header = ["policy", *(title for title, _ in FIGURES.values())]
+    for other in ("MLF-H", "random"):
+        header += [f"reward better than {other}", f"JCT better than {other} [%]"]
+    return {"name": name, "header": header, "rows": rows}
+
+
+def elsewhere(policies: dict[str, list[Any]], arguments: argparse.Namespace) -> dict[str, Any]:
+    """MLF-RL against MLF-H at loads and on clusters that it may not have been trained for."""
+    rows = []
+    settings = [(x, 1.0) for x in (0.5, 2.0)] + [(2.0, factor) for factor in (0.5, 2.0)]
+    for x, factor in settings:
+        jobs, servers = round(arguments.jobs * factor), round(arguments.servers * factor)
+        loads = [workload(seed, jobs, servers, x) for seed in range(arguments.others)]
+        found = measured({label: policies[label] for label in ("MLF-RL", "MLF-H", "random")}, loads)
+        values = [found["MLF-RL"]["reward"], found["MLF-RL"]["jct"]]
+        values += [cut(found, "MLF-RL", other, f) for other in ("MLF-H", "random") for f in ("reward", "jct")]
+        rows.append({"label": f"x = {x:g}, {servers} servers", "numbers": [number(v) for v in values]})
+    header = ["where", "reward", "mean JCT [h]", "reward better than MLF-H", "JCT better than MLF-H [%]"]
+    header += ["reward better than random", "JCT better than random [%]"]
+    return {"name": "elsewhere", "header": header, "rows": rows}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--weights", type=Path)
+    parser.add_argument("--workloads", type=int, default=10)
+    parser.add_argument("--jobs", type=int, default=24)
+    parser.add_argument("--servers", type=int, default=4)
+    parser.add_argument("--loads", type=float, nargs="+", default=[1.0, 3.0])
+    parser.add_argument("--others", type=int, default=5)
+    arguments = parser.parse_args()
+    files = [] if arguments.weights is None else sorted(arguments.weights.glob("mlf-rl-[0-9].safetensors"))
+    trained = [read(f, "mlf-rl") for f in files] or [of("mlf-rl", "taskgraph")]
+    suffixes = [f":weights={f}" for f in files] or [""]
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        before = [f":weights={untrained(w, place)}" for w in trained]
+        placing = f":weights={untrained(of('mirhoseini-rl', 'taskgraph'), place)}"
+        policies: dict[str, list[Any]] = {
+            "MLF-RL": [f"mlf-rl{s}" for s in suffixes],
+            "MLF-RL, drawn": [f"mlf-rl{s}{',' if s else ':'}greedy=false" for s in suffixes],
+            "MLF-RL, before training": [f"mlf-rl{s}" for s in before],
+            "random": [random_choices],
+            "MLF-H": ["mlf-h"],
+            "MLFS: MLF-RL + MLF-C": [f"mlfs{s}{',' if s else ':'}switch=always" for s in suffixes],
+            "MLF-H + MLF-C": ["mlfs-h"],
+            "RL (Mirhoseini)": ["mirhoseini-rl"],
+            "RL, before training": [f"mirhoseini-rl{placing}"],
+            "fifo": ["fifo"],
+        }
+        tables = []
+        for x in arguments.loads:
+            loads = [workload(seed, arguments.jobs, arguments.servers, x) for seed in range(arguments.workloads)]
+            tables.append(compared(f"x = {x:g}", measured(policies, loads)))
+        if arguments.others:
+            tables.append(elsewhere(policies, arguments))
+    seeds = [{"seed": w.card["seed"], "trained": w.card.get("trained"), "scores": w.card["scores"]} for w in trained]
+    print(json.dumps({"tables": tables, "trainings": seeds}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,220 @@
+"""Device placement by reinforcement learning, after Mirhoseini et al., "Device placement optimization with
+reinforcement learning", ICML 2017: the scheduler "RL" that MLFS compares with (CoNEXT 2020, Section 4.1).
+
+Jobs are taken in order of arrival, as soon as they find room (the paper places one graph on devices of its own and has
+no queue). A job's tasks, groups of layers that belong together, are gone through as a sequence, sources first, and a
+network says for each on which node it goes, by what has been placed so far. Trained with REINFORCE on minus the square
+root of the time of an iteration under the placement, against a moving average (`mlsched train mirhoseini-rl`).
+
+Simplifications: instead of an LSTM with attention over the sequence, what was placed so far is said by features of each
+node, so that one network answers any number of nodes; instead of anew for every graph, with measured times, it is
+trained once on many graphs, with estimated times: the snapshot's durations and delays, without what others use.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.errors import InvalidFile
+from mlsched.core.fields import IntArray
+from mlsched.core.registry import answerer
+from mlsched.heuristics.taskgraph._measures import iteration_ticks, remaining_ticks, stops_after, tails
+from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
+from mlsched.heuristics.taskgraph._mlf_priority import SERVER
+from mlsched.heuristics.taskgraph._mlf_queue import Asked, Queue
+from mlsched.heuristics.taskgraph.mlf_h import made_round
+from mlsched.instances.taskgraph import Round, Snapshot
+from mlsched.learned._net import Mlp, sample
+from mlsched.learned.weights import Weights, of
+
+Floats = npt.NDArray[np.float32]
+#: `choose(rows) -> index`: which of the nodes hosts a task.
+Choose = Callable[[Floats], int]
+
+#: Columns of a row: of the task, then of the node.
+COLUMNS = (
+    "a run, of the longest path",
+    "path to the end, of the longest",
+    "parameters, of the job's",
+    "volume, of the job's",
+    "parameter server",
+    "placed so far",
+    "tasks, count",
+    "GPU free there",
+    "free there after, least",
+    "its job's tasks there",
+    "volume exchanged there, of its own",
+    "the last task is there",
+    "room there for what is left",
+)
+FEATURES = len(COLUMNS)
+
+
+@answerer("mirhoseini-rl", problem="taskgraph", asks="decision", paper="Mirhoseini et al., ICML 2017")
+def answer(
+    snapshot: Snapshot, *, rng: np.random.Generator, weights: str = "", greedy: bool = True, stop: str = "most"
+) -> Round:
+    """Jobs in order of arrival; a trained network places the tasks of each, one after the other.
+
+    weights: a file that `mlsched train mirhoseini-rl` wrote; "": the weights that come with mlsched. greedy: always the
+    highest score; otherwise drawn, as in training. stop: as for fifo.
+    """
+    net = scorer(of("mirhoseini-rl", "taskgraph", weights))
+    return placed(snapshot, lambda rows: choose(net, rows, None if greedy else rng), stop)
+
+
+@functools.lru_cache(maxsize=16)
+def scorer(weights: Weights) -> Mlp:
+    """The network of these weights."""
+    net = Mlp(weights.tensors)
+    if (net.inputs, net.outputs) != (FEATURES, 1):
+        raise InvalidFile(
+            f"{weights.source}: its network is {net.inputs} -> {net.outputs}: must be {FEATURES} -> 1; train it anew"
+        )
+    return net
+
+
+def choose(net: Mlp, rows: Floats, rng: np.random.Generator | None) -> int:
+    """The row of the highest score, or with `rng` one drawn from the softmax."""
+    logits = net(rows)[:, 0]
+    return int(logits.argmax() if rng is None else sample(logits, rng))
+
+
+def placed(
+    snapshot: Snapshot, choose: Choose, stop: str = "most", done: Callable[[float | None], Any] | None = None
+) -> Round:
+    """The round in which `choose` says where tasks go. done(ratio): told of every unit that was tried by how much
+    longer an iteration of its job then takes than on one node; None where it found no places.
+    """
+    stop_after = stops_after(snapshot, stop)
+    hosts = Hosts(snapshot, 1.0, remaining_ticks(snapshot, stop_after), bandwidth=True)
+    hosts.most = np.full_like(hosts.most, np.inf)
+    hosts.gpu_most = int(hosts.gpu_use.max(initial=0) + hosts.load.max(initial=0) + 1)
+    waiting = np.flatnonzero(snapshot.startable & (stop_after > snapshot.finished)[snapshot.task_job])
+    starts: list[int] = []
+    if waiting.size:
+        tail = tails(snapshot)
+        jobs = np.argsort(np.lexsort((snapshot.job_id, snapshot.arrival)))
+        # The earliest job first, and of a job the task with the longest way to go: sources before what waits for them.
+        priority = -jobs[snapshot.task_job] + tail / (1.0 + tail.max(initial=0))
+        queue = Queue(hosts, waiting, [], priority)
+        graph = Graph(snapshot, tail)
+        if queue.size.size:
+            asked = Asked(queue)
+            units = asked.may_fit(np.arange(len(queue.size)))
+            while units.size:
+                unit, units = int(units[0]), units[1:]
+                tasks = queue.tasks_of(unit)
+                if _place(hosts, graph, tasks, choose):
+                    starts += tasks
+                    if done is not None:
+                        done(graph.slower(int(snapshot.task_job[tasks[0]]), hosts))
+                    units = asked.may_fit(units)
+                else:
+                    if done is not None:
+                        done(None)
+                    units = units[~asked.as_hopeless(unit, units)]
+    return made_round(hosts, starts, [], stop_after)
+
+
+def _place(hosts: Hosts, graph: Graph, tasks: list[int], choose: Choose) -> bool:
+    """All of these tasks get a node, or none."""
+    done = list[tuple[int, int]]()
+    for k, task in enumerate(tasks):
+        nodes = np.flatnonzero(hosts.fits(task))
+        if not nodes.size:
+            for other, before in reversed(done):
+                hosts.take_back(other, before)
+            return False
+        last = int(hosts.place[done[-1][0]]) if done else -1
+        node = int(nodes[0])
+        if nodes.size > 1:
+            node = int(nodes[choose(graph.rows(task, nodes, hosts, k / len(tasks), len(tasks) - k, last))])
+        done.append((task, int(hosts.place[task])))
+        hosts.put(task, node, hosts.gpus_for(task, node))
+    return True
+
+
+class Graph:
+    """What is said of a snapshot's tasks and of nodes as their hosts."""
+
+    def __init__(self, snapshot: Snapshot, tail: IntArray) -> None:
+        self.snapshot, job, jobs = snapshot, snapshot.task_job, len(snapshot.arrival)
+        longest = np.maximum(iteration_ticks(snapshot), 1)[job]
+        of_edge = job[snapshot.edge_from]
+        volume = np.bincount(snapshot.edge_from, snapshot.edge_volume, len(job))
+        volume += np.bincount(snapshot.edge_to, snapshot.edge_volume, len(job))
+        whole = np.bincount(of_edge, snapshot.edge_volume, jobs)
+        parameters = np.bincount(job, snapshot.parameters, jobs)
+        count = np.bincount(job, minlength=jobs)
+        self._volume = np.maximum(volume, 1)
+        self._fixed = np.stack(
+            [
+                snapshot.duration / longest,
+                tail / longest,
+                snapshot.parameters / np.maximum(parameters[job], 1),
+                volume / np.maximum(2 * whole[job], 1),
+                snapshot.role == SERVER,
+                np.zeros(len(job)),
+                np.log2(1 + count[job]) / 16,
+            ],
+            axis=1,
+        )
+        self._count = count
+
+    def rows(self, task: int, nodes: IntArray, hosts: Hosts, so_far: float, left: int, last: int) -> Floats:
+        """nodes x FEATURES, within [0, 1]."""
+        snapshot = self.snapshot
+        mine = self._fixed[task].copy()
+        mine[5] = so_far
+        free = hosts.free[nodes] / hosts.capacity[nodes]
+        demand = hosts.demand[task]
+        after = (hosts.free[nodes] - demand) / hosts.capacity[nodes]
+        first, end = np.searchsorted(snapshot.task_job, (snapshot.task_job[task],) * 2 + np.array([0, 1])).tolist()
+        mates = [hosts.place[t] for t in range(first, end) if hosts.holds(t)]
+        there = np.bincount(np.array(mates, dtype=np.int64), minlength=len(hosts.count))[nodes]
+        needs = demand > 0
+        slots = (hosts.free[nodes][:, needs] // demand[needs]).min(axis=1, initial=left)
+        columns = [
+            free[:, hosts.column] if hosts.column >= 0 else np.ones(len(nodes)),
+            after.min(axis=1, initial=1.0),
+            there / max(int(self._count[snapshot.task_job[task]]), 1),
+            hosts.volumes(task)[nodes] / self._volume[task],
+            nodes == last,
+            slots / left,
+        ]
+        rows = np.concatenate([np.tile(mine, (len(nodes), 1)), np.stack(columns, axis=1)], axis=1)
+        found: Floats = np.clip(rows, 0, 1).astype(np.float32)
+        return found
+
+    def slower(self, job: int, hosts: Hosts) -> float:
+        """How much longer an iteration of a job takes under its placement than on one node, at least 1."""
+        snapshot = self.snapshot
+        away = snapshot.edge_delay * (hosts.place[snapshot.edge_from] != hosts.place[snapshot.edge_to])
+        mine = np.flatnonzero(snapshot.task_job[snapshot.edge_from] == job)
+        inside, later = (mine[snapshot.edge_lag[mine] == lag] for lag in (0, 1))
+        first, end = np.searchsorted(snapshot.task_job, (job, job + 1)).tolist()
+
+        def ends(begin: IntArray, delay: IntArray) -> IntArray:
+            """When each task of an iteration ends that may begin at these times."""
+            begin = begin.copy()
+            while True:
+                then = begin.copy()
+                arrive = begin[snapshot.edge_from[inside] - first] + snapshot.duration[snapshot.edge_from[inside]]
+                np.maximum.at(then, snapshot.edge_to[inside] - first, arrive + delay[inside])
+                if np.array_equal(then, begin):
+                    return np.asarray(begin + snapshot.duration[first:end])
+                begin = then
+
+        nothing = np.zeros(end - first, dtype=np.int64)
+        alone = int(ends(nothing, np.zeros_like(away)).max())
+        done = ends(nothing, away)
+        begin = nothing.copy()
+        arrive = done[snapshot.edge_from[later] - first] - done.max() + away[later]
+        np.maximum.at(begin, snapshot.edge_to[later] - first, arrive)
+        return float(ends(begin, away).max()) / max(alone, 1)

@@ -1,0 +1,61 @@
+"""MLF-RL, the reinforcement learning of MLFS (Wang, Liu and Shen, CoNEXT 2020, Section 3.4).
+
+A network scores which task leaves an overloaded node, which waiting or leaving task is next, and on which underloaded
+node it goes; what is not chosen stays in the queue. How the paper's action becomes a sequence of such choices, and what
+each row of the state holds, is in `simulation/taskgraph/allocation.py` and `_allocation_features.py`. Trained by
+`mlsched train mlf-rl`: imitation of MLF-H's runs, then REINFORCE on Eq. 7 (`learned/training/taskgraph/_mlf_rl.py`).
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from mlsched.core.errors import InvalidFile
+from mlsched.core.registry import answerer
+from mlsched.heuristics.taskgraph._measures import stops_after
+from mlsched.heuristics.taskgraph.mlf_h import world
+from mlsched.instances.taskgraph import Round, Snapshot
+from mlsched.learned._net import Mlp, sample
+from mlsched.learned.weights import Weights, of
+from mlsched.simulation.taskgraph.allocation import FEATURES, Allocation, chosen
+
+
+@answerer("mlf-rl", problem="taskgraph", asks="decision", world=world, paper="MLFS, Section 3.4")
+def answer(
+    snapshot: Snapshot,
+    *,
+    rng: np.random.Generator,
+    weights: str = "",
+    greedy: bool = True,
+    h_r: float = 0.9,
+    migration: bool = True,
+    stop: str = "most",
+) -> Round:
+    """Let a trained network move tasks off overloaded nodes and send waiting ones to nodes or back to the queue.
+
+    weights: a file that `mlsched train mlf-rl` wrote; "": the weights that come with mlsched. greedy: always the
+    highest score; otherwise drawn, as in training. h_r: the share of a resource from which on a node is overloaded.
+    migration: False leaves overloaded nodes alone. stop: as for fifo.
+    """
+    net = scorer(of("mlf-rl", "taskgraph", weights))
+    allocation = Allocation(snapshot, stops_after(snapshot, stop), h_r=h_r, migration=migration)
+    return chosen(allocation, lambda due: choose(net, due, None if greedy else rng))
+
+
+@functools.lru_cache(maxsize=16)
+def scorer(weights: Weights) -> Mlp:
+    """The network of these weights."""
+    net = Mlp(weights.tensors)
+    if (net.inputs, net.outputs) != (FEATURES, 1):
+        raise InvalidFile(
+            f"{weights.source}: its network is {net.inputs} -> {net.outputs}: must be {FEATURES} -> 1; train it anew"
+        )
+    return net
+
+
+def choose(net: Mlp, due: Allocation, rng: np.random.Generator | None) -> int:
+    """The row of the highest score, or with `rng` one drawn from the softmax."""
+    logits = np.where(due.mask, net(due.rows())[:, 0], np.float32(-np.inf))
+    return int(logits.argmax() if rng is None else sample(logits, rng))

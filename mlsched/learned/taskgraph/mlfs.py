@@ -1,0 +1,60 @@
+"""MLFS whole (Wang, Liu and Shen, CoNEXT 2020, Section 3): MLF-H places until MLF-RL is well trained, then MLF-RL does;
+MLF-C controls the load.
+
+When that switch comes is a stated test, so that a run can be replayed. `switch="converged"`: MLF-RL answers where the
+card of its weights says that their training met the recipe's criterion (its reward had come to rest, no lower than
+MLF-H's, see `learned/training/taskgraph/_mlf_rl.py`); else MLF-H does, and this is `mlfs-h`. `switch="always"`:
+whatever the card says. Either way MLF-H answers for the first `learning` ticks of a run, the time in which the paper
+gathers what it trains on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.params import one_of, within
+from mlsched.core.registry import answerer
+from mlsched.heuristics.taskgraph._mlf_inner import Inner
+from mlsched.heuristics.taskgraph.mlf_c import Settings, controlled
+from mlsched.heuristics.taskgraph.mlf_h import world
+from mlsched.instances.taskgraph import Round, Snapshot
+from mlsched.learned.weights import of
+
+#: That of `mlf-c`, and `since`: when the run's first question came.
+Memory = dict[str, Any]
+
+SWITCHES = ("converged", "always")
+
+
+@answerer("mlfs", problem="taskgraph", asks="decision", stateful=True, world=world, paper="MLFS, Section 3")
+def answer(
+    snapshot: Snapshot,
+    *,
+    memory: Memory | None,
+    rng: np.random.Generator,
+    weights: str = "",
+    greedy: bool = True,
+    switch: str = "converged",
+    learning: int = 0,
+    h_r: float = 0.9,
+    migration: bool = True,
+    control: Settings,
+) -> tuple[Round, Memory]:
+    """MLF-RL with MLF-C, and MLF-H in its place until the switch.
+
+    weights, greedy: as for `mlf-rl`. switch: "converged" or "always". learning: ticks from the first question on in
+    which MLF-H answers. h_r, migration: of both. control: the parameters of `mlf-c`.
+    """
+    one_of("switch", switch, SWITCHES)
+    within("learning", learning, 0)
+    since = int((memory or {}).get("since", snapshot.now))
+    trained = switch == "always" or of("mlf-rl", "taskgraph", weights).card.get("trained") is True
+    shared: dict[str, Any] = {"h_r": h_r, "migration": migration}
+    if trained and snapshot.now - since >= learning:
+        rule = Inner("mlf-rl", rng, None, shared | {"weights": weights, "greedy": greedy})
+    else:
+        rule = Inner("mlf-h", rng, None, shared)
+    plan, kept = controlled(snapshot, control, rule, memory)
+    return plan, kept | {"since": since}

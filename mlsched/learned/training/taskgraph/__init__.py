@@ -1,0 +1,1 @@
+"""Recipes of the policies of the taskgraph problem."""

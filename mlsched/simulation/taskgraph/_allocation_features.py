@@ -1,0 +1,332 @@
+"""What a policy sees of each choice of a round: the state of MLF-RL (MLFS, Section 3.4), a row for each choice.
+
+The paper's state is all tasks, jobs, servers and GPUs. Here the row of a choice has what is said of its task, its job
+and its node there, and a few sums over the cluster, so that one network scores any number of them. Of what the paper
+lists, a snapshot does not say the name of the algorithm, the size of its training data and of a mini-batch; the number
+of tasks, replicas, parameters and ticks of an iteration stand for them. The graph is summed up by what follows a task:
+the rest of the longest path, the discounted number of tasks on all paths, and Eq. 6's priority, which is a sum over
+them.
+
+Times t are log2(t / T), from T / 1024 to 64 T, as 0 to 1; T is the mean over jobs of their whole estimated running
+time, so that nothing depends on the length of a tick. Counts n are log2(1 + n) over a constant. Shares are shares.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.heuristics.taskgraph._measures import iteration_ticks, per_job, remaining_ticks, remaining_time, tails
+from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
+from mlsched.heuristics.taskgraph._mlf_priority import (
+    SERVER,
+    Weights,
+    along_paths,
+    learning,
+    loss_share,
+    partition_share,
+)
+from mlsched.instances.taskgraph.instance import FULL_ACCURACY
+from mlsched.instances.taskgraph.states import RUNNING
+
+Floats = npt.NDArray[np.float32]
+
+#: Kinds of choices: which job stops now, which task leaves an overloaded node, which unit of the queue is next, which
+#: node hosts a task.
+STOP, LEAVE, NEXT, HOST = 0, 1, 2, 3
+
+#: The columns, in order. Of the row of nothing, those of tasks, jobs and nodes are 0.
+OF_CHOICE = ("stop", "leave", "next", "host", "nothing")
+OF_CLUSTER = (
+    "GPUs held",
+    "GPUs used",
+    "most used other resource",
+    "nodes overloaded",
+    "choices, count",
+    "jobs that run, count",
+    "something goes on",
+    "tasks placed, count",
+)
+OF_TASK = (
+    "runs",
+    "waiting, time",
+    "running, time",
+    "GPU demand",
+    "CPU demand",
+    "memory demand",
+    "bandwidth demand",
+    "largest demand",
+    "a run, time",
+    "parameter server",
+    "mini-batch",
+    "partition's share of the model",
+    "tasks after it, count",
+    "path after it, of the longest",
+    "Eq. 2",
+    "Eq. 6, log",
+)
+OF_JOB = (
+    "urgency",
+    "time to the deadline, less what is left",
+    "deadline, time to it",
+    "most iterations, count",
+    "finished, share",
+    "last loss reduction, share",
+    "accuracy",
+    "accuracy lacking",
+    "next iteration's accuracy",
+    "left, time",
+    "left of the cluster's GPU time, log",
+    "in the system, time",
+    "ran, time",
+    "tasks, count",
+    "of the cluster's GPUs",
+    "gang",
+    "replicas, count",
+    "parameters, count",
+    "an iteration, time",
+    "room by what is free",
+    "room below the limit",
+)
+OF_PLACE = (
+    "GPU use",
+    "CPU use",
+    "memory use",
+    "bandwidth use",
+    "GPUs held there",
+    "tasks there, count",
+    "overloaded there",
+    "most use after",
+    "beyond the limit after",
+    "GPU's use after",
+    "GPU beyond the limit after",
+    "GPUs wholly free",
+    "volume exchanged there, of all",
+    "volume exchanged there, of the most",
+    "is there",
+    "its job's tasks there",
+)
+FEATURES = len(OF_CHOICE) + len(OF_CLUSTER) + len(OF_TASK) + len(OF_JOB) + len(OF_PLACE)
+
+#: Resources that have columns of their own, by what their names begin with.
+NAMED = ("gpu", "cpu", "mem", "band")
+#: Of an urgency so high, and of so many steps of log2, a feature is 1.
+URGENT, STEPS = 10, 16
+
+
+class Features:
+    """The rows of a round's choices. limit, gpu_limit: beyond which a resource of a node or a GPU is overloaded."""
+
+    def __init__(
+        self, hosts: Hosts, stop_after: IntArray, priority: npt.NDArray[np.float64], limit: Any, gpu_limit: int
+    ) -> None:
+        self.hosts, self._limit, self._gpu_limit = hosts, limit, max(gpu_limit, 0)
+        snapshot = self.snapshot = hosts.snapshot
+        self._columns = [
+            next((r for r, name in enumerate(snapshot.resources) if name.startswith(start)), -1) for start in NAMED
+        ]
+        self._counts = np.isfinite(limit).all(axis=0)  # resources that the limit is held against
+        length = iteration_ticks(snapshot)
+        self._unit = float(max((length * stop_after).mean(), 1.0)) if length.size else 1.0
+        self._jobs = np.bincount(snapshot.task_job, minlength=len(snapshot.arrival))
+        self._fixed = np.concatenate(
+            [self._tasks(priority, length), self._of_jobs(stop_after, length)[snapshot.task_job]], axis=1
+        ).astype(np.float32)
+        running = snapshot.state == RUNNING
+        self._running = int((np.bincount(snapshot.task_job, weights=running) > 0).sum())
+        self._goes_on = bool(running.any())
+
+    # -- rows ---------------------------------------------------------------------------------------------------------
+
+    def rows(self, kind: int | None, tasks: IntArray, nodes: IntArray, void: bool, placed: int) -> Floats:
+        """Row 0, and one a choice; see `Allocation.rows`. void: whether row 0 may be chosen."""
+        many = len(nodes) if kind == HOST else len(tasks)
+        found = np.zeros((1 + many, FEATURES), dtype=np.float32)
+        if kind is None:
+            return found
+        found[:, kind] = 1
+        found[0, len(OF_CHOICE) - 1] = 1
+        at = len(OF_CHOICE)
+        found[:, at : at + len(OF_CLUSTER)] = self._cluster(many, placed)
+        at += len(OF_CLUSTER)
+        end = at + self._fixed.shape[1]
+        found[1:, at:end] = self._fixed[tasks]
+        if kind == HOST:
+            found[1:, end:] = self._places(int(tasks[0]), nodes)
+        elif kind == LEAVE:
+            found[1:, end:] = self._leaving(tasks)
+        else:
+            # Room changes while a round is made.
+            found[1:, end - 2 : end] = self._room(self.snapshot.task_job[tasks])
+        return np.clip(found, -1, 1, out=found)
+
+    def _cluster(self, choices: int, placed: int) -> list[float]:
+        hosts = self.hosts
+        gpu, capacity = self._columns[0], np.maximum(self.snapshot.node_capacity.sum(axis=0), 1)
+        use = hosts.use.sum(axis=0) / capacity
+        held = 1 - hosts.free.sum(axis=0) / capacity
+        others = np.delete(use, gpu) if gpu >= 0 else use
+        return [
+            float(held[gpu]) if gpu >= 0 else 0.0,
+            float(use[gpu]) if gpu >= 0 else 0.0,
+            float(others.max(initial=0)),
+            float(self._overloaded().mean()) if len(hosts.use) else 0.0,
+            _count(choices, 12),
+            _count(self._running, 12),
+            float(self._goes_on or placed > 0),
+            _count(placed, 8),
+        ]
+
+    def _overloaded(self) -> Any:
+        hosts = self.hosts
+        crowded = (hosts.gpu_count > 1) & (hosts.gpu_use > self._gpu_limit)
+        return (hosts.use > self._limit).any(axis=1) | crowded.any(axis=1)
+
+    # -- tasks and jobs -----------------------------------------------------------------------------------------------
+
+    def _time(self, ticks: Any) -> Any:
+        """Ticks on the logarithmic scale of the module's docstring."""
+        return np.clip((np.log2(np.maximum(ticks, 0) / self._unit + 2.0**-10) + 10) / STEPS, 0, 1)
+
+    def _tasks(self, priority: npt.NDArray[np.float64], length: IntArray) -> Any:
+        """tasks x OF_TASK."""
+        s, job = self.snapshot, self.snapshot.task_job
+        share = s.demand / np.maximum(s.node_capacity.max(axis=0, initial=0), 1)
+        runs = s.state == RUNNING
+        replicas = self._replicas()[job]
+        columns = [
+            runs,
+            self._time(s.now - s.waiting_since),
+            self._time(np.where(runs, s.now - s.start, 0)),
+            *(share[:, r] if r >= 0 else np.zeros(len(job)) for r in self._columns),
+            share.max(axis=1, initial=0),
+            self._time(s.duration),
+            s.role == SERVER,
+            s.replica / replicas,
+            partition_share(s),
+            np.log2(along_paths(s, np.ones(len(job)), 0.8)) / STEPS,
+            (tails(s) - s.duration) / np.maximum(length[job], 1),
+            learning(s, Weights()),
+            np.log2(np.maximum(priority, 2.0**-STEPS)) / STEPS,
+        ]
+        return np.stack(columns, axis=1) if len(job) else np.zeros((0, len(OF_TASK)))
+
+    def _replicas(self) -> IntArray:
+        found = np.ones(len(self.snapshot.arrival), dtype=np.int64)
+        np.maximum.at(found, self.snapshot.task_job, self.snapshot.replica + 1)
+        return found
+
+    def _of_jobs(self, stop_after: IntArray, length: IntArray) -> Any:
+        """jobs x OF_JOB; room is filled in where it is asked for."""
+        s = self.snapshot
+        left = remaining_time(s, stop_after)
+        until = np.where(s.deadline >= UNLIMITED, 64.0 * self._unit, s.deadline - s.now)
+        slack = until - left
+        jobs = np.arange(len(left))
+        now, then = (
+            s.accuracy[s.accuracy_table, np.minimum(s.finished + k, max(0, s.accuracy.shape[1] - 1))] for k in (0, 1)
+        )
+        gpu = self._columns[0]
+        demand = s.demand[:, gpu] if gpu >= 0 else np.ones(len(s.task_job))
+        there = max(int(s.node_capacity[:, gpu].sum()), 1) if gpu >= 0 else len(s.node_capacity)
+        work = per_job(s, remaining_ticks(s, stop_after) * demand) / there
+        columns = [
+            np.minimum(s.urgency / URGENT, 1),
+            slack / (np.abs(slack) + self._unit),
+            self._time(until),
+            np.log2(stop_after) / STEPS,
+            s.finished / np.maximum(stop_after, 1),
+            loss_share(s),
+            s.accuracy_seen / FULL_ACCURACY,
+            (s.required - s.accuracy_seen) / FULL_ACCURACY,
+            (then - now) / FULL_ACCURACY,
+            self._time(left),
+            self._time(work),
+            self._time(s.now - s.arrival),
+            self._time(s.executed),
+            np.log2(1 + self._jobs) / STEPS,
+            per_job(s, demand) / there,
+            s.gang,
+            np.log2(self._replicas()) / STEPS,
+            np.log2(1 + per_job(s, s.parameters)) / 48,
+            self._time(length),
+            np.zeros(len(jobs)),
+            np.zeros(len(jobs)),
+        ]
+        return np.stack(columns, axis=1)
+
+    def _room(self, jobs: IntArray) -> Any:
+        """jobs x 2: how much of what a job's tasks ask for the nodes have in all, free and below the limit, at most
+        1."""
+        total = np.zeros((len(self.snapshot.arrival), len(self.snapshot.resources)))
+        np.add.at(total, self.snapshot.task_job, self.hosts.demand)
+        found = []
+        for limit in (np.inf, self._limit):
+            by_load = np.where((self.hosts.count == 0)[:, None], np.inf, limit - self.hosts.use)
+            there = np.maximum(np.minimum(self.hosts.free, by_load), 0).sum(axis=0)
+            asked = total[jobs]
+            part = np.divide(there[None], asked, out=np.full(asked.shape, np.inf), where=asked > 0)
+            found.append(np.minimum(part.min(axis=1, initial=2.0) / 2, 1))
+        return np.stack(found, axis=1)
+
+    # -- nodes --------------------------------------------------------------------------------------------------------
+
+    def _places(self, task: int, nodes: IntArray) -> Any:
+        """nodes x OF_PLACE: of each node, as a host of the task."""
+        hosts, snapshot = self.hosts, self.snapshot
+        gpu_after = np.zeros(len(nodes))
+        if hosts.need[task]:
+            able = hosts.gpu_fits(task)[nodes]
+            least = np.where(able, hosts.gpu_use[nodes], np.iinfo(np.int64).max).min(axis=1)
+            parts = max(1, int(hosts.need[task]) // snapshot.gpu_unit)
+            gpu_after = least + hosts.load[task, hosts.column] / parts
+        volume = hosts.volumes(task)
+        return self._node_columns(np.full(len(nodes), task), nodes, 1, gpu_after, volume[nodes], volume)
+
+    def _leaving(self, tasks: IntArray) -> Any:
+        """tasks x OF_PLACE: of the node of each task, without it."""
+        hosts, nodes = self.hosts, self.snapshot.node[tasks]
+        mine = [hosts.where(task)[1] for task in tasks.tolist()]
+        gpu = [int(hosts.gpu_use[node, gpus].max(initial=0)) for node, gpus in zip(nodes.tolist(), mine, strict=True)]
+        volumes = [hosts.volumes(task) for task in tasks.tolist()]
+        here = np.array([volume[node] for volume, node in zip(volumes, nodes.tolist(), strict=True)])
+        return self._node_columns(tasks, nodes, -1, np.array(gpu), here, np.array([v.sum() for v in volumes]))
+
+    def _node_columns(self, tasks: IntArray, nodes: IntArray, sign: int, gpu_after: Any, here: Any, volume: Any) -> Any:
+        hosts, snapshot = self.hosts, self.snapshot
+        use = hosts.use[nodes] / hosts.capacity[nodes]
+        after = hosts.use[nodes] + sign * hosts.load[tasks]
+        gpu, unit = self._columns[0], max(snapshot.gpu_unit, 1)
+        over = (after > self._limit[nodes]) & (hosts.count[nodes] > 0)[:, None]
+        job = snapshot.task_job[tasks]
+        mates = self._mates(int(job[0])) if sign > 0 else np.bincount(nodes, minlength=len(hosts.count))
+        columns = [
+            *(use[:, r] if r >= 0 else np.zeros(len(nodes)) for r in self._columns),
+            1 - hosts.free[nodes, gpu] / hosts.capacity[nodes, gpu] if gpu >= 0 else np.zeros(len(nodes)),
+            np.log2(1 + hosts.count[nodes]) / STEPS,
+            self._overloaded()[nodes],
+            (after / hosts.capacity[nodes])[:, self._counts].max(axis=1, initial=0),
+            over.any(axis=1),
+            gpu_after / unit / 2,
+            gpu_after > self._gpu_limit if snapshot.gpu_unit else np.zeros(len(nodes)),
+            (hosts.gpu_use[nodes] == 0).mean(axis=1) if snapshot.gpu_unit else np.zeros(len(nodes)),
+            here / max(float(np.sum(volume)) if sign > 0 else 1.0, 1.0) if sign > 0 else here / np.maximum(volume, 1),
+            here / max(float(np.max(volume, initial=0)), 1.0),
+            nodes == hosts.place[tasks],
+            mates[nodes] / np.maximum(self._jobs[job], 1),
+        ]
+        return np.stack(columns, axis=1)
+
+    def _mates(self, job: int) -> IntArray:
+        """nodes: how many tasks of the job hold them."""
+        first, end = np.searchsorted(self.snapshot.task_job, (job, job + 1)).tolist()
+        held = [self.hosts.place[task] for task in range(first, end) if self.hosts.holds(task)]
+        return np.bincount(np.array(held, dtype=np.int64), minlength=len(self.hosts.count))
+
+
+def _count(n: float, steps: float) -> float:
+    """A count on a logarithmic scale."""
+    return float(np.log2(1 + n)) / steps

@@ -1,0 +1,93 @@
+"""The reward of MLF-RL (MLFS, Eq. 7): what the jobs that ended came to, in the five objectives of Eq. 1.
+
+Readings. Eq. 1 prints all five with the sign of the opposite sense; here more is better of each. Each objective is
+taken job by job and counts when the job ends, the first time at which it is known; so the sum over a time is of what
+ended in it, and the mean over all jobs is Eq. 7 of a run, between 0 and 1. The printed 1/JCT and 1/bandwidth have no
+common unit and are infinite at 0: each is 1/(1 + x/x0), where x0 is the job's running time undisturbed on one node with
+all of its iterations, and its whole volume were every edge between nodes. The weights are divided by their sum.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.params import within
+from mlsched.instances.taskgraph.instance import FULL_ACCURACY
+from mlsched.simulation.taskgraph.iterations import outcome
+from mlsched.simulation.taskgraph.iterations.log import Stretches
+from mlsched.simulation.taskgraph.iterations.pace import Paces
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Reward:
+    """beta1 to beta5: weights of JCT, deadlines met, bandwidth, accuracy requirements met, accuracy (Section 4.1)."""
+
+    beta1: float = 0.5
+    beta2: float = 0.55
+    beta3: float = 0.25
+    beta4: float = 0.15
+    beta5: float = 0.15
+
+    def __post_init__(self) -> None:
+        for name, weight in dataclasses.asdict(self).items():
+            within(name, weight, 0)
+        within("beta1 to beta5", sum(dataclasses.astuple(self)), 0, open_low=True)
+
+    def objectives(self, workload: Jobs, log: Stretches) -> Floats:
+        """5 x jobs: each objective of each job, within [0, 1]. Of a job that has not ended, it means nothing."""
+        found = outcome.jobs(workload, log)
+        alone, sent = references(workload)
+        return np.stack(
+            [
+                1 / (1 + found["jct"] / np.maximum(alone, 1)),
+                found["met"].astype(np.float64),
+                1 / (1 + found["traffic"] / np.maximum(sent, 1)),
+                (found["accuracy"] >= workload.required).astype(np.float64),
+                found["accuracy"] / FULL_ACCURACY,
+            ]
+        )
+
+    def of_jobs(self, workload: Jobs, log: Stretches) -> Floats:
+        """jobs: the weighted sum of each job that has ended."""
+        weights = np.array(dataclasses.astuple(self))
+        return np.asarray(weights / weights.sum() @ self.objectives(workload, log))
+
+
+def references(workload: Jobs) -> tuple[Floats, Floats]:
+    """jobs: ticks of all iterations, undisturbed and on one node, and their volume were every edge between nodes."""
+    paces, most = Paces(workload), workload.max_iterations
+    alone = np.zeros(len(most))
+    for job in range(len(most)):
+        first, end = workload.span(job)
+        pace = paces.of(job, [0] * (end - first))
+        alone[job] = (pace.first + (int(most[job]) - 1) * pace.cycle) / WHOLE
+    owner, lag = workload.task_template[workload.edge_from], workload.edge_lag
+    sums: list[Any] = [
+        np.bincount(owner[lag == k], workload.edge_volume[lag == k], len(workload.gang))[workload.template]
+        for k in (0, 1)
+    ]
+    return alone, np.asarray(sums[0] * most + sums[1] * (most - 1))
+
+
+def returns(ended: Floats, reward: Floats, at: Floats, step: float, steps: int, eta: float) -> Floats:
+    """The reward of decisions at times `at`: the sum over i = 0..steps - 1 of eta^i x what the jobs that ended in the
+    (i+1)-th `step` after it came to (Section 3.4; t_m is `steps` steps).
+
+    ended, reward: of each job that has ended, when, and what it came to.
+    """
+    found = np.zeros(len(at))
+    order = np.argsort(ended, kind="stable")
+    ended, reward = ended[order], reward[order]
+    low = np.searchsorted(ended, at, side="right")
+    high = np.searchsorted(ended, at + step * steps, side="right")
+    for k, (first, end) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
+        i = np.ceil((ended[first:end] - at[k]) / step) - 1
+        found[k] = float((eta**i * reward[first:end]).sum())
+    return found
