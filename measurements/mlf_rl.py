@@ -1,6 +1,6 @@
 """MLF-RL, MLFS and the RL baseline against what they must beat, on workloads that no training has seen.
 
-    python measurements/mlf_rl.py [--weights DIR] [--workloads 10] [--jobs 24] [--servers 4] [--loads 1 3] [--others 5]
+    python measurements/mlf_rl.py [--weights DIR] [--workloads 10] [--jobs 12] [--servers 2] [--loads 1 3] [--others 0]
 
 DIR holds mlf-rl-SEED.safetensors files as `mlsched train` writes them; without it, the weights that come with mlsched
 are measured. Workloads are those of `synthetic:mlfs-cluster` with seeds 0, 1, ..., in the world of `mlsched reproduce
@@ -143,14 +143,37 @@ def elsewhere(policies: dict[str, list[Any]], arguments: argparse.Namespace) -> 
     return {"name": "elsewhere", "header": header, "rows": rows}
 
 
+def cards(weights: list[Weights]) -> dict[str, Any]:
+    """What the trainings came to, as the cards of their weights say."""
+    rows = []
+    for one in weights:
+        card, last = one.card, one.card["curve"][-1]
+        scores = card["scores"]
+        heuristic = last.get("validation_mlf_h")
+        rows.append(
+            [
+                f"{card['policy']}, seed {card['seed']}",
+                card["iterations"],
+                scores["best_iteration"],
+                f"{-scores['untrained_validation']:.3f}",
+                f"{-scores['validation']:.3f}",
+                f"{-last['validation']:.3f}",
+                "" if heuristic is None else f"{heuristic:.3f}",
+                {True: "yes", False: "no", None: "has none"}[card["trained"]],
+            ]
+        )
+    header = ["weights", "iterations", "kept", "before training", "kept there", "the last", "MLF-H", "criterion met"]
+    return {"name": "cards", "header": header, "rows": rows}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weights", type=Path)
     parser.add_argument("--workloads", type=int, default=10)
-    parser.add_argument("--jobs", type=int, default=24)
-    parser.add_argument("--servers", type=int, default=4)
-    parser.add_argument("--loads", type=float, nargs="+", default=[1.0, 3.0])
-    parser.add_argument("--others", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=12)
+    parser.add_argument("--servers", type=int, default=2)
+    parser.add_argument("--loads", type=float, nargs="*", default=[1.0, 3.0])
+    parser.add_argument("--others", type=int, default=0)
     arguments = parser.parse_args()
     files = [] if arguments.weights is None else sorted(arguments.weights.glob("mlf-rl-[0-9].safetensors"))
     trained = [read(f, "mlf-rl") for f in files] or [of("mlf-rl", "taskgraph")]
@@ -158,27 +181,23 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         before = [f":weights={untrained(w, place)}" for w in trained]
-        placing = f":weights={untrained(of('mirhoseini-rl', 'taskgraph'), place)}"
         policies: dict[str, list[Any]] = {
             "MLF-RL": [f"mlf-rl{s}" for s in suffixes],
-            "MLF-RL, drawn": [f"mlf-rl{s}{',' if s else ':'}greedy=false" for s in suffixes],
             "MLF-RL, before training": [f"mlf-rl{s}" for s in before],
             "random": [random_choices],
             "MLF-H": ["mlf-h"],
             "MLFS: MLF-RL + MLF-C": [f"mlfs{s}{',' if s else ':'}switch=always" for s in suffixes],
             "MLF-H + MLF-C": ["mlfs-h"],
             "RL (Mirhoseini)": ["mirhoseini-rl"],
-            "RL, before training": [f"mirhoseini-rl{placing}"],
             "fifo": ["fifo"],
         }
-        tables = []
+        tables = [cards([*trained, of("mirhoseini-rl", "taskgraph")])]
         for x in arguments.loads:
             loads = [workload(seed, arguments.jobs, arguments.servers, x) for seed in range(arguments.workloads)]
             tables.append(compared(f"x = {x:g}", measured(policies, loads)))
         if arguments.others:
             tables.append(elsewhere(policies, arguments))
-    seeds = [{"seed": w.card["seed"], "trained": w.card.get("trained"), "scores": w.card["scores"]} for w in trained]
-    print(json.dumps({"tables": tables, "trainings": seeds}))
+    print(json.dumps({"tables": tables}))
 
 
 if __name__ == "__main__":
