@@ -15,7 +15,7 @@ def train(
     policy: Annotated[
         str,
         typer.Argument(
-            help="The policy: chic, chic-plus, mlf-rl, harmony, ...; or harmony-reward, what the latter is trained with."
+            help="The policy: chic-plus, mlf-rl, harmony, ...; or harmony-reward, what the latter is trained with."
         ),
     ],
     iterations: Annotated[

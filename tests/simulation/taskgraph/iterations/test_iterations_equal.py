@@ -20,7 +20,7 @@ from mlsched.simulation.taskgraph import Workload
 from mlsched.simulation.taskgraph.iterations import from_tasks
 from mlsched.simulation.taskgraph.strategies import PAST, workloads
 
-#: Trained policies see how far jobs are, which the engines tell at different times, and may let jobs wait for no reason.
+#: Trained policies see how far jobs are, which the engines tell at different times, and may wait.
 RULES = sorted(a.name for a in registry().available("taskgraph") if a.asks == "decision" and a.kind != "trained")
 #: This rule pauses, and learns from how far jobs were when it was last asked; the engines ask it at different times.
 LEARNS = "tiresias-gittins"
