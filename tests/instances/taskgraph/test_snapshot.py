@@ -126,7 +126,8 @@ def test_a_wrong_round_is_named(wrong):
 def test_a_source_that_is_not_done_and_a_node_that_is_not_eligible():
     inst = INST.replace(eligible=[[1, 1], [1, 1], [1, 1], [0, 1]])
     first, second = (snapshot_at(inst, time, SCRIPT) for time in (0, 2))
-    assert "what it needs of task 0 is not there" in str(first.violations(first.round(start=[(1, 0)])))
+    sentence = "task 1: what it needs of task 0 is not there: task 0 is not done"
+    assert first.violations(first.round(start=[(1, 0)])) == [sentence]
     assert "task 3: node 0 is not eligible" in second.violations(second.round(start=[(3, 0)]))
 
 
