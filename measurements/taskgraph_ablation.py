@@ -52,6 +52,7 @@ STEPS: dict[str, tuple[Any, str, Any]] = {
     "counts": (values, "TimeIndexed", uncounted(TimeIndexed)),
     "steps of several values": (values, "Steps", OneByOne),
     "neighbourhoods": (improvement, "STALE", (0, 0)),
+    "attempts by cutting planes": (improvement, "STALE", (10**9, 10**9)),
     "attempts near the incumbent": (improvement.Improvement, "_attempt_near", lambda self: None),
     "better plans": (improvement.Improvement, "step", lambda self: self._state.spend(1.0)),
 }

@@ -1,4 +1,8 @@
-"""Better plans: neighbourhood search, and cutting planes where the bound is close or neighbourhoods have not helped."""
+"""Better plans: neighbourhood search, and cutting planes where the bound is close or neighbourhoods have not helped.
+
+Without cutting planes here: of `six-replicas` 1036 stays open, 1030 takes 1.2 times the work and the plan of 1037 is
+101 instead of 100; on four `eight-replicas` the work is the same.
+"""
 
 from __future__ import annotations
 
