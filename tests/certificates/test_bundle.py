@@ -18,6 +18,7 @@ from mlsched import api
 from mlsched.certificates import bundle, checker, engine
 from mlsched.certificates.translation import translation_of
 from mlsched.core.errors import AnswererError, InvalidInput, MlschedError, SolverError
+from mlsched.instances.workers.horizons import horizon
 
 pytestmark = needs_exact
 
@@ -193,6 +194,6 @@ def test_a_certificate_that_fails_its_own_check_is_not_kept(tmp_path, monkeypatc
 
 
 def test_a_question_without_a_translation_is_refused_before_any_work(tmp_path):
-    horizon = api.generate("taskgraph", "small")
-    with pytest.raises(InvalidInput, match=r"a taskgraph.instance cannot be certified; placement.instance, "):
-        api.certify(horizon, tmp_path / "new")
+    asked = horizon("poisson-6")
+    with pytest.raises(InvalidInput, match=r"a workers\.horizon cannot be certified; .*workers\.instance can"):
+        api.certify(asked, tmp_path / "new")
