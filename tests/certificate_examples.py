@@ -13,12 +13,14 @@ import numpy as np
 import pytest
 from ortools.sat.python import cp_model
 
+from mlsched import api
 from mlsched.certificates.formula import Formula
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput
 from mlsched.instances.placement import Instance as Placement
 from mlsched.instances.preemption import Instance as Preemption
 from mlsched.instances.quality import Instance as Quality
+from mlsched.instances.taskgraph import Instance as Taskgraph
 from mlsched.instances.workers import NEVER
 from mlsched.instances.workers import Instance as Workers
 
@@ -141,14 +143,60 @@ def placement(rng: np.random.Generator) -> Placement:
     )
 
 
-DRAWN = {"preemption": preemption, "quality": quality, "workers": workers, "placement": placement}
+def taskgraph(rng: np.random.Generator) -> Taskgraph:
+    """Two nodes of one or two GPUs; a job of three tasks and one of one or two, which runs once or twice."""
+    task_job = np.array([0, 0, 0, 1, 1][: int(rng.integers(4, 6))])
+    tasks, most = len(task_job), np.array([1, int(rng.integers(1, 3))])
+    eligible = (rng.uniform(size=(tasks, 2)) < 0.6).astype(np.int64)
+    demand = rng.choice([1, 1, 1, 2], (tasks, 1))
+    eligible[demand[:, 0] > 1, 1] = 1
+    eligible[eligible.sum(axis=1) == 0, int(rng.integers(0, 2))] = 1
+    inside = [(k, k + 1, 0) for k in range(tasks - 1) if task_job[k] == task_job[k + 1] and rng.uniform() < 0.9]
+    inside += [(0, 2, 0)] if rng.uniform() < 0.6 else []
+    onwards = [(k, k, 1) for k in range(tasks) if rng.uniform() < 0.3]
+    onwards += [(k + 1, k, 1) for k in range(tasks - 1) if task_job[k] == task_job[k + 1] and rng.uniform() < 0.4]
+    edge = np.array(inside + onwards, dtype=np.int64).reshape(-1, 3)
+    return Taskgraph(
+        resources=["gpu"],
+        node_capacity=np.array([[1], [2]]),
+        arrival=rng.integers(0, 2, 2),
+        deadline=rng.integers(3, 10, 2),
+        urgency=np.ones(2, dtype=np.int64),
+        required=rng.choice([200_000, 500_000], 2),
+        min_iterations=np.minimum(most, rng.choice([0, 1, 2, 2, 2, 2], 2)),
+        max_iterations=most,
+        accuracy=np.array([[100_000, 300_000, 500_000], [0, 500_000, 600_000]]),
+        task_job=task_job,
+        duration=rng.choice([0, 1, 2, 2, 3], tasks),
+        demand=demand,
+        eligible=eligible,
+        parameters=np.zeros(tasks, dtype=np.int64),
+        edge_from=edge[:, 0],
+        edge_to=edge[:, 1],
+        edge_lag=edge[:, 2],
+        edge_volume=rng.integers(1, 9, len(edge)),
+        edge_delay=rng.integers(1, 5, len(edge)),
+        movement=str(rng.choice(["none", "between_iterations"])),
+        accuracy_at=str(rng.choice(["deadline", "deadline", "final"])),
+    )
+
+
+DRAWN = {
+    "preemption": preemption,
+    "quality": quality,
+    "workers": workers,
+    "placement": placement,
+    "taskgraph": taskgraph,
+}
 
 
 def drawn(problem: str, count: int) -> Iterator[Instance]:
-    """The first `count` instances of a problem that are valid."""
+    """The first `count` instances of a problem that are valid and have a plan."""
     number = 0
     while count:
         with contextlib.suppress(InvalidInput):
-            yield DRAWN[problem](np.random.default_rng([2026, number]))
-            count -= 1
+            instance = DRAWN[problem](np.random.default_rng([2026, number]))
+            if problem != "taskgraph" or api.solve(instance, "brute-force").plan is not None:
+                yield instance
+                count -= 1
         number += 1

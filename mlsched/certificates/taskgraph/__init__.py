@@ -1,0 +1,172 @@
+"""The task-graph problem as 0-1 formulas, written from the statement alone (`instances/taskgraph/judge.py`).
+
+Time is cut into ticks, and a formula looks no further than a horizon. That no better plan lies beyond it is a lemma a
+kind of objective, in whose numbers the plan's own value takes part; `LEMMAS` states them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mlsched.certificates.formula import Formula, Term
+from mlsched.certificates.taskgraph._schedule import Places, Run, Schedule, edges, heads
+from mlsched.certificates.translation import Translation
+from mlsched.core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from mlsched.instances.taskgraph.instance import Instance, Timetable
+
+LEMMAS = {
+    "total_jct": "Every job stops after its least number of iterations, since to leave out runs delays none. In a plan "
+    "of at most this total, each job is done by its arrival plus the total less the other jobs' longest paths.",
+    "makespan": "Every job stops after its least number of iterations, since to leave out runs delays none. In a plan "
+    "of at most this makespan, all is done that long after the first arrival.",
+    "traffic": "Every job stops after its least number of iterations, since to leave out runs sends nothing more. Any "
+    "choice of nodes on which each run fits can be carried out one run after the other.",
+    "deadline": "What a plan does not finish by the deadline that counts can run after all deadlines, one run after "
+    "the other; and no plan need leave all nodes idle, so that the sum of all durations and delays after the last "
+    "arrival is time enough for everything.",
+}
+
+
+def formulas(instance: Instance, objective: str, plan: Timetable) -> list[Formula]:
+    """One formula: the best value of the objective."""
+    _refuse(instance)
+    value = instance.evaluate(plan)[objective]
+    if objective == "total_jct":
+        return [_total_jct(instance, value)]
+    if objective == "makespan":
+        return [_makespan(instance, value)]
+    if objective == "traffic":
+        return [_traffic(instance)]
+    return [_by_deadlines(instance, objective)]
+
+
+def lemma(instance: Instance, objective: str, plan: Timetable) -> str:
+    """Why a plan beyond what the formula looks at is no better."""
+    return LEMMAS.get(objective, LEMMAS["deadline"])
+
+
+def _refuse(instance: Instance) -> None:
+    if instance.now or instance.finished.any() or len(instance.fixed_task):
+        raise InvalidInput("certify: takes task graphs from their start only: now = 0, nothing finished, nothing fixed")
+    if instance.gpu_unit:
+        raise InvalidInput("certify: takes GPUs of a node as one pool only: gpu_unit = 0")
+
+
+def _total_jct(instance: Instance, value: int) -> Formula:
+    formula = Formula(f"the least total_jct among plans of at most {value}")
+    counts, arrival = instance.min_iterations.tolist(), instance.arrival.tolist()
+    least = _longest_paths(instance, counts)
+    done_by = [a + value - (sum(least) - own) for a, own in zip(arrival, least, strict=True)]
+    schedule = Schedule(formula, instance, counts, done_by)
+    terms: list[Term] = []
+    for j, count in enumerate(counts):
+        if count:
+            last = [(k, count - 1) for k, job in enumerate(schedule.jobs) if job == j]
+            terms += _done(schedule, f"job {j} is done", last, arrival[j] + least[j], done_by[j])
+    waits = sum(end - start for end, start, count in zip(done_by, arrival, counts, strict=True) if count)
+    formula.optimise(terms, offset=waits)
+    return formula
+
+
+def _makespan(instance: Instance, value: int) -> Formula:
+    formula = Formula(f"the least makespan among plans of at most {value}")
+    counts, arrival = instance.min_iterations.tolist(), instance.arrival.tolist()
+    begin, end = min(arrival, default=0), min(arrival, default=0) + value
+    schedule = Schedule(formula, instance, counts, [end] * len(arrival))
+    last = [(k, counts[j] - 1) for k, j in enumerate(schedule.jobs) if counts[j]]
+    paths = zip(arrival, _longest_paths(instance, counts), strict=True)
+    least = max((start + path for start, path in paths), default=0)
+    formula.optimise(_done(schedule, "every job is done", last, least, end), offset=end - begin)
+    return formula
+
+
+def _done(schedule: Schedule, what: str, last: list[Run], least: int, end: int) -> list[Term]:
+    """A term for each tick from `least` to before `end` at which all of the `last` runs have ended: -1 each."""
+    terms = []
+    for t in range(least, end):
+        done = schedule.formula.variable(f"{what} by {t}")
+        terms.append((-1, done))
+        for run in last:
+            schedule.formula.at_least("what is done has ended", [*schedule.ended(run, t), (-1, done)], 0)
+    return terms
+
+
+def _longest_paths(instance: Instance, counts: list[int]) -> list[int]:
+    """Of each job the ticks from its arrival to its end, were every node free and every transfer at once."""
+    ends = [0] * len(counts)
+    for (k, _), start in heads(instance, counts).items():
+        j = int(instance.task_job[k])
+        ends[j] = max(ends[j], start + int(instance.duration[k]) - int(instance.arrival[j]))
+    return ends
+
+
+def _traffic(instance: Instance) -> Formula:
+    formula = Formula("the least traffic")
+    counts, jobs = instance.min_iterations.tolist(), instance.task_job.tolist()
+    runs = [(k, i) for k, j in enumerate(jobs) for i in range(counts[j])]
+    places = Places(formula, instance, runs)
+    for run in runs:
+        formula.at_least("rule 2: a run has a node", [(1, x) for x in places.of(run).values()], 1)
+    volumes: dict[int, int] = {}
+    for u, v, lag, _, volume in edges(instance):
+        for i in range(lag, counts[jobs[v]]):
+            away = places.away((u, i - lag), (v, i))
+            if away is not None:
+                volumes[away] = volumes.get(away, 0) + volume
+    formula.optimise([(volume, away) for away, volume in volumes.items()])
+    return formula
+
+
+def _by_deadlines(instance: Instance, objective: str) -> Formula:
+    """Objectives that ask how many iterations of each job are finished by its deadline, or at all."""
+    formula, terms, offset = Formula(f"the largest {objective}"), list[Term](), 0
+    jobs = instance.task_job.tolist()
+    gains = [_gains(instance, objective, j) for j in range(len(instance.arrival))]
+    counts = [max(gain) for gain in gains]
+    done_by = [min(d, _long_enough(instance, counts)) for d in instance.deadline.tolist()]
+    if instance.accuracy_at == "final" and objective != "deadlines_met":
+        places = Places(formula, instance, [(k, 0) for k in range(len(jobs))])
+
+        def finished(task: int, iteration: int) -> list[Term]:
+            return [(1, x) for x in places.of((task, 0)).values()]
+    else:
+        schedule = Schedule(formula, instance, counts, done_by)
+
+        def finished(task: int, iteration: int) -> list[Term]:
+            return schedule.ended((task, iteration), done_by[jobs[task]])
+
+    for j, gain in enumerate(gains):
+        for count in range(1, counts[j] + 1):
+            level = formula.variable(f"job {j} finishes {count} iterations that count")
+            for k in (k for k, job in enumerate(jobs) if job == j):
+                family = "what counts is finished"
+                formula.at_least(family, [*finished(k, count - 1), (-1, level)], 0)
+            terms.append((gain.get(count, 0), level))
+        offset += gain.get(0, 0)
+    formula.optimise(terms, sense="max", offset=offset)
+    return formula
+
+
+def _gains(instance: Instance, objective: str, j: int) -> dict[int, int]:
+    """Iterations that count -> by how much the objective is larger than with one less; 0 -> what it is with none."""
+    if objective == "deadlines_met":
+        least = int(instance.min_iterations[j])
+        return {least: int(least > 0 or instance.arrival[j] <= instance.deadline[j])}
+    most = int(instance.max_iterations[j])
+    worth = instance.accuracy[j, : most + 1].tolist()
+    if objective == "accuracy_met":
+        worth = [int(accuracy >= instance.required[j]) for accuracy in worth]
+    return {c: worth[c] - (worth[c - 1] if c else 0) for c in range(most + 1)}
+
+
+def _long_enough(instance: Instance, counts: list[int]) -> int:
+    """A tick by which all that counts can be done: after the last arrival, something runs or is sent all the time."""
+    jobs = instance.task_job.tolist()
+    work = sum(duration * counts[jobs[k]] for k, duration in enumerate(instance.duration.tolist()))
+    sent = sum(delay * counts[jobs[v]] for _, v, _, delay, _ in edges(instance))
+    return max(instance.arrival.tolist(), default=0) + int(work) + int(sent)
+
+
+TRANSLATION = Translation("taskgraph.instance", formulas, lemma)

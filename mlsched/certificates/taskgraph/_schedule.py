@@ -1,0 +1,193 @@
+"""Runs of tasks in 0-1 variables: where each task runs, and which runs have started by which tick.
+
+Only rules 2 to 5 of `instances/taskgraph/judge.py`; which runs there are, and by when they must be done, is said from
+outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from mlsched.certificates.formula import Formula, Term
+
+if TYPE_CHECKING:
+    from mlsched.instances.taskgraph.instance import Instance
+
+#: (task, iteration).
+Run = tuple[int, int]
+
+
+def edges(instance: Instance) -> list[tuple[int, int, int, int, int]]:
+    """(from, to, lag, delay, volume) of every edge."""
+    columns = (instance.edge_from, instance.edge_to, instance.edge_lag, instance.edge_delay, instance.edge_volume)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+class Places:
+    """Where runs are: one eligible node a task or, where tasks may move between iterations, a run (rules 2 and 3)."""
+
+    def __init__(self, formula: Formula, instance: Instance, runs: Iterable[Run]) -> None:
+        self.formula, self.instance = formula, instance
+        self._nodes: dict[Run, dict[int, int]] = {}
+        self._away: dict[tuple[Run, Run], int] = {}
+        for run in runs:
+            if self._key(run) not in self._nodes:
+                self._nodes[self._key(run)] = self._choices(*self._key(run))
+
+    def _key(self, run: Run) -> Run:
+        return run if self.instance.movement == "between_iterations" else (run[0], 0)
+
+    def _choices(self, task: int, iteration: int) -> dict[int, int]:
+        instance, formula, nodes = self.instance, self.formula, {}
+        which = f", iteration {iteration}," if instance.movement == "between_iterations" else ""
+        for n in range(len(instance.node_capacity)):
+            if instance.eligible[task, n]:
+                nodes[n] = formula.variable(f"task {task}{which} is on node {n}")
+                if instance.duration[task] and (instance.demand[task] > instance.node_capacity[n]).any():
+                    formula.at_most("rule 5: a run fits on its node", [(1, nodes[n])], 0)
+        formula.at_most("rule 2: a task has one node", [(1, x) for x in nodes.values()], 1)
+        return nodes
+
+    def of(self, run: Run) -> dict[int, int]:
+        """Node -> variable of a run."""
+        return self._nodes[self._key(run)]
+
+    def away(self, one: Run, other: Run) -> int | None:
+        """The variable that is 1 where two runs are on different nodes; None where they cannot be."""
+        key = self._key(one), self._key(other)
+        if key[0] == key[1]:
+            return None
+        if key not in self._away:
+            away = self._away[key] = self.formula.variable(f"tasks {one[0]} and {other[0]} are on different nodes")
+            for n, x in self.of(one).items():
+                there = self.of(other).get(n)
+                terms = [(1, away), (-1, x), *([(1, there)] if there is not None else [])]
+                self.formula.at_least("what is on different nodes", terms, 0)
+        return self._away[key]
+
+
+class Schedule:
+    """When runs start: a variable a run and tick, 1 where the run has started by then (rules 2, 4 and 5).
+
+    counts: job -> its iterations. done_by: job -> the tick by which its runs end. No run must start: one that starts at
+    no tick is left out, and then nothing that is counted as done may rest on it.
+    """
+
+    def __init__(self, formula: Formula, instance: Instance, counts: list[int], done_by: list[int]) -> None:
+        self.formula, self.instance, self.counts = formula, instance, counts
+        self.jobs = instance.task_job.tolist()
+        self.duration = instance.duration.tolist()
+        self.runs = [(k, i) for k, j in enumerate(self.jobs) for i in range(counts[j])]
+        self.places = Places(formula, instance, self.runs)
+        earliest, tails = heads(instance, counts), rests(instance)
+        self.first: dict[Run, int] = {}
+        self.ticks: dict[Run, list[int]] = {}
+        for k, i in self.runs:
+            first = self.first[k, i] = earliest[k, i]
+            last = done_by[self.jobs[k]] - self.duration[k] - tails[k]
+            name = f"task {k}, iteration {i}, has started by"
+            self.ticks[k, i] = [formula.variable(f"{name} {t}") for t in range(first, last + 1)]
+        self._run()
+        self._order()
+        self._share()
+
+    def started(self, run: Run, tick: int) -> list[Term]:
+        """A term that is 1 where the run has started by the tick; none where it cannot have."""
+        place, ticks = tick - self.first[run], self.ticks[run]
+        return [(1, ticks[min(place, len(ticks) - 1)])] if ticks and place >= 0 else []
+
+    def ended(self, run: Run, tick: int) -> list[Term]:
+        """A term that is 1 where the run has ended by the tick; none where it cannot have."""
+        return self.started(run, tick - self.duration[run[0]])
+
+    def _run(self) -> None:
+        for run, ticks in self.ticks.items():
+            for one, following in zip(ticks, ticks[1:], strict=False):
+                self.formula.implies("what has started stays started", one, following)
+            last = [(1, ticks[-1])] if ticks else []
+            on = [(1, x) for x in self.places.of(run).values()]
+            self.formula.at_least("rule 2: a run has a node", [*on, *((-1, x) for _, x in last)], 0)
+
+    def _order(self) -> None:
+        """Rule 4."""
+        for k, i in self.runs:
+            if i:
+                self._after("rule 4: runs of a task follow one another", (k, i), (k, i - 1), 0, None)
+        for u, v, lag, delay, _ in edges(self.instance):
+            for i in range(lag, self.counts[self.jobs[v]]):
+                self._after("rule 4: edges", (v, i), (u, i - lag), 0, None)
+                away = self.places.away((u, i - lag), (v, i)) if delay else None
+                if away is not None:
+                    self._after("rule 4: edges between nodes", (v, i), (u, i - lag), delay, away)
+
+    def _after(self, family: str, run: Run, before: Run, delay: int, where: int | None) -> None:
+        """A run starts only when another has ended and, where the variable `where` is 1, the delay is over."""
+        for place, x in enumerate(self.ticks[run]):
+            ended = self.ended(before, self.first[run] + place - delay)
+            only = [(-1, where)] if where is not None else []
+            self.formula.at_least(family, [*ended, (-1, x), *only], -len(only))
+
+    def _share(self) -> None:
+        """Rule 5: a variable a run, node and tick, 1 where the run is under way there."""
+        instance, lasting = self.instance, [run for run in self.runs if self.duration[run[0]] and self.ticks[run]]
+        begin = min((self.first[run] for run in lasting), default=0)
+        end = max((self.first[run] + len(self.ticks[run]) + self.duration[run[0]] for run in lasting), default=0)
+        for n, capacity in enumerate(instance.node_capacity.tolist()):
+            for t in range(begin, end):
+                here = [run for run in lasting if n in self.places.of(run) and self._may_be_under_way(run, t)]
+                demands = [instance.demand[k].tolist() for k, _ in here]
+                short = [r for r, room in enumerate(capacity) if sum(demand[r] for demand in demands) > room]
+                if short:
+                    active = [self._under_way(run, n, t) for run in here]
+                    for r in short:
+                        terms = [(demand[r], x) for demand, x in zip(demands, active, strict=True)]
+                        self.formula.at_most(f"rule 5: {instance.resources[r]}", terms, capacity[r])
+
+    def _may_be_under_way(self, run: Run, tick: int) -> bool:
+        last = self.first[run] + len(self.ticks[run]) - 1
+        return self.first[run] <= tick < last + int(self.duration[run[0]])
+
+    def _under_way(self, run: Run, node: int, tick: int) -> int:
+        active = self.formula.variable(f"task {run[0]}, iteration {run[1]}, is under way on node {node} at {tick}")
+        since, over = self.started(run, tick), self.ended(run, tick)
+        terms = [(1, active), (-1, self.places.of(run)[node]), *((-c, x) for c, x in since), *over]
+        self.formula.at_least("what is under way", terms, -1)
+        return active
+
+
+def heads(instance: Instance, counts: list[int]) -> dict[Run, int]:
+    """The earliest start of each run, by arrivals and by what must end before it."""
+    before: dict[int, list[tuple[int, int]]] = {k: [(k, 1)] for k in range(len(instance.task_job))}
+    for u, v, lag, _, _ in edges(instance):
+        before[v].append((u, lag))
+    found: dict[Run, int] = {}
+
+    def head(run: Run) -> int:
+        if run not in found:
+            k, i = run
+            ends = [head((u, i - lag)) + int(instance.duration[u]) for u, lag in before[k] if i >= lag]
+            found[run] = max([int(instance.arrival[instance.task_job[k]]), *ends])
+        return found[run]
+
+    for i in range(max(counts, default=0)):
+        for k, j in enumerate(instance.task_job.tolist()):
+            if i < counts[j]:
+                head((k, i))
+    return found
+
+
+def rests(instance: Instance) -> list[int]:
+    """What must run, one after the other, after each task in its own iteration: the longest path from its end."""
+    after: dict[int, list[int]] = {k: [] for k in range(len(instance.task_job))}
+    for u, v, lag, _, _ in edges(instance):
+        if not lag:
+            after[u].append(v)
+    found: dict[int, int] = {}
+
+    def rest(k: int) -> int:
+        if k not in found:
+            found[k] = max((int(instance.duration[v]) + rest(v) for v in after[k]), default=0)
+        return found[k]
+
+    return [rest(k) for k in after]
