@@ -18,6 +18,7 @@ from mlsched.cli.certify import certify
 from mlsched.cli.check import check
 from mlsched.cli.collection import collection
 from mlsched.cli.data import data
+from mlsched.cli.doctor import doctor
 from mlsched.cli.generate import generate
 from mlsched.cli.listing import list_
 from mlsched.cli.pareto import pareto
@@ -71,6 +72,7 @@ app.command()(compare)
 app.command()(export)
 app.command()(rerun)
 app.command()(reproduce)
+app.command()(doctor)
 app.add_typer(collection, name="collection")
 app.add_typer(data, name="data")
 

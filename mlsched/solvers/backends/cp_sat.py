@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from mlsched.core.contract import Plan, Sense
 from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Formulation, Limits, Outcome
+from mlsched.solvers.backends.canary.models import Feature, features_of
+from mlsched.solvers.backends.canary.trust import believed
 from mlsched.solvers.backends.limits import WORK, stopped_by, within
 from mlsched.solvers.backends.one_of import check_hint
 
@@ -44,7 +46,17 @@ def minimise(
     solver = within(limits)
     status = solver.solve(model)
     work = {WORK: solver.response_proto.deterministic_time}
-    return _outcome(solver, status, formulation, constant, limits, work)
+    found = _outcome(solver, status, formulation, constant, limits, work)
+    return believed(found, "cp-sat", lambda: features(model))
+
+
+def features(model: Any) -> frozenset[Feature]:
+    """What there is in a model that CP-SAT may be wrong about."""
+    ends = [(v.domain[0], v.domain[-1]) for v in model.proto.variables]
+    rows = [c.linear for c in model.proto.constraints if c.has_linear()]
+    numbers = [float(x) for row in rows for x in (*row.coeffs, *row.domain) if abs(x) < 2**62]
+    low, high = [float(a) for a, _ in ends], [float(b) for _, b in ends]
+    return features_of(low, high, [True] * len(ends), numbers)
 
 
 def _set_objective(model: Any, expression: Any, sense: Sense) -> None:

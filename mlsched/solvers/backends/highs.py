@@ -16,6 +16,7 @@ import numpy as np
 from mlsched.core.contract import Plan, Sense
 from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Formulation, Limits, Outcome, Term, safe_bound
+from mlsched.solvers.backends.canary.trust import believed
 from mlsched.solvers.backends.one_of import check_hint
 from mlsched.solvers.backends.pyomo_matrix import Matrix, bounds_of, compile_model
 from mlsched.solvers.backends.staged import ABSOLUTE_GAP, WORK, Stage, minimise_terms
@@ -33,7 +34,8 @@ def minimise(
 
     better_than: only plans whose value is better than that; "infeasible" then says that there is none.
     """
-    return minimise_terms(_Run(formulation, limits, hint), formulation, objective, sense, better_than)
+    run = _Run(formulation, limits, hint)
+    return believed(minimise_terms(run, formulation, objective, sense, better_than), "highs", run.matrix.features)
 
 
 class _Run:

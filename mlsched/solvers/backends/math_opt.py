@@ -6,9 +6,11 @@ They cost no further dependency. SCIP is an engine of its own; HiGHS in another 
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import time
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ import numpy as np
 from mlsched.core.contract import Plan, Sense
 from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Formulation, Limits, Outcome, Term, safe_bound
+from mlsched.solvers.backends.canary.trust import believed
 from mlsched.solvers.backends.one_of import check_hint
 from mlsched.solvers.backends.pyomo_matrix import bounds_of, compile_model
 from mlsched.solvers.backends.staged import ABSOLUTE_GAP, WORK, Stage, minimise_terms
@@ -38,7 +41,9 @@ def minimise(
 
     better_than: only plans whose value is better than that; "infeasible" then says that there is none.
     """
-    return minimise_terms(_Run(formulation, limits, hint, solver), formulation, objective, sense, better_than)
+    run = _Run(formulation, limits, hint, solver)
+    found = minimise_terms(run, formulation, objective, sense, better_than)
+    return believed(found, solver, run.matrix.features)
 
 
 class _Run:
@@ -68,32 +73,13 @@ class _Run:
         """Minimise sign * term without its weight, which would only scale it."""
         cost, constant = self.costs(sign * term.expression)
         self.model.minimize(self._sum(cost) + constant)
-        started = self.mathopt.ModelSolveParameters(solution_hints=self.hints)
-        # OR-Tools 9.15 raises RuntimeError for models and parameters that a solver of MathOpt refuses, and
-        # AttributeError where it fails to make one.
-        try:
-            found = self.mathopt.solve(
-                self.model, self.mathopt.SolverType[NAMES[self.name]], params=self._parameters(), model_params=started
-            )
-        except (RuntimeError, AttributeError) as error:
-            raise SolverError(f"{self.name}: OR-Tools refuses the model: {error.__context__ or error}") from None
+        left = self.limits
+        if left.seconds is not None:
+            left = dataclasses.replace(left, seconds=left.seconds - (time.perf_counter() - self.started))
+        found = solve(self.model, self.name, left, hints=self.hints)
         self.work[WORK] += max(0, found.solve_stats.node_count)
         self.work["simplex_iterations"] += max(0, found.solve_stats.simplex_iterations)
         return self._read(found)
-
-    def _parameters(self) -> Any:
-        given: dict[str, Any] = {"absolute_gap_tolerance": ABSOLUTE_GAP, "relative_gap_tolerance": 0.0}
-        given["random_seed"] = self.limits.seed % 2**31
-        if self.name == "scip":
-            # OR-Tools sets HiGHS' threads for all of a process.
-            given["threads"] = self.limits.threads
-            given["gscip"] = _scip_parameters()
-        if self.limits.seconds is not None:
-            remaining = self.limits.seconds - (time.perf_counter() - self.started)
-            given["time_limit"] = datetime.timedelta(seconds=max(0.001, remaining))
-        if self.limits.work is not None:
-            given["node_limit"] = max(1, round(self.limits.work))
-        return self.mathopt.SolveParameters(**given)
 
     def _read(self, found: Any) -> Stage:
         reasons, why = self.mathopt.TerminationReason, found.termination
@@ -128,6 +114,33 @@ class _Run:
         return self.formulation.decode(lambda variable: round(solution[self.matrix.position[id(variable)]]))
 
 
+def solve(model: Any, name: str, limits: Limits, *, hints: Sequence[Any] = (), gap: float = ABSOLUTE_GAP) -> Any:
+    """MathOpt's result of a model by one of its solvers, within limits and up to an absolute gap."""
+    from ortools.math_opt.python import mathopt
+
+    given: dict[str, Any] = {"absolute_gap_tolerance": gap, "relative_gap_tolerance": 0.0}
+    given["random_seed"] = limits.seed % 2**31
+    if name == "scip":
+        # OR-Tools sets HiGHS' threads for all of a process.
+        given["threads"] = limits.threads
+        given["gscip"] = _scip_parameters()
+    if limits.seconds is not None:
+        given["time_limit"] = datetime.timedelta(seconds=max(0.001, limits.seconds))
+    if limits.work is not None:
+        given["node_limit"] = max(1, round(limits.work))
+    # OR-Tools 9.15 raises RuntimeError for models and parameters that a solver of MathOpt refuses, and AttributeError
+    # where it fails to make one.
+    try:
+        return mathopt.solve(
+            model,
+            mathopt.SolverType[NAMES[name]],
+            params=mathopt.SolveParameters(**given),
+            model_params=mathopt.ModelSolveParameters(solution_hints=list(hints)),
+        )
+    except (RuntimeError, AttributeError) as error:
+        raise SolverError(f"{name}: OR-Tools refuses the model: {error.__context__ or error}") from None
+
+
 def _model(matrix: Any) -> tuple[Any, list[Any]]:
     """A model of MathOpt with the variables and rows of a matrix, and its variables."""
     from ortools.math_opt.python import mathopt
@@ -156,4 +169,4 @@ def _scip_parameters() -> Any:
     return gscip_pb2.GScipParameters(real_params={"numerics/feastol": 1e-9})
 
 
-__all__ = ["NAMES", "WORK", "minimise"]
+__all__ = ["NAMES", "WORK", "minimise", "solve"]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.solvers.backends.canary.models import Feature, features_of
 
 #: Largest coefficient of a row: beyond it, HiGHS' feasibility tolerance (1e-9) is no longer small against one unit.
 LARGEST = 1e8
@@ -36,6 +37,10 @@ class Matrix:
         for variable, weight in zip(linear.linear_vars, linear.linear_coefs, strict=True):
             cost[self.position[id(variable)]] += weight
         return cost, float(linear.constant)
+
+    def features(self) -> frozenset[Feature]:
+        """What there is in the model that a solver may be wrong about."""
+        return features_of(*bounds_of(self.columns), [*self.values, *self.row_lower, *self.row_upper])
 
 
 def compile_model(model: Any) -> Matrix:

@@ -11,6 +11,8 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.scalar import Answer, Bounds, Solution, Stages, Weigh
+from mlsched.solvers.backends.canary.trust import refuse
+from mlsched.solvers.backends.cp_sat import features
 from mlsched.solvers.backends.limits import CORE_FIRST
 from mlsched.solvers.front.boxes import inside
 from mlsched.solvers.front.linear import Linear, enclose, signs_of
@@ -50,6 +52,7 @@ class CpSatScalar:
             raise InvalidInput(
                 "the model already has an objective; give it as one of the objectives, clear_objective()"
             )
+        refuse("cp-sat", lambda: features(model))
         signs = signs_of(senses, len(objectives))
         self.work: float | None = None
         self._made = functools.partial(

@@ -15,6 +15,8 @@ import numpy as np
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Limits, safe_bound
 from mlsched.core.scalar import Answer, Bounds, Solution, Stages, Weigh
+from mlsched.solvers.backends.canary.models import features_of
+from mlsched.solvers.backends.canary.trust import refuse
 from mlsched.solvers.backends.highs import check, import_highspy, new_highs, run
 from mlsched.solvers.front.boxes import inside, loosest, shown
 from mlsched.solvers.front.linear import enclose
@@ -35,6 +37,11 @@ class HighsScalar:
     favourite: int | None = None
 
     def __init__(self, program: Program, *, threads: int = 1, seed: int = 0) -> None:
+        numbers = (program.values, program.row_lower, program.row_upper)
+        refuse(
+            "highs",
+            lambda: features_of(program.lower, program.upper, program.integer, np.concatenate(numbers).tolist()),
+        )
         self._program = program
         self._objectives = program.objectives
         self.low, self.high = enclose(self._objectives, program.lower, program.upper)

@@ -10,8 +10,13 @@ from mlsched.core.registry import answerer
 from mlsched.formulations.placement._linear import highs_model
 from mlsched.formulations.placement._master import Master
 from mlsched.instances.placement import Instance, Plan
+from mlsched.solvers.backends.canary.models import Feature
+from mlsched.solvers.backends.canary.trust import believed
 from mlsched.solvers.placement import cp_sat
 from mlsched.solvers.placement._from_the_top import Found, check_size, prove
+
+#: What there is in the integer master: how many servers have a configuration, and speeds in millionths.
+COUNTS: frozenset[Feature] = frozenset({"binary", "integer", "wide"})
 
 
 @answerer("highs", problem="placement", backend="direct", objectives=("total_speed",), information="oracle")
@@ -20,7 +25,9 @@ def answer(
 ) -> Outcome:
     """Server configurations: LP bounds, reduced-cost fixing, HiGHS on what remains; CP-SAT checks (check)."""
     check_size(instance)
-    return prove(instance, limits, hint, checked if check else solve)
+    if check:
+        return prove(instance, limits, hint, checked)
+    return believed(prove(instance, limits, hint, solve), "highs", lambda: COUNTS)
 
 
 def checked(master: Master, above: int, limits: Limits) -> Found:

@@ -1,0 +1,136 @@
+"""Four engines on random small instances of every problem: do they prove the same values?
+
+    python measurements/agreement.py FILE [--minutes M] [--most N] [--json]
+
+CP-SAT, HiGHS, SCIP, and dynamic programming or brute force answer instances drawn by the problems' generators, at
+sizes of which every engine proves the optimum, in turn over problems and objectives. FILE gets a line of JSON an
+instance and objective: it is only ever added to, so that the command goes on where it stopped, also after being
+killed, and counts what other versions have done apart. A disagreement is a line like any other, it is printed at once,
+and the exit status is 1 as long as there is one in FILE. Without --minutes and --most, FILE is summed up only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mlsched import api
+from mlsched.core.errors import MlschedError, TooLarge
+from mlsched.core.registry import registry
+from mlsched.core.versions import versions
+
+#: Problem -> sizes that differ from those of `small`, drawn in turn.
+SIZES: dict[str, tuple[dict[str, Any], ...]] = {
+    "preemption": ({}, {"nodes": 2, "jobs": 7, "tes": 3}),
+    "quality": ({}, {"jobs": 5, "cores": 11}),
+    "workers": ({}, {"jobs": 4}),
+    "placement": ({}, {"jobs": 3, "servers": 4}),
+    "taskgraph": ({},),
+}
+#: The versions by which answers are counted.
+COUNTED = ("mlsched", "ortools", "highspy", "scipy")
+
+
+def engines(problem: str, objective: str) -> dict[str, str]:
+    """Engine -> answerer, of those that take the objective."""
+    found = {}
+    for text in ("cp-sat", "highs", "highs:solver=scip", "dp", "brute-force"):
+        name = text.partition(":")[0]
+        known = registry().answerers.get((problem, name))
+        if known is None or objective not in known.objectives or (":" in text and known.backend != "highs"):
+            continue
+        answerer, values = registry().answerer(problem, text)
+        found[answerer.engine_of(values)] = text
+    return found
+
+
+def questions() -> Iterator[tuple[str, dict[str, Any], int, str]]:
+    """(problem, sizes, seed, objective), without end: every problem with every seed before the next seed."""
+    seed = 0
+    while True:
+        for problem, sizes in SIZES.items():
+            for objective in registry().problem(problem).instance_type.objectives:
+                yield problem, sizes[seed % len(sizes)], seed, objective.name
+        seed += 1
+
+
+def ask(problem: str, sizes: dict[str, Any], seed: int, objective: str) -> dict[str, Any]:
+    """The line of one question: what every engine proves, or why it says nothing."""
+    instance = api.generate(problem, "small", seed=seed, **sizes)
+    said: dict[str, Any] = {}
+    for engine, text in engines(problem, objective).items():
+        try:
+            found = api.solve(instance, text, objective=objective, time_limit=60.0)
+            said[engine] = found.value if found.status == "optimal" else found.status
+        except TooLarge:
+            said[engine] = "too large"
+        except MlschedError as error:
+            said[engine] = f"{type(error).__name__}: {error}"
+    return {"problem": problem, "sizes": sizes, "seed": seed, "objective": objective, "said": said}
+
+
+def agree(said: dict[str, Any]) -> bool:
+    """Whether all who claim a proof claim the same one; an error is no agreement."""
+    claims = {json.dumps(v) for v in said.values() if isinstance(v, int) or v == "infeasible"}
+    return len(claims) <= 1 and not any(isinstance(v, str) and "Error" in v for v in said.values())
+
+
+def summary(lines: list[dict[str, Any]]) -> dict[str, Any]:
+    """Counts by versions and problem."""
+    counts: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    for line in lines:
+        proved = sum(isinstance(v, int) or v == "infeasible" for v in line["said"].values())
+        count = counts[", ".join(f"{k} {v}" for k, v in line["versions"].items())][line["problem"]]
+        count["questions"] += 1
+        count[f"{proved} engines"] += 1
+        count["disagreements"] += not agree(line["said"])
+    return {
+        "questions": len(lines),
+        "disagreements": [line for line in lines if not agree(line["said"])],
+        "versions": {version: {p: dict(c) for p, c in found.items()} for version, found in counts.items()},
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--minutes", type=float, default=0.0, help="CPU minutes to spend")
+    parser.add_argument("--most", type=int, default=0, help="questions to ask, in all")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    lines = [json.loads(text) for text in given.file.read_text().splitlines()] if given.file.exists() else []
+    used = {name: versions()[name] for name in COUNTED}
+    done = {(x["problem"], x["seed"], x["objective"]) for x in lines if x["versions"] == used}
+    with given.file.open("a") as stream:
+        for problem, sizes, seed, objective in questions():
+            if time.process_time() >= 60 * given.minutes and len(done) >= given.most:
+                break
+            if (problem, seed, objective) in done:
+                continue
+            line = {**ask(problem, sizes, seed, objective), "versions": used}
+            stream.write(json.dumps(line) + "\n")
+            stream.flush()
+            lines.append(line)
+            done.add((problem, seed, objective))
+            if not agree(line["said"]):
+                print(f"disagreement: {json.dumps(line)}", file=sys.stderr)
+    found = summary(lines)
+    if given.json:
+        print(json.dumps(found))
+    else:
+        for version, problems in found["versions"].items():
+            print(version)
+            for problem, count in problems.items():
+                print(f"  {problem}: " + ", ".join(f"{name} {number}" for name, number in count.items()))
+        print(f"{found['questions']} questions, {len(found['disagreements'])} disagreements")
+    return 1 if found["disagreements"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""`mlsched doctor`: what is installed, and which solvers are right about models that solvers were wrong about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlsched.cli.output import ChecksFailed, Json, emit, table
+
+#: Engines whose word mlsched takes by default.
+TRUSTED = ("cp-sat", "highs")
+
+
+def doctor(as_json: Json = False) -> None:
+    """Show versions, and put to every solver the small models about which some version of one was wrong."""
+    from mlsched.core.versions import versions
+    from mlsched.solvers.backends.canary.ask import ENGINES, judged
+    from mlsched.solvers.backends.canary.models import canaries
+    from mlsched.solvers.backends.canary.trust import TESTED, version_of
+
+    found: list[dict[str, Any]] = []
+    for canary in canaries():
+        said = {engine: judged(canary, engine) for engine in ENGINES}
+        answer = canary.answer if isinstance(canary.answer, str) else float(canary.answer)
+        found.append(
+            {
+                "model": canary.name,
+                "of": canary.of,
+                "source": canary.source,
+                "features": sorted(canary.features),
+                "answer": answer,
+                "said": {engine: {"verdict": verdict, "words": words} for engine, (verdict, words) in said.items()},
+            }
+        )
+    engines = [_engine(name, version_of(name), found, (name, version_of(name)) in TESTED) for name in ENGINES]
+    document = {"versions": versions(), "engines": engines, "canaries": found}
+    emit(as_json, lambda: document, lambda: _tables(document))
+    # What a release was tested with is known and refused where it is wrong; another version is news.
+    news = [e for e in engines if e["engine"] in TRUSTED and e["wrong"] and not e["tested"]]
+    if news:
+        raise ChecksFailed(f"{news[0]['engine']} {news[0]['version']} is wrong about {', '.join(news[0]['wrong'])}")
+
+
+def _engine(name: str, version: str, found: list[dict[str, Any]], tested: bool) -> dict[str, Any]:
+    """One engine's line: how often it is right, and about what it is wrong."""
+    verdicts = [(c["model"], c["said"][name]["verdict"]) for c in found]
+    counts = {kind: sum(v == kind for _, v in verdicts) for kind in ("right", "silent", "not asked")}
+    wrong = [model for model, verdict in verdicts if verdict == "wrong"]
+    return {"engine": name, "version": version, "tested": tested, **counts, "wrong": wrong}
+
+
+def _tables(document: dict[str, Any]) -> list[Any]:
+    shown = [
+        [
+            e["engine"],
+            e["version"],
+            *(str(e[k]) for k in ("right", "silent", "not asked")),
+            ", ".join(e["wrong"]) or "-",
+        ]
+        for e in document["engines"]
+    ]
+    lines: list[Any] = [
+        "versions: " + ", ".join(f"{name} {version}" for name, version in document["versions"].items()),
+        table(
+            f"{len(document['canaries'])} models about which some solver was wrong",
+            ["engine", "version", "right", "silent", "not asked", "wrong about"],
+            shown,
+        ),
+    ]
+    for canary in document["canaries"]:
+        for engine, said in canary["said"].items():
+            if said["verdict"] == "wrong":
+                lines.append(
+                    f"{engine} says '{said['words']}' about {canary['model']} (right: {canary['answer']}): no proof of "
+                    f"models with {' and '.join(canary['features'])} by it is believed here"
+                )
+    return lines
