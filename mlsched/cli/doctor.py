@@ -32,7 +32,13 @@ def doctor(as_json: Json = False) -> None:
             }
         )
     engines = [_engine(name, version_of(name), found, (name, version_of(name)) in TESTED) for name in ENGINES]
-    document = {"versions": versions(), "engines": engines, "canaries": found}
+    words = {"right": "right", "wrong": "**wrong**", "silent": "silent", "not asked": ""}
+    rows = [
+        [c["model"], c["of"], ", ".join(c["features"]), *(words[c["said"][e]["verdict"]] for e in ENGINES)]
+        for c in found
+    ]
+    tables = [{"name": "canaries", "header": ["model", "from a", "has", *ENGINES], "rows": rows}]
+    document = {"versions": versions(), "engines": engines, "canaries": found, "tables": tables}
     emit(as_json, lambda: document, lambda: _tables(document))
     # What a release was tested with is known and refused where it is wrong; another version is news.
     news = [e for e in engines if e["engine"] in TRUSTED and e["wrong"] and not e["tested"]]

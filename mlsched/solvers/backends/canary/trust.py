@@ -52,8 +52,8 @@ def doubt(engine: str, features: Callable[[], frozenset[Feature]]) -> str | None
         if canary.name in wrong and canary.features <= has:
             source, kinds = canary.source.partition(",")[0], " and ".join(sorted(canary.features))
             return (
-                f"{engine} {version_of(engine)} is wrong about {canary.name} ({source}), a model with {kinds} like this "
-                "one: its proof is not believed; install another version (mlsched doctor), or use another solver"
+                f"{engine} {version_of(engine)} is wrong about {canary.name} ({source}), a model with {kinds} like "
+                "this one: its proof is not believed; install another version (mlsched doctor), or use another solver"
             )
     return None
 
