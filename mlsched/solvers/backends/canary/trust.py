@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Mapping
 
 from mlsched.core.errors import SolverError
-from mlsched.core.formulation import Outcome
+from mlsched.core.formulation import Outcome, Status
 from mlsched.core.versions import versions
 from mlsched.solvers.backends.canary.ask import ENGINES, judged
 from mlsched.solvers.backends.canary.models import Feature, canaries
@@ -68,5 +68,5 @@ def believed(outcome: Outcome, engine: str, features: Callable[[], frozenset[Fea
     """The outcome of an engine; one that proves nothing, and says why, where the engine is not believed."""
     if outcome.status not in ("optimal", "infeasible") or (why := doubt(engine, features)) is None:
         return outcome
-    status = "unknown" if outcome.plan is None else "feasible"
+    status: Status = "unknown" if outcome.plan is None else "feasible"
     return Outcome(status, outcome.plan, None, "backend", outcome.work, why)
