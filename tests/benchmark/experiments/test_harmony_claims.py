@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from mlsched.benchmark.experiments.harmony import claims as claims_module
 from mlsched.benchmark.experiments.harmony import grid as g
 from mlsched.benchmark.experiments.harmony import studies
 from mlsched.benchmark.experiments.harmony.claims import STATEMENTS, claims
@@ -16,7 +19,7 @@ from mlsched.instances.placement.models import MODELS, PAIRS
 RACK = g.Reading("rack", 0.3, servers=30, patterns=("uniform",))
 GRID = g.Grid(readings=(g.LIGHT, g.BASE), rack=RACK, seeds=2)
 RULES = [p for p in g.policies() if p.kind == "rule"]
-TRAINED = g.Policy("harmony", "harmony", "trained")
+TRAINED = g.Policy("harmony", "of-others", "trained")
 #: Completion times in intervals: baselines 10, other rules 8, a local search 5.2, the exact answerer 5.
 TIMES = dict.fromkeys((*g.BASELINES, *g.READINGS), 10.0)
 TIMES |= {p: 5.2 if p.text == g.SEARCH else 8.0 for p in RULES} | {g.EXACT: 5.0}
@@ -189,3 +192,13 @@ def test_lif_errs_by_the_network_only_where_its_model_is_true():
     assert found["profiled", "LIF-Line", "resnet50"][0] > 20  # a remote PS halves its speed
     assert found["profiled", "LIF-Line", "all"][0] == pytest.approx(found["profiled", "LIF-Quad", "all"][0], rel=1e-3)
     assert found == errors(grid, "linear")
+
+
+def test_a_policy_whose_training_has_not_ended_decides_nothing(monkeypatch):
+    card = {"trained": False}
+    monkeypatch.setattr(claims_module, "of", lambda name, problem: SimpleNamespace(card=card))
+    found = {claim.name: claim.verdict for claim in claims(measured(trained=6.0, rack=7.0))}
+    assert found["harmony-25"] == "not trained"
+    card["trained"] = True
+    found = {claim.name: claim.verdict for claim in claims(measured(trained=6.0, rack=7.0))}
+    assert found["harmony-25"] == "holds"
