@@ -92,7 +92,7 @@ FAULTS = {
     "work": (with_(ROWS, A1, (0, 0, 10, M // 2, 5 * M + 1)), PLACED, {}),
     "departure": (with_(ROWS, C1, (2, 20, 40, 2 * M, 10 * M)), PLACED, {}),
     "departure, at once": (ROWS, PLACED, {"departure": "instant"}),
-    "log": ([*ROWS, (9, 0, 10, M, 10 * M)], PLACED, {}),
+    "log": ([*ROWS, (3, 0, 10, M, 10 * M)], PLACED, {}),
     "log, no time": ([*ROWS, (0, 20, 20, M, 10 * M)], PLACED, {}),
     "log, no server": (ROWS, (*PLACED, (0, 0, 7, 1, 0)), {}),
     "log, no task": (ROWS, (*PLACED, (0, 0, 1, 0, 0)), {}),
@@ -109,6 +109,38 @@ def test_a_fault_is_named_by_its_kind(fault):
 def test_and_by_no_other_kind(fault):
     rows, placed, more = FAULTS[fault]
     assert kinds(check(rows, placed, **more)) == {fault.partition(",")[0]}
+
+
+def test_what_is_never_placed_is_said_so():
+    assert "placement: job 2 is placed at never, and trains from 20 s on" in check(placed=PLACED[:2])
+
+
+#: Two jobs of type a, each on a server of its own, from 0 and from 10 s on.
+APART = LOAD.replace(
+    submit=[0, 10],
+    job_type=[0, 0],
+    job_speed=[M // 2] * 2,
+    job_workers=[1, 1],
+    job_ps=[0, 0],
+    worker_demand=[[1]] * 2,
+    ps_demand=[[1]] * 2,
+)
+
+
+def test_new_jobs_are_counted_when_they_start():
+    rows = [(0, 0, 20, M // 2, 10 * M), (1, 10, 20, M // 2, 5 * M), (1, 20, 30, M // 2, 10 * M)]
+    placed = [(0, 0, 0, 1, 0), (1, 10, 1, 1, 0)]
+    assert check(rows, placed, load=APART, most_new=1) == []
+    together = [*rows[:1], (1, 0, 20, M // 2, 10 * M)]
+    early = check(together, [placed[0], (1, 0, 1, 1, 0)], load=APART.replace(submit=[0, 0]), most_new=1)
+    assert kinds(early) == {"new jobs"}
+
+
+def test_a_job_may_be_there_and_get_nowhere():
+    """Job 0 trains at a millionth; beside job 1 that comes to nothing."""
+    slow = LOAD.replace(job_speed=[1, M, 2 * M])
+    rows = [(0, 0, 10, 0, 0), (0, 10, 20, 1, 10), B1, C1, (0, 20, 10 * M + 10, 0, 10)]
+    assert "log" not in kinds(check(rows, load=slow))
 
 
 def test_many_faults_of_a_kind_are_counted():

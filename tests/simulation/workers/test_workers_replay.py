@@ -72,6 +72,33 @@ FAULTS = {
 }
 
 
+def test_ps_hold_room_too():
+    """At 7 s two jobs with two workers and a PS each."""
+    assert check(load=LOAD.replace(ps_demand=[[1]], capacity=[6])) == []
+    assert kinds(check(load=LOAD.replace(ps_demand=[[1]], capacity=[5]))) == {"capacity"}
+
+
+def test_of_jobs_that_come_together_the_first_is_ahead():
+    both = LOAD.replace(submit=[0, 0], model=[0, 0], iterations=[1, 1])
+    rows = [(0, 0, 6000, 2, 1, 0), (1, 0, 6000, 2, 1, 0)]
+    assert violations(both, Options(window=2), EVENTS, Log(rows)) == []
+    assert kinds(violations(both, Options(window=1), EVENTS, Log(rows))) == {"window"}
+
+
+def test_what_starts_and_ends_at_ticks_is_fine():
+    assert check(wake=Wake(False, 1), floor="changed") == []
+
+
+def test_a_stretch_ends_at_the_next_tick_whenever_it_began():
+    """Alone from 4 s on, with ticks of 5 s; parts of iterations count."""
+    late = LOAD.replace(submit=[4000], model=[0], iterations=[4])
+    sound = [(0, 4000, 5000, 4, 1, 3667), (0, 5000, 10000, 4, 1, 2001), (0, 10000, 15000, 4, 1, 335)]
+    sound.append((0, 15000, 16005, 4, 1, 0))
+    assert violations(late, Options(floor="never"), Wake(True, 5), Log(sound)) == []
+    past = [(0, 4000, 10000, 4, 1, 2000), (0, 10000, 15000, 4, 1, 334), (0, 15000, 16002, 4, 1, 0)]
+    assert kinds(violations(late, Options(floor="never"), Wake(True, 5), Log(past))) == {"wake"}
+
+
 @pytest.mark.parametrize("name", FAULTS)
 def test_each_fault_is_found(name):
     kind, remove, add, changes = FAULTS[name]
