@@ -87,6 +87,8 @@ def test_of_jobs_that_come_together_the_first_is_ahead():
 
 def test_what_starts_and_ends_at_ticks_is_fine():
     assert check(wake=Wake(False, 1), floor="changed") == []
+    # By ticks alone, an arrival between them wakes nobody.
+    assert "wake: job 1 starts at 7000 ms, where nobody wakes" in check(wake=Wake(False, 5), floor="changed")
 
 
 def test_a_stretch_ends_at_the_next_tick_whenever_it_began():
