@@ -50,7 +50,10 @@ TARGETS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "placement replay": ("simulation.placement.replay", (f"{RUNS}/placement/test_placement_replay.py",)),
     "workers replay": ("simulation.workers.replay", (f"{RUNS}/workers/test_workers_replay.py",)),
-    "taskgraph replay": ("simulation.taskgraph.replay", (f"{RUNS}/taskgraph/test_taskgraph_replay.py",)),
+    "taskgraph replay": (
+        "simulation.taskgraph.replay",
+        (f"{RUNS}/taskgraph/test_taskgraph_replay.py", f"{RUNS}/taskgraph/test_taskgraph_world_gpus.py"),
+    ),
     "iterations replay": (
         "simulation.taskgraph.iterations.replay",
         (f"{RUNS}/taskgraph/iterations/test_iterations_replay.py",),

@@ -173,6 +173,13 @@ def test_an_arrival_between_ticks_is_due_at_the_next():
     assert kinds(violations(late, Options(), Wake(False, 1), Log([(0, 2, 3, 1, 1000, N)]))) >= {"least"}
 
 
+@pytest.mark.parametrize(("loss", "found"), [(0, set()), (1, set()), (2, {"loss"}), (-1, {"loss"})])
+def test_a_loss_half_way_may_be_rounded_either_way(loss, found):
+    half = ALONE.replace(work=[2000], loss=[[1, 0]])
+    rows = [(0, 6, 7, 1, 1000, loss), (0, 7, 8, 1, 2000, 0)]
+    assert kinds(violations(half, Options(), EVENTS, Log(rows))) == found
+
+
 @pytest.mark.parametrize(("reading", "found"), [("fair", set()), ("reservation", {"capacity", "order"})])
 def test_non_ml_jobs_hold_their_share_or_all_they_ask_for(reading, found):
     """From 9 s on a non-ML job asks for 3 of 4 cores beside two jobs, and from 18 s on beside one."""

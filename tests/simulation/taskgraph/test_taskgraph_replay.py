@@ -120,6 +120,21 @@ FAULTS = {
 }
 
 
+def test_what_an_iteration_sends_to_the_next_takes_its_time():
+    """Task 0 goes on, on node 0, as soon as task 1 is done on node 1, whose data takes 3 ticks."""
+    edges = [(0, 1, 0, 5, 1), (1, 1, 1, 5, 2), (1, 0, 1, 5, 3)]
+    jobs, nodes = [(0, 2, [(2, 1), (4, 1)]), (1, 1, [(3, 1)])], [(1,), (1,)]
+    free = {"eligible": [[1, 1], [1, 1], [1, 0]], "min_iterations": [1, 1], "movement": "between_iterations"}
+    rows = [A, B, E, changed(C, node=0), changed(D, start=9, end=13)]
+    for known, found in ((edges[:2], set()), (edges, {"order"})):
+        load = Workload.of(horizon(jobs, nodes=nodes, edges=known, **free))
+        assert kinds(violations(load, Options(), EVENTS, Log(rows))) == found
+
+
+def test_the_first_task_and_the_first_node_count():
+    assert "capacity" in kinds(check([A, E], [changed(A, node=0), changed(E, start=1, end=4)]))
+
+
 @pytest.mark.parametrize("fault", list(FAULTS))
 def test_a_fault_is_named_by_its_kind(fault):
     kind, remove, add, readings = FAULTS[fault]
