@@ -154,7 +154,7 @@ class _Run:
             "version": VERSION,
             "policy": self.recipe.policy,
             "problem": self.recipe.problem,
-            "recipe": dataclasses.asdict(self.settings),
+            "recipe": _settings(self.settings),
             "seed": self.seed,
             "iterations": len(self.curve),
             "data": self.recipe.data(self.settings),
@@ -197,6 +197,12 @@ class _Run:
         self.first_score, self.best_meets = scores["untrained_validation"], scores.get("meets_criterion", True)
         self.best = {k.removeprefix("best/"): v for k, v in found.tensors.items() if k.startswith("best/")}
         self.learner.restore({k.removeprefix("state/"): v for k, v in found.tensors.items() if k.startswith("state/")})
+
+
+def _settings(params: Any) -> dict[str, Any]:
+    """A recipe's parameters, but for those that say only where files are (metadata `card` False)."""
+    fields = dataclasses.fields(params)
+    return {f.name: getattr(params, f.name) for f in fields if f.metadata.get("card", True)}
 
 
 def _difference(field: str, theirs: Any, ours: Any) -> str:

@@ -63,12 +63,15 @@ SEARCH = "local-search"
 def policies() -> tuple[Policy, ...]:
     """The paper's baselines and their readings, every other rule, the exact answerer, and every trained policy."""
     known = {policy.text for policy in (*BASELINES, RANDOM)}
+    learned = registry().available("placement", "trained")
+    # Policies of ours say nothing about Harmony: no claim looks at them.
+    ours = {a.name for a in learned if a.paper.startswith("ours")}
     rules = tuple(
-        Policy(a.name + (" (ours)" if a.paper == "none" else ""), a.name, "rule")
-        for a in registry().available("placement", "heuristic")
-        if a.name not in known
+        Policy(a.name + (" (ours)" if a.paper == "none" or a.name in ours else ""), a.name, "rule")
+        for a in registry().available("placement")
+        if a.name not in known and (a.kind == "heuristic" or a.name in ours)
     )
-    trained = tuple(Policy(a.name, a.name, "trained") for a in registry().available("placement", "trained"))
+    trained = tuple(Policy(a.name, a.name, "trained") for a in learned if a.name not in ours)
     return (*BASELINES, *READINGS, *FORMER, RANDOM, *rules, EXACT, *trained)
 
 

@@ -1,0 +1,107 @@
+"""Harmony-plus' network: scores what may be placed next, whatever the numbers of jobs and servers.
+
+A candidate is an edge between a job and a server: so many workers and PSs of the job there. One round of messages runs
+between them: candidates are encoded with the features of both ends; every job and every server attends to its
+candidates, and the whole question to all; the messages go back to the candidates, which are then scored. All weights
+are shared, so that renaming jobs or servers renames the scores and changes nothing else (equivariance).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import InvalidFile
+from mlsched.learned._net import Floats
+
+#: Features of a candidate, of a job, of a server, and of the whole question.
+CANDIDATE, JOB, SERVER, WHOLE = 16, 12, 7, 6
+#: Logits of attention are kept within this.
+MOST_ATTENTION = 8.0
+
+
+def shapes(hidden: int) -> dict[str, tuple[int, ...]]:
+    """Tensor -> shape (inputs x outputs; biases: outputs)."""
+    h = hidden
+    return {
+        "edge.candidate": (CANDIDATE, h),
+        "edge.job": (JOB, h),
+        "edge.server": (SERVER, h),
+        "edge.whole": (WHOLE, h),
+        "edge.bias": (h,),
+        "attention": (h, 3),
+        "score.edge": (h, h),
+        "score.job": (h, h),
+        "score.server": (h, h),
+        "score.whole": (h, h),
+        "score.bias": (h,),
+        "score.out": (h, 1),
+        "stop.message": (h, h),
+        "stop.whole": (WHOLE, h),
+        "stop.bias": (h,),
+        "stop.out": (h, 1),
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class View:
+    """What the network sees of several states at once (B states, J jobs, M servers, C candidates of all states).
+
+    candidates: C x CANDIDATE; jobs: B J x JOB; servers: B M x SERVER; whole: B x WHOLE. job, server: row of each
+    candidate's job and server in them; state: its state, never falling, as `job` is. may_stop: B, whether nothing need
+    be placed next.
+    """
+
+    candidates: Any
+    jobs: Any
+    servers: Any
+    whole: Any
+    job: Any
+    server: Any
+    state: Any
+    may_stop: Any
+
+
+class PlusNet:
+    """The network's forward pass in NumPy; `training/placement/_plus.py` has the same in torch."""
+
+    def __init__(self, tensors: Mapping[str, Floats]) -> None:
+        hidden = tensors["edge.bias"].shape[0] if "edge.bias" in tensors else 0
+        for name, shape in shapes(hidden).items():
+            if not hidden or name not in tensors or tensors[name].shape != shape:
+                raise InvalidFile(f"weights: {name} is not as harmony-plus has it; train it anew")
+        self.tensors = tensors
+
+    def __call__(self, view: View) -> tuple[Any, Any]:
+        """Scores of the candidates (C) and of placing nothing more (B)."""
+        t = self.tensors
+        edge = view.candidates @ t["edge.candidate"]
+        edge += (view.jobs @ t["edge.job"])[view.job]
+        edge += (view.servers @ t["edge.server"])[view.server]
+        edge += (view.whole @ t["edge.whole"] + t["edge.bias"])[view.state]
+        np.maximum(edge, 0, out=edge)
+        weight = np.exp(np.clip(edge @ t["attention"], -MOST_ATTENTION, MOST_ATTENTION))
+        by_job = attend(edge, weight[:, 0], view.job, len(view.jobs))
+        order = np.argsort(view.server, kind="stable")
+        by_server = attend(edge[order], weight[order, 1], view.server[order], len(view.servers))
+        message = attend(edge, weight[:, 2], view.state, len(view.whole))
+        edge = edge @ t["score.edge"]
+        edge += (by_job @ t["score.job"])[view.job]
+        edge += (by_server @ t["score.server"])[view.server]
+        edge += (message @ t["score.whole"] + t["score.bias"])[view.state]
+        np.maximum(edge, 0, out=edge)
+        stop = np.maximum(message @ t["stop.message"] + view.whole @ t["stop.whole"] + t["stop.bias"], 0)
+        return (edge @ t["score.out"])[:, 0], (stop @ t["stop.out"])[:, 0]
+
+
+def attend(values: Any, weight: Any, group: Any, count: int) -> Any:
+    """Weighted means of `values` (C x H) by group (C, never falling): count x H; 0 where a group is empty."""
+    found = np.zeros((count, values.shape[1]), dtype=np.float32)
+    if len(group):
+        first = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
+        total = np.add.reduceat(weight, first)
+        found[group[first]] = np.add.reduceat(values * weight[:, None], first, axis=0) / total[:, None]
+    return found

@@ -1,0 +1,323 @@
+"""Placements of one instance under construction, several at once, as Harmony-plus sees them.
+
+A step puts a part of a job (so many workers and PSs) on a server. A job that is begun is finished first; one that
+cannot be is taken back and waits. Of servers that are equal in all that counts only the first may be chosen. Nothing
+here reads the instance's interference or network coefficients: slowdowns are those of a fitted model (`_plus_speeds`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.instances.placement import Instance, Plan
+from mlsched.learned.placement._plus_net import JOB, View
+from mlsched.learned.placement._plus_speeds import Speeds, network
+
+#: All numbers of tasks up to this may be put on a server at once; beyond it, powers of two.
+SMALL = 3
+
+
+def amounts(most: int) -> list[int]:
+    """Numbers of tasks of a kind that a step may place, up to `most`."""
+    found, more = list(range(min(most, SMALL) + 1)), SMALL + 1
+    while more <= most:
+        found.append(more)
+        more *= 2
+    return found
+
+
+class Question:
+    """What does not change while an instance is answered. A: its concurrent jobs, running ones first."""
+
+    def __init__(self, instance: Instance, speeds: Speeds) -> None:
+        self.instance = instance
+        self.running, self.jobs = len(instance.run_type), len(instance.job_type)
+        self.kind = np.concatenate([instance.run_type, instance.job_type])
+        worker, ps, remote_ps, remote_worker = speeds.of(instance)
+        pair = np.ix_(self.kind, self.kind)
+        self.by_worker, self.by_ps = worker[pair], ps[pair]
+        self.remote_ps, self.remote_worker = remote_ps[self.kind], remote_worker[self.kind]
+        self.speed = np.concatenate([instance.run_speed, instance.job_speed]).astype(np.float64)
+        self.scale = max(1.0, float(self.speed.mean())) if len(self.speed) else 1.0
+        self.workers = np.concatenate([instance.run_workers.sum(axis=1), instance.job_workers])
+        self.ps = np.concatenate([instance.run_ps.sum(axis=1), instance.job_ps])
+        self.everywhere = instance.network_at == "tasks"
+        self.most = max(0, min(instance.most_new, instance.most_jobs - self.running))
+        self.apart = instance.apart[pair].astype(bool)
+        most_w, most_p = int(instance.job_workers.max(initial=0)), int(instance.job_ps.max(initial=0))
+        #: The parts that a step may place: (workers, PSs).
+        self.parts = np.array([(w, p) for w in amounts(most_w) for p in amounts(most_p)][1:], dtype=np.int64)
+        self.parts = self.parts.reshape(-1, 2)
+        self.capacity = np.maximum(instance.server_capacity, 1)
+        #: Demand of a part (J x parts x resources), and its dominant share of the mean server.
+        self.need = (
+            self.parts[:, :1] * instance.worker_demand[:, None] + self.parts[:, 1:] * instance.ps_demand[:, None]
+        )
+        mean = self.capacity.mean(axis=0)
+        self.share = (self.need / mean).max(axis=2, initial=0.0)
+        whole = instance.job_workers[:, None] * instance.worker_demand + instance.job_ps[:, None] * instance.ps_demand
+        self.whole_share = (whole / mean).max(axis=1, initial=0.0)
+        self.whole_need = whole / np.maximum(instance.server_capacity.sum(axis=0), 1)
+        self.classes = self._classes()
+        self.fixed = self._fixed()
+
+    def _classes(self) -> Any:
+        """M x classes: which class of equal servers each one is of."""
+        i = self.instance
+        rows = np.concatenate([i.server_free, i.server_capacity, i.run_workers.T, i.run_ps.T], axis=1)
+        _, which = np.unique(rows, axis=0, return_inverse=True)
+        return np.eye(int(which.max(initial=-1)) + 1, dtype=bool)[which.reshape(-1)]
+
+    def _fixed(self) -> Any:
+        """J x 7: what of a job's features never changes."""
+        i, mine = self.instance, np.arange(self.running, self.running + self.jobs)
+        speed = self.speed[mine] / self.scale
+        others = max(1, len(self.kind) - 1)
+        suffers = (self.by_worker[mine].sum(axis=1) - self.by_worker[mine, mine]) / others
+        causes = (self.by_worker[:, mine].sum(axis=0) - self.by_worker[mine, mine]) / others
+        columns = [
+            speed,
+            np.log(np.maximum(speed, 1e-2)),
+            np.log1p(i.job_workers),
+            np.log1p(i.job_ps),
+            self.remote_ps[mine],
+            suffers,
+            causes,
+        ]
+        return np.stack(columns, axis=1)
+
+    def total(self, w: Any, p: Any) -> Any:
+        """Estimated total speed of placements (B x A x M, running jobs included)."""
+        return self.speeds(self.slowdowns(w, p).max(axis=2, initial=0.0)).sum(axis=1)
+
+    def speeds(self, slowdown: Any) -> Any:
+        """Speeds of jobs (... x A) at a slowdown; 0 where that is 0 (the job is nowhere)."""
+        return np.where(slowdown > 0, self.speed / np.maximum(slowdown, 1.0), 0.0)
+
+    def slowdowns(self, w: Any, p: Any) -> Any:
+        """Estimated slowdown of each job on each server (B x A x M); 0 where no part of it is."""
+        own = np.diagonal(self.by_worker)[:, None] * w + np.diagonal(self.by_ps)[:, None] * p
+        remote_ps, remote = network(w, p, self.workers[:, None], self.ps[:, None], self.everywhere)
+        found = 1.0 + self.by_worker @ w + self.by_ps @ p - own
+        found += self.remote_ps[:, None] * remote_ps + self.remote_worker[:, None] * remote
+        return np.where(w + p > 0, found, 0.0)
+
+
+class States:
+    """`count` placements of one question under construction."""
+
+    def __init__(self, question: Question, count: int) -> None:
+        self.question = q = question
+        i, servers = q.instance, len(q.instance.server_free)
+        self.count, self.servers = count, servers
+        self.w, self.p = np.zeros((2, count, len(q.kind), servers))
+        self.w[:, : q.running], self.p[:, : q.running] = i.run_workers, i.run_ps
+        self.free = np.repeat(i.server_free[None], count, axis=0)
+        self.left = np.repeat(np.stack([i.job_workers, i.job_ps], axis=1)[None], count, axis=0)
+        #: The job that is begun and not yet whole, or -1.
+        self.begun = np.full(count, -1)
+        self.waiting = np.ones((count, q.jobs), dtype=bool)
+        self.placed = np.zeros(count, dtype=np.int64)
+        self.touched = np.zeros((count, servers), dtype=bool)
+        self.done = np.full(count, not (q.jobs and q.most))
+
+    # -- what may be done ---------------------------------------------------------------------------------------------
+
+    def _first(self) -> tuple[Any, Any]:
+        """B x M twice: whether a server may be chosen (of equal ones the first), and how many are equal to it."""
+        q = self.question
+        fresh = ~self.touched
+        members = fresh[:, :, None] & q.classes
+        first = np.zeros_like(fresh)
+        if members.size:
+            np.put_along_axis(first, members.argmax(axis=1), True, axis=1)
+        first &= fresh
+        equal = np.where(fresh, members.sum(axis=1) @ q.classes.T, 1)
+        return self.touched | first, equal
+
+    def possible(self, first: Any) -> Any:
+        """B x J x M x parts: what may be placed next."""
+        q = self.question
+        job = self.waiting & ~self.done[:, None] & (self.placed < q.most)[:, None]
+        busy = self.begun >= 0
+        if busy.any():
+            only = np.arange(q.jobs) == self.begun[:, None]
+            job = np.where(busy[:, None], only, job)
+        found = (q.parts <= self.left[:, :, None]).all(axis=3) & job[:, :, None]
+        found = found[:, :, None, :] & first[:, None, :, None]
+        for r in range(self.free.shape[2]):
+            found &= self.free[:, None, :, None, r] >= q.need[None, :, None, :, r]
+        if q.apart.any():
+            hosted = (self.w + self.p > 0).astype(np.float64)
+            apart = q.apart[q.running :].astype(np.float64)
+            own = np.diagonal(q.apart)[q.running :, None] * hosted[:, q.running :]
+            found &= ((apart @ hosted - own) == 0)[:, :, :, None]
+        return found
+
+    # -- what is seen -------------------------------------------------------------------------------------------------
+
+    def look(self) -> tuple[View, tuple[Any, Any, Any, Any]]:
+        """The view of all states, and the candidates as (state, job, server, part)."""
+        q, shape = self.question, (self.count, self.question.jobs, self.servers)
+        first, equal = self._first()
+        at: Any = np.nonzero(self.possible(first))
+        b, j, s, _ = at
+        slow = q.slowdowns(self.w, self.p)
+        best = slow.argmax(axis=2)[..., None]
+        worst = np.take_along_axis(slow, best, axis=2)
+        others = slow.copy()
+        np.put_along_axis(others, best, 0.0, axis=2)
+        elsewhere = np.where(np.arange(self.servers) == best, others.max(axis=2)[..., None], worst)
+        speed = q.speeds(worst[..., 0])
+        view = View(
+            self._candidates(at, slow, elsewhere, speed).astype(np.float32),
+            self._jobs().reshape(-1, JOB).astype(np.float32),
+            self._servers(slow, speed, equal).astype(np.float32),
+            self._whole().astype(np.float32),
+            b * shape[1] + j,
+            b * shape[2] + s,
+            b,
+            self.begun < 0,
+        )
+        return view, at
+
+    def _candidates(self, at: Any, slow: Any, elsewhere: Any, speed: Any) -> Any:
+        """C x CANDIDATE."""
+        q = self.question
+        b, j, s, k = at
+        mine, (w, p) = j + q.running, q.parts[k].T
+        w0, p0 = self.w[b, mine, s], self.p[b, mine, s]
+        # The job itself: interference by who is there, and its network terms with the new part.
+        by_worker, by_ps = q.by_worker[mine], q.by_ps[mine]  # C x A
+        there_w, there_p = self.w[b, :, s], self.p[b, :, s]
+        pressure = (by_worker * there_w + by_ps * there_p).sum(axis=1)
+        pressure -= q.by_worker[mine, mine] * w0 + q.by_ps[mine, mine] * p0
+        remote_ps, remote = network(w0 + w, p0 + p, q.workers[mine], q.ps[mine], q.everywhere)
+        own = 1.0 + pressure + q.remote_ps[mine] * remote_ps + q.remote_worker[mine] * remote
+        after = np.maximum(elsewhere[b, mine, s], own)
+        fast = q.speed[mine] / after
+        gain = (fast - speed[b, mine]) / q.scale
+        # The jobs that are there: how much slower they get.
+        more = q.by_worker.T[mine] * w[:, None] + q.by_ps.T[mine] * p[:, None]
+        here = slow[b, :, s]
+        slower = np.maximum(elsewhere[b, :, s], here + more)
+        lost = speed[b] - q.speed / np.maximum(slower, 1.0)
+        lost[here == 0] = 0.0
+        lost[np.arange(len(b)), mine] = 0.0
+        loss = lost.sum(axis=1) / q.scale
+        share = q.share[j, k]
+        rest = self.left[b, j] - q.parts[k]
+        room = (self.free[b, s] - q.need[j, k]) / q.capacity[s]
+        tasks = self.w[b, :, s].sum(axis=1) + self.p[b, :, s].sum(axis=1) - w0 - p0
+        size = (q.workers + q.ps)[mine]
+        columns = [
+            np.log(own),
+            np.log(after),
+            fast / q.scale,
+            gain,
+            loss,
+            gain - loss,
+            (gain - loss) / np.maximum(share, 0.05) / 4,
+            w / q.workers[mine],
+            p / np.maximum(q.ps[mine], 1),
+            rest.sum(axis=1) / size,
+            rest.sum(axis=1) == 0,
+            share,
+            room.min(axis=1, initial=1.0),
+            room.mean(axis=1) if room.shape[1] else np.ones(len(b)),
+            tasks == 0,
+            w0 + p0 > 0,
+        ]
+        return np.clip(np.stack(np.broadcast_arrays(*columns), axis=1), -10, 10)
+
+    def _jobs(self) -> Any:
+        """B x J x JOB."""
+        q = self.question
+        rest = self.left.sum(axis=2) / np.maximum((q.workers + q.ps)[q.running :], 1)
+        free = self.free.sum(axis=1) / np.maximum(q.instance.server_capacity.sum(axis=0), 1)
+        crowd = (q.whole_need / np.maximum(free, 1e-2)[:, None]).max(axis=2, initial=0.0)
+        found = np.empty((self.count, q.jobs, JOB))
+        found[..., :7] = q.fixed
+        found[..., 7] = q.whole_share
+        found[..., 8] = np.minimum(crowd, 10)
+        found[..., 9] = rest
+        found[..., 10] = self.waiting
+        found[..., 11] = np.arange(q.jobs) == self.begun[:, None]
+        return found
+
+    def _servers(self, slow: Any, speed: Any, equal: Any) -> Any:
+        """B M x SERVER."""
+        q = self.question
+        room = self.free / q.capacity
+        hosts = slow > 0
+        columns = [
+            room.min(axis=2, initial=1.0),
+            room.mean(axis=2) if room.shape[2] else np.ones(room.shape[:2]),
+            np.log1p((self.w + self.p).sum(axis=1)),
+            np.minimum((hosts * speed[..., None]).sum(axis=1) / q.scale, 10),
+            np.log(np.maximum(slow.max(axis=1, initial=0.0), 1.0)),
+            np.log1p(equal),
+            self.touched,
+        ]
+        return np.stack(columns, axis=2).reshape(-1, len(columns))
+
+    def _whole(self) -> Any:
+        """B x WHOLE."""
+        q = self.question
+        open_ = self.waiting & (self.placed < q.most)[:, None]
+        free = self.free.sum(axis=1) / np.maximum(q.instance.server_capacity.sum(axis=0), 1)
+        asked = open_.astype(np.float64) @ q.whole_need
+        columns = [
+            free.min(axis=1, initial=1.0),
+            np.minimum((asked / np.maximum(free, 1e-2)).max(axis=1, initial=0.0), 10),
+            np.log1p(open_.sum(axis=1)),
+            ((self.w + self.p).sum(axis=1) == 0).mean(axis=1),
+            np.log1p(np.full(self.count, q.running)) / 3,
+            (self.begun >= 0),
+        ]
+        return np.stack(columns, axis=1)
+
+    # -- what is done -------------------------------------------------------------------------------------------------
+
+    def put(self, states: Any, jobs: Any, servers: Any, parts: Any) -> None:
+        """Place a part in each of some states (each at most once)."""
+        q = self.question
+        w, p = q.parts[parts].T
+        self.w[states, jobs + q.running, servers] += w
+        self.p[states, jobs + q.running, servers] += p
+        self.free[states, servers] -= q.need[jobs, parts]
+        self.left[states, jobs] -= q.parts[parts]
+        self.touched[states, servers] = True
+        whole = (self.left[states, jobs] == 0).all(axis=1)
+        self.begun[states] = np.where(whole, -1, jobs)
+        self.waiting[states, jobs] = False
+        self.placed[states] += whole
+        self.done[states[whole]] = (self.placed[states] >= q.most)[whole] | ~self.waiting[states[whole]].any(axis=1)
+
+    def give_up(self, states: Any) -> None:
+        """Take back the begun job of some states; it waits for good. A state with none is done."""
+        i, q = self.question.instance, self.question
+        for b in np.asarray(states).tolist():
+            j = int(self.begun[b])
+            if j < 0:
+                self.done[b] = True
+                continue
+            row = (b, j + q.running)
+            self.free[b] += (self.w[row][:, None] * i.worker_demand[j] + self.p[row][:, None] * i.ps_demand[j]).astype(
+                np.int64
+            )
+            self.w[row] = self.p[row] = 0
+            self.left[b, j] = i.job_workers[j], i.job_ps[j]
+            self.begun[b] = -1
+            self.done[b] = not self.waiting[b].any()
+
+    def values(self) -> Any:
+        """Estimated total speed of each state."""
+        return self.question.total(self.w, self.p)
+
+    def plan(self, state: int) -> Plan:
+        """A finished state as a plan."""
+        first = self.question.running
+        return Plan(workers=self.w[state, first:].astype(np.int64), ps=self.p[state, first:].astype(np.int64))

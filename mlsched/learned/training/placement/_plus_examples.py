@@ -1,0 +1,157 @@
+"""Small questions with their exact answers, and the steps that lead there.
+
+The questions are asked of the fitted speed model, half of them with its coefficients changed at random, so that the
+network learns to weigh slowdowns, not to know types by heart. Any order of placing the parts of an answer is right:
+every step says all of its candidates that lead there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mlsched import solvers
+from mlsched.core.files import atomic_write
+from mlsched.core.formulation import Limits
+from mlsched.core.registry import registry
+from mlsched.instances.placement import Instance, Plan, generate
+from mlsched.learned.placement._plus_net import View
+from mlsched.learned.placement._plus_speeds import ALONE, PAIRS, Speeds
+from mlsched.learned.placement._plus_state import Question, States
+from mlsched.learned.weights import Floats
+
+#: Spread of the changed coefficients: each is multiplied by exp of a normal variable of this deviation.
+SPREAD = 0.5
+#: Deterministic work and moves of the search for a start that an exact answer may take.
+WORK, MOVES = 0.1, 200
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """An instance whose interference is that of a speed model, and the model."""
+
+    instance: Instance
+    speeds: Speeds
+
+    def question(self) -> Question:
+        """What the policy sees of it."""
+        return Question(self.instance, self.speeds)
+
+
+def ask(rng: np.random.Generator, tensors: dict[str, Floats], *, change: bool, **sizes: Any) -> Asked:
+    """A question by `generate` of some sizes, asked of the fitted model or, with `change`, of one near it."""
+    drawn = generate(rng, **sizes)
+    tables = {name: tensors[name].astype(np.float64) for name in (*PAIRS, *ALONE)}
+    if change:
+        tables = {name: table * np.exp(SPREAD * rng.standard_normal(table.shape)) for name, table in tables.items()}
+    millionths = {name: np.rint(1e6 * table).astype(np.int64) for name, table in tables.items()}
+    instance = drawn.replace(
+        sigma_worker=millionths["speeds.worker"],
+        sigma_ps=millionths["speeds.ps"],
+        linear=np.zeros_like(drawn.linear),
+        quadratic=np.zeros_like(drawn.quadratic),
+        rho_ps=millionths["speeds.remote_ps"],
+        rho_worker=millionths["speeds.remote_worker"],
+    )
+    return Asked(instance, Speeds({k: v.astype(np.float32) for k, v in tables.items()}, drawn.types))
+
+
+def drawn(rng: np.random.Generator, tensors: dict[str, Floats], servers: int, jobs: int) -> Asked:
+    """A question of up to so many servers and jobs, from a half-empty cluster to one that cannot take all."""
+    return ask(
+        rng,
+        tensors,
+        change=bool(rng.integers(2)),
+        servers=int(rng.integers(servers // 2, servers + 1)),
+        jobs=int(rng.integers((jobs + 1) // 2, jobs + 1)),
+        contention=float(rng.uniform(0.5, 1.3)),
+        all_reduce=float(rng.choice([0.0, 0.0, 0.3])),
+        **({"most_new": int(rng.integers(1, 4))} if rng.uniform() < 0.1 else {}),
+    )
+
+
+def exact(asked: Asked) -> tuple[Plan, bool]:
+    """The best plan that the exact answerer finds within the work limit, and whether it is proven to be optimal."""
+    start, _ = registry().answerer("placement", "local-search")
+    found, _ = registry().answerer("placement", "cp-sat")
+    hint = start.function(asked.instance, rng=np.random.default_rng(0), moves=MOVES, rounds=1)
+    outcome = solvers.run(found, asked.instance, "total_speed", Limits(work=WORK), hint, {})
+    plan: Any = hint if outcome.plan is None else outcome.plan
+    return plan, outcome.status == "optimal"
+
+
+def solved(questions: list[Asked], keep: str) -> list[tuple[Plan, bool]]:
+    """The exact answer to each question, and whether it is proven.
+
+    keep: a file in which the answers are looked for and kept ("": nowhere).
+    """
+    digest = hashlib.sha256(json.dumps([a.instance.hash for a in questions]).encode()).hexdigest()
+    known = _read(keep, digest)
+    if known is None:
+        found = [exact(a) for a in questions]
+        known = [[plan.workers.tolist(), plan.ps.tolist(), proven] for plan, proven in found]
+        if keep:
+            with atomic_write(keep, "w") as file:
+                json.dump({"questions": digest, "answers": known}, file)
+    return [(Plan(workers=np.array(w), ps=np.array(p)), proven) for w, p, proven in known]
+
+
+def _read(keep: str, digest: str) -> Any:
+    """The kept answers to the questions of a digest, or None."""
+    if not keep or not Path(keep).exists():
+        return None
+    found = json.loads(Path(keep).read_text(encoding="utf-8"))
+    return found["answers"] if found["questions"] == digest else None
+
+
+def steps(asked: Asked, plan: Plan, rng: np.random.Generator) -> list[tuple[View, Any]]:
+    """One way from nothing to a plan: (view, which candidates lead there, and whether stopping does, as the last).
+
+    The order of the jobs is drawn. Steps without a choice are left out.
+    """
+    question = asked.question()
+    states, goal = States(question, 1), np.stack([plan.workers, plan.ps], axis=2)  # J x M x 2
+    liking = rng.exponential(1.0, question.jobs) ** rng.choice([0.0, 1.0, 4.0])
+    found = []
+    while not states.done[0]:
+        view, (_, j, s, k) = states.look()
+        rows = goal.copy()
+        rows[:, states.touched[0]] -= np.stack([states.w[0], states.p[0]], axis=2)[question.running :][
+            :, states.touched[0]
+        ].astype(np.int64)
+        target = _leads(states, rows, question.parts[k], j, s)
+        if len(j) and (len(j) > 1 or view.may_stop[0]):
+            found.append((view, np.append(target, not target.any())))
+        if not target.any():
+            break
+        chance = target * liking[j]
+        taken = int(rng.choice(len(j), p=chance / chance.sum()))
+        job, server = int(j[taken]), int(s[taken])
+        twin = _twin(states, goal, job, server, question.parts[k[taken]])
+        goal[:, [server, twin]] = goal[:, [twin, server]]
+        states.put(np.array([0]), j[[taken]], s[[taken]], k[[taken]])
+    return found
+
+
+def _leads(states: States, rows: Any, parts: Any, jobs: Any, servers: Any) -> Any:
+    """Which candidates are a part of the plan (`rows`: what is still missing), on their server or one equal to it."""
+    classes, fresh = states.question.classes, ~states.touched[0]
+    found = (rows[jobs, servers] == parts).all(axis=1) & ~fresh[servers]
+    for c in np.flatnonzero(fresh[servers]).tolist():
+        same = fresh & classes[:, classes[servers[c]].argmax()]
+        found[c] = bool((rows[jobs[c]][same] == parts[c]).all(axis=1).any())
+    return found
+
+
+def _twin(states: States, goal: Any, job: int, server: int, part: Any) -> int:
+    """The server that hosts the part in the plan; the chosen one is equal to it."""
+    if states.touched[0, server]:
+        return server
+    classes = states.question.classes
+    same = ~states.touched[0] & classes[:, classes[server].argmax()]
+    return int(np.flatnonzero(same & (goal[job] == part).all(axis=1))[0])

@@ -1,0 +1,137 @@
+"""A history of placements with measured speeds, and the speed model that is fitted to it (Harmony Section IV-C).
+
+The history stands for what a cluster's logs would hold: jobs that were placed somehow, and the speed that each was
+measured to have among the others. Here the simulated cluster, that is the judge, measures. The interference and network
+coefficients behind the speeds are read by nobody else: whatever is trained afterwards, exact answers included, is asked
+of the fitted model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.instances.placement import Instance, Plan, generate
+from mlsched.instances.placement.judge import speeds
+from mlsched.learned.placement._plus_speeds import ALONE, PAIRS, network
+
+#: Rounds of the fit.
+ROUNDS = 30
+#: Draws an instance of a cluster.
+Draw = Callable[[np.random.Generator], Instance]
+
+
+def synthetic(kind: str) -> Draw:
+    """Instances of the paper's testbed with one kind of interference, from a quiet cluster to a full one."""
+
+    def draw(rng: np.random.Generator) -> Instance:
+        return generate(rng, contention=rng.uniform(0.4, 1.2), model=kind, all_reduce=float(rng.choice([0.0, 0.3])))
+
+    return draw
+
+
+def fit(rng: np.random.Generator, jobs: int, draw: Draw) -> tuple[dict[str, Any], tuple[str, ...], float]:
+    """Tables of the speed model (tensor -> float32), its types, and its mean relative error on held-out jobs.
+
+    draw(rng): an instance of the cluster; new jobs of such are placed at random until there are `jobs` with those that
+    run. The last tenth is held out. Fitted are the coefficients of `_plus_speeds`, at least 0, by the
+    squares of relative errors.
+    """
+    rows, owner, types, slowdown, names = _history(rng, jobs, draw)
+    held_out = owner >= int(0.9 * len(slowdown))
+    table = _fitted(rows[~held_out], owner[~held_out], types, slowdown)
+    predicted = _predicted(table, rows, owner, types)
+    last = np.unique(owner[held_out])
+    error = float(np.mean(np.abs(slowdown[last] / predicted[last] - 1)))
+    count = len(names)
+    parts = [table[:, :count], table[:, count : 2 * count], table[:, -2], table[:, -1]]
+    found = {
+        name: np.ascontiguousarray(part, dtype=np.float32) for name, part in zip((*PAIRS, *ALONE), parts, strict=True)
+    }
+    return found, names, error
+
+
+def _history(rng: np.random.Generator, jobs: int, draw: Draw) -> tuple[Any, Any, Any, Any, tuple[str, ...]]:
+    """Of every server that hosts a part of a job what slows it down there (rows x (2 types + 2)) and the job; of every
+    job its type and its measured slowdown; the names of the types.
+    """
+    rows: list[Any] = []
+    owner: list[int] = []
+    types: list[int] = []
+    slowdown: list[float] = []
+    names: tuple[str, ...] = ()
+    while len(slowdown) < jobs:
+        i = draw(rng)
+        names, plan = i.types, at_random(i, rng)
+        w, p = np.concatenate([i.run_workers, plan.workers]), np.concatenate([i.run_ps, plan.ps])
+        kinds = np.concatenate([i.run_type, i.job_type])
+        fastest = np.concatenate([i.run_speed, i.job_speed])
+        for a, speed in enumerate(speeds(i, plan)):
+            if speed:
+                for s in np.flatnonzero(w[a] + p[a]).tolist():
+                    rows.append(_row(w, p, kinds, a, s, len(names)))
+                    owner.append(len(slowdown))
+                slowdown.append(float(fastest[a]) / speed)
+                types.append(int(kinds[a]))
+    return np.array(rows), np.array(owner), np.array(types), np.array(slowdown), names
+
+
+def _row(w: IntArray, p: IntArray, kinds: IntArray, a: int, s: int, count: int) -> Any:
+    """Workers and PSs of other jobs by type, and the network terms, of job a on server s."""
+    others = np.arange(len(kinds)) != a
+    found = np.zeros(2 * count + 2)
+    np.add.at(found, kinds[others], w[others, s])
+    np.add.at(found, count + kinds[others], p[others, s])
+    found[-2:] = network(w[a, s], p[a, s], w[a].sum(), p[a].sum(), False)
+    return found
+
+
+def at_random(instance: Instance, rng: np.random.Generator) -> Plan:
+    """Every new job task by task on any server with room, or nowhere when it does not fit whole."""
+    w, p = np.zeros((2, len(instance.job_type), len(instance.server_free)), dtype=np.int64)
+    free = instance.server_free.copy()
+    for j in rng.permutation(len(w)).tolist():
+        room, w_j, p_j = free.copy(), w[j].copy(), p[j].copy()
+        tasks = [(w_j, instance.worker_demand[j])] * int(instance.job_workers[j])
+        tasks += [(p_j, instance.ps_demand[j])] * int(instance.job_ps[j])
+        # Some jobs are kept together, so that the history has whole jobs on a server as well as scattered ones.
+        liking = rng.exponential(size=len(room)) ** rng.choice([0.0, 20.0])
+        hosted = np.concatenate([instance.run_workers + instance.run_ps, w + p]) > 0
+        mates = instance.apart[instance.job_type[j], np.concatenate([instance.run_type, instance.job_type])] > 0
+        allowed = ~hosted[mates].any(axis=0)
+        for on, demand in tasks:
+            able = np.flatnonzero((room >= demand).all(axis=1) & allowed)
+            if not able.size:
+                break
+            s = int(rng.choice(able, p=liking[able] / liking[able].sum()))
+            on[s] += 1
+            room[s] -= demand
+        else:
+            w[j], p[j], free = w_j, p_j, room
+    return Plan(workers=w, ps=p)
+
+
+def _predicted(table: Any, rows: Any, owner: Any, types: Any) -> Any:
+    """Predicted slowdown of every job: that of its slowest server."""
+    found = np.ones(len(types))
+    np.maximum.at(found, owner, 1 + (rows * table[types[owner]]).sum(axis=1))
+    return found
+
+
+def _fitted(rows: Any, owner: Any, types: Any, slowdown: Any) -> Any:
+    """Coefficients (types x columns of `rows`), by turns: which server of a job is the slowest, and least squares."""
+    table = np.full((int(types.max()) + 1, rows.shape[1]), 0.2)
+    starts = np.flatnonzero(np.concatenate([[True], owner[1:] != owner[:-1]]))
+    kind, measured = types[owner[starts]], slowdown[owner[starts]]
+    for _ in range(ROUNDS):
+        each = (rows * table[types[owner]]).sum(axis=1)
+        order = np.lexsort((-each, owner))
+        slowest = rows[order[starts]] / measured[:, None]  # relative errors count
+        for t in range(len(table)):
+            mine = kind == t
+            found = np.linalg.lstsq(slowest[mine], (1 - 1 / measured)[mine], rcond=None)[0]
+            table[t] = np.maximum(found, 0.0)
+    return table

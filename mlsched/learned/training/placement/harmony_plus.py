@@ -1,0 +1,16 @@
+"""Harmony-plus' recipe: history, imitation of exact answers, expert iteration (`_plus.py`)."""
+
+from __future__ import annotations
+
+from mlsched.learned.training.placement._plus import Learner, PlusParams, describe
+from mlsched.learned.training.recipe import Recipe
+
+RECIPE = Recipe(
+    policy="harmony-plus",
+    problem="placement",
+    params=PlusParams,
+    learner=Learner,
+    data=describe,
+    iterations=20,
+    every=lambda params: params.every,
+)
