@@ -52,5 +52,8 @@ def test_the_version_does_not_even_load_rich():
 
 
 def test_the_commands_are_listed():
-    words = "bench certify check collection compare data doctor export generate list pareto reproduce rerun simulate solve train"
+    words = (
+        "bench certify check collection compare data doctor export generate list pareto reproduce rerun simulate solve "
+        "train"
+    )
     assert words.split() == COMMANDS
