@@ -81,7 +81,8 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
         "The exact answerer maximises the total speed (Eq. 1) of every batch by CP-SAT, from the rules' best plan, "
         f"within a deterministic work limit of {grid.work:g} a decision.",
         f"Trained policies: {', '.join(trained) or 'none is registered, claims about Harmony are not measured'}. "
-        "Figures 6 and 7 are drawings; Figure 10 and Table II are about training.",
+        "Figures 6 and 7 are drawings. Figure 10 and Table II need trainings of their own: "
+        "`python measurements/harmony_training.py`.",
     ]
     if grid.rack is not None:
         found.append(

@@ -1,0 +1,120 @@
+"""Harmony's policy: a network over the paper's state places one task after the other (Section IV of its paper).
+
+The network (Fig. 7): a fully connected layer for each job and one for each server, the same for all jobs and for all
+servers, then fully connected layers (196-196-128), then a softmax over the 2 M N' actions, masked by what is valid.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import InvalidFile, InvalidInput
+from mlsched.core.fields import IntArray
+from mlsched.instances.placement import Instance, Plan
+from mlsched.learned._net import Mlp, sample
+from mlsched.learned.weights import Weights, of
+from mlsched.simulation.placement.board import Board, Shape
+
+
+class Net:
+    """The policy network in NumPy. tensors: "job.0", "server.0" and the layers "0", "1", ... as `Mlp` has them."""
+
+    def __init__(self, tensors: Mapping[str, Any], shape: Shape) -> None:
+        self.shape = shape
+        self.job, self.server = Mlp(tensors, "job."), Mlp(tensors, "server.")
+        self.body = Mlp(tensors)
+
+    def __call__(self, features: Any) -> Any:
+        """Logits (rows x actions) of states (rows x features, see `Board.features`)."""
+        s, rows = self.shape, len(features)
+        cut = s.slots * s.of_job
+        jobs = np.maximum(self.job(features[:, :cut].reshape(rows, s.slots, s.of_job)), 0)
+        servers = np.maximum(self.server(features[:, cut:].reshape(rows, s.servers, s.of_server)), 0)
+        return self.body(np.concatenate([jobs.reshape(rows, -1), servers.reshape(rows, -1)], axis=1))
+
+    def fits(self) -> bool:
+        """Whether the layers are of the shape's sizes."""
+        s = self.shape
+        merged = s.slots * self.job.outputs + s.servers * self.server.outputs
+        sizes = (self.job.inputs, self.server.inputs, self.body.inputs, self.body.outputs)
+        return sizes == (s.of_job, s.of_server, merged, s.actions)
+
+
+class Policy:
+    """A trained Harmony."""
+
+    def __init__(self, weights: Weights) -> None:
+        recipe, data, name = weights.card["recipe"], weights.card["data"], weights.source
+        sizes = [recipe.get(key) for key in ("servers", "new", "running")]
+        named = [data.get(key) for key in ("models", "resources")]
+        if not all(type(n) is int for n in sizes) or not all(isinstance(n, list) for n in named):
+            raise InvalidFile(f"{name}: its card lacks servers, new, running, models or resources; train it anew")
+        (servers, new, running), (self.types, self.resources) = sizes, named
+        self.shape = Shape(len(self.types), servers, len(self.resources), new, running)
+        self.net = Net(weights.tensors, self.shape)
+        if not self.net.fits():
+            raise InvalidFile(f"{name}: its network does not fit its recipe; train it anew")
+
+    def plan(self, instance: Instance, rng: np.random.Generator, greedy: bool) -> Plan:
+        """The placement of the first N' waiting jobs; the others wait."""
+        board = Board(self.shape, 1, self._apart(instance))
+        board.read(instance, self._kinds(instance))
+        only = np.array([0])
+        while (valid := board.valid(only)).any():
+            logits = np.where(valid, self.net(board.features(only)), np.float32(-np.inf))
+            board.act(only, logits.argmax(axis=1) if greedy else sample(logits, rng))
+        return board.plan(instance)
+
+    def _kinds(self, instance: Instance) -> IntArray:
+        """The number by which the network knows each type of the instance; refuses what it does not know."""
+        s = self.shape
+        for name, asked, known in (
+            ("server_free", len(instance.server_free), s.servers),
+            ("resources", list(instance.resources), self.resources),
+        ):
+            if asked != known:
+                what = f"has {asked} servers" if name == "server_free" else f"are {', '.join(instance.resources)}"
+                raise InvalidInput(f"{name}: {what}: these weights know {known}; {_REMEDY}")
+        if len(instance.run_type) > s.running:
+            raise InvalidInput(
+                f"run_type: {len(instance.run_type)} jobs are running: these weights know up to {s.running}; {_REMEDY}"
+            )
+        index = {name: k for k, name in enumerate(self.types)}
+        found = np.array([index.get(name, -1) for name in instance.types], dtype=np.int64)
+        asked_types = np.concatenate([instance.job_type[: s.new], instance.run_type])
+        if (found[asked_types] < 0).any():
+            name = instance.types[int(asked_types[found[asked_types] < 0][0])]
+            raise InvalidInput(f"types: '{name}' is none that these weights know; {_REMEDY}")
+        return found
+
+    def _apart(self, instance: Instance) -> IntArray | None:
+        """Which of the types that the network knows must stay apart."""
+        if not instance.apart.any():
+            return None
+        kinds, found = self._kinds(instance), np.zeros((len(self.types),) * 2, dtype=np.int64)
+        known = np.flatnonzero(kinds >= 0)
+        found[np.ix_(kinds[known], kinds[known])] = instance.apart[np.ix_(known, known)]
+        return found
+
+
+_REMEDY = "train one for it (`mlsched train harmony --set servers=...`), or use a rule or harmony-plus"
+
+
+@functools.lru_cache(maxsize=16)
+def _made(weights: Weights) -> Policy:
+    return Policy(weights)
+
+
+def policy(path: str) -> Policy:
+    """The policy of a weights file, or, for "", the one that comes with mlsched; made once."""
+    return _made(of("harmony", "placement", path))
+
+
+def world(params: dict[str, Any]) -> dict[str, Any]:
+    """The options of the clock's world that the policy implies: N' waiting jobs are shown, and R run at most."""
+    shape = policy(params["weights"]).shape
+    return {"window": shape.new, "most_jobs": shape.running}

@@ -1,0 +1,26 @@
+"""Harmony: a network places one worker or PS after the other, trained by an actor-critic on predicted speeds.
+
+Paper: Bao, Peng, Wu, "Deep learning-based job placement in distributed machine learning clusters", INFOCOM 2019,
+Sections IV and V (`mlsched train harmony-reward`, `mlsched train harmony`).
+
+Trained to its criterion with one seed so far, it is better than random placement and load balancing, about as good as
+bin packing and Tetris, and worse than LIF, which profiles interference (docs/harmony.md). `harmony-plus` is far ahead.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.registry import answerer
+from mlsched.instances.placement import Instance, Plan
+from mlsched.learned.placement._harmony import policy, world
+
+
+@answerer("harmony", problem="placement", world=world, paper="Harmony Sections IV and V")
+def answer(instance: Instance, *, rng: np.random.Generator, weights: str = "", greedy: bool = True) -> Plan:
+    """One task after the other on the server that a network prefers; six servers and the paper's six models.
+
+    weights: a file that `mlsched train harmony` wrote; "": the weights that come with mlsched. greedy: always the
+    likeliest action; otherwise drawn from the network's distribution, as in training.
+    """
+    return policy(weights).plan(instance, rng, greedy)

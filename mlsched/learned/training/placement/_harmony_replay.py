@@ -1,0 +1,105 @@
+"""Harmony's experience replay: samples (s, a, r, s') of many clusters, first in first out."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from mlsched.simulation.placement.board import Shape
+
+
+@dataclasses.dataclass(frozen=True)
+class Samples:
+    """now, then: features of s and s' (samples x features). valid: actions of s (samples x actions). action. reward: r.
+    discount: of V(s'), gamma to the number of actions between s and s'; each of them has the reward r.
+    """
+
+    now: Any
+    then: Any
+    valid: Any
+    action: Any
+    reward: Any
+    discount: Any
+
+
+class Replay:
+    """The last `size` samples. Those of an interval wait until its reward is known.
+
+    gamma: the discount of an action. whole: s' is the first state of the next interval, not that after the action.
+    """
+
+    def __init__(self, size: int, rows: int, shape: Shape, gamma: float, whole: bool) -> None:
+        self.size, self.count, self.next = size, 0, 0
+        self.gamma, self.whole = gamma, whole
+        self.kept = Samples(
+            np.zeros((size, shape.features), dtype=np.float32),
+            np.zeros((size, shape.features), dtype=np.float32),
+            np.zeros((size, shape.actions), dtype=bool),
+            np.zeros(size, dtype=np.int64),
+            np.zeros(size, dtype=np.float32),
+            np.zeros(size, dtype=np.float32),
+        )
+        self._open: list[list[tuple[Any, ...]]] = [[] for _ in range(rows)]
+        self._last = 0
+
+    def note(self, now: Any, action: Any, valid: Any, then: Any) -> None:
+        """A step of every cluster."""
+        for row, waiting in enumerate(self._open):
+            waiting.append((now[row], then[row], valid[row], action[row]))
+
+    def close(self, rows: Any, reward: Any) -> None:
+        """The intervals of some clusters have ended with these rewards."""
+        for row, got in zip(rows.tolist(), reward.tolist(), strict=True):
+            waiting, self._open[row] = self._open[row], []
+            at = (self.next + np.arange(len(waiting))) % self.size
+            kept = self.kept
+            for k, (now, then, valid, action) in zip(at.tolist(), waiting, strict=True):
+                kept.now[k], kept.then[k], kept.valid[k], kept.action[k] = now, then, valid, action
+            kept.reward[at], kept.discount[at] = got, self.gamma
+            if self.whole and waiting:
+                kept.then[at] = waiting[-1][1]
+                kept.discount[at] = self.gamma ** np.arange(len(waiting), 0, -1)
+            self.next = (self.next + len(waiting)) % self.size
+            self.count = min(self.size, self.count + len(waiting))
+            self._last += len(waiting)
+
+    def forget_last(self) -> None:
+        """What `draw` counts as the last samples begins now."""
+        self._last = 0
+
+    def draw(self, rng: np.random.Generator, count: int, replayed: bool) -> Samples:
+        """So many random samples; with `replayed` false all of those since `forget_last`."""
+        if replayed:
+            chosen = rng.integers(self.count, size=count)
+        else:
+            chosen = (self.next - 1 - np.arange(min(self._last, self.size))) % self.size
+        return Samples(*(column[chosen] for column in columns(self.kept)))
+
+
+def shuffled(rng: np.random.Generator, taken: Samples, shape: Shape) -> Samples:
+    """The samples with waiting jobs, running jobs and servers in another order, one for all of them."""
+    new, servers = rng.permutation(shape.new), rng.permutation(shape.servers)
+    slots = np.concatenate([new, shape.new + rng.permutation(shape.running)])
+    cut = shape.slots * shape.of_job
+    jobs = np.arange(cut).reshape(shape.slots, shape.of_job)[slots]
+    rest = np.arange(cut, shape.features).reshape(shape.servers, shape.of_server)[servers]
+    pairs = rest[:, shape.resources :].reshape(shape.servers, shape.slots, 2)[:, slots].reshape(shape.servers, -1)
+    rest = np.concatenate([rest[:, : shape.resources], pairs], axis=1)
+    features = np.concatenate([jobs.ravel(), rest.ravel()])
+    actions = np.arange(shape.actions).reshape(shape.new, 2, shape.servers)[new][:, :, servers].ravel()
+    place = np.argsort(actions)  # where each action has gone
+    return Samples(
+        taken.now[:, features],
+        taken.then[:, features],
+        taken.valid[:, actions],
+        place[taken.action],
+        taken.reward,
+        taken.discount,
+    )
+
+
+def columns(samples: Samples) -> tuple[Any, ...]:
+    """The arrays themselves, not copies (as `dataclasses.astuple` gives)."""
+    return tuple(getattr(samples, field.name) for field in dataclasses.fields(samples))
