@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlsched import api
-from mlsched.core.errors import InvalidInput, SolverError, TooLarge
+from mlsched.core.errors import Contradiction, InvalidInput, TooLarge
 from mlsched.core.formulation import Limits
 from mlsched.formulations.placement import _configurations
 from mlsched.formulations.placement._configurations import Space, TooLong, TooMany
