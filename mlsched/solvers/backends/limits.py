@@ -22,6 +22,8 @@ def within(limits: Limits) -> cp_model.CpSolver:
     # Ctrl-C must interrupt the program, not end this solve early and pass for a result.
     solver.parameters.catch_sigint_signal = False
     solver.parameters.random_seed = limits.seed % 2**31
+    # A family of presolve rules with which CP-SAT 9.15 certified an optimum 34 % off (google/or-tools issue 5293).
+    solver.parameters.presolve_inclusion_work_limit = 0
     if limits.seconds is not None:
         solver.parameters.max_time_in_seconds = limits.seconds
     if limits.work is not None:
