@@ -18,6 +18,8 @@ def keep_known(instance: Instance, answerer: Answerer, objective: str, start: Pl
     """
     if answerer.kind != "exact" or answerer.restricted or found.status not in ("feasible", "unknown"):
         return found
+    if not instance.objectives or (found.plan is None) != (found.status == "unknown"):
+        return found  # a round has no value, and of an outcome that contradicts itself the judge says so
     bound = trivial_bound(instance, objective) if found.bound is None else found.bound
     try:
         plan, value = _better(instance, objective, found.plan, start)

@@ -68,8 +68,8 @@ def answer(task: Task, isolate: bool = True) -> list[Row]:
     except UnknownName as error:  # an answerer registered in the parent process only
         return failed(task, _line(error))
     except TooLarge as error:
-        # An exact algorithm may refuse what is beyond it; a rule must answer every instance.
-        if task.kind == "exact":
+        # Exact algorithms and trained policies may refuse what is beyond them; a rule must answer every instance.
+        if task.kind in ("exact", "trained"):
             return task.rows(status="skipped", error=_line(error))
         return failed(task, _line(error))
     except RuleFailure as error:

@@ -45,7 +45,10 @@ class InvalidFile(InvalidInput):
 
 
 class TooLarge(InvalidInput):
-    """The instance is beyond what an exact algorithm or model takes: the message names the limit and who takes more."""
+    """The instance is beyond what an exact algorithm, a model or a trained policy takes.
+
+    The message names the limit and who takes more.
+    """
 
 
 class UnknownName(InvalidInput, LookupError):

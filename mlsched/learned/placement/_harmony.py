@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.errors import InvalidFile, InvalidInput
+from mlsched.core.errors import InvalidFile, TooLarge
 from mlsched.core.fields import IntArray
 from mlsched.instances.placement import Instance, Plan
 from mlsched.learned._net import Mlp, sample
@@ -78,9 +78,9 @@ class Policy:
         ):
             if asked != known:
                 what = f"has {asked} servers" if name == "server_free" else f"are {', '.join(instance.resources)}"
-                raise InvalidInput(f"{name}: {what}: these weights know {known}; {_REMEDY}")
+                raise TooLarge(f"{name}: {what}: these weights know {known}; {_REMEDY}")
         if len(instance.run_type) > s.running:
-            raise InvalidInput(
+            raise TooLarge(
                 f"run_type: {len(instance.run_type)} jobs are running: these weights know up to {s.running}; {_REMEDY}"
             )
         index = {name: k for k, name in enumerate(self.types)}
@@ -88,7 +88,7 @@ class Policy:
         asked_types = np.concatenate([instance.job_type[: s.new], instance.run_type])
         if (found[asked_types] < 0).any():
             name = instance.types[int(asked_types[found[asked_types] < 0][0])]
-            raise InvalidInput(f"types: '{name}' is none that these weights know; {_REMEDY}")
+            raise TooLarge(f"types: '{name}' is none that these weights know; {_REMEDY}")
         return found
 
     def _apart(self, instance: Instance) -> IntArray | None:

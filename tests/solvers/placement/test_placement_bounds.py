@@ -120,7 +120,7 @@ def test_a_false_proof_of_highs_is_caught(monkeypatch):
         return Found("infeasible", None, None, {})
 
     monkeypatch.setattr(highs, "solve", nothing_better)
-    with pytest.raises(SolverError, match="highs claims that nothing is better"):
+    with pytest.raises(Contradiction, match="highs claims that nothing is better"):
         api.solve(instance, "highs", hint="none")
 
 
