@@ -33,7 +33,7 @@ def answer(
     migration: bool = True,
     stop: str = "most",
 ) -> Round:
-    """A trained network relieves nodes and places tasks (not recommended: the weights that come along imitate MLF-H).
+    """A trained network relieves nodes and places tasks (not recommended: no better than MLF-H).
 
     weights: a file that `mlsched train mlf-rl` wrote; "": the weights that come with mlsched. greedy: always the
     highest score; otherwise drawn, as in training. h_r: the share of a resource from which on a node is overloaded.
