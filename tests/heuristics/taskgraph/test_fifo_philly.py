@@ -22,7 +22,11 @@ from mlsched import api
 
 
 def read(path, limit):
-    """(arrival in minutes, GPUs, whole minutes that it runs) of the file's first jobs, in order of submission."""
+    """(arrival in minutes, GPUs, whole minutes that it runs) of the file's first jobs, in order of submission.
+
+    A job is so many iterations of about a minute, whose length is rounded down to a millionth of a minute: of a job of
+    two weeks that may take a second.
+    """
     with gzip.open(path, "rt", newline="") as stream:
         rows = [row for row in csv.DictReader(stream) if float(row["duration"]) > 0][:limit]
     submitted = [datetime.fromisoformat(row["timestamp"]) for row in rows]
@@ -32,10 +36,15 @@ def read(path, limit):
         (
             int((submitted[k] - first).total_seconds()) // 60,
             int(rows[k]["num_gpus"]),
-            math.ceil(Fraction(rows[k]["duration"]) / 60),
+            minutes(Fraction(rows[k]["duration"]) / 60),
         )
         for k in order
     ]
+
+
+def minutes(length):
+    rounds = max(1, round(length))
+    return math.ceil(rounds * Fraction(math.floor(length / rounds * 10**6), 10**6))
 
 
 def fifo(jobs, gpus, strict):
