@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
+
 import pytest
 from planted_bugs import first_fit
 
 from mlsched.testing import CheckFailed, parametrize_with_checks
 
 pytest_plugins = ["pytester"]
+
+#: Pytest finds the plugin by itself where mlsched is installed as it is here, and takes it once only.
+PLUGIN = () if entry_points(group="pytest11", name="mlsched") else ("-p", "mlsched.testing.plugin")
 
 FILE = """
 from planted_bugs import first_fit
@@ -31,14 +36,7 @@ def test_as_anyone_would_use_it(check):
 def test_every_check_is_a_test_and_expected_failures_are_xfails(pytester):
     pytester.makepyfile(FILE)
     done = pytester.runpytest_inprocess(
-        "-p",
-        "mlsched.testing.plugin",
-        "-v",
-        "-rx",
-        "--mlsched-examples=8",
-        "--mlsched-keep=kept",
-        "-p",
-        "no:cacheprovider",
+        *PLUGIN, "-v", "-rx", "--mlsched-examples=8", "--mlsched-keep=kept", "-p", "no:cacheprovider"
     )
     done.assert_outcomes(passed=17, xfailed=1)
     done.stdout.fnmatch_lines(
@@ -54,7 +52,7 @@ def test_every_check_is_a_test_and_expected_failures_are_xfails(pytester):
 
 def test_without_options_nothing_is_set(pytester):
     pytester.makepyfile("def test_nothing(): pass")
-    pytester.runpytest_inprocess("-p", "mlsched.testing.plugin", "-p", "no:cacheprovider").assert_outcomes(passed=1)
+    pytester.runpytest_inprocess(*PLUGIN, "-p", "no:cacheprovider").assert_outcomes(passed=1)
 
 
 def test_a_failure_says_what_to_look_at():
