@@ -92,6 +92,7 @@ def test_a_formula_without_solution_and_one_without_constraints():
         ("line 3: its words do not fit together", ["l 1", "pol 1 1"]),
         ("line 3: *: needs a positive integer", ["l 1", "pol 1 -1 *"]),
         ("line 3: d: needs a positive integer", ["l 1", "pol 1 0 d"]),
+        ("line 3: *: needs a positive integer", ["l 1", "pol 1 x1 + *"]),
         ("line 3: 'y1' is no integer", ["l 1", "pol y1"]),
         ("line 3: 'x0' is no literal", ["l 1", "pol 1 x0 +"]),
         ("line 3: does not follow by unit propagation", ["l 1", "rup +1 x1 >= 1 ; ~ 1"]),
@@ -102,6 +103,8 @@ def test_a_formula_without_solution_and_one_without_constraints():
         ("line 2: the formula must have an objective, and each", ["soli x1 x2 ~x3 ~x1"]),
         ("line 3: is not better than the solution before: 3 for 3", ["soli x1 x2 ~x3", "soli x1 x2 ~x3"]),
         ("line 3: constraint 1 can hold", ["l 1", "c 1"]),
+        ("line 4: constraint 2 can hold", ["l 1", "pol 1 x3 +", "c 2"]),
+        ("line 4: constraint 2 can hold", ["l 1", "pol 1 ~x3 +", "c 2"]),
     ],
 )
 def test_what_is_wrong_is_said(fragment, lines):
@@ -148,6 +151,19 @@ def test_arithmetic(line, terms, bound):
     for words in (["l", "1"], line.split()):
         read.step(words)
     assert read.derived[-1] == (terms, bound)
+
+
+def test_a_clause_stays_a_clause():
+    read = checker.Proof("+1 x1 -1 x2 >= 0 ;\n")  # x1 or ~x2
+    for words in (["l", "1"], ["pol", "1", "3", "*", "s"], ["pol", "2", "3", "d"]):
+        read.step(words)
+    assert read.derived == [({1: 1, 2: -1}, 0), ({1: 3, 2: -3}, 0), ({1: 1, 2: -1}, 0)]
+
+
+def test_what_can_just_hold_is_no_contradiction():
+    exactly = "+1 x1 +1 x2 >= 2 ;\n"
+    refused("constraint 1 can hold", "l 1", "c 1", formula=exactly)
+    refused("does not follow", "l 1", "rup >= 1 ; 1", formula=exactly)
 
 
 def test_a_constraint_that_always_holds_becomes_nothing():
