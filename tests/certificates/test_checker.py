@@ -155,9 +155,40 @@ def test_arithmetic(line, terms, bound):
 
 def test_a_clause_stays_a_clause():
     read = checker.Proof("+1 x1 -1 x2 >= 0 ;\n")  # x1 or ~x2
-    for words in (["l", "1"], ["pol", "1", "3", "*", "s"], ["pol", "2", "3", "d"]):
+    for words in (["l", "1"], ["pol", "1", "3", "*", "s"], ["pol", "2", "3", "d"], ["pol", "1", "s"]):
         read.step(words)
-    assert read.derived == [({1: 1, 2: -1}, 0), ({1: 3, 2: -3}, 0), ({1: 1, 2: -1}, 0)]
+    assert read.derived == [({1: 1, 2: -1}, 0), ({1: 3, 2: -3}, 0), ({1: 1, 2: -1}, 0), ({1: 1, 2: -1}, 0)]
+
+
+def test_a_better_solution_is_better_by_one_and_constants_count():
+    """The objective 4 ~x1 - x2 is 4 - 4 x1 - x2."""
+    read = checker.Proof("min: +4 ~x1 -1 x2 ;\n+1 x1 +1 x2 >= 1 ;\n")
+    read.step(["soli", "~x1", "x2"])
+    assert (read.minimum, read.derived) == (3, [({1: 4, 2: 1}, 2)])
+    read.step(["soli", "x1", "~x2"])
+    assert (read.minimum, read.derived[-1]) == (0, ({1: 4, 2: 1}, 5))
+
+
+def test_propagation_negates_bounds_rightly():
+    formula = (
+        "+1 x1 +1 x2 +1 x3 >= 2 ;\n+1 x1 +1 x2 +1 ~x3 >= 2 ;\n"  # so x1 + x2 >= 1 and, halved, both are 1 or x3 is
+    )
+    assert (
+        check(
+            formula + "-1 x1 -1 x2 >= 0 ;\n", proof("l 1", "l 2", "l 3", "rup +1 x1 +1 x2 >= 1 ;", "pol 3 4 +", "c 5")
+        )
+        is None
+    )
+    refused("line 4: does not follow", "l 1", "l 2", "rup +1 x1 +1 x2 +1 x3 >= 3 ; ~ 1 2", formula=formula)
+    refused("line 4: does not follow", "l 1", "l 2", "rup +1 x1 +1 x2 +1 x3 >= 3 ;", formula=formula)
+
+
+def test_named_constraints_are_taken_once_and_in_their_order():
+    formula = "+1 ~x1 +1 x2 >= 1 ;\n+1 ~x2 +1 x3 >= 1 ;\n"
+    good = ("l 1", "l 2", "rup +1 ~x1 +1 x3 >= 1 ; ~ 1 2")
+    checker.lines("\n".join(good), "proof", checker.Proof(formula).step)
+    refused("line 4: does not follow", *good[:2], "rup +1 ~x1 +1 x3 >= 1 ; 2 1 ~", formula=formula)
+    refused("line 4: does not follow", *good[:2], "rup +1 ~x1 >= 1 ;", formula=formula)
 
 
 def test_what_can_just_hold_is_no_contradiction():
