@@ -148,9 +148,10 @@ def said(sentence: dict[str, str], docs: Path = DOCS) -> str:
 
 
 def pages(docs: Path = DOCS) -> Iterator[tuple[str, str]]:
-    """(name, text) of README and every page."""
-    for path in [docs.parent / "README.md", *sorted(docs.glob("*.md"))]:
-        yield path.name, path.read_text(encoding="utf-8")
+    """(name, text) of README and every page; a page in a folder of `docs` is named with it: `notes/fronts.md`."""
+    yield "README.md", (docs.parent / "README.md").read_text(encoding="utf-8")
+    for path in sorted([*docs.glob("*.md"), *docs.glob("[!_]*/*.md")]):
+        yield path.relative_to(docs).as_posix(), path.read_text(encoding="utf-8")
 
 
 def plain(text: str) -> str:

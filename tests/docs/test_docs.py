@@ -35,7 +35,8 @@ def test_the_readme_example_prints_what_it_says(capsys: pytest.CaptureFixture[st
 
 
 def test_links_in_the_documentation_exist() -> None:
-    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+    docs = ROOT / "docs"
+    for page in [ROOT / "README.md", *docs.glob("*.md"), *docs.glob("[!_]*/*.md")]:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
             if not target.startswith("http"):
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"

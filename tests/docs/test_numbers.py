@@ -87,6 +87,12 @@ def test_a_page_that_says_something_else_is_found(docs: Path, old: str, new: str
     assert any(fault in found for found in RESULTS.faults(docs))
 
 
+def test_pages_in_folders_are_held_too(docs: Path) -> None:
+    (docs / "notes").mkdir()
+    (docs / "notes" / "history.md").write_text(PAGE.replace("23.5", "23.6", 1))
+    assert [found for found in RESULTS.faults(docs) if found.startswith("notes/history.md: a table is not as recorded")]
+
+
 def test_tables_are_written_as_recorded(docs: Path) -> None:
     assert RESULTS.with_tables(PAGE.replace("23.5", "99"), docs) == PAGE
     empty = "<!-- table cut.plain -->\n<!-- end -->"

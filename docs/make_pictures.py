@@ -1,0 +1,52 @@
+"""Draw the pictures of the pages with mlsched's own commands: `python docs/make_pictures.py [NAME...]`.
+
+A page shows `pictures/NAME.svg` and, beside it, the commands that draw it. Text stays text in these files, which keeps
+them small.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+
+TARGET = Path(__file__).resolve().with_name("pictures")
+
+#: The commands of each picture, run one after the other in an empty folder; the last one draws `NAME.svg`.
+COMMANDS = {
+    "taskgraph": [
+        "generate taskgraph --preset six-loose --seed 2 -o graph.json",
+        "solve graph.json --plot taskgraph.svg",
+    ],
+    "workers": ["generate workers --preset paper --seed 0 -o jobs.json", "solve jobs.json --plot workers.svg"],
+    "preemption": ["generate preemption --preset surge --seed 21 -o surge.json", "solve surge.json --plot preemption.svg"],
+    "placement": ["generate placement --preset 6x3 --seed 0 -o servers.json", "solve servers.json --plot placement.svg"],
+    "quality": ["generate quality --preset small --seed 0 -o cores.json", "solve cores.json --solver dp --plot quality.svg"],
+    "front": [
+        "generate preemption --preset surge --seed 21 -o surge.json",
+        "pareto surge.json total_score victim_count --plot front.svg",
+    ],
+}
+
+
+def draw(name: str) -> None:
+    """Run the commands of one picture and keep what they drew."""
+    import matplotlib
+
+    from mlsched.cli.main import app
+
+    matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": name})
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), open(os.devnull, "w") as nothing:
+        for command in COMMANDS[name]:
+            with contextlib.redirect_stdout(nothing):
+                app(shlex.split(command), standalone_mode=False)
+        TARGET.mkdir(exist_ok=True)
+        (TARGET / f"{name}.svg").write_bytes(Path(f"{name}.svg").read_bytes())
+
+
+if __name__ == "__main__":
+    for wanted in sys.argv[1:] or COMMANDS:
+        draw(wanted)
