@@ -7,28 +7,32 @@ them small.
 from __future__ import annotations
 
 import contextlib
-import os
+import io
 import shlex
 import sys
 import tempfile
 from pathlib import Path
 
 TARGET = Path(__file__).resolve().with_name("pictures")
+SURGE = "generate preemption --preset surge --seed 21 -o surge.json"
 
 #: The commands of each picture, run one after the other in an empty folder; the last one draws `NAME.svg`.
 COMMANDS = {
-    "taskgraph": [
+    "taskgraph": (
         "generate taskgraph --preset six-loose --seed 2 -o graph.json",
         "solve graph.json --plot taskgraph.svg",
-    ],
-    "workers": ["generate workers --preset paper --seed 0 -o jobs.json", "solve jobs.json --plot workers.svg"],
-    "preemption": ["generate preemption --preset surge --seed 21 -o surge.json", "solve surge.json --plot preemption.svg"],
-    "placement": ["generate placement --preset 6x3 --seed 0 -o servers.json", "solve servers.json --plot placement.svg"],
-    "quality": ["generate quality --preset small --seed 0 -o cores.json", "solve cores.json --solver dp --plot quality.svg"],
-    "front": [
-        "generate preemption --preset surge --seed 21 -o surge.json",
-        "pareto surge.json total_score victim_count --plot front.svg",
-    ],
+    ),
+    "workers": ("generate workers --preset paper --seed 0 -o jobs.json", "solve jobs.json --plot workers.svg"),
+    "preemption": (SURGE, "solve surge.json --plot preemption.svg"),
+    "placement": (
+        "generate placement --preset 6x3 --seed 0 -o servers.json",
+        "solve servers.json --plot placement.svg",
+    ),
+    "quality": (
+        "generate quality --preset small --seed 1 -o cores.json",
+        "solve cores.json --objective total_loss_reduction --plot quality.svg",
+    ),
+    "front": (SURGE, "pareto surge.json total_score victim_count max_grace_period --plot front.svg"),
 }
 
 
@@ -39,10 +43,9 @@ def draw(name: str) -> None:
     from mlsched.cli.main import app
 
     matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": name})
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), open(os.devnull, "w") as nothing:
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
         for command in COMMANDS[name]:
-            with contextlib.redirect_stdout(nothing):
-                app(shlex.split(command), standalone_mode=False)
+            app(shlex.split(command), standalone_mode=False)
         TARGET.mkdir(exist_ok=True)
         (TARGET / f"{name}.svg").write_bytes(Path(f"{name}.svg").read_bytes())
 

@@ -5,8 +5,9 @@
 
 A recorded result (`results/NAME.json`) is the command and the document that it printed, without its figures. The
 command is `mlsched ...` or `python measurements/...`, run by the interpreter that runs this script. A page shows one of
-the document's tables between the lines `<!-- table NAME.TABLE -->` and `<!-- end -->`. A sentence with numbers is
-listed in `sentences.toml` (page, source, text), its numbers as places in the document:
+the document's tables between the lines `<!-- table NAME.TABLE -->` and `<!-- end -->`, or, as `NAME.claims`, the
+claims of a paper with their verdicts. A sentence with numbers is listed in `sentences.toml` (page, source, text), its
+numbers as places in the document:
 
     text = "SLAQ cuts it by {claims[average-loss][evidence][0][measured][mean]:.0f} %"
 
@@ -125,12 +126,36 @@ def cell(number: dict[str, Any]) -> str:
     return text if paper is None else f"{text} ({least}{paper:g})".strip()
 
 
+def of_claims(claims: list[dict[str, Any]]) -> dict[str, Any]:
+    """A paper's claims as a table: each with one piece of evidence, one that its verdict rests on."""
+    header = ["claim", "where", "the paper's number", "measured here", "verdict"]
+    return {"header": header, "rows": [_claim(claim) for claim in claims]}
+
+
+def _claim(claim: dict[str, Any]) -> list[str]:
+    side = {"does not hold": "outside", "undecided": "unclear"}.get(claim["verdict"], "inside")
+    measured = [piece for piece in claim["evidence"] if piece["measured"]]
+    pieces = [piece for piece in measured if piece["side"] == side] or measured
+    if not pieces:
+        return [claim["text"], claim["where"], "", "", claim["verdict"]]
+    piece, number = pieces[0], pieces[0]["measured"]
+    half = f" ± {Number(number['half']):sig2}" if number["half"] else ""
+    unit = f" {piece['unit']}" if piece["unit"] else ""
+    least = "≥ " if piece["lower_bound"] else ""
+    paper = "" if piece["paper"] is None else f"{least}{Number(piece['paper']):sig3}{unit}"
+    several = len({other["reading"] for other in measured}) > 1
+    what = f"{piece['what']} ({piece['reading']})" if several else piece["what"]
+    here = f"{what}: {Number(number['mean']):sig3}{half}{unit}"
+    return [claim["text"], claim["where"], paper, here, claim["verdict"]]
+
+
 def with_tables(page: str, docs: Path = DOCS) -> str:
     """The text of a page with its tables as they were recorded."""
 
     def block(found: re.Match[str]) -> str:
         source, table = found["source"], found["table"]
-        shown = Place(result(source, docs)["document"], source)["tables"][table].data
+        document = result(source, docs)["document"]
+        shown = of_claims(document["claims"]) if table == "claims" else Place(document, source)["tables"][table].data
         return f"<!-- table {source}.{table} -->\n{markdown(shown)}<!-- end -->"
 
     return BLOCK.sub(block, page)

@@ -99,6 +99,26 @@ def test_tables_are_written_as_recorded(docs: Path) -> None:
     assert "| fifo | 3 |\n| srpt |  |\n<!-- end -->" in RESULTS.with_tables(empty, docs)
 
 
+def _piece(reading: str, mean: float, side: str, paper: float | None = None) -> dict[str, Any]:
+    measured = {"mean": mean, "half": 1.5}
+    return {"reading": reading, "what": "cut", "measured": measured, "paper": paper, "unit": "%"} | {
+        "lower_bound": True,
+        "side": side,
+    }
+
+
+def test_claims_are_shown_with_evidence_of_their_verdict() -> None:
+    evidence = [_piece("a", 30.0, "inside"), _piece("b", 12.0, "outside", 25.0)]
+    failed = {"text": "cuts it by 25 %", "where": "Fig. 1", "verdict": "does not hold", "evidence": evidence}
+    single = failed | {"verdict": "holds", "evidence": evidence[:1]}
+    nothing = failed | {"verdict": "not measured", "evidence": []}
+    assert RESULTS.of_claims([failed, single, nothing])["rows"] == [
+        ["cuts it by 25 %", "Fig. 1", "≥ 25 %", "cut (b): 12 ± 1.5 %", "does not hold"],
+        ["cuts it by 25 %", "Fig. 1", "", "cut: 30 ± 1.5 %", "holds"],
+        ["cuts it by 25 %", "Fig. 1", "", "", "not measured"],
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [("{share:100*.0f} %", "46 %"), ("{share:sig2}", "0.46"), ("{tables[plain][rows][fifo][1]:.0f}", "3")],
