@@ -14,16 +14,18 @@ import tempfile
 from pathlib import Path
 
 TARGET = Path(__file__).resolve().with_name("pictures")
-SURGE = "generate preemption --preset surge --seed 21 -o surge.json"
 
 #: The commands of each picture, run one after the other in an empty folder; the last one draws `NAME.svg`.
 COMMANDS = {
     "taskgraph": (
-        "generate taskgraph --preset six-loose --seed 2 -o graph.json",
+        "generate taskgraph --preset six-tight --seed 2 -o graph.json",
         "solve graph.json --plot taskgraph.svg",
     ),
     "workers": ("generate workers --preset paper --seed 0 -o jobs.json", "solve jobs.json --plot workers.svg"),
-    "preemption": (SURGE, "solve surge.json --plot preemption.svg"),
+    "preemption": (
+        "generate preemption --preset surge --seed 21 -o surge.json",
+        "solve surge.json --plot preemption.svg",
+    ),
     "placement": (
         "generate placement --preset 6x3 --seed 0 -o servers.json",
         "solve servers.json --plot placement.svg",
@@ -32,7 +34,10 @@ COMMANDS = {
         "generate quality --preset small --seed 1 -o cores.json",
         "solve cores.json --objective total_loss_reduction --plot quality.svg",
     ),
-    "front": (SURGE, "pareto surge.json total_score victim_count max_grace_period --plot front.svg"),
+    "front": (
+        "generate taskgraph --preset six-tight --seed 5 -o graph.json",
+        "pareto graph.json total_jct traffic --plot front.svg",
+    ),
 }
 
 
