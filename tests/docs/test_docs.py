@@ -34,6 +34,18 @@ def test_the_readme_example_prints_what_it_says(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out.splitlines() == promised
 
 
+@pytest.mark.parametrize(
+    "page", ["clairvoyant", "fronts", "placement", "preemption", "quality", "taskgraph", "workers"]
+)
+def test_the_examples_of_a_problem_print_what_their_page_says(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"), re.DOTALL)
+    code = "\n".join(block for block in blocks if re.search(r"^print\(.*\)  # ", block, re.MULTILINE))
+    promised = re.findall(r"^print\(.*\)  # (.*)", code, re.MULTILINE)
+    assert promised
+    exec(compile(code, f"{page}.md", "exec"), {})
+    assert capsys.readouterr().out.splitlines() == promised
+
+
 def test_links_in_the_documentation_exist() -> None:
     docs = ROOT / "docs"
     for page in [ROOT / "README.md", *docs.glob("*.md"), *docs.glob("[!_]*/*.md")]:
