@@ -31,8 +31,8 @@ from mlsched.simulation.wake import Wake
 
 #: Sizes of the workloads where none are named: of `synthetic:mlfs-cluster`.
 SIZES = {"jobs": 8, "servers": 2, "hours": 1.0, "load": 1.0}
-#: The world of MLFS' evaluation.
-WORLD = {"usage": "drawn", "usage_every": 600, "movement": "anytime", "pausing": "keep"}
+#: The world of MLFS' evaluation, with usage drawn by period only: what a task uses then depends on no action.
+WORLD = {"usage": "drawn", "usage_every": 600, "usage_at_start": False, "movement": "anytime", "pausing": "keep"}
 
 
 class RoundsEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]

@@ -11,7 +11,7 @@ from mlsched.learned.taskgraph import mirhoseini_rl, mlf_rl, mlfs
 from mlsched.learned.weights import Weights, of, read, write
 from mlsched.simulation.clock import decision_rng
 
-WORLD = {"usage": "drawn", "usage_every": 600, "movement": "anytime", "pausing": "keep"}
+WORLD = {"usage": "drawn", "usage_every": 600, "usage_at_start": False, "movement": "anytime", "pausing": "keep"}
 WAKE = "events+interval:600"
 
 

@@ -23,8 +23,14 @@ Floats = npt.NDArray[np.float32]
 #: Seeds below 100,000 are left to tests and measurements; validation workloads have those from 100,000 on, training
 #: workloads those from 1,000,000 on.
 VALIDATION, TRAINING = 100_000, 1_000_000
-#: The world and the cadence of the evaluation (`benchmark/experiments/mlfs/measure.py`).
-WORLD: dict[str, Any] = {"usage": "drawn", "usage_every": 600, "movement": "anytime", "pausing": "keep"}
+#: The world and the cadence of the evaluation (`benchmark/experiments/mlfs/measure.py`); usage is drawn by period.
+WORLD: dict[str, Any] = {
+    "usage": "drawn",
+    "usage_every": 600,
+    "usage_at_start": False,
+    "movement": "anytime",
+    "pausing": "keep",
+}
 WAKE = "events+interval:600"
 #: Offered load at x = 1 there.
 LOAD = 0.6

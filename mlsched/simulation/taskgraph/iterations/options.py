@@ -18,12 +18,14 @@ class Options(options.Options):
     usage: "demand" - tasks use what they demand; "drawn" - what they use is drawn anew every `usage_every` ticks,
         evenly about the workload's mean use, with a relative standard deviation of `usage_spread`; where more is used
         than there is, everything slows down (`usage.py`).
+    usage_at_start: whether it is drawn anew also when a task starts, moves or goes on after a pause.
     usage_seed: of the draws; one seed gives all rules the same.
     """
 
     usage: str = "demand"
     usage_spread: float = 0.2
     usage_every: int = 60
+    usage_at_start: bool = True
     usage_seed: int = 0
 
     def __post_init__(self) -> None:

@@ -1,8 +1,8 @@
 """The part of the replay check that is about usage: what the tasks used at every time, and how much slower they were.
 
 Recomputed from the placements in the log and the options alone, node by node: a node's tasks and what they use only
-change where one comes or goes and where a new period begins (see `usage.py` for what is drawn). Shares no code with the
-engine; plain Python.
+change where one comes or goes and where a new period begins (see `usage.py` for what is drawn, at a start and by
+period). Shares no code with the engine; plain Python.
 """
 
 from __future__ import annotations
@@ -34,9 +34,11 @@ def splitmix(key: int, word: int) -> int:
 
 
 class _Task:
-    """A task of a job in its place, and what it uses."""
+    """A task of a job in its place, which it took at `start`, and what it uses."""
 
-    def __init__(self, jobs: Jobs, options: Options, job: int, task: int, node: int, gpus: tuple[int, ...]) -> None:
+    def __init__(
+        self, jobs: Jobs, options: Options, job: int, task: int, node: int, gpus: tuple[int, ...], start: int
+    ) -> None:
         self.job, self.task, self.node, self.gpus = job, task, node, gpus
         row = jobs.span(job)[0] + task
         held = int(jobs.duration[row]) > 0
@@ -45,14 +47,17 @@ class _Task:
         self._keys = [splitmix(key, r) for r in range(len(self.base))]
         self._half, self._period = round(options.usage_spread * math.sqrt(3) * WHOLE), -1
         self._usage: list[int] = []
+        self._first = start // options.usage_every if options.usage_at_start else -1
+        self._start = start
         self.changes: list[tuple[int, int]] = []  # (time, its slowdown from then on, ppm)
 
     def usage(self, period: int) -> list[int]:
         """What it uses of each resource."""
         if period != self._period:
             self._period, self._usage = period, []
+            word = 2**40 + self._start if period == self._first else period
             for base, key in zip(self.base, self._keys, strict=True):
-                noise = splitmix(key, period) >> 44
+                noise = splitmix(key, word) >> 44
                 factor = WHOLE + self._half * (2 * noise + 1 - 2**20) // 2**20
                 self._usage.append(base * factor // WHOLE)
         return self._usage
@@ -168,6 +173,6 @@ def _stays(jobs: Jobs, options: Options, job: int, stretches: list[Stretch]) -> 
                 yield open_.pop(task)
                 last = None
             if node >= 0:
-                at = last[2] if last else _Task(jobs, options, job, task, node, gpus)
+                at = last[2] if last else _Task(jobs, options, job, task, node, gpus, s.start)
                 open_[task] = (last[0] if last else s.start, s.end, at)
     yield from open_.values()

@@ -64,6 +64,11 @@ def options() -> SearchStrategy[dict[str, Any]]:
     from hypothesis import strategies as st
 
     drawn = st.fixed_dictionaries(
-        {"usage": st.just("drawn"), "usage_spread": one_of(0.0, 0.2, 0.5), "usage_every": st.integers(1, 5)}
+        {
+            "usage": st.just("drawn"),
+            "usage_spread": one_of(0.0, 0.2, 0.5),
+            "usage_every": st.integers(1, 5),
+            "usage_at_start": st.booleans(),
+        }
     )
     return st.builds(lambda world, used: world | (used or {}), strategies.options(), st.one_of(st.none(), drawn))

@@ -4,8 +4,10 @@ In period p (ticks p * every to (p + 1) * every - 1), a task that holds its node
 
     base = demand * mean / 10^6,   usage = base * f / 10^6,   f = 10^6 + spread * sqrt(3) * 10^6 * d,
 
-all rounded down, with d even in (-1, 1): `noise(seed, job, task, resource, p)` of `GRAIN` values. So what a task uses
-depends on nothing but its name and the time, whatever rule runs and wherever the task is.
+all rounded down, with d even in (-1, 1): `noise(seed, job, task, resource, w)` of `GRAIN` values. The word w is p, or,
+in the period in which the task took its place (by a start, a move or the end of a pause; `usage_at_start`), `START`
+plus the tick at which it did. So what a task uses depends on its name, on the time and on when it started, whatever
+rule runs and wherever the task is.
 
 A node on which the usage of a resource adds up to more than its capacity slows all tasks that use the resource there by
 usage / capacity, rounded up to ppm; where GPUs are told apart, so does each GPU by itself (a task of several GPUs uses
@@ -28,6 +30,8 @@ Words = npt.NDArray[np.uint64]
 
 #: Noise has so many values.
 GRAIN = 2**20
+#: Words of draws at a start begin here, above all numbers of periods.
+START = 2**40
 _STEP, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
@@ -45,6 +49,7 @@ class Usage:
     def __init__(self, jobs: Jobs, options: Options, held: IntArray) -> None:
         """held: of each task of the templates, what it holds of each resource."""
         self._jobs, self._every, resources = jobs, options.usage_every, len(jobs.resources)
+        self._at_start = options.usage_at_start
         self._half = round(options.usage_spread * math.sqrt(3) * WHOLE)
         self._seed = mixed(np.zeros(1, dtype=np.uint64), options.usage_seed)
         self._base = held * jobs.usage // WHOLE
@@ -57,22 +62,25 @@ class Usage:
         self._names = np.zeros((6, 64), dtype=np.int64)  # job, task, node, its GPU, how many GPUs, slowdown in ppm
         self._amounts = np.zeros((2, 64, resources), dtype=np.int64)  # base, and usage in the present period
         self._keys = np.zeros((64, resources), dtype=np.uint64)
+        self._came = np.zeros(64, dtype=np.int64)  # since when each holds its node
         self.above = [0] * resources  # node-ticks (GPU-ticks where they are told apart) with more usage than there is
         self._exceeding, self._since = np.zeros(resources, dtype=np.int64), 0
 
     # -- who is there -------------------------------------------------------------------------------------------------
 
-    def come(self, job: int, task: int, node: int, gpus: tuple[int, ...]) -> None:
+    def come(self, job: int, task: int, node: int, gpus: tuple[int, ...], now: int) -> None:
         """A task of a job holds a node from now on, and these GPUs of it, where they are told apart."""
+        self.look(now)
         if self._size == self._names.shape[1]:
             self._names = np.concatenate([self._names, np.zeros_like(self._names)], axis=1)
             self._amounts = np.concatenate([self._amounts, np.zeros_like(self._amounts)], axis=1)
             self._keys = np.concatenate([self._keys, np.zeros_like(self._keys)])
+            self._came = np.concatenate([self._came, np.zeros_like(self._came)])
         slot, base = self._size, self._base[self._jobs.span(job)[0] + task]
         self._slot[job, task], self._size = slot, slot + 1
         self._names[:, slot] = job, task, node, gpus[0] if len(gpus) == 1 else -1, len(gpus), 0
         self._keys[slot] = mixed(mixed(mixed(self._seed, job), task), np.arange(base.size))
-        self._amounts[0, slot] = base
+        self._amounts[0, slot], self._came[slot] = base, now
         self._amounts[1, slot] = self._drawn(slice(slot, slot + 1))[0]
 
     def go(self, job: int, task: int) -> None:
@@ -81,14 +89,18 @@ class Usage:
         self._size = last
         if slot < last:
             self._names[:, slot], self._keys[slot] = self._names[:, last], self._keys[last]
-            self._amounts[:, slot] = self._amounts[:, last]
+            self._amounts[:, slot], self._came[slot] = self._amounts[:, last], self._came[last]
             self._slot[int(self._names[0, slot]), int(self._names[1, slot])] = slot
 
     # -- what they use ------------------------------------------------------------------------------------------------
 
     def _drawn(self, among: slice) -> IntArray:
         """The usage of these slots in the present period."""
-        noise = (mixed(self._keys[among], self._period) >> np.uint64(44)).astype(np.int64)
+        word = np.full((among.stop - among.start, 1), self._period)
+        if self._at_start:
+            came = self._came[among, None]
+            word = np.where(came // self._every == self._period, START + came, word)
+        noise = (mixed(self._keys[among], word) >> np.uint64(44)).astype(np.int64)
         factor = WHOLE + self._half * (2 * noise + 1 - GRAIN) // GRAIN
         return np.asarray(self._amounts[0, among] * factor // WHOLE)
 

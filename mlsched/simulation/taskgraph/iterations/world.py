@@ -222,7 +222,7 @@ class IterationWorld:
                 self.free[node] -= self._demand[first + task]
                 state[task], place[task], start[task] = RUNNING, node, self.now
                 if self.usage:
-                    self.usage.come(job, task, node, self.devices.of_task(job, task))
+                    self.usage.come(job, task, node, self.devices.of_task(job, task), self.now)
             nodes[task], gpu[task] = node, self.devices.named(job, task)
         if not part:  # the next iteration has not begun: nothing is left of the tasks that hold no node
             left = state == PAUSED

@@ -172,8 +172,8 @@ def test_usage_is_drawn_alike_by_engine_and_check_whatever_happens():
     options = Options(usage="drawn", usage_spread=0.2, usage_every=10, usage_seed=5)
     usage = Usage(jobs, options, jobs.demand)
     usage.look(0)
-    usage.come(2, 1, 0, (1,))
-    usage.come(1, 0, 0, (0,))
+    usage.come(2, 1, 0, (1,), 0)
+    usage.come(1, 0, 0, (0,), 0)
     seen = {}
     for time in (0, 9, 10, 35):
         usage.look(time)
@@ -182,15 +182,56 @@ def test_usage_is_drawn_alike_by_engine_and_check_whatever_happens():
     assert seen[0] != seen[10]
     assert [row[0] for row in seen.values()] == [[0, 0]] * 4
     assert all(row[3][0] == 0 for row in seen.values())
+    assert seen[35][1][1] == used(3)
+
+
+def used(word, base=30):
+    """What task 0 of job 1 uses of memory by the draw with this word; base: its mean use."""
     key = splitmix(splitmix(splitmix(splitmix(0, 5), 1), 0), 1)
-    factor = M + round(0.2 * 3**0.5 * M) * (2 * (splitmix(key, 3) >> 44) + 1 - GRAIN) // GRAIN
-    assert seen[35][1][1] == 30 * factor // M
+    factor = M + round(0.2 * 3**0.5 * M) * (2 * (splitmix(key, word) >> 44) + 1 - GRAIN) // GRAIN
+    return base * factor // M
+
+
+@pytest.mark.parametrize("at_start", [False, True])
+def test_usage_is_drawn_anew_where_a_task_takes_its_place(at_start):
+    """Job 1's task comes at 12 and again at 17, in the period from 10 to 19; from 20 on, the period's draw counts."""
+    jobs = JOBS.replace(usage=np.where(np.arange(8).reshape(4, 2) == 3, 100 * M, M))
+    options = Options(usage="drawn", usage_spread=0.2, usage_every=10, usage_seed=5, usage_at_start=at_start)
+    usage, first = Usage(jobs, options, jobs.demand), np.array([0, 1, 2])
+    usage.come(2, 0, 0, (1,), 0)
+    seen = []
+    for time in (12, 17):
+        usage.come(1, 0, 0, (0,), time)
+        seen.append(int(usage.seen(first, 4)[1, 1]))
+        usage.go(1, 0)
+    usage.come(1, 0, 1, (0,), 17)
+    usage.go(2, 0)
+    for time in (19, 20):
+        usage.look(time)
+        seen.append(int(usage.seen(first, 4)[1, 1]))
+    draws = [2**40 + 12, 2**40 + 17, 2**40 + 17, 2] if at_start else [1, 1, 1, 2]
+    assert seen == [used(word, 1000) for word in draws]
+    assert len(set(seen)) == (3 if at_start else 2)
+
+
+def test_the_check_draws_at_the_start_that_the_log_has():
+    """A job whose task uses 60 to 140 % of a GPU: by the period alone, the run is another one."""
+    jobs = jobs_of([[(4, 1000)]], [(3, 0, 9)], nodes=((1000,),), resources=("gpu_milli",), gpu_unit=1000)
+    read = READ | {"usage_spread": 0.25, "usage_every": 7}
+    logs = {}
+    for at_start in (True, False):
+        world, _ = play(jobs, scripted({3: {"start": [(0, 0, 0)]}}), **read, usage_at_start=at_start)
+        logs[at_start] = world.log
+    for drawn, log in logs.items():
+        for checked in logs:
+            wrong = violations(jobs, Options(**read, usage_at_start=checked), EVENTS, log)
+            assert bool(wrong) == (drawn != checked)
 
 
 def test_draws_are_even_and_have_the_mean_and_spread_that_they_should():
     jobs = jobs_of([[(4, M)]], [(0, 0, 2)], nodes=((M,),), usage=[[700_000]])
     usage = Usage(jobs, Options(usage="drawn", usage_spread=0.3), jobs.demand)
-    usage.come(0, 0, 0, ())
+    usage.come(0, 0, 0, (), 0)
     drawn = []
     for period in range(4000):
         usage.look(60 * period)
