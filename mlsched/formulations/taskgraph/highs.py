@@ -8,6 +8,7 @@ Columns are for times that can matter to what is asked. total_jct or makespan al
 schedule's value allows, as the judge tells it. Deadlines, and accuracies by the deadline: a run that ends after its
 job's deadline is only *late*, on some node. Late runs can always follow, one by one, when all else is over, and what
 waits for a late run is late too; so they need neither time nor room in the model, and `decode` puts them there.
+Where the GPUs of a node are apart, columns say on which one a run starts (`_gpu_columns`).
 Traffic and final accuracies depend on no time at all, so all their runs are late. Fronts with total_jct or makespan
 in them need every time up to the layout's horizon.
 """
@@ -23,7 +24,7 @@ from mlsched.core.formulation import Formulation, Term
 from mlsched.core.registry import answerer
 from mlsched.formulations.taskgraph._decoder import ANY, Decoder, compacted
 from mlsched.formulations.taskgraph._encoding import runs_of
-from mlsched.formulations.taskgraph._gpus import refuse_apart
+from mlsched.formulations.taskgraph._gpu_columns import GpuColumns, roomy_plans
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Instance, Timetable
 
@@ -35,9 +36,7 @@ MOST_COLUMNS = 10_000
 @answerer("highs", problem="taskgraph", backend="highs", objectives=OBJECTIVES)
 def build(instance: Instance, *, objectives: tuple[str, ...]) -> Formulation:
     """The time-indexed MIP of every run, for small instances; the cross-check of cp-sat."""
-    layout = Layout.of(instance)
-    refuse_apart(layout, "highs")
-    return model(layout, objectives)
+    return model(Layout.of(instance), objectives)
 
 
 def pyomo_model(instance: Instance, objective: str) -> Any:
@@ -79,8 +78,11 @@ def model(layout: Layout, objectives: Sequence[str]) -> Formulation:
 
 def good_plan(layout: Layout, objective: str) -> Timetable | None:
     """The best of four list schedules in total_jct or makespan; None where the runs under way admit no plan."""
-    decoder = Decoder(layout)
-    plans = [decoder.plan(decoder.decode(order, [ANY] * layout.tasks)) for order in decoder.orders()]
+    if layout.gpus_apart:
+        plans = roomy_plans(layout)
+    else:
+        decoder = Decoder(layout)
+        plans = [decoder.plan(decoder.decode(order, [ANY] * layout.tasks)) for order in decoder.orders()]
     feasible = [plan for plan in plans if not layout.instance.violations(plan)]
     return min(feasible, key=lambda plan: layout.instance.evaluate(plan)[objective], default=None)
 
@@ -96,6 +98,7 @@ class _Mip:
         self.mip = pyo.ConcreteModel()
         self.mip.rows = pyo.ConstraintList()
         self.keys: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        self.gpus: GpuColumns | None = None
         self.terms: dict[str, Any] = dict.fromkeys(objectives, 0)
         self.constant: dict[str, int] = {}
         if layout.reason is not None:
@@ -104,7 +107,9 @@ class _Mip:
             return
         for j, i, k in layout.runs():
             self.keys[k, i] = self._slots(j, i, k)
-        columns = sum(map(len, self.keys.values()))
+        if layout.gpus_apart:
+            self.gpus = GpuColumns(layout, self.keys, self.end)
+        columns = sum(map(len, self.keys.values())) + (len(self.gpus.columns) if self.gpus else 0)
         if columns > MOST_COLUMNS:
             raise TooLarge(f"highs: {columns} binary variables are more than {MOST_COLUMNS}: use cp-sat")
         self.mip.s = pyo.Var([(k, i, n, t) for (k, i), slots in self.keys.items() for n, t in slots], domain=pyo.Binary)
@@ -115,6 +120,8 @@ class _Mip:
         self._present()
         self._order()
         self._capacity()
+        if self.gpus:
+            self.gpus.add(self.mip, self._add)
         self._measure()
 
     def _windows(self) -> tuple[bool, list[int]]:
@@ -310,7 +317,10 @@ class _Mip:
             (k, i, n, t) for (k, i), slots in self.keys.items() for n, t in slots if value_of(self.mip.s[k, i, n, t])
         ]
         start = {(k, i): t for k, i, _, t in chosen if t < self.end}
-        return compacted(self.layout, {(k, i): n for k, i, n, _ in chosen}, start)
+        node = {(k, i): n for k, i, n, _ in chosen}
+        if self.gpus:
+            return self.gpus.timetable(node, start, lambda column: value_of(self.mip.z[column]))
+        return compacted(self.layout, node, start)
 
     def encode(self, plan: Timetable) -> list[tuple[Any, int]]:
         runs = runs_of(plan)
@@ -320,4 +330,7 @@ class _Mip:
             if at is not None and at not in slots:
                 at = at[0], self.end
             pairs += [(self.mip.s[k, i, n, t], int(at == (n, t))) for n, t in slots]
+        if self.gpus:
+            labels = zip(plan.task.tolist(), plan.iteration.tolist(), plan.gpu.tolist(), strict=True)
+            pairs += self.gpus.encode(runs, {(k, i): gpu for k, i, gpu in labels}, self.mip.z)
         return pairs

@@ -1,0 +1,140 @@
+"""GPUs inside nodes, in the time-indexed model: on which GPU of its node a run that needs a part of one starts.
+
+Binary z[k, i, n, g, t]: run (k, i) starts on GPU g of node n at time t; over the GPUs of a node these sum to the node's
+s[k, i, n, t]. u[n, g, t] in [0, 1]: whether a part of GPU g is held at t. What is held of it is at most u of a GPU, and
+each run alone at most u, so that u is 1 wherever a run is; and the GPUs with u = 1 and the whole GPUs held are at most
+those of the node, which is rule 6 of the judge. Whole GPUs need no number: see there.
+
+Only nodes with several GPUs need this, and times from `now` on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mlsched.formulations.taskgraph._decoder import ANY, Decoder, Run
+from mlsched.formulations.taskgraph._layout import Layout
+from mlsched.instances.taskgraph import Timetable
+from mlsched.instances.taskgraph.gpus import gpu_column
+
+#: (node, start) of a run.
+Slot = tuple[int, int]
+
+
+class GpuColumns:
+    """The columns and rows of this module's docstring, for a model with columns s[k, i, n, t].
+
+    slots: of each run, the nodes and times at which it may start; those from `end` on need no room.
+    """
+
+    def __init__(self, layout: Layout, slots: Mapping[Run, Sequence[Slot]], end: int) -> None:
+        self._layout, self._slots, self._end = layout, slots, end
+        self.columns: list[tuple[int, int, int, int, int]] = []
+        for run, own in slots.items():
+            if run[0] in layout.gpus.parts:
+                for n, t in own:
+                    self.columns += [(*run, n, g, t) for g in self._gpus(run, n, t)]
+
+    def _gpus(self, run: Run, n: int, t: int) -> Sequence[int]:
+        """The GPUs that a run that starts there may be on; none where that does not matter."""
+        gpus = self._layout.gpus
+        if t >= self._end or gpus.count[n] < 2 or t + self._layout.duration[run[0]] <= self._layout.instance.now:
+            return ()
+        return (gpus.fixed[run[0]],) if self._layout.is_fixed(*run) else range(gpus.count[n])
+
+    def add(self, mip: Any, add: Callable[[Any], None]) -> None:
+        """The variables z and u, and their rows, in a Pyomo model with s; add: takes a row."""
+        import pyomo.environ as pyo
+
+        layout, now = self._layout, self._layout.instance.now
+        mip.z = pyo.Var(self.columns, domain=pyo.Binary)
+        starts: dict[tuple[int, int, int, int], list[Any]] = {}
+        held: dict[tuple[int, int, int], dict[Run, list[Any]]] = {}
+        for k, i, n, g, t in self.columns:
+            starts.setdefault((k, i, n, t), []).append(mip.z[k, i, n, g, t])
+            for at in range(max(t, now), t + layout.duration[k]):
+                held.setdefault((n, g, at), {}).setdefault((k, i), []).append(mip.z[k, i, n, g, t])
+        for column, labelled in starts.items():
+            add(sum(labelled) == mip.s[column])
+        mip.u = pyo.Var(list(held), bounds=(0, 1))
+        shared: dict[Slot, list[Any]] = {}
+        for (n, g, at), runs in held.items():
+            shared.setdefault((n, at), []).append(mip.u[n, g, at])
+            for own in runs.values():
+                add(sum(own) <= mip.u[n, g, at])
+            parts = sum(layout.gpus.need[k] * sum(own) for (k, _), own in runs.items())
+            add(parts <= layout.gpus.unit * mip.u[n, g, at])
+        whole = self._whole(mip)
+        for (n, at), labels in shared.items():
+            add(sum(labels) + sum(whole.get((n, at), ())) <= layout.gpus.count[n])
+
+    def _whole(self, mip: Any) -> dict[Slot, list[Any]]:
+        """By node and time, the whole GPUs that each start of a run holds then."""
+        layout, found = self._layout, dict[Slot, list[Any]]()
+        for (k, i), slots in self._slots.items():
+            many = layout.gpus.need.get(k, 0) // layout.gpus.unit
+            for n, t in slots if many else ():
+                for at in range(t, t + layout.duration[k]) if t < self._end else ():
+                    found.setdefault((n, at), []).append(many * mip.s[k, i, n, t])
+        return found
+
+    def timetable(self, node: Mapping[Run, int], start: Mapping[Run, int], chosen: Callable[[Any], int]) -> Timetable:
+        """The plan of some runs on their nodes and GPUs; those without a start come last, one after the other.
+
+        chosen: the value of z at a column.
+        """
+        gpu = {(k, i): g for k, i, n, g, t in self.columns if chosen((k, i, n, g, t))}
+        return self._layout.timetable(node, _one_by_one(self._layout, node, start), gpu)
+
+    def encode(self, runs: Mapping[Run, Slot], gpu: Mapping[Run, int], z: Any) -> list[tuple[Any, int]]:
+        """Values of z for a plan: node and start, and GPU, of its runs."""
+        return [
+            (z[k, i, n, g, t], int(runs.get((k, i)) == (n, t) and gpu[k, i] == g)) for k, i, n, g, t in self.columns
+        ]
+
+
+def _one_by_one(layout: Layout, node: Mapping[Run, int], start: Mapping[Run, int]) -> dict[Run, int]:
+    """When each run starts; those without a start do when all others, and those before them, have ended."""
+    found = dict(start)
+    time = max((t + layout.duration[k] for (k, _), t in start.items()), default=layout.instance.now)
+    for j, i, k in layout.runs():
+        if (k, i) not in node or (k, i) in found:
+            continue
+        time = max(time, layout.ready[j])
+        for u, source, delay in layout.sources(k, i):
+            before = source < layout.finished[j]
+            place = layout.home[u] if before else node[u, source]
+            ended = layout.last_end[u] if before else found[u, source] + layout.duration[u]
+            time = max(time, ended + (delay if place != node[k, i] else 0))
+        found[k, i] = time
+        time += layout.duration[k]
+    return found
+
+
+def roomy_plans(layout: Layout) -> list[Timetable]:
+    """List schedules in which each run that needs a part of a GPU has one for itself, but for those under way."""
+    column, plans = gpu_column(layout.instance.resources), []
+    demand = [list(amounts) for amounts in layout.demand]
+    for k in layout.gpus.parts:
+        demand[k][column] = layout.gpus.unit
+    decoder = Decoder(dataclasses.replace(layout, demand=demand))
+    for order in decoder.orders():
+        placed = decoder.decode(order, [ANY] * layout.tasks)
+        node, start = {run: n for run, (n, _) in placed.items()}, {run: t for run, (_, t) in placed.items()}
+        plans.append(layout.timetable(node, start, _first_free(layout, placed)))
+    return plans
+
+
+def _first_free(layout: Layout, placed: Mapping[Run, Slot]) -> dict[Run, int]:
+    """For each run of a part, the first GPU of its node that no other part holds; 0 where all are held."""
+    held = [[0] * max(1, count) for count in layout.gpus.count]  # until when
+    found: dict[Run, int] = {}
+    for run in sorted(placed, key=lambda run: (not layout.is_fixed(*run), placed[run][1])):
+        n, start = placed[run]
+        if run[0] in layout.gpus.parts:
+            free = (g for g, until in enumerate(held[n]) if until <= start)
+            found[run] = layout.gpus.fixed[run[0]] if layout.is_fixed(*run) else next(free, 0)
+            held[n][found[run]] = max(held[n][found[run]], start + layout.duration[run[0]])
+    return found
