@@ -93,14 +93,14 @@ def _declared(function: Callable[..., Any]) -> Iterator[tuple[str, Any, Any]]:
 
 def ungrouped(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, to be called with each parameter by its own name, also where a dataclass declares it."""
-    groups = {name: kind for name, kind, _ in _declared(function) if _is_group(kind)}
+    groups = {name: (kind, tuple(parameters_of(kind))) for name, kind, _ in _declared(function) if _is_group(kind)}
     if not groups:
         return function
 
     @functools.wraps(function)
     def call(*args: Any, **given: Any) -> Any:
-        for name, kind in groups.items():
-            given[name] = kind(**{key: given.pop(key) for key in parameters_of(kind) if key in given})
+        for name, (kind, keys) in groups.items():
+            given[name] = kind(**{key: given.pop(key) for key in keys if key in given})
         return function(*args, **given)
 
     return call

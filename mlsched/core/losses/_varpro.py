@@ -134,7 +134,7 @@ def linear(p: Problems, g: FloatArray) -> Linear:
         flat = np.clip(p.su / p.sw, p.low, p.high)
         a, d = np.where(inside, a, 0.0), np.where(inside, d, flat)
         sse = _error(p, sg, sgg, sgu, a, d)
-        for bound in (p.low, p.high):
+        for bound in () if inside.all() else (p.low, p.high):
             edge = np.maximum((sgu - bound * sg) / sgg, 0.0)
             error = _error(p, sg, sgg, sgu, edge, bound)
             better = ~inside & (error < sse)
