@@ -20,7 +20,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import gc
-import importlib
 import json
 import math
 import multiprocessing
@@ -44,6 +43,7 @@ from mlsched.core.clock import cpu_time
 from mlsched.core.contract import Instance
 from mlsched.core.registry import registry
 from mlsched.core.result import relative_gap
+from mlsched.solvers.plain import build
 
 #: Presets of at most eight jobs (of preemption: waiting TE jobs), by problem; and larger ones, for --all.
 SMALL = {
@@ -86,7 +86,7 @@ class Side:
 def plain(instance: Instance, objective: str, limit: float) -> Side:
     """One thread of CP-SAT on the plain model, for `limit` CPU seconds; its plan is held against the judge."""
     started, wall = cpu_time(), time.perf_counter()
-    model, plan = importlib.import_module(f"plain_models.{instance.problem}").build(instance, objective)
+    model, plan = build(instance, objective)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     ended = threading.Event()

@@ -2,47 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from pathlib import Path
 
 import numpy as np
 
+from mlsched.benchmark.integer_programs import IntegerProgram, nondominated, read_program
 from mlsched.solvers.front.zones import Zones
 
 
-@dataclasses.dataclass(frozen=True)
-class Question:
-    """objectives @ x by senses, subject to rows @ x (sense: -1 <=, 0 =, 1 >=) right, low <= x <= high, x integer."""
-
-    objectives: np.ndarray
-    senses: tuple[str, ...]
-    rows: np.ndarray
-    row_sense: tuple[int, ...]
-    right: tuple[float, ...]
-    low: np.ndarray
-    high: np.ndarray
-
-    @property
-    def signs(self) -> np.ndarray:
-        return np.array([1 if s == "min" else -1 for s in self.senses])
-
-    def cp_sat(self):
-        """(model, objectives, senses) in CP-SAT."""
-        from ortools.sat.python import cp_model
-
-        model = cp_model.CpModel()
-        x = [
-            model.new_int_var(int(a), int(b), f"x{i}") for i, (a, b) in enumerate(zip(self.low, self.high, strict=True))
-        ]
-        for row, sense, right in zip(self.rows, self.row_sense, self.right, strict=True):
-            body = cp_model.LinearExpr.weighted_sum(x, [int(c) for c in row])
-            if sense <= 0:
-                model.add(body <= int(np.floor(right)))
-            if sense >= 0:
-                model.add(body >= int(np.ceil(right)))
-        made = [cp_model.LinearExpr.weighted_sum(x, [int(c) for c in row]) for row in self.objectives]
-        return model, made, self.senses
+class Question(IntegerProgram):
+    """An integer program with what only tests need."""
 
     def highs(self):
         """(model, objectives, senses) in Pyomo."""
@@ -81,12 +51,6 @@ class Question:
         return (nondominated(self.feasible_values()) * self.signs).tolist()
 
 
-def nondominated(values: np.ndarray) -> np.ndarray:
-    """The rows that no other row dominates (minimisation), sorted."""
-    kept = [v for v in values if not ((values <= v).all(axis=1) & (values < v).any(axis=1)).any()]
-    return np.array(sorted(map(tuple, kept)), dtype=np.int64).reshape(-1, values.shape[1])
-
-
 def zones_to_close(values: np.ndarray) -> int:
     """Local upper bounds of a front that its ideal point does not close (minimisation).
 
@@ -100,39 +64,17 @@ def zones_to_close(values: np.ndarray) -> int:
 
 def kirlik(folder: Path, name: str) -> tuple[Question, list[list[int]]]:
     """An instance of Kirlik and Sayin (2014), format in kirlik14/FORMAT.md, and its published front, natural senses."""
-    words = (folder / "kirlik14" / f"Kirlik14-{name}.fgt").read_text().split()
-    n, m, p = (int(w) for w in words[:3])
-    senses = tuple(w[:3] for w in words[3 : 3 + p])
-    numbers = np.array([int(w) for w in words[3 + p :]])
-    cut = np.cumsum([p * n, m * n, 2 * m, n])
-    objectives, rows, right, low, high = np.split(numbers, cut)
-    pairs = right.reshape(m, 2)
-    question = Question(
-        objectives.reshape(p, n),
-        senses,
-        rows.reshape(m, n),
-        tuple({0: 1, 1: -1, 2: 0}[int(k)] for k in pairs[:, 0]),
-        tuple(pairs[:, 1].tolist()),
-        low,
-        high,
-    )
-    text = folder / "kirlik14" / f"Kirlik14-{name}.front.csv"
-    found = np.loadtxt(text, delimiter=",", skiprows=1, dtype=np.int64, ndmin=2)
-    return question, (nondominated(found) * question.signs).tolist()
+    return _question(folder / "kirlik14" / f"Kirlik14-{name}.fgt")
 
 
 def pyaugmecon(folder: Path, name: str) -> tuple[Question, list[list[int]]]:
     """A multi-dimensional knapsack of pyaugmecon (to maximise) and its published front."""
-    place = folder / "pyaugmecon" / name
-    tables = {k: np.loadtxt(place / f"{k}.csv", delimiter=",", skiprows=1, ndmin=2)[:, 1:] for k in "abc"}
-    profit, weight, right = tables["c"].astype(np.int64), tables["a"], tables["b"][:, 0]
-    n = profit.shape[1]
-    senses = ("max",) * len(profit)
-    question = Question(
-        profit, senses, weight, (-1,) * len(weight), tuple(right.tolist()), np.zeros(n, int), np.ones(n, int)
-    )
-    found = np.loadtxt(place / "pareto_sols.csv", delimiter=",", skiprows=1, ndmin=2)[:, 1:].astype(np.int64)
-    return question, (nondominated(-np.unique(found, axis=0)) * -1).tolist()
+    return _question(folder / "pyaugmecon" / name)
+
+
+def _question(path: Path) -> tuple[Question, list[list[int]]]:
+    program, front = read_program(path)
+    return Question(**vars(program)), front
 
 
 def assignment(size: int, objectives: int, seed: int) -> Question:

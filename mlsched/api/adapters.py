@@ -76,32 +76,47 @@ def _planned(
     return plan
 
 
+@dataclasses.dataclass(frozen=True)
+class _Call:
+    """An answerer with its settings, in the forms in which the clock calls it; can be sent between processes."""
+
+    answerer: Answerer
+    params: dict[str, Any]
+    objective: str
+    time_limit: float | None
+    start: Start | None
+
+    def _limits(self, rng: np.random.Generator) -> Limits:
+        return Limits(seconds=self.time_limit, seed=int(rng.integers(2**31)))
+
+    def exact(self, instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+        limits, hint = self._limits(rng), None
+        if self.start is not None and self.time_limit is not None:
+            # What a limit cuts off is as good as where it began; a proof is the same from anywhere.
+            hint, limits = self.start(instance, self.answerer, self.objective, limits)
+        found = solvers.run(self.answerer, instance, self.objective, limits, hint, self.params)
+        return keep_known(instance, self.answerer, self.objective, hint, found).plan, memory
+
+    def planner(self, instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+        plan = adapted(self.answerer, instance, self.objective, self._limits(rng), self.params)
+        if plan is None:
+            raise AnswererError(f"{self.answerer.name}: found no plan for the rest of the run; give it more time")
+        return plan, memory
+
+    def stateful(self, instance: Instance, memory: Any, rng: np.random.Generator) -> Any:
+        return self.answerer.function(self.answerer.shown(instance), memory=memory, rng=rng, **self.params)
+
+    def stateless(self, instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+        return self.answerer.function(self.answerer.shown(instance), rng=rng, **self.params), memory
+
+
 def as_rule(
     answerer: Answerer, params: dict[str, Any], objective: str, time_limit: float | None, start: Start | None = None
 ) -> Rule:
     """An answerer of any kind as the clock calls it; `start` finds an exact one's warm start within a time limit."""
-
-    def exact(instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
-        limits, hint = Limits(seconds=time_limit, seed=int(rng.integers(2**31))), None
-        if start is not None and time_limit is not None:
-            # What a limit cuts off is as good as where it began; a proof is the same from anywhere.
-            hint, limits = start(instance, answerer, objective, limits)
-        found = solvers.run(answerer, instance, objective, limits, hint, params)
-        return keep_known(instance, answerer, objective, hint, found).plan, memory
-
-    def planner(instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
-        limits = Limits(seconds=time_limit, seed=int(rng.integers(2**31)))
-        plan = adapted(answerer, instance, objective, limits, params)
-        if plan is None:
-            raise AnswererError(f"{answerer.name}: found no plan for the rest of the run; give it more time")
-        return plan, memory
-
+    call = _Call(answerer, params, objective, time_limit, start)
     if answerer.asks == "horizon":
-        return Rule(answerer.name, planner)
+        return Rule(answerer.name, call.planner)
     if answerer.backend is not None:
-        return Rule(answerer.name, exact)
-    if answerer.stateful:
-        return Rule(
-            answerer.name, lambda i, memory, rng: answerer.function(answerer.shown(i), memory=memory, rng=rng, **params)
-        )
-    return Rule(answerer.name, lambda i, memory, rng: (answerer.function(answerer.shown(i), rng=rng, **params), memory))
+        return Rule(answerer.name, call.exact)
+    return Rule(answerer.name, call.stateful if answerer.stateful else call.stateless)

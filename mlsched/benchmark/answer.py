@@ -5,16 +5,19 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import math
 import resource
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from mlsched.api import generate, solve
-from mlsched.api.answers import resolve_answerer
 from mlsched.api.confirm import confirmed
 from mlsched.api.guard import is_foreign
+from mlsched.benchmark.calibration import calibrated
+from mlsched.benchmark.fronts import FrontTask
 from mlsched.benchmark.row import Row
-from mlsched.benchmark.tasks import ANSWER_SEED, Task
+from mlsched.benchmark.tasks import ANSWER_SEED, JUDGE, PUBLISHED, Asked, Task
 from mlsched.core.clock import cpu_time
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import InvalidInput, MlschedError, RuleFailure, TooLarge, UnknownName
@@ -26,6 +29,8 @@ from mlsched.core.result import Result
 WARM_UP_SEED = 10**6 - 1
 #: Wall seconds of that call, whose answer nobody reads.
 WARM_UP_SECONDS = 1.0
+#: Calls of a task that repeats its call, at least.
+LEAST_CALLS = 3
 #: Wall seconds and bytes that an answerer in a process of its own may take for a call, where the case has no limit.
 FOREIGN_SECONDS, FOREIGN_MEMORY = 60.0, 2**32
 #: Least wall seconds for second opinions: a backstop, so that limits of work come first on a machine that is busy.
@@ -34,24 +39,50 @@ CONFIRM_SECONDS = 10.0
 RELAXED_PRESET, RELAXING_ANSWERER = "small", "brute-force"
 
 
-def answer(task: Task, isolate: bool = True) -> list[Row]:
+def answer(task: Asked, isolate: bool = True) -> list[Row]:
     """The rows of one task. Whatever the answerer does wrong becomes a failed row, never an exception.
 
     isolate: ask an answerer that is not mlsched's own in a process of its own. There, only it can crash or hang; it
     takes about 15 ms a call, which is more than most rules take, so that mlsched's own are asked in this process.
     """
     try:
-        apart = isolate and is_foreign(resolve_answerer(task.problem, task.answerer, {})[0])
-        instance = task.instance()
-        if instance.hash != task.instance_hash:
-            if task.source is not None:
-                return failed(task, f"{task.source} holds another instance by now")
-            return failed(task, f"the generator of {task.problem} drew another instance from the same seed")
-        # Direct algorithms load nothing, and may be slow.
-        if task.backend != "direct" and not apart:
-            _warm_up(task.problem, task.answerer)
-        begun = cpu_time()
-        result = solve(
+        if isinstance(task, FrontTask):
+            return task.answered()
+        assert isinstance(task, Task)
+        return _answered(task, isolate)
+    except UnknownName as error:  # an answerer registered in the parent process only
+        return failed(task, _line(error))
+    except TooLarge as error:
+        # Exact algorithms and trained policies may refuse what is beyond them; a rule must answer every instance.
+        if isinstance(task, Task) and task.kind in ("exact", "trained"):
+            return task.rows(status="skipped", error=_line(error))
+        return failed(task, _line(error))
+    except RuleFailure as error:
+        return task.rows(status=error.how, error=_line(error))
+    except MlschedError as error:
+        return failed(task, _line(error))
+    except Exception as error:  # the suite goes on, whatever a rule, a warm start or a backend raises
+        return failed(task, f"{task.answerer}: {type(error).__name__}: {_line(error)}")
+
+
+def _answered(task: Task, isolate: bool) -> list[Row]:
+    """The rows of a task, or what its answerer raises."""
+    if task.answerer == PUBLISHED:
+        return task.rows(status="optimal", value=task.published, bound=task.published, gap=0.0)
+    apart = isolate and task.found is not None and is_foreign(task.found)
+    instance = task.instance()
+    if instance.hash != task.instance_hash:
+        if task.source is not None:
+            return failed(task, f"{task.source} holds another instance by now")
+        return failed(task, f"the generator of {task.problem} drew another instance from the same seed")
+    if task.answerer == JUDGE:
+        return _judged(task, instance)
+    # Direct algorithms load nothing, and may be slow.
+    if task.backend != "direct" and not apart:
+        _warm_up(task.problem, task.answerer)
+
+    def ask() -> Result:
+        return solve(
             instance,
             task.answerer,
             objective=task.objectives[0],
@@ -63,21 +94,41 @@ def answer(task: Task, isolate: bool = True) -> list[Row]:
             memory_limit=FOREIGN_MEMORY if apart else None,
             **dict(task.params),
         )
-        spent = cpu_time() - begun
-        return _rows(task, instance, _confirmed(task, instance, result), spent)
-    except UnknownName as error:  # an answerer registered in the parent process only
-        return failed(task, _line(error))
-    except TooLarge as error:
-        # Exact algorithms and trained policies may refuse what is beyond them; a rule must answer every instance.
-        if task.kind in ("exact", "trained"):
-            return task.rows(status="skipped", error=_line(error))
-        return failed(task, _line(error))
-    except RuleFailure as error:
-        return task.rows(status=error.how, error=_line(error))
-    except MlschedError as error:
-        return failed(task, _line(error))
-    except Exception as error:  # the suite goes on, whatever a rule, a warm start or a backend raises
-        return failed(task, f"{task.answerer}: {type(error).__name__}: {_line(error)}")
+
+    begun = cpu_time()
+    result = ask()
+    spent = cpu_time() - begun
+    if task.repeat is not None:
+        calls, spent = _repeated(ask, task.repeat)
+        result = dataclasses.replace(result, work={**result.work, **_cost(calls)})
+    return _rows(task, instance, _confirmed(task, instance, result), spent)
+
+
+def _repeated(call: Callable[[], object], seconds: float) -> tuple[int, float]:
+    """How often a call was made in so many CPU seconds, three times at least, and the CPU time of the shortest."""
+    begun, calls, shortest = cpu_time(), 0, math.inf
+    while calls < LEAST_CALLS or cpu_time() - begun < seconds:
+        started = cpu_time()
+        call()
+        shortest = min(shortest, cpu_time() - started)
+        calls += 1
+    return calls, shortest
+
+
+def _cost(calls: int) -> dict[str, float]:
+    """What the cost of a repeated call is read with, as a row's `work`."""
+    return {"calls": calls, "calibration": calibrated()}
+
+
+def _judged(task: Task, instance: Instance) -> list[Row]:
+    """The judge, timed on the plan of the problem's default rule: feasibility, and the values of all objectives."""
+    rule = next(a.name for a in registry().available(task.problem, kind="heuristic") if a.warm_start)
+    plan = solve(instance, rule, seed=task.seed + ANSWER_SEED).plan
+    assert plan is not None, "rules answer every instance"
+    calls, spent = _repeated(lambda: (instance.violations(plan), instance.evaluate(plan)), task.repeat or 0.0)
+    values = instance.evaluate(plan)
+    made = task.rows(status="feasible", values=values, cpu_seconds=spent, work=_cost(calls), peak_mib=_peak_mib())
+    return [dataclasses.replace(row, value=values[row.objective]) for row in made]
 
 
 def _confirmed(task: Task, instance: Instance, result: Result) -> Result:
@@ -89,7 +140,7 @@ def _confirmed(task: Task, instance: Instance, result: Result) -> Result:
     return confirmed(instance, answerer, dict(task.params), result, limits, dict(task.confirm), CONFIRM_SECONDS)
 
 
-def failed(task: Task, reason: str) -> list[Row]:
+def failed(task: Asked, reason: str) -> list[Row]:
     """The rows of a task that broke."""
     return task.rows(status="failed", error=reason)
 

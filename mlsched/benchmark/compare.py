@@ -2,7 +2,9 @@
 
 Rows are paired that answer the same instance by the same objective. The change of a value is the gap of the second to
 the first (`core/gap.py`): below 0 the second is better. Intervals are of the mean over the pairs, by the bootstrap
-(SciPy's, bias-corrected and accelerated, 95 %); questions that only one of the two answered are counted apart.
+(SciPy's, bias-corrected and accelerated, 95 %); questions that only one of the two answered are counted apart. Times
+are compared where both ended by themselves: where a limit ended one of them, its time is censored, and such pairs are
+counted apart, too.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.benchmark.row import Row
+from mlsched.benchmark.row import BROKEN, Row
 from mlsched.core.errors import InvalidInput
 from mlsched.core.gap import gap_between
 
@@ -35,8 +37,9 @@ class Comparison:
 
     better, worse: pairs in which the second is. apart: pairs whose values have no percentage between them (a reference
     of 0, a rank that decides); they count as better or worse and are in no mean. change: mean gap of the second to the
-    first. time: geometric mean of CPU seconds of the second over those of the first. only_first, only_second: questions
-    for which only one has a plan. Intervals are None with fewer than five pairs, and where all are the same.
+    first. time: geometric mean of CPU seconds of the second over those of the first, where neither failed nor was ended
+    by a limit; cut: pairs in which a limit ended one. only_first, only_second: questions for which only one has a plan.
+    Intervals are None with fewer than five pairs, and where all are the same.
     """
 
     problem: str
@@ -51,6 +54,7 @@ class Comparison:
     change_interval: Interval | None
     time: float | None
     time_interval: Interval | None
+    cut: int
     only_first: int
     only_second: int
 
@@ -120,7 +124,9 @@ def _line(problem: str, objective: str, a: str, b: str, pairs: list[tuple[Row, R
         if x.value is not None and y.value is not None
     ]
     shares = [gap.share for gap in gaps if gap.share is not None]
-    spent = [(x.cpu_seconds or 0.0, y.cpu_seconds or 0.0) for x, y in pairs]
+    cut = sum(x.censored or y.censored for x, y in pairs)
+    whole = [(x, y) for x, y in pairs if not any(r.censored or r.status in (*BROKEN, "skipped") for r in (x, y))]
+    spent = [(x.cpu_seconds or 0.0, y.cpu_seconds or 0.0) for x, y in whole]
     times = [math.log(y / x) for x, y in spent if x > 0 and y > 0]
     spread = interval(times)
     return Comparison(
@@ -136,6 +142,7 @@ def _line(problem: str, objective: str, a: str, b: str, pairs: list[tuple[Row, R
         change_interval=interval(shares),
         time=math.exp(statistics.fmean(times)) if times else None,
         time_interval=None if spread is None else (math.exp(spread[0]), math.exp(spread[1])),
+        cut=cut,
         only_first=sum(x.value is not None and y.value is None for x, y in pairs),
         only_second=sum(x.value is None and y.value is not None for x, y in pairs),
     )

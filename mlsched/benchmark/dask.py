@@ -7,14 +7,14 @@ from typing import Any
 
 from mlsched.benchmark.answer import answer, failed
 from mlsched.benchmark.row import Row
-from mlsched.benchmark.tasks import Task
+from mlsched.benchmark.tasks import Asked
 from mlsched.core.errors import InvalidInput
 
 #: Seconds to wait for the scheduler.
 PATIENCE = 10.0
 
 
-def on_dask(tasks: Sequence[Task], address: str, isolate: bool, keep: Callable[[Task, list[Row]], None]) -> None:
+def on_dask(tasks: Sequence[Asked], address: str, isolate: bool, keep: Callable[[Asked, list[Row]], None]) -> None:
     """Have the workers of the cluster at `address` ("tcp://host:8786") do the tasks; rows are kept as they come.
 
     Workers must have mlsched, and one thread each: solves would take each other's time. A task whose worker dies is
@@ -44,7 +44,7 @@ def _client(distributed: Any, address: str) -> Any:
         raise InvalidInput(f"--dask {address}: there is no Dask scheduler: {reason}") from None
 
 
-def _result(task: Task, future: Any) -> list[Row]:
+def _result(task: Asked, future: Any) -> list[Row]:
     error = future.exception()
     if error is None:
         rows: list[Row] = future.result()

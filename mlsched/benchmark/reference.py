@@ -61,8 +61,9 @@ def _disputes(first: Row, optimum: int | float, group: list[Row]) -> list[str]:
     found = []
     for row in group:  # one sentence a row: a wrong proof brings its wrong bound along
         # Any plan of the instance counts, also one made for another objective.
-        value = None if row.values is None else row.values.get(first.objective)
         same = row.objective == first.objective
+        # A published optimum comes without a plan.
+        value = (row.value if same else None) if row.values is None else row.values.get(first.objective)
         if same and row.status == "optimal" and value is not None and not _close(value, optimum):
             found.append(f"{claim} optimal, but {row.answerer} proves {value}")
         elif value is not None and sign * value < sign * optimum and not _close(value, optimum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlsched.benchmark.answer import answer
 from mlsched.benchmark.row import Row
-from mlsched.benchmark.tasks import ANSWER_SEED, Task
+from mlsched.benchmark.tasks import ANSWER_SEED, JUDGE, PUBLISHED, Task
 from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import registry
 from mlsched.core.versions import versions
@@ -35,6 +35,8 @@ def differences(before: Row, after: Row) -> list[str]:
 
 
 def _task(row: Row) -> Task:
+    if row.answerer in (JUDGE, PUBLISHED):
+        raise InvalidInput(f"{row.place}: '{row.answerer}' is no answerer; there is nothing to ask again")
     problem = registry().problem(row.problem)
     if row.objective not in [objective.name for objective in problem.instance_type.objectives]:
         raise InvalidInput(f"{row.place}: {row.problem} has no objective '{row.objective}' any more")

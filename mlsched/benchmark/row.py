@@ -17,6 +17,8 @@ from mlsched.core.result import Backing
 RowStatus = Literal[
     "optimal", "feasible", "infeasible", "unknown", "skipped", "failed", "crash", "timeout", "memory", "cheated"
 ]
+#: The module of the plain models, whose functions answer by name.
+PLAIN = "mlsched.solvers.plain"
 #: The statuses of a row that counts as a failure.
 BROKEN = ("failed", "crash", "timeout", "memory", "cheated")
 Key = tuple[str, str, str, str, str, int]
@@ -85,9 +87,19 @@ class Row:
         return self.suite, self.instance_hash, self.objective, self.answerer, canonical(self.params), self.seed
 
     @property
+    def censored(self) -> bool:
+        """Whether a limit ended the search: it would have taken longer than the row says."""
+        return self.stopped_by in ("time limit", "work limit") or self.status == "timeout"
+
+    @property
     def engine(self) -> str:
-        """The code that the row's proof rests on; that of an answerer which is not registered here is its name."""
+        """The code that the row's proof rests on; that of an answerer which is not registered here is its name.
+
+        Plain models are CP-SAT's; others' functions are not imported for this.
+        """
         name = self.answerer.partition(":")[0]
+        if name == PLAIN:
+            return "cp-sat"
         found = registry().answerers.get((self.problem, name))
         return name if found is None else found.engine_of(self.params)
 

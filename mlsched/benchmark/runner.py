@@ -10,12 +10,13 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 
 from mlsched.benchmark.answer import answer, failed
+from mlsched.benchmark.cases import Suite
+from mlsched.benchmark.fronts import front_tasks
 from mlsched.benchmark.pool import processes
 from mlsched.benchmark.reference import with_gaps
 from mlsched.benchmark.row import Key, Row
 from mlsched.benchmark.store import Store
-from mlsched.benchmark.suites import Suite
-from mlsched.benchmark.tasks import Task, tasks_of
+from mlsched.benchmark.tasks import Asked, tasks_of
 from mlsched.benchmark.user_suites import find_suite
 from mlsched.core.errors import InvalidInput
 
@@ -65,7 +66,7 @@ def run_suite(
         raise InvalidInput(f"workers = {workers!r}: must be an integer >= 1")
     if resume and store is None:
         raise InvalidInput("resume: needs a store to take the rows from; give its file")
-    tasks = tasks_of(suite, solvers, confirm, reference)
+    tasks: list[Asked] = [*tasks_of(suite, solvers, confirm, reference), *front_tasks(suite, solvers)]
     with contextlib.ExitStack() as stack:
         kept = stack.enter_context(Store(store)) if store is not None else None
         run = _Run(tasks, kept, _stored(kept, suite, resume), progress)
@@ -101,7 +102,7 @@ class _Run:
     """The tasks of a run, the rows there are, and where they go."""
 
     def __init__(
-        self, tasks: list[Task], store: Store | None, stored: dict[Key, Row], progress: Progress | None
+        self, tasks: list[Asked], store: Store | None, stored: dict[Key, Row], progress: Progress | None
     ) -> None:
         self._tasks, self._store, self._progress = tasks, store, progress
         wanted = {key for task in tasks for key in task.keys}
@@ -110,7 +111,7 @@ class _Run:
         self.open = [task for task in tasks if not self._done.keys() >= set(task.keys)]
         self._report()
 
-    def keep(self, task: Task, rows: list[Row]) -> None:
+    def keep(self, task: Asked, rows: list[Row]) -> None:
         """Add what a task made, at once to the store."""
         new = [row for row in rows if row.key not in self._done]
         if self._store is not None:
@@ -128,16 +129,16 @@ class _Run:
             self._progress(len(self._done), self._total)
 
 
-def _parallel(tasks: Sequence[Task], workers: int, isolate: bool, keep: Callable[[Task, list[Row]], None]) -> None:
+def _parallel(tasks: Sequence[Asked], workers: int, isolate: bool, keep: Callable[[Asked, list[Row]], None]) -> None:
     """The tasks in `workers` processes. A process that dies fails its own task only.
 
     When one dies, the executor cannot tell which task killed it: those that were running are asked again one by one.
     """
     waiting = deque(tasks)
     while waiting:
-        suspects: list[Task] = []
+        suspects: list[Asked] = []
         with processes(workers) as pool:
-            running: dict[Future[list[Row]], Task] = {}
+            running: dict[Future[list[Row]], Asked] = {}
             while (waiting or running) and not suspects:
                 while waiting and len(running) < workers:
                     task = waiting.popleft()
@@ -153,13 +154,13 @@ def _parallel(tasks: Sequence[Task], workers: int, isolate: bool, keep: Callable
             keep(task, _alone(task, isolate))
 
 
-def _alone(task: Task, isolate: bool) -> list[Row]:
+def _alone(task: Asked, isolate: bool) -> list[Row]:
     """A task in a process of its own."""
     with processes(1) as pool:
         return _result(task, pool.submit(answer, task, isolate))
 
 
-def _result(task: Task, future: Future[list[Row]]) -> list[Row]:
+def _result(task: Asked, future: Future[list[Row]]) -> list[Row]:
     try:
         return future.result()
     except BrokenProcessPool:

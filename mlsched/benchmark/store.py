@@ -1,7 +1,10 @@
 """The store: rows in one SQLite file, written as they finish, so that an interrupted run loses nothing.
 
-One table `rows`, a column a field of Row (dictionaries as JSON text), unique by Row.key. The rollback journal is kept
-(no WAL): the store is one file that can be copied.
+One table `rows`, a column a field of Row (dictionaries as JSON text), unique by Row.key. SQLite's rollback journal is
+kept rather than its write-ahead log (WAL): between two writes the store is one file, which can be copied, sent and kept
+on a network drive, where a WAL does not work; and the one thing that a WAL is quicker at, many writers and readers at
+once, does not occur: only the process that was started by the user writes, a few rows at a time. Several processes may
+write to one store, each its own suite; one waits for the other.
 """
 
 from __future__ import annotations
@@ -27,6 +30,8 @@ VERSION = 2
 APPLICATION = 0x6D6C7362
 #: gap_to_optimum depends on the other rows and is computed when they are read.
 FIELDS = tuple(field.name for field in dataclasses.fields(Row) if field.name != "gap_to_optimum")
+#: Seconds to wait for another process that writes.
+PATIENCE = 60.0
 #: Fields that came when there were stores already: a store without them is read, and gets them when it is added to.
 LATER = ("backing", "confirmed_by", "confirm_seconds", "doubt", "source", "cpu_seconds", "peak_mib", "machine")
 JSON_FIELDS = frozenset({"sizes", "rank", "params", "values", "work", "cases", "binding", "versions"})
@@ -46,7 +51,7 @@ class Store:
         self.path = target_of(path)
         self._lacking: list[str] = []
         with _sentences(self.path):
-            self._connection = sqlite3.connect(self.path)
+            self._connection = sqlite3.connect(self.path, timeout=PATIENCE)
         try:
             with _sentences(self.path):
                 self._prepare()
@@ -157,6 +162,10 @@ def _sentences(path: Path) -> Iterator[None]:
     """SQLite's complaints as InvalidFile."""
     try:
         yield
+    except sqlite3.IntegrityError as error:
+        raise InvalidFile(
+            f"{path}: another run has stored the same rows meanwhile ({error}); let one end, then --resume the other"
+        ) from None
     except sqlite3.OperationalError as error:
         raise InvalidFile(f"{path}: cannot be used as a store: {error}; choose another place") from None
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # SQLite tells of damage in the file's own bytes

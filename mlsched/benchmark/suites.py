@@ -1,23 +1,24 @@
-"""Suites: which instances are put to whom, as data. Nothing here names a problem's insides.
+"""The suites that ship: which instances are put to whom, as data.
 
-`quick` covers every registered problem and every registered problem is a suite of its own name, so both grow by
-themselves. Everything is drawn from fixed seeds on one thread. Limits are deterministic work, by backend, because a
-wall limit makes an answer depend on the machine; where there is a wall limit too, it is a backstop, and rows that hit
-it say so.
+`quick`, `gaps` and `speed` cover every registered problem and every registered problem is a suite of its own name, so
+they grow by themselves; the others name presets and sizes in the tables below. Everything is drawn from fixed seeds on
+one thread. Limits are deterministic work, by backend, because a wall limit makes an answer depend on the machine; where
+there is a wall limit too, it is a backstop, and rows that hit it say so.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from mlsched.benchmark.cases import SEEDS, Case, Suite
+from mlsched.benchmark.outside import outside
 from mlsched.core.contract import Problem
 from mlsched.core.registry import registry
 
 #: What every problem's `small` preset is asked for in `quick`.
-SMALL_SEEDS = tuple(range(8))
+SMALL_SEEDS = SEEDS
 #: `quick` looks at this many presets beside `small`, with these seeds.
 MORE_PRESETS, MORE_SEEDS = 3, (0, 1)
 FULL_SEEDS = tuple(range(20))
@@ -30,87 +31,186 @@ QUICK_SECONDS = 10.0
 #: larger task graphs HiGHS leaves five without a proof or a plan after 3 s, and the time-indexed model of the
 #: gangs is too large; `cp-sat` proves all six.
 SMALL_ONLY: Mapping[str, tuple[str, ...]] = MappingProxyType({"taskgraph": ("highs", "moulded-highs")})
+#: Seeds of `gaps`, `exact`, `scale` and `speed`.
+GAPS_SEEDS, EXACT_SEEDS, SCALE_SEEDS, SPEED_SEEDS = tuple(range(100, 110)), (200, 201, 202), (300, 301), (400,)
+#: Problem -> presets of `exact`; "small", which brute force answers as well, is the rest's.
+EXACT: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "preemption": ("small", "single", "surge", "exhausted"),
+        "quality": ("small", "floored", "contended"),
+        "workers": ("small", "paper", "crowded"),
+    }
+)
+#: Problem -> the preset of `scale`, and changes to it, each twice as large as the one before.
+SCALE: Mapping[str, tuple[str, tuple[Mapping[str, Any], ...]]] = MappingProxyType(
+    {
+        "placement": ("6x5", tuple({"servers": n, "jobs": n // 2} for n in (4, 6, 8, 12))),
+        "preemption": ("surge", tuple({"nodes": n, "jobs": 5 * n // 2, "tes": n // 4} for n in (8, 16, 32, 64, 128))),
+        "quality": ("floored", tuple({"jobs": n, "cores": 4 * n} for n in (10, 20, 40, 80))),
+        "taskgraph": ("six-loose", tuple({"jobs": n, "runs": 8 * n} for n in (2, 4, 8))),
+        "workers": ("x16", tuple({"jobs": n, "scale": n / 5} for n in (10, 20, 40, 80, 160))),
+    }
+)
+SCALE_WORK = MappingProxyType({"cp-sat": 2.0, "highs": 100.0})
+SCALE_SECONDS = 10.0
+#: Problem -> the preset of `speed`: the size at which decisions are made in its paper.
+SPEED: Mapping[str, str] = MappingProxyType(
+    {
+        "placement": "6x5-contended",
+        "preemption": "paper-surge",
+        "quality": "paper",
+        "taskgraph": "six-loose",
+        "workers": "x16",
+    }
+)
+#: CPU seconds for which `speed` repeats a call.
+SPEED_REPEAT = 0.2
+#: Instances of `collection` a problem, spread over its presets.
+COLLECTED = 40
+#: Problem -> presets that `collection` leaves out.
+NOT_COLLECTED: Mapping[str, tuple[str, ...]] = MappingProxyType({"quality": ("large",)})
+#: Suites that are about costs: a table of costs is shown for them.
+COSTS = frozenset({"scale", "speed"})
 
 
-@dataclasses.dataclass(frozen=True)
-class Case:
-    """Instances of one preset, or in files, and who answers them.
-
-    preset: of the problem, None for the generator's own sizes; sizes: changes to it. files: paths of instances instead;
-    then preset is what they are called together, and sizes are options for the reader of others' files. answerers:
-    names with parameters, None for all registered ones. objectives: None for all. time_limit: wall seconds a solve, for
-    exact answerers. work_limit: backend ("cp-sat", "highs") -> its deterministic measure a solve; backends not named
-    run unlimited. without: of the registered answerers, those that are not asked. reference: where none of the
-    answerers is exact, the problem's default is asked as well.
-    """
-
-    problem: str
-    preset: str | None = "small"
-    sizes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    seeds: tuple[int, ...] = SMALL_SEEDS
-    answerers: tuple[str, ...] | None = None
-    objectives: tuple[str, ...] | None = None
-    time_limit: float | None = None
-    work_limit: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    without: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    reference: bool = False
-
-
-@dataclasses.dataclass(frozen=True)
-class Suite:
-    """A named set of cases."""
-
-    name: str
-    doc: str
-    cases: tuple[Case, ...]
-
-
-def quick() -> Suite:
+def quick() -> Iterator[Case]:
     """Every problem: `small` in full, and a look at three further presets by their default objective."""
-    cases: list[Case] = []
     for problem in registry().problems.values():
-        cases += _quick_cases(problem)
-    return Suite("quick", "every problem, small instances, about a minute", tuple(cases))
+        yield Case(problem.name, _small(problem), time_limit=QUICK_SECONDS, work_limit=QUICK_WORK)
+        for preset in [name for name in problem.presets if name != "small"][:MORE_PRESETS]:
+            yield Case(
+                problem.name,
+                preset,
+                seeds=MORE_SEEDS,
+                objectives=_default(problem),
+                time_limit=QUICK_SECONDS,
+                work_limit=QUICK_WORK,
+                without=SMALL_ONLY.get(problem.name, ()),
+            )
 
 
-def _quick_cases(problem: Problem) -> Iterator[Case]:
-    yield Case(
-        problem.name, "small" if "small" in problem.presets else None, time_limit=QUICK_SECONDS, work_limit=QUICK_WORK
-    )
-    default = problem.instance_type.objectives[0].name
-    for preset in [name for name in problem.presets if name != "small"][:MORE_PRESETS]:
+def gaps() -> Iterator[Case]:
+    """Every answerer of every problem by every objective, on instances that are solved to proven optimality."""
+    for problem in registry().problems.values():
+        yield Case(problem.name, _small(problem), seeds=GAPS_SEEDS, work_limit=FULL_WORK)
+
+
+def exact() -> Iterator[Case]:
+    """The exact answerers of every problem, and its plain model."""
+    for problem in registry().problems.values():
+        names = [a.name for a in registry().available(problem.name, kind="exact") if not a.restricted]
+        if problem.name in PLAIN:
+            names.append(f"mlsched.solvers.plain:{problem.name}")
+        for preset in EXACT.get(problem.name, (_small(problem),)):
+            yield Case(problem.name, preset, seeds=EXACT_SEEDS, answerers=tuple(names), work_limit=FULL_WORK)
+
+
+#: Problems that have a plain model.
+PLAIN = ("placement", "preemption", "quality", "taskgraph", "workers")
+
+
+def scale() -> Iterator[Case]:
+    """Every answerer, by the default objective, on instances that double in size."""
+    for name, (preset, steps) in SCALE.items():
+        for sizes in steps:
+            yield Case(
+                name,
+                preset,
+                sizes,
+                SCALE_SEEDS,
+                objectives=_default(registry().problem(name)),
+                time_limit=SCALE_SECONDS,
+                work_limit=SCALE_WORK,
+                without=SMALL_ONLY.get(name, ()),
+            )
+
+
+def speed() -> Iterator[Case]:
+    """Every rule and policy, and the judge, the same call again and again."""
+    for problem in registry().problems.values():
         yield Case(
             problem.name,
-            preset,
-            seeds=MORE_SEEDS,
-            objectives=(default,),
-            time_limit=QUICK_SECONDS,
-            work_limit=QUICK_WORK,
-            without=SMALL_ONLY.get(problem.name, ()),
+            SPEED.get(problem.name, _small(problem)),
+            seeds=SPEED_SEEDS,
+            without=tuple(a.name for a in registry().available(problem.name, kind="exact")),
+            repeat=SPEED_REPEAT,
         )
 
 
-def full(problem: Problem) -> Suite:
+def collection() -> Iterator[Case]:
+    """40 instances of every problem, as even over its presets as can be, by the default objective."""
+    for problem in registry().problems.values():
+        presets = [name for name in problem.presets if name not in NOT_COLLECTED.get(problem.name, ())] or [None]
+        for k, preset in enumerate(presets):
+            seeds = COLLECTED // len(presets) + (k < COLLECTED % len(presets))
+            yield Case(
+                problem.name, preset, seeds=tuple(range(seeds)), objectives=_default(problem), work_limit=FULL_WORK
+            )
+
+
+def full(problem: Problem) -> Iterator[Case]:
     """Every preset of one problem, 20 seeds each, every objective, limited by work alone."""
-    presets: list[str | None] = [*problem.presets] or [None]
-    cases = tuple(Case(problem.name, preset, seeds=FULL_SEEDS, work_limit=FULL_WORK) for preset in presets)
-    return Suite(problem.name, f"every preset of {problem.name}, {len(FULL_SEEDS)} seeds each", cases)
+    for preset in [*problem.presets] or [None]:
+        yield Case(problem.name, preset, seeds=FULL_SEEDS, work_limit=FULL_WORK)
+
+
+def _small(problem: Problem) -> str | None:
+    return "small" if "small" in problem.presets else None
+
+
+def _default(problem: Problem) -> tuple[str, ...]:
+    """The problem's first objective."""
+    return (problem.instance_type.objectives[0].name,)
+
+
+#: Name -> what it is, and its cases.
+NAMED: Mapping[str, tuple[str, Callable[[], Iterator[Case]]]] = MappingProxyType(
+    {
+        "quick": ("every problem, small instances; about a minute", quick),
+        "gaps": ("every answerer and objective on 10 small instances a problem", gaps),
+        "exact": ("the exact answerers against each other and against plain models", exact),
+        "scale": ("what an answer costs as instances double in size", scale),
+        "speed": ("CPU time a call of every rule and judge, beside a calibration load", speed),
+        "collection": ("200 instances over five problems, for `mlsched collection make`", collection),
+    }
+)
+OUTSIDE = "published optima and fronts of others (--folder, or $MLSCHED_DATA); about a minute"
 
 
 class Suites(Mapping[str, Suite]):
-    """Name -> suite, built when asked for: the registry is scanned then, not at import."""
+    """Name -> suite, built when asked for: the registry is scanned then, not at import.
+
+    `outside` raises InvalidInput where its folder is missing; `docs` names it all the same.
+    """
 
     def __getitem__(self, name: str) -> Suite:
-        if name == "quick":
-            return quick()
-        return full(registry().problems[name])
+        if name == "outside":
+            return outside()
+        if name in NAMED:
+            doc, cases = NAMED[name]
+            return Suite(name, doc, tuple(cases()))
+        return Suite(name, _doc(name), tuple(full(registry().problems[name])))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(["quick", *sorted(registry().problems)])
+        return iter([*NAMED, "outside", *sorted(registry().problems)])
 
     def __len__(self) -> int:
-        return 1 + len(registry().problems)
+        return len(NAMED) + 1 + len(registry().problems)
+
+    def __contains__(self, name: object) -> bool:
+        return name in list(self)
+
+    @property
+    def docs(self) -> dict[str, str]:
+        """Name -> what the suite is."""
+        named = {name: doc for name, (doc, _) in NAMED.items()}
+        return {**named, "outside": OUTSIDE, **{name: _doc(name) for name in sorted(registry().problems)}}
 
 
-SUITES: Mapping[str, Suite] = Suites()
+def _doc(problem: str) -> str:
+    return f"every preset of {problem}, {len(FULL_SEEDS)} seeds each"
+
+
+SUITES = Suites()
+
+__all__ = ["COSTS", "NAMED", "SUITES", "Case", "Suite"]

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import itertools
-import os
-import platform
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,10 +15,11 @@ from mlsched.api import generate, load
 from mlsched.api.adapters import can_answer
 from mlsched.api.answers import resolve_answerer
 from mlsched.api.functions import is_function
+from mlsched.benchmark.cases import Case, Suite
 from mlsched.benchmark.row import Key, Row, canonical
-from mlsched.benchmark.suites import Case, Suite
 from mlsched.core.contract import Instance, Objective, Rank
 from mlsched.core.errors import UnknownName
+from mlsched.core.machine import machine
 from mlsched.core.params import split
 from mlsched.core.registry import Answerer, Kind, registry
 from mlsched.core.versions import versions
@@ -31,6 +28,23 @@ from mlsched.core.versions import versions
 ANSWER_SEED = 10**6
 #: Name of the exact algorithms that examine every plan.
 ENUMERATION = "brute-force"
+#: In the place of an answerer: the judge is timed, a published optimum is noted.
+JUDGE, PUBLISHED = "judge", "published"
+
+
+class Asked(Protocol):
+    """What a runner does: something that makes rows, in any process."""
+
+    answerer: str
+
+    @property
+    def keys(self) -> list[Key]:
+        """The keys of the rows that it makes."""
+        ...
+
+    def rows(self, **details: Any) -> list[Row]:
+        """The rows that it makes, all with the same `details`."""
+        ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +54,8 @@ class Task:
     An exact answerer is asked for one objective; the one plan of a rule or policy is valued by all of them. ranks: what
     each of the objectives compares first on the instance. confirm: another engine is asked to confirm an optimum,
     within these limits of work by backend; None where the rows of another engine do that. source: the instance's file,
-    None where it is drawn. answerer: a registered name, or MODULE:FUNCTION, which keeps its parameters.
+    None where it is drawn. answerer: a registered name, or MODULE:FUNCTION, which keeps its parameters, or JUDGE or
+    PUBLISHED, with the `published` optimum. repeat: CPU seconds for which the call is repeated.
     """
 
     suite: str
@@ -61,11 +76,20 @@ class Task:
     work_limit: float | None
     confirm: tuple[tuple[str, float], ...] | None = None
     source: str | None = None
+    published: int | None = None
+    repeat: float | None = None
+
+    @property
+    def found(self) -> Answerer | None:
+        """The answerer; None for the judge and a published optimum."""
+        if self.answerer in (JUDGE, PUBLISHED):
+            return None
+        return resolve_answerer(self.problem, self.answerer, {})[0]
 
     @property
     def engine(self) -> str:
         """The code that a proof of this answerer's rests on."""
-        return registry().answerer(self.problem, self.answerer)[0].engine_of(dict(self.params))
+        return self.answerer if self.found is None else self.found.engine_of(dict(self.params))
 
     @property
     def keys(self) -> list[Key]:
@@ -153,9 +177,8 @@ def _alone(tasks: Sequence[Task]) -> set[tuple[str, str]]:
     """The questions that one engine is asked alone; brute force, which refuses most of them, is not counted."""
     engines: dict[tuple[str, str], set[str]] = defaultdict(set)
     for task in tasks:
-        if (question := _question(task)) is not None and not registry().answerers[
-            task.problem, task.answerer
-        ].restricted:
+        restricted = task.found is not None and task.found.restricted
+        if (question := _question(task)) is not None and not restricted:
             engines[question] |= {task.engine} - {ENUMERATION}
     return {question for question, found in engines.items() if len(found) < 2}
 
@@ -195,28 +218,46 @@ def _tasks(
     sizes = tuple(sorted(case.sizes.items()))
     instance = _instance(case.problem, case.preset, sizes, seed, source)
     asked = _objectives(case, instance)
+    first = Task(
+        suite,
+        case.problem,
+        case.preset,
+        sizes,
+        seed,
+        instance.hash,
+        _size(instance),
+        JUDGE,
+        JUDGE,
+        "heuristic",
+        None,
+        (),
+        tuple(asked),
+        tuple(instance.rank(objective) for objective in asked),
+        None,
+        None,
+        source=source,
+        repeat=case.repeat,
+    )
+    if case.repeat is not None:
+        yield first
+    if source is not None and source in case.published:
+        value = case.published[source]
+        yield dataclasses.replace(first, answerer=PUBLISHED, label=PUBLISHED, kind="exact", published=value)
     for name, answerer, params in chosen:
         exact = answerer.kind == "exact"
         groups = [(o,) for o in asked if o in answerer.objectives] if exact else [tuple(asked)]
         for objectives in groups:
-            yield Task(
-                suite,
-                case.problem,
-                case.preset,
-                sizes,
-                seed,
-                instance.hash,
-                _size(instance),
-                name,
-                name if is_function(name) else label(answerer, params),
-                answerer.kind,
-                answerer.backend,
-                tuple(sorted(params.items())),
-                objectives,
-                tuple(instance.rank(objective) for objective in objectives),
-                case.time_limit if exact else None,
-                case.work_limit.get(answerer.backend or "") if exact else None,
-                source=source,
+            yield dataclasses.replace(
+                first,
+                answerer=name,
+                label=name if is_function(name) else label(answerer, params),
+                kind=answerer.kind,
+                backend=answerer.backend,
+                params=tuple(sorted(params.items())),
+                objectives=objectives,
+                ranks=tuple(instance.rank(objective) for objective in objectives),
+                time_limit=case.time_limit if exact else None,
+                work_limit=case.work_limit.get(answerer.backend or "") if exact else None,
             )
 
 
@@ -238,12 +279,3 @@ def _size(instance: Instance) -> int:
     """How many integers the instance consists of: a measure of size that every problem has."""
     values = [getattr(instance, field.name) for field in dataclasses.fields(instance)]
     return sum(int(v.size) if isinstance(v, np.ndarray) else 1 for v in values if not isinstance(v, (str, tuple)))
-
-
-@functools.cache
-def machine() -> str:
-    """The machine in words: "Linux x86_64, 2 CPUs, Intel(R) Xeon(R) Processor"."""
-    model = platform.processor()
-    with contextlib.suppress(OSError), Path("/proc/cpuinfo").open() as stream:  # Linux's platform.processor() is empty
-        model = next((line.partition(":")[2].strip() for line in stream if line.startswith("model name")), model)
-    return ", ".join(filter(None, [f"{platform.system()} {platform.machine()}", f"{os.cpu_count()} CPUs", model]))

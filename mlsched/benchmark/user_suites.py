@@ -30,7 +30,8 @@ from typing import Any
 
 from mlsched.api import load
 from mlsched.api.functions import is_function
-from mlsched.benchmark.suites import SUITES, Case, Suite
+from mlsched.benchmark.cases import Case, Suite
+from mlsched.benchmark.suites import SUITES
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName
 from mlsched.core.opening import open_file, shown_path

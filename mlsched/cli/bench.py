@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,16 +31,25 @@ def bench(
     reference: Annotated[
         bool, typer.Option("--reference/--no-reference", help="Ask an exact answerer too where --solver names none.")
     ] = True,
+    folder: Annotated[Path | None, typer.Option(help="Published instances, for the suite `outside`.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Answer a suite of instances with every solver and compare them on the gap to the proven optimum."""
+    """Answer a suite of instances with every solver and compare them on the gap to the proven optimum.
+
+    Suites: `quick`, `gaps`, `exact`, `outside`, `scale`, `speed`, `collection`, and every problem by its name; `mlsched
+    list suites` says what they are.
+    """
+    from mlsched.benchmark.outside import outside
     from mlsched.benchmark.reference import failures
     from mlsched.benchmark.runner import Interrupted, run_suite
+    from mlsched.core.errors import InvalidInput
 
+    if folder is not None and suite != "outside":
+        raise InvalidInput(f"--folder {folder}: belongs to the suite outside; a folder of your own is itself a suite")
     try:
         with progress(suite, 1.0) as update, only_documents():
             rows = run_suite(
-                suite,
+                suite if folder is None else outside(folder),
                 solvers=solver,
                 store=store,
                 resume=resume,
@@ -51,28 +61,40 @@ def bench(
                 progress=lambda done, total: update(done / max(1, total)),
             )
     except Interrupted as stopped:
-        _show(stopped.rows, as_json, html)
+        _show(suite, stopped.rows, as_json, html)
         raise
-    _show(rows, as_json, html)
+    _show(suite, rows, as_json, html)
     if wrong := failures(rows):
         for sentence in wrong[1:]:
             say(sentence)
         raise ChecksFailed(f"{suite}: {wrong[0]}")
 
 
-def _show(rows: list[Row], as_json: bool, html: Path | None) -> None:
-    from mlsched.benchmark.table import summary_json
-
+def _show(suite: str, rows: list[Row], as_json: bool, html: Path | None) -> None:
     if html is not None and rows:
         from mlsched.benchmark.report import write_report
 
         write_report(rows, html)
-    emit(as_json, lambda: summary_json(rows), lambda: _tables(rows))
+    emit(as_json, lambda: _document(suite, rows), lambda: _tables(suite, rows))
 
 
-def _tables(rows: list[Row]) -> list[Any]:
+def _document(suite: str, rows: list[Row]) -> dict[str, Any]:
+    from mlsched.benchmark.cost import cost_lines
+    from mlsched.benchmark.suites import COSTS
+    from mlsched.benchmark.table import summary_json
+
+    costs = {"costs": [dataclasses.asdict(line) for line in cost_lines(rows)]} if suite in COSTS else {}
+    return {**summary_json(rows), **costs}
+
+
+def _tables(suite: str, rows: list[Row]) -> list[Any]:
+    from mlsched.benchmark.cost import COST_NOTE, cost_tables
     from mlsched.benchmark.formats import GAP_NOTE
     from mlsched.benchmark.render import gap_table
+    from mlsched.benchmark.suites import COSTS
     from mlsched.benchmark.table import verified
 
-    return [*gap_table(rows), GAP_NOTE, verified(rows).sentence] if rows else ["nothing was done"]
+    if not rows:
+        return ["nothing was done"]
+    shown = [*cost_tables(rows), COST_NOTE] if suite in COSTS else [*gap_table(rows), GAP_NOTE]
+    return [*shown, verified(rows).sentence]

@@ -37,7 +37,7 @@ def list_(
     elif what is What.suites:
         from mlsched.benchmark.suites import SUITES
 
-        entries = [{"name": s.name, "about": s.doc} for s in SUITES.values()]
+        entries = [{"name": name, "about": about} for name, about in SUITES.docs.items()]
     else:
         from mlsched.benchmark.experiments import EXPERIMENTS
 

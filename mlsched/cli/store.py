@@ -19,7 +19,8 @@ StoreFile = Annotated[Path, typer.Argument(help="Store that `mlsched bench --sto
 NOTE = (
     "change: mean of (second - first) / |first| over the pairs, or (first - second) / |first| where more is better: "
     "below 0 the second is better; apart: pairs without a percentage between them, which are in no mean. time: CPU "
-    "seconds of the second over those of the first, geometric mean. In brackets: 95 % bootstrap intervals."
+    "seconds of the second over those of the first, geometric mean; cut: pairs in which a limit ended a search, whose "
+    "time is censored, and which are in no mean. In brackets: 95 % bootstrap intervals."
 )
 
 
@@ -73,7 +74,7 @@ def _cells(line: Comparison) -> list[str]:
         str(line.better),
         str(line.worse),
         _mean(line.change, line.change_interval, 100, " %") + (f", {line.apart} apart" if line.apart else ""),
-        _mean(line.time, line.time_interval, 1, ""),
+        _mean(line.time, line.time_interval, 1, "") + (f", {line.cut} cut" if line.cut else ""),
         ", ".join(only),
     ]
 

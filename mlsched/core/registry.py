@@ -87,6 +87,12 @@ class Answerer:
         own = self.name if self.backend in (None, "direct") else str(self.backend)
         return WRAPPED.get(chosen := str(params.get(SOLVER, own)), chosen)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """A registered answerer is sent to other processes by its name; what it calls is found there."""
+        if registry().answerers.get((self.problem, self.name)) is self:
+            return _registered, (self.problem, self.name)
+        return super().__reduce_ex__(protocol)
+
     @property
     def modelled(self) -> tuple[str, Callable[..., Any]] | None:
         """Backend and builder of a model of all plans, None when it has none."""
@@ -117,6 +123,11 @@ class Answerer:
         """The first line of the function's docstring, or of its module's."""
         doc = inspect.getdoc(self.function) or ""
         return doc.partition("\n")[0]
+
+
+def _registered(problem: str, name: str) -> Answerer:
+    """What was sent by its name."""
+    return registry().answerer(problem, name)[0]
 
 
 class Registry:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import pickle
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -75,6 +76,15 @@ class Simulation:
     over_time: Callable[[Any, Any], dict[str, Any]] | None = None
     drawn: Drawn | None = None
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """A world of mlsched is sent to other processes by its name; what it calls is found there."""
+        from mlsched.simulation import every_simulation
+
+        for number, known in enumerate(every_simulation()):
+            if known is self:
+                return _known, (number, self.problem, self.physics)
+        return super().__reduce_ex__(protocol)
+
     def options(self, given: Mapping[str, Any]) -> Any:
         """The world's options with `given` ones set; text is parsed by the field's type."""
         from mlsched.core.params import Parameter, resolve
@@ -85,9 +95,26 @@ class Simulation:
         return self.options_type(**resolve(f"{self.problem} world", declared, given))
 
 
+def _known(number: int, problem: str, physics: str) -> Simulation:
+    """What was sent by its name."""
+    from mlsched.simulation import every_simulation
+
+    found = every_simulation()[number]
+    assert (found.problem, found.physics) == (problem, physics), "both processes have the same mlsched"
+    return found
+
+
+def _stayed_behind(instance: Any, memory: Any, rng: Any) -> Any:
+    raise InvalidInput("replay: the rule is a function that cannot be sent between processes; replay where it ran")
+
+
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """A finished run. `jobs` holds one array a column; times in seconds."""
+    """A finished run. `jobs` holds one array a column; times in seconds.
+
+    It can be pickled. A rule that cannot (a function within another, one that was asked isolated) stays behind, and
+    with it `replay`.
+    """
 
     simulation: Simulation
     workload: Any
@@ -155,6 +182,14 @@ class Run:
     def violations(self) -> list[str]:
         """What the independent replay finds wrong with the run; empty when it is sound."""
         return self.simulation.violations(self.workload, self.options, self.wake, self.log)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled."""
+        try:
+            pickle.dumps(self.rule)
+        except Exception:  # pickle raises what it likes
+            return {**self.__dict__, "rule": Rule(self.rule.name, _stayed_behind)}
+        return self.__dict__
 
     def replay(self, decision: Decision) -> Any:
         """Answer one recorded decision again, with the memory and the random stream it had: gives the same plan."""

@@ -24,6 +24,17 @@ def test_questions_are_paired_and_what_only_one_answered_is_counted_apart():
     assert (line.time, line.change_interval) == (1.0, None), "too few for an interval"
 
 
+def test_censored_times_are_counted_and_in_no_mean():
+    cut = {"status": "feasible", "stopped_by": "time limit"}
+    first = [*rows(10, 20, 30), rule(40, instance_hash="h9", cpu_seconds=60.0, **cut)]
+    second = [*rows(10, 20, 30), rule(40, instance_hash="h9", cpu_seconds=1.0)]
+    (line,) = compared(first, second)
+    assert (line.pairs, line.cut, line.time) == (4, 1, 1.0)
+    broken = rule(None, instance_hash="h0", status="failed", cpu_seconds=99.0)
+    (line,) = compared(rows(10, 20), [broken, *rows(10, 20)[1:]])
+    assert (line.pairs, line.cut, line.time, line.only_first) == (1, 0, 1.0, 1)
+
+
 def test_a_reference_of_zero_has_no_percentage():
     (line,) = compared(rows(0, 10), rows(3, 10))
     assert (line.worse, line.apart, line.change) == (1, 1, 0.0)

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from benchmark_examples import row, rule, suite, timeless
@@ -58,9 +59,35 @@ def test_the_gap_to_the_optimum_is_not_kept(path):
 def test_a_key_is_kept_once_and_a_batch_is_all_or_nothing(path):
     with Store(path) as store:
         store.add([row()])
-        with pytest.raises(InvalidFile, match="UNIQUE"):
+        with pytest.raises(InvalidFile, match=r"another run has stored the same rows meanwhile .*UNIQUE"):
             store.add([row(seed=1), row(value=11)])
     assert read_rows(path) == [row()]
+
+
+def test_two_processes_write_to_one_store(path):
+    """Each its own rows, in turns as it happens: none is lost, and none is there twice."""
+    script = (
+        "import sys\nfrom benchmark_examples import row\nfrom mlsched.benchmark.store import Store\n"
+        "with Store(sys.argv[1]) as store:\n    print('ready', flush=True)\n    sys.stdin.readline()\n"
+        "    for k in range(60):\n        store.add([row(suite='other', instance_hash=f'h{k}')])\n"
+    )
+    paths = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, sys.path)])
+    command = [sys.executable, "-c", script, str(path)]
+    environment = {**os.environ, "PYTHONPATH": paths}
+    pipe = subprocess.PIPE
+    with (
+        subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment) as process,
+        Store(path) as store,
+    ):
+        assert process.stdout.readline() == "ready\n"
+        process.stdin.write("go\n")
+        process.stdin.flush()
+        for k in range(60):
+            store.add([row(instance_hash=f"h{k}")])
+    assert process.returncode == 0
+    found = read_rows(path)
+    assert len(found) == len({r.key for r in found}) == 120
+    assert {r.suite for r in found} == {"made", "other"}
 
 
 def test_the_journal_is_one_file(path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import mlsched
 from mlsched.core.contract import Instance
 from mlsched.core.registry import registry
 from mlsched.instances.placement.models import KINDS
+from mlsched.solvers.plain import build
 
 MEASUREMENTS = Path(__file__).resolve().parents[2] / "measurements"
 #: Knobs of tiny instances of each problem that the preset "small" leaves alone.
@@ -37,14 +37,9 @@ DRAWN = {
 }
 
 
-@pytest.fixture(autouse=True)
-def path(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(MEASUREMENTS))
-
-
 def value_of_plain(instance: Instance, objective: str) -> int | None:
     """The judge's value of the plain model's plan; None when the model has none."""
-    model, plan = importlib.import_module(f"plain_models.{instance.problem}").build(instance, objective)
+    model, plan = build(instance, objective)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     status = solver.solve(model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -39,19 +40,32 @@ def front_of(
     workers = workers_of(method_of(settings.get("method"), len(objectives)), answerer.modelled[0], threads)
     question, scalar, close = _scalar(answerer, instance, objectives, params, threads // workers, seed)
 
-    def again(backend: str) -> Scalar:
-        for other in registry().available(instance.problem, "exact"):
-            if other.modelled is not None and other.modelled[0] == backend:
-                values = params if other.name == answerer.name else resolve(other.name, other.parameters, {})
-                return _scalar(other, instance, objectives, values, threads, seed)[1]
-        raise InvalidInput(f"backend = {backend!r}: {instance.problem} has no such formulation")
-
+    again = _Again(instance, answerer.name, tuple(objectives), params, threads, seed)
     try:
         front = run(scalar, chosen, again, decode=question.decode, workers=workers, **settings)
     finally:
         close()
     judge(answerer.name, instance, objectives, front)
     return front
+
+
+@dataclasses.dataclass(frozen=True)
+class _Again:
+    """What answers the sub-problems of a front anew, on the model of any backend; can be sent between processes."""
+
+    instance: Instance
+    name: str
+    objectives: tuple[str, ...]
+    params: dict[str, Any]
+    threads: int
+    seed: int
+
+    def __call__(self, backend: str) -> Scalar:
+        for other in registry().available(self.instance.problem, "exact"):
+            if other.modelled is not None and other.modelled[0] == backend:
+                values = self.params if other.name == self.name else resolve(other.name, other.parameters, {})
+                return _scalar(other, self.instance, self.objectives, values, self.threads, self.seed)[1]
+        raise InvalidInput(f"backend = {backend!r}: {self.instance.problem} has no such formulation")
 
 
 def _scalar(

@@ -26,6 +26,10 @@ class Box:
     upper: tuple[int | None, ...]
 
 
+def _stayed_behind(backend: str) -> Scalar:
+    raise InvalidInput(f"verify: the model stayed in the process that made the front; give an object, not '{backend}'")
+
+
 @dataclasses.dataclass(frozen=True)
 class Front:
     """Non-dominated points, one a row of `values` (n x k, in the caller's senses), the best first objective first.
@@ -50,6 +54,11 @@ class Front:
     backend: str
     seconds: float
     _scalar: Callable[[str], Scalar] = dataclasses.field(repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: all but a model of the caller's own; `verify` then needs an object with `minimise`."""
+        sent = dataclasses.is_dataclass(self._scalar)
+        return self.__dict__ if sent else {**self.__dict__, "_scalar": _stayed_behind}
 
     def __len__(self) -> int:
         return len(self.values)

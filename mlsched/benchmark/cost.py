@@ -1,0 +1,140 @@
+"""What answers cost, and how the cost grows with the size of the instance: the tables of `scale` and `speed`.
+
+A search that a limit ended has a censored cost: it would have taken at least that long. Such a cost is shown as one
+("> 2.00 s") and takes no part in the exponent.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import statistics
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mlsched.benchmark.formats import NONE, duration
+from mlsched.benchmark.row import BROKEN, Row
+from mlsched.benchmark.table import group_by
+from mlsched.core.registry import Kind
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+#: Sizes that an exponent needs at least.
+FEW = 3
+COST_NOTE = (
+    "CPU time of one call, median over the instances. >: a limit ended at least one search, so that the time is "
+    "censored: it would have been longer. growth: the exponent e of time ~ size^e, size being the number of integers "
+    "in an instance, by least squares over the sizes without a censored time. load: CPU time in thousandths of that of "
+    "a calibration load (`benchmark/calibration.py`), which depends less on the machine."
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class CostLine:
+    """One answerer on the instances of one case, by one objective.
+
+    size: mean number of integers in an instance. calls: rows with a time; seconds: their median CPU time; censored:
+    how many of them a limit ended. load: median multiple of the calibration load, None where it was not measured.
+    """
+
+    problem: str
+    objective: str
+    case: str
+    answerer: str
+    kind: Kind
+    size: float
+    calls: int
+    seconds: float
+    censored: int
+    load: float | None
+
+
+def cost_lines(rows: Sequence[Row]) -> list[CostLine]:
+    """The costs by problem, answerer, objective and case; a rule's call for all objectives counts once."""
+    first = {row.problem: row.objective for row in reversed(rows)}
+    timed = [
+        row
+        for row in rows
+        if row.cpu_seconds is not None
+        and row.status not in BROKEN
+        and (row.kind == "exact" or row.objective == first[row.problem])
+    ]
+    groups = group_by(timed, lambda r: (r.problem, r.answerer, r.objective, r.case))
+    return [_line(group) for group in groups.values()]
+
+
+def _line(group: list[Row]) -> CostLine:
+    row = group[0]
+    seconds = [r.cpu_seconds for r in group if r.cpu_seconds is not None]
+    loads = [r.cpu_seconds / r.work["calibration"] for r in group if r.cpu_seconds and r.work.get("calibration")]
+    return CostLine(
+        problem=row.problem,
+        objective=row.objective,
+        case=row.case,
+        answerer=row.answerer,
+        kind=row.kind,
+        size=statistics.fmean(r.size for r in group),
+        calls=len(seconds),
+        seconds=statistics.median(seconds),
+        censored=sum(r.censored for r in group),
+        load=statistics.median(loads) if loads else None,
+    )
+
+
+def growth(lines: Sequence[CostLine]) -> float | None:
+    """The exponent e of seconds ~ size^e of one answerer, None below three sizes without a censored time."""
+    whole = [line for line in lines if not line.censored and line.seconds > 0]
+    if len({line.size for line in whole}) < FEW:
+        return None
+    slope = statistics.linear_regression(
+        [math.log(line.size) for line in whole], [math.log(line.seconds) for line in whole]
+    ).slope
+    return float(slope)
+
+
+def cost_tables(rows: Sequence[Row]) -> list[Table]:
+    """A table a problem: a line an answerer, a column a case, smallest instances first."""
+    lines = cost_lines(rows)
+    return [
+        _table(problem, [x for x in lines if x.problem == problem])
+        for problem in dict.fromkeys(x.problem for x in lines)
+    ]
+
+
+def _table(problem: str, lines: Sequence[CostLine]) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    cases = [x.case for x in sorted(lines, key=lambda x: x.size)]
+    cases = list(dict.fromkeys(cases))
+    loaded = any(x.load is not None for x in lines)
+    made = Table(title=Text(f"{problem}: CPU time a call"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    made.add_column("answerer", overflow="fold")
+    for name in [*cases, *["load"] * loaded, *["growth"] * (len(cases) >= FEW)]:
+        made.add_column(name, justify="right")
+    for (answerer, objective), own in _by_answerer(lines).items():
+        several = len({x.objective for x in lines if x.answerer == answerer}) > 1
+        by_case = {x.case: x for x in own}
+        cells = [_cell(by_case.get(case)) for case in cases]
+        if loaded:
+            cells.append(NONE if own[0].load is None else f"{1000 * own[0].load:.3g}")
+        if len(cases) >= FEW:
+            exponent = growth(own)
+            cells.append(NONE if exponent is None else f"{exponent:.2f}")
+        made.add_row(Text(f"{answerer}, {objective}" if several else answerer), *cells)
+    return made
+
+
+def _by_answerer(lines: Sequence[CostLine]) -> dict[tuple[str, str], list[CostLine]]:
+    found: dict[tuple[str, str], list[CostLine]] = {}
+    for line in lines:
+        found.setdefault((line.answerer, line.objective), []).append(line)
+    return found
+
+
+def _cell(line: CostLine | None) -> str:
+    if line is None:
+        return NONE
+    return f"{'> ' if line.censored else ''}{duration(line.seconds)}"

@@ -1,0 +1,105 @@
+"""Tasks of the suite `outside` that are no instances of a problem: integer programs with published fronts."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from mlsched.benchmark.cases import Suite
+from mlsched.benchmark.integer_programs import read_program
+from mlsched.benchmark.row import Key, Row
+from mlsched.benchmark.tasks import PUBLISHED
+from mlsched.core.clock import cpu_time
+from mlsched.core.errors import AnswererError, InvalidFile
+from mlsched.core.machine import machine
+from mlsched.core.versions import versions
+
+#: What rows of integer programs call their problem, and who enumerates.
+PROBLEM, ENUMERATOR = "programs", "cp-sat"
+
+
+@dataclasses.dataclass(frozen=True)
+class FrontTask:
+    """One front: the enumerator's, or the published one. A row's value is its number of points.
+
+    path: an .fgt file or a knapsack's folder. answerer: ENUMERATOR or PUBLISHED.
+    """
+
+    suite: str
+    path: str
+    program_hash: str
+    size: int
+    answerer: str
+
+    @property
+    def keys(self) -> list[Key]:
+        """The key of the one row."""
+        return [row.key for row in self.rows(status="unknown")]
+
+    def rows(self, **details: Any) -> list[Row]:
+        """The one row, with these details."""
+        row = Row(
+            suite=self.suite,
+            problem=PROBLEM,
+            preset=Path(self.path).parent.name,
+            sizes={},
+            seed=0,
+            instance_hash=self.program_hash,
+            size=self.size,
+            objective="points",
+            sense="max",
+            unit="points",
+            rank=None,
+            answerer=self.answerer,
+            kind="exact",
+            params={},
+            answer_seed=0,
+            time_limit=None,
+            work_limit=None,
+            source=self.path,
+            machine=machine(),
+            versions=versions(),
+            **details,
+        )
+        return [row]
+
+    def answered(self) -> list[Row]:
+        """The row; raises AnswererError where the enumerated front is not the published one."""
+        from mlsched.solvers import enumerate_front
+
+        program, known = read_program(Path(self.path))
+        if program.hash != self.program_hash:
+            raise InvalidFile(f"{self.path} holds another program by now")
+        if self.answerer == PUBLISHED:
+            return self.rows(status="optimal", value=len(known), bound=len(known), gap=0.0)
+        begun = cpu_time()
+        front = enumerate_front(*program.cp_sat())
+        spent = cpu_time() - begun
+        found = {tuple(point) for point in front.values.tolist()}
+        published = {tuple(point) for point in known}
+        if not front.complete or found != published:
+            raise AnswererError(
+                f"{self.path}: {len(published - found)} points of the published front are missing, and "
+                f"{len(found - published)} others were found"
+            )
+        return self.rows(
+            status="optimal",
+            value=len(found),
+            bound=len(found),
+            gap=0.0,
+            stopped_by="proof",
+            cpu_seconds=spent,
+            work={"solves": float(front.solves)},
+        )
+
+
+def front_tasks(suite: Suite, solvers: Sequence[str] | None) -> Iterator[FrontTask]:
+    """The fronts of a suite, the published one and the enumerator's; none where only others are asked."""
+    if solvers is not None and ENUMERATOR not in solvers:
+        return
+    for path in suite.programs:
+        program, _ = read_program(Path(path))
+        for answerer in (PUBLISHED, ENUMERATOR):
+            yield FrontTask(suite.name, path, program.hash, program.size, answerer)

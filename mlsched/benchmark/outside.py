@@ -1,0 +1,88 @@
+"""The suite `outside`: instances of others whose optima or complete fronts are published, from a folder.
+
+    stg/*.stg, stg/optima.csv                   Standard Task Graphs: file, processors, optimal_makespan
+    psplib_j30/*.sm, psplib_j30/optimum.csv     PSPLIB: problem, optimum
+    jsp/*.txt, jsp/optima.csv                   job shops: file, optimal_makespan
+    kirlik14/*.fgt, pyaugmecon/*/               integer programs with published fronts (`integer_programs.py`)
+
+A published optimum makes a row of its own ("published"), and whoever proves another one is in dispute with it. Parts
+that are missing are left out.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from mlsched.benchmark.cases import Case, Suite
+from mlsched.benchmark.integer_programs import KNAPSACK, read_program
+from mlsched.core.errors import InvalidFile, InvalidInput
+from mlsched.core.opening import open_file, shown_path
+from mlsched.core.registry import registry
+
+#: Where the published instances are: a folder in this one.
+VARIABLE, FOLDER = "MLSCHED_DATA", "known_optima"
+#: Rules that are asked beside the problem's default exact answerer.
+RULES = ("fifo", "graphene", "srpt")
+#: CP-SAT's deterministic seconds a solve: four times what the hardest of the job shops takes.
+WORK = 60.0
+#: Published points beyond which a front is left to a longer run.
+MOST_POINTS = 150
+
+
+def outside(folder: Path | None = None) -> Suite:
+    """The suite of a folder; by default `known_optima` in $MLSCHED_DATA. Raises InvalidInput where it is missing."""
+    if folder is None:
+        if VARIABLE not in os.environ:
+            raise InvalidInput(f"outside: needs published instances: give their --folder, or set {VARIABLE}")
+        folder = Path(os.environ[VARIABLE]) / FOLDER
+    if not folder.is_dir():
+        raise InvalidInput(f"outside: {shown_path(folder)} is missing; give the --folder of published instances")
+    cases = [*_cases(folder, "stg", "stg/optima.csv"), *_cases(folder, "jsp", "jsp/optima.csv")]
+    cases += _cases(folder, "psplib-j30", "psplib_j30/optimum.csv")
+    programs = [str(path) for path in _programs(folder)]
+    if not cases and not programs:
+        raise InvalidInput(f"outside: {shown_path(folder)} holds no published instances; give another --folder")
+    return Suite("outside", f"the published instances of {shown_path(folder)}", tuple(cases), tuple(programs))
+
+
+def _cases(folder: Path, name: str, optima: str) -> Iterator[Case]:
+    """The instances of a table of optima that are there: a case a number of processors."""
+    table = folder / optima
+    if not table.is_file():
+        return
+    published: dict[int | None, dict[str, int]] = defaultdict(dict)
+    with open_file(table) as stream:
+        rows = list(csv.reader(stream.read().decode().splitlines()))
+    for row in rows[1:]:
+        path = table.with_name(row[0])
+        if path.is_file():
+            try:
+                processors, optimum = (None, int(row[1])) if len(row) == 2 else (int(row[1]), int(row[2]))
+            except (ValueError, IndexError):
+                raise InvalidFile(
+                    f"{shown_path(table)}: {','.join(row)}: must be file, [processors,] optimum"
+                ) from None
+            published[processors][str(path)] = optimum
+    for processors, found in published.items():
+        yield Case(
+            "taskgraph",
+            name,
+            {} if processors is None else {"processors": processors},
+            (0,),
+            (registry().problem("taskgraph").default, *RULES),
+            ("makespan",),
+            work_limit={"cp-sat": WORK},
+            files=tuple(found),
+            published=found,
+        )
+
+
+def _programs(folder: Path) -> Iterator[Path]:
+    """The integer programs with a published front of at most 150 points."""
+    found = [*sorted(folder.glob("kirlik14/*.fgt"))]
+    found += sorted(p for p in folder.glob("pyaugmecon/*") if all((p / name).is_file() for name in KNAPSACK))
+    return (path for path in found if len(read_program(path)[1]) <= MOST_POINTS)
