@@ -48,7 +48,7 @@ SCALE: Mapping[str, tuple[str, tuple[Mapping[str, Any], ...]]] = MappingProxyTyp
         "preemption": ("surge", tuple({"nodes": n, "jobs": 5 * n // 2, "tes": n // 4} for n in (8, 16, 32, 64, 128))),
         "quality": ("floored", tuple({"jobs": n, "cores": 4 * n} for n in (10, 20, 40, 80))),
         "taskgraph": ("six-loose", tuple({"jobs": n, "runs": 8 * n} for n in (2, 4, 8))),
-        "workers": ("x16", tuple({"jobs": n, "scale": n / 5} for n in (10, 20, 40, 80, 160))),
+        "workers": ("x16", tuple({"jobs": n, "scale": n / 5} for n in (5, 10, 20, 40))),
     }
 )
 SCALE_WORK = MappingProxyType({"cp-sat": 2.0, "highs": 100.0})
@@ -60,7 +60,7 @@ SPEED: Mapping[str, str] = MappingProxyType(
         "preemption": "paper-surge",
         "quality": "paper",
         "taskgraph": "six-loose",
-        "workers": "x16",
+        "workers": "paper-10",
     }
 )
 #: CPU seconds for which `speed` repeats a call.

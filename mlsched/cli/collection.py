@@ -43,7 +43,7 @@ def _sentence(folder: Path, counts: dict[str, Any]) -> str:
     backings = ", ".join(
         f"{counts[name]} {name}" for name in ("certified", "agreed", "claimed", "open") if counts[name]
     )
-    return f"{folder}: {counts['entries']} entries: {backings}"
+    return f"{folder}: {counts['entries']} entries: {backings}; {counts['cpu_seconds']:.0f} CPU s"
 
 
 @collection.command()
