@@ -140,9 +140,11 @@ def speed() -> Iterator[Case]:
 def collection() -> Iterator[Case]:
     """40 instances of every problem, as even over its presets as can be, by the default objective."""
     for problem in registry().problems.values():
-        presets = [name for name in problem.presets if name not in NOT_COLLECTED.get(problem.name, ())] or [None]
-        for k, preset in enumerate(presets):
-            seeds = COLLECTED // len(presets) + (k < COLLECTED % len(presets))
+        left_out = NOT_COLLECTED.get(problem.name, ())
+        presets: list[str | None] = [name for name in problem.presets if name not in left_out]
+        count = max(1, len(presets))
+        for k, preset in enumerate(presets or [None]):
+            seeds = COLLECTED // count + (k < COLLECTED % count)
             yield Case(
                 problem.name, preset, seeds=tuple(range(seeds)), objectives=_default(problem), work_limit=FULL_WORK
             )
@@ -150,7 +152,8 @@ def collection() -> Iterator[Case]:
 
 def full(problem: Problem) -> Iterator[Case]:
     """Every preset of one problem, 20 seeds each, every objective, limited by work alone."""
-    for preset in [*problem.presets] or [None]:
+    presets: list[str | None] = [*problem.presets] or [None]
+    for preset in presets:
         yield Case(problem.name, preset, seeds=FULL_SEEDS, work_limit=FULL_WORK)
 
 

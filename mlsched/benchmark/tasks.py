@@ -35,7 +35,10 @@ JUDGE, PUBLISHED = "judge", "published"
 class Asked(Protocol):
     """What a runner does: something that makes rows, in any process."""
 
-    answerer: str
+    @property
+    def answerer(self) -> str:
+        """Who is asked."""
+        ...
 
     @property
     def keys(self) -> list[Key]:

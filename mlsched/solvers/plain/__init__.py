@@ -45,7 +45,7 @@ def _solved(instance: Instance, objective: str, limits: Limits) -> Outcome:
     return Outcome("optimal" if proven else "feasible", plan(solver), bound, stopped, work)
 
 
-def _plain(problem: str, *objectives: str) -> Any:
+def _plain(problem: str, *objectives: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The decorator of a problem's function below."""
     return answerer(
         f"{__name__}:{problem}", problem=problem, kind="exact", backend="direct", engine="cp-sat", objectives=objectives

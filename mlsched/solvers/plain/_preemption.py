@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from ortools.sat.python import cp_model
 
 from mlsched.instances.preemption import Instance, Plan
@@ -39,6 +40,7 @@ def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callabl
         for (t, n), literal in on.items():
             if solver.value(literal):
                 nodes[t] = n
-        return Plan(te_node=nodes, victims=[j for j, x in victim.items() if solver.value(x)])
+        victims = [j for j, x in victim.items() if solver.value(x)]
+        return Plan(te_node=np.array(nodes, dtype=np.int64), victims=np.array(victims, dtype=np.int64))
 
     return model, plan

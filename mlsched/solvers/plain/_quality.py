@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from ortools.sat.python import cp_model
 
 from mlsched.instances.quality import Instance, Plan
@@ -34,6 +35,6 @@ def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callabl
         cores = [0] * len(most)
         for j, choices in given.items():
             cores[j] = sum(a * solver.value(x) for a, x in choices.items())
-        return Plan(cores=cores)
+        return Plan(cores=np.array(cores, dtype=np.int64))
 
     return model, plan

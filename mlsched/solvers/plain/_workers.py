@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from ortools.sat.python import cp_model
 
 from mlsched.instances.workers import NEVER, Instance, Plan
@@ -34,7 +35,7 @@ def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callabl
 
     def plan(solver: cp_model.CpSolver) -> Plan:
         chosen = {j: (w, p) for (j, w, p), literal in taken.items() if solver.value(literal)}
-        given = [chosen.get(j, (0, 0)) for j in range(jobs)]
-        return Plan(workers=[w for w, _ in given], ps=[p for _, p in given])
+        given = np.array([chosen.get(j, (0, 0)) for j in range(jobs)], dtype=np.int64).reshape(jobs, 2)
+        return Plan(workers=given[:, 0], ps=given[:, 1])
 
     return model, plan
