@@ -1,13 +1,13 @@
-"""CPU time and solves of complete fronts: mlsched on both backends, and pyaugmecon where it can do them.
+"""CPU time and solves of complete fronts: mlsched on both backends, and pyaugmecon 2 where it can do them.
 
-    python measurements/fronts.py [--pyaugmecon-python PYTHON] [--large] [--only TEXT]
+    python measurements/fronts.py [--pyaugmecon-python PYTHON] [--large] [--only TEXT] [--json]
 
-pyaugmecon runs in an interpreter of its own (`python -m venv V; V/bin/pip install pyaugmecon highspy`) on HiGHS. It is
-given the true nadir point and a grid of unit steps: it needs both for a complete front and finds neither by itself.
-CPU seconds of enumeration (children included, imports not), best of --repeat; all fronts must be equal. Random
-instances are seeded, with profits up to 100 so that its grid stays small: it walks the grid in Python, and with
-profits up to 1000 (Kirlik and Sayin's own, from $MLSCHED_DATA) that, not solving, would be most of its time. Such grids
-are left out (--cells).
+pyaugmecon runs in an interpreter of its own (Python 3.12 or newer: `python -m venv V; V/bin/pip install
+'pyaugmecon[highs]'`), on HiGHS, as its documentation says: mode `exact`, one process, its own nadir point. It visits a
+grid of unit steps in Python. Random instances have profits up to 100; with profits up to 1000 (Kirlik and Sayin's own,
+from $MLSCHED_DATA) that grid has a hundred times as many points, and is left out where it has more than --cells.
+CPU seconds of enumeration (children included, imports not), best of --repeat. Our two fronts must be equal; of
+pyaugmecon's, the number of points is shown where it is not the same front.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
@@ -44,20 +45,17 @@ def questions(large: bool) -> dict[str, front_data.Question]:
     return found
 
 
-def ours(question: front_data.Question, build: str, repeat: int) -> dict[str, object]:
+def ours(question: front_data.Question, build: str, repeat: int) -> dict[str, Any]:
     fronts = []
     cpu = cpu_seconds(lambda: fronts.append(enumerate_front(*getattr(question, build)())), repeat)
     return {"points": sorted(fronts[-1].values.tolist()), "cpu": cpu, "solves": fronts[-1].solves}
 
 
-def theirs(settings: argparse.Namespace, question: front_data.Question, front: np.ndarray) -> dict[str, object] | None:
-    """pyaugmecon's answer; None when it fails, takes too long or would need too large a grid."""
-    worst = [(front[:, k].min() if s == "max" else front[:, k].max()) for k, s in enumerate(question.senses)]
+def theirs(settings: argparse.Namespace, question: front_data.Question, front: np.ndarray) -> dict[str, Any] | None:
+    """pyaugmecon's answer; None when it fails, takes too long or would visit too large a grid."""
     ranges = front.max(axis=0) - front.min(axis=0)
-    points = int(ranges[1:].max()) + 1
-    if points ** (len(worst) - 1) > settings.cells:
+    if int(ranges[1:].max() + 1) ** (front.shape[1] - 1) > settings.cells:
         return None
-    signs = [1 if s == "max" else -1 for s in question.senses]
     data = {
         "objectives": question.objectives.tolist(),
         "senses": question.senses,
@@ -65,8 +63,6 @@ def theirs(settings: argparse.Namespace, question: front_data.Question, front: n
         "row_sense": question.row_sense,
         "right": question.right,
         "low": question.low.tolist(),
-        "grid_points": points,
-        "nadir_points": [int(s * w) for s, w in zip(signs[1:], worst[1:], strict=True)],
     }
     script = Path(__file__).with_name("_pyaugmecon_run.py")
     try:
@@ -84,6 +80,25 @@ def theirs(settings: argparse.Namespace, question: front_data.Question, front: n
     return json.loads(done.stdout.splitlines()[-1])
 
 
+HEADER = ["instance", "points", "cp-sat: CPU s", "solves", "highs: CPU s", "solves"]
+HEADER += ["pyaugmecon: CPU s", "solves", "its front", "pyaugmecon / our highs", "pyaugmecon / our faster"]
+
+
+def row(settings: argparse.Namespace, name: str, question: front_data.Question) -> list[str]:
+    """One instance: our fronts, which must agree, and pyaugmecon's."""
+    first, second = (ours(question, build, settings.repeat) for build in ("cp_sat", "highs"))
+    assert first["points"] == second["points"], f"{name}: the backends disagree"
+    cells = [name, f"{len(first['points'])}"]
+    for one in (first, second):
+        cells += [f"{one['cpu']:.2f}", f"{one['solves']}"]
+    other = theirs(settings, question, np.array(first["points"])) if settings.pyaugmecon_python else None
+    if other is None:
+        return [*cells, "-", "-", "-", "-", "-"]
+    same = "the same" if other["points"] == first["points"] else f"{len(other['points'])} points"
+    ratios = [f"{other['cpu'] / cpu:.1f}" for cpu in (second["cpu"], min(first["cpu"], second["cpu"]))]
+    return [*cells, f"{other['cpu']:.2f}", f"{other['solves']}", same, *ratios]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pyaugmecon-python", help="interpreter that has pyaugmecon")
@@ -92,30 +107,20 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--cells", type=float, default=1e6, help="largest grid that pyaugmecon is given")
     parser.add_argument("--limit", type=float, default=1800, help="wall seconds for a run of pyaugmecon")
-    arguments = parser.parse_args()
+    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    settings = parser.parse_args()
     for build in ("cp_sat", "highs"):  # imports are not what is measured
         ours(front_data.knapsack(3, 2, 0), build, 1)
-    print(f"calibration load: {cpu_seconds(load):.3f} CPU s")
-    print(f"{'instance':20} {'points':>6}  {'cp-sat s':>8} {'solves':>6}  {'highs s':>8} {'solves':>6}  ", end="")
-    print(f"{'pyaugm. s':>9} {'solves':>6}  {'ratio':>6} {'same':>5}")
-    for name, question in questions(arguments.large).items():
-        if arguments.only not in name:
-            continue
-        first, second = ours(question, "cp_sat", arguments.repeat), ours(question, "highs", arguments.repeat)
-        assert first["points"] == second["points"], f"{name}: the backends disagree"
-        line = f"{name:20} {len(first['points']):6}"
-        for one in (first, second):
-            line += f"  {one['cpu']:8.2f} {one['solves']:6}"
-        print(line, end="  ", flush=True)
-        other = None
-        if arguments.pyaugmecon_python:
-            other = theirs(arguments, question, np.array(first["points"]))
-        if other is None:
-            print(f"{'-':>9} {'-':>6}  {'-':>6} {'-':>5}", flush=True)
-            continue
-        ratio = other["cpu"] / min(first["cpu"], second["cpu"])
-        same = "yes" if other["points"] == first["points"] else f"{len(other['points'])}"
-        print(f"{other['cpu']:9.2f} {other['solves']:6}  {ratio:6.1f} {same:>5}", flush=True)
+    calibration = cpu_seconds(load)
+    print(f"calibration load: {calibration:.3f} CPU s", file=sys.stderr)
+    rows = []
+    for name, question in questions(settings.large).items():
+        if settings.only in name:
+            rows.append(row(settings, name, question))
+            print("  ".join(rows[-1]), file=sys.stderr, flush=True)
+    if settings.json:
+        table = {"name": "fronts", "header": HEADER, "rows": rows}
+        print(json.dumps({"kind": "fronts", "calibration": calibration, "tables": [table]}))
 
 
 if __name__ == "__main__":
