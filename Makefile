@@ -6,7 +6,7 @@ CORES  := -n auto --dist worksteal
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test lint types check coverage clean
+.PHONY: demo test lint types check coverage release clean
 
 demo: $(STAMP)  ## the main job: exact, heuristic and learned answers with their gaps, and an HTML report
 	$(BIN)/mlsched bench quick --workers 2 --html report/quick.html
@@ -27,6 +27,9 @@ check: test lint types
 
 coverage: $(STAMP)
 	$(BIN)/python -m pytest $(CORES) --cov --cov-report=term-missing
+
+release: $(STAMP)  ## wheel and sdist into dist/, checked, installed into empty environments and used there
+	$(BIN)/python release/check.py --keep dist
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

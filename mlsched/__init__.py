@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mlsched.heuristics.taskgraph._own import start_in_order
     from mlsched.simulation import Run, environments
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 
 #: Public name -> module that defines it; imported at first use (PEP 562), so that `import mlsched` is quick.
 _HOME = {

@@ -32,3 +32,37 @@ def test_a_solver_loads_its_own_backend_only(name, needs, not_needed):
     found = loaded_by(f"from mlsched import api\napi.solve(api.generate('preemption'), {name!r})")
     assert needs in found
     assert not_needed not in found
+
+
+BARE = """
+import sys
+OPTIONAL = "torch gymnasium matplotlib pyarrow pooch hypothesis pytest distributed optuna polars exact".split()
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in OPTIONAL:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent())
+from mlsched.cli.main import app
+for line in sys.stdin:
+    app(line.split(), standalone_mode=False)
+"""
+
+#: What works without any extra.
+COMMANDS = """\
+list solvers
+generate preemption --preset small -o instance.json
+solve instance.json -o plan.json
+check instance.json plan.json
+pareto instance.json total_score victim_count
+simulate fifo fitgpp --trace synthetic:z --set jobs=40
+simulate fifo srpt --trace synthetic:gangs --set jobs=20
+generate placement --preset small -o servers.json
+solve servers.json --solver harmony-plus
+"""
+
+
+def test_commands_need_no_extra(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", BARE], input=COMMANDS, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-3000:]

@@ -15,7 +15,7 @@ import importlib.util
 import inspect
 import pkgutil
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Literal, TypeVar, get_args
 
 from mlsched.core.contract import Information, Instance, Problem, Question
@@ -201,9 +201,13 @@ def _modules(package: str, *, packages: bool = False) -> Iterator[str]:
             yield f"{package}.{info.name}"
 
 
-def scan(package: str, attribute: str, kind: type[T]) -> list[T]:
-    """What the sub-packages of `package` export under the name `attribute`, if it is a `kind`."""
-    exported = (vars(importlib.import_module(name)).get(attribute) for name in _modules(package, packages=True))
+def scan(package: str, attribute: str, kind: type[T], *, among: Collection[str] | None = None) -> list[T]:
+    """What the sub-packages of `package` export under the name `attribute`, if it is a `kind`.
+
+    `among`: names of those sub-packages that are imported (default: all).
+    """
+    names = (n for n in _modules(package, packages=True) if among is None or n.rpartition(".")[2] in among)
+    exported = (vars(importlib.import_module(name)).get(attribute) for name in names)
     return [found for found in exported if isinstance(found, kind)]
 
 

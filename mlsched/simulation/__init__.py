@@ -1,6 +1,7 @@
 """The clock: the same question asked over and over as jobs arrive, and the worlds in which it is asked.
 
-A world is a sub-package that exports one `Simulation`; it is found by scanning, like problems and answerers.
+A world is a sub-package of a problem's name that exports one `Simulation`; it is found by scanning, like problems and
+answerers. The other sub-packages are not scanned: `environments` needs gymnasium, which is optional.
 """
 
 from __future__ import annotations
@@ -8,14 +9,15 @@ from __future__ import annotations
 import functools
 
 from mlsched.core.errors import UnknownName
-from mlsched.core.registry import scan
+from mlsched.core.registry import registry, scan
 from mlsched.simulation.run import Run, Simulation
 
 
 @functools.cache
 def simulations() -> dict[str, Simulation]:
     """Problem name -> its simulation; of several, the first."""
-    return {s.problem: s for s in scan("mlsched.simulation", "SIMULATION", Simulation)}
+    found = scan("mlsched.simulation", "SIMULATION", Simulation, among=registry().problems)
+    return {s.problem: s for s in found}
 
 
 @functools.cache
