@@ -3,15 +3,17 @@
     python measurements/agreement.py FILE [--minutes M] [--most N] [--json]
 
 CP-SAT, HiGHS, SCIP, and dynamic programming or brute force answer instances drawn by the problems' generators, at
-sizes of which every engine proves the optimum, in turn over problems and objectives. FILE gets a line of JSON an
-instance and objective: it is only ever added to, so that the command goes on where it stopped, also after being
-killed, and counts what other versions have done apart. A disagreement is a line like any other, it is printed at once,
-and the exit status is 1 as long as there is one in FILE. Without --minutes and --most, FILE is summed up only.
+sizes of which every engine proves the optimum, each from a cold start: a plan that all were given would be something
+they share. A question is an instance and one objective, which take turns. FILE gets a line of JSON a question: it is
+only ever added to, so that the command goes on where it stopped, also after being killed, and counts what other
+versions have done apart. A disagreement is a line like any other, it is printed at once, and the exit status is 1 as
+long as there is one in FILE. Without --minutes and --most, FILE is summed up only.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import sys
 import time
@@ -29,10 +31,12 @@ from mlsched.core.versions import versions
 SIZES: dict[str, tuple[dict[str, Any], ...]] = {
     "preemption": ({}, {"nodes": 2, "jobs": 7, "tes": 3}),
     "quality": ({}, {"jobs": 5, "cores": 11}),
-    "workers": ({}, {"jobs": 4}),
-    "placement": ({}, {"jobs": 3, "servers": 4}),
-    "taskgraph": ({},),
+    "workers": ({}, {"jobs": 3}),
+    "placement": ({"jobs": 2}, {"servers": 2}, {}),
+    "taskgraph": ({"runs": 5}, {"runs": 4, "jobs": 1, "graph": "dags"}, {}),
 }
+#: Problem -> every how many seeds it is asked: a question of these takes five times as long as another.
+EVERY = {"placement": 4, "taskgraph": 4}
 #: The versions by which answers are counted.
 COUNTED = ("mlsched", "ortools", "highspy", "scipy")
 
@@ -51,13 +55,18 @@ def engines(problem: str, objective: str) -> dict[str, str]:
 
 
 def questions() -> Iterator[tuple[str, dict[str, Any], int, str]]:
-    """(problem, sizes, seed, objective), without end: every problem with every seed before the next seed."""
-    seed = 0
-    while True:
+    """(problem, sizes, seed, objective), without end: objectives take turns, then sizes."""
+    for seed in itertools.count():
         for problem, sizes in SIZES.items():
-            for objective in registry().problem(problem).instance_type.objectives:
-                yield problem, sizes[seed % len(sizes)], seed, objective.name
-        seed += 1
+            if seed % EVERY.get(problem, 1) == 0:
+                turn = seed // EVERY.get(problem, 1)
+                objectives = registry().problem(problem).instance_type.objectives
+                yield (
+                    problem,
+                    sizes[turn // len(objectives) % len(sizes)],
+                    seed,
+                    objectives[turn % len(objectives)].name,
+                )
 
 
 def ask(problem: str, sizes: dict[str, Any], seed: int, objective: str) -> dict[str, Any]:
@@ -66,7 +75,7 @@ def ask(problem: str, sizes: dict[str, Any], seed: int, objective: str) -> dict[
     said: dict[str, Any] = {}
     for engine, text in engines(problem, objective).items():
         try:
-            found = api.solve(instance, text, objective=objective, time_limit=60.0)
+            found = api.solve(instance, text, objective=objective, time_limit=60.0, hint="none")
             said[engine] = found.value if found.status == "optimal" else found.status
         except TooLarge:
             said[engine] = "too large"
