@@ -28,6 +28,7 @@ def pareto(
     resume: str | os.PathLike[str] | None = None,
     seed: int = 0,
     threads: int = 1,
+    confirm: bool = False,
     progress: Callable[[int, int], None] | None = None,
     **params: Any,
 ) -> Front:
@@ -35,9 +36,11 @@ def pareto(
 
     objectives: names, all of the instance's by default. solver: an exact answerer that hands a model to CP-SAT or
     HiGHS; if not given, the problem's default where that is one, else the first such answerer. method, stages, limits,
-    resume, progress: see `mlsched.solvers.enumerate_front`. Further keywords are the solver's parameters.
+    resume, progress: see `mlsched.solvers.enumerate_front`. confirm: another engine must prove every sub-problem again,
+    beyond the limits; `Front.backing` then is "agreed". Further keywords are the solver's parameters.
 
-    Raises InvalidInput for a wrong call, AnswererError when the judge disagrees with a plan of the front.
+    Raises InvalidInput for a wrong call, AnswererError when the judge disagrees with a plan of the front, Contradiction
+    when two engines disagree.
     """
     if not isinstance(instance, Instance):
         raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
@@ -57,7 +60,7 @@ def pareto(
         raise InvalidInput(f"solver = '{answerer.name}': has no model to enumerate; use {' or '.join(able) or 'none'}")
     from mlsched.solvers.front.planned import front_of
 
-    return front_of(
+    front = front_of(
         answerer,
         instance,
         chosen,
@@ -71,3 +74,4 @@ def pareto(
         resume=resume,
         progress=progress,
     )
+    return front.confirmed() if confirm else front

@@ -32,6 +32,9 @@ def pareto(
     ] = None,
     time_limit: Annotated[float | None, typer.Option(help="Wall seconds; the front is partial beyond.")] = None,
     resume: Annotated[Path | None, to_write(text="File of answers, created or continued after a stop.")] = None,
+    confirm: Annotated[
+        bool, typer.Option("--confirm", help="Have another engine prove every sub-problem again.")
+    ] = False,
     threads: Annotated[int, typer.Option(help="Threads; with 1 the answer depends on the seed alone.")] = 1,
     seed: Seed = 0,
     read: Read = None,
@@ -53,6 +56,7 @@ def pareto(
             resume=resume,
             threads=threads,
             seed=seed,
+            confirm=confirm,
             progress=update,
         )
     if output is not None:
@@ -101,7 +105,8 @@ def _render(front: Front, objectives: list[str]) -> list[Any]:
     line = f"{front.backend}, {front.method}: {front.status}: {len(front)} points from {front.solves} solves"
     if front.recalled:
         line += f" and {front.recalled} remembered"
-    found: list[Any] = [f"{line} in {front.seconds:.3f} s"]
+    backing = front.backing if front.confirmed_by is None else f"{front.backing} by {front.confirmed_by}"
+    found: list[Any] = [f"{line} in {front.seconds:.3f} s; {backing}"]
     if front.open:
         found.append(f"{len(front.open)} zones are open: points may be missing there (--json lists them)")
     return [*found, table("", ["point", *objectives], rows)]

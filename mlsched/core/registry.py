@@ -45,7 +45,8 @@ class Answerer:
     `function` is, by `backend`: None - a rule `(instance, *, rng, **params) -> plan` (stateful ones also take and
     return `memory`; a search may declare `limits: Limits | None = None`, to stop at a time limit); "direct" - an exact
     algorithm `(instance, *, objective, limits, [hint,] **params) -> Outcome`; "cp-sat" or "highs" - a builder
-    `(instance, *, objectives, **params) -> Formulation | OneOf` for that solver.
+    `(instance, *, objectives, **params) -> Formulation | OneOf` for that solver (it may also declare
+    `limits: Limits | None = None`, and raise OutOfTime when they are over: `core/deadline.py`).
 
     `objectives`: those it can optimise (exact) or aims at (others; empty: none in particular). `information`: what it
     is shown of an instance (`Instance.shown`); only an "oracle" sees the instance's secrets. `warm_start`: exact
@@ -115,8 +116,8 @@ class Answerer:
 
     @property
     def takes_limits(self) -> bool:
-        """Whether it is a rule that stops by itself at a time limit: it declares the keyword `limits`."""
-        return self.backend is None and "limits" in inspect.signature(self.function).parameters
+        """Whether it is a rule or a builder that stops by itself at a time limit: it declares the keyword `limits`."""
+        return self.backend != "direct" and "limits" in inspect.signature(self.function).parameters
 
     @property
     def summary(self) -> str:

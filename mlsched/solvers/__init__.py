@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.formulation import Limits, OneOf, Outcome
+from mlsched.core.deadline import Deadline, OutOfTime
+from mlsched.core.formulation import Formulation, Limits, OneOf, Outcome
 from mlsched.core.registry import SOLVER, Answerer, Kind, registry
 
 if TYPE_CHECKING:
     from mlsched.solvers.front import Front, enumerate_front
 
-#: Backend -> module with `minimise` and `WORK`, the unit of its deterministic work limit.
+#: Backend -> module with `minimise`; `WORK`, the unit of its deterministic work limit; and `COMPILING`, about how long
+#: it takes to hand a model over, in the time that it took to build it: this is one step, which nothing can cut short.
 BACKENDS = {"cp-sat": "mlsched.solvers.backends.cp_sat", "highs": "mlsched.solvers.backends.highs"}
 #: Whom a model for HiGHS is handed to by `solver=NAME`; names that are not here are Pyomo's.
 SOLVERS = {
@@ -41,14 +44,18 @@ def run(
 ) -> Outcome:
     """The answer of a registered exact answerer to `instance`. The time limit includes building the model.
 
+    Where the limit would be over before a solver has the model, the outcome is "unknown", as soon as that is clear.
     better_than: models look only for plans whose value is better than that, and "infeasible" says that there is none;
     algorithms of their own answer as ever.
     """
     if answerer.backend == "direct":
         start = {"hint": hint} if answerer.takes_hint else {}
-        outcome: Outcome = answerer.function(
-            answerer.shown(instance), objective=objective, limits=limits, **start, **params
-        )
+        try:
+            outcome: Outcome = answerer.function(
+                answerer.shown(instance), objective=objective, limits=limits, **start, **params
+            )
+        except OutOfTime:
+            return Outcome("unknown", None, None, "time limit")
         return outcome
     from mlsched.solvers.backends.one_of import Budget, solve_one_of
 
@@ -56,7 +63,10 @@ def run(
     backend, minimise = _backend(str(answerer.backend), params.pop(SOLVER, "highs"))
     budget = Budget(limits, backend.WORK)
     sense = instance.objective(objective).sense
-    question = answerer.function(answerer.shown(instance), objectives=(objective,), **params)
+    try:
+        question = _built(answerer, instance, objective, limits, params, backend.COMPILING)
+    except OutOfTime:
+        return Outcome("unknown", None, None, "time limit")
     if isinstance(question, OneOf):
         return solve_one_of(
             question,
@@ -70,6 +80,23 @@ def run(
         )
     found: Outcome = minimise(question, objective, sense, budget.remaining(), hint, better_than)
     return _of_restricted(found) if answerer.restricted else found
+
+
+def _built(
+    answerer: Answerer, instance: Instance, objective: str, limits: Limits, params: dict[str, Any], compiling: float
+) -> Formulation | OneOf:
+    """What a builder makes of an instance, or OutOfTime where too little remains to hand it over to the solver."""
+    share = limits
+    if limits.seconds is not None:
+        share = dataclasses.replace(limits, seconds=limits.seconds / (1 + compiling))
+    deadline = Deadline(share)
+    given = {"limits": share} if answerer.takes_limits else {}
+    question: Formulation | OneOf = answerer.function(
+        answerer.shown(instance), objectives=(objective,), **given, **params
+    )
+    if compiling and not isinstance(question, OneOf):  # the parts of a OneOf are built later
+        deadline.check()
+    return question
 
 
 def _backend(name: str, solver: str) -> tuple[Any, Callable[..., Outcome]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from preemption_examples import row, small
 
 import mlsched
-from mlsched.core.errors import AnswererError, InvalidInput, UnknownName
+from mlsched.core.errors import AnswererError, Contradiction, InvalidInput, UnknownName
 from mlsched.instances.preemption import Plan, instances
 from mlsched.solvers.front import planned
 
@@ -70,6 +71,25 @@ def test_one_formulation_confirms_the_front_of_the_other(solver):
     front = mlsched.pareto(trade_off(), OBJECTIVES, solver)
     assert front.verify() == []
     assert front.verify(solver) == []
+
+
+def test_another_engine_confirms_the_front(solver):
+    other = {"cp-sat": "highs", "highs": "cp-sat"}[solver]
+    alone = mlsched.pareto(trade_off(), OBJECTIVES, solver)
+    assert (alone.backing, alone.confirmed_by) == ("claimed", None)
+    both = mlsched.pareto(trade_off(), OBJECTIVES, solver, confirm=True)
+    assert (both.backing, both.confirmed_by) == ("agreed", other)
+    assert both.values.tolist() == alone.values.tolist()
+    assert (both.to_json()["backing"], both.to_json()["confirmed_by"]) == ("agreed", other)
+    with pytest.raises(InvalidInput, match="another engine must confirm it"):
+        alone.confirmed(solver)
+
+
+def test_a_front_that_another_engine_denies_is_an_error():
+    front = mlsched.pareto(trade_off(), OBJECTIVES, "cp-sat")
+    missing = dataclasses.replace(front, values=front.values[1:])
+    with pytest.raises(Contradiction, match=r"highs denies the front of cp-sat: \d+ zones follow to be open, not 0"):
+        missing.confirmed()
 
 
 def test_defaults_are_all_objectives_and_the_default_solver():

@@ -37,7 +37,13 @@ def test_a_table_of_points(file, capsys):
     out, err = capsys.readouterr()
     assert "cp-sat, epsilon-constraint: complete: 2 points from 3 solves" in out
     assert "victim_count" in out
+    assert " s; claimed\n" in out
     assert err == ""
+
+
+def test_another_engine_confirms(file, capsys):
+    assert call(file, *PAIR, "--confirm") == 0
+    assert " s; agreed by highs\n" in capsys.readouterr().out
 
 
 def test_json_and_csv_agree_with_the_library(file, instance, capsys, tmp_path, solver):

@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.deadline import Deadline
 from mlsched.core.fields import IntArray
-from mlsched.core.formulation import Formulation, Term
+from mlsched.core.formulation import Formulation, Limits, Term
 from mlsched.core.registry import answerer
 from mlsched.instances.quality import Instance, Plan
 
@@ -29,19 +30,19 @@ OBJECTIVES = ("total_loss_reduction", "worst_loss")
 
 
 @answerer("highs", problem="quality", backend="highs", objectives=OBJECTIVES)
-def build(instance: Instance, *, objectives: tuple[str, ...]) -> Formulation:
+def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits | None = None) -> Formulation:
     """A binary for each step of each job's table; the worst loss by levels, without a big M."""
     import pyomo.environ as pyo
 
-    mip = pyo.ConcreteModel()
+    mip, deadline = pyo.ConcreteModel(), Deadline(limits)
     running, least = instance.running.tolist(), instance.least
-    steps = {i: _steps(instance, i, objectives) for i in running}
+    steps = {i: _steps(instance, i, objectives) for i in deadline.over(running)}
     mip.y = pyo.Var([(i, s) for i in running for s in range(1, len(steps[i]))], domain=pyo.Binary)
     mip.order = pyo.ConstraintList()
-    for i, s in mip.y:
+    for i, s in deadline.over(mip.y):
         if s > 1:
             mip.order.add(mip.y[i, s] <= mip.y[i, s - 1])
-    used = sum(int(steps[i][s] - steps[i][s - 1]) * mip.y[i, s] for i, s in mip.y)
+    used = sum(int(steps[i][s] - steps[i][s - 1]) * mip.y[i, s] for i, s in deadline.over(mip.y))
     if len(mip.y):
         mip.capacity = pyo.Constraint(expr=used <= instance.available - least * len(running))
     terms: dict[str, tuple[Term, ...]] = {}
@@ -50,11 +51,11 @@ def build(instance: Instance, *, objectives: tuple[str, ...]) -> Formulation:
     if "total_loss_reduction" in objectives:
         value = {i: instance.weight[i] * instance.gain[i, least + steps[i]] for i in running}
         constant["total_loss_reduction"] = sum(int(v[0]) for v in value.values())
-        gained = sum(int(value[i][s] - value[i][s - 1]) * mip.y[i, s] for i, s in mip.y)
+        gained = sum(int(value[i][s] - value[i][s - 1]) * mip.y[i, s] for i, s in deadline.over(mip.y))
         terms["total_loss_reduction"] = (Term(1, gained),)
     if "worst_loss" in objectives:
         loss = {i: (instance.weight[i] * instance.loss[i, least + steps[i]]).tolist() for i in running}
-        constant["worst_loss"], expression, levels = _worst(mip, loss)
+        constant["worst_loss"], expression, levels = _worst(mip, loss, deadline)
         terms["worst_loss"] = (Term(1, expression),)
 
     def decode(value_of: Callable[[Any], int]) -> Plan:
@@ -84,7 +85,7 @@ def _steps(instance: Instance, job: int, objectives: tuple[str, ...]) -> IntArra
     return np.concatenate([[0], np.flatnonzero(improves) + 1])
 
 
-def _worst(mip: Any, loss: dict[int, list[int]]) -> tuple[int, Any, dict[int, int]]:
+def _worst(mip: Any, loss: dict[int, list[int]], deadline: Deadline) -> tuple[int, Any, dict[int, int]]:
     """Constant, expression and levels v_k (by k >= 1) of the worst loss; `loss[i]` are job i's losses by steps."""
     import pyomo.environ as pyo
 
@@ -94,9 +95,9 @@ def _worst(mip: Any, loss: dict[int, list[int]]) -> tuple[int, Any, dict[int, in
     rank = {level: k for k, level in enumerate(levels)}
     mip.z = pyo.Var(range(1, len(levels)), domain=pyo.Binary)
     mip.level = pyo.ConstraintList()
-    for k in range(2, len(levels)):
+    for k in deadline.over(range(2, len(levels))):
         mip.level.add(mip.z[k] <= mip.z[k - 1])
-    for i, values in loss.items():
+    for i, values in deadline.over(loss.items()):
         for s in range(1, len(values)):
             if values[s - 1] > lower_bound and values[s] < values[s - 1]:
                 mip.level.add(mip.y[i, s] + mip.z[rank[values[s - 1]]] >= 1)

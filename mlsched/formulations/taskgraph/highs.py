@@ -19,8 +19,9 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
-from mlsched.core.formulation import Formulation, Term
+from mlsched.core.formulation import Formulation, Limits, Term
 from mlsched.core.registry import answerer
 from mlsched.formulations.taskgraph._decoder import ANY, Decoder, compacted
 from mlsched.formulations.taskgraph._encoding import runs_of
@@ -34,9 +35,9 @@ MOST_COLUMNS = 10_000
 
 
 @answerer("highs", problem="taskgraph", backend="highs", objectives=OBJECTIVES)
-def build(instance: Instance, *, objectives: tuple[str, ...]) -> Formulation:
+def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits | None = None) -> Formulation:
     """The time-indexed MIP of every run, for small instances; the cross-check of cp-sat."""
-    return model(Layout.of(instance), objectives)
+    return model(Layout.of(instance), objectives, Deadline(limits))
 
 
 def pyomo_model(instance: Instance, objective: str) -> Any:
@@ -71,9 +72,9 @@ def accuracies(instance: Instance, counted: Sequence[tuple[int, Sequence[Any]]])
     return total, met
 
 
-def model(layout: Layout, objectives: Sequence[str]) -> Formulation:
-    """The model of this module's docstring."""
-    return _Mip(layout, tuple(objectives)).formulation()
+def model(layout: Layout, objectives: Sequence[str], deadline: Deadline | None = None) -> Formulation:
+    """The model of this module's docstring; raises OutOfTime where the deadline comes before it is made."""
+    return _Mip(layout, tuple(objectives), deadline or Deadline()).formulation()
 
 
 def good_plan(layout: Layout, objective: str) -> Timetable | None:
@@ -88,10 +89,10 @@ def good_plan(layout: Layout, objective: str) -> Timetable | None:
 
 
 class _Mip:
-    def __init__(self, layout: Layout, objectives: tuple[str, ...]) -> None:
+    def __init__(self, layout: Layout, objectives: tuple[str, ...], deadline: Deadline) -> None:
         import pyomo.environ as pyo
 
-        self.layout, self.objectives = layout, objectives
+        self.layout, self.objectives, self.deadline = layout, objectives, deadline
         self.may_be_late, self.until = self._windows()
         #: All that is modelled in time ends before this; a run that "starts" then is late.
         self.end = max([layout.instance.now, *self.until]) + 1
@@ -171,6 +172,7 @@ class _Mip:
 
     def _add(self, row: Any) -> None:
         """A row; comparisons of constants are either true, or make the model infeasible."""
+        self.deadline.check()
         if row is True:
             return
         if row is False:
@@ -213,7 +215,7 @@ class _Mip:
     def _capacity(self) -> None:
         layout = self.layout
         use: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
-        for (k, i), slots in self.keys.items():
+        for (k, i), slots in self.deadline.over(self.keys.items()):
             for n, t in slots:
                 for at in range(t, t + layout.duration[k]) if t < self.end else ():
                     use.setdefault((n, at), []).append((k, i, t))

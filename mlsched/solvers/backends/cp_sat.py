@@ -15,6 +15,9 @@ from mlsched.solvers.backends.one_of import check_hint
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
+#: See `solvers.BACKENDS`: a model of CP-SAT's is handed over as it is.
+COMPILING = 0.0
+
 
 def minimise(
     formulation: Formulation,

@@ -33,6 +33,9 @@ EXACT: dict[str, dict[str, float]] = {
 #: Beginning of a solver's name in Pyomo -> its option for threads.
 THREADS = {"gurobi": "Threads", "cplex": "threads", "cbc": "threads", "highs": "threads", "appsi_highs": "threads"}
 
+#: See `solvers.BACKENDS`: as HiGHS', whose compiler it shares.
+COMPILING = 1.0
+
 
 def minimise(
     formulation: Formulation,

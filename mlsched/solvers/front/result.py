@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import Contradiction, InvalidInput
+from mlsched.core.result import Backing
 from mlsched.core.scalar import Scalar
 from mlsched.solvers.front.boxes import shown
 from mlsched.solvers.front.certificate import Certificate
@@ -38,6 +39,7 @@ class Front:
     asked for; plans: what `decode` made of them (None without it). open: boxes, which may overlap, around all points
     that may be missing; there is none exactly when the front is complete. failures: a line for each sub-problem without
     a proof. solves: how many times a solver was called; recalled: how many answers the file to resume from gave.
+    confirmed_by: the other engine that proved all of it again, if one did.
     """
 
     values: Any
@@ -54,6 +56,7 @@ class Front:
     backend: str
     seconds: float
     _scalar: Callable[[str], Scalar] = dataclasses.field(repr=False, compare=False)
+    confirmed_by: str | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: all but a model of the caller's own; `verify` then needs an object with `minimise`."""
@@ -67,6 +70,14 @@ class Front:
     def complete(self) -> bool:
         """Whether it is proved that no point is missing."""
         return not self.open
+
+    @property
+    def backing(self) -> Backing:
+        """What it rests on that points are non-dominated, and that none is missing outside the open boxes.
+
+        Sub-problems of one engine ("claimed"), all of which another engine may have proved again ("agreed").
+        """
+        return "claimed" if self.confirmed_by is None else "agreed"
 
     def _signs(self) -> Any:
         return np.array([1 if sense == "min" else -1 for sense in self.senses], dtype=np.int64)
@@ -102,10 +113,7 @@ class Front:
         was recorded; that every point is attained; and that, by arithmetic on the proved sub-problems, no point is
         missing outside the open boxes.
         """
-        other = {"cp-sat": "highs", "highs": "cp-sat"}
-        if backend is None:
-            backend = other.get(self.backend, self.backend)
-        scalar = self._scalar(backend) if isinstance(backend, str) else backend
+        scalar = self._other(backend)
         points = [tuple(row) for row in (np.asarray(self.values) * self._signs()).tolist()]
         wrong = [text for number in range(len(self.certificate.subproblems)) for text in self._replay(scalar, number)]
         for point in points:
@@ -117,6 +125,24 @@ class Front:
         if len(upper) != len(self.open):
             wrong.append(f"{len(upper)} zones follow to be open, not {len(self.open)}")
         return wrong
+
+    def confirmed(self, backend: str | Scalar | None = None) -> Front:
+        """The front with the word of another engine; backend as for `verify`, but not the front's own.
+
+        Raises Contradiction where it denies anything, InvalidInput where there is no other engine for the model.
+        """
+        scalar = self._other(backend)
+        if scalar.name == self.backend:
+            raise InvalidInput(f"backend = '{scalar.name}': found the front itself; another engine must confirm it")
+        if wrong := self.verify(scalar):
+            raise Contradiction(f"{scalar.name} denies the front of {self.backend}: {wrong[0]}")
+        return dataclasses.replace(self, confirmed_by=scalar.name)
+
+    def _other(self, backend: str | Scalar | None) -> Scalar:
+        """What verifies: by default the backend that did not find the front."""
+        if backend is None:
+            backend = {"cp-sat": "highs", "highs": "cp-sat"}.get(self.backend, self.backend)
+        return self._scalar(backend) if isinstance(backend, str) else backend
 
     def _replay(self, scalar: Scalar, number: int) -> list[str]:
         one = self.certificate.subproblems[number]
@@ -158,6 +184,8 @@ class Front:
             "failures": list(self.failures),
             "method": self.method,
             "backend": self.backend,
+            "backing": self.backing,
+            "confirmed_by": self.confirmed_by,
             "solves": self.solves,
             "recalled": self.recalled,
             "seconds": self.seconds,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import Limits, Outcome
@@ -27,14 +28,15 @@ MOST_MASKS = 128
 @answerer("brute-force", problem="placement", backend="direct", objectives=("total_speed",), information="oracle")
 def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     """Examine every plan; instances of up to 2^20 combinations that fit (about 5 s)."""
-    pace, running = Pace(instance), len(instance.run_type)
+    pace, running, deadline = Pace(instance), len(instance.run_type), Deadline(limits)
     jobs, servers = len(instance.job_type), len(instance.server_free)
     most = min(instance.most_new, instance.most_jobs - running)
     w, p = np.zeros((2, 1, jobs, servers), dtype=np.int64)
     free, placed = instance.server_free[..., None].copy(), np.zeros(1, dtype=np.int64)
     for j in range(jobs):
         mine_w, mine_p = _whole(instance, j, servers)
-        options, rows = _fitting(instance, j, (mine_w, mine_p), free, _banned(instance, j, w + p), placed < most)
+        banned = _banned(instance, j, w + p)
+        options, rows = _fitting(instance, j, (mine_w, mine_p), free, banned, placed < most, deadline)
         new_w, new_p = w[rows], p[rows]
         new_w[:, j], new_p[:, j] = mine_w[options], mine_p[options]
         w, p = np.concatenate([w, new_w]), np.concatenate([p, new_p])
@@ -44,7 +46,7 @@ def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
             need = (need_w + need_p)[..., options]
             free = np.concatenate([free, free[..., rows] - need], axis=-1)
             placed = np.concatenate([placed, placed[rows] + 1])
-    best, value = _best(instance, pace, w, p)
+    best, value = _best(instance, pace, w, p, deadline)
     return Outcome("optimal", Plan(workers=w[best], ps=p[best]), value, work={"plans": len(w)})
 
 
@@ -62,7 +64,13 @@ def _banned(instance: Instance, job: int, tasks: IntArray) -> Any:
 
 
 def _fitting(
-    instance: Instance, job: int, ways: tuple[IntArray, IntArray], free: IntArray, banned: Any, may: Any
+    instance: Instance,
+    job: int,
+    ways: tuple[IntArray, IntArray],
+    free: IntArray,
+    banned: Any,
+    may: Any,
+    deadline: Deadline,
 ) -> tuple[IntArray, IntArray]:
     """All pairs of a way to place `job` and a plan that has room for it: indices of ways, and indices of plans.
 
@@ -80,7 +88,7 @@ def _fitting(
         return (free[server] >= demand[:, None]).all(axis=0) & ~banned[server]
 
     found, count = [], free.shape[-1]
-    for k, parts in enumerate(np.stack(ways, axis=2).tolist()):
+    for k, parts in enumerate(deadline.over(np.stack(ways, axis=2).tolist())):
         fits = may
         for server, (workers, ps) in enumerate(parts):
             if workers + ps > 0:
@@ -94,10 +102,10 @@ def _fitting(
     return options, rows
 
 
-def _best(instance: Instance, pace: Pace, w: IntArray, p: IntArray) -> tuple[int, int]:
+def _best(instance: Instance, pace: Pace, w: IntArray, p: IntArray, deadline: Deadline) -> tuple[int, int]:
     """Index and value of the best plan."""
     best, value = 0, -1
-    for start in range(0, len(w), CHUNK):
+    for start in deadline.over(range(0, len(w), CHUNK)):
         part = slice(start, start + CHUNK)
         rows = len(w[part])
         full = [

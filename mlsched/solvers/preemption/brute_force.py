@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
 from mlsched.core.fields import ints
 from mlsched.core.formulation import Limits, Outcome
@@ -27,7 +28,7 @@ MOST_CANDIDATES = 18
 )
 def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     """Examine every plan; instances of up to 2^26 plans (about 5 s)."""
-    candidates = np.flatnonzero(instance.preemptible)
+    candidates, deadline = np.flatnonzero(instance.preemptible), Deadline(limits)
     nodes, tes = len(instance.node_capacity), len(instance.te_demand)
     plans = 2 ** len(candidates) * (nodes + 1) ** tes
     if plans > MOST_PLANS:
@@ -39,7 +40,7 @@ def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     cost_of_waiting = 1 + int(base.max(initial=0))
     room = _room(instance, candidates, chosen)
     best: tuple[int, tuple[int, ...], int] | None = None
-    for te_node in itertools.product(range(-1, nodes), repeat=tes):
+    for te_node in deadline.over(itertools.product(range(-1, nodes), repeat=tes)):
         need = np.zeros_like(instance.node_free)
         for t, node in enumerate(te_node):
             if node >= 0:

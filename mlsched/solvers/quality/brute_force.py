@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
 from mlsched.core.fields import ints
 from mlsched.core.formulation import Limits, Outcome
@@ -19,7 +20,7 @@ MOST_PLANS = 2**23
 @answerer("brute-force", problem="quality", backend="direct", objectives=("total_loss_reduction", "worst_loss"))
 def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     """Examine every plan; instances of up to 2^23 plans (about 2 s)."""
-    running = instance.running.tolist()
+    running, deadline = instance.running.tolist(), Deadline(limits)
     choices = [range(instance.least, int(instance.most[j]) + 1) for j in running]
     plans = math.prod(len(c) for c in choices)
     if plans > MOST_PLANS:
@@ -27,7 +28,7 @@ def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     # Plan number p gives job i the (p // radix[i]) % len(choices[i])-th of its choices.
     used = np.zeros(1, dtype=np.int64)
     value = np.zeros(1, dtype=np.int64)
-    for j, choice in zip(running, choices, strict=True):
+    for j, choice in deadline.over(zip(running, choices, strict=True)):
         used = np.add.outer(used, np.array(choice)).ravel()
         if objective == "total_loss_reduction":
             value = np.add.outer(value, instance.weight[j] * instance.gain[j, choice.start : choice.stop]).ravel()

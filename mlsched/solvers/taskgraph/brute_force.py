@@ -27,6 +27,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
+from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import answerer
@@ -44,7 +45,7 @@ Values = tuple[int, ...]
 @answerer("brute-force", problem="taskgraph", backend="direct", objectives=OBJECTIVES)
 def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     """Examine every number of iterations, placement and active schedule; up to 400,000 steps (about 5 s)."""
-    plans, steps = examined(instance)
+    plans, steps = examined(instance, Deadline(limits))
     if not plans:
         return Outcome("infeasible", None, None, work={"steps": steps})
     index = OBJECTIVES.index(objective)
@@ -64,13 +65,28 @@ def front(instance: Instance, objectives: Sequence[str]) -> list[Values]:
     return [tuple(s * v for s, v in zip(signs, values, strict=True)) for values in kept]
 
 
-@functools.lru_cache(maxsize=8)
-def examined(instance: Instance) -> tuple[dict[Values, Timetable], int]:
+Examined = tuple[dict[Values, Timetable], int]
+
+
+def examined(instance: Instance, deadline: Deadline | None = None) -> Examined:
     """Values -> a plan that has them, for all that an optimum or a front may need; and the steps taken.
 
-    Remembered, because the six objectives of one instance are asked one after another.
+    Remembered, because the six objectives of one instance are asked one after another. Raises OutOfTime.
     """
-    budget = _Steps()
+    known = _remembered(instance)
+    if not known:
+        known.append(_examine(instance, deadline or Deadline()))
+    return known[0]
+
+
+@functools.lru_cache(maxsize=8)
+def _remembered(instance: Instance) -> list[Examined]:
+    """Empty until the instance has been examined to the end."""
+    return []
+
+
+def _examine(instance: Instance, deadline: Deadline) -> Examined:
+    budget = _Steps(deadline)
     found: dict[Values, Timetable] = {}
     if _started_too_much(instance):
         return found, 0
@@ -95,12 +111,13 @@ def examined(instance: Instance) -> tuple[dict[Values, Timetable], int]:
 
 
 class _Steps:
-    """Counts steps and refuses to take too many."""
+    """Counts steps and refuses to take too many, or one after the deadline."""
 
-    def __init__(self) -> None:
-        self.taken = 0
+    def __init__(self, deadline: Deadline) -> None:
+        self.taken, self.deadline = 0, deadline
 
     def take(self) -> None:
+        self.deadline.check()
         self.taken += 1
         self.least(0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import answerer
@@ -16,7 +17,7 @@ MOST_PLANS = 2**21
 @answerer("brute-force", problem="workers", backend="direct", objectives=("total_jct",))
 def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     """Examine every plan that fits; instances of up to 2^21 of them (about 1 s)."""
-    jobs = len(instance.waiting)
+    jobs, deadline = len(instance.waiting), Deadline(limits)
     free = instance.capacity[None, :].copy()
     value = np.zeros(1, dtype=np.int64)
     trail = []
@@ -27,7 +28,7 @@ def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
         need = np.outer(w, instance.worker_demand[j]) + np.outer(p, instance.ps_demand[j])
         rows, options = [], []
         found = 0
-        for k in range(len(w)):
+        for k in deadline.over(range(len(w))):
             able = np.flatnonzero((free >= need[k]).all(axis=1))
             rows.append(able)
             options.append(np.full(len(able), k))

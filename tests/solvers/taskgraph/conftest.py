@@ -13,6 +13,6 @@ from mlsched.solvers.taskgraph import brute_force
 def enumerations_are_kept():
     """Enumerations of all instances are remembered to the end, not of the last few only."""
     patch = pytest.MonkeyPatch()
-    patch.setattr(brute_force, "examined", functools.lru_cache(maxsize=None)(brute_force.examined.__wrapped__))
+    patch.setattr(brute_force, "_remembered", functools.lru_cache(maxsize=None)(brute_force._remembered.__wrapped__))
     yield
     patch.undo()

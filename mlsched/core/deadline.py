@@ -1,0 +1,35 @@
+"""A moment by which something must be there: code that takes long looks at it as it goes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from mlsched.core.formulation import Limits
+
+T = TypeVar("T")
+
+
+class OutOfTime(Exception):
+    """The time is over, and there is nothing to return yet. `solvers.run` makes it the outcome "unknown"."""
+
+
+class Deadline:
+    """So many wall seconds from the time that it is made; without limits, or limits of time, there is no end."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        seconds = None if limits is None else limits.seconds
+        self._until = None if seconds is None else time.perf_counter() + seconds
+
+    def check(self) -> None:
+        """Raise OutOfTime when the time is over."""
+        if self._until is not None and time.perf_counter() >= self._until:
+            raise OutOfTime
+
+    def over(self, items: Iterable[T]) -> Iterator[T]:
+        """The items, each after a check."""
+        for item in items:
+            self.check()
+            yield item

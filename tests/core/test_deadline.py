@@ -1,0 +1,25 @@
+"""A deadline is looked at as often as it is asked, and without limits there is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from mlsched.core import deadline
+from mlsched.core.deadline import Deadline, OutOfTime
+from mlsched.core.formulation import Limits
+
+
+def test_items_come_until_the_time_is_over(ticking):
+    ticking(deadline, seconds=1.0)
+    seen = []
+    with pytest.raises(OutOfTime):
+        seen.extend(Deadline(Limits(seconds=3.5)).over("abcdefg"))
+    assert "".join(Deadline(Limits(seconds=3.5)).over("abc")) == "abc"
+    with pytest.raises(OutOfTime):
+        Deadline(Limits(seconds=1.0)).check()  # at the moment itself it is over
+
+
+@pytest.mark.parametrize("limits", [None, Limits(work=1.0)])
+def test_there_may_be_no_end(ticking, limits):
+    ticking(deadline)
+    assert list(Deadline(limits).over(range(9))) == list(range(9))

@@ -1,0 +1,92 @@
+"""Limits that are over before a solver has its model: the known plan and bound come back, and at once.
+
+Clocks tick with every look; no test here waits.
+"""
+
+from __future__ import annotations
+
+import itertools
+import types
+
+import pytest
+
+from mlsched import api
+from mlsched.api.known import trivial_bound
+from mlsched.core import deadline
+from mlsched.core.registry import registry
+from mlsched.solvers.backends import cp_sat, highs, math_opt
+
+SMALL = {name: api.generate(name, "small", seed=3) for name in ("preemption", "quality", "workers", "placement")}
+SMALL["taskgraph"] = api.generate("taskgraph", "small", seed=3)
+#: Builders that look at the clock as they go.
+LOOKING = [(a.problem, o) for a in registry().available(kind="exact") if a.backend == "highs" and a.takes_limits
+           for o in a.objectives]  # fmt: skip
+
+
+@pytest.fixture
+def handed(monkeypatch):
+    """The backends that were given a model."""
+    seen = []
+    for module in (highs, math_opt, cp_sat):
+        given = module.minimise
+
+        def minimise(*args, _given=given, _name=module.__name__, **more):
+            seen.append(_name.rpartition(".")[2])
+            return _given(*args, **more)
+
+        monkeypatch.setattr(module, "minimise", minimise)
+    return seen
+
+
+def known(instance, objective):
+    """The best plan that warm-start rules know."""
+    rules = [r for r in registry().available(instance.problem) if r.warm_start]
+    values = [api.solve(instance, rule.name, objective=objective).value for rule in rules]
+    return (min if instance.objective(objective).sense == "min" else max)(values)
+
+
+def test_both_large_models_look_at_the_clock():
+    assert {problem for problem, _ in LOOKING} == {"quality", "taskgraph"}
+
+
+@pytest.mark.parametrize(("problem", "objective"), LOOKING)
+def test_building_stops_where_no_time_is_left_to_hand_the_model_over(problem, objective, monkeypatch, handed):
+    instance = SMALL[problem]
+    best = known(instance, objective)
+    looks = itertools.count()
+    monkeypatch.setattr(deadline, "time", types.SimpleNamespace(perf_counter=lambda: next(looks)))
+    found = api.solve(instance, "highs", objective=objective, time_limit=8.0)
+    assert handed == []
+    assert found.plan is not None
+    bound = trivial_bound(instance, objective)
+    assert (found.value, found.bound) == (best, bound)
+    assert found.status == ("optimal" if best == bound else "feasible")
+    assert next(looks) == 6  # two deadlines were made, and half of the eight seconds was used up
+
+
+@pytest.mark.parametrize(("name", "limit", "given"), [
+    ("highs", 1990.0, []), ("highs", 2010.0, ["highs"]), ("highs:solver=scip", 3490.0, []),
+    ("highs:solver=scip", 3510.0, ["math_opt"]), ("cp-sat", 1.0, ["cp_sat"]),
+])  # fmt: skip
+def test_a_model_is_handed_over_where_that_takes_no_longer_than_is_left(name, limit, given, ticking, handed):
+    """Building takes 1000 s by this clock; compiling for HiGHS as long, for SCIP two and a half times."""
+    instance = SMALL["preemption"]
+    assert len(instance.te_demand) > 1  # or it would be a OneOf, whose parts are built one by one
+    ticking(deadline, seconds=1000.0)
+    found = api.solve(instance, name, time_limit=limit)
+    assert handed == given
+    assert found.plan is not None
+
+
+@pytest.mark.parametrize("problem", SMALL)
+def test_brute_force_keeps_to_its_limit(problem, ticking):
+    instance = api.generate(problem, "small", seed=977)  # of task graphs, one that nobody has examined
+    objective = instance.objectives[0].name
+    ticking(deadline)
+    cut = api.solve(instance, "brute-force", time_limit=1.0)
+    assert (cut.status, cut.plan, cut.stopped_by) == ("unknown", None, "time limit")
+    assert cut.bound == trivial_bound(instance, objective)
+    whole = api.solve(instance, "brute-force")
+    assert whole.status == "optimal"
+    # Task graphs remember what was examined; what was cut short is not.
+    assert api.solve(instance, "brute-force").value == whole.value == api.solve(instance, "highs").value
