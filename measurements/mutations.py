@@ -1,4 +1,6 @@
-"""How many small changes of a judge or a replay check its own tests notice: the numbers of docs/notes/mutations.md.
+"""How many small changes of a judge, a replay check, a translation or the checker of proofs its own tests notice.
+
+The numbers of docs/notes/mutations.md.
 
 python measurements/mutations.py [NAME...] [--sample N] [--seed N] [--json]
 
@@ -31,6 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LIMIT = 20
 
 INSTANCES, RUNS = "tests/instances", "tests/simulation"
+TRANSLATED = "tests/certificates/test_translation.py::test_the_formulas_agree_with_brute_force_and_need_every_family"
 #: Name -> module, and the tests that are its own.
 TARGETS: dict[str, tuple[str, tuple[str, ...]]] = {
     "preemption replay": ("simulation.preemption.replay", (f"{RUNS}/preemption/test_replay.py",)),
@@ -58,6 +61,12 @@ TARGETS: dict[str, tuple[str, tuple[str, ...]]] = {
         "simulation.taskgraph.iterations.replay",
         (f"{RUNS}/taskgraph/iterations/test_iterations_replay.py",),
     ),
+    "checker": ("certificates.checker", ("tests/certificates/test_checker.py",)),
+    **{
+        f"{problem} translation": (f"certificates.{problem}", (f"{TRANSLATED}[{problem}]",))
+        for problem in ("preemption", "quality", "workers", "placement", "taskgraph")
+    },
+    "taskgraph translation of schedules": ("certificates.taskgraph._schedule", (f"{TRANSLATED}[taskgraph]",)),
 }
 
 BOUNDARY = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
@@ -154,15 +163,26 @@ def _with(tree: ast.Module, node: ast.AST, name: str, value: Any, place: int, ma
 
 
 def put_in(module: types.ModuleType, tree: ast.Module) -> None:
-    """Give the functions and constants of a loaded module what the tree says; whoever imported them has it, too."""
+    """Give functions, methods and constants of a module what the tree says; whoever imported them has it, too."""
     made = {"__name__": module.__name__, "__file__": module.__file__}
     exec(compile(tree, str(module.__file__), "exec"), made)
     for name, new in made.items():
         old = module.__dict__.get(name)
-        if isinstance(new, types.FunctionType) and isinstance(old, types.FunctionType):
-            old.__code__, old.__defaults__, old.__kwdefaults__ = new.__code__, new.__defaults__, new.__kwdefaults__
+        if isinstance(new, type) and isinstance(old, type) and new.__module__ == module.__name__:
+            for method in set(vars(new)) & set(vars(old)):
+                _exchange(vars(old)[method], vars(new)[method])
         elif name.isupper():
             module.__dict__[name] = new
+        else:
+            _exchange(old, new)
+
+
+def _exchange(old: Any, new: Any) -> None:
+    """Have a function run the code of another; a property, that of the other's getter."""
+    if isinstance(old, property) and isinstance(new, property):
+        old, new = old.fget, new.fget
+    if isinstance(new, types.FunctionType) and isinstance(old, types.FunctionType):
+        old.__code__, old.__defaults__, old.__kwdefaults__ = new.__code__, new.__defaults__, new.__kwdefaults__
 
 
 class Judge:
