@@ -14,10 +14,15 @@ from mlsched.core.errors import InvalidInput
 
 def torch() -> Any:
     """The torch module; one line with the remedy where it is missing."""
+    return _imported("torch")
+
+
+def _imported(name: str) -> Any:
+    """A module that only training needs."""
     try:
-        return importlib.import_module("torch")
+        return importlib.import_module(name)
     except ImportError:
-        raise InvalidInput("training needs torch, which is not installed: pip install 'mlsched[learn]'") from None
+        raise InvalidInput(f"training needs {name}, which is not installed: pip install 'mlsched[learn]'") from None
 
 
 def choose_device(name: str) -> str:
@@ -32,12 +37,17 @@ def choose_device(name: str) -> str:
 
 @contextlib.contextmanager
 def repeatable() -> Iterator[None]:
-    """One thread (sums over several may differ in the last bit), and torch's random numbers put back afterwards."""
+    """One thread for torch and for NumPy's matrix products, and torch's random numbers put back afterwards.
+
+    Sums over several threads may differ in the last bit; and on products as small as these, threads that wait for each
+    other take several times the CPU time of one.
+    """
     module = torch()
+    limits = _imported("threadpoolctl").threadpool_limits
     threads = module.get_num_threads()
     module.set_num_threads(1)
     try:
-        with module.random.fork_rng():
+        with limits(limits=1), module.random.fork_rng():
             yield
     finally:
         module.set_num_threads(threads)

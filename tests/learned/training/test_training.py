@@ -185,6 +185,22 @@ def test_policy_gradients_are_finite(jobs, rate, window, seed):
         assert math.isfinite(learner.validate().score)
 
 
+def test_training_takes_one_thread():
+    """Of torch and of NumPy's matrix products: the latter's threads wait for each other at several times the cost."""
+    import threadpoolctl
+
+    def threads():
+        return {pool["filepath"]: pool["num_threads"] for pool in threadpoolctl.threadpool_info()}
+
+    with threadpoolctl.threadpool_limits(limits=2):
+        before = threads()
+        assert 2 in before.values()
+        with repeatable():
+            assert set(threads().values()) == {1}
+            assert torch.get_num_threads() == 1
+        assert threads() == before
+
+
 def entry(punished, reward):
     return {"validation": 1.0, "validation_punished_share": punished, "validation_reward": reward}
 
