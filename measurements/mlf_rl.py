@@ -1,21 +1,27 @@
 """MLF-RL, MLFS and the RL baseline against what they must beat, on workloads that no training has seen.
 
     python measurements/mlf_rl.py [--weights DIR] [--workloads 10] [--jobs 12] [--servers 2] [--loads 1 3] [--others 0]
+        [--joins NAME=TRACE ...]
 
 DIR holds mlf-rl-SEED.safetensors files as `mlsched train` writes them; without it, the weights that come with mlsched
 are measured. Workloads are those of `synthetic:mlfs-cluster` with seeds 0, 1, ..., in the world of `mlsched reproduce
 mlfs`, and alike for all; every run is checked by the independent replay. Reward: Eq. 7 of MLFS over all jobs, between 0
 and 1 (`simulation/taskgraph/iterations/reward.py`). Percentages are of the same workload; intervals are over workloads
 (95 %, Student's t; of several training seeds, the mean over them counts). "before training": the same network as it was
-initialised; "random": any choice that is allowed. --others: workloads for other loads and other sizes of the cluster.
-Prints one JSON document.
+initialised; "random": any choice that is allowed. Prints one JSON document.
+
+--others N: MLF-RL elsewhere, on N workloads each: at x = 1/2, 1, 2 and 3 on the cluster that it was trained for, on
+half and on double that cluster, and on the logs of --joins: those of their first 48 jobs that take at most four GPUs,
+arriving 16 times as fast, on as many servers, with models drawn by seed (`synthetic:mlfs-join`).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +37,8 @@ from mlsched.simulation.taskgraph.allocation import Allocation, chosen
 from mlsched.simulation.taskgraph.iterations.reward import Reward
 
 HOUR = 3600.0
+#: Of a log, what is joined with MLFS' jobs.
+JOIN: dict[str, Any] = {"physics": "iterations", "jobs": 48, "largest": 4, "arrivals": 16.0}
 #: Figure of merit -> what it is called, and whether more is better.
 FIGURES = {
     "reward": ("reward", True),
@@ -128,16 +136,28 @@ def compared(name: str, found: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def elsewhere(policies: dict[str, list[Any]], arguments: argparse.Namespace) -> dict[str, Any]:
-    """MLF-RL against MLF-H at loads and on clusters that it may not have been trained for."""
-    rows = []
-    settings = [(x, 1.0) for x in (0.5, 2.0)] + [(2.0, factor) for factor in (0.5, 2.0)]
-    for x, factor in settings:
+    """MLF-RL against MLF-H and random choices at loads and on clusters that it may not have been trained for."""
+    places: dict[str, list[Any]] = {}
+    seeds = range(arguments.others)
+    for x, factor in [(x, 1.0) for x in (0.5, 1.0, 2.0, 3.0)] + [(2.0, factor) for factor in (0.5, 2.0)]:
         jobs, servers = round(arguments.jobs * factor), round(arguments.servers * factor)
-        loads = [workload(seed, jobs, servers, x) for seed in range(arguments.others)]
+        places[f"x = {x:g}, {jobs} jobs, {servers} servers"] = [workload(seed, jobs, servers, x) for seed in seeds]
+    for text in arguments.joins:
+        name, _, trace = text.partition("=")
+        loads = [
+            mlsched.workload(
+                "synthetic:mlfs-join", "taskgraph", seed=seed, trace=trace, servers=arguments.servers, **JOIN
+            )
+            for seed in seeds
+        ]
+        places[f"{name}, {len(loads[0].arrival)} jobs, {len(loads[0].node_capacity)} servers"] = loads
+    rows = []
+    for place, loads in places.items():
         found = measured({label: policies[label] for label in ("MLF-RL", "MLF-H", "random")}, loads)
         values = [found["MLF-RL"]["reward"], found["MLF-RL"]["jct"]]
         values += [cut(found, "MLF-RL", other, f) for other in ("MLF-H", "random") for f in ("reward", "jct")]
-        rows.append({"label": f"x = {x:g}, {servers} servers", "numbers": [number(v) for v in values]})
+        rows.append({"label": place, "numbers": [number(v) for v in values]})
+        print(f"{place}: {time.process_time():.0f} CPU s so far", file=sys.stderr, flush=True)
     header = ["where", "reward", "mean JCT [h]", "reward better than MLF-H", "JCT better than MLF-H [%]"]
     header += ["reward better than random", "JCT better than random [%]"]
     return {"name": "elsewhere", "header": header, "rows": rows}
@@ -174,6 +194,7 @@ def main() -> None:
     parser.add_argument("--servers", type=int, default=2)
     parser.add_argument("--loads", type=float, nargs="*", default=[1.0, 3.0])
     parser.add_argument("--others", type=int, default=0)
+    parser.add_argument("--joins", nargs="*", default=[], metavar="NAME=TRACE")
     arguments = parser.parse_args()
     files = [] if arguments.weights is None else sorted(arguments.weights.glob("mlf-rl-[0-9].safetensors"))
     trained = [read(f, "mlf-rl") for f in files] or [of("mlf-rl", "taskgraph")]

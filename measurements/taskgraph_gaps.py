@@ -1,8 +1,9 @@
 """How far the rules of task graphs are from the proven optimum on small horizons, objective by objective.
 
-    python measurements/taskgraph_gaps.py [--seeds N] [--fronts N] [--tables loose tight front]
+    python measurements/taskgraph_gaps.py [--seeds N] [--fronts N] [--tables loose tight front] [--rules NAME ...]
 
-Every rule that answers snapshots is rolled out on `six-loose`, seeds 0 to N-1, and `six-tight`, seeds N to 2N-1. Prints
+Every heuristic that answers snapshots, or each of --rules (trained policies, too, and `random-choices`: any choice that
+MLF-RL has), is rolled out on `six-loose`, seeds 0 to N-1, and `six-tight`, seeds N to 2N-1. Prints
 one JSON document. Tables `loose` and `tight`: gaps to CP-SAT's optimum, as a mean with its 95 % interval over instances
 (of total_jct also the median and the 90th percentile); where the optimum may be 0, the mean difference. Rules that can
 stop jobs do so after the least iterations for objectives that reward it, after the most for accuracy; MLF-C and what
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,7 +27,9 @@ import numpy as np
 
 import mlsched
 from mlsched.benchmark.experiments.claim import Estimate, estimate
-from mlsched.core.registry import registry
+from mlsched.core.registry import answerer, declared_in, registry
+from mlsched.heuristics.taskgraph._measures import stops_after
+from mlsched.simulation.taskgraph.allocation import Allocation, chosen
 
 #: Objective -> how its gap is shown, and whether running less helps it.
 SHOWN = {
@@ -45,9 +49,22 @@ SMALL = {"jobs": 3, "runs": 24, "nodes": 1, "gpus": 2, "graph": "mlfs", "partiti
 FRONT_STOPS = ("least", "required", "most")
 
 
-def variants() -> dict[str, tuple[str, str]]:
+@answerer("random-choices", problem="taskgraph", kind="heuristic", asks="decision", paper="none")
+def any_choice(snapshot: Any, *, rng: np.random.Generator, stop: str = "most") -> Any:
+    """Any allowed choice of MLF-RL's."""
+    due = Allocation(snapshot, stops_after(snapshot, stop))
+    return chosen(due, lambda now: int(rng.choice(np.flatnonzero(now.mask))))
+
+
+def variants(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     """Name of each rule -> how it is called for objectives that reward running less, and for the others."""
     found = {}
+    for name in names:
+        rule, separator = registry().answerer("taskgraph", name)[0], "," if ":" in name else ":"
+        stops = STOPS if "stop" in rule.parameters else ("options=evaluation",) * 2
+        found[name] = (f"{name}{separator}{stops[0]}", f"{name}{separator}{stops[1]}")
+    if names:
+        return found
     for rule in registry().available("taskgraph"):
         if rule.asks == "decision" and rule.kind == "heuristic":
             stops = STOPS if "stop" in rule.parameters else ("options=evaluation",) * 2
@@ -67,10 +84,10 @@ def optima(instances: Sequence[Any]) -> dict[str, list[Any]]:
     return found
 
 
-def gaps(instances: Sequence[Any]) -> list[dict[str, Any]]:
+def gaps(instances: Sequence[Any], names: Sequence[str]) -> list[dict[str, Any]]:
     """For each rule, the gaps by objective: estimates, and those of total_jct one by one."""
     best, rows = optima(instances), []
-    for name, calls in variants().items():
+    for name, calls in variants(names).items():
         values = {
             call: [mlsched.solve(instance, call).values for instance in instances] for call in dict.fromkeys(calls)
         }
@@ -104,7 +121,7 @@ def numeric(found: Estimate | None) -> dict[str, float | None]:
     return {"measured": found and found.mean, "ci95": found and found.half}
 
 
-def fronts(count: int) -> dict[str, Any]:
+def fronts(count: int, names: Sequence[str]) -> dict[str, Any]:
     """The distance of each rule's plans to the exact front of total_jct and total_accuracy."""
     questions = []
     for slack in (3.0, 1.2):
@@ -116,6 +133,8 @@ def fronts(count: int) -> dict[str, Any]:
         raise SystemExit("a front is not complete")
     calls = [f"{rule}:stop={stop}" for rule in FRONT_RULES for stop in FRONT_STOPS]
     calls += [f"mlf-c:rule={rule},options=evaluation" for rule in ("fifo", "srpt")] + ["mlfs-h:options=evaluation"]
+    if names:
+        calls = sorted({call for pair in variants(names).values() for call in pair})
     rows, numbers = [], []
     for call in calls:
         longer, less, on = [], [], 0
@@ -140,15 +159,19 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=100, help="of each preset")
     parser.add_argument("--fronts", type=int, default=20, help="horizons with loose and as many with tight deadlines")
     parser.add_argument("--tables", nargs="+", choices=("loose", "tight", "front"), default=["loose", "tight", "front"])
+    parser.add_argument("--rules", nargs="*", default=[], metavar="NAME")
     arguments = parser.parse_args()
+    if arguments.rules:
+        for one in declared_in(sys.modules[__name__]):
+            registry().add(one)
     tables = {}
     for first, kind in ((0, "loose"), (arguments.seeds, "tight")):
         if kind in arguments.tables:
             seeds = range(first, first + arguments.seeds)
             instances = [mlsched.generate("taskgraph", f"six-{kind}", seed=seed) for seed in seeds]
-            tables[kind] = shown(gaps(instances))
+            tables[kind] = shown(gaps(instances, arguments.rules))
     if "front" in arguments.tables:
-        tables["front"] = fronts(arguments.fronts)
+        tables["front"] = fronts(arguments.fronts, arguments.rules)
     print(json.dumps({"tables": tables, "versions": mlsched.__version__}))
 
 

@@ -18,7 +18,10 @@ from mlsched.instances.placement import Instance, Plan
 
 @answerer("load-balancing", problem="placement", warm_start=True, paper="Harmony Section VI-B")
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
-    """Each task to the server with the least load, the sum of its used shares of the resources."""
+    """Each task to the server with the least load (not recommended: worse than at random).
+
+    The load is the sum of its used shares of the resources.
+    """
     return place_all(instance, least_loaded)
 
 

@@ -17,7 +17,10 @@ from mlsched.instances.workers import NEVER, Instance, Plan
 
 @answerer("srpt", problem="workers", paper="shortest remaining processing time")
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
-    """Jobs by the time they would need alone; each gets the fastest that is left, in as few tasks as that takes."""
+    """Jobs by the time they would need alone (not recommended: worse than at random).
+
+    Each gets the fastest that is left, in as few tasks as that takes.
+    """
     jobs, most_workers, most_ps = instance.cost.shape
     w, p = (grid.ravel() for grid in np.mgrid[1 : most_workers + 1, 1 : most_ps + 1])
     few = np.argsort(w + p, kind="stable")

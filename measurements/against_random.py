@@ -1,0 +1,208 @@
+"""Every rule and every trained policy against uniform-random valid actions, on workloads that no training has seen.
+
+    python measurements/against_random.py [--problems placement workers ...] [--workloads 10]
+
+Prints one JSON document with a table a problem: of each rule the figures of merit of its paper, by how many percent it
+is better than random actions on the same workload (mean and 95 % interval, Student's t over workloads), and a verdict:
+"better" or "worse" where a t-test says so, with a false discovery rate of 5 % over the table (Benjamini and Hochberg),
+else "undecided". Exact answerers are left out. Every run passes its replay check, or the script ends.
+
+Random actions are: of `placement` and `workers`, `uniform-random`. Of `taskgraph`, any choice that MLF-RL has. Of
+`quality`, one core after the other to any job that may have it. Of `preemption`, for each TE job any node on which it
+can be made to fit, and any victims there until it does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from mlf_rl import random_choices
+from scipy import stats
+
+import mlsched
+from mlsched.core.registry import registry
+from mlsched.heuristics.preemption._room import Room
+from mlsched.instances.preemption import Instance as Cluster
+from mlsched.instances.preemption import Plan as Victims
+from mlsched.instances.quality import Instance as Cores
+from mlsched.instances.quality import Plan as Shares
+from mlsched.learned.training.taskgraph._episodes import LOAD, WAKE, WORLD
+from mlsched.simulation.taskgraph.iterations.reward import Reward
+
+#: Seed of the first workload; trainings draw theirs from other ranges.
+FIRST = 5000
+#: False discovery rate of a table's verdicts.
+WRONG = 0.05
+
+
+def random_victims(instance: Cluster, *, rng: np.random.Generator) -> Victims:
+    """Any node on which a TE job can be made to fit, and any victims there until it does."""
+    room = Room(instance, 0)
+    for demand in instance.te_demand:
+        most, able = room.free.copy(), np.flatnonzero(room.preemptible)
+        np.add.at(most, instance.job_node[able], instance.job_demand[able])
+        nodes = np.flatnonzero((most >= demand).all(axis=1))
+        node = int(rng.choice(nodes)) if nodes.size else -1
+        for job in rng.permutation(able[instance.job_node[able] == node]).tolist():
+            if (room.free[node] >= demand).all():
+                break
+            room.suspend(job)
+        room.place(demand, node)
+    return room.plan()
+
+
+def random_cores(instance: Cores, *, rng: np.random.Generator) -> Shares:
+    """One core after the other to any job that may have it."""
+    caps = instance.most[instance.running]
+    shares = np.minimum(instance.least, caps)
+    for _ in range(instance.available - int(shares.sum())):
+        able = np.flatnonzero(shares < caps)
+        if not able.size:
+            break
+        shares[rng.choice(able)] += 1
+    return instance.plan(shares)
+
+
+def percentile(kind: str, point: str) -> Callable[[Any], float]:
+    """A percentile of the slowdowns of a kind of job."""
+    return lambda run: float(run.summary()[kind][point])
+
+
+def from_summary(name: str) -> Callable[[Any], float]:
+    return lambda run: float(run.summary()[name])
+
+
+@dataclasses.dataclass(frozen=True)
+class Ground:
+    """Where the rules of a problem are compared.
+
+    source, settings: of the workloads. run: arguments of `simulate`. figures: title -> figure of merit of a run and
+    whether more is better. random: the answerer. texts: rule -> how it is called.
+    """
+
+    source: str
+    settings: Mapping[str, Any]
+    figures: Mapping[str, tuple[Callable[[Any], float], bool]]
+    random: Any = "uniform-random"
+    run: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    texts: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+GROUNDS = {
+    "placement": Ground(
+        "synthetic:uniform", {"jobs": 60}, {"completion [intervals]": (from_summary("average_completion"), False)}
+    ),
+    "workers": Ground("synthetic:chic", {}, {"ACT [s]": (from_summary("average_completion_s"), False)}),
+    "preemption": Ground(
+        "synthetic:z",
+        {"jobs": 1500, "nodes": 20},
+        {
+            "TE slowdown, p95": (percentile("te_slowdown", "p95"), False),
+            "BE slowdown, p50": (percentile("be_slowdown", "p50"), False),
+        },
+        random_victims,
+    ),
+    "quality": Ground(
+        "synthetic:table1",
+        {"jobs": 40, "cores": 64},
+        {
+            "average loss": (from_summary("average_loss"), False),
+            "time to 90 % [s]": (from_summary("time_to_90_s"), False),
+        },
+        random_cores,
+    ),
+    "taskgraph": Ground(
+        "synthetic:mlfs-cluster",
+        {"physics": "iterations", "jobs": 12, "servers": 2, "hours": 1.0, "load": 3 * LOAD},
+        {
+            "mean JCT [h]": (lambda run: float(run.jobs["jct"].mean()) / 3600, False),
+            "reward, Eq. 7": (lambda run: float(Reward().of_jobs(run.workload, run.log).mean()), True),
+        },
+        random_choices,
+        {"wake": WAKE, "options": WORLD},
+        {"mlfs": "mlfs:switch=always", "slaq": "slaq:epoch=600", "optimus": "optimus:epoch=600"},
+    ),
+}
+
+
+def measured(ground: Ground, loads: list[Any], answerer: Any) -> dict[str, Any]:
+    """Title of a figure -> its value on every workload."""
+    runs = []
+    for seed, load in enumerate(loads):
+        run = mlsched.simulate(load, answerer, seed=seed, **ground.run)
+        if wrong := run.violations():
+            raise SystemExit(f"{answerer}: the replay check fails: {wrong[0]}")
+        runs.append([figure(run) for figure, _ in ground.figures.values()])
+    return dict(zip(ground.figures, np.array(runs).T, strict=True))
+
+
+def shown(value: float) -> str:
+    """Three digits, and no exponent."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def verdicts(changes: list[Any]) -> list[str]:
+    """Of each list of changes in percent whether their mean is above 0, below it, or neither can be said."""
+    chances = np.nan_to_num([float(stats.ttest_1samp(c, 0.0).pvalue) for c in changes], nan=1.0)
+    known = stats.false_discovery_control(chances) <= WRONG
+    return [
+        "undecided" if not sure else "better" if change.mean() > 0 else "worse"
+        for sure, change in zip(known, changes, strict=True)
+    ]
+
+
+def table(problem: str, ground: Ground, count: int) -> dict[str, Any]:
+    """The rules of a problem, from the best to the worst by the first figure."""
+    settings = {"problem": problem, **ground.settings}
+    loads = [mlsched.workload(ground.source, seed=FIRST + k, **settings) for k in range(count)]
+    rules = sorted(
+        (answerer.kind, name)
+        for (of, name), answerer in registry().answerers.items()
+        if of == problem and answerer.kind in ("heuristic", "trained") and name != ground.random
+    )
+    base, values = measured(ground, loads, ground.random), {}
+    for kind, name in rules:
+        started, text = time.process_time(), ground.texts.get(name, name)
+        values[text, kind] = measured(ground, loads, text)
+        print(f"{problem} {text}: {time.process_time() - started:.0f} CPU s", file=sys.stderr, flush=True)
+    signs = {title: 1 if more else -1 for title, (_, more) in ground.figures.items()}
+    changes = {
+        (rule, title): 100 * sign * (found[title] / base[title] - 1)
+        for rule, found in values.items()
+        for title, sign in signs.items()
+    }
+    said = dict(zip(changes, verdicts(list(changes.values())), strict=True))
+    first = next(iter(signs))
+    rows = [["random actions", "", *(cell for v in base.values() for cell in (shown(v.mean()), "", ""))]]
+    for rule in sorted(values, key=lambda rule: -changes[rule, first].mean()):
+        cells = []
+        for title in signs:
+            change = changes[rule, title]
+            spread = float(stats.sem(change) * stats.t.ppf(0.975, count - 1))
+            cells += [shown(values[rule][title].mean()), f"{change.mean():.1f} ± {spread:.1f}", said[rule, title]]
+        rows.append([*rule, *cells])
+    header = ["rule", "kind"]
+    for title in signs:
+        header += [title, "better than random [%]", "verdict"]
+    return {"name": problem, "header": header, "rows": rows}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--problems", nargs="+", default=list(GROUNDS), choices=list(GROUNDS))
+    parser.add_argument("--workloads", type=int, default=10)
+    given = parser.parse_args()
+    warnings.filterwarnings("ignore", message="the offered load")
+    print(json.dumps({"tables": [table(name, GROUNDS[name], given.workloads) for name in given.problems]}))
+
+
+if __name__ == "__main__":
+    main()
