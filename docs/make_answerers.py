@@ -15,6 +15,7 @@ def table() -> str:
         "# Answerers",
         "",
         "Generated from the registry by `docs/make_answerers.py`. Parameters ride on the name: `fitgpp:s=8,P=2`.",
+        "Which rules and policies are better than random actions: [against-random.md](against-random.md).",
     ]
     for problem in sorted(registry().problems.values(), key=lambda p: p.name):
         lines += ["", f"## {problem.name}", "", f"{problem.title.capitalize()}. Paper: {problem.paper}.", ""]
