@@ -1,4 +1,7 @@
-"""A store for other programs and for papers: its rows as CSV or Parquet, its gap table as Markdown or LaTeX."""
+"""A store for other programs, for papers and for readers.
+
+Its rows as CSV or Parquet, its gap table as Markdown or LaTeX, its report as HTML.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,9 @@ def export(rows: Sequence[Row], path: Path) -> None:
 def check_format(path: Path) -> None:
     """Refuse a suffix that is no format."""
     if path.suffix not in FORMATS:
-        raise InvalidInput(f"{path}: must end in {', '.join(FORMATS)}: rows as a table, or the gap table as text")
+        raise InvalidInput(
+            f"{path}: must end in {', '.join(FORMATS)}: rows as a table, the gap table as text, or a report"
+        )
 
 
 def flat(row: Row) -> dict[str, Any]:
@@ -107,9 +112,16 @@ def _cells(line: GapLine) -> list[str]:
     ]
 
 
+def _report(rows: Sequence[Row], path: Path) -> None:
+    from mlsched.benchmark.report import write_report
+
+    write_report(rows, path)
+
+
 FORMATS: Mapping[str, Callable[[Sequence[Row], Path], None]] = {
     ".csv": _rows,
     ".parquet": _rows,
     ".md": _markdown,
     ".tex": _latex,
+    ".html": _report,
 }

@@ -1,99 +1,97 @@
-"""The report's pictures: how far answerers are from the optimum, and how solve time grows."""
+"""The report's charts of one problem: performance profiles, time to gap, and how solve time grows."""
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from mlsched.benchmark import plots
+from mlsched.benchmark import time_to_gap
+from mlsched.benchmark.axes import Axis, logarithmic
+from mlsched.benchmark.chart import Series, chart, steps
+from mlsched.benchmark.formats import percent
+from mlsched.benchmark.profiles import LEAST_SECONDS, Profile
 from mlsched.benchmark.row import BROKEN, Row
 from mlsched.benchmark.table import group_by
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+#: Answerer -> index of its line's style; the same in every chart of a problem.
+Styles = dict[str, int]
 
 
-def gap_distribution(rows: Sequence[Row]) -> Figure | None:
-    """One panel an objective: the share of instances (y) on which an answerer is within a gap (x) of the optimum.
+def seconds(value: float) -> str:
+    """Seconds on an axis: "10 ms", "2 s"."""
+    for factor, unit in ((1e6, "µs"), (1e3, "ms")):
+        if value * factor < 999.5:
+            return f"{value * factor:g} {unit}"
+    return f"{value:g} s"
 
-    rows: of one problem. Instances whose optimum is 0 are left out; a gap that the rank decides is beyond every
-    percentage. Exact answerers are drawn only where some gap is not 0. None when there is nothing to draw.
-    """
-    shares = [(row, _share(row)) for row in rows]
-    short = {(row.answerer, row.objective) for row, share in shares if share}
-    drawn = [r for r, s in shares if s is not None and (r.kind != "exact" or (r.answerer, r.objective) in short)]
-    panels = group_by(drawn, lambda row: row.objective)
-    if not panels:
-        return None
-    labels = list(dict.fromkeys(row.answerer for row in drawn))
-    made, axes = plots.figure(width=1.6 + 3.6 * len(panels), height=3.4, columns=len(panels))
-    for ax, (objective, group) in zip(axes, panels.items(), strict=True):
-        percentages = {label: _percentages(own) for label, own in group_by(group, lambda r: r.answerer).items()}
-        end = max(100.0, *(found[found < math.inf].max(initial=0.0) for found in percentages.values()))
-        for label, found in percentages.items():
-            compared = found[found < math.inf]
-            heights = np.arange(len(compared) + 1) / len(found)
-            # From (0, 0): the height of the first step at 0 is the share of optimal answers.
-            xs, ys = [0.0, *compared, end], [*heights, heights[-1]]
-            ax.step(xs, ys, where="post", label=label, linewidth=1.8, **plots.style(labels.index(label)))
-        if end > 100:  # the familiar scale up to 100 %, powers of ten beyond
-            ax.set_xscale("symlog", linthresh=100, linscale=2)
-        ax.set(title=objective, xlabel="gap to the optimum, %", xlim=(-2, 1.02 * end), ylim=(0, 1.03))
-    axes[0].set_ylabel("share of instances")
-    plots.legend(made, axes)
+
+def times(ratio: float) -> str:
+    """A ratio on an axis."""
+    return f"{ratio:g}×"
+
+
+SHARE = Axis("share of questions", 0, 1.02, write=lambda share: f"{100 * share:g} %")
+
+
+def profile_charts(found: Sequence[Profile], styles: Styles) -> list[str]:
+    """A chart a profile: x the ratio, y the share of questions on which an answerer has at most that ratio."""
+    made = []
+    for profile in found:
+        largest = max((r[-1] for r in profile.ratios.values() if r), default=1.0)
+        axis = Axis("ratio to the best", 1, max(1.1, 1.02 * largest), log=largest > 4, write=times)
+        series = [
+            Series(name, styles[name], _rising(1.0, ratios, profile.questions, axis.high))
+            for name, ratios in profile.ratios.items()
+        ]
+        made.append(chart(f"{profile.title}, n = {profile.questions}", axis, SHARE, series))
     return made
 
 
-def _percentages(rows: Sequence[Row]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The gaps of rows that have a share, ascending, in percent."""
-    return np.sort([100 * (_share(row) or 0.0) for row in rows])
+def time_to_gap_charts(found: Sequence[time_to_gap.Panel], styles: Styles) -> list[str]:
+    """A chart an objective and gap: x CPU time, y the share of questions answered within the gap by then."""
+    ends = [t for panel in found for c in panel.courses.values() for t in (*c.within, *c.censored)]
+    axis = Axis("CPU time", LEAST_SECONDS, 1.1 * max(ends, default=1.0), True, seconds)
+    made = []
+    for panel in found:
+        series = []
+        for name, course in panel.courses.items():
+            line = _rising(LEAST_SECONDS, course.within, panel.questions, axis.high)
+            ticks = [(t, sum(w <= t for w in course.within) / panel.questions) for t in course.censored]
+            series.append(Series(name, styles[name], line, ticks=ticks))
+        wanted = "optimal" if panel.gap == 0 else f"gap ≤ {percent(panel.gap)}"
+        made.append(chart(f"{panel.title}: {wanted}, n = {panel.questions}", axis, SHARE, series))
+    return made
 
 
-def _share(row: Row) -> float | None:
-    """The gap as a share: infinite where the rank decides, None without an optimum or with an optimum of 0."""
-    found = row.gap_to_optimum
-    if found is None:
-        return None
-    return math.inf if found.rank is not None else found.share
+def _rising(start: float, values: Sequence[float], whole: int, end: float) -> list[tuple[float, float]]:
+    """A line from (start, 0) to the end of the axis that rises by one question's share at each value."""
+    corners = [(start, 0.0), *((value, (k + 1) / whole) for k, value in enumerate(values))]
+    return [*steps(corners), (end, corners[-1][1])]
 
 
-def solve_times(rows: Sequence[Row]) -> Figure | None:
-    """Wall seconds of one call over the size of the instance, a series an exact answerer, a line through medians.
+def solve_times(rows: Sequence[Row], styles: Styles) -> str | None:
+    """CPU seconds of one call over the size of the instance; lines join the medians of presets.
 
-    rows: of one problem. Hollow marks are solves without a proof. None when there is nothing to draw.
+    rows: of one problem. Exact answerers only; hollow marks are solves without a proof. None where there are none.
     """
-    drawn = [row for row in rows if row.kind == "exact" and row.seconds and row.status not in ("skipped", *BROKEN)]
+    drawn = [
+        row
+        for row in rows
+        if row.kind == "exact" and not row.restricted and row.cpu_seconds and row.status not in ("skipped", *BROKEN)
+    ]
     if not drawn:
         return None
-    made, axes = plots.figure(width=7.0, height=3.8)
-    for index, (label, own) in enumerate(group_by(drawn, lambda row: row.answerer).items()):
-        style, marker = plots.style(index), MARKERS[index % len(MARKERS)]
-        for proved in (True, False):
-            part = [row for row in own if (row.status in ("optimal", "infeasible")) == proved]
-            face = style["color"] if proved else "none"
-            axes[0].scatter(
-                [r.size for r in part],
-                [r.seconds for r in part],
-                s=16,
-                alpha=0.45,
-                marker=marker,
-                facecolors=face,
-                edgecolors=style["color"],
-                linewidths=0.8,
-            )
-        # Instances of one preset differ a little in size: the line goes through the presets.
+    series = []
+    for name, own in group_by(drawn, lambda row: row.answerer).items():
         presets = group_by(own, lambda row: row.case).values()
-        points = sorted((_median([r.size for r in p]), _median([r.seconds or 0 for r in p])) for p in presets)
-        axes[0].plot(*zip(*points, strict=True), label=label, marker=marker, markersize=5, linewidth=1.8, **style)
-    axes[0].set(xscale="log", yscale="log", xlabel="integers in the instance", ylabel="wall time, s")
-    plots.legend(made, axes)
-    return made
+        line = sorted((_median([r.size for r in p]), _median([r.cpu_seconds or 0.0 for r in p])) for p in presets)
+        marks: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
+        for row in own:
+            marks[row.status in ("optimal", "infeasible")].append((row.size, row.cpu_seconds or 0.0))
+        series.append(Series(name, styles[name], line, filled=marks[True], hollow=marks[False]))
+    sizes = logarithmic("integers in the instance", [float(row.size) for row in drawn])
+    spent = logarithmic("CPU time", [row.cpu_seconds for row in drawn if row.cpu_seconds], seconds)
+    return chart("exact answerers", sizes, spent, series)
 
 
 def _median(values: Sequence[float]) -> float:

@@ -37,6 +37,13 @@ def gap(share: float | None) -> str:
     return NONE if share is None else percentage(share)
 
 
+def with_interval(mean: float | None, found: tuple[float, float] | None) -> str:
+    """A mean gap and its interval: "12.0 % [8.1 %, 16.2 %]"."""
+    if mean is None or found is None:
+        return gap(mean)
+    return f"{percentage(mean)} [{percentage(found[0])}, {percentage(found[1])}]"
+
+
 def apart(number: int, mean: float | None) -> str:
     """Gaps without a percentage: on how many instances, and the mean difference there; nothing where there are none."""
     return "" if mean is None else f"{number}: {'+' if mean > 0 else ''}{amount(mean)}"
@@ -62,6 +69,11 @@ def duration(seconds: float | None) -> str:
         if seconds * factor < 999.5:
             return f"{_three(seconds * factor)} {unit}"
     return f"{_three(seconds)} s"
+
+
+def censored(seconds: float | None, cut: int) -> str:
+    """A mean time; where limits cut calls short it would have been longer: "≥ 3.40 s"."""
+    return duration(seconds) if not cut or seconds is None else f"≥ {duration(seconds)}"
 
 
 def _three(value: float) -> str:

@@ -1,21 +1,27 @@
-"""Self-contained HTML reports: text, tables and pictures in one file that needs no network."""
+"""Self-contained HTML pages: text, sortable tables and pictures in one file that needs no network."""
 
 from __future__ import annotations
 
+import dataclasses
 import html
-from collections.abc import Sequence
+import itertools
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-_STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; color: #1c2430; }
-h1 { font-size: 1.6rem } h2 { font-size: 1.2rem; margin-top: 2.2rem; border-bottom: 1px solid #d8dde6 }
-table { border-collapse: collapse; margin: .8rem 0; font-variant-numeric: tabular-nums; font-size: .92rem }
-th, td { padding: .25rem .7rem; border-bottom: 1px solid #e6e9ef; text-align: right }
-th { background: #f4f6f9; font-weight: 600 } td:first-child, th:first-child { text-align: left }
-td.text, th.text { text-align: left } td.bad { color: #b00020; font-weight: 600 } td.good { color: #14734a }
-figure { margin: 1rem 0 } figure svg { max-width: 100%; height: auto }
-figcaption, .note { color: #5b6573; font-size: .9rem }
-"""
+from mlsched.benchmark import theme
+
+#: Nothing is loaded, whatever stands in the page: browsers refuse it.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """A cell that is sorted by something else than its text, or that is marked ("best", "good", "bad")."""
+
+    text: str
+    key: float | str | None = None
+    mark: str = ""
 
 
 def text(sentence: str, *, note: bool = False) -> str:
@@ -23,35 +29,76 @@ def text(sentence: str, *, note: bool = False) -> str:
     return f"<p{' class=note' if note else ''}>{html.escape(sentence)}</p>"
 
 
-def heading(title: str) -> str:
-    """A section's heading."""
-    return f"<h2>{html.escape(title)}</h2>"
+def heading(title: str, level: int = 2) -> str:
+    """A section's heading; `page` numbers those of levels 2 and 3 and lists them in the contents."""
+    return f"<h{level}>{html.escape(title)}</h{level}>"
+
+
+def facts(found: Mapping[str, str]) -> str:
+    """Names and what they stand for."""
+    lines = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd>" for name, value in found.items())
+    return f'<dl class="facts">{lines}</dl>'
 
 
 def table(
-    header: Sequence[str], rows: Sequence[Sequence[Any]], *, marks: dict[tuple[int, int], str] | None = None
+    header: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    marks: dict[tuple[int, int], str] | None = None,
+    caption: str = "",
+    label: str = "",
+    sortable: bool = True,
+    tall: bool = False,
 ) -> str:
-    """A table; `marks` gives (row, column) a class: "good" or "bad". Strings stand left, numbers right."""
+    """A table; the first cell of a row is its header. Strings stand left, numbers right.
+
+    Cells are texts, numbers or `Cell`s; `marks` gives (row, column) a class. label: what is in it, for readers who hear
+    the page, where no caption says it. sortable: a reader may order the rows by
+    any column; not where a row says nothing without the one above it. tall: the titles of columns stand upright.
+    """
     marks = marks or {}
     words = {c for row in rows for c, cell in enumerate(row) if _is_text(cell)}
-    head = "".join(f"<th{' class=text' if c in words else ''}>{html.escape(h)}</th>" for c, h in enumerate(header))
+    head = "".join(_title(title, c in words, sortable) for c, title in enumerate(header))
     lines = []
     for r, row in enumerate(rows):
-        cells = ""
-        for c, cell in enumerate(row):
-            classes = [marks.get((r, c), ""), "text" if _is_text(cell) else ""]
-            label = " ".join(filter(None, classes))
-            opening = f'<td class="{label}">' if label else "<td>"
-            cells += f"{opening}{html.escape(str(cell))}</td>"
+        cells = "".join(_cell(cell, marks.get((r, c), ""), first=c == 0) for c, cell in enumerate(row))
         lines.append(f"<tr>{cells}</tr>")
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+    above = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    spoken = html.escape(label or caption or ", ".join(header))
+    return (
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{spoken}"><table{" class=tall" * tall}>{above}'
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+    )
+
+
+def _title(title: str, words: bool, sortable: bool) -> str:
+    label = " class=text" if words else ""
+    if not sortable:
+        return f"<th scope=col{label}>{html.escape(title)}</th>"
+    return f'<th scope=col{label} aria-sort="none"><button type="button">{html.escape(title)}</button></th>'
+
+
+def _cell(cell: Any, mark: str, first: bool) -> str:
+    shown = cell.text if isinstance(cell, Cell) else str(cell)
+    key = f' data-key="{html.escape(str(cell.key))}"' if isinstance(cell, Cell) and cell.key is not None else ""
+    classes = [mark, cell.mark if isinstance(cell, Cell) else "", "text" if _is_text(cell) else ""]
+    if len(shown) > 60:
+        classes.append("sentence")
+    label = " ".join(filter(None, classes))
+    label = f' class="{label}"' if label else ""
+    tag, scope = ("th", " scope=row") if first else ("td", "")
+    return f"<{tag}{scope}{label}{key}>{html.escape(shown)}</{tag}>"
+
+
+#: A number with what may follow it: a unit, an interval, another number; "6x3" is a name.
+_NUMBER = re.compile(r"[-+≥±]?\s?\d[\d.,]*(e[-+]?\d+)?(?=$|[\s:×%±])")
 
 
 def _is_text(cell: Any) -> bool:
     """Whether a cell stands left: a string that is no number, no sign for "nothing" and not empty."""
-    if not isinstance(cell, str) or cell in ("", "–"):
-        return False
-    return not (cell[0].isdigit() or (cell[0] in "+-≥" and cell[1:].lstrip()[:1].isdigit()))
+    if isinstance(cell, Cell):
+        return not isinstance(cell.key, (int, float)) and _is_text(cell.text)
+    return isinstance(cell, str) and cell not in ("", "–") and not _NUMBER.match(cell)
 
 
 def picture(svg: str, caption: str) -> str:
@@ -59,9 +106,60 @@ def picture(svg: str, caption: str) -> str:
     return f"<figure>{svg[svg.index('<svg') :]}<figcaption>{html.escape(caption)}</figcaption></figure>"
 
 
-def page(title: str, sections: Sequence[str]) -> str:
-    """The whole document."""
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
-        f"<style>{_STYLE}</style></head><body><h1>{html.escape(title)}</h1>{''.join(sections)}</body></html>\n"
+def panels(svgs: Sequence[str], caption: str, legend: Mapping[str, str] | None = None, *, wide: bool = False) -> str:
+    """Pictures beside or below one another, as the screen allows. legend: name -> its sample (an SVG)."""
+    found = "".join(f"<div>{svg}</div>" for svg in svgs)
+    names = "".join(
+        f'<li><button type="button" aria-pressed="false" data-name="{html.escape(name)}">{sample}{html.escape(name)}'
+        "</button></li>"
+        for name, sample in (legend or {}).items()
     )
+    below = f'<ul class="legend">{names}</ul>' if names else ""
+    return (
+        f'<figure><div class="panels{" wide" * wide}">{found}</div>{below}'
+        f"<figcaption>{html.escape(caption)}</figcaption></figure>"
+    )
+
+
+def folded(title: str, sections: Sequence[str]) -> str:
+    """Sections behind a line that opens them."""
+    return f'<details class="more"><summary>{html.escape(title)}</summary>{"".join(sections)}</details>'
+
+
+def page(title: str, sections: Sequence[str]) -> str:
+    """The whole document, with its contents where there are several headings."""
+    numbers = itertools.count(1)
+    headings: list[tuple[int, str, str]] = []
+
+    def numbered(found: re.Match[str]) -> str:
+        anchor = f"s{next(numbers)}"
+        headings.append((int(found[1]), anchor, found[2]))
+        return f'<h{found[1]} id="{anchor}">{found[2]}</h{found[1]}>'
+
+    body = re.sub(r"<h([23])>(.*?)</h\1>", numbered, "".join(sections))
+    name = html.escape(title)
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<link rel="icon" href="data:,"><title>{name}</title><style>{theme.style_sheet()}</style></head>'
+        f'<body><button type="button" class="theme" aria-label="Light or dark colours">Dark</button><h1>{name}</h1>'
+        f"{_contents(headings)}<main>{body}</main><script>{theme.script()}</script></body></html>\n"
+    )
+
+
+def _contents(headings: Sequence[tuple[int, str, str]]) -> str:
+    """Links to sections, and beside each to its parts."""
+    if len(headings) < 2:
+        return ""
+    lines: list[tuple[str, list[str]]] = []
+    for level, anchor, title in headings:
+        link = f'<a href="#{anchor}">{title}</a>'
+        if level == 2 or not lines:
+            lines.append((link, []))
+        else:
+            lines[-1][1].append(f"<li>{link}</li>")
+    items = "".join(
+        f"<li>{link}{'<ul>' * bool(parts)}{''.join(parts)}{'</ul>' * bool(parts)}</li>" for link, parts in lines
+    )
+    return f'<nav aria-label="Contents"><details open><summary>Contents</summary><ol>{items}</ol></details></nav>'

@@ -74,5 +74,5 @@ def _numbers(line: GapLine, zero: bool, behind: bool, failed: bool, skipped: boo
     cells += [apart(gaps.absolute, gaps.mean_difference)] * zero + [apart(gaps.behind, gaps.mean_behind)] * behind
     alone = line.agreed is not None and line.agreed < 1
     proven = f"{percent(line.proven)} {CLAIMED}" if alone else percent(line.proven)
-    cells += [proven if line.kind == "exact" else "", duration(line.seconds)]
+    cells += [proven if line.label == "exact" else "", duration(line.seconds)]
     return cells + [count(line.failures)] * failed + [count(line.skipped)] * skipped

@@ -12,7 +12,7 @@ from mlsched.core.versions import versions
 
 def rerun(row: Row, isolate: bool = True) -> Row:
     """The row that its answerer makes of the question now: the same instance, parameters, seed and limits."""
-    return next(found for found in answer(_task(row), isolate) if found.objective == row.objective)
+    return next(found for found in answer(task_of(row), isolate) if found.objective == row.objective)
 
 
 def differences(before: Row, after: Row) -> list[str]:
@@ -34,7 +34,8 @@ def differences(before: Row, after: Row) -> list[str]:
     return found
 
 
-def _task(row: Row) -> Task:
+def task_of(row: Row) -> Task:
+    """The call that made the row; InvalidInput for rows that no answerer made."""
     if row.answerer in (JUDGE, PUBLISHED):
         raise InvalidInput(f"{row.place}: '{row.answerer}' is no answerer; there is nothing to ask again")
     problem = registry().problem(row.problem)

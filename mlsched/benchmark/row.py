@@ -104,6 +104,12 @@ class Row:
         return name if found is None else found.engine_of(self.params)
 
     @property
+    def restricted(self) -> bool:
+        """Whether the answerer's model holds only some of the plans: it proves nothing about the instance."""
+        found = registry().answerers.get((self.problem, self.answerer.partition(":")[0]))
+        return found is not None and found.restricted
+
+    @property
     def case(self) -> str:
         """Preset and changed sizes: "small", "small nodes=4"."""
         changed = [f"{name}={value}" for name, value in sorted(self.sizes.items())]

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
+from mlsched.benchmark.compare import Interval, interval
 from mlsched.benchmark.reference import disagreements, failures, references
 from mlsched.benchmark.row import BROKEN, Row
 from mlsched.core.gap import Gaps, sum_up
@@ -22,9 +23,12 @@ class GapLine:
 
     instances: how many it was asked. gaps: to the optimum, summed up over the instances with its plan and an
     undisputed proven optimum. proven: share of the answered instances on which it proved its own optimum (exact
-    answerers); agreed: share of these proofs that another engine agrees with or that a checker accepted. seconds: mean
-    wall time a call. wall_limited: solves cut by the clock, which may differ on another machine. Shares and means are
-    None where there is nothing to take them over.
+    answerers); agreed: share of these proofs that another engine agrees with or that a checker accepted. seconds and
+    cpu_seconds: mean wall and CPU time a call. censored: calls that a limit of time or work ended, whose times would
+    have been longer without it; wall_limited: those cut by the clock, which may differ on another machine. unsolved:
+    answers without a plan (infeasible or unknown). interval: 95 % bootstrap interval of the mean gap, over the
+    instances; None where it was not asked for, and with fewer than five. restricted: the answerer's model holds only
+    some of the plans, so that it proves nothing. Shares and means are None where there is nothing to take them over.
     """
 
     problem: str
@@ -41,6 +45,16 @@ class GapLine:
     failures: int
     skipped: int
     wall_limited: int
+    cpu_seconds: float | None = None
+    censored: int = 0
+    unsolved: int = 0
+    interval: Interval | None = None
+    restricted: bool = False
+
+    @property
+    def label(self) -> str:
+        """The kind of answerer as tables show it: a restricted model is none that answers exactly."""
+        return "restricted" if self.restricted else self.kind
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,20 +117,25 @@ def group_by(items: Iterable[Row], key: Callable[[Row], K]) -> dict[K, list[Row]
     return dict(groups)
 
 
-def gap_lines(rows: Sequence[Row]) -> list[GapLine]:
-    """The gap table; rows as `run_suite` returns them (or `reference.with_gaps` of stored ones)."""
+def gap_lines(rows: Sequence[Row], *, intervals: bool = False) -> list[GapLine]:
+    """The gap table; rows as `run_suite` returns them (or `reference.with_gaps` of stored ones).
+
+    intervals: with the intervals of the mean gaps, which takes about 10 ms a line.
+    """
     groups = group_by(rows, lambda r: (r.problem, r.objective, r.case, r.answerer))
     places = {key: i for i, key in enumerate(dict.fromkeys((p, o, c) for p, o, c, _ in groups))}
     order = sorted(groups, key=lambda k: places[k[:3]])
-    return [_gap_line(groups[key]) for key in order]
+    return [_gap_line(groups[key], intervals) for key in order]
 
 
-def _gap_line(group: list[Row]) -> GapLine:
+def _gap_line(group: list[Row], intervals: bool) -> GapLine:
     first = group[0]
     gaps = [row.gap_to_optimum for row in group if row.gap_to_optimum is not None]
     answered = [row for row in group if row.status not in ("skipped", *BROKEN)]
     times = [row.seconds for row in answered if row.seconds is not None]
+    spent = [row.cpu_seconds for row in answered if row.cpu_seconds is not None]
     proven = [row.status == "optimal" or row.status == "infeasible" for row in answered]
+    exact = first.kind == "exact" and not first.restricted
     return GapLine(
         problem=first.problem,
         preset=first.case,
@@ -126,12 +145,17 @@ def _gap_line(group: list[Row]) -> GapLine:
         kind=first.kind,
         instances=len(group),
         gaps=sum_up(gaps),
-        proven=_mean(proven) if first.kind == "exact" else None,
+        proven=_mean(proven) if exact else None,
         agreed=_mean([row.backing in ("agreed", "certified") for row in answered if row.backing is not None]),
         seconds=_mean(times),
         failures=sum(row.status in BROKEN for row in group),
         skipped=sum(row.status == "skipped" for row in group),
         wall_limited=sum(row.stopped_by == "time limit" for row in group),
+        cpu_seconds=_mean(spent),
+        censored=sum(row.stopped_by in ("time limit", "work limit") for row in answered),
+        unsolved=sum(row.value is None for row in answered),
+        interval=interval([gap.share for gap in gaps if gap.share is not None]) if intervals else None,
+        restricted=first.restricted,
     )
 
 
@@ -195,7 +219,7 @@ def summary_json(rows: Sequence[Row]) -> dict[str, Any]:
         "rows": len(rows),
         "versions": version_sets(rows),
         "verified": dataclasses.asdict(verified(rows)),
-        "gaps": [dataclasses.asdict(line) for line in gap_lines(rows)],
+        "gaps": [dataclasses.asdict(line) for line in gap_lines(rows, intervals=True)],
         "hardness": [dataclasses.asdict(line) for line in hardness_lines(rows)],
         "failures": failures(rows),
     }

@@ -26,10 +26,12 @@ NOTE = (
 
 def export(
     store: StoreFile,
-    output: Annotated[Path, to_write("-o", "--output", text="Rows: .csv or .parquet; gap table: .md or .tex.")],
+    output: Annotated[
+        Path, to_write("-o", "--output", text=".csv, .parquet: rows; .md, .tex: gap table; .html: report.")
+    ],
     suite: Annotated[str | None, typer.Option(help="Only the rows of this suite.")] = None,
 ) -> None:
-    """Write the rows of a store, or its gap table, for other programs and for papers."""
+    """Write the rows of a store, its gap table or its report."""
     from mlsched.benchmark.export import check_format
     from mlsched.benchmark.export import export as write
     from mlsched.benchmark.reference import with_gaps

@@ -160,7 +160,7 @@ class Report:
         for table in self.tables:
             sections.append(html.text(f"{table.name}: {table.title}"))
             if table.rows:
-                sections.append(html.table([table.header[0], "", *table.header[1:]], table.lines()))
+                sections.append(html.table([table.header[0], "", *table.header[1:]], table.lines(), sortable=False))
             if table.note:
                 sections.append(html.text(table.note, note=True))
         sections.append(html.heading("Figures"))

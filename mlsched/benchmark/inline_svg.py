@@ -1,0 +1,43 @@
+"""A matplotlib figure as a part of a page: in the colours of the page's theme, with text that is text."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import TYPE_CHECKING
+
+from mlsched.benchmark import plots
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Matplotlib's own black, white and grey, and plan colours that a dark ground swallows -> colours of the page.
+INK = {"#000000": "ink", "#333333": "ink", "#2e4057": "line-6", "#b0b0b0": "soft", "#808080": "soft"}
+
+
+def inline(made: Figure, label: str, key: str) -> str:
+    """The figure as an SVG element. label: what it shows, for readers who hear it. key: unique within the page."""
+    import matplotlib
+
+    for part in (made, *made.axes):
+        part.patch.set_alpha(0)
+    for axes in made.axes:
+        if (box := axes.get_legend()) is not None:
+            box.set_frame_on(False)
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        text = plots.svg(made)
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", text, flags=re.DOTALL)
+    text = re.sub(r'\bid="', f'id="{key}-', text)
+    text = re.sub(r'(url\(|href=")#', rf"\1#{key}-", text)
+    text = re.sub(r"font-family:[^;\"]*", "font-family: sans-serif", text)
+    text = re.sub(r"font: ([\d.]+px)[^;\"]*", r"font: \1 sans-serif", text)
+    for colour, name in INK.items():
+        text = text.replace(colour, f"var(--{name})")
+    # Text without a fill of its own is black; edges that are white part bars from one another on any ground.
+    text = re.sub(r"stroke: #ffffff", "stroke: var(--ground)", text)
+    size = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt" ', text)
+    if size is not None:
+        text = text.replace(size[0], "", 1)
+    opening = f'<svg role="img" aria-label="{html.escape(label)}" fill="var(--ink)" '
+    return opening + text.removeprefix("<svg ").replace(' xmlns:xlink="http://www.w3.org/1999/xlink"', "", 1)

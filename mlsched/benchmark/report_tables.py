@@ -1,0 +1,201 @@
+"""The report's tables of one problem: mean gaps side by side, every answerer in full, differences from the best."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+
+from mlsched.benchmark import html
+from mlsched.benchmark.compare import Comparison, compared
+from mlsched.benchmark.formats import NONE, apart, apart_notes, censored, count, gap, percent, with_interval
+from mlsched.benchmark.html import Cell
+from mlsched.benchmark.row import Row
+from mlsched.benchmark.table import GapLine
+from mlsched.core.gap import percentage
+
+OVERVIEW_NOTE = (
+    "Mean gap to the proven optimum, a line a preset and objective. The best mean of a line is marked; it is "
+    "looked for among the answerers with a gap in percent on every instance of the line that has one, so that all"
+    " are means over the same instances. In brackets: on how many of these instances an answerer has one, where "
+    "it is not all. Exact answerers are in the tables below."
+)
+PAIRED_NOTE = (
+    "Paired by instance, over all presets. change: mean of (value - best rule's value) / |best rule's value|, "
+    "turned round where more is better: above 0 is worse. CPU: geometric mean of the ratios of CPU seconds. In "
+    "brackets: 95 % bootstrap intervals, each for itself (of twenty such intervals one misses the truth by "
+    "chance); a verdict is given where the interval of the change leaves out 0. apart: pairs without a percentage"
+    " between them, in no mean. only one: questions for which only one of the two has a plan."
+)
+
+
+def overview(problem: str, lines: Sequence[GapLine]) -> Iterator[str]:
+    """Presets and objectives down, rules and policies across, the best of each line marked."""
+    names = list(dict.fromkeys(line.answerer for line in lines if line.label != "exact"))
+    groups: dict[tuple[str, str], dict[str, GapLine]] = {}
+    for line in lines:
+        groups.setdefault((line.objective, line.preset), {})[line.answerer] = line
+    if not names or all(line.gaps.count == 0 for line in lines):
+        return
+    cells = []
+    for (objective, preset), own in groups.items():
+        whole = max((line.gaps.relative for line in own.values()), default=0)
+        full = [x for name in names if (x := own.get(name)) and x.gaps.relative == whole and x.gaps.mean is not None]
+        least = min((line.gaps.mean for line in full if line.gaps.mean is not None), default=None)
+        row: list[Cell | str] = [Cell(f"{objective}, {preset}"), str(whole)]
+        row += [_mean_cell(own.get(name), whole, least) for name in names]
+        cells.append(row)
+    yield html.heading("Mean gaps", 3)
+    yield html.text(OVERVIEW_NOTE, note=True)
+    yield html.table(["objective, preset", "n", *names], cells, label=f"{problem}: mean gaps", tall=len(names) > 7)
+
+
+def _mean_cell(line: GapLine | None, whole: int, least: float | None) -> Cell:
+    if line is None or line.gaps.mean is None:
+        return Cell(NONE)
+    if line.gaps.relative < whole:
+        return Cell(f"{gap(line.gaps.mean)} ({line.gaps.relative})", line.gaps.mean)
+    return Cell(gap(line.gaps.mean), line.gaps.mean, "best" if line.gaps.mean == least else "")
+
+
+def gap_tables(problem: str, lines: Sequence[GapLine]) -> Iterator[str]:
+    """One table an objective, every answerer on every preset."""
+    yield html.heading("Every answerer", 3)
+    for objective in dict.fromkeys(line.objective for line in lines):
+        own = [line for line in lines if line.objective == objective]
+        yield html.folded(f"{objective} ({len(own)} lines)", list(_gap_table(problem, objective, own)))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Column:
+    """A column of the full table; shown where `wanted`, or where some line has something to show."""
+
+    title: str
+    cell: Callable[[GapLine], Cell]
+    optional: bool = False
+
+
+def _columns() -> list[_Column]:
+    def text(title: str, value: Callable[[GapLine], str]) -> _Column:
+        return _Column(title, lambda line: Cell(value(line)))
+
+    def number(title: str, value: Callable[[GapLine], int], mark: str = "") -> _Column:
+        return _Column(title, lambda x: Cell(count(value(x)), value(x) or None, mark if value(x) else ""), True)
+
+    return [
+        text("answerer", lambda line: line.answerer),
+        text("preset", lambda line: line.preset),
+        text("kind", lambda line: line.label),
+        _Column("n", lambda line: Cell(_covered(line), line.gaps.relative)),
+        _Column("optimal", _optimal),
+        _Column("mean gap [95 %]", lambda x: Cell(with_interval(x.gaps.mean, x.interval), x.gaps.mean)),
+        _Column("median gap", lambda line: Cell(gap(line.gaps.median), line.gaps.median)),
+        _Column("largest gap", lambda line: Cell(gap(line.gaps.largest), line.gaps.largest)),
+        _Column(
+            "optimum 0", lambda x: Cell(apart(x.gaps.absolute, x.gaps.mean_difference), x.gaps.mean_difference), True
+        ),
+        _Column("behind", lambda x: Cell(apart(x.gaps.behind, x.gaps.mean_behind), x.gaps.mean_behind), True),
+        _Column("proven", lambda line: Cell("" if line.proven is None else percent(line.proven), line.proven)),
+        _Column("agreed", lambda line: Cell(percent(line.agreed) if line.proven is not None else "", line.agreed)),
+        _Column("CPU time", lambda line: Cell(censored(line.cpu_seconds, line.censored), line.cpu_seconds)),
+        _Column("wall time", lambda line: Cell(censored(line.seconds, line.censored), line.seconds)),
+        number("no plan", lambda line: line.unsolved),
+        number("failed", lambda line: line.failures, "bad"),
+        number("skipped", lambda line: line.skipped),
+        number("cut by a limit", lambda line: line.censored),
+        number("cut by the clock", lambda line: line.wall_limited),
+    ]
+
+
+def _covered(line: GapLine) -> str:
+    """How many instances the mean gap covers, and of how many."""
+    covered, asked = line.gaps.relative, line.instances
+    return str(asked) if covered == asked else f"{covered} of {asked}"
+
+
+def _optimal(line: GapLine) -> Cell:
+    share = line.gaps.optimal
+    return Cell(percent(share), share, "good" if share == 1 else "")
+
+
+def _gap_table(problem: str, objective: str, lines: Sequence[GapLine]) -> Iterator[str]:
+    columns = []
+    for column in _columns():
+        cells = [column.cell(line) for line in lines]
+        if not column.optional or any(cell.text for cell in cells):
+            columns.append((column.title, cells))
+    rows = [list(row) for row in zip(*(cells for _, cells in columns), strict=True)]
+    caption = f"{problem}: {objective} (unit: {lines[0].unit})"
+    yield html.table([title for title, _ in columns], rows, caption=caption)
+    yield from (html.text(note, note=True) for note in apart_notes(line.gaps for line in lines))
+
+
+def best_rule(lines: Sequence[GapLine]) -> str | None:
+    """The answerer, of those that are not exact, with most gaps in percent by one objective, and the least mean."""
+    found: dict[str, list[GapLine]] = {}
+    for line in lines:
+        if line.label != "exact" and line.gaps.mean is not None:
+            found.setdefault(line.answerer, []).append(line)
+
+    def rank(own: list[GapLine]) -> tuple[int, float]:
+        covered = sum(line.gaps.relative for line in own)
+        return -covered, sum(line.gaps.relative * (line.gaps.mean or 0.0) for line in own) / covered
+
+    return min(found, key=lambda name: rank(found[name]), default=None)
+
+
+def paired(problem: str, rows: Sequence[Row], lines: Sequence[GapLine]) -> Iterator[str]:
+    """Every rule against the best one, by instance."""
+    made = []
+    for objective in dict.fromkeys(line.objective for line in lines):
+        own = [line for line in lines if line.objective == objective]
+        best = best_rule(own)
+        others = [x for x in dict.fromkeys(line.answerer for line in own if line.label != "exact") if x != best]
+        asked = [row for row in rows if row.objective == objective]
+        if best is None or not others or sum(line.gaps.count for line in own if line.answerer == best) < 2:
+            continue
+        theirs = {row.instance_hash for row in asked if row.answerer == best}
+        known = {row.answerer for row in asked if row.instance_hash in theirs}
+        found = [line for name in others if name in known for line in compared(asked, asked, [f"{best}={name}"])]
+        header = ["answerer", "verdict", "pairs", "better", "worse", "change [95 %]", "CPU [95 %]", "apart", "only one"]
+        caption = f"{objective}: against {best}"
+        made.append(
+            html.folded(caption, [html.table(header, [_paired_row(x) for x in found], label=f"{problem}: {caption}")])
+        )
+    if made:
+        yield html.heading("Differences from the best rule", 3)
+        yield html.text(PAIRED_NOTE, note=True)
+        yield from made
+
+
+def _paired_row(line: Comparison) -> list[Cell | str]:
+    verdict = "not told apart"
+    if line.change_interval is not None:
+        low, high = line.change_interval
+        verdict = "worse" if low > 0 else "better" if high < 0 else verdict
+    elif line.change == 0 and not line.better and not line.worse:
+        verdict = "the same values"
+    only = line.only_first + line.only_second
+    ratio = "" if line.time is None else f"{line.time:.3g}×"
+    if line.time_interval is not None:
+        ratio += f" [{line.time_interval[0]:.3g}, {line.time_interval[1]:.3g}]"
+    return [
+        line.second,
+        verdict,
+        str(line.pairs),
+        str(line.better),
+        str(line.worse),
+        Cell(_signed(line), line.change),
+        Cell(ratio, line.time),
+        count(line.apart),
+        count(only),
+    ]
+
+
+def _signed(line: Comparison) -> str:
+    """The mean change with its sign and interval."""
+    if line.change is None:
+        return ""
+    shown = f"{'+' if line.change > 0 else ''}{percentage(line.change)}"
+    if line.change_interval is None:
+        return shown
+    return f"{shown} [{', '.join(percentage(end) for end in line.change_interval)}]"
