@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mlsched.benchmark.formats import GAP_NOTE, count, duration, gap, percent
+from mlsched.benchmark.formats import GAP_NOTE, censored, count, gap, percent, with_interval
 from mlsched.benchmark.row import Row, canonical
 from mlsched.benchmark.table import GapLine, gap_lines
 from mlsched.core.errors import InvalidInput
@@ -18,6 +18,12 @@ from mlsched.core.files import atomic_write
 from mlsched.core.tables import write
 
 _LATEX = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"})
+
+#: What the cells of the gap table mean, below the definition of the gap.
+TABLE_NOTE = (
+    "n: instances that the mean and the largest gap are over, of those asked. In brackets: 95 % bootstrap interval of "
+    "the mean. Times: mean of one call; ≥: a limit ended some calls, which would have taken longer."
+)
 
 
 def export(rows: Sequence[Row], path: Path) -> None:
@@ -60,11 +66,11 @@ def _markdown(rows: Sequence[Row], path: Path) -> None:
         lines = [header, ["---"] * 2 + ["---:"] * (len(header) - 2), *cells]
         parts.append("\n".join([f"**{title}**", "", *(f"| {' | '.join(line)} |" for line in lines), ""]))
     with atomic_write(path) as out:
-        out.write("\n".join([*parts, GAP_NOTE, ""]))
+        out.write("\n".join([*parts, f"{GAP_NOTE} {TABLE_NOTE}", ""]))
 
 
 def _latex(rows: Sequence[Row], path: Path) -> None:
-    parts = ["% Needs \\usepackage{booktabs}. " + GAP_NOTE]
+    parts = ["% Needs \\usepackage{booktabs}. " + f"{GAP_NOTE} {TABLE_NOTE}"]
     for title, header, cells in _gap_tables(rows):
         body = [" & ".join(cell.translate(_LATEX) for cell in line) + r" \\" for line in (header, *cells)]
         columns = "ll" + "r" * (len(header) - 2)
@@ -87,8 +93,9 @@ def _latex(rows: Sequence[Row], path: Path) -> None:
 
 def _gap_tables(rows: Sequence[Row]) -> list[tuple[str, list[str], list[list[str]]]]:
     """One table a problem and objective: title, header, cells."""
-    lines = gap_lines(rows)
-    header = ["preset", "answerer", "n", "optimal", "mean gap", "largest gap", "proven", "failed", "time"]
+    lines = gap_lines(rows, intervals=True)
+    header = ["preset", "answerer", "n", "optimal", "mean gap [95 %]", "largest gap", "proven", "failed"]
+    header += ["CPU time", "wall time"]
     titles = dict.fromkeys((line.problem, line.objective, line.unit) for line in lines)
     return [
         (f"{problem}: {objective} [{unit}]", header, [_cells(x) for x in lines if (x.problem, x.objective) == key])
@@ -102,13 +109,14 @@ def _cells(line: GapLine) -> list[str]:
     return [
         line.preset,
         line.answerer,
-        str(line.instances),
+        line.covered,
         percent(gaps.optimal),
-        gap(gaps.mean),
+        with_interval(gaps.mean, line.interval),
         gap(gaps.largest),
-        percent(line.proven) if line.kind == "exact" else "",
+        "" if line.proven is None else percent(line.proven),
         count(line.failures),
-        duration(line.seconds),
+        censored(line.cpu_seconds, line.censored),
+        censored(line.seconds, line.censored),
     ]
 
 

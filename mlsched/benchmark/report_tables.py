@@ -85,7 +85,7 @@ def _columns() -> list[_Column]:
         text("answerer", lambda line: line.answerer),
         text("preset", lambda line: line.preset),
         text("kind", lambda line: line.label),
-        _Column("n", lambda line: Cell(_covered(line), line.gaps.relative)),
+        _Column("n", lambda line: Cell(line.covered, line.gaps.relative)),
         _Column("optimal", _optimal),
         _Column("mean gap [95 %]", lambda x: Cell(with_interval(x.gaps.mean, x.interval), x.gaps.mean)),
         _Column("median gap", lambda line: Cell(gap(line.gaps.median), line.gaps.median)),
@@ -104,12 +104,6 @@ def _columns() -> list[_Column]:
         number("cut by a limit", lambda line: line.censored),
         number("cut by the clock", lambda line: line.wall_limited),
     ]
-
-
-def _covered(line: GapLine) -> str:
-    """How many instances the mean gap covers, and of how many."""
-    covered, asked = line.gaps.relative, line.instances
-    return str(asked) if covered == asked else f"{covered} of {asked}"
 
 
 def _optimal(line: GapLine) -> Cell:

@@ -56,6 +56,12 @@ class GapLine:
         """The kind of answerer as tables show it: a restricted model is none that answers exactly."""
         return "restricted" if self.restricted else self.kind
 
+    @property
+    def covered(self) -> str:
+        """How many instances the mean gap is over, and of how many: "8", "6 of 8"."""
+        over, asked = self.gaps.relative, self.instances
+        return str(asked) if over == asked else f"{over} of {asked}"
+
 
 @dataclasses.dataclass(frozen=True)
 class HardnessLine:

@@ -11,6 +11,7 @@ import pytest
 from benchmark_examples import row, rule, suite
 
 from mlsched import InvalidFile
+from mlsched.benchmark.export import export
 from mlsched.benchmark.reference import with_gaps
 from mlsched.benchmark.report import report, write_report
 from mlsched.benchmark.runner import run_suite
@@ -265,6 +266,8 @@ def test_rows_without_cpu_times_make_no_charts_of_them():
 
 def test_it_is_written_whole_or_not_at_all(tmp_path):
     target = tmp_path / "report.html"
+    export(with_gaps([row()]), target)  # what `mlsched export` does
+    assert target.read_text(encoding="utf-8").count("<h2") > 3
     write_report(with_gaps([row(), rule(12)]), target, title="mine")
     text = target.read_text(encoding="utf-8")
     assert text.startswith("<!doctype html>")
