@@ -16,8 +16,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mlsched import solvers
+    from mlsched import solvers, testing
     from mlsched.api import generate, load, pareto, read_log, save, simulate, solve, workload
+    from mlsched.benchmark.plan_pictures import plot
     from mlsched.benchmark.run_pictures import plot_runs
     from mlsched.core.contract import Instance, Objective, Plan
     from mlsched.core.errors import AnswererError, InvalidFile, InvalidInput, MlschedError, SolverError, UnknownName
@@ -33,6 +34,7 @@ _HOME = {
     "generate": "mlsched.api",
     "load": "mlsched.api",
     "pareto": "mlsched.api",
+    "plot": "mlsched.benchmark.plan_pictures",
     "plot_runs": "mlsched.benchmark.run_pictures",
     "read_log": "mlsched.api",
     "save": "mlsched.api",
@@ -54,8 +56,12 @@ _HOME = {
     "Run": "mlsched.simulation",
 }
 
-#: Public name -> module that it is, imported at first use too. `environments` needs gymnasium.
-_MODULES = {"environments": "mlsched.simulation.environments", "solvers": "mlsched.solvers"}
+#: Public name -> module that it is, imported at first use too. `environments` needs gymnasium, `testing` Hypothesis.
+_MODULES = {
+    "environments": "mlsched.simulation.environments",
+    "solvers": "mlsched.solvers",
+    "testing": "mlsched.testing",
+}
 
 __all__ = [
     "AnswererError",
@@ -75,6 +81,7 @@ __all__ = [
     "generate",
     "load",
     "pareto",
+    "plot",
     "plot_runs",
     "read_log",
     "save",
@@ -82,6 +89,7 @@ __all__ = [
     "solve",
     "solvers",
     "start_in_order",
+    "testing",
     "workload",
 ]
 

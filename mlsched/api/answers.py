@@ -264,4 +264,5 @@ def judged(
         versions=versions(),
         backing="claimed" if answerer.backend and outcome.status in ("optimal", "infeasible") else None,
         doubt=outcome.doubt,
+        instance=instance,
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from mlsched.api.answers import resolve_answerer
 from mlsched.api.records import check_seed
 from mlsched.core.contract import Instance
-from mlsched.core.errors import InvalidInput, UnknownName
+from mlsched.core.errors import InvalidInput, UnknownName, meant
 from mlsched.core.registry import registry
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def pareto(
     chosen = names if objectives is None else [objectives] if isinstance(objectives, str) else list(objectives)
     for name in chosen:
         if name not in names:
-            raise UnknownName(f"{instance.problem} has no objective '{name}'; there are {', '.join(names)}")
+            there = ", ".join(names)
+            raise UnknownName(f"{instance.problem} has no objective '{name}'{meant(name, names)}; there are {there}")
         if chosen.count(name) > 1:
             raise InvalidInput(f"objectives: '{name}' is given twice")
     able = [a.name for a in registry().available(instance.problem, "exact") if a.modelled is not None]

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.contract import Instance, Plan, Problem, Reader
-from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName
+from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, meant
 from mlsched.core.files import check_header, read_json, write_json
 from mlsched.core.opening import open_file, shown_path
 from mlsched.core.params import parameters_of, resolve
 from mlsched.core.record import Record
 from mlsched.core.registry import registry
-from mlsched.core.result import Result
 from mlsched.simulation import every_simulation
+
+#: Kinds of files that hold more than one record: `api/saved.py` reads them.
+COMPOSED = ("result", "front", "run")
 
 
 def generate(problem: str, preset: str | None = None, seed: int = 0, **sizes: Any) -> Instance:
@@ -33,7 +35,8 @@ def generate(problem: str, preset: str | None = None, seed: int = 0, **sizes: An
 
 def _preset(problem: Problem, name: str) -> Any:
     if name not in problem.presets:
-        raise UnknownName(f"{problem.name} has no preset '{name}'; there are {', '.join(problem.presets)}")
+        there = ", ".join(problem.presets)
+        raise UnknownName(f"{problem.name} has no preset '{name}'{meant(name, problem.presets)}; there are {there}")
     return problem.presets[name]
 
 
@@ -54,11 +57,14 @@ def record_types() -> dict[str, type[Record]]:
 
 
 def load(path: str | os.PathLike[str], **options: Any) -> Any:
-    """The instance, plan or workload in a file that `save` or the command line wrote; or others' instance files.
+    """What `save` or the command line wrote to a file; or the instance in a file of others.
 
     Files of others are known by their suffix: `.stg` (Standard Task Graphs, with `processors=`), `.sm` (PSPLIB) and
     `.txt` (job shop) become taskgraph instances. Options are those of the suffix's reader. An instance does not know
     of the file it came from: for the makespan, `solve(instance, objective="makespan")`.
+
+    What a file says is checked as if it came from a stranger: plans of results and fronts are judged again, a front's
+    completeness follows again from its certificate, and a run must pass its replay. Raises InvalidFile, in one line.
     """
     return load_with_hash(path, **options)[0]
 
@@ -71,8 +77,12 @@ def load_with_hash(path: str | os.PathLike[str], **options: Any) -> tuple[Any, s
     if options:
         raise InvalidInput(f"{shown_path(path)}: {', '.join(options)}: a file of ours takes no options")
     data = read_json(path)
+    if data.get("kind") in COMPOSED:
+        from mlsched.api import saved
+
+        return saved.read(path, data), None
     types = record_types()
-    kind = check_header(path, data, {name: t.version for name, t in types.items()})
+    kind = check_header(path, data, {name: t.version for name, t in types.items()} | dict.fromkeys(COMPOSED, 1))
     answers = data.pop("instance_hash", None) if issubclass(types[kind], Plan) else None
     if answers is not None and not isinstance(answers, str):
         raise InvalidFile(f"{shown_path(path)}: instance_hash = {answers!r}: must be a string")
@@ -101,22 +111,14 @@ def _is_json(path: str | os.PathLike[str]) -> bool:
         return stream.read(64).lstrip().startswith(b"{")
 
 
-def save(record: Any, path: str | os.PathLike[str], *, instance: Instance | None = None) -> None:
-    """Write an instance, plan, workload, or the plan of a Result, atomically.
+def save(thing: Any, path: str | os.PathLike[str], *, instance: Instance | None = None) -> None:
+    """Write an instance, plan, workload, result, front or run as one JSON file, atomically; `load` reads it.
 
-    A plan's file carries the hash of the instance it answers: taken from the Result, or from `instance`.
+    A plan's file carries the hash of the instance that it answers where `instance` is given. Files of results, fronts
+    and runs hold the instance or the workload as well, so that `load` can judge again what they say. Of a run's
+    recorded decisions they hold questions and plans, but not the memory of a rule.
+    Raises InvalidInput for anything else, and for a front of one's own model whose plans are no plans of mlsched.
     """
-    answers = instance.hash if instance is not None else None
-    if isinstance(record, Result):
-        answers = record.instance_hash
-        if record.plan is None:
-            raise InvalidInput(f"{Path(path)}: the result is '{record.status}' and has no plan to save")
-        record = record.plan
-    if not isinstance(record, Record):
-        raise InvalidInput(
-            f"{Path(path)}: a {type(record).__name__} cannot be saved; give an instance, plan or workload"
-        )
-    data = record.to_json()
-    if isinstance(record, Plan) and answers is not None:
-        data["instance_hash"] = answers
-    write_json(path, data)
+    from mlsched.api import saved
+
+    write_json(path, saved.document(thing, shown_path(path), instance))

@@ -197,7 +197,7 @@ def simulate(
     if reasons := world.never_start(workload):
         raise InvalidInput(
             f"the run could never end: {'; '.join(reasons)}; "
-            "enlarge the cluster, or drop such jobs (oversize=drop, for a trace)"
+            "enlarge the cluster, or drop such jobs of a trace with oversize=drop"
         )
     for reason in world.overload(workload):
         warnings.warn(reason, stacklevel=2)

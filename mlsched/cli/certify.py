@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlsched.cli.output import Json, emit, number, only_documents
+from mlsched.cli.output import Json, emit, number, only_documents, waiting
 from mlsched.cli.solve import Goal, Read, read_instance
 from mlsched.core.errors import InvalidFile
 
@@ -37,7 +37,7 @@ def certify(
             raise InvalidFile(f"{plan}: kind = '{given.kind}': must be a plan; `mlsched solve -o` writes one")
     if objective is None:
         objective = api.published_objective(file)
-    with only_documents():
+    with waiting(f"certifying {file.name}", None), only_documents():
         found = api.certify(instance, output, objective=objective, solver=solver, plan=given, time_limit=time_limit)
     emit(as_json, lambda: document(output, found), lambda: shown(output, found))
 

@@ -15,7 +15,7 @@ from mlsched.core.errors import InvalidFile, InvalidInput
 
 def check(
     file: Annotated[Path, typer.Argument(help="Instance file, or a folder that `mlsched certify` made.")],
-    plan: Annotated[Path | None, typer.Argument(help="Plan file; none for a folder.")] = None,
+    plan: Annotated[Path | None, typer.Argument(help="Plan file, or a result's; none for a folder.")] = None,
     read: Read = None,
     as_json: Json = False,
 ) -> None:
@@ -33,9 +33,12 @@ def check(
 def _plan(file: Path, plan: Path, read: list[str] | None, as_json: bool) -> None:
     from mlsched import api
     from mlsched.core.contract import Plan
+    from mlsched.core.result import Result
 
     instance = read_instance(file, read)
     answer, answers = api.load_with_hash(plan)
+    if isinstance(answer, Result) and answer.plan is not None:
+        answer, answers = answer.plan, answer.instance_hash
     if not isinstance(answer, Plan):
         raise InvalidFile(f"{plan}: kind = '{answer.kind}': must be a plan; `mlsched solve -o` writes one")
     found = [] if answers in (None, instance.hash) else [f"the plan answers another instance (hash {answers[:12]})"]

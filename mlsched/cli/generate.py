@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
-from mlsched.cli.output import Json, Seed, emit, settings, to_write
+from mlsched.cli.output import Json, Seed, complete_problem, emit, settings, to_write
 
 
 def generate(
-    problem: Annotated[str, typer.Argument(help="The problem: see `mlsched list problems`.")],
+    problem: Annotated[
+        str, typer.Argument(help="The problem: see `mlsched list problems`.", autocompletion=complete_problem)
+    ],
     preset: Annotated[str | None, typer.Option(help="Named sizes: see `mlsched list problems`.")] = None,
     size: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="One size of the generator.")] = None,
     seed: Seed = 0,

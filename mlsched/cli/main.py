@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mlsched.cli import output
+from mlsched.cli import output, words
 from mlsched.cli.bench import bench
 from mlsched.cli.certify import certify
 from mlsched.cli.check import check
@@ -37,7 +37,6 @@ INTERRUPTED = 130
 app = typer.Typer(
     name="mlsched",
     help="Scheduling questions of machine-learning clusters, answered exactly, by heuristic and by trained policy.",
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -93,6 +92,14 @@ def _command() -> Any:
     return typer.main.get_command(app)
 
 
+def _options(arguments: list[str]) -> set[str]:
+    """The options of the command that was called, with their dashes."""
+    command = _command()
+    for name in arguments:
+        command = getattr(command, "commands", {}).get(name, command)
+    return {option for parameter in command.params for option in parameter.opts if option.startswith("--")}
+
+
 def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     output.say(f"note: {message}")
 
@@ -113,14 +120,15 @@ def run(arguments: list[str]) -> int:
         output.say(str(failed))
         return 1
     except InvalidInput as wrong:
-        output.say(str(wrong))
+        output.say(words.as_options(str(wrong), _options(arguments)))
         return 2
     except MlschedError as failed:
         output.say(str(failed))
         return 1
     except USAGE_ERROR as wrong:
         message = " ".join(wrong.format_message().split()).rstrip(".")  # lists of choices come a line each
-        output.say(f"{message}; see `mlsched {' '.join(arguments[:1])} --help`")
+        known = arguments[:1] if arguments[0] in _command().commands else []
+        output.say(f"{message}; see `{' '.join(['mlsched', *known, '--help'])}`")
         return 2
     except (KeyboardInterrupt, typer.Abort):
         output.say("interrupted")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,8 @@ import typer
 from mlsched.core.errors import InvalidInput, one_line
 from mlsched.core.opening import target_of
 
+#: Signs of a line where the output goes to a file or a pipe and $COLUMNS says nothing.
+WIDE = 200
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else.")]
 Seed = Annotated[int, typer.Option(help="Random seed: the same seed gives the same answer.", min=0)]
 
@@ -49,6 +52,20 @@ def only_documents() -> Iterator[None]:
         yield
 
 
+def complete_problem(incomplete: str) -> list[str]:
+    """Names of problems, for the shell to complete."""
+    from mlsched.cli import inventory
+
+    return inventory.problems(incomplete)
+
+
+def complete_solver(incomplete: str) -> list[str]:
+    """Names of answerers, for the shell to complete."""
+    from mlsched.cli import inventory
+
+    return inventory.solvers(incomplete)
+
+
 class ChecksFailed(Exception):
     """The work ran and its output was written, but something it checks failed: exit status 1."""
 
@@ -62,7 +79,9 @@ def emit(as_json: bool, document: Callable[[], dict[str, Any]], renderables: Cal
 
     # Paths and messages are data: nothing in them is markup.
     terminal = sys.stdout.isatty()
-    console = Console(soft_wrap=not terminal, width=None if terminal else 200, markup=False, emoji=False)
+    told = os.environ.get("COLUMNS", "").isdigit()  # rich obeys it by itself
+    wide = None if terminal or told else WIDE
+    console = Console(soft_wrap=not terminal and not told, width=wide, markup=False, emoji=False)
     for item in renderables():
         console.print(item, highlight=False)
 
@@ -85,6 +104,51 @@ def table(title: str, header: list[str], rows: list[list[str]]) -> Any:
     return made
 
 
+def entries_of(entries: Iterable[tuple[str, list[tuple[str, str]]]]) -> Any:
+    """Names, each with lines below it (label, text) that are indented and wrapped between words."""
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    found: list[Any] = []
+    for head, lines in entries:
+        found.append(Text(head, style="bold"))
+        if any(label for label, _ in lines):
+            below = Table.grid(padding=(0, 2))
+            below.add_column(no_wrap=True)
+            below.add_column()
+            for label, text in lines:
+                below.add_row(label, Text(text))
+            found.append(Padding(below, (0, 0, 1, 4)))
+        else:
+            found += [Padding(Text(text), (0, 0, 0, 4)) for _, text in lines]
+    return Group(*found)
+
+
+class Columns:
+    """A table with a row a figure and a column a policy, in several tables below each other where it is too wide."""
+
+    def __init__(self, header: list[str], rows: list[list[str]]) -> None:
+        self.header, self.rows = header, rows
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        widths = [2 + max(len(row[c]) for row in [self.header, *self.rows]) for c in range(len(self.header))]
+        first, group, used = min(widths[0], options.max_width // 2), list[int](), 0
+        for column, width in enumerate(widths[1:], start=1):
+            if group and first + used + width > options.max_width:
+                yield self._part(group)
+                group, used = [], 0
+            group.append(column)
+            used += width
+        yield self._part(group)
+
+    def _part(self, columns: list[int]) -> Any:
+        return table(
+            "", [self.header[c] for c in (0, *columns)], [[row[c] for c in (0, *columns)] for row in self.rows]
+        )
+
+
 def number(value: float | int | None) -> str:
     """A figure for a table: integers whole, others to four significant digits or one decimal, None as a dash."""
     if value is None:
@@ -105,6 +169,22 @@ def settings(items: list[str], option: str) -> dict[str, str]:
             raise InvalidInput(f"{option} {item}: {key} is given twice")
         found[key] = value
     return found
+
+
+@contextlib.contextmanager
+def waiting(label: str, time_limit: float | None) -> Iterator[None]:
+    """A line on standard error that says for how long something runs, and at most; silent where that is no terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    most = "" if time_limit is None else f"of at most {time_limit:g} s"
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), TextColumn(most))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        bar.add_task(label, total=None)
+        yield
 
 
 @contextlib.contextmanager

@@ -7,14 +7,16 @@ from typing import Annotated
 
 import typer
 
-from mlsched.cli.output import Isolate, Json, Memory, Seed, settings, to_write
+from mlsched.cli.output import Isolate, Json, Memory, Seed, complete_solver, settings, to_write
 
 
 def simulate(
     policies: Annotated[
         list[str],
         typer.Argument(
-            help="Answerers, e.g. fifo fitgpp:s=8 cp-sat, or your own: MODULE:FUNCTION.", metavar="POLICY..."
+            help="Answerers, e.g. fifo fitgpp:s=8 cp-sat, or your own: MODULE:FUNCTION.",
+            metavar="POLICY...",
+            autocompletion=complete_solver,
         ),
     ],
     trace: Annotated[str, typer.Option(help="Log of jobs, workload file, synthetic:NAME, twin:NAME or data:NAME.")],

@@ -10,7 +10,7 @@ import numpy as np
 
 from mlsched import api
 from mlsched.benchmark.formats import GAP_NOTE, apart, apart_notes, gap, percent
-from mlsched.cli.output import ChecksFailed, emit, number, only_documents, progress, say, table
+from mlsched.cli.output import ChecksFailed, Columns, emit, number, only_documents, progress, say
 from mlsched.core import tables
 from mlsched.core.errors import AnswererError, InvalidInput, UnknownName
 from mlsched.core.files import write_json
@@ -233,7 +233,7 @@ def _render(workload: Any, details: list[dict[str, Any]], failures: list[str]) -
     found: list[Any] = [f"{workload.source}", f"{len(workload.submit)} jobs on {workload.cluster}{unit}"]
     names = [row["policy"] for row in rows]
     body = [[key, *(c if isinstance(c := row.get(key), str) else number(c) for row in rows)] for key in header[1:]]
-    found.append(table("", ["", *names], body))
+    found.append(Columns(["", *names], body))
     found += [BOUND_NOTE] if any(entry.get("gaps") for entry in details) else []
     recorded = [Gaps(**entry["optimality"]) for entry in details if entry["optimality"] is not None]
     found += [GAP_NOTE, *apart_notes(recorded)] if recorded else []

@@ -13,19 +13,23 @@ from mlsched.cli.output import (
     Json,
     Memory,
     Seed,
+    complete_solver,
     emit,
     number,
     only_documents,
     settings,
     table,
     to_write,
+    waiting,
 )
-from mlsched.core.errors import InvalidFile, InvalidInput
+from mlsched.core.errors import InvalidFile
 
 if TYPE_CHECKING:
-    from mlsched.core.contract import Instance
+    from mlsched.core.contract import Instance, Plan
     from mlsched.core.result import Result
 
+#: Rows of a plan that are shown as a table.
+MOST_ROWS = 40
 Read = Annotated[
     list[str] | None, typer.Option(help="KEY=VALUE for the reader of the file: processors=4 for .stg (repeatable).")
 ]
@@ -48,7 +52,10 @@ def read_instance(path: Path, options: list[str] | None = None) -> Instance:
 
 def solve(
     file: Annotated[Path, typer.Argument(help="Instance file.")],
-    solver: Annotated[str | None, typer.Option(help="Answerer, e.g. cp-sat or fitgpp:s=8 (default: exact).")] = None,
+    solver: Annotated[
+        str | None,
+        typer.Option(help="Answerer, e.g. cp-sat or fitgpp:s=8 (default: exact).", autocompletion=complete_solver),
+    ] = None,
     objective: Goal = None,
     time_limit: Annotated[float | None, typer.Option(help="Wall seconds for an exact answer.")] = None,
     threads: Annotated[int, typer.Option(help="Threads; with 1 the answer depends on the seed alone.")] = 1,
@@ -70,7 +77,7 @@ def solve(
     chosen = solver or _default(instance)
     if objective is None:
         objective = api.published_objective(file)
-    with only_documents():
+    with waiting(chosen, time_limit), only_documents():
         result = api.solve(
             instance,
             chosen,
@@ -83,9 +90,9 @@ def solve(
             confirm=confirm,
         )
     if output is not None and result.plan is not None:
-        api.save(result, output)
+        api.save(result.plan, output, instance=instance)
     if plot is not None and result.plan is not None:
-        _plot(instance, result.plan, plot)
+        _plot(result, plot)
     emit(as_json, result.to_json, lambda: _render(instance, result))
     if result.plan is None and result.status == "unknown":
         raise ChecksFailed(f"{file}: {result.answerer} found no plan within its limits; give it more time")
@@ -100,15 +107,11 @@ def _default(instance: Instance) -> str:
     return next((n for n in names if registry().answerer(instance.problem, n)[0].asks == instance.asks), usual)
 
 
-def _plot(instance: Instance, plan: Any, path: Path) -> None:
-    from mlsched.benchmark import plots
-    from mlsched.core.registry import registry
+def _plot(result: Result, path: Path) -> None:
+    from mlsched.benchmark import plan_pictures, plots
 
-    draw = registry().problem(instance.problem).draw
-    if draw is None:
-        raise InvalidInput(f"--plot: there is no picture of a {instance.problem} plan")
-    made, axes = plots.figure(width=9, height=4.5)
-    draw(instance, plan, axes[0])
+    made, axes = plots.figure(plan_pictures.WIDTH, plan_pictures.HEIGHT)
+    plan_pictures.plot(result, ax=axes[0])
     plots.save(made, path)
 
 
@@ -129,8 +132,20 @@ def _render(instance: Instance, result: Result) -> list[Any]:
         table("", ["objective", "sense", "value", "bound", "gap to bound"], rows),
     ]
     if result.plan is not None:
-        found.append(repr(result.plan))
+        found.append(_plan(instance, result.plan))
     return found
+
+
+def _plan(instance: Instance, plan: Plan) -> Any:
+    """The plan as a table with names, where it is short; else its figures in a line."""
+    from mlsched.core import contract
+
+    if type(instance).table is not contract.Instance.table:
+        columns = instance.table(plan)
+        rows = [[str(value) for value in row] for row in zip(*columns.values(), strict=True)]
+        if len(rows) <= MOST_ROWS:
+            return table("", list(columns), rows)
+    return repr(plan)
 
 
 def _backing(result: Result) -> str:

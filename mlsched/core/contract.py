@@ -10,7 +10,8 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from mlsched.core.errors import InvalidInput, UnknownName
+from mlsched.core import tables
+from mlsched.core.errors import InvalidInput, UnknownName, meant
 from mlsched.core.record import Record, specs
 
 if TYPE_CHECKING:
@@ -111,6 +112,14 @@ class Instance(Record):
         """
         raise NotImplementedError  # pragma: no cover - every problem defines it
 
+    def table(self, plan: Any) -> dict[str, Any]:
+        """A plan as columns of equal length, a row a decision, with names where the instance has some."""
+        raise InvalidInput(f"{self.kind}: its plans have no table; use the plan's fields")
+
+    def dataframe(self, plan: Any) -> Any:
+        """`table` as a pandas DataFrame."""
+        return tables.dataframe(self.table(plan))
+
     def rank(self, objective: str) -> Rank | None:
         """What is compared before the base value of that objective; None where values are compared as they are.
 
@@ -124,8 +133,9 @@ class Instance(Record):
         for found in cls.objectives:
             if found.name == name:
                 return found
-        known = ", ".join(o.name for o in cls.objectives) or "none"
-        raise UnknownName(f"{cls.problem} has no objective '{name}'; there are {known}")
+        known = [o.name for o in cls.objectives]
+        there = ", ".join(known) or "none"
+        raise UnknownName(f"{cls.problem} has no objective '{name}'{meant(name, known)}; there are {there}")
 
 
 @dataclasses.dataclass(frozen=True)

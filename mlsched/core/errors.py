@@ -7,6 +7,8 @@ a bug in mlsched.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 #: Most characters of a message; what is longer is cut in its middle, so that place and remedy stay.
 LONGEST = 300
 
@@ -25,6 +27,14 @@ def one_line(message: str, most: int = LONGEST) -> str:
     if text.isprintable():
         return text
     return "".join(sign if sign.isprintable() else "?" for sign in " ".join(text.split()))
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """ " (did you mean 'fitgpp'?)", the known name that `name` most resembles; "" where none does."""
+    import difflib
+
+    close = difflib.get_close_matches(name.lower(), list(known), n=1, cutoff=0.7)
+    return f" (did you mean '{close[0]}'?)" if close else ""
 
 
 class MlschedError(Exception):

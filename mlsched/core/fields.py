@@ -77,6 +77,18 @@ class Spec:
         """The value as plain JSON data."""
         return value
 
+    def form(self) -> str:
+        """Type, shape and range of the value in a few words, for documentation."""
+        return "value"
+
+
+def _range(low: int, high: int) -> str:
+    """The range as documentation shows it: limits that stand for "none" are left out."""
+    lowest, highest = low > -EXACT, high < UNLIMITED
+    if lowest and highest:
+        return f", {low} to {high}"
+    return f", >= {low}" if lowest else f", <= {high}" if highest else ""
+
 
 def _range_rule(low: int, high: int) -> str:
     if high >= EXACT:
@@ -95,6 +107,10 @@ class ArraySpec(Spec):
     low: int = 0
     high: int = EXACT
     fill: int | None = None
+
+    def form(self) -> str:
+        left_out = "" if self.fill is None else f"; {self.fill} where left out"
+        return f"int64 array, {' x '.join(self.shape)}{_range(self.low, self.high)}{left_out}"
 
     def check(self, name: str, value: Any, dims: dict[str, int]) -> IntArray:
         if self.fill is not None and isinstance(value, tuple) and not value:
@@ -151,6 +167,9 @@ class IntSpec(Spec):
     low: int = 0
     high: int = EXACT
 
+    def form(self) -> str:
+        return f"integer{_range(self.low, self.high)}"
+
     def check(self, name: str, value: Any, dims: dict[str, int]) -> int:
         number = as_int(name, value)
         if not self.low <= number <= self.high:
@@ -164,6 +183,9 @@ class TextSpec(Spec):
 
     choices: tuple[str, ...] = ()
 
+    def form(self) -> str:
+        return " or ".join(repr(choice) for choice in self.choices) or "text"
+
     def check(self, name: str, value: Any, dims: dict[str, int]) -> str:
         if not isinstance(value, str):
             raise fail(name, value, "must be a string")
@@ -174,18 +196,29 @@ class TextSpec(Spec):
 
 @dataclasses.dataclass(frozen=True)
 class LabelsSpec(Spec):
-    """A tuple of distinct names along one named dimension; an `optional` one may be empty where that is not."""
+    """A tuple of names along one named dimension; an `optional` one may be empty where that is not.
+
+    `distinct`: no name may occur twice. `spoken`: the names are for people alone, the question is the same without
+    them: they are in files and in comparisons, but not in hashes.
+    """
 
     dim: str = ""
     optional: bool = False
+    distinct: bool = True
+    spoken: bool = False
+
+    def form(self) -> str:
+        return f"names, {self.dim}{'; may be left out' if self.optional else ''}"
 
     def check(self, name: str, value: Any, dims: dict[str, int]) -> tuple[str, ...]:
         if self.optional and isinstance(value, (list, tuple)) and not value:
             return ()
         if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):
             raise fail(name, value, "must be a list of strings")
-        if len(set(value)) != len(value):
+        if self.distinct and len(set(value)) != len(value):
             raise fail(name, list(value), "must not name anything twice")
+        if self.spoken and not all(v.isprintable() for v in value):
+            raise fail(name, list(value), "must be printable names")
         if dims.setdefault(self.dim, len(value)) != len(value):
             raise fail(name, list(value), f"must have {dims[self.dim]} entries (the number of {self.dim})")
         return tuple(value)
@@ -199,6 +232,9 @@ class RecordSpec(Spec):
     """A record inside a record; from a file it comes as that record's own JSON."""
 
     of: Any = None
+
+    def form(self) -> str:
+        return str(self.of.kind)
 
     def check(self, name: str, value: Any, dims: dict[str, int]) -> Any:
         if isinstance(value, dict):
@@ -243,12 +279,21 @@ def text(*, choices: tuple[str, ...] = (), default: Any = dataclasses.MISSING, d
     return dataclasses.field(default=default, metadata={"spec": TextSpec(doc, choices)})
 
 
-def labels(dim: str, *, default: Any = dataclasses.MISSING, later: bool = False, doc: str = "") -> Any:
-    """Declare a tuple of distinct names, one an entry of the named dimension; with a default, it may be left out.
+def labels(
+    dim: str,
+    *,
+    default: Any = dataclasses.MISSING,
+    later: bool = False,
+    distinct: bool = True,
+    spoken: bool = False,
+    doc: str = "",
+) -> Any:
+    """Declare a tuple of names, one an entry of the named dimension; with a default, it may be left out.
 
-    `later`: see `array`, for a field that has its default.
+    `later`: see `array`, for a field that has its default. `distinct`, `spoken`: see `LabelsSpec`.
     """
-    metadata = {"spec": LabelsSpec(doc, dim, default == ()), "later": later, "default": default}
+    spec = LabelsSpec(doc, dim, default == (), distinct, spoken)
+    metadata = {"spec": spec, "later": later, "default": default}
     return dataclasses.field(default=default, metadata=metadata)
 
 

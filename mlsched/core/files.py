@@ -53,10 +53,13 @@ def _umask() -> int:
     return mask
 
 
-def write_json(path: str | os.PathLike[str], data: dict[str, Any]) -> None:
-    """Write one JSON document atomically, one field a line so that files can be read and compared."""
+def write_json(path: str | os.PathLike[str], data: dict[str, Any], *, folders: bool = False) -> None:
+    """Write one JSON document atomically, one field a line so that files can be read and compared.
+
+    folders: make the file's folder.
+    """
     fields = (f"{json.dumps(k)}: {json.dumps(v, allow_nan=False)}" for k, v in data.items())
-    with atomic_write(path) as stream:
+    with atomic_write(path, folders=folders) as stream:
         stream.write("{\n" + ",\n".join(fields) + "\n}\n")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import inspect
 import json
 import os
 from collections.abc import Iterable
@@ -17,8 +18,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from mlsched.core import html
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import Spec
+from mlsched.core.fields import LabelsSpec, Spec
 
 #: True makes `Record.trusted` validate like the constructor does. Set by MLSCHED_VALIDATE=1.
 validate_trusted = os.environ.get("MLSCHED_VALIDATE", "") == "1"
@@ -71,6 +73,14 @@ class Record:
     #: Version of the file layout; a file of another version is refused.
     version: ClassVar[int] = 1
 
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Put the fields' own texts into the class's docstring, so that `help` shows shapes, ranges and units."""
+        super().__init_subclass__(**given)
+        found = {name: f.metadata.get("spec") for name, f in vars(cls).items() if isinstance(f, dataclasses.Field)}
+        lines = [f"    {name} ({spec.form()}): {spec.doc}" for name, spec in found.items() if isinstance(spec, Spec)]
+        if lines and cls.__doc__:
+            cls.__doc__ = inspect.cleandoc(cls.__doc__) + "\n\nFields:\n" + "\n".join(lines)
+
     def __post_init__(self) -> None:
         dims: dict[str, int] = {}
         for name, spec in specs(type(self)).items():
@@ -119,8 +129,13 @@ class Record:
 
     @functools.cached_property
     def hash(self) -> str:
-        """SHA-256 over the canonical JSON of the content: equal records have equal hashes on every machine."""
-        canonical = json.dumps(self._json(self.visible()), sort_keys=True, separators=(",", ":"))
+        """SHA-256 over the canonical JSON of the content: equal records have equal hashes on every machine.
+
+        Names that are for people alone (`LabelsSpec.spoken`) are not part of it.
+        """
+        known = specs(type(self))
+        asked = [name for name in self.visible() if not getattr(known[name], "spoken", False)]
+        canonical = json.dumps(self._json(asked), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -142,6 +157,23 @@ class Record:
                 shown = repr(value)
             parts.append(f"{name}={shown}")
         return f"{self.kind}({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: how many of what there are, and the fields with their values, folded away."""
+        rows, sizes = [], dict[str, int]()
+        for name in self.visible():
+            value, spec = getattr(self, name), specs(type(self))[name]
+            if isinstance(value, np.ndarray):
+                sizes |= zip(spec.shape, value.shape, strict=True)  # type: ignore[attr-defined]
+                shown = html.numbers(value.ravel())
+            elif isinstance(spec, LabelsSpec):
+                shown = html.names(value)
+            else:
+                shown = value.kind if isinstance(value, Record) else str(value)
+            rows.append([name, spec.form(), shown, spec.doc])
+        counted = ", ".join(f"{size} {dim}" for dim, size in sizes.items())
+        fields = html.table(["field", "form", "values", "meaning"], rows)
+        return html.block(self.kind, [counted, f"hash {self.hash[:12]}"], html.folded("fields", fields))
 
     def private(self) -> Self:
         """A copy that shares no array with this record, and nothing that was computed from it."""

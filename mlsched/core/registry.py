@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Literal, TypeVar, get_args
 
 from mlsched.core.contract import Information, Instance, Problem, Question
-from mlsched.core.errors import UnknownName
+from mlsched.core.errors import UnknownName, meant
 from mlsched.core.params import Parameter, parameters_of, resolve, split, ungrouped
 
 T = TypeVar("T")
@@ -151,7 +151,8 @@ class Registry:
     def problem(self, name: str) -> Problem:
         """The problem of that name, or UnknownName."""
         if name not in self.problems:
-            raise UnknownName(f"no problem '{name}'; there are {', '.join(sorted(self.problems))}")
+            known = sorted(self.problems)
+            raise UnknownName(f"no problem '{name}'{meant(name, known)}; there are {', '.join(known)}")
         return self.problems[name]
 
     def available(self, problem: str | None = None, kind: Kind | None = None) -> list[Answerer]:
@@ -167,8 +168,10 @@ class Registry:
         name, settings = split(text)
         found = self.answerers.get((problem, name))
         if found is None:
-            known = ", ".join(a.name for a in self.available(problem))
-            raise UnknownName(f"no answerer '{name}' for {problem}; there are {known}")
+            known = [a.name for a in self.available(problem)]
+            others = [p for p, other in self.answerers if other == name]
+            hint = f" (there is one for {', '.join(others)})" if others else meant(name, known)
+            raise UnknownName(f"no answerer '{name}' for {problem}{hint}; there are {', '.join(known)}")
         return found, resolve(name, found.parameters, settings)
 
 

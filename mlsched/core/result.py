@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from mlsched.core.contract import Plan, Rank, Sense
+from mlsched.core import html, tables
+from mlsched.core.contract import Instance, Plan, Rank, Sense
 from mlsched.core.errors import InvalidInput
 from mlsched.core.formulation import Status, StoppedBy
-from mlsched.core.gap import Gap, gap_between
+from mlsched.core.gap import Gap, gap_between, percentage
 
 #: How an optimum is backed: an independent checker accepted a proof of it; two engines of different code proved the
 #: same value; or one engine says so.
@@ -40,7 +41,13 @@ class Result:
     names the other engine's answerer that confirmed it, and `confirm_seconds` is the wall time that all who were asked
     to took, which is no part of `seconds` (both None where nobody was asked). `doubt` says why an answer that a backend
     calls optimal is not called so here: its version is known to be wrong about such models.
+
+    `instance` is what was asked; it is no part of comparisons and of `to_json`, but of the file that `mlsched.save`
+    writes, so that `mlsched.load` judges the plan again.
     """
+
+    #: What the file is that `mlsched.save` writes.
+    kind: ClassVar[str] = "result"
 
     instance_hash: str
     problem: str
@@ -65,6 +72,7 @@ class Result:
     confirmed_by: str | None = None
     confirm_seconds: float | None = None
     doubt: str | None = None
+    instance: Instance | None = dataclasses.field(default=None, repr=False, compare=False)
 
     def gap_to(self, reference: Result) -> Gap:
         """How much worse this answer is than what `reference` proved: its bound, which for an optimum is its value.
@@ -82,7 +90,33 @@ class Result:
 
     def to_json(self) -> dict[str, Any]:
         """The result as plain JSON data."""
-        data = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        data = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "instance"}
         data["plan"] = self.plan.to_json() if self.plan is not None else None
         data["rank"] = dataclasses.asdict(self.rank) if self.rank is not None else None
         return data
+
+    def table(self) -> dict[str, list[Any]]:
+        """One row, column by column: who answered what, how it ended, and every objective's value (None: no plan)."""
+        columns = ("problem", "instance_hash", "answerer", "seed", "status", "objective", "sense", "unit")
+        columns += ("value", "bound", "gap", "seconds", "stopped_by", "backing")
+        return {name: [getattr(self, name)] for name in columns} | {k: [v] for k, v in (self.values or {}).items()}
+
+    def dataframe(self) -> Any:
+        """`table` as a pandas DataFrame; `pandas.concat` puts those of several answers below one another.
+
+        The plan itself as a DataFrame: `instance.dataframe(plan)`.
+        """
+        return tables.dataframe(self.table())
+
+    def _repr_html_(self) -> str:
+        """For notebooks: how the answer ended, every objective, and the plan, folded away."""
+        asked = [self.objective, self.sense, self.unit, self.value, self.bound, _share(self.gap)]
+        others = [[k, None, None, v, None, None] for k, v in (self.values or {}).items() if k != self.objective]
+        facts = [self.status, f"{self.seconds:.3g} s", self.backing or "", self.stopped_by or "", self.doubt or ""]
+        values = html.table(["objective", "sense", "unit", "value", "bound", "gap to bound"], [asked, *others])
+        plan = "no plan" if self.plan is None else html.folded("plan", self.plan._repr_html_())
+        return html.block(f"{self.answerer} on {self.problem}", facts, values, plan)
+
+
+def _share(gap: float | None) -> str | None:
+    return None if gap is None else percentage(gap)

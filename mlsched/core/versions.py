@@ -1,4 +1,4 @@
-"""Versions of what an answer depends on, read from package metadata: nothing is imported for it."""
+"""Versions of what an answer depends on: its own, and others' as their metadata say, for which nothing is imported."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import functools
 import importlib.metadata
 import platform
 
+import mlsched
+
 #: Distributions whose version may change an answer.
-RELEVANT = ("mlsched", "numpy", "scipy", "ortools", "highspy", "pyomo", "torch")
+RELEVANT = ("numpy", "scipy", "ortools", "highspy", "pyomo", "torch")
 
 
 @functools.cache
 def versions() -> dict[str, str]:
     """Name -> version of Python and of every relevant distribution that is installed."""
-    found = {"python": platform.python_version()}
+    found = {"python": platform.python_version(), "mlsched": mlsched.__version__}
     for name in RELEVANT:
         try:
             found[name] = importlib.metadata.version(name)

@@ -6,9 +6,9 @@ import dataclasses
 import functools
 import pickle
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
-from mlsched.core import tables
+from mlsched.core import html, tables
 from mlsched.core.errors import InvalidInput
 from mlsched.core.gap import Gap, gap_between
 from mlsched.core.record import Record
@@ -116,6 +116,9 @@ class Run:
     with it `replay`.
     """
 
+    #: What the file is that `mlsched.save` writes.
+    kind: ClassVar[str] = "run"
+
     simulation: Simulation
     workload: Any
     answerer: str
@@ -191,6 +194,12 @@ class Run:
             return {**self.__dict__, "rule": Rule(self.rule.name, _stayed_behind)}
         return self.__dict__
 
+    def _repr_html_(self) -> str:
+        """For notebooks: what was run where, and the figures of merit."""
+        facts = [f"{len(self.workload.submit)} jobs on {self.workload.cluster}", self.workload.source]
+        rows = [[name, value] for name, value in _flat(self.summary()).items()]
+        return html.block(f"{self.answerer} on {self.simulation.problem}", facts, html.table(["figure", "value"], rows))
+
     def replay(self, decision: Decision) -> Any:
         """Answer one recorded decision again, with the memory and the random stream it had: gives the same plan."""
         if not any(decision is kept for kept in self.recorded):
@@ -222,3 +231,11 @@ class Run:
 def _bound(bound: Callable[[Any], dict[str, int]], workload: Any) -> dict[str, int]:
     """The bound of a workload, which all runs of it share."""
     return bound(workload)
+
+
+def _flat(summary: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Figures of figures as one mapping, by their names one after the other."""
+    flat: dict[str, Any] = {}
+    for name, value in summary.items():
+        flat |= _flat(value, f"{before}{name} ") if isinstance(value, Mapping) else {f"{before}{name}": value}
+    return flat

@@ -101,7 +101,7 @@ def test_what_is_no_suite(folder, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(InvalidInput, match="holds no instance file"):
         find_suite(str(tmp_path / "empty"))
-    mlsched.save(mlsched.solve(mlsched.load(folder / "p0.json"), "fitgpp"), folder / "plan.json")
+    mlsched.save(mlsched.solve(mlsched.load(folder / "p0.json"), "fitgpp").plan, folder / "plan.json")
     with pytest.raises(InvalidInput, match=r"plan\.json: is a preemption\.plan: must be an instance"):
         find_suite(str(folder))
 

@@ -35,6 +35,14 @@ class Done(NamedTuple):
             assert fragment in self.err
 
 
+@pytest.fixture(autouse=True, scope="session")
+def own_cache(tmp_path_factory):
+    """What `mlsched list` keeps goes to a folder of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture
 def cli(capsys):
     def call(*arguments) -> Done:

@@ -75,7 +75,8 @@ def test_solve_takes_the_exact_default_and_prints_a_table(cli, instance_file):
     assert (found.status, found.err) == (0, "")
     assert f"{registry().problem('preemption').default}: optimal in" in found.out
     assert str(SCORES[2]) in found.out
-    assert repr(Plan(te_node=[1], victims=[2])) in found.out
+    assert [line.split() for line in found.out.splitlines() if "suspended" in line] == [["BE", "2", "1", "suspended"]]
+    assert [line.split()[-1] for line in found.out.splitlines() if line.lstrip().startswith("TE")] == ["starts"]
 
 
 def test_solve_for_another_objective_with_parameters(cli, instance_file):
@@ -103,9 +104,13 @@ def test_solve_refuses_other_pictures(cli, instance_file, tmp_path):
         (["--solver", "fitgpp:s=many"], "fitgpp: s = 'many': must be of type float"),
         (["--solver", "fitgpp:s"], "'s' is not KEY=VALUE"),
         (["--objective", "speed"], "preemption has no objective 'speed'; there are total_score"),
-        (["--time-limit", "0"], "time_limit = 0.0: must be above 0"),
-        (["--time-limit", "nan"], "time_limit = nan: must be above 0"),
-        (["--threads", "0"], "threads = 0: must be an integer >= 1"),
+        (["--solver", "fitgp"], "no answerer 'fitgp' for preemption (did you mean 'fitgpp'?); there are"),
+        (["--solver", "tetris"], "no answerer 'tetris' for preemption (there is one for placement); there are"),
+        (["--objective", "total_scor"], "preemption has no objective 'total_scor' (did you mean 'total_score'?)"),
+        (["--time-limit", "0"], "--time-limit 0.0: must be above 0"),
+        (["--time-limit", "nan"], "--time-limit nan: must be above 0"),
+        (["--threads", "0"], "--threads 0: must be an integer >= 1"),
+        (["--time-limt", "3"], "No such option: --time-limt (Possible options: --memory-limit, --time-limit)"),
         (["--threads", "x"], "see `mlsched solve --help`"),
         (["more"], "see `mlsched solve --help`"),
     ],

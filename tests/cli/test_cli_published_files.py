@@ -56,3 +56,14 @@ def test_an_instance_does_not_know_of_its_file(cli, tmp_path):
 def test_a_file_of_ours_may_have_any_name(cli, tmp_path):
     mlsched.save(mlsched.generate("taskgraph", preset="small"), tmp_path / "ours.txt")
     assert cli("solve", tmp_path / "ours.txt", *EXACT, "--json").document["objective"] == "total_jct"
+
+
+def test_what_a_file_does_not_say_is_asked_for_in_options(cli, tmp_path):
+    (tmp_path / "graph.stg").write_text(STG)
+    cli("solve", tmp_path / "graph.stg").refused("on how many machines; give --read processors=4, say")
+
+
+def test_a_plan_is_shown_with_the_names_of_the_file(cli, tmp_path):
+    (tmp_path / "p.sm").write_text(PSPLIB)
+    out = cli("solve", tmp_path / "p.sm", *EXACT).out
+    assert ["job", "0", "2", "0", "0", "0", "5"] in [line.split() for line in out.splitlines()], "PSPLIB's job 2"

@@ -48,7 +48,9 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
             name = f"job {j} ({instance.types[int(kind)]})"
             level = stack(x, level, name, int(plan.workers[j, s]), int(plan.ps[j, s]), colours(j % 20))
     waiting = int((~plan.workers.any(axis=1)).sum())
-    axes.set(xlabel="server", ylabel="tasks (PSs hatched)", title=f"{waiting} jobs wait")
+    axes.set(xlabel="server", ylabel="tasks (PSs hatched)", title=f"jobs that wait: {waiting or 'none'}")
     axes.set_xticks(range(len(servers)), [str(s) for s in servers])
+    axes.locator_params(axis="y", integer=True)
+    axes.grid(visible=False, axis="x")
     if labelled:
-        axes.legend(loc="upper right", ncols=3, fontsize="x-small")
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")

@@ -143,6 +143,23 @@ class Instance(contract.Instance):
                 "lower the interference or the number of tasks"
             )
 
+    def table(self, plan: Plan) -> dict[str, Any]:
+        """A row for every server that hosts a part of a new job; jobs that wait have one, on server -1."""
+        waits = (plan.workers + plan.ps).sum(axis=1) == 0
+        job, server = np.nonzero(plan.workers + plan.ps)
+        job, server = np.concatenate([job, np.flatnonzero(waits)]), np.concatenate([server, np.full(waits.sum(), -1)])
+        order = np.lexsort((server, job))
+        job, server = job[order], server[order]
+        names = np.array(self.types, dtype=object)
+        held = server >= 0
+        return {
+            "job": job,
+            "type": names[self.job_type[job]],
+            "server": server,
+            "workers": np.where(held, plan.workers[job, server], 0),
+            "ps": np.where(held, plan.ps[job, server], 0),
+        }
+
     def violations(self, plan: object) -> list[str]:
         """What is wrong with `plan`, a sentence each; empty when it is feasible."""
         return judge.violations(self, plan)

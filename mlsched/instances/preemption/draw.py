@@ -2,61 +2,84 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from mlsched.instances.preemption.instance import Instance, Plan
 
-#: How many nodes fit into one picture; those the plan touches come first.
-MOST_NODES = 24
-COLOURS = {"kept": "#8fa3b8", "victim": "#d1495b", "draining": "#edae49", "TE job": "#00798c"}
+#: How many nodes fit into one picture; those the plan touches come first. So many bars have labels.
+MOST_NODES, MOST_LABELLED = 24, 48
+#: Least height of a part, as a share of the capacity, that has room for its job's name.
+ROOM = 0.045
+COLOURS = {"kept": "#8fa3b8", "suspended": "#d1495b", "draining": "#edae49", "TE job": "#00798c"}
 
 
 def draw(instance: Instance, plan: Plan, axes: Any) -> None:
-    """Two stacked bars a node and resource, in shares of the node's capacity: before the plan and after it."""
+    """Two stacked bars a node and resource, in shares of the node's capacity: before the plan and after it.
+
+    Parts bear the numbers of their jobs; those of TE jobs are written as T0, T1, ...
+    """
     victims = set(plan.victims.tolist())
     touched = {int(n) for n in plan.te_node if n >= 0} | {int(instance.job_node[j]) for j in victims}
     nodes = sorted(sorted(range(len(instance.node_capacity)), key=lambda n: (n not in touched, n))[:MOST_NODES])
     resources = len(instance.resources)
     width = 0.84 / (2 * resources)
-    labelled: set[str] = set()
-
-    def stack(x: float, parts: list[tuple[str, int]], capacity: int) -> None:
-        level = 0.0
-        for part, amount in parts:
-            if amount:
-                label = None if part in labelled else part
-                labelled.add(part)
-                axes.bar(
-                    x,
-                    amount / capacity,
-                    bottom=level,
-                    width=0.92 * width,
-                    color=COLOURS[part],
-                    label=label,
-                    edgecolor="white",
-                    linewidth=0.4,
-                )
-                level += amount / capacity
-
+    stack = _Stack(axes, 0.92 * width, 2 * resources * len(nodes) <= MOST_LABELLED)
     for position, node in enumerate(nodes):
         jobs = sorted(np.flatnonzero(instance.job_node == node).tolist(), key=lambda j: j in victims)
         for r in range(resources):
             capacity = max(1, int(instance.node_capacity[node, r]))
             x = position + (2 * r - resources + 0.5) * width
-            held = [("victim" if j in victims else "kept", int(instance.job_demand[j, r])) for j in jobs]
-            draining = [("draining", int(instance.node_draining[node, r]))]
-            placed = [("TE job", int(instance.te_demand[t, r])) for t in np.flatnonzero(plan.te_node == node)]
-            stack(x, held + draining, capacity)
-            stack(x + width, [part for part in held if part[0] == "kept"] + placed, capacity)
-    waiting = int((plan.te_node < 0).sum())
+            held = [("suspended" if j in victims else "kept", str(j), int(instance.job_demand[j, r])) for j in jobs]
+            draining = [("draining", "", int(instance.node_draining[node, r]))]
+            coming = np.flatnonzero(plan.te_node == node).tolist()
+            placed = [("TE job", f"T{t}", int(instance.te_demand[t, r])) for t in coming]
+            stack.draw(x, held + draining, capacity)
+            stack.draw(x + width, [part for part in held if part[0] == "kept"] + placed, capacity)
     axes.set(
-        xlabel=f"node ({', '.join(instance.resources)}: before and after)",
+        xlabel="node; of each resource: before | after",
         ylabel="share of capacity",
-        title=f"{len(victims)} victims, {waiting} TE jobs keep waiting",
+        title=f"{_said('suspended', sorted(victims))}; {_said('TE jobs wait', np.flatnonzero(plan.te_node < 0))}",
         ylim=(0, 1.15),
     )
-    axes.set_xticks(range(len(nodes)), [str(n) for n in nodes])
-    if labelled:
+    axes.set_xticks(range(len(nodes)), [f"\n{n}" if stack.labels else str(n) for n in nodes])
+    if stack.labels:
+        middles = [p + (2 * r - resources + 1) * width for p in range(len(nodes)) for r in range(resources)]
+        axes.set_xticks(middles, list(instance.resources) * len(nodes), minor=True, fontsize="x-small")
+        axes.tick_params(axis="x", which="both", length=0)
+        axes.xaxis.remove_overlapping_locs = False
+    axes.grid(visible=False, axis="x")
+    if stack.seen:
         axes.legend(loc="upper right", ncols=4, fontsize="small")
+
+
+class _Stack:
+    """Draws stacked bars; remembers which parts the legend has."""
+
+    def __init__(self, axes: Any, width: float, labels: bool) -> None:
+        self.axes, self.width, self.labels = axes, width, labels
+        self.seen: set[str] = set()
+
+    def draw(self, x: float, parts: list[tuple[str, str, int]], capacity: int) -> None:
+        """Parts: what each is, whose, and how much; the first at the bottom."""
+        level = 0.0
+        for part, name, amount in parts:
+            if not amount:
+                continue
+            label = None if part in self.seen else part
+            self.seen.add(part)
+            share = amount / capacity
+            colour = COLOURS[part]
+            look = {"width": self.width, "color": colour, "edgecolor": "white", "linewidth": 0.6}
+            self.axes.bar(x, share, bottom=level, label=label, **look)
+            if self.labels and share >= ROOM:
+                self.axes.text(x, level + share / 2, name, ha="center", va="center", fontsize=6, color="white")
+            level += share
+
+
+def _said(what: str, numbers: Sequence[int] | Any) -> str:
+    """ "suspended: 2, 3", or how many where they are many."""
+    many = [str(n) for n in numbers]
+    return f"{what}: {', '.join(many) if 0 < len(many) <= 12 else len(many) or 'none'}"

@@ -151,6 +151,18 @@ class Instance(contract.Instance):
         }
         return Rank("deferred TE jobs", 1 + int(largest[objective]))
 
+    def table(self, plan: Plan) -> dict[str, Any]:
+        """Every job of the question: its class, its number in it, the node it is on or goes to (-1: none), its fate."""
+        jobs, tes = len(self.job_node), len(self.te_demand)
+        suspended = np.isin(np.arange(jobs), plan.victims)
+        fate = [*np.where(suspended, "suspended", "runs on"), *np.where(plan.te_node >= 0, "starts", "waits")]
+        return {
+            "class": np.array(["BE"] * jobs + ["TE"] * tes, dtype=object),
+            "job": np.concatenate([np.arange(jobs), np.arange(tes)]),
+            "node": np.concatenate([self.job_node, plan.te_node]),
+            "fate": np.array(fate, dtype=object),
+        }
+
     def violations(self, plan: object) -> list[str]:
         """What is wrong with `plan`, a sentence each; empty when it is feasible."""
         return judge.violations(self, plan)

@@ -20,7 +20,7 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
     order = shown[np.argsort(-instance.loss[shown, plan.cores[shown]], kind="stable")]
     place = np.arange(len(order))
     axes.bar(place, plan.cores[order], color="#00798c", label="cores")
-    axes.plot(place, instance.most[order], "_", color="#8fa3b8", label="cap")
+    axes.plot(place, instance.most[order], "_", color="#2e4057", markersize=14, label="most it may get")
     axes.set(
         xlabel="job, by predicted loss",
         ylabel="cores",
@@ -29,10 +29,12 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
         f"mean predicted loss {loss.mean() if loss.size else 0.0:.2f}",
     )
     axes.set_xticks(place, [str(j) for j in order], rotation=90 if len(order) > 20 else 0)
+    axes.locator_params(axis="y", integer=True)
+    axes.grid(visible=False, axis="x")
     right = axes.twinx()
     right.plot(place, instance.loss[order, plan.cores[order]] / PPM, "o", color="#d1495b", label="predicted loss")
-    right.set(ylabel="predicted loss", ylim=(0, None))
+    right.set(ylabel="predicted loss, share of the loss at the start", ylim=(0, None))
     handles, labels = (
         a + b for a, b in zip(axes.get_legend_handles_labels(), right.get_legend_handles_labels(), strict=True)
     )
-    axes.legend(handles, labels, loc="upper right", fontsize="small")
+    axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.08, 1.0), fontsize="small")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -117,6 +117,11 @@ class Instance(contract.Instance):
         full = np.zeros(len(self.most), dtype=np.int64)
         full[self.running] = cores
         return Plan(cores=full)
+
+    def table(self, plan: Plan) -> dict[str, Any]:
+        """Every job with its cores and the loss that is predicted with them, ppm of its loss at the start."""
+        jobs = np.arange(len(plan.cores))
+        return {"job": jobs, "cores": plan.cores, "predicted_loss_ppm": self.loss[jobs, plan.cores]}
 
     def violations(self, plan: object) -> list[str]:
         """What is wrong with `plan`, a sentence each; empty when it is feasible."""

@@ -2,13 +2,15 @@
 
 A job is a `networkx.DiGraph` (or `MultiDiGraph`) of tasks. What is read, all of it integers:
 
-- of the graph (`graph.graph`): `arrival` (0), `deadline` (none), `urgency` (1), `required` (0, ppm),
+- of the graph (`graph.graph`): `name` (none), `arrival` (0), `deadline` (none), `urgency` (1), `required` (0, ppm),
   `max_iterations` (1), `min_iterations` (as many), `accuracy` (ppm after 0, 1, ... iterations; all 0);
 - of a task: `duration` (must be given), `demand` (resource -> amount; none), `eligible` (node numbers; all),
-  `parameters` (0), `role` (0: worker, 1: parameter server, 2: reducer), `replica` (0);
+  `parameters` (0), `role` (0: worker, 1: parameter server, 2: reducer), `replica` (0), `name` (the node itself, as
+  text);
 - of an edge: `lag` (0: same iteration, 1: from an iteration to the next), `volume` (0), `delay` (0).
 
-Any other attribute is refused unless named in `ignore`: a misspelt one must not become a default.
+Names are for people: plans as tables and pictures show them. Any other attribute is refused unless named in `ignore`: a
+misspelt one must not become a default.
 """
 
 from __future__ import annotations
@@ -83,6 +85,8 @@ class _Reader:
         self.resources, self.nodes, self.ignore = resources, nodes, ignore
         self.jobs: dict[str, list[int]] = {name: [] for name in (*OF_JOB, "min_iterations")}
         self.accuracy: list[list[int]] = []
+        self.job_names: list[str] = []
+        self.task_names: list[str] = []
         self.tasks: dict[str, list[int]] = {name: [] for name in ("task_job", "duration", *OF_TASK)}
         self.demand: list[list[int]] = []
         self.eligible: list[list[int]] = []
@@ -96,6 +100,7 @@ class _Reader:
         index = {name: first + i for i, name in enumerate(graph.nodes)}
         for name, attributes in graph.nodes(data=True):
             self._task_row(f"{where}, task {name!r}", attributes)
+            self.task_names.append(str(name if "name" in self.ignore else attributes.get("name", name)))
             self.tasks["task_job"].append(number)
         for tail, head, attributes in graph.edges(data=True):
             self._known(f"{where}, edge {tail!r} -> {head!r}", attributes, OF_EDGE)
@@ -113,7 +118,8 @@ class _Reader:
                 )
 
     def _job_row(self, where: str, attributes: Mapping[str, Any]) -> None:
-        self._known(where, attributes, (*OF_JOB, "min_iterations", "accuracy"))
+        self._known(where, attributes, (*OF_JOB, "min_iterations", "accuracy", "name"))
+        self.job_names.append("" if "name" in self.ignore else str(attributes.get("name", "")))
         for key, default in OF_JOB.items():
             self.jobs[key].append(as_int(f"{where}: {key}", attributes.get(key, default)))
         most = self.jobs["max_iterations"][-1]
@@ -125,7 +131,7 @@ class _Reader:
         self.accuracy.append(row)
 
     def _task_row(self, where: str, attributes: Mapping[str, Any]) -> None:
-        self._known(where, attributes, ("duration", "demand", "eligible", *OF_TASK))
+        self._known(where, attributes, ("duration", "demand", "eligible", "name", *OF_TASK))
         if "duration" not in attributes:
             raise InvalidInput(f"{where}: has no 'duration'; give its ticks")
         self.tasks["duration"].append(as_int(f"{where}: duration", attributes["duration"]))
@@ -153,6 +159,16 @@ class _Reader:
             "demand": _table(self.demand, len(self.resources)),
             "eligible": _table(self.eligible, self.nodes),
             **{f"edge_{name}": ints(column) for name, column in self.edges.items()},
+            **self._names(),
+        }
+
+    def _names(self) -> dict[str, Any]:
+        """Names of jobs and tasks; none where they say no more than the numbers do."""
+        jobs = [name or f"job {number}" for number, name in enumerate(self.job_names)]
+        numbered = self.task_names == [str(i) for i in range(len(self.task_names))]
+        return {
+            "job_names": tuple(jobs) if any(self.job_names) else (),
+            "task_names": () if numbered else tuple(self.task_names),
         }
 
 
@@ -172,7 +188,8 @@ def to_networkx(instance: Instance) -> list[Any]:
 
     graphs = []
     for job, most in enumerate(instance.max_iterations.tolist()):
-        attributes = {name: int(getattr(instance, name)[job]) for name in (*OF_JOB, "min_iterations")}
+        attributes: dict[str, Any] = {name: int(getattr(instance, name)[job]) for name in (*OF_JOB, "min_iterations")}
+        attributes |= {"name": instance.job_names[job]} if instance.job_names else {}
         graphs.append(nx.MultiDiGraph(**attributes, accuracy=instance.accuracy[job, : most + 1].tolist()))
     for task, job in enumerate(instance.task_job.tolist()):
         graphs[job].add_node(
@@ -181,6 +198,7 @@ def to_networkx(instance: Instance) -> list[Any]:
             demand=dict(zip(instance.resources, instance.demand[task].tolist(), strict=True)),
             eligible=np.flatnonzero(instance.eligible[task]).tolist(),
             **{name: int(getattr(instance, name)[task]) for name in OF_TASK},
+            **({"name": instance.task_names[task]} if instance.task_names else {}),
         )
     columns = [getattr(instance, f"edge_{name}").tolist() for name in ("from", "to", *OF_EDGE)]
     for tail, head, *values in zip(*columns, strict=True):

@@ -1,21 +1,98 @@
-"""A Gantt chart of a timetable: nodes, jobs by colour, iterations by number, transfers between nodes as lines."""
+"""A Gantt chart of a timetable: nodes, jobs by colour, tasks by name, transfers between nodes as lines."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED
+from mlsched.instances.taskgraph.draw_usage import draw_usage
 from mlsched.instances.taskgraph.instance import Instance, Timetable
 
-#: Distinct colours of jobs, reused in turn.
+#: Distinct colours of jobs, or of the tasks of a single job, reused in turn.
 COLOURS = ("#00798c", "#d1495b", "#edae49", "#66a182", "#2e4057", "#8d6a9f", "#c8553d", "#5fa8d3", "#a3b18a", "#7f5539")
-#: So many runs are labelled with their iteration, so many transfers drawn; more would be ink only.
-MOST_LABELS, MOST_LINES = 150, 200
+#: Those of them on which black is read better than white.
+LIGHT = ("#edae49", "#66a182", "#5fa8d3", "#a3b18a")
+#: So many transfers are drawn; more would be ink only. So many jobs are in the legend.
+MOST_LINES, MOST_JOBS = 200, 20
+#: Points: size of a bar's label, and what a sign of it takes; labels that do not fit their bar are left out.
+LABEL, SIGN = 7, 4.4
+#: Milliseconds of the units of an axis of time, the longest first.
+UNITS = (("hours", 3_600_000), ("minutes", 60_000), ("seconds", 1000), ("milliseconds", 1))
 
 
 def draw(instance: Instance, plan: Timetable, axes: Any) -> None:
-    """One band a node, a row for each run at a time. Ticks on the upper edge: deadlines, in their job's colour."""
+    """One band a node, a row for each run at a time. Ticks on the upper edge: deadlines, in their job's colour.
+
+    Bars bear the names of their tasks, and the number of the iteration where there are several. Colours tell jobs
+    apart, or tasks where there is one job. Below a single node that is shared, what is in use of its resources.
+    """
+    if not isinstance(instance, Instance) or not isinstance(plan, Timetable):
+        raise InvalidInput(f"there is no picture of a {plan.kind} that answers a {instance.kind}")
     rows, heights = _rows(instance, plan)
+    place = _places(rows, heights, axes)
+    runs = _runs(plan)
+    first = min([int(instance.arrival.min(initial=UNLIMITED)), *plan.start.tolist()])
+    last = max([first + 1, *((plan.start + instance.duration[plan.task]).tolist())])
+    shown = _Time(instance.tick_ms, first, last)
+    axes.set_xlim(shown.of(first), shown.of(last))
+    where = _bars(instance, runs, place, axes, shown)
+    drawn = _transfers(instance, where, place, axes, shown)
+    top = sum(heights) - 0.5
+    due = [job for job in sorted({run[0] for run in runs}) if instance.deadline[job] < UNLIMITED]
+    for job in due:
+        at, colour = shown.of(int(instance.deadline[job])), _colour(instance, job, 0)
+        axes.plot(at, top, marker="v", color=colour, clip_on=False)
+        axes.set_xlim(right=max(axes.get_xlim()[1], at))
+    middles = [sum(heights[:n]) + (height - 1) / 2 for n, height in enumerate(heights)]
+    axes.set_yticks(middles, _node_names(instance))
+    notes = ["triangle: deadline"] * bool(due) + ["line: data between nodes"] * drawn
+    label = shown.label + (f" ({'; '.join(notes)})" if notes else "")
+    axes.set(xlabel=label, ylim=(-0.6, top), title=_title(instance, plan))
+    axes.locator_params(axis="x", integer=shown.unit == 1)
+    if len(instance.arrival) > 1 and len({run[0] for run in runs}) <= MOST_JOBS and runs:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")
+    if len(heights) == 1 and runs and (len(instance.resources) > 1 or int(instance.node_capacity.max()) > 1):
+        draw_usage(instance, plan, axes, shown.of)
+
+
+class _Time:
+    """Ticks as an axis shows them: in a unit of time that suits the span, where the length of a tick is known."""
+
+    def __init__(self, tick_ms: int, first: int, last: int) -> None:
+        self.label, self.unit = "ticks", 1.0
+        if tick_ms:
+            span = (last - first) * tick_ms
+            self.label, length = next(((n, u) for n, u in UNITS if span >= 3 * u), UNITS[-1])
+            self.unit = length / tick_ms
+
+    def of(self, ticks: int) -> float:
+        return ticks / self.unit
+
+
+def _colour(instance: Instance, job: int, task: int) -> str:
+    return COLOURS[(job if len(instance.arrival) > 1 else task) % len(COLOURS)]
+
+
+def _node_names(instance: Instance) -> list[str]:
+    """ "machine 3" where each node is one unit of one resource, else "node 3"."""
+    alone = len(instance.resources) == 1 and bool((instance.node_capacity == 1).all())
+    kind = instance.resources[0] if alone else "node"
+    return [f"{kind} {n}" for n in range(len(instance.node_capacity))]
+
+
+def _title(instance: Instance, plan: Timetable) -> str:
+    """The objectives that can differ from plan to plan; dates and traffic where there are any."""
+    values = instance.evaluate(plan)
+    names = ["makespan", *["total_jct"] * (len(instance.arrival) > 1)]
+    names += ["traffic"] * bool(instance.edge_volume.any())
+    names += ["deadlines_met"] * bool((instance.deadline < UNLIMITED).any())
+    units = {goal.name: goal.unit for goal in instance.objectives}
+    return ", ".join(f"{name} {values[name]} {units[name]}" for name in names)
+
+
+def _places(rows: dict[tuple[int, int, int], int], heights: list[int], axes: Any) -> dict[tuple[int, int], float]:
+    """(task, iteration) -> its height in the picture; draws the lines between nodes."""
     base, place = 0.0, {}
     for node, height in enumerate(heights):
         if node:
@@ -24,46 +101,44 @@ def draw(instance: Instance, plan: Timetable, axes: Any) -> None:
             if run[2] == node:
                 place[run[:2]] = base + row
         base += height
+    return place
+
+
+def _bars(
+    instance: Instance,
+    runs: list[tuple[int, int, int, int, int]],
+    place: dict[tuple[int, int], float],
+    axes: Any,
+    shown: _Time,
+) -> dict[tuple[int, int], tuple[int, int, int]]:
+    """Draw every run; returns (task, iteration) -> (node, start, end)."""
     where: dict[tuple[int, int], tuple[int, int, int]] = {}
     labelled: set[int] = set()
-    for job, iteration, task, node, start in _runs(plan):
+    several = len({run[1] for run in runs}) > 1
+    points = axes.get_window_extent().width / axes.figure.dpi * 72 / (axes.get_xlim()[1] - axes.get_xlim()[0])
+    for job, iteration, task, node, start in runs:
         end = start + int(instance.duration[task])
         where[task, iteration] = node, start, end
-        y, colour = place[task, iteration], COLOURS[job % len(COLOURS)]
-        label = None if job in labelled else f"job {job}"
+        y, width = place[task, iteration], shown.of(end - start)
         axes.barh(
             y,
-            end - start,
-            left=start,
+            width,
+            left=shown.of(start),
             height=0.9,
-            color=colour,
+            color=_colour(instance, job, task),
             edgecolor="white",
             linewidth=0.6,
             alpha=1.0 if iteration % 2 == 0 else 0.75,
-            label=label,
+            label=None if job in labelled else instance.job_name(job),
         )
         labelled.add(job)
-        if len(plan.task) <= MOST_LABELS and end > start:
-            axes.text((start + end) / 2, y, str(iteration), ha="center", va="center", fontsize=6, color="white")
-    _transfers(instance, where, place, axes)
-    top = base - 0.5
-    for job in sorted(labelled):
-        if instance.deadline[job] < UNLIMITED:
-            axes.plot(int(instance.deadline[job]), top, marker="v", color=COLOURS[job % len(COLOURS)], clip_on=False)
-    middles = [sum(heights[:n]) + (height - 1) / 2 for n, height in enumerate(heights)]
-    values = instance.evaluate(plan)
-    axes.set_yticks(middles, [f"node {n}" for n in range(len(heights))])
-    first = min([int(instance.arrival.min(initial=UNLIMITED)), *plan.start.tolist()])
-    axes.set(
-        xlabel="ticks (number: iteration; triangle: deadline; line: data between nodes)",
-        ylim=(-0.6, top),
-        xlim=(first - 0.5, None),
-        title=", ".join(
-            f"{name.replace('_', ' ')} {values[name]}" for name in ("total_jct", "makespan", "traffic", "deadlines_met")
-        ),
-    )
-    if labelled:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")
+        name, number = instance.task_name(task), f"#{iteration}"
+        texts = [f"{name} {number}", number] if several else [name]
+        text = next((t for t in texts if SIGN * len(t) <= points * width), "")
+        if text:
+            ink = "black" if _colour(instance, job, task) in LIGHT else "white"
+            axes.text(shown.of(start) + width / 2, y, text, ha="center", va="center", fontsize=LABEL, color=ink)
+    return where
 
 
 def _runs(plan: Timetable) -> list[tuple[int, int, int, int, int]]:
@@ -87,26 +162,22 @@ def _transfers(
     where: dict[tuple[int, int], tuple[int, int, int]],
     place: dict[tuple[int, int], float],
     axes: Any,
-) -> None:
-    """A line from the end of a run to the start of one on another node that its data go to."""
+    shown: _Time,
+) -> bool:
+    """A line from the end of a run to the start of one on another node that its data go to; whether there is one."""
     drawn = 0
-    edges = zip(
-        instance.edge_from.tolist(),
-        instance.edge_to.tolist(),
-        instance.edge_lag.tolist(),
-        instance.edge_volume.tolist(),
-        strict=True,
-    )
-    for u, v, lag, volume in edges:
-        for (task, iteration), (node, start, _) in where.items():
+    names = ("edge_from", "edge_to", "edge_lag", "edge_volume")
+    for u, v, lag, volume in zip(*(getattr(instance, name).tolist() for name in names), strict=True):
+        for (task, iteration), (node, start, _) in where.items() if volume else ():
             source = where.get((u, iteration - lag))
-            if task != v or not volume or source is None or source[0] == node or drawn >= MOST_LINES:
+            if task != v or source is None or source[0] == node or drawn >= MOST_LINES:
                 continue
             axes.plot(
-                [source[2], start],
+                [shown.of(source[2]), shown.of(start)],
                 [place[u, iteration - lag], place[v, iteration]],
                 color="#333333",
                 linewidth=0.6,
                 alpha=0.6,
             )
             drawn += 1
+    return drawn > 0

@@ -32,7 +32,7 @@ def read_stg(path: str | os.PathLike[str], *, processors: int = 0) -> Instance:
     predecessors. Tasks keep their numbers, the dummies included.
     """
     if processors == 0:
-        raise InvalidInput(f"{path}: a task graph does not say on how many machines; give processors=")
+        raise InvalidInput(f"{path}: a task graph does not say on how many machines; give processors=4, say")
     within("processors", processors, 1, MOST)
     lines = _Lines(path)
     count = lines.next("the number of tasks", 1)[0]
@@ -94,13 +94,14 @@ def read_jobshop(path: str | os.PathLike[str]) -> Instance:
         [[1]] * len(hosts),
         eligible,
         edges,
+        _steps(task_job),
     )
 
 
 def read_psplib(path: str | os.PathLike[str]) -> Instance:
     """A project of PSPLIB: tasks with one mode each and renewable resources, on one node that has them all.
 
-    Tasks are numbered from 0, so PSPLIB's job 1 (the source) is task 0.
+    Tasks are numbered from 0, so PSPLIB's job 1 (the source) is task 0; its name is "1".
     """
     lines = _Lines(path)
     count = lines.announced("jobs (incl. supersource/sink )")
@@ -126,7 +127,18 @@ def read_psplib(path: str | os.PathLike[str]) -> Instance:
     lines.find("RESOURCEAVAILABILITIES", skip=1)
     capacity = np.array([lines.next("the availabilities", renewable)], dtype=np.int64).reshape(1, renewable)
     names = tuple(f"R{r + 1}" for r in range(renewable))
-    return _instance(lines, names, capacity, [0] * count, duration, demand, None, edges)
+    called = tuple(str(task + 1) for task in range(count))
+    return _instance(lines, names, capacity, [0] * count, duration, demand, None, edges, called)
+
+
+def _steps(task_job: list[int]) -> tuple[str, ...]:
+    """Names of the tasks of a job shop: job and step, both from 0, as in "3.1"."""
+    count: dict[int, int] = {}
+    names = []
+    for job in task_job:
+        names.append(f"{job}.{count.setdefault(job, 0)}")
+        count[job] += 1
+    return tuple(names)
 
 
 class _Lines:
@@ -209,6 +221,7 @@ def _instance(
     demand: list[list[int]],
     eligible: IntArray | None,
     edges: list[tuple[int, int]],
+    task_names: tuple[str, ...] = (),
 ) -> Instance:
     """Jobs of one iteration that count by their completion alone."""
     jobs = max(task_job, default=-1) + 1
@@ -232,6 +245,7 @@ def _instance(
         "edge_lag": nothing,
         "edge_volume": nothing,
         "edge_delay": nothing,
+        "task_names": task_names,
     }
     try:
         return Instance(resources=resources, node_capacity=capacity, **fields)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -116,6 +116,12 @@ class Instance(contract.Instance):
     )
     role: IntArray = array("tasks", high=2, fill=0, later=True, doc="0: worker, 1: parameter server, 2: reducer")
     replica: IntArray = array("tasks", high=UNLIMITED, fill=0, later=True, doc="which replica of the model it is of")
+    job_names: tuple[str, ...] = labels(
+        "jobs", default=(), later=True, distinct=False, spoken=True, doc="name of each job, for people"
+    )
+    task_names: tuple[str, ...] = labels(
+        "tasks", default=(), later=True, distinct=False, spoken=True, doc="name of each task, for people"
+    )
 
     def check(self) -> None:
         checks.jobs(self)
@@ -193,6 +199,27 @@ class Instance(contract.Instance):
     def evaluate(self, plan: Timetable) -> dict[str, int]:
         """The six objectives of a feasible `plan`."""
         return judge.evaluate(self, plan)
+
+    def job_name(self, job: int) -> str:
+        """The name of a job, or "job" and its number."""
+        return self.job_names[job] if self.job_names else f"job {job}"
+
+    def task_name(self, task: int) -> str:
+        """The name of a task, or its number."""
+        return self.task_names[task] if self.task_names else str(task)
+
+    def table(self, plan: Timetable) -> dict[str, Any]:
+        """The timetable with names, a row a run, in the order of their starts; times in ticks."""
+        order = np.lexsort((plan.task, plan.node, plan.start))
+        task = plan.task[order]
+        return {
+            "job": np.array([self.job_name(j) for j in plan.job[order].tolist()], dtype=object),
+            "task": np.array([self.task_name(t) for t in task.tolist()], dtype=object),
+            "iteration": plan.iteration[order],
+            "node": plan.node[order],
+            "start": plan.start[order],
+            "end": plan.start[order] + self.duration[task],
+        }
 
     def timetable(
         self, iteration: list[int], task: list[int], node: list[int], start: list[int], gpu: Sequence[int] = ()

@@ -41,11 +41,14 @@ def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:
     top, bottom = int(plan.workers.max(initial=1)), int(plan.ps.max(initial=1))
     axes.set(
         xlabel="job, by arrival",
-        ylabel="PSs | workers",
+        ylabel="PSs (down) | workers (up)",
         ylim=(-1.1 * bottom, 1.2 * top + 0.4 * bottom),
-        title=f"{int((~runs).sum())} jobs wait; {amounts}",
+        title=f"jobs that wait: {int((~runs).sum()) or 'none'}; in use: {amounts}",
     )
     axes.set_xticks(place, [str(j) for j in shown], rotation=90 if len(shown) > 20 else 0)
+    axes.locator_params(axis="y", integer=True)
+    axes.yaxis.set_major_formatter(lambda count, _: f"{abs(count):g}")
+    axes.grid(visible=False, axis="x")
     right = axes.twinx()
     right.plot(place[runs[shown]], minutes[shown][runs[shown]], "o", color="#d1495b", label="minutes to finish")
     if not runs[shown].all():
@@ -54,4 +57,4 @@ def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:
     handles, labels = (
         a + b for a, b in zip(axes.get_legend_handles_labels(), right.get_legend_handles_labels(), strict=True)
     )
-    axes.legend(handles, labels, loc="upper right", fontsize="small")
+    axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.08, 1.0), fontsize="small")

@@ -10,7 +10,7 @@ re-schedule, is a special case: the fluid optimum is a lower bound on what any s
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -117,6 +117,19 @@ class Horizon(contract.Instance):
         """ns that each job takes with the whole cluster to itself."""
         fastest = np.where(self.allowed, self.time, NEVER).min(axis=(1, 2), initial=NEVER)
         return [b * t for b, t in zip(self.remaining.tolist(), fastest.tolist(), strict=True)]
+
+    def table(self, plan: Stages) -> dict[str, Any]:
+        """Every entry of the plan with its job's model; times in ns."""
+        names = np.array(self.models, dtype=object)
+        return {
+            "stage": plan.stage,
+            "ends": plan.ends[plan.stage],
+            "job": plan.job,
+            "model": names[self.model[plan.job]],
+            "workers": plan.workers,
+            "ps": plan.ps,
+            "time": plan.time,
+        }
 
     def violations(self, plan: object) -> list[str]:
         """What is wrong with `plan`, a sentence each; empty when it is feasible."""

@@ -8,7 +8,7 @@ job gets now. How long a job will take with `w` workers and `p` PSs is a table, 
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -97,6 +97,11 @@ class Instance(contract.Instance):
         total = sum(np.maximum(longest, self.waiting).tolist())
         if total > EXACT:
             raise InvalidInput(f"total_jct can reach {total}: must stay below 2^53; lower cost or waiting")
+
+    def table(self, plan: Plan) -> dict[str, Any]:
+        """Every job with its model, workers and PSs; 0 of both where it waits."""
+        names = np.array(self.models, dtype=object)
+        return {"job": np.arange(len(plan.workers)), "model": names[self.model], "workers": plan.workers, "ps": plan.ps}
 
     def violations(self, plan: object) -> list[str]:
         """What is wrong with `plan`, a sentence each; empty when it is feasible."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
+from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.simulation.table import Row, columns
+from mlsched.simulation.table import Row, columns, rows_of
 
 STRETCHES = ("job", "start", "end", "speed", "done")
 PLACEMENTS = ("job", "time", "server", "workers", "ps")
@@ -35,3 +36,11 @@ class Log:
             "stretches": {name: values.tolist() for name, values in self.columns().items()},
             "placements": {name: values.tolist() for name, values in self.placement_columns().items()},
         }
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """The inverse of `to_json`."""
+        if not isinstance(data, dict) or set(data) != {"stretches", "placements"}:
+            raise InvalidInput("log: must be an object of stretches and placements")
+        stretches = rows_of(data["stretches"], STRETCHES, "log: stretches")
+        return cls(stretches, rows_of(data["placements"], PLACEMENTS, "log: placements"))

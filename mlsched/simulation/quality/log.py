@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from mlsched.core.fields import IntArray
-from mlsched.simulation.table import Row, columns
+from mlsched.simulation.table import Row, columns, rows_of
 
 COLUMNS = ("job", "start", "end", "cores", "served", "loss")
 
@@ -25,3 +25,8 @@ class Log:
     def to_json(self) -> dict[str, Any]:
         """The columns as lists."""
         return {name: values.tolist() for name, values in self.columns().items()}
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """The inverse of `to_json`."""
+        return cls(rows_of(data, COLUMNS))

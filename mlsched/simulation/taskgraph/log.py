@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
+from mlsched.simulation.table import integers, lists, rows_of
 
 COLUMNS = ("job", "iteration", "task", "node", "start", "end", "outcome")
 #: How a stretch ends.
@@ -47,3 +49,13 @@ class Log:
         columns = {name: values.tolist() for name, values in self.columns().items()}
         held = {"gpus": [self.gpus[row] for row in self._table()[1]]} if self.gpus else {}
         return {**columns, **held, "stops": [list(stop) for stop in self.stops], "wakes": self.wakes}
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """The inverse of `to_json`."""
+        rows = rows_of(data, COLUMNS, others=("stops", "wakes", "gpus"))
+        stops = [integers(stop, "log: stops", 3) for stop in lists(data.get("stops"), "log: stops")]
+        gpus = [list(integers(held, "log: gpus")) for held in lists(data.get("gpus"), "log: gpus")]
+        if gpus and len(gpus) != len(rows):
+            raise InvalidInput("log: gpus: must have an entry a row")
+        return cls(rows, [(j, n, t) for j, n, t in stops], list(integers(data.get("wakes"), "log: wakes")), gpus)

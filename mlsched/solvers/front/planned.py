@@ -39,14 +39,27 @@ def front_of(
     assert answerer.modelled is not None
     workers = workers_of(method_of(settings.get("method"), len(objectives)), answerer.modelled[0], threads)
     question, scalar, close = _scalar(answerer, instance, objectives, params, threads // workers, seed)
-
-    again = _Again(instance, answerer.name, tuple(objectives), params, threads, seed)
+    again = replayer(answerer, instance, objectives, params, threads=threads, seed=seed)
     try:
         front = run(scalar, chosen, again, decode=question.decode, workers=workers, **settings)
     finally:
         close()
     judge(answerer.name, instance, objectives, front)
-    return front
+    asked = {"objectives": tuple(objectives), "instance": instance, "answerer": answerer.name, "params": params}
+    return dataclasses.replace(front, **asked)
+
+
+def replayer(
+    answerer: Answerer,
+    instance: Instance,
+    objectives: Sequence[str],
+    params: dict[str, Any],
+    *,
+    threads: int,
+    seed: int,
+) -> Callable[[str], Scalar]:
+    """What `Front.verify` replays a certificate on: backend -> that backend's own formulation of the instance."""
+    return _Again(instance, answerer.name, tuple(objectives), params, threads, seed)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from mlsched.core import html, tables
+from mlsched.core.contract import Instance
 from mlsched.core.errors import Contradiction, InvalidInput
 from mlsched.core.result import Backing
 from mlsched.core.scalar import Scalar
@@ -40,7 +42,13 @@ class Front:
     that may be missing; there is none exactly when the front is complete. failures: a line for each sub-problem without
     a proof. solves: how many times a solver was called; recalled: how many answers the file to resume from gave.
     confirmed_by: the other engine that proved all of it again, if one did.
+
+    Of the front of an instance, `instance`, `objectives`, `answerer` and `params` say what was asked of whom; they are
+    None (and no parameters) where a model of one's own was enumerated.
     """
+
+    #: What the file is that `mlsched.save` writes.
+    kind: ClassVar[str] = "front"
 
     values: Any
     solutions: tuple[Any, ...]
@@ -57,6 +65,10 @@ class Front:
     seconds: float
     _scalar: Callable[[str], Scalar] = dataclasses.field(repr=False, compare=False)
     confirmed_by: str | None = None
+    objectives: tuple[str, ...] | None = None
+    instance: Instance | None = dataclasses.field(default=None, repr=False)
+    answerer: str | None = None
+    params: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: all but a model of the caller's own; `verify` then needs an object with `minimise`."""
@@ -78,6 +90,25 @@ class Front:
         Sub-problems of one engine ("claimed"), all of which another engine may have proved again ("agreed").
         """
         return "claimed" if self.confirmed_by is None else "agreed"
+
+    def table(self) -> dict[str, Any]:
+        """Objective -> its values, a row a point; those of a model of one's own are called f1, f2, ..."""
+        names = self.objectives or tuple(f"f{k + 1}" for k in range(len(self.senses)))
+        values = np.asarray(self.values).reshape(-1, len(self.senses))
+        return {name: values[:, k] for k, name in enumerate(names)}
+
+    def dataframe(self) -> Any:
+        """`table` as a pandas DataFrame."""
+        return tables.dataframe(self.table())
+
+    def _repr_html_(self) -> str:
+        """For notebooks: whether the front is complete, and its first points."""
+        columns = self.table()
+        header = [f"{name} ({sense})" for name, sense in zip(columns, self.senses, strict=True)]
+        facts = [self.status, f"{len(self)} points from {self.solves} solves by {self.backend} in {self.seconds:.3g} s"]
+        facts += [f"points may be missing in {len(self.open)} boxes"] if self.open else []
+        rows = np.stack(list(columns.values()), axis=1).tolist()
+        return html.block("front", facts, html.table(header, rows, most=html.MOST_ROWS))
 
     def _signs(self) -> Any:
         return np.array([1 if sense == "min" else -1 for sense in self.senses], dtype=np.int64)

@@ -93,7 +93,7 @@ def changed(**changes):
         (changed(edge={"lag": 2}), r"edge_lag\[0\] = 2: must be between 0 and 1"),
         (changed(graph={"accuracy": [0, 1]}), "job 0: accuracy has 2 entries: must have 3"),
         (changed(graph={"arrival": "soon"}), "job 0: arrival = 'soon': must be an integer"),
-        (changed(graph={"name": "x"}), "job 0: unknown attribute 'name'"),
+        (changed(graph={"nome": "x"}), "job 0: unknown attribute 'nome'"),
         (changed(a={"duration": 2**70}), "duration|beyond 64 bits"),
         (nx.DiGraph(), "job 0 has no task"),
     ],
@@ -120,7 +120,7 @@ def test_the_picture_shows_every_run(inst):
     PROBLEM.draw(inst, answer, axes)
     assert len(axes.patches) == len(answer.task)
     assert {t.get_text() for t in axes.get_yticklabels()} == {"node 0", "node 1"}
-    assert "total jct" in axes.get_title()
+    assert "total_jct" in axes.get_title()
 
 
 def test_pictures_of_every_preset():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
+from mlsched.simulation.table import integers, lists, rows_of
 from mlsched.simulation.taskgraph.log import FINISH, MOVE, PAUSE
 
 __all__ = ["COLUMNS", "FINISH", "GROW", "MOVE", "PAUSE", "SLOW", "Stretches"]
@@ -61,3 +63,19 @@ class Stretches:
         if self.above:
             places["above"] = self.above
         return {**columns, **places, "stops": [list(stop) for stop in self.stops], "wakes": self.wakes}
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """The inverse of `to_json`."""
+        rows = rows_of(data, COLUMNS, others=("places", "gpus", "above", "stops", "wakes"))
+        places = [integers(nodes, "log: places") for nodes in lists(data.get("places"), "log: places")]
+        stops = [integers(stop, "log: stops", 3) for stop in lists(data.get("stops"), "log: stops")]
+        gpus = [
+            tuple(integers(held, "log: gpus") for held in lists(tasks, "log: gpus"))
+            for tasks in lists(data.get("gpus"), "log: gpus")
+        ]
+        if len(places) != len(rows) or len(gpus) not in (0, len(rows)):
+            raise InvalidInput("log: places and gpus: must have an entry a row")
+        above = list(integers(lists(data.get("above"), "log: above"), "log: above"))
+        wakes = list(integers(data.get("wakes"), "log: wakes"))
+        return cls(rows, places, [(j, n, t) for j, n, t in stops], wakes, gpus, above)

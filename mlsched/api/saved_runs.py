@@ -1,0 +1,85 @@
+"""Files of runs: the workload and the log, from which everything that a run says follows."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.record import Record
+from mlsched.core.registry import registry
+from mlsched.simulation import Run, every_simulation, simulation
+from mlsched.simulation.clock import Decision, Rule
+from mlsched.simulation.wake import Wake
+
+
+def document(run: Run) -> dict[str, Any]:
+    """What the file of a run holds beside its kind and version."""
+    return {
+        "problem": run.simulation.problem,
+        "physics": run.simulation.physics,
+        "answerer": run.answerer,
+        "params": run.params,
+        "options": dataclasses.asdict(run.options),
+        "wake": str(run.wake),
+        "seed": run.seed,
+        "decisions": run.decisions,
+        "seconds": run.seconds,
+        "cpu_seconds": run.cpu_seconds,
+        "versions": run.versions,
+        "recorded": [
+            {"number": d.number, "time": d.time, "instance": d.instance.to_json(), "plan": d.plan.to_json()}
+            for d in run.recorded
+        ],
+        "workload": run.workload.to_json(),
+        "log": run.log.to_json(),
+    }
+
+
+def read(fields: Any) -> Run:
+    """A Run of the `Fields` of a file; its log must pass the world's own replay."""
+    problem, physics = fields.text("problem"), fields.text("physics")
+    world = simulation(problem, physics or None)
+    kinds: dict[str, type[Record]] = {s.workload_type.kind: s.workload_type for s in every_simulation()}
+    workload = fields.record("workload", kinds)
+    if type(workload) is not world.workload_type:
+        raise InvalidInput(f"workload: is a {workload.kind}: must be a {world.workload_type.kind}")
+    options = world.options(fields.mapping("options", int, float, bool, str))
+    run = Run(
+        simulation=world,
+        workload=workload,
+        answerer=(answerer := fields.text("answerer")),
+        params=fields.mapping("params", int, float, bool, str),
+        options=options,
+        wake=Wake.parse(fields.text("wake")),
+        seed=fields.integer("seed"),
+        log=type(world.world(workload, options).log).from_json(fields.any("log")),
+        decisions=fields.integer("decisions"),
+        recorded=[_decision(fields, number, given) for number, given in enumerate(fields.any("recorded"))],
+        seconds=fields.number("seconds", low=0),
+        cpu_seconds=fields.number("cpu_seconds", low=0),
+        versions=fields.mapping("versions", str),
+        rule=Rule(answerer, _not_here),
+    )
+    try:
+        wrong = run.violations()
+    except (IndexError, KeyError, ValueError, OverflowError, AssertionError) as error:
+        # A log that names jobs, nodes or times which the workload does not have.
+        raise InvalidInput(f"log: is not one of this workload ({type(error).__name__}: {error})") from None
+    if wrong:
+        raise InvalidInput(f"log: does not pass the replay: {wrong[0]}")
+    return run
+
+
+def _decision(fields: Any, number: int, given: Any) -> Decision:
+    one = type(fields)(given, f"recorded[{number}]")
+    types = [t for p in registry().problems.values() for t in p.instance_types]
+    instance = one.record("instance", {t.kind: t for t in types})
+    plan = one.record("plan", {instance.plan_type.kind: instance.plan_type})
+    found = Decision(one.integer("number"), one.integer("time"), instance, plan)
+    one.end()
+    return found
+
+
+def _not_here(*_: Any) -> Any:
+    raise InvalidInput("replay: the file of a run holds neither the rule nor its memory; run it again")

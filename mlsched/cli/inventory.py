@@ -1,0 +1,141 @@
+"""What `mlsched list` shows, and shell completion offers, without importing every answerer anew.
+
+Answerers declare themselves in their own files, so that finding them imports all of these files: two CPU seconds. What
+was found is kept in the user's cache folder ($XDG_CACHE_HOME, else ~/.cache), for as long as no file of mlsched changes
+its size or its time. Where other packages add answerers nothing is kept: their files are not known here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import mlsched
+from mlsched.core.errors import InvalidFile, UnknownName, meant
+from mlsched.core.files import read_json, write_json
+
+#: Seconds after which what was kept for other files is dropped.
+KEPT = 30 * 86400.0
+
+
+def entries(what: str) -> list[dict[str, Any]]:
+    """The "problems", "solvers", "suites" or "experiments" that there are, as plain JSON data."""
+    place = _place()
+    if place is not None and (kept := _kept(place, what)) is not None:
+        return kept
+    found = {"problems": _problems, "solvers": _solvers, "suites": _suites, "experiments": _experiments}[what]()
+    if place is not None:
+        _keep(place, what, found)
+    return found
+
+
+def check_problem(name: str) -> None:
+    """Raise UnknownName unless there is a problem of that name."""
+    known = [entry["name"] for entry in entries("problems")]
+    if name not in known:
+        raise UnknownName(f"no problem '{name}'{meant(name, known)}; there are {', '.join(known)}")
+
+
+def problems(incomplete: str) -> list[str]:
+    """The problems whose names begin so, for the shell to complete."""
+    return [entry["name"] for entry in entries("problems") if entry["name"].startswith(incomplete)]
+
+
+def solvers(incomplete: str) -> list[str]:
+    """The answerers whose names begin so, for the shell to complete."""
+    return sorted({entry["name"] for entry in entries("solvers") if entry["name"].startswith(incomplete)})
+
+
+def _place() -> Path | None:
+    """The folder of what is kept for the installed files; None where other packages add answerers."""
+    from importlib.metadata import entry_points
+
+    if entry_points(group="mlsched.answerers"):
+        return None
+    state = hashlib.sha256(f"{mlsched.__version__} {sys.version}".encode())
+    for path, size, changed in sorted(_files(str(Path(mlsched.__file__).parent))):
+        state.update(f"{path} {size} {changed}\n".encode())
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "mlsched" / f"list-{state.hexdigest()[:16]}"
+
+
+def _files(folder: str) -> Iterator[tuple[str, int, int]]:
+    """Path, size and time of every Python file below a folder."""
+    with os.scandir(folder) as inside:
+        for entry in inside:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _files(entry.path)
+            elif entry.name.endswith(".py"):
+                found = entry.stat()
+                yield entry.path, found.st_size, found.st_mtime_ns
+
+
+def _kept(place: Path, what: str) -> list[dict[str, Any]] | None:
+    """What was kept; None where there is nothing, or nothing that can be read."""
+    try:
+        found = read_json(place / f"{what}.json").get(what)
+    except InvalidFile:
+        return None
+    return found if isinstance(found, list) and all(isinstance(entry, dict) for entry in found) else None
+
+
+def _keep(place: Path, what: str, found: list[dict[str, Any]]) -> None:
+    """Keep it, and drop what is older than a month; a folder that cannot be written keeps nothing."""
+    try:
+        write_json(place / f"{what}.json", {"kind": "mlsched.list", "version": 1, what: found}, folders=True)
+        for old in place.parent.glob("list-*/*.json"):
+            if old.stat().st_mtime < time.time() - KEPT:
+                old.unlink(missing_ok=True)
+    except (InvalidFile, OSError):
+        return
+
+
+def _problems() -> list[dict[str, Any]]:
+    from mlsched.core.params import parameters_of
+    from mlsched.core.registry import registry
+
+    return [
+        {
+            "name": name,
+            "about": problem.title,
+            "paper": problem.paper,
+            "objectives": [f"{o.name} ({o.sense})" for o in problem.instance_type.objectives],
+            "presets": list(problem.presets),
+            "sizes": {p.name: p.default for p in parameters_of(problem.generate).values()},
+        }
+        for name, problem in sorted(registry().problems.items())
+    ]
+
+
+def _solvers() -> list[dict[str, Any]]:
+    from mlsched.core.registry import registry
+
+    return [
+        {
+            "name": answerer.name,
+            "problem": answerer.problem,
+            "kind": answerer.kind,
+            "information": answerer.information,
+            "objectives": list(answerer.objectives),
+            "parameters": {p.name: p.default for p in answerer.parameters.values()},
+            "about": answerer.summary,
+        }
+        for answerer in registry().available()
+    ]
+
+
+def _suites() -> list[dict[str, Any]]:
+    from mlsched.benchmark.suites import SUITES
+
+    return [{"name": name, "about": about} for name, about in SUITES.docs.items()]
+
+
+def _experiments() -> list[dict[str, Any]]:
+    from mlsched.benchmark.experiments import EXPERIMENTS
+
+    return [{"name": e.name, "about": e.doc} for e in EXPERIMENTS.values()]

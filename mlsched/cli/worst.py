@@ -1,0 +1,109 @@
+"""`mlsched worst SOLVER`: the instances on which a rule loses most, its plan beside the optimum."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mlsched.cli.output import (
+    Json,
+    Seed,
+    complete_problem,
+    complete_solver,
+    emit,
+    number,
+    only_documents,
+    progress,
+    settings,
+    table,
+    to_write,
+)
+from mlsched.cli.solve import Goal, Read, read_instance
+from mlsched.core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from mlsched.benchmark.worst import Losses
+    from mlsched.core.contract import Instance
+
+
+def worst(
+    solver: Annotated[
+        str, typer.Argument(help="Answerer: fitgpp, or your own: MODULE:FUNCTION.", autocompletion=complete_solver)
+    ],
+    files: Annotated[list[Path] | None, typer.Argument(metavar="[FILE...]", help="Instance files.")] = None,
+    problem: Annotated[
+        str | None, typer.Option(help="Draw instances of this problem instead.", autocompletion=complete_problem)
+    ] = None,
+    preset: Annotated[str | None, typer.Option(help="Named sizes: see `mlsched list problems`.")] = None,
+    size: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="One size of the generator.")] = None,
+    count: Annotated[int, typer.Option(help="How many instances to draw.", min=1)] = 20,
+    most: Annotated[int, typer.Option(help="How many to show.", min=1)] = 3,
+    best: Annotated[str | None, typer.Option(help="Exact answerer (default: the problem's).")] = None,
+    objective: Goal = None,
+    time_limit: Annotated[float | None, typer.Option(help="Wall seconds for each optimum.")] = None,
+    seed: Seed = 0,
+    read: Read = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Folder for the instances and both plans.")
+    ] = None,
+    plot: Annotated[
+        Path | None, to_write(text="Picture: its plan beside the optimum (.png, .svg or .pdf).", picture=True)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find the instances on which an answerer is furthest from the optimum, and show both plans."""
+    from mlsched import api
+    from mlsched.benchmark import worst as losses
+
+    instances: dict[str, Instance]
+    if (problem is None) == (not files):
+        raise InvalidInput("worst: give instance files, or --problem to draw instances")
+    if problem is not None:
+        sizes = settings(size or [], "--size")
+        instances = {f"seed {s}": api.generate(problem, preset, s, **sizes) for s in range(seed, seed + count)}
+    else:
+        instances = {path.name: read_instance(path, read) for path in files or ()}
+        objective = objective or api.published_objective((files or [])[0])
+    with progress(f"{solver} and the optimum", float(len(instances))) as update, only_documents():
+        found = losses.worst_cases(
+            solver,
+            instances,
+            most=most,
+            best=best,
+            objective=objective,
+            time_limit=time_limit,
+            progress=lambda done, total: update(float(done)),
+        )
+    if output is not None:
+        _write(found, output)
+    if plot is not None:
+        losses.plot_losses(found, plot)
+    emit(as_json, lambda: {"instances": len(instances), **found.table()}, lambda: _render(found, len(instances)))
+
+
+def _write(found: Losses, folder: Path) -> None:
+    """The instance, the answerer's result and the best one of each."""
+    from mlsched import api
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(f"{folder}: cannot be made: {error.strerror}") from None
+    for place, loss in enumerate(found, start=1):
+        api.save(loss.instance, folder / f"{place}.json")
+        api.save(loss.result, folder / f"{place}.{loss.result.answerer}.json")
+        api.save(loss.best, folder / f"{place}.{loss.best.answerer}.json")
+
+
+def _render(found: Losses, count: int) -> list[Any]:
+    if not found:
+        return [f"none of {count} instances has a feasible plan"]
+    first = found[0]
+    rows = [
+        [loss.name, number(loss.result.value), number(loss.best.value), loss.best.status, str(loss.gap)]
+        for loss in found
+    ]
+    title = f"{first.result.answerer}: {first.result.objective} [{first.result.unit}], worst of {count} instances"
+    return [table(title, ["instance", "value", first.best.answerer, "which is", "gap"], rows)]

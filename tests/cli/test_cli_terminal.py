@@ -1,0 +1,124 @@
+"""What people see on a terminal: widths, the words of messages, what is offered for a word that does not exist."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+from preemption_examples import small
+from rich.console import Console
+
+import mlsched
+from mlsched.cli import inventory, output, words
+from mlsched.core.registry import registry
+
+
+@pytest.mark.parametrize("what", ["problems", "solvers"])
+def test_lists_fit_80_columns_and_cut_no_word(cli, monkeypatch, what):
+    monkeypatch.setenv("COLUMNS", "80")
+    out = cli("list", what).out
+    assert max(map(len, out.splitlines())) <= 80
+    for entry in inventory.entries(what):
+        assert any(line.startswith(f"{entry['name']}: ") for line in out.splitlines())
+        assert all(word in out for word in entry["about"].split())
+
+
+def test_the_plan_of_solve_fits_80_columns(cli, monkeypatch, instance_file):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert max(len(line) for line in cli("solve", instance_file).out.splitlines()) <= 80
+
+
+def test_too_many_policies_share_no_line():
+    """Every figure of every policy is there, whole, in tables below one another."""
+    header = ["", *(f"policy-{i}" for i in range(9))]
+    rows = [[f"figure {r}", *(str(10**9 + 10 * r + i) for i in range(9))] for r in range(4)]
+    text = io.StringIO()
+    Console(file=text, width=80).print(output.Columns(header, rows))
+    assert max(map(len, text.getvalue().splitlines())) <= 80
+    found = text.getvalue().split()
+    for row in [header[1:], *(row[1:] for row in rows)]:
+        assert all(found.count(cell) == 1 for cell in row)
+    assert text.getvalue().count("figure 0") > 1
+
+
+def test_what_is_kept_of_lists_is_what_there_is(tmp_path, monkeypatch):
+    """A second call asks no registry; a file that changes, or another package's answerers, make it ask again."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first = inventory.entries("solvers")
+    assert [e["name"] for e in first] == [a.name for a in registry().available()]
+    monkeypatch.setattr(inventory, "_solvers", lambda: [{"name": "new"}])
+    assert inventory.entries("solvers") == json.loads(json.dumps(first))
+    place = inventory._place()
+    monkeypatch.setattr(inventory, "_files", lambda folder: iter([("a.py", 1, 2)]))
+    assert inventory._place() != place
+    assert inventory.entries("solvers") == [{"name": "new"}]
+    (next(tmp_path.glob("mlsched/list-*/solvers.json"))).write_text("{")
+    monkeypatch.undo()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert [e["name"] for e in inventory.entries("solvers")] == [a.name for a in registry().available()]
+
+
+def test_a_list_that_was_kept_loads_nothing_heavy(tmp_path):
+    """What makes `list` quick, as modules and not as a clock."""
+    code = (
+        "import sys\nfrom mlsched.cli.main import run\nassert run(['list', 'solvers', '--json']) == 0\n"
+        "print(' '.join(m for m in ('numpy', 'mlsched.core.registry', 'mlsched.api') if m in sys.modules), "
+        "file=sys.stderr)"
+    )
+    import os
+
+    call = [sys.executable, "-c", code]
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
+    done = [subprocess.run(call, capture_output=True, text=True, check=True, env=environment) for _ in range(2)]
+    assert done[0].stdout == done[1].stdout
+    assert done[0].stderr.split()
+    assert done[1].stderr.split() == []
+
+
+@pytest.mark.parametrize(
+    ("message", "options", "said"),
+    [
+        ("time_limit = 0: must be above 0", {"--time-limit"}, "--time-limit 0: must be above 0"),
+        ("nodes = 0: must be at least 1", {"--size"}, "nodes = 0: must be at least 1"),
+        ("no machines; give processors=4, say", {"--read"}, "no machines; give --read processors=4, say"),
+        ("drop such jobs with oversize=drop", {"--set", "--read"}, "drop such jobs with --set oversize=drop"),
+        ("give processors=4", {"--json"}, "give processors=4"),
+    ],
+)
+def test_messages_name_options_where_there_are_some(message, options, said):
+    assert words.as_options(message, options) == said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fragment"),
+    [
+        (["slove"], "No such command 'slove'. Did you mean 'solve'?; see `mlsched --help`"),
+        (["generate", "preemptoin"], "no problem 'preemptoin' (did you mean 'preemption'?)"),
+        (["generate", "preemption", "--preset", "smal"], "no preset 'smal' (did you mean 'small'?); there are"),
+        (["list", "solvers", "--problem", "qualiti"], "no problem 'qualiti' (did you mean 'quality'?)"),
+    ],
+)
+def test_a_misspelt_word_gets_the_right_one(cli, arguments, fragment):
+    cli(*arguments).refused(fragment)
+
+
+@pytest.mark.parametrize(("words_", "offered"), [("solve x --solver fit", "fitgpp"), ("generate pre", "preemption")])
+def test_the_shell_completes_names(words_, offered):
+    """As bash asks typer's completion script to."""
+    import os
+
+    code = "from mlsched.cli.main import app\napp(prog_name='mlsched')"
+    asked = {"_MLSCHED_COMPLETE": "complete_bash", "COMP_WORDS": f"mlsched {words_}"}
+    asked["COMP_CWORD"] = str(len(words_.split()))
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=os.environ | asked
+    )
+    assert done.stdout.split() == [offered], done.stderr
+
+
+def test_a_result_file_can_be_checked(cli, tmp_path, instance_file):
+    mlsched.save(mlsched.solve(small(), "fitgpp"), tmp_path / "result.json")
+    assert "feasible" in cli("check", instance_file, tmp_path / "result.json").out
