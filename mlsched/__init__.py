@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mlsched.api import generate, load, pareto, read_log, save, simulate, solve, workload
     from mlsched.benchmark.plan_pictures import plot
     from mlsched.benchmark.run_pictures import plot_runs
+    from mlsched.benchmark.worst import plot_losses, worst_cases
     from mlsched.core.contract import Instance, Objective, Plan
     from mlsched.core.errors import AnswererError, InvalidFile, InvalidInput, MlschedError, SolverError, UnknownName
     from mlsched.core.registry import answerer
@@ -35,6 +36,7 @@ _HOME = {
     "load": "mlsched.api",
     "pareto": "mlsched.api",
     "plot": "mlsched.benchmark.plan_pictures",
+    "plot_losses": "mlsched.benchmark.worst",
     "plot_runs": "mlsched.benchmark.run_pictures",
     "read_log": "mlsched.api",
     "save": "mlsched.api",
@@ -42,6 +44,7 @@ _HOME = {
     "solve": "mlsched.api",
     "start_in_order": "mlsched.heuristics.taskgraph._own",
     "workload": "mlsched.api",
+    "worst_cases": "mlsched.benchmark.worst",
     "Instance": "mlsched.core.contract",
     "Objective": "mlsched.core.contract",
     "Plan": "mlsched.core.contract",
@@ -82,6 +85,7 @@ __all__ = [
     "load",
     "pareto",
     "plot",
+    "plot_losses",
     "plot_runs",
     "read_log",
     "save",
@@ -91,6 +95,7 @@ __all__ = [
     "start_in_order",
     "testing",
     "workload",
+    "worst_cases",
 ]
 
 

@@ -27,6 +27,7 @@ from mlsched.cli.simulate import simulate
 from mlsched.cli.solve import solve
 from mlsched.cli.store import compare, export, rerun
 from mlsched.cli.train import train
+from mlsched.cli.worst import worst
 from mlsched.core.errors import InvalidInput, MlschedError
 
 #: Base of every wrong call that typer reports. Newer typers carry a click of their own, so it is found by ancestry.
@@ -64,6 +65,7 @@ app.command()(check)
 app.command()(certify)
 app.command()(pareto)
 app.command("list")(list_)
+app.command()(worst)
 app.command()(simulate)
 app.command()(train)
 app.command()(bench)

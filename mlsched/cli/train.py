@@ -64,7 +64,10 @@ def train(
             **given,
         )
     if plot is not None:
-        _plot(policy, done, plot)
+        from mlsched.benchmark import plots
+        from mlsched.benchmark.training_picture import training_picture
+
+        plots.save(training_picture(policy, done.curve, done.weights.card["scores"]), plot)
     emit(as_json, lambda: _document(target, done), lambda: _render(target, done))
 
 
@@ -109,19 +112,3 @@ def _parts(curve: list[dict[str, float]]) -> list[list[str]]:
     """What the reward was made of at the last validation, where the recipe says."""
     last = next((entry for entry in reversed(curve) if "validation" in entry), {})
     return [[title, number(last[name])] for name, title in _PARTS.items() if name in last]
-
-
-def _plot(policy: str, done: Any, path: Path) -> None:
-    """One panel a figure of the curve; those that validation alone knows have fewer points.
-
-    The parts of the reward are those of training; on the validation sequences they are in the document.
-    """
-    from mlsched.benchmark import plots
-
-    names = list(dict.fromkeys(name for entry in done.curve for name in entry))
-    names = [name for name in names if name != "iteration" and not name.startswith("validation_")]
-    panels = {}
-    for name in sorted(names, key=lambda n: n != "validation"):
-        points = [(entry["iteration"], entry[name]) for entry in done.curve if name in entry]
-        panels[name] = {policy: ([x for x, _ in points], [y for _, y in points])}
-    plots.save(plots.lines(panels, "iteration", ""), path)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Set
 
 #: Options that take KEY=VALUE for what has no option of its own; a command has one of them at most.
-OPEN = ("--read", "--set", "--size")
+OPEN = ("--set", "--size", "--read")
 
 
 def as_options(message: str, options: Set[str]) -> str:

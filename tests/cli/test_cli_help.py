@@ -54,6 +54,6 @@ def test_the_version_does_not_even_load_rich():
 def test_the_commands_are_listed():
     words = (
         "bench certify check collection compare data doctor export generate list pareto reproduce rerun simulate solve "
-        "train"
+        "train worst"
     )
     assert words.split() == COMMANDS

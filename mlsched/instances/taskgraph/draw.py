@@ -83,6 +83,8 @@ def _node_names(instance: Instance) -> list[str]:
 
 def _title(instance: Instance, plan: Timetable) -> str:
     """The objectives that can differ from plan to plan; dates and traffic where there are any."""
+    if instance.violations(plan):
+        return f"{len(plan.task)} runs so far"
     values = instance.evaluate(plan)
     names = ["makespan", *["total_jct"] * (len(instance.arrival) > 1)]
     names += ["traffic"] * bool(instance.edge_volume.any())

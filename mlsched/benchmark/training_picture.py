@@ -1,0 +1,71 @@
+"""The picture of a training: what validation said, and how the figures of training moved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlsched.benchmark import plots
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Panels side by side; inches of one.
+COLUMNS, WIDTH, HEIGHT = 3, 4.2, 2.9
+#: A line of more points than these is drawn faintly, with its mean over a tenth of the training on top.
+SMOOTHED = 30
+
+
+def training_picture(policy: str, curve: Sequence[Mapping[str, float]], scores: Mapping[str, float]) -> Figure:
+    """A panel a figure of a learning curve, the validation score first, iterations from left to right.
+
+    curve: an entry an iteration, with those figures that were measured then. scores: of the weights' card; the score of
+    the weights that are kept is marked (the lowest, unless only another meets the recipe's criterion), and that of the
+    policy before its training is a dashed line.
+    """
+    names = list(dict.fromkeys(name for entry in curve for name in entry if name != "iteration"))
+    names = [name for name in names if name == "validation" or not name.startswith("validation_")]
+    names.sort(key=lambda name: name != "validation")
+    columns = min(COLUMNS, max(1, len(names)))
+    rows = -(-max(1, len(names)) // columns)
+    made, axes = plots.figure(width=WIDTH * columns, height=HEIGHT * rows, columns=columns, rows=rows)
+    for ax, name in zip(axes, names, strict=False):
+        points = np.array([(entry["iteration"], entry[name]) for entry in curve if name in entry], dtype=float)
+        _panel(ax, name, points)
+        if name == "validation":
+            _mark_scores(ax, scores)
+        ax.set_xlabel("iteration")
+        ax.locator_params(axis="x", integer=True)
+        ax.ticklabel_format(axis="y", style="sci", scilimits=(-3, 5), useMathText=True)
+    for ax in axes[len(names) :]:
+        ax.set_visible(False)
+    made.suptitle(f"training of {policy}")
+    return made
+
+
+def _panel(ax: Any, name: str, points: Any) -> None:
+    """The figure's line; one of many points is drawn faintly behind its moving mean."""
+    ax.set_title(
+        "validation score (less is better)" if name == "validation" else name.replace("_", " "), fontsize="medium"
+    )
+    xs, ys = points[:, 0], points[:, 1]
+    if len(xs) <= SMOOTHED:
+        ax.plot(xs, ys, marker="o", markersize=3, color=plots.COLOURS[0])
+        return
+    width = max(2, len(xs) // 10)
+    sums = np.concatenate([[0.0], np.cumsum(ys)])
+    ends = np.arange(1, len(ys) + 1)
+    starts = np.maximum(0, ends - width)
+    ax.plot(xs, ys, color=plots.COLOURS[0], alpha=0.25, linewidth=0.8)
+    ax.plot(xs, (sums[ends] - sums[starts]) / (ends - starts), color=plots.COLOURS[0], label=f"mean of {width}")
+    ax.legend(fontsize="small", frameon=False)
+
+
+def _mark_scores(ax: Any, scores: Mapping[str, float]) -> None:
+    """The score whose weights are kept, and that of the policy before its training."""
+    at, kept, untrained = (scores[name] for name in ("best_iteration", "validation", "untrained_validation"))
+    ax.plot(at, kept, "*", color=plots.COLOURS[1], markersize=11, label=f"kept: {kept:.5g}, iteration {at}")
+    ax.axhline(untrained, color="#444444", linestyle="--", linewidth=1, label=f"untrained: {untrained:.5g}")
+    ax.legend(fontsize="small", frameon=False)

@@ -1,0 +1,142 @@
+"""Where a rule loses: the instances on which it is furthest from the optimum, its plan beside the optimal one."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from mlsched import api
+from mlsched.benchmark import plan_pictures, plots
+from mlsched.core import html, tables
+from mlsched.core.contract import Instance
+from mlsched.core.errors import InvalidInput
+from mlsched.core.gap import Gap
+from mlsched.core.registry import registry
+from mlsched.core.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclasses.dataclass(frozen=True)
+class Loss:
+    """One instance, by its name: what the rule answered, what an exact answerer did, and how much the rule is worse.
+
+    `gap` is to what `best` proved: its value where it is optimal, else its bound, so that the rule is at most so bad.
+    """
+
+    name: str
+    instance: Instance
+    result: Result
+    best: Result
+    gap: Gap
+
+    @property
+    def order(self) -> tuple[float, ...]:
+        """Larger is worse: first by what the objective counts before its value, then by share, then by difference."""
+        behind = self.gap.difference if self.gap.rank is not None else 0
+        share = self.gap.share
+        return behind, float("inf") if share is None and self.gap.difference > 0 else share or 0.0, self.gap.difference
+
+    def plot(self) -> list[Any]:
+        """Two matplotlib axes side by side: the rule's plan, and the best one."""
+        axes = plan_pictures.new_axes(2)
+        _beside(self, axes)
+        return axes
+
+
+class Losses(list[Loss]):
+    """Losses, the worst first, with what a notebook wants of them."""
+
+    def table(self) -> dict[str, list[Any]]:
+        """A row an instance: its name, the rule's value, the best one, how that is backed, and the gap as a share."""
+        return {
+            "instance": [loss.name for loss in self],
+            "answerer": [loss.result.answerer for loss in self],
+            "value": [loss.result.value for loss in self],
+            "best": [loss.best.value for loss in self],
+            "bound": [loss.best.bound for loss in self],
+            "status": [loss.best.status for loss in self],
+            "gap": [loss.gap.share for loss in self],
+            "difference": [loss.gap.difference for loss in self],
+        }
+
+    def dataframe(self) -> Any:
+        """`table` as a pandas DataFrame."""
+        return tables.dataframe(self.table())
+
+    def _repr_html_(self) -> str:
+        header = ["instance", "value", "best", "gap"]
+        rows = [[loss.name, loss.result.value, loss.best.value, str(loss.gap)] for loss in self]
+        return html.block("worst instances", [], html.table(header, rows, most=html.MOST_ROWS))
+
+
+def worst_cases(
+    solver: api.AnyAnswerer,
+    instances: Iterable[Instance] | Mapping[str, Instance],
+    *,
+    most: int = 3,
+    best: str | None = None,
+    objective: str | None = None,
+    time_limit: float | None = None,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+    **params: Any,
+) -> Losses:
+    """The instances on which `solver` is furthest from the optimum, the worst first.
+
+        losses = mlsched.worst_cases(my_rule, [mlsched.generate("preemption", "small", seed=s) for s in range(50)])
+        losses[0].plot()
+
+    solver, objective, seed, params: as for `solve`. instances: by the names that shall be shown, or one after another.
+    most: how many to return. best: the exact answerer to compare with, the problem's by default; time_limit: its wall
+    seconds on each instance. progress(done, total) is called after each. An instance without a feasible plan is left
+    out. Raises AnswererError where the rule finds no plan although there is one.
+    """
+    named = dict(instances) if isinstance(instances, Mapping) else {str(i): one for i, one in enumerate(instances)}
+    if not named:
+        raise InvalidInput("instances: there is none")
+    found = Losses()
+    for number, (name, instance) in enumerate(named.items(), start=1):
+        exact = best or registry().problem(instance.problem).default
+        optimum = api.solve(instance, exact, objective=objective, time_limit=time_limit)
+        if optimum.status != "infeasible":
+            answer = api.solve(instance, solver, objective=objective, seed=seed, **params)
+            found.append(Loss(name, instance, answer, optimum, answer.gap_to(optimum)))
+        if progress is not None:
+            progress(number, len(named))
+    found.sort(key=lambda loss: loss.order, reverse=True)
+    return Losses(found[:most])
+
+
+def plot_losses(losses: Iterable[Loss], path: str | os.PathLike[str]) -> None:
+    """Draw losses into a picture (.png, .svg, .pdf), a row an instance: the rule's plan beside the best one."""
+    plots.check_target(path)
+    plots.save(picture(losses), path)
+
+
+def picture(losses: Iterable[Loss]) -> Figure:
+    """The same as a figure."""
+    rows = list(losses)
+    if not rows:
+        raise InvalidInput("losses: there is none to draw")
+    made, axes = plots.figure(
+        width=1.6 * plan_pictures.WIDTH, height=plan_pictures.HEIGHT * len(rows), columns=2, rows=len(rows)
+    )
+    for number, loss in enumerate(rows):
+        _beside(loss, axes[2 * number : 2 * number + 2])
+    return made
+
+
+def _beside(loss: Loss, axes: list[Any]) -> None:
+    """Both plans, on axes of equal ends; the left one says which instance it is and how large the gap."""
+    for result, ax in zip((loss.result, loss.best), axes, strict=True):
+        plan_pictures.plot(result, ax=ax)
+    left, right = axes
+    left.set_title(f"instance {loss.name}: {loss.gap} worse\n{left.get_title()}")
+    if left.get_xlabel() == right.get_xlabel():
+        ends = [f(a, b) for f, a, b in zip((min, max), left.get_xlim(), right.get_xlim(), strict=True)]
+        for ax in axes:
+            ax.set_xlim(ends)
