@@ -6,7 +6,7 @@ CORES  := -n auto --dist worksteal
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test lint types check coverage release clean
+.PHONY: demo test lint types check coverage docs release clean
 
 demo: $(STAMP)  ## the main job: exact, heuristic and learned answers with their gaps, and an HTML report
 	$(BIN)/mlsched bench quick --workers 2 --html report/quick.html
@@ -31,6 +31,10 @@ coverage: $(STAMP)
 release: $(STAMP)  ## wheel and sdist into dist/, checked, installed into empty environments and used there
 	$(BIN)/python release/check.py --keep dist
 
+docs: $(STAMP)  ## the documentation site in build/site, without network; a warning is an error
+	$(BIN)/python -m sphinx --builder html --quiet --fail-on-warning --keep-going docs build/site
+	@echo "site: build/site/index.html"
+
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
@@ -38,4 +42,4 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) report .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) report build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,108 @@
+"""Every block of code in README, start and guides runs as it stands; those that cannot run here are listed as skipped.
+
+A page is run from its first block to its last, in a folder of its own: Python blocks share names, a block whose first
+line is a file's name (`# my_rules.py`) is that file, `mlsched ...` goes through the command line of this process.
+What a line promises (`print(x)  # 3`) is held against what is printed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import runpy
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from documentation import RUN, Block, blocks, name_of
+from draws import THOROUGH
+
+from mlsched.cli.main import run
+
+SHELLS = {"", "bash", "console", "sh"}
+PROMISE = re.compile(r"print\(.*\)  # (.*)")
+MARKED = [(page, block) for page in RUN for block in blocks(page) if block.mark in ("not run", "needs", "thorough")]
+
+
+def _skipped(block: Block) -> str | None:
+    """Why a block does not run here; None where it does."""
+    if block.mark == "not run":
+        return block.what
+    if block.mark == "thorough" and not THOROUGH:
+        return "in the thorough profile"
+    if block.mark == "needs" and importlib.util.find_spec(block.what) is None:
+        return f"needs {block.what}, which is not installed"
+    return None
+
+
+def _commands(text: str) -> list[list[str]]:
+    """The command lines of a block; a line that ends in a backslash goes on, what follows # is a comment."""
+    lines = text.replace("\\\n", " ").splitlines()
+    return [words for line in lines if (words := shlex.split(line.removeprefix("$ "), comments=True))]
+
+
+def _run_shell(block: Block, place: str) -> None:
+    for words in _commands(block.text):
+        if words[0] == "mlsched":
+            assert run(words[1:]) == 0, f"{place}: {shlex.join(words)}"
+        elif words[0] == "mkdir":
+            Path(words[1]).mkdir()
+        elif words[0] == "python" and len(words) == 2:
+            runpy.run_path(words[1], run_name="__main__")
+        else:
+            pytest.fail(f"{place}: {words[0]} is not run in tests; mark the block: <!-- not run: REASON -->")
+
+
+def _run_python(block: Block, place: str, names: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    exec(compile("\n" * block.line + block.text, place, "exec"), names)
+    printed = iter(capsys.readouterr().out.splitlines())
+    for promised in PROMISE.findall(block.text):
+        assert promised in printed, f"{place}: does not print {promised!r}, or not in this order"
+
+
+@pytest.mark.parametrize("page", RUN, ids=name_of)
+def test_blocks_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    modules, names = set(sys.modules), {"__name__": "__main__"}
+    try:
+        for block in blocks(page):
+            place = f"{name_of(page)}:{block.line}"
+            if _skipped(block) is not None:
+                continue
+            if block.file is not None:
+                (tmp_path / block.file).parent.mkdir(parents=True, exist_ok=True)
+                (tmp_path / block.file).write_text(block.text, encoding="utf-8")
+            elif block.language == "python":
+                _run_python(block, place, names, capsys)
+            elif block.language in SHELLS:
+                _run_shell(block, place)
+            else:
+                assert block.language in ("text", "toml", "{toctree}"), f"{place}: nothing runs {block.language}"
+    finally:  # the page's own modules: another page may have one of the same name
+        for module in set(sys.modules) - modules:
+            if (file := getattr(sys.modules[module], "__file__", None)) and Path(file).is_relative_to(tmp_path):
+                del sys.modules[module]
+
+
+@pytest.mark.parametrize(("page", "block"), MARKED, ids=lambda x: name_of(x) if isinstance(x, Path) else str(x.line))
+def test_blocks_that_run_elsewhere(page: Path, block: Block) -> None:
+    """Nothing is run here: the list of skipped tests shows what is not, and why."""
+    if (reason := _skipped(block)) is not None:
+        pytest.skip(f"{name_of(page)}:{block.line}: {reason}")
+
+
+def test_a_promise_that_is_not_kept_is_noticed(capsys: pytest.CaptureFixture[str]) -> None:
+    block = Block(1, "python", "print(1 + 1)  # 2\nprint('b')  # a\n", None, "")
+    with pytest.raises(AssertionError, match="does not print 'a'"):
+        _run_python(block, "page.md:1", {}, capsys)
+
+
+def test_a_command_that_nothing_runs_must_be_marked() -> None:
+    with pytest.raises(pytest.fail.Exception, match="mark the block"):
+        _run_shell(Block(1, "bash", "make demo  # all\n", None, ""), "page.md:1")
