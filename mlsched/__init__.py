@@ -15,6 +15,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from mlsched._version import __version__
+
 if TYPE_CHECKING:
     from mlsched import solvers, testing
     from mlsched.api import generate, load, pareto, read_log, save, simulate, solve, workload
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
     from mlsched.core.result import Result
     from mlsched.heuristics.taskgraph._own import start_in_order
     from mlsched.simulation import Run, environments
-
-__version__ = "1.0.0rc1"
 
 #: Public name -> module that defines it; imported at first use (PEP 562), so that `import mlsched` is quick.
 _HOME = {

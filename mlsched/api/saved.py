@@ -167,7 +167,7 @@ def _result(fields: Fields) -> Result:
     bound = fields.number("bound", none=True)
     gap = None if value is None or bound is None else relative_gap(value, bound)
     rank = instance.rank(goal.name)
-    follows = {
+    follows: dict[str, Any] = {
         "instance_hash": instance.hash,
         "problem": instance.problem,
         "sense": goal.sense,

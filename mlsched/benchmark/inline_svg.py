@@ -19,8 +19,9 @@ def inline(made: Figure, label: str, key: str) -> str:
     """The figure as an SVG element. label: what it shows, for readers who hear it. key: unique within the page."""
     import matplotlib
 
-    for part in (made, *made.axes):
-        part.patch.set_alpha(0)
+    made.patch.set_alpha(0)
+    for axes in made.axes:
+        axes.patch.set_alpha(0)
     for axes in made.axes:
         if (box := axes.get_legend()) is not None:
             box.set_frame_on(False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from mlsched.benchmark import chart, html, profiles, time_to_gap
 from mlsched.benchmark.figures import Styles, profile_charts, seconds, solve_times, time_to_gap_charts
@@ -83,7 +83,7 @@ def _profiles(problem: str, rows: Sequence[Row], styles: Styles) -> Iterator[str
         yield html.panels(profile_charts(found, styles), note, names)
 
 
-def _drawn(styles: Styles, lines: Sequence[object]) -> dict[str, str]:
+def _drawn(styles: Styles, lines: Sequence[Collection[str]]) -> dict[str, str]:
     """The legend of the answerers that are drawn."""
     return chart.legend({name: style for name, style in styles.items() if any(name in own for own in lines)})
 

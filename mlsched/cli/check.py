@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -36,6 +36,7 @@ def _plan(file: Path, plan: Path, read: list[str] | None, as_json: bool) -> None
     from mlsched.core.result import Result
 
     instance = read_instance(file, read)
+    answer: Any
     answer, answers = api.load_with_hash(plan)
     if isinstance(answer, Result) and answer.plan is not None:
         answer, answers = answer.plan, answer.instance_hash

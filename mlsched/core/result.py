@@ -97,8 +97,8 @@ class Result:
 
     def table(self) -> dict[str, list[Any]]:
         """One row, column by column: who answered what, how it ended, and every objective's value (None: no plan)."""
-        columns = ("problem", "instance_hash", "answerer", "seed", "status", "objective", "sense", "unit")
-        columns += ("value", "bound", "gap", "seconds", "stopped_by", "backing")
+        columns = ["problem", "instance_hash", "answerer", "seed", "status", "objective", "sense", "unit"]
+        columns += ["value", "bound", "gap", "seconds", "stopped_by", "backing"]
         return {name: [getattr(self, name)] for name in columns} | {k: [v] for k, v in (self.values or {}).items()}
 
     def dataframe(self) -> Any:

@@ -6,7 +6,7 @@ import functools
 import importlib.metadata
 import platform
 
-import mlsched
+from mlsched._version import __version__
 
 #: Distributions whose version may change an answer.
 RELEVANT = ("numpy", "scipy", "ortools", "highspy", "pyomo", "torch")
@@ -15,7 +15,7 @@ RELEVANT = ("numpy", "scipy", "ortools", "highspy", "pyomo", "torch")
 @functools.cache
 def versions() -> dict[str, str]:
     """Name -> version of Python and of every relevant distribution that is installed."""
-    found = {"python": platform.python_version(), "mlsched": mlsched.__version__}
+    found = {"python": platform.python_version(), "mlsched": __version__}
     for name in RELEVANT:
         try:
             found[name] = importlib.metadata.version(name)

@@ -45,8 +45,9 @@ def front_of(
     finally:
         close()
     judge(answerer.name, instance, objectives, front)
-    asked = {"objectives": tuple(objectives), "instance": instance, "answerer": answerer.name, "params": params}
-    return dataclasses.replace(front, **asked)
+    return dataclasses.replace(
+        front, objectives=tuple(objectives), instance=instance, answerer=answerer.name, params=params
+    )
 
 
 def replayer(
