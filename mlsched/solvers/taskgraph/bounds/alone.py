@@ -91,6 +91,7 @@ def alone(layout: Layout, j: int) -> Instance:
         **{name: getattr(instance, name)[tasks] for name in of_task},
         **{name: getattr(instance, name)[edges] for name in ("edge_lag", "edge_volume", "edge_delay")},
         **{name: getattr(instance, name)[fixed] for name in ("fixed_node", "fixed_start", "fixed_gpu")},
+        task_names=(),
         min_iterations=least,
         max_iterations=least,
         task_job=np.zeros(len(tasks), dtype=np.int64),
