@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from benchmark_examples import row, rule
 
+import mlsched
 from mlsched import InvalidInput
 from mlsched.benchmark.cases import Suite
 from mlsched.benchmark.cost import cost_lines, growth
@@ -91,6 +92,9 @@ def test_the_collection_is_200_instances():
     per_problem = {p: sum(len(c.seeds) for c in cases if c.problem == p) for p in registry().problems}
     assert per_problem == dict.fromkeys(registry().problems, COLLECTED)
     assert sum(per_problem.values()) == 200
+    placements = [(c.preset, seed) for c in cases if c.problem == "placement" for seed in c.seeds]
+    drawn = {mlsched.generate("placement", preset, seed=seed).hash for preset, seed in placements}
+    assert len(drawn) == COLLECTED, "two presets draw the same instances from the same seeds"
 
 
 # -- outside ----------------------------------------------------------------------------------------------------------
