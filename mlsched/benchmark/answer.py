@@ -121,10 +121,12 @@ def _cost(calls: int) -> dict[str, float]:
 
 
 def _judged(task: Task, instance: Instance) -> list[Row]:
-    """The judge, timed on the plan of the problem's default rule: feasibility, and the values of all objectives."""
-    rule = next(a.name for a in registry().available(task.problem, kind="heuristic") if a.warm_start)
-    plan = solve(instance, rule, seed=task.seed + ANSWER_SEED).plan
-    assert plan is not None, "rules answer every instance"
+    """The judge, timed on the plan of a rule that starts searches: feasibility, and the values of all objectives."""
+    rules = registry().available(task.problem, kind="heuristic")
+    name = next((rule.name for rule in rules if rule.warm_start), registry().problem(task.problem).default)
+    plan = solve(instance, name, seed=task.seed + ANSWER_SEED).plan
+    if plan is None:
+        return failed(task, f"{name} found no plan to judge")
     calls, spent = _repeated(lambda: (instance.violations(plan), instance.evaluate(plan)), task.repeat or 0.0)
     values = instance.evaluate(plan)
     made = task.rows(status="feasible", values=values, cpu_seconds=spent, work=_cost(calls), peak_mib=_peak_mib())
@@ -133,9 +135,8 @@ def _judged(task: Task, instance: Instance) -> list[Row]:
 
 def _confirmed(task: Task, instance: Instance, result: Result) -> Result:
     """The result with a second engine's word, where the suite asks for it."""
-    if task.confirm is None:
+    if task.confirm is None or (answerer := task.found) is None:
         return result
-    answerer = registry().answerer(task.problem, task.answerer)[0]
     limits = Limits(threads=1, seed=task.seed + ANSWER_SEED)
     return confirmed(instance, answerer, dict(task.params), result, limits, dict(task.confirm), CONFIRM_SECONDS)
 

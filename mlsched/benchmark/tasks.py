@@ -92,7 +92,8 @@ class Task:
     @property
     def engine(self) -> str:
         """The code that a proof of this answerer's rests on."""
-        return self.answerer if self.found is None else self.found.engine_of(dict(self.params))
+        found = self.found
+        return self.answerer if found is None else found.engine_of(dict(self.params))
 
     @property
     def keys(self) -> list[Key]:
@@ -180,8 +181,10 @@ def _alone(tasks: Sequence[Task]) -> set[tuple[str, str]]:
     """The questions that one engine is asked alone; brute force, which refuses most of them, is not counted."""
     engines: dict[tuple[str, str], set[str]] = defaultdict(set)
     for task in tasks:
-        restricted = task.found is not None and task.found.restricted
-        if (question := _question(task)) is not None and not restricted:
+        if (question := _question(task)) is None:
+            continue
+        found = task.found
+        if found is None or not found.restricted:
             engines[question] |= {task.engine} - {ENUMERATION}
     return {question for question, found in engines.items() if len(found) < 2}
 
@@ -221,7 +224,8 @@ def _tasks(
     sizes = tuple(sorted(case.sizes.items()))
     instance = _instance(case.problem, case.preset, sizes, seed, source)
     asked = _objectives(case, instance)
-    first = Task(
+    # The judge's task: the others differ from it in who is asked.
+    judge = Task(
         suite,
         case.problem,
         case.preset,
@@ -242,16 +246,16 @@ def _tasks(
         repeat=case.repeat,
     )
     if case.repeat is not None:
-        yield first
+        yield judge
     if source is not None and source in case.published:
         value = case.published[source]
-        yield dataclasses.replace(first, answerer=PUBLISHED, label=PUBLISHED, kind="exact", published=value)
+        yield dataclasses.replace(judge, answerer=PUBLISHED, label=PUBLISHED, kind="exact", published=value)
     for name, answerer, params in chosen:
         exact = answerer.kind == "exact"
         groups = [(o,) for o in asked if o in answerer.objectives] if exact else [tuple(asked)]
         for objectives in groups:
             yield dataclasses.replace(
-                first,
+                judge,
                 answerer=name,
                 label=name if is_function(name) else label(answerer, params),
                 kind=answerer.kind,
