@@ -44,11 +44,11 @@ EXACT: Mapping[str, tuple[str, ...]] = MappingProxyType(
 #: Problem -> the preset of `scale`, and changes to it, each twice as large as the one before.
 SCALE: Mapping[str, tuple[str, tuple[Mapping[str, Any], ...]]] = MappingProxyType(
     {
-        "placement": ("6x5", tuple({"servers": n, "jobs": n // 2} for n in (4, 6, 8, 12))),
+        "placement": ("6x5", tuple({"servers": n, "jobs": n // 2} for n in (4, 6, 8))),
         "preemption": ("surge", tuple({"nodes": n, "jobs": 5 * n // 2, "tes": n // 4} for n in (8, 16, 32, 64, 128))),
         "quality": ("floored", tuple({"jobs": n, "cores": 4 * n} for n in (10, 20, 40, 80))),
         "taskgraph": ("six-loose", tuple({"jobs": n, "runs": 8 * n} for n in (2, 4, 8))),
-        "workers": ("x16", tuple({"jobs": n, "scale": n / 5} for n in (5, 10, 20, 40))),
+        "workers": ("x16", tuple({"jobs": n, "scale": n / 5} for n in (5, 10, 20))),
     }
 )
 SCALE_WORK = MappingProxyType({"cp-sat": 2.0, "highs": 100.0})
@@ -173,10 +173,10 @@ def _default(problem: Problem) -> tuple[str, ...]:
 NAMED: Mapping[str, tuple[str, Callable[[], Iterator[Case]]]] = MappingProxyType(
     {
         "quick": ("every problem, small instances; about a minute", quick),
-        "gaps": ("every answerer and objective on 10 small instances a problem", gaps),
-        "exact": ("the exact answerers against each other and against plain models", exact),
-        "scale": ("what an answer costs as instances double in size", scale),
-        "speed": ("CPU time a call of every rule and judge, beside a calibration load", speed),
+        "gaps": ("every answerer and objective on 10 small instances a problem; about a minute", gaps),
+        "exact": ("the exact answerers against each other and against plain models; about a minute", exact),
+        "scale": ("what an answer costs as instances double in size; about two minutes", scale),
+        "speed": ("CPU time a call of every rule and judge, beside a calibration load; about a minute", speed),
         "collection": ("200 instances over five problems, for `mlsched collection make`", collection),
     }
 )

@@ -264,7 +264,7 @@ def _tasks(
                 objectives=objectives,
                 ranks=tuple(instance.rank(objective) for objective in objectives),
                 time_limit=case.time_limit if exact else None,
-                work_limit=case.work_limit.get(answerer.backend or "") if exact else None,
+                work_limit=case.work_limit.get(answerer.engine or answerer.backend or "") if exact else None,
             )
 
 
