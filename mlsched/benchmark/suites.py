@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import Any
 
 from mlsched.benchmark.cases import SEEDS, Case, Suite
-from mlsched.benchmark.outside import outside
 from mlsched.core.contract import Problem
 from mlsched.core.registry import registry
 
@@ -186,16 +185,17 @@ OUTSIDE = "published optima and fronts of others (--folder, or $MLSCHED_DATA); a
 class Suites(Mapping[str, Suite]):
     """Name -> suite, built when asked for: the registry is scanned then, not at import.
 
-    `outside` raises InvalidInput where its folder is missing; `docs` names it all the same.
+    The cases of `outside` are those of a folder (`outside.outside`), so that here it has none.
     """
 
     def __getitem__(self, name: str) -> Suite:
         if name == "outside":
-            return outside()
+            return Suite(name, OUTSIDE, ())
         if name in NAMED:
             doc, cases = NAMED[name]
             return Suite(name, doc, tuple(cases()))
-        return Suite(name, _doc(name), tuple(full(registry().problems[name])))
+        doc = f"every preset of {name}, {len(FULL_SEEDS)} seeds each"
+        return Suite(name, doc, tuple(full(registry().problems[name])))
 
     def __iter__(self) -> Iterator[str]:
         return iter([*NAMED, "outside", *sorted(registry().problems)])
@@ -203,20 +203,7 @@ class Suites(Mapping[str, Suite]):
     def __len__(self) -> int:
         return len(NAMED) + 1 + len(registry().problems)
 
-    def __contains__(self, name: object) -> bool:
-        return name in list(self)
 
-    @property
-    def docs(self) -> dict[str, str]:
-        """Name -> what the suite is."""
-        named = {name: doc for name, (doc, _) in NAMED.items()}
-        return {**named, "outside": OUTSIDE, **{name: _doc(name) for name in sorted(registry().problems)}}
-
-
-def _doc(problem: str) -> str:
-    return f"every preset of {problem}, {len(FULL_SEEDS)} seeds each"
-
-
-SUITES = Suites()
+SUITES: Mapping[str, Suite] = Suites()
 
 __all__ = ["COSTS", "NAMED", "SUITES", "Case", "Suite"]

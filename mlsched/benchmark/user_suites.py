@@ -31,6 +31,7 @@ from typing import Any
 from mlsched.api import load
 from mlsched.api.functions import is_function
 from mlsched.benchmark.cases import Case, Suite
+from mlsched.benchmark.outside import outside
 from mlsched.benchmark.suites import SUITES
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName
@@ -61,6 +62,8 @@ _MOST_BYTES, _MOST_SEEDS = 10**6, 10**6
 
 def find_suite(name: str) -> Suite:
     """The suite of that name, or in the TOML file or folder of that path."""
+    if name == "outside":
+        return outside()
     if name in SUITES:
         return SUITES[name]
     path = Path(name)

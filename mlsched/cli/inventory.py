@@ -132,7 +132,7 @@ def _solvers() -> list[dict[str, Any]]:
 def _suites() -> list[dict[str, Any]]:
     from mlsched.benchmark.suites import SUITES
 
-    return [{"name": name, "about": about} for name, about in SUITES.docs.items()]
+    return [{"name": s.name, "about": s.doc} for s in SUITES.values()]
 
 
 def _experiments() -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from mlsched.benchmark.user_suites import find_suite
 from mlsched.core.registry import registry
 
 
-@pytest.mark.parametrize("name", [name for name in SUITES if name != "outside"])
+@pytest.mark.parametrize("name", SUITES)
 def test_every_case_names_what_exists(name):
     made = SUITES[name]
     assert made.name == name
