@@ -47,7 +47,7 @@ def killed(suite, store, after: int, delay: float) -> None:
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, start_new_session=True, **quiet) as process:
         while process.poll() is None and rows_in(store) < after:
-            time.sleep(0.002)
+            time.sleep(0.01)
         time.sleep(delay)
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
