@@ -11,7 +11,7 @@ and 1 (`simulation/taskgraph/iterations/reward.py`). Percentages are of the same
 initialised; "random": any choice that is allowed. Prints one JSON document.
 
 --others N: MLF-RL elsewhere, on N workloads each: at x = 1/2, 1, 2 and 3 on the cluster that it was trained for, on
-half and on double that cluster, and on the logs of --joins: those of their first 48 jobs that take at most four GPUs,
+half and on double that cluster, and on the logs of --joins: those of their first 24 jobs that take at most four GPUs,
 arriving 16 times as fast, on as many servers, with models drawn by seed (`synthetic:mlfs-join`).
 """
 
@@ -38,7 +38,7 @@ from mlsched.simulation.taskgraph.iterations.reward import Reward
 
 HOUR = 3600.0
 #: Of a log, what is joined with MLFS' jobs.
-JOIN: dict[str, Any] = {"physics": "iterations", "jobs": 48, "largest": 4, "arrivals": 16.0}
+JOIN: dict[str, Any] = {"physics": "iterations", "jobs": 24, "largest": 4, "arrivals": 16.0}
 #: Figure of merit -> what it is called, and whether more is better.
 FIGURES = {
     "reward": ("reward", True),
