@@ -1,6 +1,6 @@
 """Harmony-plus with jobs arriving, under interference that was measured: Gavel's pairs of jobs that share a GPU.
 
-    python measurements/harmony_plus_gavel.py --gavel FILE [--gpu v100] [--workloads 4] [--jobs 80] [--load 0.6]
+    python measurements/harmony_plus_gavel.py --gavel FILE [--gpu v100] [--workloads 4] [--jobs 60] [--load 0.6]
 
 FILE is Gavel's oracle_throughputs.json.gz. Ten GPUs with two slots each; jobs of 1 to 3 workers of any measured type,
 0 to 6 of them in an interval; lengths as in `synthetic:uniform`, for an offered load of `--load`. Types that do not fit
@@ -94,7 +94,7 @@ def main() -> None:
     parser.add_argument("--gavel", required=True)
     parser.add_argument("--gpu", default="v100")
     parser.add_argument("--workloads", type=int, default=4)
-    parser.add_argument("--jobs", type=int, default=80)
+    parser.add_argument("--jobs", type=int, default=60)
     parser.add_argument("--load", type=float, default=0.6)
     given = parser.parse_args()
     measured = read_gavel(given.gavel, gpu=given.gpu)

@@ -1,0 +1,86 @@
+"""What the verdicts of the experiments would be by means alone, and why intervals say something else.
+
+    python measurements/verdict_changes.py
+
+Reads the recorded results of the experiments (docs/results). Prints one JSON document with a table an experiment: each
+claim, its verdict by means alone (a claim holds under a reading when every mean lies within its bound, "holds" when it
+does so under all readings, "does not hold" under none, else "depends on the reading"; every reading counts, and nothing
+is assumed, fitted or untrained), its verdict by intervals (`benchmark/experiments/claim.py`), and why they differ.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from mlsched.benchmark.experiments.claim import Bound
+
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
+#: Experiment -> the recorded result with its claims.
+SOURCES = {"FitGpp": "fitgpp-tables", "SLAQ": "slaq", "Harmony": "placement-online", "Chic": "chic", "MLFS": "mlfs"}
+MADE = {
+    "assumed": "the simulated world supposes what the claim says",
+    "fitted": "parameters were fitted to the claim's numbers",
+}
+
+
+def by_means(claim: dict[str, Any]) -> str:
+    """The verdict that looks at nothing but means."""
+    readings: dict[str, list[bool | None]] = {}
+    for piece in claim["evidence"]:
+        mean = (piece["measured"] or {}).get("mean")
+        within = None if mean is None else Bound(**piece["bound"]).admits(mean)
+        readings.setdefault(piece["reading"], []).append(within)
+    each = {False if False in found else None if None in found else True for found in readings.values()}
+    if not each or None in each:
+        return "not measured"
+    return "depends on the reading" if len(each) > 1 else "holds" if True in each else "does not hold"
+
+
+def reason(claim: dict[str, Any], former: str) -> str:
+    """Why intervals say something else than means."""
+    verdict, evidence = claim["verdict"], claim["evidence"]
+    if verdict == former:
+        return ""
+    if verdict in MADE:
+        return MADE[verdict]
+    if verdict == "not trained":
+        return f"what it is about is not trained: {next(e['untrained'] for e in evidence if e['untrained'])}"
+    defended = [e for e in evidence if e["reading"] not in claim["undefended"]]
+    if verdict == "undecided":
+        unclear = [e for e in defended if e["side"] == "unclear"]
+        closest = min(unclear or defended, key=lambda e: abs(Bound(**e["bound"]).margin(e["measured"]["mean"])))
+        return f"{len(unclear)} of {len(defended)} intervals cross the bound; {worded(closest)}"
+    if claim["undefended"]:
+        return f"{len(claim['undefended'])} readings that nobody would defend do not count"
+    outside = [e for e in defended if e["side"] == "outside"]
+    return f"one refuted piece is enough: {worded(outside[0])}" if outside else ""
+
+
+def worded(piece: dict[str, Any]) -> str:
+    """A piece of evidence in words."""
+    half = piece["measured"].get("half")
+    interval = f" ± {half:.3g}" if half else ""
+    unit = f" {piece['unit']}" if piece["unit"] else ""
+    needed = Bound(**piece["bound"])
+    return f"{piece['what']} ({piece['reading']}): {piece['measured']['mean']:.3g}{interval}{unit}, needed {needed}"
+
+
+def main() -> None:
+    tables = []
+    counts = {}
+    for name, source in SOURCES.items():
+        claims = json.loads((RESULTS / f"{source}.json").read_text(encoding="utf-8"))["document"]["claims"]
+        rows = []
+        for claim in claims:
+            former = by_means(claim)
+            rows.append([claim["text"], former, claim["verdict"], reason(claim, former)])
+        counts[name] = {"claims": len(rows), "changed": sum(row[1] != row[2] for row in rows)}
+        header = ["claim", "by means alone", "by intervals", "why they differ"]
+        tables.append({"name": name, "header": header, "rows": rows})
+    print(json.dumps({"tables": tables, "counts": counts}, ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    main()
