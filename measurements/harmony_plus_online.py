@@ -10,7 +10,7 @@ patterns; --seeds and --runs as there, and its file of runs may be given). Print
   Tetris, the share that harmony-plus takes off, in percent (a ratio of sums over the workloads); and by how many
   percent harmony-plus is below each reading of LIF and the exact placement (negative: above), paired by workload.
 
-No source of the placement world draws its interference from Gavel's measured pairs, so that there is no such row.
+Interference as Gavel measured it: `harmony_plus_gavel.py`.
 """
 
 from __future__ import annotations

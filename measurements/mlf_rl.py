@@ -1,7 +1,7 @@
 """MLF-RL, MLFS and the RL baseline against what they must beat, on workloads that no training has seen.
 
     python measurements/mlf_rl.py [--weights DIR] [--workloads 10] [--jobs 12] [--servers 2] [--loads 1 3] [--others 0]
-        [--joins NAME=TRACE ...]
+        [--places loads sizes] [--joins NAME=TRACE ...]
 
 DIR holds mlf-rl-SEED.safetensors files as `mlsched train` writes them; without it, the weights that come with mlsched
 are measured. Workloads are those of `synthetic:mlfs-cluster` with seeds 0, 1, ..., in the world of `mlsched reproduce
@@ -10,9 +10,9 @@ and 1 (`simulation/taskgraph/iterations/reward.py`). Percentages are of the same
 (95 %, Student's t; of several training seeds, the mean over them counts). "before training": the same network as it was
 initialised; "random": any choice that is allowed. Prints one JSON document.
 
---others N: MLF-RL elsewhere, on N workloads each: at x = 1/2, 1, 2 and 3 on the cluster that it was trained for, on
-half and on double that cluster, and on the logs of --joins: those of their first 24 jobs that take at most four GPUs,
-arriving 16 times as fast, on as many servers, with models drawn by seed (`synthetic:mlfs-join`).
+--others N: MLF-RL elsewhere, on N workloads each: at x = 1/2, 1 and 2 on the cluster that it was trained for ("loads"),
+on half and on double that cluster ("sizes"), and on the logs of --joins: those of their first 24 jobs that take at most
+four GPUs, arriving 16 times as fast, on as many servers, with models drawn by seed (`synthetic:mlfs-join`).
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ from mlsched.simulation.taskgraph.iterations.reward import Reward
 HOUR = 3600.0
 #: Of a log, what is joined with MLFS' jobs.
 JOIN: dict[str, Any] = {"physics": "iterations", "jobs": 24, "largest": 4, "arrivals": 16.0}
+#: Places elsewhere -> loads, and factors on the sizes of workloads and cluster.
+PLACES = {"loads": ((0.5, 1.0), (1.0, 1.0), (2.0, 1.0)), "sizes": ((2.0, 0.5), (2.0, 2.0))}
 #: Figure of merit -> what it is called, and whether more is better.
 FIGURES = {
     "reward": ("reward", True),
@@ -139,7 +141,7 @@ def elsewhere(policies: dict[str, list[Any]], arguments: argparse.Namespace) -> 
     """MLF-RL against MLF-H and random choices at loads and on clusters that it may not have been trained for."""
     places: dict[str, list[Any]] = {}
     seeds = range(arguments.others)
-    for x, factor in [(x, 1.0) for x in (0.5, 1.0, 2.0, 3.0)] + [(2.0, factor) for factor in (0.5, 2.0)]:
+    for x, factor in [pair for name in arguments.places for pair in PLACES[name]]:
         jobs, servers = round(arguments.jobs * factor), round(arguments.servers * factor)
         places[f"x = {x:g}, {jobs} jobs, {servers} servers"] = [workload(seed, jobs, servers, x) for seed in seeds]
     for text in arguments.joins:
@@ -194,6 +196,7 @@ def main() -> None:
     parser.add_argument("--servers", type=int, default=2)
     parser.add_argument("--loads", type=float, nargs="*", default=[1.0, 3.0])
     parser.add_argument("--others", type=int, default=0)
+    parser.add_argument("--places", nargs="*", default=list(PLACES), choices=list(PLACES))
     parser.add_argument("--joins", nargs="*", default=[], metavar="NAME=TRACE")
     arguments = parser.parse_args()
     files = [] if arguments.weights is None else sorted(arguments.weights.glob("mlf-rl-[0-9].safetensors"))
