@@ -37,7 +37,7 @@ def test_agreement_on_adversarial_instances(instance):
 
 def test_agreement_on_instances_that_share_and_what_binds(report):
     """A third of them are residual: runs under way hold parts of GPUs."""
-    count, binds = draws(8, 300), Counter()
+    count, binds = draws(5, 300), Counter()
     for instance in map(sharing, range(count)):
         check(instance)
         best = mlsched.solve(instance, "brute-force")
