@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import json
+import re
+import shutil
+import zlib
+
+import numpy as np
 
 import mlsched
+from mlsched import api
 from mlsched.benchmark.store import Store, read_rows
+from mlsched.certificates import checker
+from mlsched.core.errors import InvalidInput
 from mlsched.core.files import read_json
 from mlsched.instances.placement.gavel import read_gavel
 from mlsched.instances.taskgraph.files import read_jobshop, read_psplib, read_stg
 from mlsched.instances.taskgraph.profiles import read_profiles
 from mlsched.instances.traces import algoperf, pollux, read_nodes, read_trace
 from mlsched.learned import weights
-from mlsched.solvers.front.journal import Journal
+from mlsched.simulation.nodes import parse_cluster
+from mlsched.solvers.front.journal import KIND, VERSION, Journal, _line
 
 READERS = {
     "json": read_json,
@@ -31,6 +41,55 @@ READERS = {
     "weights": weights.read,
     "store": read_rows,
 }
+
+
+def _check_proof(path) -> None:
+    """A formula and its proof, apart by an empty line."""
+    formula, _, log = path.read_text("utf-8", "replace").partition("\n\n")
+    try:
+        checker.check(formula, log)
+    except checker.Wrong as wrong:
+        raise InvalidInput(str(wrong)) from None
+
+
+def _read_answers(path) -> None:
+    """The lines of a journal without their checksums, which are put right, as by a program with a mistake."""
+    chain, whole = 0, b""
+    for line in path.read_bytes().split(b"\n")[:-1]:
+        chain = zlib.crc32(line, chain)
+        whole += line[:-1] + b', "check": %d}\n' % chain
+    path.write_bytes(whole)
+    Journal(path, {}).close()
+
+
+def _check_manifest(path) -> None:
+    """A certificate's manifest, beside its other files."""
+    shutil.copyfile(path, path.parent / "certificate" / "manifest.json")
+    if wrong := api.check_certificate(path.parent / "certificate").wrong:
+        raise InvalidInput(wrong[0])
+
+
+#: Readers of what is in a file, by functions that do not open it themselves or want more than one.
+PARSERS = {
+    "cluster": lambda path: parse_cluster(path.read_text("utf-8", "replace")),
+    "journal": lambda path: Journal(path, {}).close(),
+    "answers": _read_answers,
+    "proof": _check_proof,
+    "manifest": _check_manifest,
+}
+
+PROOF = (
+    "min: +1 x1 +2 x2 +5 x3 ;\n+1 x1 +1 x2 +1 x3 >= 2 ;\n\n"
+    f"{checker.HEADER}\nl 1\nsoli x1 x2 ~x3\nrup +1 ~x3 >= 1 ; ~ 2\npol 1 3 + 2 *\npol 2 4 + x3 5 * +\nc 5\n"
+)
+CARD = {
+    "kind": weights.KIND, "version": weights.VERSION, "policy": "p", "problem": "workers", "recipe": {}, "seed": 0,
+    "iterations": 1, "data": {}, "versions": {}, "scores": {},
+}  # fmt: skip
+ANSWER = {
+    "weights": [1, 1], "boxes": [[None, 5]], "status": "optimal", "values": [3, 4], "bound": 7, "solution": [1, 0],
+    "note": "",
+}  # fmt: skip
 
 STG = " 3\n0 0 0\n1 4 1 0\n2 3 1 0\n3 2 2 1 2\n4 0 1 3\n# a comment\n"
 PSPLIB = """jobs (incl. supersource/sink ):  3
@@ -91,7 +150,10 @@ GAVEL = {
 
 
 def seeds(folder) -> list[tuple[str, bytes]]:
-    """(reader, content) of small files that the readers take; what only a program can write is written to `folder`."""
+    """(reader, content) of small files that the readers take; what only a program can write is written to `folder`.
+
+    A certificate, which needs exact, stays there: its manifest is read beside its other files.
+    """
     record, load = folder / "seed.json", folder / "seed.load"
     mlsched.save(mlsched.generate("preemption", "small", seed=1), record)
     mlsched.save(mlsched.workload("synthetic:z:jobs=3,nodes=2"), load)
@@ -118,7 +180,21 @@ def seeds(folder) -> list[tuple[str, bytes]]:
     ]
     found = [(name, text.encode()) for name, text in texts]
     found += [("trace", gzip.compress(PHILLY.encode())), ("gavel", gzip.compress(json.dumps(GAVEL).encode()))]
-    return [*found, ("store", (folder / "seed.sqlite").read_bytes())]
+    weights.write(folder / "seed.safetensors", weights.Weights({"a": np.ones((2, 3), np.float32)}, CARD))
+    header, chain = _line({"kind": KIND, "version": VERSION}, 0)
+    journal = header + _line(ANSWER, chain)[0]
+    found += [
+        ("store", (folder / "seed.sqlite").read_bytes()),
+        ("weights", (folder / "seed.safetensors").read_bytes()),
+        ("cluster", b"2x(8gpu,32cpu,64gb)+1x(4gpu)"),
+        ("journal", journal.encode()),
+        ("answers", re.sub(', "check": \\d+', "", journal).encode()),
+        ("proof", PROOF.encode()),
+    ]
+    if importlib.util.find_spec("exact") is not None:
+        api.certify(mlsched.generate("workers", "small", seed=1), folder / "certificate")
+        found.append(("manifest", (folder / "certificate" / "manifest.json").read_bytes()))
+    return found
 
 
-__all__ = ["READERS", "Journal", "seeds"]
+__all__ = ["PARSERS", "READERS", "seeds"]

@@ -11,7 +11,7 @@ import re
 
 import pytest
 from draws import draws
-from reader_examples import READERS, seeds
+from reader_examples import PARSERS, READERS, seeds
 
 from mlsched.core.errors import InvalidInput
 from mlsched.simulation.nodes import parse_cluster
@@ -63,7 +63,7 @@ def read(name: str, path, content: bytes) -> bool:
     """Whether the reader takes the content; if not, it says so in one line."""
     path.write_bytes(content)
     try:
-        READERS[name](path)
+        (READERS | PARSERS)[name](path)
     except InvalidInput as refused:
         message = str(refused)
         assert message.isprintable()
