@@ -12,6 +12,7 @@ from mlsched.api import known
 from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import Outcome
 from mlsched.core.registry import Answerer, registry
+from mlsched.instances.taskgraph import Instance
 
 PROBLEMS = sorted(registry().problems)
 
@@ -29,6 +30,24 @@ def test_no_plan_is_better_than_the_trivial_bound(problem, data):
             continue
         if found.value is not None:
             assert bound == found.value or objective.better(bound, found.value)
+
+
+@pytest.mark.parametrize(
+    ("duration", "fixed", "least", "bound"),
+    [((0, 0), [0, 1], 0, 0), ((0, 0), [0], 0, 1), ((3, 0), [0], 0, 3), ((3, 2), [0], 2, 3), ((3, 2), [0], 3, 6)],
+)
+def test_what_is_under_way_ends_when_it_ends(duration, fixed, least, bound):
+    """One job; its first iteration ended at 1, which is now, and the tasks `fixed` began the second at 0."""
+    nothing = [0] * len(fixed)
+    instance = Instance(
+        resources=["gpu"], node_capacity=[[2]], arrival=[0], deadline=[0], urgency=[0], required=[0],
+        min_iterations=[least], max_iterations=[3], accuracy=[[0] * 4], task_job=[0, 0], duration=duration,
+        demand=[[1], [1]], eligible=[[1], [1]], parameters=[0, 0], edge_from=[], edge_to=[], edge_lag=[],
+        edge_volume=[], edge_delay=[], now=1, finished=[1], on_time=[0], home=[0, 0], last_end=[1, 1],
+        fixed_task=fixed, fixed_node=nothing, fixed_start=nothing,
+    )  # fmt: skip
+    assert known.trivial_bound(instance, "total_jct") == bound
+    assert api.solve(instance, "brute-force").value >= bound
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)

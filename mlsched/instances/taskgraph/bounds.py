@@ -24,18 +24,23 @@ def _accuracies(instance: Instance) -> list[tuple[list[int], int]]:
 
 
 def _earliest_ends(instance: Instance) -> list[int]:
-    """No plan completes a job earlier: its iterations that must run begin now or when it arrives, one after another.
+    """No plan completes a job earlier: its runs under way end, and those that must follow begin now or at its arrival.
 
-    A run that is under way has begun already; it is left out, and so is the iteration that it belongs to.
+    The runs of a task follow one another, and an iteration that has begun is finished. A job's finished runs say when
+    it completes only where nothing of it is under way or follows: what follows begins now, which is no earlier.
     """
-    under_way = {int(instance.task_job[k]) for k in instance.fixed_task.tolist()}
+    fixed = zip(instance.fixed_task.tolist(), instance.fixed_start.tolist(), strict=True)
+    under_way = {k: start + int(instance.duration[k]) for k, start in fixed}
+    begun = {int(instance.task_job[k]) for k in under_way}
     ends = [int(a) for a in instance.arrival]
     must = (instance.min_iterations - instance.finished).tolist()
     for k, j in enumerate(instance.task_job.tolist()):
-        if instance.finished[j]:
+        ready = max(int(instance.arrival[j]), instance.now, under_way.get(k, 0))
+        if k in under_way:
+            ends[j] = max(ends[j], under_way[k])
+        elif instance.finished[j] and j not in begun:
             ends[j] = max(ends[j], int(instance.last_end[k]))
-        runs = must[j] - (j in under_way)
+        runs = max(must[j], j in begun) - (k in under_way)
         if runs > 0:
-            ready = max(int(instance.arrival[j]), instance.now)
             ends[j] = max(ends[j], ready + runs * int(instance.duration[k]))
     return ends
