@@ -89,6 +89,9 @@ def _built(
     share = limits
     if limits.seconds is not None:
         share = dataclasses.replace(limits, seconds=limits.seconds / (1 + compiling))
+    if compiling:
+        # The first model of a process loads Pyomo, which says nothing of how long this model takes.
+        importlib.import_module("pyomo.environ")
     deadline = Deadline(share)
     given = {"limits": share} if answerer.takes_limits else {}
     question: Formulation | OneOf = answerer.function(
