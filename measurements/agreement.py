@@ -91,7 +91,7 @@ def agree(said: dict[str, Any]) -> bool:
 
 
 def summary(lines: list[dict[str, Any]]) -> dict[str, Any]:
-    """Counts by versions and problem."""
+    """Counts by versions and problem, also as a table."""
     counts: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for line in lines:
         proved = sum(isinstance(v, int) or v == "infeasible" for v in line["said"].values())
@@ -99,7 +99,20 @@ def summary(lines: list[dict[str, Any]]) -> dict[str, Any]:
         count["questions"] += 1
         count[f"{proved} engines"] += 1
         count["disagreements"] += not agree(line["said"])
+    rows = [
+        [
+            version,
+            problem,
+            *(count[f"{proved} engines"] for proved in range(2, 6)),
+            count["0 engines"] + count["1 engines"],
+            count["disagreements"],
+        ]
+        for version, problems in counts.items()
+        for problem, count in problems.items()
+    ]
+    header = ["versions", "problem", "two engines", "three", "four", "five", "one or none", "disagreements"]
     return {
+        "tables": [{"name": "agreement", "header": header, "rows": rows}],
         "questions": len(lines),
         "disagreements": [line for line in lines if not agree(line["said"])],
         "versions": {version: {p: dict(c) for p, c in found.items()} for version, found in counts.items()},

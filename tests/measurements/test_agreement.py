@@ -36,6 +36,7 @@ def test_it_goes_on_where_it_stopped(agreement, monkeypatch, tmp_path, capsys):
     assert len(path.read_text().splitlines()) == 5
     found = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (found["questions"], found["disagreements"]) == (5, [])
+    assert found["tables"][0]["rows"][0][1:] == ["quality", 0, 0, 0, 0, 5, 0]  # here one engine is asked
 
 
 def test_a_disagreement_stays_one(agreement, monkeypatch, tmp_path, capsys):
