@@ -6,7 +6,9 @@
     env = gymnasium.make("mlsched/Workers-v0", rate=1.8)
     envs = gymnasium.make_vec("mlsched/Workers-v0", num_envs=36)  # one batched simulation, not 36 environments
 
-`info["action_mask"]` says which actions change something (1) and which do nothing (0). Needs the extra `learn`.
+`info["action_mask"]` says which actions change something (1) and which do nothing (0); so does `action_masks()`, and
+with `mask_observation=True` the observation itself. Each class's docstring has its actions and observations index by
+index; `env.unwrapped.action_names` and `observation_names` spell them out. Needs the extra `learn`.
 """
 
 from __future__ import annotations

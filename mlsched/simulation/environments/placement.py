@@ -8,41 +8,73 @@ isolated speeds, so that an episode's return is the share of the best imaginable
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import gymnasium
 import numpy as np
 
+from mlsched.core.errors import InvalidInput
 from mlsched.instances.placement import Instance, Plan, generate
+from mlsched.instances.placement.draw import draw
+from mlsched.simulation.environments._base import PICTURE, TEXT, MaskedEnv, chosen, painted
 
 #: Features of a server beside its free resources, and of the job and its task.
 OF_SERVER, OF_TASK = 4, 6
 
 
-class PlacementEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
-    """One random instance an episode. servers, jobs and further keywords: sizes of `generate("placement", ...)`.
+class PlacementEnv(MaskedEnv):
+    """One random instance an episode, or one of `instances` (of equally many servers and the same resources).
 
-    Observation, float32 in [0, 1] or a little above: for every server its free resources (shares of a server's
-    capacity), whether the task fits, the tasks of this job there (share of all), and the running and new tasks there by
-    interference that they do to this job and suffer from it; then the task: whether it is a PS, the share of the job
-    placed, workers and PSs (tenths), demand by dominant share, jobs left (share).
+    servers, jobs and further keywords: sizes of `generate("placement", ...)`. `reset(options={"instance": 3})` takes
+    that one of `instances`. mask_observation, render_mode ("ansi", "rgb_array"): see `MaskedEnv`.
+
+    Actions, with S servers: s < S puts the task on server s; S gives the job up.
+
+    Observation, float32 in [0, 10], most entries in [0, 1]; K resources, and L = K + 4 entries a server:
+
+    | index | is |
+    |---|---|
+    | s L + k, k < K | free share of resource k of server s |
+    | s L + K | 1: the task fits there |
+    | s L + K + 1 | this job's tasks there, share of all its tasks |
+    | s L + K + 2 | slowdown of this job by the running and new tasks there |
+    | s L + K + 3 | slowdown of those by a worker of this job |
+    | S L | 1: the task is a PS |
+    | S L + 1 | share of the job's tasks that are placed |
+    | S L + 2, S L + 3 | workers and PSs of the job, in tens |
+    | S L + 4 | demand of the task, its largest share of a server |
+    | S L + 5 | jobs left, share of all |
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": [TEXT, PICTURE], "render_fps": 4}
 
-    def __init__(self, servers: int = 6, jobs: int = 5, **sizes: Any) -> None:
+    def __init__(
+        self,
+        servers: int = 6,
+        jobs: int = 5,
+        instances: Sequence[Instance] | None = None,
+        mask_observation: bool = False,
+        render_mode: str | None = None,
+        **sizes: Any,
+    ) -> None:
         self._sizes = {"servers": servers, "jobs": jobs, **sizes}
-        example = generate(np.random.default_rng(0), **self._sizes)
-        self._per_server = len(example.resources) + OF_SERVER
-        size = servers * self._per_server + OF_TASK
-        self.action_space = gymnasium.spaces.Discrete(servers + 1)
-        self.observation_space = gymnasium.spaces.Box(0, 10, (size,), dtype=np.float32)
+        self._instances = None if instances is None else list(instances)
+        if self._instances is None:
+            example = generate(np.random.default_rng(0), **self._sizes)
+        elif sizes:
+            raise InvalidInput("instances: are given; leave out the sizes")
+        else:
+            example = _first(self._instances)
+        self._servers, self._resources = len(example.server_free), example.resources
+        self._per_server = len(self._resources) + OF_SERVER
+        self._declare(0, 10, mask_observation, render_mode)
         self.instance: Instance | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin with a new instance."""
         super().reset(seed=seed)
-        self.instance = inst = generate(self.np_random, **self._sizes)
+        given = chosen(self._instances, options, self.np_random)
+        self.instance = inst = generate(self.np_random, **self._sizes) if given is None else given
         shape = (len(inst.job_type), len(inst.server_free))
         self._workers, self._ps = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
         self._free = inst.server_free.copy()
@@ -50,7 +82,7 @@ class PlacementEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore
         self._speed = self._total(inst)
         self._placed = 0
         self._skip(inst)
-        return self._observe(inst), self._info(inst)
+        return self._seen(self._observe(inst)), self._info(inst)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Place the task, or give the job up."""
@@ -69,7 +101,7 @@ class PlacementEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore
         else:
             self._give_up(inst)
         self._skip(inst)
-        return self._observe(inst), gain, self._job >= len(inst.job_type), False, self._info(inst)
+        return self._seen(self._observe(inst)), gain, self._job >= len(inst.job_type), False, self._info(inst)
 
     @property
     def plan(self) -> Plan:
@@ -127,12 +159,49 @@ class PlacementEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore
 
     # -- what is seen -------------------------------------------------------------------------------------------------
 
-    def _info(self, inst: Instance) -> dict[str, Any]:
-        mask = np.zeros(int(self.action_space.n), dtype=np.int8)
+    @property
+    def action_names(self) -> list[str]:
+        """What each action does."""
+        return [*(f"put the task on server {s}" for s in range(self._servers)), "give the job up"]
+
+    @property
+    def observation_names(self) -> list[str]:
+        """What each entry of an observation is."""
+        each = [*(f"free {r}" for r in self._resources), "fits", "this job's tasks", "slows this job", "is slowed"]
+        task = ["is a PS", "share placed", "workers", "PSs", "demand", "jobs left"]
+        return [*(f"server {s}: {name}" for s in range(self._servers) for name in each), *(f"task: {n}" for n in task)]
+
+    def _text(self) -> str:
+        inst = self.instance
+        assert inst is not None, "render: reset first"
+        lines = [f"total speed {self._speed}; {self._placed} of {len(inst.job_type)} jobs are placed"]
+        if self._job < len(inst.job_type):
+            table, kind = self._task(inst)[0], "PS" if self._is_ps(inst) else "worker"
+            fits = np.flatnonzero(self._fits(inst)).tolist()
+            where = ", ".join(map(str, fits)) or "none"
+            lines.append(f"  job {self._job}: its {kind} {int(table[self._job].sum())} fits on servers: {where}")
+        for s in range(self._servers):
+            tasks = (
+                int(inst.run_workers[:, s].sum() + inst.run_ps[:, s].sum()),
+                int(self._workers[:, s].sum() + self._ps[:, s].sum()),
+            )
+            lines.append(f"  server {s}: {tasks[0]} running and {tasks[1]} new tasks, free {self._free[s].tolist()}")
+        return "\n".join(lines)
+
+    def _picture(self) -> Any:
+        assert self.instance is not None, "render: reset first"
+        return painted(draw, self.instance, self.plan)
+
+    def _mask(self) -> Any:
+        inst, mask = self.instance, np.zeros(self._servers + 1, dtype=np.int8)
+        assert inst is not None, "reset first"
         if self._job < len(inst.job_type):
             mask[:-1] = self._fits(inst)
         mask[-1] = 1
-        return {"action_mask": mask, "total_speed": self._speed}
+        return mask
+
+    def _info(self, inst: Instance) -> dict[str, Any]:
+        return {"action_mask": self._mask(), "total_speed": self._speed}
 
     def _observe(self, inst: Instance) -> Any:
         servers = np.zeros((len(self._free), self._per_server))
@@ -165,3 +234,16 @@ class PlacementEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore
         done = inst.sigma_worker[kind, kinds] @ workers + inst.sigma_ps[kind, kinds] @ ps
         suffered = inst.sigma_worker[kinds, kind] @ ((workers + ps) > 0)
         return done / 1e6, suffered / 1e6
+
+
+def _first(instances: list[Instance]) -> Instance:
+    """The first of the given instances; raises InvalidInput unless all have the same spaces, and jobs."""
+    if not instances:
+        raise InvalidInput("instances: must be at least one, or left out for random ones")
+    first = instances[0]
+    for i, inst in enumerate(instances):
+        if inst.resources != first.resources or len(inst.server_free) != len(first.server_free):
+            raise InvalidInput(f"instances[{i}]: must have as many servers and the same resources as instances[0]")
+        if not len(inst.job_type):
+            raise InvalidInput(f"instances[{i}]: has no new job; must have at least one")
+    return first

@@ -14,7 +14,7 @@ episode; `log` is checked by the world's replay.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -22,6 +22,8 @@ import numpy as np
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import one_of, within
 from mlsched.heuristics.taskgraph._measures import STOPS, stops_after
+from mlsched.simulation.environments._base import MaskedEnv
+from mlsched.simulation.taskgraph._allocation_features import OF_CHOICE, OF_CLUSTER, OF_JOB, OF_PLACE, OF_TASK
 from mlsched.simulation.taskgraph.allocation import FEATURES, Allocation
 from mlsched.simulation.taskgraph.iterations import SIMULATION, IterationWorld, Jobs, Stretches
 from mlsched.simulation.taskgraph.iterations.mlfs import mlfs
@@ -35,18 +37,22 @@ SIZES = {"jobs": 8, "servers": 2, "hours": 1.0, "load": 1.0}
 WORLD = {"usage": "drawn", "usage_every": 600, "usage_at_start": False, "movement": "anytime", "pausing": "keep"}
 
 
-class RoundsEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
+class RoundsEnv(MaskedEnv):
     """One workload an episode: drawn by `synthetic:mlfs-cluster` with `sizes`, or one of `workloads`.
 
     window: most choices beside "nothing". stop: after how many iterations jobs stop ("most", "least", "required");
     stopping: whether an action may stop a job earlier. wake, options: of the run, see `mlsched simulate`. h_r: beyond
     which a node is overloaded. beta1 to beta5: weights of the reward.
 
-    Observation: "rows", (window + 1) x FEATURES, float32 in [-1, 1], row 0 for "nothing", rows that are not there 0;
-    and "action_mask", int8, which may be chosen.
-    """
+    render_mode: "ansi", or none.
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    Actions: 0 chooses nothing, i > 0 the choice of row i.
+
+    Observation: "rows", (window + 1) x FEATURES, float32 in [-1, 1], row 0 for "nothing", rows that are not there 0;
+    and "action_mask", int8, which may be chosen. `observation_names` has the columns of a row: five marks of the kind
+    of choice (stop, leave, next, host, nothing), eight figures of the cluster, then those of the choice's task, its job
+    and the node where it is or would be (`simulation/taskgraph/_allocation_features.py` says how each is counted).
+    """
 
     def __init__(
         self,
@@ -62,8 +68,12 @@ class RoundsEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
         beta4: float = 0.15,
         beta5: float = 0.15,
         workloads: Sequence[Jobs] | None = None,
+        render_mode: str | None = None,
         **sizes: Any,
     ) -> None:
+        if render_mode is not None:
+            one_of("render_mode", render_mode, tuple(self.metadata["render_modes"]))
+        self.render_mode = render_mode
         within("window", window, 1, 10**4)
         one_of("stop", stop, STOPS)
         self._window, self._stop, self._stopping, self._h_r = window, stop, stopping, h_r
@@ -89,6 +99,26 @@ class RoundsEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
         )
         self.workload: Jobs | None = None
         self._due: Allocation | None = None
+
+    @property
+    def action_names(self) -> list[str]:
+        """What each action does."""
+        return ["choose nothing", *(f"choose row {i}" for i in range(1, self._window + 1))]
+
+    @property
+    def observation_names(self) -> list[str]:
+        """What each column of a row of "rows" is."""
+        parts = {"choice": OF_CHOICE, "cluster": OF_CLUSTER, "task": OF_TASK, "job": OF_JOB, "place": OF_PLACE}
+        return [f"{part}: {name}" for part, names in parts.items() for name in names]
+
+    def _text(self) -> str:
+        assert self.workload is not None, "render: reset first"
+        due, done = self._due, int(self._ended.sum())
+        head = f"time {self._world.now}: {done} of {len(self._ended)} jobs have ended"
+        if due is None or due.kind is None:
+            return f"{head}; the episode is over"
+        rows = np.flatnonzero(self._mask()).tolist()
+        return f"{head}; to choose: {OF_CHOICE[due.kind]}, allowed rows {', '.join(map(str, rows))}"
 
     @property
     def log(self) -> Stretches:
@@ -119,7 +149,7 @@ class RoundsEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
             raise InvalidInput("step: the episode is over; reset begins the next")
         chosen = int(action)
         reward = 0.0
-        if self._mask(due)[chosen]:
+        if self._mask()[chosen]:
             due.take(chosen)
             if due.kind is None:
                 self._world.apply(due.round())
@@ -159,20 +189,20 @@ class RoundsEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
 
     # -- what is seen -------------------------------------------------------------------------------------------------
 
-    def _mask(self, due: Allocation | None) -> Any:
+    def _mask(self) -> Any:
         found = np.zeros(self._window + 1, dtype=np.int8)
-        if due is not None:
-            mask = due.mask
+        if self._due is not None:
+            mask = self._due.mask
             found[: len(mask)] = mask
         return found
 
     def _info(self) -> dict[str, Any]:
         """The mask once more, and the time in ticks."""
-        return {"action_mask": self._mask(self._due), "now": self._world.now}
+        return {"action_mask": self._mask(), "now": self._world.now}
 
     def _observe(self) -> Any:
         rows = np.zeros((self._window + 1, FEATURES), dtype=np.float32)
         if self._due is not None:
             seen = self._due.rows()
             rows[: len(seen)] = seen
-        return {"rows": rows, "action_mask": self._mask(self._due)}
+        return {"rows": rows, "action_mask": self._mask()}

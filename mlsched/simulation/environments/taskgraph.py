@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import gymnasium
 import numpy as np
 
 from mlsched.core.errors import InvalidInput, UnknownName
@@ -20,7 +19,9 @@ from mlsched.core.params import one_of, parameters_of, resolve, within
 from mlsched.heuristics.taskgraph._measures import STOPS, by_job, per_job, remaining_ticks, tails
 from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.instances.taskgraph import Instance, Snapshot, Timetable, generate
+from mlsched.instances.taskgraph.draw import draw
 from mlsched.instances.taskgraph.presets import PRESETS
+from mlsched.simulation.environments._base import PICTURE, TEXT, MaskedEnv, chosen, painted
 from mlsched.simulation.taskgraph.adapters import timetable
 from mlsched.simulation.taskgraph.options import Options
 from mlsched.simulation.taskgraph.workload import impossible
@@ -34,7 +35,7 @@ OF_TASK, OF_PLACE, OF_ALL = 6, 2, 4
 COUNT_UNIT = 10
 
 
-class TaskGraphEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
+class TaskGraphEnv(MaskedEnv):
     """One random horizon an episode, or one drawn from `instances` (of equally many nodes and the same resources).
 
     preset, sizes: of `generate("taskgraph", ...)`. window: how many tasks are seen. unit: so many ticks count as one
@@ -42,14 +43,38 @@ class TaskGraphEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore
     their required accuracy). Tasks that can start are listed by their jobs' arrivals, of a job those with the longest
     way to the end of the iteration first. Future jobs are not seen.
 
-    Observation, float32 in [-1, 1]; times t as t / (|t| + unit). For every task of the window: demands (shares of the
-    largest node), duration, longest chain and total ticks until its job is done, time since the job's arrival and since
-    it last ran, slack (time to the deadline less the chain); then for every node whether the task may start there, and
-    the share of its input that lies there. For every node its free shares. Then jobs in the system, running tasks, and
-    tasks beyond the window (n / (n + 10)), and whether void is allowed.
+    `reset(options={"instance": 3})` takes that one of `instances`. mask_observation, render_mode ("ansi", "rgb_array"):
+    see `MaskedEnv`.
+
+    Actions, with W = window and N nodes (`action_names` spells them out):
+
+    | action | does |
+    |---|---|
+    | i N + n, for i < W and n < N | start the i-th task of the window on node n |
+    | W N | void: end the round |
+
+    Observation, float32 in [-1, 1]; times t are t / (|t| + unit), counts n are n / (n + 10). K resources, and
+    S = K + 6 + 2 N entries a task of the window (`observation_names` spells them out; entries of no task are 0):
+
+    | index | is |
+    |---|---|
+    | i S + k, k < K | demand of task i of resource k, share of the largest node |
+    | i S + K | its duration |
+    | i S + K + 1 | longest chain until its job is done |
+    | i S + K + 2 | all ticks of work until its job is done |
+    | i S + K + 3 | time since its job's arrival |
+    | i S + K + 4 | time since its job last ran |
+    | i S + K + 5 | slack: time to the deadline less the longest chain |
+    | i S + K + 6 + 2 n | 1: may start on node n |
+    | i S + K + 7 + 2 n | share of its input that lies on node n |
+    | W S + n K + k | free share of resource k of node n |
+    | W S + N K | jobs in the system |
+    | W S + N K + 1 | running tasks |
+    | W S + N K + 2 | tasks that can start beyond the window |
+    | W S + N K + 3 | 1: void is allowed |
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": [TEXT, PICTURE], "render_fps": 4}
 
     def __init__(
         self,
@@ -58,6 +83,8 @@ class TaskGraphEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore
         unit: int = 10,
         stop: str = "most",
         instances: Sequence[Instance] | None = None,
+        mask_observation: bool = False,
+        render_mode: str | None = None,
         **sizes: Any,
     ) -> None:
         within("window", window, 1)
@@ -72,11 +99,10 @@ class TaskGraphEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore
             raise InvalidInput("instances: are given; leave out preset and sizes")
         else:
             example = self._check(self._instances)
-        self._nodes, resources = example.node_capacity.shape
-        self._per_task = resources + OF_TASK + OF_PLACE * self._nodes
-        size = window * self._per_task + self._nodes * resources + OF_ALL
-        self.action_space = gymnasium.spaces.Discrete(window * self._nodes + 1)
-        self.observation_space = gymnasium.spaces.Box(-1, 1, (size,), dtype=np.float32)
+        self._nodes, self._resources = len(example.node_capacity), example.resources
+        self._per_task = len(self._resources) + OF_TASK + OF_PLACE * self._nodes
+        self._size = window * self._per_task + self._nodes * len(self._resources) + OF_ALL
+        self._declare(-1, 1, mask_observation, render_mode)
         self.instance: Instance | None = None
         self._placer: Placer | None = None
         self._order: list[int] = []
@@ -86,21 +112,19 @@ class TaskGraphEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin with a new instance."""
         super().reset(seed=seed)
-        if self._instances is None:
-            self._begin(generate(self.np_random, **self._sizes))
-        else:
-            self._begin(self._instances[int(self.np_random.integers(len(self._instances)))])
-        return self._observe(), self._info()
+        given = chosen(self._instances, options, self.np_random)
+        self._begin(generate(self.np_random, **self._sizes) if given is None else given)
+        return self._seen(self._observe()), self._info()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Start a task, or end the round; an episode ends when its last job is done."""
         placer = self._placer
         if placer is None:
             raise InvalidInput("step: the episode is over; reset begins the next")
-        chosen = int(action)
-        if self._mask()[chosen]:
-            if chosen < self._window * self._nodes:
-                place, node = divmod(chosen, self._nodes)
+        number = int(action)
+        if self._mask()[number]:
+            if number < self._window * self._nodes:
+                place, node = divmod(number, self._nodes)
                 placer.put(self._open[place][0], node)
                 self._open = self._startable(placer)
             else:
@@ -110,7 +134,7 @@ class TaskGraphEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore
                 self._go_on()
         total = _time_in_system(self._world)
         reward, self._total = float(self._total - total), total
-        return self._observe(), reward, self._placer is None, False, self._info()
+        return self._seen(self._observe()), reward, self._placer is None, False, self._info()
 
     @property
     def plan(self) -> Timetable:
@@ -169,6 +193,46 @@ class TaskGraphEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore
 
     # -- what is seen -------------------------------------------------------------------------------------------------
 
+    @property
+    def action_names(self) -> list[str]:
+        """What each action does."""
+        pairs = [(i, n) for i in range(self._window) for n in range(self._nodes)]
+        return [*(f"start task {i} of the window on node {n}" for i, n in pairs), "end the round"]
+
+    @property
+    def observation_names(self) -> list[str]:
+        """What each entry of an observation is."""
+        of_task = ["duration", "longest chain", "work", "since arrival", "since last run", "slack"]
+        of_place = [f"{what} node {n}" for n in range(self._nodes) for what in ("may start on", "input on")]
+        each = [*(f"demand of {r}" for r in self._resources), *of_task, *of_place]
+        tasks = [f"task {i}: {name}" for i in range(self._window) for name in each]
+        free = [f"node {n}: free {r}" for n in range(self._nodes) for r in self._resources]
+        return [*tasks, *free, "jobs in the system", "running tasks", "tasks beyond the window", "void is allowed"]
+
+    def _number(self, task: int) -> int:
+        """A task of the snapshot, which has those of present jobs alone, by its number in the instance."""
+        assert self.instance is not None
+        assert self._placer is not None
+        snapshot = self._placer.snapshot
+        job = int(snapshot.task_job[task])
+        within_job = task - int(np.searchsorted(snapshot.task_job, job))
+        return int(np.searchsorted(self.instance.task_job, int(snapshot.job_id[job]))) + within_job
+
+    def _text(self) -> str:
+        assert self.instance is not None, "render: reset first"
+        world, inst = self._world, self.instance
+        over = int((world.finished == world.stop_after).sum())
+        lines = [f"time {world.now}: {over} of {len(inst.arrival)} jobs are done, {len(world.running)} tasks run"]
+        for place, (task, nodes) in enumerate(self._open[: self._window]):
+            number = self._number(task)
+            name = f"{inst.job_name(int(inst.task_job[number]))}, task {inst.task_name(number)}"
+            lines.append(f"  window {place}: {name} may start on node {', '.join(map(str, nodes.tolist()))}")
+        return "\n".join(lines)
+
+    def _picture(self) -> Any:
+        assert self.instance is not None, "render: reset first"
+        return painted(draw, self.instance, self.plan)
+
     def _mask(self) -> Any:
         mask = np.zeros(self._window * self._nodes + 1, dtype=np.int8)
         if self._placer is not None:
@@ -182,7 +246,7 @@ class TaskGraphEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore
         return {"action_mask": self._mask(), "now": self._world.now, "total_jct": self._total}
 
     def _observe(self) -> Any:
-        seen = np.zeros(self.observation_space.shape)
+        seen = np.zeros(self._size)
         if self._placer is None:
             return seen.astype(np.float32)
         placer, snapshot = self._placer, self._placer.snapshot

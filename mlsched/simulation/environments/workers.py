@@ -19,6 +19,7 @@ from gymnasium.vector.utils import batch_space
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.params import within
+from mlsched.simulation.environments._base import MaskedEnv
 from mlsched.simulation.workers.batch import Batch, Rewards
 from mlsched.simulation.workers.phase import BACKLOG_UNIT, ITERATIONS_UNIT, TASKS_UNIT, Phase
 from mlsched.simulation.workers.synthetic import chic
@@ -58,6 +59,7 @@ class Task:
         self.rewards = Rewards(p1, p2, unit_s * MS)
         self.examples = list(workloads) if workloads is not None else [chic(jobs=jobs, rate=rate, seed=FIRST_SEED)]
         self.room = max(len(w.submit) for w in self.examples)
+        self.models = tuple(self.examples[0].models)
         self.actions = gymnasium.spaces.Discrete(self.phase.actions)
         self.observations = gymnasium.spaces.Box(0, self._highest(), dtype=np.float32)
 
@@ -80,15 +82,66 @@ class Task:
         return Batch(workloads, self.phase, floor=self.floor, rewards=self.rewards, room=self.room)
 
 
-class WorkersEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
-    """One episode after the other. Keywords: those of `Task`."""
+class WorkersEnv(MaskedEnv):
+    """One episode after the other. mask_observation, render_mode ("ansi"): see `MaskedEnv`; further keywords: `Task`.
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    Actions, with I = window (`action_names` spells them out):
 
-    def __init__(self, **keywords: Any) -> None:
+    | action | does |
+    |---|---|
+    | 2 i, for i < I | add a worker to slot i |
+    | 2 i + 1 | add a PS to slot i |
+    | 2 I | void: end the decision phase |
+
+    With `pair`, action i < I adds one of each to slot i, and I is void.
+
+    Observation, float32, with L models and S = L + 3 entries a slot (`observation_names` spells them out; entries of
+    an empty slot are 0):
+
+    | index | is |
+    |---|---|
+    | i S + l, l < L | 1: the job in slot i trains model l |
+    | i S + L | its iterations left, in units of 200 |
+    | i S + L + 1 | its workers so far, in tens |
+    | i S + L + 2 | its PSs so far, in tens |
+    | I S | jobs in the system that are in no slot, in tens |
+    """
+
+    def __init__(self, mask_observation: bool = False, render_mode: str | None = None, **keywords: Any) -> None:
         self.task = Task(**keywords)
-        self.action_space, self.observation_space = self.task.actions, self.task.observations
         self._batch: Batch | None = None
+        self._declare(self.task.observations.low, self.task.observations.high, mask_observation, render_mode)
+
+    @property
+    def action_names(self) -> list[str]:
+        """What each action does."""
+        phase = self.task.phase
+        what = ("worker and a PS",) if phase.pair else ("worker", "PS")
+        return [*(f"add a {one} to slot {i}" for i in range(phase.window) for one in what), "end the decision phase"]
+
+    @property
+    def observation_names(self) -> list[str]:
+        """What each entry of an observation is."""
+        each = [*(f"is {model}" for model in self.task.models), "iterations left", "workers", "PSs"]
+        return [*(f"slot {i}: {name}" for i in range(self.task.phase.window) for name in each), "backlog"]
+
+    def _mask(self) -> Any:
+        assert self._batch is not None, "reset first"
+        return self._batch.mask[0].astype(np.int8)
+
+    def _text(self) -> str:
+        assert self._batch is not None, "render: reset first"
+        lines = [f"time {int(self._batch.now[0]) / MS:g} s"]
+        seen = dict(zip(self.observation_names, self._batch.features[0].tolist(), strict=True))
+        for i in range(self.task.phase.window):
+            model = next((m for m in self.task.models if seen[f"slot {i}: is {m}"]), None)
+            if model is None:
+                lines.append(f"  slot {i}: empty")
+                continue
+            left = round(seen[f"slot {i}: iterations left"] * ITERATIONS_UNIT)
+            workers, ps = (round(seen[f"slot {i}: {name}"] * TASKS_UNIT) for name in ("workers", "PSs"))
+            lines.append(f"  slot {i}: {model}, {left} iterations left, {workers} workers, {ps} PSs")
+        return "\n".join([*lines, f"  backlog: {round(seen['backlog'] * BACKLOG_UNIT)} jobs"])
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode with the next workload."""
@@ -98,7 +151,7 @@ class WorkersEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
             self._batch = self.task.batch([workload])
         else:
             self._batch.restart(np.array([0]), [workload])
-        return self._batch.features[0].copy(), self._info(self._batch)
+        return self._seen(self._batch.features[0].copy()), self._info(self._batch)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take an action; an episode ends when its last job is done."""
@@ -109,10 +162,10 @@ class WorkersEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
         info = self._info(batch) | {"system_ms": int(step.system_ms[0])}
         if batch.done[0]:
             info["average_completion_s"] = float(batch.completion_s()[0])
-        return batch.features[0].copy(), float(step.reward[0]), bool(batch.done[0]), False, info
+        return self._seen(batch.features[0].copy()), float(step.reward[0]), bool(batch.done[0]), False, info
 
     def _info(self, batch: Batch) -> dict[str, Any]:
-        return {"action_mask": batch.mask[0].astype(np.int8), "now_s": int(batch.now[0]) / MS}
+        return {"action_mask": self._mask(), "now_s": int(batch.now[0]) / MS}
 
 
 class WorkersVectorEnv(VectorEnv):  # type: ignore[misc, unused-ignore]

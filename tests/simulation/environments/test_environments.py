@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mlsched
+from mlsched.core.errors import InvalidInput
 
 gymnasium = pytest.importorskip("gymnasium")
 from gymnasium.utils.env_checker import check_env  # noqa: E402
@@ -163,3 +164,112 @@ def test_without_gymnasium_one_line_says_so():
     code = "import sys; sys.modules['gymnasium'] = None\nimport mlsched\nmlsched.environments"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pip install 'mlsched[learn]'" in done.stderr.splitlines()[-1]
+
+
+# -- manners ----------------------------------------------------------------------------------------------------------
+
+EVERY = (*NAMES, "mlsched/TaskGraphRounds-v0")
+SMALL = {"mlsched/TaskGraphRounds-v0": {"jobs": 3, "servers": 2}, "mlsched/Harmony-v0": {"jobs": 6}}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_mask_is_the_same_wherever_it_is_asked_for(name):
+    own = {} if name.endswith("Rounds-v0") else {"mask_observation": True}  # that one has it there in any case
+    env = gymnasium.make(name, **SMALL.get(name, {}), **own)
+    check_env(env.unwrapped, skip_render_check=True)
+    seen, info = env.reset(seed=3)
+    rng = np.random.default_rng(0)
+    for _ in range(12):
+        able = env.unwrapped.action_masks()
+        assert able.dtype == bool
+        assert able.tolist() == info["action_mask"].astype(bool).tolist() == seen["action_mask"].astype(bool).tolist()
+        seen, _, over, _, info = env.step(int(rng.choice(np.flatnonzero(able))))
+        if over:
+            break
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_entry_and_every_action_has_a_name_of_its_own(name):
+    env = gymnasium.make(name, **SMALL.get(name, {})).unwrapped
+    for names in (env.observation_names, env.action_names):
+        assert len(set(names)) == len(names)
+    assert len(env.action_names) == env.action_space.n
+    if name.endswith("Rounds-v0"):
+        assert len(env.observation_names) == env.observation_space["rows"].shape[1]
+    else:
+        assert env.observation_space.shape == (len(env.observation_names),)
+
+
+def seen_by_name(env, seen):
+    return dict(zip(env.unwrapped.observation_names, seen.tolist(), strict=True))
+
+
+def test_the_names_are_those_of_what_is_seen():
+    """Held against the instance itself."""
+    env = gymnasium.make("mlsched/Placement-v0", servers=3, jobs=2)
+    for seed in range(4):
+        seen = seen_by_name(env, env.reset(seed=seed)[0])
+        inst = env.unwrapped.instance
+        for s in range(3):
+            for r, resource in enumerate(inst.resources):
+                share = inst.server_free[s, r] / max(1, inst.server_capacity[s, r])
+                assert seen[f"server {s}: free {resource}"] == pytest.approx(share)
+        assert seen["task: workers"] == pytest.approx(inst.job_workers[0] / 10)
+        assert seen["task: PSs"] == pytest.approx(inst.job_ps[0] / 10)
+        assert seen["task: is a PS"] == 0
+    env = gymnasium.make("mlsched/TaskGraph-v0", unit=10)
+    for seed in range(4):
+        seen = seen_by_name(env, env.reset(seed=seed)[0])
+        inner = env.unwrapped
+        task, nodes = inner._open[0]
+        ticks = int(inner.instance.duration[inner._number(task)])
+        assert seen["task 0: duration"] == pytest.approx(ticks / (ticks + 10))
+        assert [n for n in range(2) if seen[f"task 0: may start on node {n}"]] == nodes.tolist()
+        assert seen["jobs in the system"] == pytest.approx(1 / 11) or seen["jobs in the system"] > 0
+        assert seen["void is allowed"] == inner._may_end(inner._placer)
+    env = gymnasium.make("mlsched/Workers-v0", jobs=4)
+    before = seen_by_name(env, env.reset(seed=1)[0])
+    assert sum(before[f"slot 0: is {model}"] for model in env.unwrapped.task.models) == 1
+    after = seen_by_name(env, env.step(env.unwrapped.action_names.index("add a PS to slot 0"))[0])
+    assert {name for name in before if before[name] != after[name]} == {"slot 0: PSs"}
+    assert after["slot 0: PSs"] == pytest.approx(0.1)
+    env = gymnasium.make("mlsched/Harmony-v0", jobs=6, servers=3)
+    _, info = env.reset(seed=1)
+    action = int(np.flatnonzero(info["action_mask"])[0])
+    what, _, where = env.unwrapped.action_names[action].partition(" on server ")
+    job = what.rpartition(" ")[2]
+    after = seen_by_name(env, env.step(action)[0])
+    assert after[f"server {where}: workers of slot {job}"] == pytest.approx(1 / 3)
+    assert after[f"slot {job}: workers placed"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_episodes_can_be_looked_at(name):
+    env = gymnasium.make(name, render_mode="ansi", **SMALL.get(name, {}))
+    _, info = env.reset(seed=2)
+    first = env.render()
+    env.step(int(np.flatnonzero(info["action_mask"])[0]))
+    assert "\n" in env.render() or "to choose" in env.render()
+    assert env.render() != first
+    if "rgb_array" in env.metadata["render_modes"]:
+        env = gymnasium.make(name, render_mode="rgb_array")
+        env.reset(seed=2)
+        picture = env.render()
+        assert (picture.dtype, picture.shape[2]) == (np.uint8, 3)
+        assert len(np.unique(picture)) > 5
+    with pytest.raises(InvalidInput, match="render_mode"):
+        type(env.unwrapped)(render_mode="human")
+
+
+def test_episodes_of_given_instances():
+    given = [mlsched.generate("placement", servers=3, jobs=2, seed=s) for s in range(3)]
+    env = gymnasium.make("mlsched/Placement-v0", instances=given)
+    for number in (2, 0, 1):
+        env.reset(seed=0, options={"instance": number})
+        assert env.unwrapped.instance == given[number]
+    env.reset(seed=0)
+    assert env.unwrapped.instance in given
+    with pytest.raises(InvalidInput, match="instance = 3: must be a number from 0 to 2"):
+        env.reset(options={"instance": 3})
+    with pytest.raises(InvalidInput, match=r"instances\[1\]: must have as many servers"):
+        gymnasium.make("mlsched/Placement-v0", instances=[given[0], mlsched.generate("placement", servers=4)])

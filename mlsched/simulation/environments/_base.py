@@ -1,0 +1,105 @@
+"""What all environments have in common: the mask in three places, pictures, and the names of what is seen and done."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.errors import InvalidInput
+from mlsched.core.params import one_of
+
+#: What `render` can return: text, or a picture of the plan so far where the problem has one.
+TEXT, PICTURE = "ansi", "rgb_array"
+
+
+class MaskedEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
+    """An environment some of whose actions do nothing in some states.
+
+    The mask of those that change something is in `info["action_mask"]` (int8); `action_masks()` gives it as booleans,
+    as the MaskablePPO of sb3-contrib asks for it; with `mask_observation=True` observations are dictionaries of
+    "observation" and "action_mask", as RLlib and PettingZoo have them.
+
+    `observation_names` and `action_names` say what every index of a flat observation, and every action, is.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": [TEXT], "render_fps": 4}
+
+    def _declare(self, low: Any, high: Any, mask_observation: bool, render_mode: str | None) -> None:
+        """Set the spaces: a float32 for every name of an observation, within `low` and `high`; an action a name."""
+        if render_mode is not None:
+            one_of("render_mode", render_mode, tuple(self.metadata["render_modes"]))
+        self.render_mode = render_mode
+        size, actions = len(self.observation_names), len(self.action_names)
+        ends = [np.broadcast_to(np.asarray(end, dtype=np.float32), (size,)) for end in (low, high)]
+        flat = gymnasium.spaces.Box(*ends, dtype=np.float32)
+        self.action_space = gymnasium.spaces.Discrete(actions)
+        self.observation_space = flat
+        self._masked = mask_observation
+        if mask_observation:
+            mask = gymnasium.spaces.MultiBinary(actions)
+            self.observation_space = gymnasium.spaces.Dict({"observation": flat, "action_mask": mask})
+
+    @property
+    def observation_names(self) -> list[str]:
+        """What each entry of a flat observation is, in order."""
+        raise NotImplementedError  # pragma: no cover - every environment defines it
+
+    @property
+    def action_names(self) -> list[str]:
+        """What each action does, in order."""
+        raise NotImplementedError  # pragma: no cover - every environment defines it
+
+    def _mask(self) -> npt.NDArray[np.int8]:
+        raise NotImplementedError  # pragma: no cover - every environment defines it
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """Which actions change something now."""
+        return self._mask().astype(bool)
+
+    def _seen(self, features: Any) -> Any:
+        """An observation of these features, with the mask where it was asked for."""
+        return {"observation": features, "action_mask": self._mask()} if self._masked else features
+
+    def render(self) -> Any:
+        """The state as text ("ansi"), or the plan so far as an array of height x width x 3 bytes ("rgb_array")."""
+        if self.render_mode == TEXT:
+            return self._text()
+        if self.render_mode == PICTURE:
+            return self._picture()
+        gymnasium.logger.warn("render: the environment was made without a render_mode; make it with 'ansi'")
+        return None
+
+    def _text(self) -> str:
+        raise NotImplementedError  # pragma: no cover - every environment defines it
+
+    def _picture(self) -> Any:
+        raise NotImplementedError  # pragma: no cover - environments with such a mode define it
+
+
+def painted(draw: Any, instance: Any, plan: Any) -> Any:
+    """The picture of a plan, height x width x 3 bytes."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise InvalidInput("render: pictures need matplotlib; pip install 'mlsched[plot]'") from None
+    made = Figure(figsize=(9, 4.5), layout="constrained")
+    canvas = FigureCanvasAgg(made)
+    draw(instance, plan, made.subplots())
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+
+
+def chosen(instances: list[Any] | None, options: dict[str, Any] | None, rng: np.random.Generator) -> Any:
+    """Of the given instances the one that `reset(options={"instance": 3})` names, else any; None without instances."""
+    wanted = (options or {}).get("instance")
+    if wanted is None:
+        return None if instances is None else instances[int(rng.integers(len(instances)))]
+    if instances is None:
+        raise InvalidInput("options: instance: was the environment made with instances? it draws its own")
+    if type(wanted) is not int or not 0 <= wanted < len(instances):
+        raise InvalidInput(f"options: instance = {wanted!r}: must be a number from 0 to {len(instances) - 1}")
+    return instances[wanted]
