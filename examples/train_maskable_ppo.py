@@ -22,8 +22,8 @@ except ImportError:
 
 gymnasium.register_envs(mlsched.environments)
 SIZES = {"jobs": 3, "nodes": 2, "runs": 12}
-#: Steps of training, and unseen instances; more steps give better plans: 100,000 take a few minutes.
-STEPS, HELD_OUT = (int(sys.argv[1]) if sys.argv[1:] and sys.argv[1].isdigit() else 512), 10
+#: Steps of training and unseen instances, both can be given: `python train_maskable_ppo.py 30000 20`.
+STEPS, HELD_OUT = (int(text) for text in sys.argv[1:3]) if "".join(sys.argv[1:]).isdigit() else (256, 3)
 
 
 def instances(seeds):
@@ -46,7 +46,9 @@ def main():
         print("this example needs sb3-contrib: pip install sb3-contrib")
         return
     training = gymnasium.make("mlsched/TaskGraph-v0", instances=instances(range(1000, 1200)), window=6)
-    model = MaskablePPO("MlpPolicy", training, n_steps=256, batch_size=64, seed=0, device="cpu")
+    # Returns are minus the ticks that all jobs spend in the system: they count in full, in units near 1.
+    training = gymnasium.wrappers.TransformReward(training, lambda ticks: ticks / 100)
+    model = MaskablePPO("MlpPolicy", training, n_steps=256, batch_size=64, gamma=1.0, seed=0, device="cpu")
     model.learn(STEPS)
     unseen = instances(range(HELD_OUT))
     env = gymnasium.make("mlsched/TaskGraph-v0", instances=unseen, window=6)

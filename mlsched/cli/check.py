@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from mlsched.cli import certify
-from mlsched.cli.output import ChecksFailed, Json, emit, number, table
+from mlsched.cli.output import ChecksFailed, Json, emit, number, table, waiting
 from mlsched.cli.solve import Read, read_instance
 from mlsched.core.errors import InvalidFile, InvalidInput
 
@@ -55,7 +55,8 @@ def _plan(file: Path, plan: Path, read: list[str] | None, as_json: bool) -> None
 def _certificate(folder: Path, as_json: bool) -> None:
     from mlsched import api
 
-    found = api.check_certificate(folder)
+    with waiting(f"checking {folder.name}", None):
+        found = api.check_certificate(folder)
     emit(as_json, lambda: certify.document(folder, found), lambda: certify.shown(folder, found))
     if found.wrong:
         raise ChecksFailed(f"{folder}: not certified: {found.wrong[0]}")

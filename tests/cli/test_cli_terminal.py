@@ -86,6 +86,11 @@ def test_a_list_that_was_kept_loads_nothing_heavy(tmp_path):
         ("no machines; give processors=4, say", {"--read"}, "no machines; give --read processors=4, say"),
         ("drop such jobs with oversize=drop", {"--set", "--read"}, "drop such jobs with --set oversize=drop"),
         ("give processors=4", {"--json"}, "give processors=4"),
+        (
+            "memory_limit: needs isolate=True; only",
+            {"--isolate", "--memory-limit"},
+            "--memory-limit: needs --isolate; only",
+        ),
     ],
 )
 def test_messages_name_options_where_there_are_some(message, options, said):

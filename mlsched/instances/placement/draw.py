@@ -52,5 +52,6 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
     axes.set_xticks(range(len(servers)), [str(s) for s in servers])
     axes.locator_params(axis="y", integer=True)
     axes.grid(visible=False, axis="x")
+    axes.set_axisbelow(True)
     if labelled:
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")

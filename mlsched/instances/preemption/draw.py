@@ -47,12 +47,16 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
     axes.set_xticks(range(len(nodes)), [f"\n{n}" if stack.labels else str(n) for n in nodes])
     if stack.labels:
         middles = [p + (2 * r - resources + 1) * width for p in range(len(nodes)) for r in range(resources)]
-        axes.set_xticks(middles, list(instance.resources) * len(nodes), minor=True, fontsize="x-small")
+        axes.set_xticks(middles, list(instance.resources) * len(nodes), minor=True)
+        axes.tick_params(axis="x", which="minor", labelsize="x-small")
         axes.tick_params(axis="x", which="both", length=0)
         axes.xaxis.remove_overlapping_locs = False
     axes.grid(visible=False, axis="x")
+    axes.set_axisbelow(True)
     if stack.seen:
-        axes.legend(loc="upper right", ncols=4, fontsize="small")
+        found = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        shown = [part for part in COLOURS if part in found]
+        axes.legend([found[part] for part in shown], shown, loc="upper right", ncols=4, fontsize="small")
 
 
 class _Stack:

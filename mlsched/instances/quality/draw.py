@@ -31,6 +31,7 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
     axes.set_xticks(place, [str(j) for j in order], rotation=90 if len(order) > 20 else 0)
     axes.locator_params(axis="y", integer=True)
     axes.grid(visible=False, axis="x")
+    axes.set_axisbelow(True)
     right = axes.twinx()
     right.plot(place, instance.loss[order, plan.cores[order]] / PPM, "o", color="#d1495b", label="predicted loss")
     right.set(ylabel="predicted loss, share of the loss at the start", ylim=(0, None))

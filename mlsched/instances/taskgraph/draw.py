@@ -36,6 +36,7 @@ def draw(instance: Instance, plan: Timetable, axes: Any) -> None:
     last = max([first + 1, *((plan.start + instance.duration[plan.task]).tolist())])
     shown = _Time(instance.tick_ms, first, last)
     axes.set_xlim(shown.of(first), shown.of(last))
+    axes.set_axisbelow(True)
     where = _bars(instance, runs, place, axes, shown)
     drawn = _transfers(instance, where, place, axes, shown)
     top = sum(heights) - 0.5

@@ -49,6 +49,7 @@ def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:
     axes.locator_params(axis="y", integer=True)
     axes.yaxis.set_major_formatter(lambda count, _: f"{abs(count):g}")
     axes.grid(visible=False, axis="x")
+    axes.set_axisbelow(True)
     right = axes.twinx()
     right.plot(place[runs[shown]], minutes[shown][runs[shown]], "o", color="#d1495b", label="minutes to finish")
     if not runs[shown].all():
