@@ -291,8 +291,8 @@ def _front(fields: Fields) -> Any:
         answerer=fields.text("answerer", none=True),
         params=fields.mapping("params", int, float, bool, str),
     )
-    if fields.text("backing", get_args(Backing)) != front.backing:
-        raise fields.wrong("backing", fields.data["backing"], "does not follow from confirmed_by")
+    if (backing := fields.text("backing", get_args(Backing))) != front.backing:
+        raise fields.wrong("backing", backing, "does not follow from confirmed_by")
     plans, solutions, objectives = fields.any("plans"), fields.any("solutions"), fields.any("objectives")
     if fields.data.get("instance") is None:
         fields.any("instance")
@@ -300,7 +300,8 @@ def _front(fields: Fields) -> Any:
             raise InvalidInput("instance: is missing; plans and objectives need one")
         return dataclasses.replace(front, solutions=_solutions(fields, solutions, len(points)))
     instance = _instance(fields)
-    if not isinstance(objectives, list) or len(objectives) != width:
+    named = isinstance(objectives, list) and all(isinstance(name, str) for name in objectives)
+    if not named or len(objectives) != width:
         raise fields.wrong("objectives", objectives, f"must be {width} names")
     if [instance.objective(name).sense for name in objectives] != list(senses):
         raise fields.wrong("senses", list(senses), "are not those of the objectives")

@@ -46,7 +46,7 @@ def pareto(
     from mlsched import api
 
     instance = read_instance(file, read)
-    with _counter() as update:
+    with _counter(time_limit) as update:
         front = api.pareto(
             instance,
             objectives,
@@ -72,15 +72,19 @@ def pareto(
 
 
 @contextmanager
-def _counter() -> Iterator[Callable[[int, int], None]]:
-    """Points and sub-problems so far on standard error; silent when that is no terminal."""
+def _counter(time_limit: float | None) -> Iterator[Callable[[int, int], None]]:
+    """Points, sub-problems and seconds so far on standard error; silent when that is no terminal."""
     if not sys.stderr.isatty():
         yield lambda points, solves: None
         return
     from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    with Console(stderr=True).status("") as line:
-        yield lambda points, solves: line.update(f"{points} points, {solves} sub-problems")
+    most = "" if time_limit is None else f"of at most {time_limit:g} s"
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), TextColumn(most))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("0 points")
+        yield lambda points, solves: bar.update(task, description=f"{points} points, {solves} sub-problems")
 
 
 def write_csv(front: Front, objectives: list[str], path: Path) -> None:

@@ -33,7 +33,7 @@ def meant(name: str, known: Iterable[str]) -> str:
     """ " (did you mean 'fitgpp'?)", the known name that `name` most resembles; "" where none does."""
     import difflib
 
-    close = difflib.get_close_matches(name.lower(), list(known), n=1, cutoff=0.7)
+    close = difflib.get_close_matches(str(name).lower(), list(known), n=1, cutoff=0.7)
     return f" (did you mean '{close[0]}'?)" if close else ""
 
 
