@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import importlib
 import re
-import runpy
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -49,8 +49,8 @@ def _run_shell(block: Block, place: str) -> None:
             assert run(words[1:]) == 0, f"{place}: {shlex.join(words)}"
         elif words[0] == "mkdir":
             Path(words[1]).mkdir()
-        elif words[0] == "python" and len(words) == 2:
-            runpy.run_path(words[1], run_name="__main__")
+        elif words[0] == "python":
+            subprocess.run([sys.executable, *words[1:]], check=True, timeout=300)
         else:
             pytest.fail(f"{place}: {words[0]} is not run in tests; mark the block: <!-- not run: REASON -->")
 
