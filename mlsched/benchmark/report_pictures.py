@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from mlsched.benchmark import chart, html, profiles, time_to_gap
+from mlsched.benchmark.drawn_plans import plan_pictures
 from mlsched.benchmark.figures import Styles, profile_charts, seconds, solve_times, time_to_gap_charts
 from mlsched.benchmark.profiles import LEAST_SECONDS
-from mlsched.benchmark.drawn_plans import plan_pictures
 from mlsched.benchmark.row import Row
 from mlsched.core.errors import MlschedError
 
