@@ -16,6 +16,8 @@ from pathlib import Path
 
 # Read once, when mlsched.core.record is imported: records built by the trusted path are validated in every test.
 os.environ["MLSCHED_VALIDATE"] = "1"
+# Workers of pytest-xdist are told a terminal of 80 columns, which the command line would obey.
+os.environ.pop("COLUMNS", None)
 
 import pytest
 from hypothesis import HealthCheck, settings

@@ -74,8 +74,11 @@ def submit(
     from mlsched.cli.solve import read_instance
     from mlsched.core.contract import Plan
     from mlsched.core.errors import InvalidFile
+    from mlsched.core.result import Result
 
     question, answer = read_instance(instance), api.load(plan)
+    if isinstance(answer, Result) and answer.plan is not None:
+        answer = answer.plan
     if not isinstance(answer, Plan):
         raise InvalidFile(f"{plan}: kind = '{answer.kind}': must be a plan")
     goal = objective or question.objectives[0].name

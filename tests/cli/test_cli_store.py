@@ -23,7 +23,7 @@ def store(tmp_path_factory):
 
 
 def test_rows_and_tables_for_others(store, tmp_path, capsys):
-    for suffix in ("csv", "parquet", "md", "tex"):
+    for suffix in ("csv", "parquet", "md", "tex", "html"):
         assert run(["export", str(store), "-o", str(tmp_path / f"rows.{suffix}")]) == 0
     with (tmp_path / "rows.csv").open() as stream:
         table = list(csv.DictReader(stream))

@@ -63,7 +63,8 @@ def test_unknown_names_list_the_known_ones():
     with pytest.raises(UnknownName, match="no problem 'tetris'"):
         registry().answerer("tetris", "fitgpp")
     with pytest.raises(
-        UnknownName, match="no answerer 'fitgp' for preemption; there are brute-force, cp-sat, highs, fifo"
+        UnknownName,
+        match=r"no answerer 'fitgp' for preemption \(did you mean 'fitgpp'\?\); there are brute-force, cp-sat, highs, fifo",
     ):
         registry().answerer("preemption", "fitgp")
     with pytest.raises(UnknownName, match="no problem"):

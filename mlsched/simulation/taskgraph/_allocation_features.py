@@ -237,7 +237,7 @@ class Features:
             np.minimum(s.urgency / URGENT, 1),
             slack / (np.abs(slack) + self._unit),
             self._time(until),
-            np.log2(stop_after) / STEPS,
+            np.log2(np.maximum(stop_after, 1)) / STEPS,
             s.finished / np.maximum(stop_after, 1),
             loss_share(s),
             s.accuracy_seen / FULL_ACCURACY,

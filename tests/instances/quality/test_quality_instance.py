@@ -74,6 +74,8 @@ def test_saving_and_loading(tmp_path):
     api.save(small(), tmp_path / "i.json")
     api.save(result, tmp_path / "p.json")
     assert api.load(tmp_path / "i.json") == small()
+    assert api.load(tmp_path / "p.json") == result
+    api.save(result.plan, tmp_path / "p.json", instance=small())
     assert api.load_with_hash(tmp_path / "p.json") == (result.plan, small().hash)
 
 

@@ -160,7 +160,7 @@ def test_files_keep_horizons_and_stages(tmp_path):
         assert mlsched.load(tmp_path / "horizon.json") == question
         found = mlsched.solve(question, "clairvoyant")
         mlsched.save(found, tmp_path / "stages.json")
-        assert mlsched.load(tmp_path / "stages.json") == found.plan
+        assert mlsched.load(tmp_path / "stages.json") == found
 
 
 def test_presets_are_frozen():
