@@ -7,7 +7,9 @@ only where their values are those of the rows.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from mlsched.api import pareto, resolve_answerer, solve
 from mlsched.api.guard import is_foreign
@@ -16,12 +18,18 @@ from mlsched.benchmark.answer import FOREIGN_MEMORY, FOREIGN_SECONDS
 from mlsched.benchmark.inline_svg import inline
 from mlsched.benchmark.rerun import task_of
 from mlsched.benchmark.row import Row
-from mlsched.core.contract import Instance, Plan
+from mlsched.core.contract import Instance, Objective, Plan
 from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import registry
 
-#: CPU seconds beyond which an optimum is not proved again for a picture; sub-problems that a front may take.
-MOST_SECONDS, FRONT_SOLVES = 5.0, 60
+if TYPE_CHECKING:
+    from mlsched.solvers.front import Front
+
+#: CPU seconds beyond which an optimum is not proved again for a picture; those of a proof, and integers in the
+#: instance, beyond which no front is enumerated.
+MOST_SECONDS, MOST_FRONT_SECONDS, MOST_FRONT_SIZE = 5.0, 0.1, 1000
+#: Fronts are tried of this many presets and times, each of so many sub-problems; a front of this many plans ends it.
+FRONT_PRESETS, FRONT_TRIES, FRONT_SOLVES, ENOUGH_PLANS = 2, 8, 30, 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,11 +40,11 @@ class Picture:
     svg: str
 
 
-def plan_pictures(rows: Sequence[Row], best: str | None, key: str) -> list[Picture]:
+def plan_pictures(rows: Sequence[Row], best: str | None, key: str) -> Iterator[Picture]:
     """The pictures of one problem's rows (with gaps), by its first objective. key: unique within the page.
 
-    best: the rule whose plan is drawn beside the optimum, on the instance where it is furthest from it. Empty where
-    there is no quick proof or where the problem has no picture of a plan.
+    best: the rule whose plan is drawn beside the optimum, on the instance where it is furthest from it. There is
+    none without a quick proof, and none where the problem has no picture of a plan.
 
     Raises InvalidInput (or another MlschedError) where a plan cannot be made again: without matplotlib, without the
     instance's file, or where something else comes out.
@@ -44,35 +52,37 @@ def plan_pictures(rows: Sequence[Row], best: str | None, key: str) -> list[Pictu
     chosen = _chosen(rows, best)
     draw = registry().problem(rows[0].problem).draw if rows[0].problem in registry().problems else None
     if not chosen or draw is None:
-        return []
-    found = []
+        return
     for number, row in enumerate(chosen):
         plots.figure()  # without matplotlib nothing is solved
         instance, plan = _plan(row)
         made, axes = plots.figure(width=8, height=4)
+        axes[0].set_axisbelow(True)  # the grid behind the bars
         draw(instance, plan, axes[0])
         told = "the proven optimum" if row.status == "optimal" else f"gap {row.gap_to_optimum}"
         title = f"{row.place}: {row.value} (unit: {row.unit}) by {row.answerer}, {told}"
-        found.append(Picture(title, inline(made, title, f"{key}-{number}")))
-    front = _front(instance, chosen[0], f"{key}-front")
-    return found if front is None else [*found, front]
+        yield Picture(title, inline(made, title, f"{key}-{number}"))
+    if (front := _longest_front(rows, f"{key}-front")) is not None:
+        yield front
+
+
+def _proofs(rows: Sequence[Row], objective: str, most: float) -> dict[str, dict[str, Row]]:
+    """Case -> instance -> a row that proves its optimum, by the objective, in at most so many CPU seconds."""
+    found: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        spent = row.cpu_seconds if row.cpu_seconds is not None else row.seconds
+        proved = row.status == "optimal" and row.gap_to_optimum is not None
+        if proved and row.objective == objective and spent is not None and spent <= most:
+            found.setdefault(row.case, {}).setdefault(row.instance_hash, row)
+    return found
 
 
 def _chosen(rows: Sequence[Row], best: str | None) -> list[Row]:
     """A row that proves an optimum quickly, and the best rule's on the same instance."""
-    own = [row for row in rows if row.objective == rows[0].objective and row.value is not None]
-    proofs: dict[str, Row] = {}
-    for row in own:
-        spent = row.cpu_seconds if row.cpu_seconds is not None else row.seconds
-        if row.status != "optimal" or row.gap_to_optimum is None or spent is None or spent > MOST_SECONDS:
-            continue
-        if row.case == next(iter(proofs.values()), row).case:
-            proofs.setdefault(row.instance_hash, row)
-    if not proofs:
-        return []
-    rules = [row for row in own if row.answerer == best and row.instance_hash in proofs]
-    rules.sort(key=lambda row: -_distance(row))
-    return [proofs[rules[0].instance_hash], rules[0]] if rules else [next(iter(proofs.values()))]
+    proofs = next(iter(_proofs(rows, rows[0].objective, MOST_SECONDS).values()), {})
+    rules = [row for row in rows if row.answerer == best and row.instance_hash in proofs and row.value is not None]
+    rules = sorted((row for row in rules if row.objective == rows[0].objective), key=lambda row: -_distance(row))
+    return [proofs[rules[0].instance_hash], rules[0]] if rules else list(proofs.values())[:1]
 
 
 def _distance(row: Row) -> float:
@@ -104,16 +114,34 @@ def _plan(row: Row) -> tuple[Instance, Plan]:
     return instance, result.plan
 
 
-def _front(instance: Instance, row: Row, key: str) -> Picture | None:
-    """The front of the instance's first two objectives; None where there is one objective or no model of two."""
-    able = any(a.modelled is not None for a in registry().available(row.problem, "exact"))
-    names = [objective.name for objective in instance.objectives][:2]
-    if len(names) < 2 or not able:
-        return None
-    front = pareto(instance, names, solve_limit=FRONT_SOLVES)
-    labels = [f"{o.name} ({o.sense}), {o.unit}" for o in instance.objectives[:2]]
+def _longest_front(rows: Sequence[Row], key: str) -> Picture | None:
+    """The front of most plans by the first and another objective, of instances of the first presets in turn.
+
+    None where there is one objective or no model of two, and where every front that was tried is one plan.
+    """
+    problem = registry().problems[rows[0].problem]
+    able = any(a.modelled is not None for a in registry().available(problem.name, "exact"))
+    small = [row for row in rows if row.size <= MOST_FRONT_SIZE]
+    proofs = _proofs(small, rows[0].objective, MOST_FRONT_SECONDS)
+    cases = [list(own.values()) for own in proofs.values()][:FRONT_PRESETS]
+    turns = [row for turn in itertools.zip_longest(*cases) for row in turn if row is not None] if able else []
+    objectives = problem.instance_type.objectives
+    first = next(o for o in objectives if o.name == rows[0].objective)
+    pairs = [(row, other) for row in turns for other in objectives if other != first]
+    found: tuple[Row, Objective, Front] | None = None
+    for row, other in pairs[:FRONT_TRIES]:
+        front = pareto(task_of(row).instance(), [first.name, other.name], solve_limit=FRONT_SOLVES)
+        if len(front) > (1 if found is None else len(found[2])):
+            found = row, other, front
+        if len(front) >= ENOUGH_PLANS:
+            break
+    return None if found is None else _front_picture(*found, first, key)
+
+
+def _front_picture(row: Row, other: Objective, front: Front, first: Objective, key: str) -> Picture:
+    labels = [f"{o.name} ({o.sense}), {o.unit}" for o in (first, other)]
     made = plots.front(front.values, labels, front.senses, [(box.lower, box.upper) for box in front.open])
     kind = "all" if front.complete else "so many as the limit allowed"
     where = row.place.rpartition(", ")[0]
-    title = f"{where}: {len(front)} non-dominated plans ({kind}) by {names[0]} and {names[1]}"
+    title = f"{where}: {len(front)} non-dominated plans ({kind}) by {first.name} and {other.name}"
     return Picture(title, inline(made, title, key))

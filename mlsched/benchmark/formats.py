@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from mlsched.core.gap import Gaps, amount, percentage
 
@@ -37,11 +37,14 @@ def gap(share: float | None) -> str:
     return NONE if share is None else percentage(share)
 
 
+def bounds(found: tuple[float, float] | None, write: Callable[[float], str] = percentage) -> str:
+    """The ends of an interval: "[8.1 %, 16.2 %]"; nothing where there is none."""
+    return "" if found is None else f"[{write(found[0])}, {write(found[1])}]"
+
+
 def with_interval(mean: float | None, found: tuple[float, float] | None) -> str:
     """A mean gap and its interval: "12.0 % [8.1 %, 16.2 %]"."""
-    if mean is None or found is None:
-        return gap(mean)
-    return f"{percentage(mean)} [{percentage(found[0])}, {percentage(found[1])}]"
+    return " ".join(filter(None, [gap(mean), bounds(found)]))
 
 
 def apart(number: int, mean: float | None) -> str:

@@ -17,11 +17,15 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """A cell that is sorted by something else than its text, or that is marked ("best", "good", "bad")."""
+    """A cell that is sorted by something else than its text, or that is marked ("best", "good", "bad").
+
+    small: a second line, such as an interval.
+    """
 
     text: str
     key: float | str | None = None
     mark: str = ""
+    small: str = ""
 
 
 def text(sentence: str, *, note: bool = False) -> str:
@@ -87,7 +91,8 @@ def _cell(cell: Any, mark: str, first: bool) -> str:
     label = " ".join(filter(None, classes))
     label = f' class="{label}"' if label else ""
     tag, scope = ("th", " scope=row") if first else ("td", "")
-    return f"<{tag}{scope}{label}{key}>{html.escape(shown)}</{tag}>"
+    below = f"<small>{html.escape(cell.small)}</small>" if isinstance(cell, Cell) and cell.small else ""
+    return f"<{tag}{scope}{label}{key}>{html.escape(shown)}{below}</{tag}>"
 
 
 #: A number with what may follow it: a unit, an interval, another number; "6x3" is a name.

@@ -18,11 +18,14 @@ INK = {"#000000": "ink", "#333333": "ink", "#2e4057": "line-6", "#b0b0b0": "soft
 def inline(made: Figure, label: str, key: str) -> str:
     """The figure as an SVG element. label: what it shows, for readers who hear it. key: unique within the page."""
     import matplotlib
+    import matplotlib.colors
 
-    made.patch.set_alpha(0)
+    for ground in (made.patch, *(axes.patch for axes in made.axes)):
+        ground.set_alpha(0)
     for axes in made.axes:
-        axes.patch.set_alpha(0)
-    for axes in made.axes:
+        for label_of_bar in axes.texts:  # what is black on a bar stays black, whatever the ground is
+            if matplotlib.colors.same_color(label_of_bar.get_color(), "black"):
+                label_of_bar.set_color("#010101")
         if (box := axes.get_legend()) is not None:
             box.set_frame_on(False)
     with matplotlib.rc_context({"svg.fonttype": "none"}):
@@ -37,8 +40,9 @@ def inline(made: Figure, label: str, key: str) -> str:
         text = text.replace(colour, f"var(--{name})")
     # Text without a fill of its own is black; edges that are white part bars from one another on any ground.
     text = re.sub(r"stroke: #ffffff", "stroke: var(--ground)", text)
-    size = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt" ', text)
-    if size is not None:
-        text = text.replace(size[0], "", 1)
-    opening = f'<svg role="img" aria-label="{html.escape(label)}" fill="var(--ink)" '
+    width, height = (72 * inches for inches in made.get_size_inches())
+    text = text.replace(f'width="{width:g}pt" height="{height:g}pt" ', "", 1)
+    # Neither so large that its text is a headline, nor so small that it cannot be read: then it is scrolled.
+    sizes = f"width:100%;max-width:{1.3 * width:.0f}px;min-width:{0.95 * width:.0f}px"
+    opening = f'<svg role="img" aria-label="{html.escape(label)}" fill="var(--ink)" style="{sizes}" '
     return opening + text.removeprefix("<svg ").replace(' xmlns:xlink="http://www.w3.org/1999/xlink"', "", 1)

@@ -12,6 +12,10 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", label);
   label();
 
+  // On a small screen the contents would fill the first page.
+  if (matchMedia("(max-width: 40rem)").matches)
+    for (const contents of document.querySelectorAll("nav details")) contents.open = false;
+
   // Sorting: by `data-key` where a cell has one, else by its text; cells without anything stay at the end.
   const keyOf = (row, column) => {
     const cell = row.cells[column];

@@ -75,7 +75,7 @@ def time_profiles(rows: Sequence[Row]) -> list[Profile]:
     rows: of one problem, with gaps. Groups in which fewer than two exact answerers were asked, or in which a call has
     no CPU time, make no profile.
     """
-    exact = [row for row in rows if row.kind == "exact" and not row.restricted]
+    exact = [row for row in called(rows) if row.kind == "exact" and not row.restricted]
 
     def costs(question: Question) -> dict[str, float]:
         return {
@@ -84,11 +84,19 @@ def time_profiles(rows: Sequence[Row]) -> list[Profile]:
             if row.status in ("optimal", "infeasible")
         }
 
-    timed = [g for g in grouped(exact) if all(_timed(row) for q in g.questions for row in q.values())]
+    timed = [g for g in grouped(exact) if all(is_timed(row) for q in g.questions for row in q.values())]
     return [_profile(group, costs) for group in timed if len(group.questions[0]) > 1]
 
 
-def _timed(row: Row) -> bool:
+def called(rows: Sequence[Row]) -> list[Row]:
+    """The rows of answerers that were called: a published optimum, which is a row too, took no time."""
+    own = {row.answerer for row in rows if row.seconds is not None or row.cpu_seconds is not None}
+    own |= {row.answerer for row in rows if row.status in ("skipped", *BROKEN)}
+    return [row for row in rows if row.answerer in own]
+
+
+def is_timed(row: Row) -> bool:
+    """Whether the CPU time of the call is known, or there was none that ended."""
     return row.cpu_seconds is not None or row.status in ("skipped", *BROKEN)
 
 

@@ -22,7 +22,7 @@ CELLS = {
     "n": "How many instances the mean, median and largest gap are over. “6 of 8”: of 8 instances that were put to the "
     "answerer, 6 have a gap in percent. The others are counted in columns of their own: no plan, failed, skipped, "
     "optimum 0, behind; or no optimum is proved there.",
-    "[95 %]": "Bootstrap interval (bias-corrected, accelerated) of the mean over the instances, from five on.",
+    "brackets": "95 % bootstrap interval (bias-corrected, accelerated) of the mean over the instances; from five on.",
     "optimum 0, behind": "Instances whose gap has no percentage, and the mean difference; they are in no mean gap.",
     "optimal": "Share of the answers with a known optimum that are optimal.",
     "proven": "Share of the answers that an exact answerer proved itself to be optimal, or that there is no plan.",
@@ -65,7 +65,7 @@ def report(rows: Sequence[Row], *, title: str | None = None, written: str | None
         first = [line for line in lines if line.objective == lines[0].objective]
         sections.append(html.heading(problem))
         sections += [*overview(problem, lines), *gap_tables(problem, lines), *paired(problem, group, lines)]
-        sections += pictures(problem, group, best_rule(first), f"p{number}")
+        sections += pictures(group, best_rule(first), f"p{number}")
         sections += _hardness(problem, [line for line in hardness if line.problem == problem])
     sections += _skipped(rows)
     return html.page(title or f"mlsched bench: {suites}", sections)

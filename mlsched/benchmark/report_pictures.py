@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from mlsched.benchmark import chart, html, profiles, time_to_gap
 from mlsched.benchmark.drawn_plans import plan_pictures
@@ -40,16 +40,16 @@ SOLVE_TIME_NOTE = (
 PLANS_NOTE = (
     "One instance, chosen because the best rule is furthest from the optimum there, among those of the first "
     "preset with an optimum that is proved within seconds. The plans were made again from the recorded seeds and "
-    "have the recorded values. In a front every point is a plan than which none is better in both objectives; "
-    "grey: where points may be missing."
+    "have the recorded values. The front, where there is one, is that of most plans among some small instances: "
+    "each point is a plan than which none is better in both objectives; grey: where points may be missing."
 )
 NO_TIMES = "No charts of CPU times: the rows of some calls have none."
 
 
-def pictures(problem: str, rows: Sequence[Row], best: str | None, key: str) -> Iterator[str]:
+def pictures(rows: Sequence[Row], best: str | None, key: str) -> Iterator[str]:
     """Charts of all rows, and plans of one instance. rows: of one problem, with gaps; key: unique within the page."""
     styles = {name: index for index, name in enumerate(dict.fromkeys(row.answerer for row in rows))}
-    yield from _profiles(problem, rows, styles)
+    yield from _profiles(rows, styles)
     panels = time_to_gap.panels(rows)
     if panels:
         names = _drawn(styles, [panel.courses for panel in panels])
@@ -65,10 +65,10 @@ def pictures(problem: str, rows: Sequence[Row], best: str | None, key: str) -> I
         yield html.panels([times], SOLVE_TIME_NOTE, _drawn(styles, [exact]))
     elif any(row.cpu_seconds is None and row.seconds is not None for row in rows):
         yield html.text(NO_TIMES, note=True)
-    yield from _plans(problem, rows, best, key)
+    yield from _plans(rows, best, key)
 
 
-def _profiles(problem: str, rows: Sequence[Row], styles: Styles) -> Iterator[str]:
+def _profiles(rows: Sequence[Row], styles: Styles) -> Iterator[str]:
     wanted = [
         ("time, exact answerers", profiles.time_profiles(rows), TIME_PROFILE_NOTE),
         ("value, everyone", profiles.value_profiles(rows), VALUE_PROFILE_NOTE),
@@ -83,18 +83,21 @@ def _profiles(problem: str, rows: Sequence[Row], styles: Styles) -> Iterator[str
         yield html.panels(profile_charts(found, styles), note, names)
 
 
-def _drawn(styles: Styles, lines: Sequence[Collection[str]]) -> dict[str, str]:
+def _drawn(styles: Styles, lines: Sequence[Container[str]]) -> dict[str, str]:
     """The legend of the answerers that are drawn."""
     return chart.legend({name: style for name, style in styles.items() if any(name in own for own in lines)})
 
 
-def _plans(problem: str, rows: Sequence[Row], best: str | None, key: str) -> Iterator[str]:
+def _plans(rows: Sequence[Row], best: str | None, key: str) -> Iterator[str]:
+    found, trouble = [], ""
     try:
-        found = plan_pictures(rows, best, key)
+        for one in plan_pictures(rows, best, key):
+            found.append(html.text(one.title, note=True) + one.svg)
     except MlschedError as error:
+        trouble = f"{'No more' if found else 'No'} pictures of plans: {error}"
+    if found or trouble:
         yield html.heading("Plans", 3)
-        yield html.text(f"No pictures of plans: {error}", note=True)
-        return
     if found:
-        yield html.heading("Plans", 3)
-        yield html.panels([html.text(one.title, note=True) + one.svg for one in found], PLANS_NOTE, wide=True)
+        yield html.panels(found, PLANS_NOTE, wide=True)
+    if trouble:
+        yield html.text(trouble, note=True)

@@ -7,24 +7,24 @@ from collections.abc import Callable, Iterator, Sequence
 
 from mlsched.benchmark import html
 from mlsched.benchmark.compare import Comparison, compared
-from mlsched.benchmark.formats import NONE, apart, apart_notes, censored, count, gap, percent, with_interval
+from mlsched.benchmark.formats import NONE, apart, apart_notes, bounds, censored, count, duration, gap, percent
 from mlsched.benchmark.html import Cell
 from mlsched.benchmark.row import Row
 from mlsched.benchmark.table import GapLine
-from mlsched.core.gap import percentage
+from mlsched.core.gap import amount, percentage
 
 OVERVIEW_NOTE = (
-    "Mean gap to the proven optimum, a line a preset and objective. The best mean of a line is marked; it is "
-    "looked for among the answerers with a gap in percent on every instance of the line that has one, so that all"
-    " are means over the same instances. In brackets: on how many of these instances an answerer has one, where "
-    "it is not all. Exact answerers are in the tables below."
+    "Mean gap to the proven optimum, a line a preset and objective, with its 95 % bootstrap interval over the "
+    "instances. The best mean of a line is marked; it is looked for among the answerers with a gap in percent on "
+    "every instance of the line that has one, so that all are means over the same instances. In brackets: on how "
+    "many of these instances an answerer has one, where it is not all. Exact answerers are in the tables below."
 )
 PAIRED_NOTE = (
     "Paired by instance, over all presets. change: mean of (value - best rule's value) / |best rule's value|, "
     "turned round where more is better: above 0 is worse. CPU: geometric mean of the ratios of CPU seconds. In "
-    "brackets: 95 % bootstrap intervals, each for itself (of twenty such intervals one misses the truth by "
-    "chance); a verdict is given where the interval of the change leaves out 0. apart: pairs without a percentage"
-    " between them, in no mean. only one: questions for which only one of the two has a plan."
+    "brackets: 95 % bootstrap intervals, each for itself (of twenty such intervals one misses the truth by chance);"
+    " a verdict is given where the interval of the change leaves out 0. apart: pairs without a percentage between "
+    "them, in no mean. only one: questions for which only one of the two has a plan."
 )
 
 
@@ -36,25 +36,36 @@ def overview(problem: str, lines: Sequence[GapLine]) -> Iterator[str]:
         groups.setdefault((line.objective, line.preset), {})[line.answerer] = line
     if not names or all(line.gaps.count == 0 for line in lines):
         return
-    cells = []
-    for (objective, preset), own in groups.items():
-        whole = max((line.gaps.relative for line in own.values()), default=0)
-        full = [x for name in names if (x := own.get(name)) and x.gaps.relative == whole and x.gaps.mean is not None]
-        least = min((line.gaps.mean for line in full if line.gaps.mean is not None), default=None)
-        row: list[Cell | str] = [Cell(f"{objective}, {preset}"), str(whole)]
-        row += [_mean_cell(own.get(name), whole, least) for name in names]
-        cells.append(row)
+    cells = [_overview_row(f"{objective}, {preset}", own, names) for (objective, preset), own in groups.items()]
     yield html.heading("Mean gaps", 3)
     yield html.text(OVERVIEW_NOTE, note=True)
     yield html.table(["objective, preset", "n", *names], cells, label=f"{problem}: mean gaps", tall=len(names) > 7)
 
 
-def _mean_cell(line: GapLine | None, whole: int, least: float | None) -> Cell:
-    if line is None or line.gaps.mean is None:
-        return Cell(NONE)
-    if line.gaps.relative < whole:
-        return Cell(f"{gap(line.gaps.mean)} ({line.gaps.relative})", line.gaps.mean)
-    return Cell(gap(line.gaps.mean), line.gaps.mean, "best" if line.gaps.mean == least else "")
+def _overview_row(label: str, own: dict[str, GapLine], names: Sequence[str]) -> list[Cell]:
+    """One line: gaps in percent, or where every optimum is 0 the differences."""
+    percents = {name: (line.gaps.relative, line.gaps.mean) for name, line in own.items()}
+    differences = {name: (line.gaps.absolute, line.gaps.mean_difference) for name, line in own.items()}
+    in_percent = any(over for over, _ in percents.values())
+    found = percents if in_percent else differences
+    whole = max(over for over, _ in found.values())
+    shown = [found[name] for name in names if name in found]
+    least = min((mean for over, mean in shown if over == whole and mean is not None), default=None)
+    if not in_percent and whole:
+        label = f"{label} (optimum 0: difference, {next(iter(own.values())).unit})"
+    made = [Cell(label), Cell(str(whole), whole)]
+    for name in names:
+        over, mean = found.get(name, (0, None))
+        if mean is None:
+            made.append(Cell(NONE))
+            continue
+        text = percentage(mean) if in_percent else f"{'+' if mean > 0 else ''}{amount(mean)}"
+        if over < whole:
+            made.append(Cell(f"{text} ({over})", mean))
+        else:
+            small = bounds(own[name].interval, "{:.1%}".format).replace("%", "") if in_percent else ""
+            made.append(Cell(text, mean, "best" if mean == least else "", small))
+    return made
 
 
 def gap_tables(problem: str, lines: Sequence[GapLine]) -> Iterator[str]:
@@ -87,7 +98,7 @@ def _columns() -> list[_Column]:
         text("kind", lambda line: line.label),
         _Column("n", lambda line: Cell(line.covered, line.gaps.relative)),
         _Column("optimal", _optimal),
-        _Column("mean gap [95 %]", lambda x: Cell(with_interval(x.gaps.mean, x.interval), x.gaps.mean)),
+        _Column("mean gap", lambda x: Cell(gap(x.gaps.mean), x.gaps.mean, small=bounds(x.interval))),
         _Column("median gap", lambda line: Cell(gap(line.gaps.median), line.gaps.median)),
         _Column("largest gap", lambda line: Cell(gap(line.gaps.largest), line.gaps.largest)),
         _Column(
@@ -96,7 +107,7 @@ def _columns() -> list[_Column]:
         _Column("behind", lambda x: Cell(apart(x.gaps.behind, x.gaps.mean_behind), x.gaps.mean_behind), True),
         _Column("proven", lambda line: Cell("" if line.proven is None else percent(line.proven), line.proven)),
         _Column("agreed", lambda line: Cell(percent(line.agreed) if line.proven is not None else "", line.agreed)),
-        _Column("CPU time", lambda line: Cell(censored(line.cpu_seconds, line.censored), line.cpu_seconds)),
+        _Column("CPU time", _cpu_time),
         _Column("wall time", lambda line: Cell(censored(line.seconds, line.censored), line.seconds)),
         number("no plan", lambda line: line.unsolved),
         number("failed", lambda line: line.failures, "bad"),
@@ -109,6 +120,11 @@ def _columns() -> list[_Column]:
 def _optimal(line: GapLine) -> Cell:
     share = line.gaps.optimal
     return Cell(percent(share), share, "good" if share == 1 else "")
+
+
+def _cpu_time(line: GapLine) -> Cell:
+    shown = censored(line.cpu_seconds, line.censored)
+    return Cell(shown, line.cpu_seconds, small=bounds(line.cpu_interval, duration))
 
 
 def _gap_table(problem: str, objective: str, lines: Sequence[GapLine]) -> Iterator[str]:
@@ -150,7 +166,7 @@ def paired(problem: str, rows: Sequence[Row], lines: Sequence[GapLine]) -> Itera
         theirs = {row.instance_hash for row in asked if row.answerer == best}
         known = {row.answerer for row in asked if row.instance_hash in theirs}
         found = [line for name in others if name in known for line in compared(asked, asked, [f"{best}={name}"])]
-        header = ["answerer", "verdict", "pairs", "better", "worse", "change [95 %]", "CPU [95 %]", "apart", "only one"]
+        header = ["answerer", "verdict", "pairs", "better", "worse", "change", "CPU", "apart", "only one"]
         caption = f"{objective}: against {best}"
         made.append(
             html.folded(caption, [html.table(header, [_paired_row(x) for x in found], label=f"{problem}: {caption}")])
@@ -170,26 +186,15 @@ def _paired_row(line: Comparison) -> list[Cell | str]:
         verdict = "the same values"
     only = line.only_first + line.only_second
     ratio = "" if line.time is None else f"{line.time:.3g}×"
-    if line.time_interval is not None:
-        ratio += f" [{line.time_interval[0]:.3g}, {line.time_interval[1]:.3g}]"
+    change = "" if line.change is None else f"{'+' if line.change > 0 else ''}{percentage(line.change)}"
     return [
         line.second,
         verdict,
         str(line.pairs),
         str(line.better),
         str(line.worse),
-        Cell(_signed(line), line.change),
-        Cell(ratio, line.time),
+        Cell(change, line.change, small=bounds(line.change_interval)),
+        Cell(ratio, line.time, small=bounds(line.time_interval, "{:.3g}".format)),
         count(line.apart),
         count(only),
     ]
-
-
-def _signed(line: Comparison) -> str:
-    """The mean change with its sign and interval."""
-    if line.change is None:
-        return ""
-    shown = f"{'+' if line.change > 0 else ''}{percentage(line.change)}"
-    if line.change_interval is None:
-        return shown
-    return f"{shown} [{', '.join(percentage(end) for end in line.change_interval)}]"

@@ -26,8 +26,9 @@ class GapLine:
     answerers); agreed: share of these proofs that another engine agrees with or that a checker accepted. seconds and
     cpu_seconds: mean wall and CPU time a call. censored: calls that a limit of time or work ended, whose times would
     have been longer without it; wall_limited: those cut by the clock, which may differ on another machine. unsolved:
-    answers without a plan (infeasible or unknown). interval: 95 % bootstrap interval of the mean gap, over the
-    instances; None where it was not asked for, and with fewer than five. restricted: the answerer's model holds only
+    answers without a plan (infeasible or unknown). interval, cpu_interval: 95 % bootstrap intervals of the mean gap and
+    of the mean CPU time, over the instances; None where they were not asked for, with fewer than five, and for times of
+    which some are censored. restricted: the answerer's model holds only
     some of the plans, so that it proves nothing. Shares and means are None where there is nothing to take them over.
     """
 
@@ -49,6 +50,7 @@ class GapLine:
     censored: int = 0
     unsolved: int = 0
     interval: Interval | None = None
+    cpu_interval: Interval | None = None
     restricted: bool = False
 
     @property
@@ -126,7 +128,7 @@ def group_by(items: Iterable[Row], key: Callable[[Row], K]) -> dict[K, list[Row]
 def gap_lines(rows: Sequence[Row], *, intervals: bool = False) -> list[GapLine]:
     """The gap table; rows as `run_suite` returns them (or `reference.with_gaps` of stored ones).
 
-    intervals: with the intervals of the mean gaps, which takes about 10 ms a line.
+    intervals: with the intervals of the means, which takes about 10 ms each.
     """
     groups = group_by(rows, lambda r: (r.problem, r.objective, r.case, r.answerer))
     places = {key: i for i, key in enumerate(dict.fromkeys((p, o, c) for p, o, c, _ in groups))}
@@ -142,6 +144,7 @@ def _gap_line(group: list[Row], intervals: bool) -> GapLine:
     spent = [row.cpu_seconds for row in answered if row.cpu_seconds is not None]
     proven = [row.status == "optimal" or row.status == "infeasible" for row in answered]
     exact = first.kind == "exact" and not first.restricted
+    cut = sum(row.censored for row in answered)
     return GapLine(
         problem=first.problem,
         preset=first.case,
@@ -158,9 +161,10 @@ def _gap_line(group: list[Row], intervals: bool) -> GapLine:
         skipped=sum(row.status == "skipped" for row in group),
         wall_limited=sum(row.stopped_by == "time limit" for row in group),
         cpu_seconds=_mean(spent),
-        censored=sum(row.stopped_by in ("time limit", "work limit") for row in answered),
+        censored=cut,
         unsolved=sum(row.value is None for row in answered),
         interval=interval([gap.share for gap in gaps if gap.share is not None]) if intervals else None,
+        cpu_interval=interval(spent) if intervals and not cut else None,
         restricted=first.restricted,
     )
 

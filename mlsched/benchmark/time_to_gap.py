@@ -11,8 +11,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from mlsched.benchmark.profiles import LEAST_SECONDS, Group, Question, grouped
-from mlsched.benchmark.row import BROKEN, Row
+from mlsched.benchmark.profiles import LEAST_SECONDS, Group, Question, called, grouped, is_timed
+from mlsched.benchmark.row import Row
 
 #: Gaps that are asked for, as shares.
 GAPS = (0.0, 0.01, 0.1)
@@ -39,15 +39,11 @@ class Panel:
 def panels(rows: Sequence[Row]) -> list[Panel]:
     """A panel an objective and gap; rows: of one problem, with gaps. None of groups with calls without CPU time."""
     found = []
-    for group in grouped(rows):
+    for group in grouped(called(rows)):
         known = [q for q in group.questions if any(row.gap_to_optimum is not None for row in q.values())]
-        if known and all(_timed(row) for question in known for row in question.values()):
+        if known and all(is_timed(row) for question in known for row in question.values()):
             found += [_panel(group, known, gap) for gap in GAPS]
     return found
-
-
-def _timed(row: Row) -> bool:
-    return row.cpu_seconds is not None or row.status in ("skipped", *BROKEN)
 
 
 def _panel(group: Group, known: list[Question], gap: float) -> Panel:
@@ -55,7 +51,7 @@ def _panel(group: Group, known: list[Question], gap: float) -> Panel:
     for name in group.questions[0]:
         own = [question[name] for question in known]
         inside = [row for row in own if is_within(row, gap)]
-        cut = [row for row in own if not is_within(row, gap) and row.stopped_by in ("time limit", "work limit")]
+        cut = [row for row in own if row.censored and not is_within(row, gap) and row.cpu_seconds is not None]
         courses[name] = Course(_seconds(inside), _seconds(cut))
     return Panel(group.title, gap, len(known), courses)
 

@@ -67,6 +67,15 @@ def test_lines_of_a_panel_are_over_the_same_questions():
     ]
 
 
+def test_a_published_optimum_was_not_called():
+    known = row(answerer="published", seconds=None, cpu_seconds=None)
+    rows = with_gaps([known, proof("a", 0, 1.0), proof("b", 0, 2.0), rule(12, cpu_seconds=0.1)])
+    (profile,) = time_profiles(rows)
+    assert profile.ratios == {"a": [1], "b": [2]}
+    assert [set(panel.courses) for panel in panels(rows)] == [{"a", "b", "rule"}] * 3
+    assert [set(found.ratios) for found in value_profiles(rows)] == [{"rule"}]
+
+
 def test_profiles_of_values_keep_what_has_no_plan_in_the_whole():
     rows = [row(), rule(15), row(instance_hash="h1"), rule(None, instance_hash="h1", status="unknown", values=None)]
     rows += [row(instance_hash="h2", status="infeasible", **NOTHING)]
