@@ -69,5 +69,5 @@ def rule(value: int | None, **changes: Any) -> Row:
 
 def timeless(rows: Sequence[Row]) -> list[Row]:
     """Rows without what may differ between two runs."""
-    blank = dict.fromkeys(("seconds", "backing", "confirmed_by", "confirm_seconds", "cpu_seconds", "peak_mib"))
+    blank = dict.fromkeys(("seconds", "backing", "confirmed_by", "confirm_seconds", "cpu_seconds", "peak_mib", "made"))
     return [dataclasses.replace(r, **blank) for r in rows]

@@ -11,7 +11,7 @@ from mlsched.benchmark.cases import Suite
 from mlsched.benchmark.integer_programs import read_program
 from mlsched.benchmark.row import Key, Row
 from mlsched.benchmark.tasks import PUBLISHED
-from mlsched.core.clock import cpu_time
+from mlsched.core.clock import cpu_time, now
 from mlsched.core.errors import AnswererError, InvalidFile
 from mlsched.core.machine import machine
 from mlsched.core.versions import versions
@@ -60,6 +60,7 @@ class FrontTask:
             work_limit=None,
             source=self.path,
             machine=machine(),
+            made=now(),
             versions=versions(),
             **details,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,9 +10,11 @@ from mlsched.benchmark import html
 from mlsched.benchmark.formats import GAP_NOTE, NONE
 from mlsched.benchmark.reference import failures
 from mlsched.benchmark.report_pictures import pictures
-from mlsched.benchmark.report_tables import best_rule, gap_tables, overview, paired
+from mlsched.benchmark.report_tables import best_rule, cost_table, gap_tables, overview, paired
 from mlsched.benchmark.row import Row
 from mlsched.benchmark.table import HardnessLine, gap_lines, group_by, hardness_lines, verified, version_sets
+from mlsched.benchmark.tasks import JUDGE
+from mlsched.core.clock import now
 from mlsched.core.files import atomic_write
 
 #: What the cells of the full tables mean.
@@ -44,8 +45,7 @@ HARDNESS_NOTE = (
 
 def write_report(rows: Sequence[Row], path: str | os.PathLike[str], *, title: str | None = None) -> None:
     """Write `report(rows)` to `path`, atomically, with today's date."""
-    now = datetime.datetime.now(datetime.UTC)
-    text = report(rows, title=title, written=f"{now:%Y-%m-%d %H:%M} UTC")
+    text = report(rows, title=title, written=_minutes(now()))
     with atomic_write(Path(path)) as stream:
         stream.write(text)
 
@@ -59,12 +59,14 @@ def report(rows: Sequence[Row], *, title: str | None = None, written: str | None
     sections = [*_trouble(rows), *_what_ran(rows, written)]
     if rows:
         sections += [html.heading("What the cells mean"), html.facts(CELLS)]
-    gaps, hardness = gap_lines(rows, intervals=True), hardness_lines(rows)
-    for number, (problem, group) in enumerate(group_by(rows, lambda row: row.problem).items()):
+    answers = [row for row in rows if row.answerer != JUDGE]
+    gaps, hardness = gap_lines(answers, intervals=True), hardness_lines(answers)
+    for number, (problem, group) in enumerate(group_by(answers, lambda row: row.problem).items()):
         lines = [line for line in gaps if line.problem == problem]
         first = [line for line in lines if line.objective == lines[0].objective]
         sections.append(html.heading(problem))
         sections += [*overview(problem, lines), *gap_tables(problem, lines), *paired(problem, group, lines)]
+        sections += cost_table(problem, [row for row in rows if row.problem == problem])
         sections += pictures(group, best_rule(first), f"p{number}")
         sections += _hardness(problem, [line for line in hardness if line.problem == problem])
     sections += _skipped(rows)
@@ -89,6 +91,7 @@ def _what_ran(rows: Sequence[Row], written: str | None) -> Iterator[str]:
     versions = [f"{name} {' and '.join(several)}" for name, several in version_sets(rows).items()]
     yield html.facts(
         {
+            **({"run": ran} if (ran := _when(rows)) else {}),
             **({"written": written} if written else {}),
             "machine": "; ".join(machines) or NONE,
             "versions": ", ".join(versions) or NONE,
@@ -110,6 +113,20 @@ def _what_ran(rows: Sequence[Row], written: str | None) -> Iterator[str]:
     cells = [[problem, case, *_extent(group)] for (problem, case), group in found.items()]
     header = ["problem", "preset", "instances", "objectives", "answerers", "integers an instance"]
     yield html.table(header, cells, label="What was run")
+
+
+def _when(rows: Sequence[Row]) -> str:
+    """When the first and the last row were made; empty where rows do not say."""
+    times = sorted(row.made for row in rows if row.made is not None)
+    if not times:
+        return ""
+    first, last = _minutes(times[0]), _minutes(times[-1])
+    return first if first == last else f"{first} to {last}"
+
+
+def _minutes(time: str) -> str:
+    """A time of day as people read it: "2026-11-23 06:27 UTC"."""
+    return f"{time[:16].replace('T', ' ')} UTC"
 
 
 def _extent(group: list[Row]) -> list[str]:

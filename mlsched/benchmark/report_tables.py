@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from mlsched.benchmark import html
 from mlsched.benchmark.compare import Comparison, compared
+from mlsched.benchmark.cost import CostLine, cost_lines, growth
 from mlsched.benchmark.formats import NONE, apart, apart_notes, bounds, censored, count, duration, gap, percent
 from mlsched.benchmark.html import Cell
 from mlsched.benchmark.row import Row
@@ -25,6 +26,12 @@ PAIRED_NOTE = (
     "brackets: 95 % bootstrap intervals, each for itself (of twenty such intervals one misses the truth by chance);"
     " a verdict is given where the interval of the change leaves out 0. apart: pairs without a percentage between "
     "them, in no mean. only one: questions for which only one of the two has a plan."
+)
+
+COST_NOTE = (
+    "Median CPU time of one call over the instances of a preset, smallest instances first. ≥: a limit ended some call "
+    "(censored). growth: the exponent e of time ~ size^e, by least squares over three or more sizes without a censored "
+    "time; size is the number of integers in an instance."
 )
 
 
@@ -198,3 +205,27 @@ def _paired_row(line: Comparison) -> list[Cell | str]:
         count(line.apart),
         count(only),
     ]
+
+
+def cost_table(problem: str, rows: Sequence[Row]) -> Iterator[str]:
+    """CPU time of everyone by preset, smallest instances first, and how it grows; of two presets or more."""
+    lines = cost_lines(rows)
+    cases = list(dict.fromkeys(line.case for line in sorted(lines, key=lambda line: line.size)))
+    if len(cases) < 2:
+        return
+    groups: dict[tuple[str, str], list[CostLine]] = {}
+    for line in lines:
+        groups.setdefault((line.answerer, line.objective), []).append(line)
+    answerers = [answerer for answerer, _ in groups]
+    cells = []
+    for (answerer, objective), own in groups.items():
+        by_case = {line.case: line for line in own}
+        name = answerer if answerers.count(answerer) == 1 else f"{answerer}, {objective}"
+        exponent = growth(own)
+        shown = [censored(x.seconds, x.censored) if (x := by_case.get(case)) else NONE for case in cases]
+        keys = [x.seconds if (x := by_case.get(case)) else None for case in cases]
+        times = [Cell(text, key) for text, key in zip(shown, keys, strict=True)]
+        cells.append([Cell(name), *times, Cell(NONE if exponent is None else f"{exponent:.2f}", exponent)])
+    table = html.table(["answerer", *cases, "growth"], cells, label=f"{problem}: CPU time by preset")
+    yield html.heading("CPU time by preset", 3)
+    yield html.folded(f"median of a call ({len(cells)} lines)", [html.text(COST_NOTE, note=True), table])

@@ -80,6 +80,7 @@ class Row:
     cpu_seconds: float | None = None
     peak_mib: float | None = None
     machine: str | None = None
+    made: str | None = None
     gap_to_optimum: Gap | None = None
 
     @property

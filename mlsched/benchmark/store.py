@@ -33,7 +33,7 @@ FIELDS = tuple(field.name for field in dataclasses.fields(Row) if field.name != 
 #: Seconds to wait for another process that writes.
 PATIENCE = 60.0
 #: Fields that came when there were stores already: a store without them is read, and gets them when it is added to.
-LATER = ("backing", "confirmed_by", "confirm_seconds", "doubt", "source", "cpu_seconds", "peak_mib", "machine")
+LATER = ("backing", "confirmed_by", "confirm_seconds", "doubt", "source", "cpu_seconds", "peak_mib", "machine", "made")
 JSON_FIELDS = frozenset({"sizes", "rank", "params", "values", "work", "cases", "binding", "versions"})
 # Brackets, not quotes: SQLite takes a quoted name that is no column for a text.
 _COLUMNS = ", ".join(f"[{name}]" for name in FIELDS)

@@ -17,6 +17,7 @@ from mlsched.api.answers import resolve_answerer
 from mlsched.api.functions import is_function
 from mlsched.benchmark.cases import Case, Suite
 from mlsched.benchmark.row import Key, Row, canonical
+from mlsched.core.clock import now
 from mlsched.core.contract import Instance, Objective, Rank
 from mlsched.core.errors import UnknownName
 from mlsched.core.machine import machine
@@ -132,6 +133,7 @@ class Task:
             work_limit=self.work_limit,
             source=self.source,
             machine=machine(),
+            made=now(),
             versions=versions(),
             **details,
         )

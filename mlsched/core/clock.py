@@ -1,7 +1,8 @@
-"""CPU time."""
+"""CPU time, and the time of day."""
 
 from __future__ import annotations
 
+import datetime
 import os
 import time
 
@@ -13,3 +14,8 @@ def cpu_time() -> float:
     """
     times = os.times()
     return time.process_time() + times.children_user + times.children_system
+
+
+def now() -> str:
+    """The time of day, UTC, to the second: "2026-11-23T06:27:08+00:00"."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

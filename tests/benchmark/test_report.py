@@ -93,6 +93,7 @@ def test_the_contents_are_the_sections(page, parsed):
         "Mean gaps",
         "Every answerer",
         "Differences from the best rule",
+        "CPU time by preset",
         "Performance profiles by time, exact answerers",
         "Performance profiles by value, everyone",
         "Time to gap",
@@ -131,6 +132,7 @@ def test_it_says_what_was_run_and_verified(page):
     assert "preemption limit binds" in page
     assert "refuse instances of that size: 3." in page
     assert "are more than" in page
+    assert re.search(r"<dt>run</dt><dd>20\d\d-\d\d-\d\d \d\d:\d\d UTC", page)
     assert "<dt>written</dt>" not in page
     assert "<dt>written</dt><dd>yesterday</dd>" in report([row()], written="yesterday")
 
@@ -258,6 +260,19 @@ def test_without_matplotlib_all_but_the_plans_remains(few, monkeypatch):
     without = report(few)
     assert "No pictures of plans: pictures need matplotlib" in without
     assert without.count("<svg") == drawn.count("<svg") - 2
+
+
+def test_cost_by_preset_and_its_growth():
+    rows = []
+    for preset, size, seconds in (("one", 10, 0.1), ("two", 20, 0.4), ("four", 40, 1.6)):
+        here = {"preset": preset, "size": size, "instance_hash": preset}
+        rows += [row(cpu_seconds=seconds, **here), rule(12, cpu_seconds=0.001, stopped_by="work limit", **here)]
+    rows.append(row(answerer="judge", kind="heuristic", status="feasible", preset="one", size=10, cpu_seconds=1e-5))
+    costs = report(with_gaps(rows)).partition("CPU time by preset</h3>")[2]
+    assert cells(costs, "cp-sat") == ["100 ms", "400 ms", "1.60 s", "2.00"]
+    assert cells(costs, "rule") == ["≥ 1.00 ms"] * 3 + ["–"]
+    assert cells(costs, "judge") == ["10.0 µs", "–", "–", "–"]
+    assert "judge" not in costs.partition("<h3")[2]
 
 
 def test_rows_of_what_is_no_problem_here_are_shown():
