@@ -38,8 +38,8 @@ class Row:
     `cases` (exact optima only) names special cases of instance and plan, `binding` constraints whose removal improves
     the optimum. `error` says why a row is skipped or failed. `source` is the instance's file, None where it was drawn;
     `cpu_seconds` are those of the call, of processes that it started too, and `peak_mib` is the most memory that the
-    process that made the row had taken by then. The answerer "published" stands for a published optimum, "judge" for
-    the judge, whose time is taken. `gap_to_optimum` depends on the other rows:
+    process that made the row had taken by then; `made` says when (UTC, ISO 8601). The answerer "published" stands for a
+    published optimum, "judge" for the judge, whose time is taken. `gap_to_optimum` depends on the other rows:
     `reference.with_gaps` fills it, stores do not keep it.
     """
 
