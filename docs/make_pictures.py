@@ -57,6 +57,11 @@ def draw(name: str) -> None:
         (TARGET / f"{name}.svg").write_text(smaller(drawn), encoding="utf-8")
 
 
+def rounded(attribute: re.Match[str]) -> str:
+    """An attribute whose coordinates have one decimal."""
+    return re.sub(r"-?\d+\.\d\d+", lambda number: f"{float(number[0]):.1f}", attribute[0])
+
+
 def smaller(svg: str) -> str:
     """The same picture in fewer bytes."""
     styles: dict[str, str] = {}
@@ -67,7 +72,7 @@ def smaller(svg: str) -> str:
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
     svg = re.sub(r' style="([^"]*)"', named, svg)
     svg = re.sub(r' id="[a-z0-9]+_\d+"', "", svg)
-    svg = re.sub(r"-?\d+\.\d\d+", lambda number: f"{float(number[0]):.1f}", svg)
+    svg = re.sub(r'="[^"]*"', rounded, svg)  # attributes alone: the text of labels stays as it is
     svg = re.sub(r"\s*\n\s*", "\n", re.sub(r"\s*\n(?=[LzM] ?)", " ", svg))
     rules = "".join(f".{name}{{{style}}}" for style, name in styles.items())
     return svg.replace("</style>", f"{rules}</style>", 1)

@@ -24,6 +24,14 @@ def test_the_table_of_answerers_is_up_to_date() -> None:
     assert written == module.table(), "run python docs/make_answerers.py"
 
 
+def test_a_picture_is_made_smaller_without_a_change_of_its_words() -> None:
+    smaller = runpy.run_path(str(ROOT / "docs" / "make_pictures.py"))["smaller"]
+    bar = '<g id="patch_7">\n  <path d="M 1.2345 2 \nL 3 4.5678 \nz\n" style="fill: red"/>\n</g>\n'
+    drawn = f"<svg><style>*{{}}</style>\n{bar}{bar}<text>loss 0.1625</text></svg>"
+    small = '<g>\n<path d="M 1.2 2 L 3 4.6 z\n" class="s0"/>\n</g>\n'
+    assert smaller(drawn) == f"<svg><style>*{{}}.s0{{fill: red}}</style>\n{small}{small}<text>loss 0.1625</text></svg>"
+
+
 def test_the_readme_example_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     code = re.search(r"```python\n(.*?)```", readme, re.DOTALL)
