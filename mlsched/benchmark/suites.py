@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from mlsched.api.adapters import can_answer
 from mlsched.benchmark.cases import SEEDS, Case, Suite
 from mlsched.core.contract import Problem
 from mlsched.core.registry import registry
@@ -99,7 +100,8 @@ def gaps() -> Iterator[Case]:
 def exact() -> Iterator[Case]:
     """The exact answerers of every problem, and its plain model."""
     for problem in registry().problems.values():
-        names = [a.name for a in registry().available(problem.name, kind="exact") if not a.restricted]
+        known = registry().available(problem.name, kind="exact")
+        names = [a.name for a in known if not a.restricted and can_answer(a, problem.instance_type.asks)]
         if problem.name in PLAIN:
             names.append(f"mlsched.solvers.plain:{problem.name}")
         for preset in EXACT.get(problem.name, (_small(problem),)):

@@ -8,6 +8,8 @@ import pytest
 from benchmark_examples import suite
 
 from mlsched import InvalidInput, UnknownName
+from mlsched.api.adapters import can_answer
+from mlsched.api.answers import resolve_answerer
 from mlsched.benchmark.suites import MORE_PRESETS, SMALL_ONLY, SMALL_SEEDS, SUITES
 from mlsched.benchmark.tasks import tasks_of
 from mlsched.benchmark.user_suites import find_suite
@@ -23,6 +25,8 @@ def test_every_case_names_what_exists(name):
         assert case.preset is None or case.preset in problem.presets
         assert set(case.objectives or ()) <= {o.name for o in problem.instance_type.objectives}
         assert case.work_limit or case.repeat, "limits are deterministic work"
+        for text in case.answerers or ():
+            assert can_answer(resolve_answerer(case.problem, text, {})[0], problem.instance_type.asks)
 
 
 def test_quick_covers_every_problem():
