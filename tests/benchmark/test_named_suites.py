@@ -37,7 +37,7 @@ def test_gaps_asks_every_answerer_by_every_objective_and_knows_all_optima():
     assert {case.problem for case in SUITES["gaps"].cases} == set(registry().problems)
 
 
-@pytest.mark.parametrize("problem", ["quality", "preemption"])
+@pytest.mark.parametrize("problem", ["quality", "preemption", "placement"])
 def test_exact_holds_the_exact_answerers_against_a_plain_model(problem):
     rows = run_suite(first("exact", problem))
     plain = [r for r in rows if r.answerer == f"mlsched.solvers.plain:{problem}"]

@@ -13,7 +13,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from mlsched.core.contract import Instance, Plan
+from mlsched.core.contract import Information, Instance, Plan
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import answerer
 
@@ -45,14 +45,22 @@ def _solved(instance: Instance, objective: str, limits: Limits) -> Outcome:
     return Outcome("optimal" if proven else "feasible", plan(solver), bound, stopped, work)
 
 
-def _plain(problem: str, *objectives: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _plain(
+    problem: str, *objectives: str, information: Information = "observed"
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The decorator of a problem's function below."""
     return answerer(
-        f"{__name__}:{problem}", problem=problem, kind="exact", backend="direct", engine="cp-sat", objectives=objectives
+        f"{__name__}:{problem}",
+        problem=problem,
+        kind="exact",
+        backend="direct",
+        engine="cp-sat",
+        objectives=objectives,
+        information=information,
     )
 
 
-@_plain("placement", "total_speed")
+@_plain("placement", "total_speed", information="oracle")
 def placement(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     """Numbers of workers and PSs a job and server, slowdowns as the statement sums them."""
     return _solved(instance, objective, limits)
