@@ -25,7 +25,7 @@ GRID = dataclasses.replace(g.QUICK, jobs=5, seeds=1)
 
 @pytest.fixture(scope="module")
 def tiny():
-    return reproduce("harmony", quick=True, jobs=draws(4, 6), seeds=2)
+    return reproduce("harmony", quick=True, jobs=draws(2, 6), seeds=2)
 
 
 def test_the_experiment_is_found_by_scanning():

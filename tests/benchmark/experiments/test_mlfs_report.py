@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from draws import draws
 
 from mlsched.benchmark.experiments import EXPERIMENTS, render, reproduce
 from mlsched.benchmark.experiments.mlfs import grid as g
@@ -17,7 +18,7 @@ from mlsched.core.errors import InvalidInput
 
 @pytest.fixture(scope="module")
 def tiny():
-    return reproduce("mlfs", quick=True, jobs=2, seeds=1)
+    return reproduce("mlfs", quick=True, jobs=draws(1, 2), seeds=1)
 
 
 def test_every_table_figure_and_claim_is_there(tiny):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from draws import never_met
-from hypothesis import given
+from hypothesis import HealthCheck, Phase, find, given, settings
 
 from mlsched import api
 from mlsched.instances import strategies
@@ -22,22 +21,29 @@ def optimum(instance):
     return api.solve(instance, "brute-force").plan
 
 
-def test_every_special_case_occurs():
-    names = set(PROBLEM.cases(api.generate("preemption"), optimum(api.generate("preemption"))))
-    assert len(names) > 5
-    assert never_met(strategies.preemption(), lambda i: PROBLEM.cases(i, optimum(i)), names) == set()
+CASES = sorted(PROBLEM.cases(api.generate("preemption"), optimum(api.generate("preemption"))))
+SEARCH = settings(
+    max_examples=2000, derandomize=True, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+)
 
 
-def test_every_constraint_binds_somewhere():
-    def binding(instance) -> dict[str, bool]:
-        def value(question) -> float:
-            return instance.evaluate(optimum(question))["total_score"]
+@pytest.mark.parametrize("case", CASES)
+def test_every_special_case_occurs(case):
+    found = find(strategies.preemption(), lambda i: PROBLEM.cases(i, optimum(i))[case], settings=SEARCH)
+    assert PROBLEM.cases(found, optimum(found))[case]
 
-        best = value(instance)
-        return {name: value(relaxed) < best for name, relaxed in PROBLEM.relaxations(instance).items()}
 
-    constraints = {"preemption limit", "capacity of cpu", "capacity of ram", "capacity of gpu"}
-    assert never_met(strategies.preemption(), binding, constraints) == set()
+@pytest.mark.parametrize("constraint", ["preemption limit", "capacity of cpu", "capacity of ram", "capacity of gpu"])
+def test_every_constraint_binds_somewhere(constraint):
+    def binds(instance) -> bool:
+        relaxed = PROBLEM.relaxations(instance).get(constraint)
+        if relaxed is None:
+            return False
+        value = instance.evaluate(optimum(relaxed))["total_score"]
+        return value < instance.evaluate(optimum(instance))["total_score"]
+
+    found = find(strategies.preemption(), binds, settings=SEARCH)
+    assert binds(found)
 
 
 def test_strategies_are_found_by_the_name_of_the_problem():

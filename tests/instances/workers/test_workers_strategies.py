@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from draws import never_met
-from hypothesis import given
+import pytest
+from hypothesis import HealthCheck, Phase, find, given, settings
 
 from mlsched import api
 from mlsched.instances import strategies
@@ -19,23 +19,26 @@ def test_limits_are_kept(instance):
     assert instance.capacity.max() <= 4
 
 
-RESOURCES = ("resource-0", "resource-1", "resource-2")
-
-
 def optimum(instance):
     return api.solve(instance, "brute-force").plan
 
 
-def test_every_special_case_occurs():
-    names = set(PROBLEM.cases(api.generate("workers", "small"), optimum(api.generate("workers", "small"))))
-    assert len(names) > 5
-    assert never_met(strategies.workers(), lambda i: PROBLEM.cases(i, optimum(i)), names) == set()
+CASES = sorted(PROBLEM.cases(api.generate("workers", "small"), optimum(api.generate("workers", "small"))))
+SEARCH = settings(
+    max_examples=2000, derandomize=True, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+)
 
 
-def test_every_resource_binds_somewhere():
-    def binding(instance) -> dict[str, bool]:
-        best = api.solve(instance, "dp").value
+@pytest.mark.parametrize("case", CASES)
+def test_every_special_case_occurs(case):
+    find(strategies.workers(), lambda i: PROBLEM.cases(i, optimum(i))[case], settings=SEARCH)
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_every_resource_binds_somewhere(number):
+    def binds(instance) -> bool:
+        name = f"resource-{number}"
         relaxed = PROBLEM.relaxations(instance)
-        return {name: api.solve(relaxed[name], "dp").value < best for name in RESOURCES if name in relaxed}
+        return name in relaxed and api.solve(relaxed[name], "dp").value < api.solve(instance, "dp").value
 
-    assert never_met(strategies.workers(), binding, set(RESOURCES)) == set()
+    find(strategies.workers(), binds, settings=SEARCH)

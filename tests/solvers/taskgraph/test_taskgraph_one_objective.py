@@ -28,7 +28,7 @@ def six(kind: str, seed: int):
 
 def test_any_number_of_threads_finds_the_optimum(report):
     spread = 0
-    for number in range(draws(5, 8)):
+    for number in range(draws(3, 8)):
         instance = contended(number)
         best = api.solve(instance, "brute-force", objective="total_jct")
         for threads in (1, 2, 3):
