@@ -6,7 +6,8 @@ python measurements/mutations.py [NAME...] [--sample N] [--seed N] [--json]
 
 Every mutant has one change: a comparison, an operation, a boundary, a condition or a statement. Tests are collected
 once; each mutant is a fork in which the functions have the changed code, and which runs the tests until one fails. A
-mutant that takes more than 20 s of CPU counts as noticed. Texts of messages are not changed.
+mutant that takes five times the CPU time of the code as it is, and 2 s more, counts as noticed. Texts of messages are
+not changed.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import ast
 import copy
 import importlib
 import json
+import math
 import os
 import random
 import resource
@@ -29,8 +31,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 ROOT = Path(__file__).resolve().parents[1]
-#: CPU seconds of a mutant.
-LIMIT = 20
+#: CPU seconds of the code as it is; of a mutant, as a share of these and beyond it.
+LIMIT, TIMES, MORE = 200, 5, 2
 
 INSTANCES, RUNS = "tests/instances", "tests/simulation"
 TRANSLATED = "tests/certificates/test_translation.py::test_the_formulas_agree_with_brute_force_and_need_every_family"
@@ -191,6 +193,7 @@ class Judge:
     def __init__(self, module: types.ModuleType, chosen: list[tuple[int, str, ast.Module]]) -> None:
         self.module, self.chosen = module, chosen
         self.survivors: list[tuple[int, str]] = []
+        self.limit = LIMIT
 
     def pytest_runtestloop(self, session: Any) -> bool:
         # Tests without Hypothesis first: they are quick, and name what they test.
@@ -209,7 +212,7 @@ class Judge:
             nothing = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nothing, 1)
             os.dup2(nothing, 2)
-            resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
+            resource.setrlimit(resource.RLIMIT_CPU, (self.limit, self.limit))
             status = 1
             try:
                 if tree is not None:
@@ -218,7 +221,10 @@ class Judge:
                 status = int(any(map(self._fails, items, following)))
             finally:
                 os._exit(status)
-        return os.waitpid(child, 0)[1] != 0
+        _, status, used = os.wait4(child, 0)
+        if tree is None:
+            self.limit = math.ceil(TIMES * (used.ru_utime + used.ru_stime)) + MORE
+        return status != 0
 
     @staticmethod
     def _fails(item: Any, following: Any) -> bool:
