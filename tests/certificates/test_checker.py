@@ -44,13 +44,16 @@ def test_it_is_short_and_needs_the_standard_library_only():
 def test_it_runs_without_mlsched(tmp_path):
     alone = tmp_path / "checker.py"
     alone.write_bytes(SOURCE.read_bytes())
-    for name, text in (("f.opb", FORMULA), ("good.log", proof(*GOOD)), ("bad.log", proof("c 1"))):
+    nothing = "+1 x1 >= 2 ;\n"
+    files = {"f.opb": FORMULA, "none.opb": nothing, "good.log": proof(*GOOD), "bad.log": proof("c 1")}
+    for name, text in {**files, "none.log": proof("l 1", "c 1")}.items():
         (tmp_path / name).write_text(text)
-    call = [sys.executable, "-I", str(alone), str(tmp_path / "f.opb")]
-    good, bad = (
-        subprocess.run([*call, *rest], capture_output=True, text=True, check=False)
-        for rest in ([str(tmp_path / "good.log")], [str(tmp_path / "bad.log")])
+    call = [sys.executable, "-I", str(alone)]
+    good, bad, none = (
+        subprocess.run([*call, *(str(tmp_path / name) for name in names)], capture_output=True, text=True, check=False)
+        for names in (("f.opb", "good.log"), ("f.opb", "bad.log"), ("none.opb", "none.log"))
     )
+    assert (none.returncode, none.stdout) == (0, "proved: the formula has no solution\n")
     assert (good.returncode, good.stdout) == (0, "proved: the minimum is 3\n")
     assert (bad.returncode, bad.stderr) == (1, "not proved: proof, line 2: there is no constraint 1\n")
 
@@ -189,6 +192,14 @@ def test_named_constraints_are_taken_once_and_in_their_order():
     checker.lines("\n".join(good), "proof", checker.Proof(formula).step)
     refused("line 4: does not follow", *good[:2], "rup +1 ~x1 +1 x3 >= 1 ; 2 1 ~", formula=formula)
     refused("line 4: does not follow", *good[:2], "rup +1 ~x1 >= 1 ;", formula=formula)
+
+
+@pytest.mark.parametrize(("one", "other"), [("x1", "~x1"), ("~x1", "x1")])
+def test_what_is_fixed_is_not_fixed_the_other_way(one, other):
+    """The first constraint fixes x1; the second, though its coefficient is large, says nothing more of it."""
+    formula = f"+1 {other} >= 1 ;\n+2 {one} +1 x2 +1 x3 >= 1 ;\n+1 {other} +1 x4 >= 1 ;\n"
+    loaded = ("l 1", "l 2", "l 3")
+    refused("line 5: does not follow", *loaded, "rup +1 x4 >= 1 ; ~ 1 2 3", formula=formula)
 
 
 def test_what_can_just_hold_is_no_contradiction():

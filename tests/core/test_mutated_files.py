@@ -35,6 +35,7 @@ FOUND = [
     ("profiles", b'{"nodes": [{"id": 1, "fpgaLatency": 1' + b"0" * 400 + b', "size": 1}], "edges": []}'),
     ("profiles", b'{"nodes": ' + b"[" * 10**5),
     ("psplib", b"jobs (incl. supersource/sink ): " + b"9" * 5000),
+    ("journal", b'{"kind": "mlsched.front", "check": ' + b"9" * 5000 + b"}\n"),
     ("jobshop", b"1 1000000\n" + b"0 1 " * 2000),
     ("jobshop", b"2000 1000000\n" + b"0 1\n" * 2000),
 ]

@@ -156,5 +156,6 @@ def _parse(line: bytes, chain: int) -> tuple[dict[str, Any] | None, int]:
 
 
 def _number(text: bytes) -> int:
+    """A checksum and the end of the line; -1 where it is none. It has ten digits at most: Python refuses thousands."""
     digits = text[:-1]
-    return int(digits) if text.endswith(b"}") and digits.isdigit() else -1
+    return int(digits) if text.endswith(b"}") and digits.isdigit() and len(digits) <= 10 else -1
