@@ -36,7 +36,7 @@ def training_picture(policy: str, curve: Sequence[Mapping[str, float]], scores: 
         _panel(ax, name, points)
         if name == "validation":
             _mark_scores(ax, scores)
-        ax.set_xlabel("iteration")
+        ax.set(xlabel="iteration", xlim=(0, 1.02 * max((entry["iteration"] for entry in curve), default=1)))
         ax.locator_params(axis="x", integer=True)
         ax.ticklabel_format(axis="y", style="sci", scilimits=(-3, 5), useMathText=True)
     for ax in axes[len(names) :]:
@@ -45,11 +45,17 @@ def training_picture(policy: str, curve: Sequence[Mapping[str, float]], scores: 
     return made
 
 
+def _title(name: str) -> str:
+    """A figure's name in words, its unit behind a comma."""
+    if name == "validation":
+        return "validation score (less is better)"
+    words = name.removesuffix("_s").replace("_", " ")
+    return f"{words}, s" if name.endswith("_s") else words
+
+
 def _panel(ax: Any, name: str, points: Any) -> None:
     """The figure's line; one of many points is drawn faintly behind its moving mean."""
-    ax.set_title(
-        "validation score (less is better)" if name == "validation" else name.replace("_", " "), fontsize="medium"
-    )
+    ax.set_title(_title(name), fontsize="medium")
     xs, ys = points[:, 0], points[:, 1]
     if len(xs) <= SMOOTHED:
         ax.plot(xs, ys, marker="o", markersize=3, color=plots.COLOURS[0])
