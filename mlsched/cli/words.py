@@ -7,6 +7,8 @@ from collections.abc import Set
 
 #: Options that take KEY=VALUE for what has no option of its own; a command has one of them at most.
 OPEN = ("--set", "--size", "--read")
+#: Options named like a keyword of the library that mean something else: the file that `simulate --jobs` writes.
+OTHERS = frozenset({"--jobs"})
 
 
 def as_options(message: str, options: Set[str]) -> str:
@@ -15,6 +17,7 @@ def as_options(message: str, options: Set[str]) -> str:
     "time_limit = 0.0: must be above 0" becomes "--time-limit 0.0: must be above 0", where there is such an option;
     "give processors=4" becomes "give --read processors=4", where the command reads options of files so.
     """
+    options = options - OTHERS
 
     def assigned(found: re.Match[str]) -> str:
         option = _option(found[1])
