@@ -42,7 +42,7 @@ def table(record: type[Record]) -> list[str]:
 
 
 def with_fields(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Add the table to the docstring of a record."""
+    """Put the table in place of the list with which the docstring of a record ends."""
     if isinstance(obj, type) and issubclass(obj, Record) and dataclasses.is_dataclass(obj) and specs(obj):
         if "Fields:" in lines:  # the same as text, for `help`
             del lines[lines.index("Fields:") :]

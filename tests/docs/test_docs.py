@@ -32,16 +32,6 @@ def test_a_picture_is_made_smaller_without_a_change_of_its_words() -> None:
     assert smaller(drawn) == f"<svg><style>*{{}}.s0{{fill: red}}</style>\n{small}{small}<text>loss 0.1625</text></svg>"
 
 
-def test_the_readme_example_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    code = re.search(r"```python\n(.*?)```", readme, re.DOTALL)
-    assert code is not None
-    promised = re.findall(r"print\(.*\)\s+# (.*)", code[1])
-    assert promised
-    exec(compile(code[1], "README.md", "exec"), {})
-    assert capsys.readouterr().out.splitlines() == promised
-
-
 @pytest.mark.parametrize(
     "page", ["clairvoyant", "fronts", "placement", "preemption", "quality", "taskgraph", "workers"]
 )
@@ -52,14 +42,6 @@ def test_the_examples_of_a_problem_print_what_their_page_says(page: str, capsys:
     assert promised
     exec(compile(code, f"{page}.md", "exec"), {})
     assert capsys.readouterr().out.splitlines() == promised
-
-
-def test_links_in_the_documentation_exist() -> None:
-    docs = ROOT / "docs"
-    for page in [ROOT / "README.md", *docs.glob("*.md"), *docs.glob("[!_]*/*.md")]:
-        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
-            if not target.startswith("http"):
-                assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
 def test_public_names_exist() -> None:

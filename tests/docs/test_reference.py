@@ -84,5 +84,10 @@ def lacking(name: str, kind: str) -> list[str]:
     return methods if described(found(module), last) else [name, *methods]
 
 
+def test_nothing_is_described_twice() -> None:
+    twice = {entry for entry in ENTRIES if ENTRIES.count(entry) > 1}
+    assert not twice
+
+
 def test_what_the_reference_names_exists_and_says_what_it_is() -> None:
     assert [name for entry in ENTRIES for name in lacking(*entry)] == []
