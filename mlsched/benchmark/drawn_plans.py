@@ -16,6 +16,7 @@ from mlsched.api.guard import is_foreign
 from mlsched.benchmark import plots
 from mlsched.benchmark.answer import FOREIGN_MEMORY, FOREIGN_SECONDS
 from mlsched.benchmark.inline_svg import inline
+from mlsched.benchmark.plan_pictures import HEIGHT, WIDTH
 from mlsched.benchmark.rerun import task_of
 from mlsched.benchmark.row import Row
 from mlsched.core.contract import Instance, Objective, Plan
@@ -56,7 +57,7 @@ def plan_pictures(rows: Sequence[Row], best: str | None, key: str) -> Iterator[P
     for number, row in enumerate(chosen):
         plots.figure()  # without matplotlib nothing is solved
         instance, plan = _plan(row)
-        made, axes = plots.figure(width=8, height=4)
+        made, axes = plots.figure(width=WIDTH, height=HEIGHT)
         axes[0].set_axisbelow(True)  # the grid behind the bars
         draw(instance, plan, axes[0])
         told = "the proven optimum" if row.status == "optimal" else f"gap {row.gap_to_optimum}"

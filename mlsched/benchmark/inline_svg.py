@@ -43,6 +43,6 @@ def inline(made: Figure, label: str, key: str) -> str:
     width, height = (72 * inches for inches in made.get_size_inches())
     text = text.replace(f'width="{width:g}pt" height="{height:g}pt" ', "", 1)
     # Neither so large that its text is a headline, nor so small that it cannot be read: then it is scrolled.
-    sizes = f"width:100%;max-width:{1.3 * width:.0f}px;min-width:{0.95 * width:.0f}px"
+    sizes = f"width:100%;max-width:{1.3 * width:.0f}px;min-width:{0.85 * width:.0f}px"
     opening = f'<svg role="img" aria-label="{html.escape(label)}" fill="var(--ink)" style="{sizes}" '
     return opening + text.removeprefix("<svg ").replace(' xmlns:xlink="http://www.w3.org/1999/xlink"', "", 1)

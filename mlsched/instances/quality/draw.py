@@ -38,4 +38,4 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
     handles, labels = (
         a + b for a, b in zip(axes.get_legend_handles_labels(), right.get_legend_handles_labels(), strict=True)
     )
-    axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.08, 1.0), fontsize="small")
+    axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.14, 1.0), fontsize="small")
