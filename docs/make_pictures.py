@@ -35,9 +35,7 @@ COMMANDS = {
         "generate quality --preset small --seed 1 -o cores.json",
         "solve cores.json --objective total_loss_reduction --plot quality.svg",
     ),
-    "worst": (
-        "worst graphene:stop=least --problem taskgraph --preset six-tight --count 10 --most 1 --plot worst.svg",
-    ),
+    "worst": ("worst graphene:stop=least --problem taskgraph --preset six-tight --count 10 --most 1 --plot worst.svg",),
     "front": (
         "generate taskgraph --preset six-tight --seed 5 -o graph.json",
         "pareto graph.json total_jct traffic --plot front.svg",
