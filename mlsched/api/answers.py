@@ -19,7 +19,7 @@ from mlsched.api.guard import guarded
 from mlsched.api.isolation import Isolated, check_memory_limit, isolated_answer
 from mlsched.api.known import keep_known
 from mlsched.api.records import check_seed
-from mlsched.core.contract import Information, Instance, Objective, Plan
+from mlsched.core.contract import Information, Instance, Objective, Plan, Question
 from mlsched.core.errors import AnswererError, InvalidInput, MlschedError
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.interrupts import interrupts
@@ -38,7 +38,9 @@ START_SHARE, LEAST_LEFT = 0.3, 0.01
 def resolve_answerer(problem: str, solver: AnyAnswerer, params: Mapping[str, Any]) -> tuple[Answerer, dict[str, Any]]:
     """A registered answerer by name, or anyone's function wrapped as one, with its parameters filled in.
 
-    A function says by an attribute `information` what it must know ("observed" where it has none).
+    A function says by an attribute `information` what it must know ("observed" where it has none), and by an attribute
+    `asks` which form of question it answers: with `rule.asks = "decision"`, the clock runs a rule of snapshots over a
+    horizon (where it has none, it is asked the instance itself).
     """
     if isinstance(solver, str) and is_function(solver):
         solver, given = function_of(solver)
@@ -54,8 +56,11 @@ def resolve_answerer(problem: str, solver: AnyAnswerer, params: Mapping[str, Any
     name = getattr(solver, "__name__", type(solver).__name__)
     information: Any = getattr(solver, "information", "observed")
     one_of(f"{name}.information", information, get_args(Information))
+    asks: Any = getattr(solver, "asks", None)
+    if asks is not None:
+        one_of(f"{name}.asks", asks, get_args(Question))
     rule = functools.partial(solver, **params) if params else solver
-    return guarded(Answerer(name, problem, "heuristic", rule, information=information)), {}
+    return guarded(Answerer(name, problem, "heuristic", rule, information=information, asks=asks)), {}
 
 
 def solve(

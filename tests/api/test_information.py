@@ -105,6 +105,19 @@ def test_an_oracle_reads_all_of_it_by_declaration_or_attribute():
         mlsched.solve(instance, rule)
 
 
+def test_a_function_says_which_form_of_question_it_answers():
+    horizon = mlsched.generate("taskgraph", "small", seed=0)
+
+    def in_order(snapshot, *, rng):
+        return mlsched.start_in_order(snapshot, snapshot.arrival)
+
+    in_order.asks = "decision"
+    assert mlsched.solve(horizon, in_order).value == mlsched.solve(horizon, "fifo").value
+    in_order.asks = "often"
+    with pytest.raises(InvalidInput, match=r"in_order\.asks = 'often': must be one of decision, horizon"):
+        mlsched.solve(horizon, in_order)
+
+
 @pytest.mark.parametrize("copied", [False, True])
 def test_who_profiles_measures_but_reads_no_table(copied):
     instance = placement_examples.small()
