@@ -51,21 +51,8 @@ def workload(measured: Measured, seed: int, jobs: int, load: float) -> Workload:
     interval = np.repeat(np.arange(len(sizes)), sizes)[:jobs]
     mean = mean_length(load, GPUS * SLOTS, RATE, (1 + MOST_WORKERS) / 2)
     lengths = mean * rng.uniform(SHORTEST, LONGEST, jobs)
-    empty = np.zeros((kinds, 0), dtype=np.int64)
     return Workload(
-        resources=("slots",),
-        types=measured.types,
-        pressures=(),
-        server_capacity=np.full((GPUS, 1), SLOTS, dtype=np.int64),
-        sigma_worker=measured.sigma,
-        sigma_ps=np.zeros_like(measured.sigma),
-        apart=measured.apart,
-        use_worker=empty,
-        use_ps=empty,
-        linear=empty,
-        quadratic=np.zeros((kinds, 0, 0), dtype=np.int64),
-        rho_ps=np.zeros(kinds, dtype=np.int64),
-        rho_worker=measured.rho_worker,
+        **measured.fields(GPUS),
         submit=(interval - interval[0]) * INTERVAL,
         job_type=rng.integers(0, kinds, jobs),
         job_speed=np.array([isolated_speed(EPOCHS, float(length)) for length in lengths]),

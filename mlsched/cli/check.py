@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from mlsched.cli import certify
 from mlsched.cli.output import ChecksFailed, Json, emit, number, table, waiting
-from mlsched.cli.solve import Read, read_instance
-from mlsched.core.errors import InvalidFile, InvalidInput
+from mlsched.cli.solve import Read, read_instance, read_plan
+from mlsched.core.errors import InvalidInput
 
 
 def check(
@@ -31,17 +31,7 @@ def check(
 
 
 def _plan(file: Path, plan: Path, read: list[str] | None, as_json: bool) -> None:
-    from mlsched import api
-    from mlsched.core.contract import Plan
-    from mlsched.core.result import Result
-
-    instance = read_instance(file, read)
-    answer: Any
-    answer, answers = api.load_with_hash(plan)
-    if isinstance(answer, Result) and answer.plan is not None:
-        answer, answers = answer.plan, answer.instance_hash
-    if not isinstance(answer, Plan):
-        raise InvalidFile(f"{plan}: kind = '{answer.kind}': must be a plan; `mlsched solve -o` writes one")
+    instance, (answer, answers) = read_instance(file, read), read_plan(plan)
     found = [] if answers in (None, instance.hash) else [f"the plan answers another instance (hash {answers[:12]})"]
     found += instance.violations(answer)
     values = None if found else instance.evaluate(answer)

@@ -68,19 +68,11 @@ def submit(
     by: By = "anonymous",
 ) -> None:
     """Enter a plan that is better than the best known one; status 1 where it is not."""
-    from mlsched import api
     from mlsched.benchmark.collection import submit as enter
     from mlsched.benchmark.collection import write_table
-    from mlsched.cli.solve import read_instance
-    from mlsched.core.contract import Plan
-    from mlsched.core.errors import InvalidFile
-    from mlsched.core.result import Result
+    from mlsched.cli.solve import read_instance, read_plan
 
-    question, answer = read_instance(instance), api.load(plan)
-    if isinstance(answer, Result) and answer.plan is not None:
-        answer = answer.plan
-    if not isinstance(answer, Plan):
-        raise InvalidFile(f"{plan}: kind = '{answer.kind}': must be a plan")
+    question, answer = read_instance(instance), read_plan(plan)[0]
     goal = objective or question.objectives[0].name
     if not enter(folder, question, answer, question.objective(goal).name, by):
         raise ChecksFailed(f"{plan}: is not better than the best known plan for {goal}")

@@ -50,6 +50,21 @@ def read_instance(path: Path, options: list[str] | None = None) -> Instance:
     return found
 
 
+def read_plan(path: Path) -> tuple[Plan, str | None]:
+    """The plan in a file of a plan or of a result, and the hash of the instance that it says it answers."""
+    from mlsched import api
+    from mlsched.core.contract import Plan
+    from mlsched.core.result import Result
+
+    found: Any
+    found, answers = api.load_with_hash(path)
+    if isinstance(found, Result) and found.plan is not None:
+        found, answers = found.plan, found.instance_hash
+    if not isinstance(found, Plan):
+        raise InvalidFile(f"{path}: kind = '{found.kind}': must be a plan; `mlsched solve -o` writes one")
+    return found, answers
+
+
 def solve(
     file: Annotated[Path, typer.Argument(help="Instance file.")],
     solver: Annotated[

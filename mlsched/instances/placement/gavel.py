@@ -40,6 +40,26 @@ class Measured:
     rho_worker: IntArray
     coverage: dict[str, int]
 
+    def fields(self, gpus: int) -> dict[str, Any]:
+        """What an instance or a workload of these types on `gpus` servers of SLOTS slots says of types and servers."""
+        kinds = len(self.types)
+        empty = np.zeros((kinds, 0), dtype=np.int64)
+        return {
+            "resources": ("slots",),
+            "types": self.types,
+            "pressures": (),
+            "server_capacity": np.full((gpus, 1), SLOTS, dtype=np.int64),
+            "sigma_worker": self.sigma,
+            "sigma_ps": np.zeros_like(self.sigma),
+            "apart": self.apart,
+            "use_worker": empty,
+            "use_ps": empty,
+            "linear": empty,
+            "quadratic": np.zeros((kinds, 0, 0), dtype=np.int64),
+            "rho_ps": np.zeros(kinds, dtype=np.int64),
+            "rho_worker": self.rho_worker,
+        }
+
 
 def read_gavel(
     path: str | os.PathLike[str], *, gpu: str = "v100", scale_factor: int = 1, missing: str = "apart"
@@ -136,22 +156,9 @@ def generate_measured(
     lengths = rng.uniform(1, longest, len(run_type) + jobs)
     speeds = [isolated_speed(100, float(length)) for length in lengths]
     runs = len(run_type)
-    empty = np.zeros((kinds, 0), dtype=np.int64)
     return Instance(
-        resources=("slots",),
-        types=measured.types,
-        pressures=(),
-        server_capacity=np.full((servers, 1), SLOTS, dtype=np.int64),
+        **measured.fields(servers),
         server_free=free,
-        sigma_worker=measured.sigma,
-        sigma_ps=np.zeros_like(measured.sigma),
-        apart=measured.apart,
-        use_worker=empty,
-        use_ps=empty,
-        linear=empty,
-        quadratic=np.zeros((kinds, 0, 0), dtype=np.int64),
-        rho_ps=np.zeros(kinds, dtype=np.int64),
-        rho_worker=measured.rho_worker,
         run_type=ints(run_type),
         run_speed=ints(speeds[:runs]),
         run_workers=np.array(rows, dtype=np.int64).reshape(runs, servers),
