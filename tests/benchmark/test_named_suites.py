@@ -37,6 +37,15 @@ def test_gaps_asks_every_answerer_by_every_objective_and_knows_all_optima():
     assert {case.problem for case in SUITES["gaps"].cases} == set(registry().problems)
 
 
+def test_gaps_has_harder_task_graphs_that_rules_do_not_solve():
+    small, harder = (case for case in SUITES["gaps"].cases if case.problem == "taskgraph")
+    suite = Suite("gaps", "for tests", (dataclasses.replace(harder, seeds=harder.seeds[1:2]),))
+    rows = run_suite(suite, solvers=["cp-sat", "srpt", "fifo", "mlf-h"], confirm=False)
+    assert harder.preset != small.preset
+    assert {r.objective for r in rows} == {"total_jct"}
+    assert all(r.gap_to_optimum > 0.01 for r in rows if r.kind == "heuristic")
+
+
 @pytest.mark.parametrize("problem", ["quality", "preemption", "placement"])
 def test_exact_holds_the_exact_answerers_against_a_plain_model(problem):
     rows = run_suite(first("exact", problem))
