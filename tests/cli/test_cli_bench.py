@@ -51,6 +51,7 @@ def test_bench_json_is_one_document(capsys):
     assert json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.usefixtures("one_seed")
 def test_a_store_is_completed_only_on_request(tmp_path, capsys):
     call = ["bench", "quick", "--workers", "2", "--solver", "fifo", "--store", str(tmp_path / "rows.sqlite")]
     assert run(call) == 0

@@ -15,9 +15,9 @@ WORLD = {"usage": "drawn", "usage_every": 600, "usage_at_start": False, "movemen
 WAKE = "events+interval:600"
 
 
-def load(jobs=5, servers=2, **sizes):
+def load(jobs=3, servers=1, seed=2, **sizes):
     return api.workload(
-        "synthetic:mlfs-cluster", "taskgraph", physics="iterations", seed=1, jobs=jobs, servers=servers, **sizes
+        "synthetic:mlfs-cluster", "taskgraph", physics="iterations", seed=seed, jobs=jobs, servers=servers, **sizes
     )
 
 

@@ -51,7 +51,7 @@ SMALL = {"chic": CHIC, "chic-pair": CHIC, "chic-plus": PLUS, "mlf-rl": MLF_RL, "
 @pytest.mark.parametrize("policy", sorted(SMALL))
 def test_the_same_seed_gives_the_same_bytes(tmp_path, policy):
     for name, seed in (("a", 3), ("b", 3), ("c", 4)):
-        train(policy, iterations=2, seed=seed, output=tmp_path / f"{name}.safetensors", **SMALL[policy])
+        train(policy, iterations=1, seed=seed, output=tmp_path / f"{name}.safetensors", **SMALL[policy])
     a, b, c = ((tmp_path / f"{n}.safetensors").read_bytes() for n in "abc")
     assert a == b
     assert a != c
@@ -59,11 +59,12 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path, policy):
 
 @pytest.mark.parametrize("policy", sorted(SMALL))
 def test_a_resumed_training_is_as_one_that_never_stopped(tmp_path, policy):
+    sizes = SMALL[policy] | {"every": 1}
     whole, parts = tmp_path / "whole.safetensors", tmp_path / "parts.safetensors"
-    train(policy, iterations=4, output=whole, **SMALL[policy])
-    train(policy, iterations=2, output=parts, **SMALL[policy])
-    done = train(policy, iterations=4, output=parts, resume=True, **SMALL[policy])
-    assert done.iterations_run == 2
+    train(policy, iterations=2, output=whole, **sizes)
+    train(policy, iterations=1, output=parts, **sizes)
+    done = train(policy, iterations=2, output=parts, resume=True, **sizes)
+    assert done.iterations_run == 1
     assert whole.read_bytes() == parts.read_bytes()
     assert checkpoint_of(whole).read_bytes() == checkpoint_of(parts).read_bytes()
 

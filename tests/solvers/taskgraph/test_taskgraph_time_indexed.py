@@ -202,7 +202,8 @@ def test_aborts_of_cp_sat_are_counted_and_leave_the_answer_to_intervals(monkeypa
         found = api.solve(instance, "cp-sat", objective=objective, threads=threads)
         assert (found.status, found.value) == (best.status, best.value)
         aborted += "aborted_proofs" in found.work
-    assert aborted
+    # Beside a second thread the intervals may end first, so that there is no proof to abort.
+    assert aborted or threads == 2
 
 
 def test_a_value_that_a_plan_attains_cannot_be_refuted():
