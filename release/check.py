@@ -1,11 +1,12 @@
 """Build wheel and sdist, check them, and use them as somebody would who has never seen the repository.
 
-    python release/check.py [--python PYTHON ...] [--keep FOLDER]
+    python release/check.py [--python PYTHON ...] [--keep FOLDER] [--pages]
 
 Both archives pass `twine check --strict`. Each is installed without extras into an empty environment of each PYTHON
 (default: the one that runs this), with the versions of `constraints.txt`. There, outside the repository, the
-first example of README.md must print what README.md says, and every command of COMMANDS must succeed. Exit status 1
-where anything fails.
+first example of README.md must print what README.md says, and every command of COMMANDS must succeed. With `--pages`
+the wheel is then given its extras, and every block of code of README.md, the start page and the guides runs there as
+written (six CPU minutes more). Exit status 1 where anything fails.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,6 +31,18 @@ COMMANDS = (
     "pareto instance.json total_score victim_count",
     "simulate fifo fitgpp --trace synthetic:z --set jobs=300",
     "doctor",
+)
+#: What the pages' blocks need besides the wheel, and the files that run them.
+EXTRAS = "plot,testing,frames,learn,dask,certify"
+NEEDED = (
+    "README.md",
+    "pyproject.toml",
+    "docs",
+    "examples",
+    "tests/conftest.py",
+    "tests/documentation.py",
+    "tests/draws.py",
+    "tests/docs/test_code_blocks.py",
 )
 
 
@@ -68,10 +82,23 @@ def exercise(archive: Path, python: str, folder: Path) -> None:
     print(f"{archive.name}: installed and used with {run([inside / 'python', '--version'], folder).strip()}")
 
 
+def run_pages(wheel: Path, folder: Path) -> None:
+    """Run the pages' blocks of code in the environment of a wheel, in a copy of the pages without the library."""
+    inside, copy = folder / "environment" / "bin", folder / "pages"
+    wanted = [f"{wheel}[{EXTRAS}]", "pytest"]
+    run([inside / "pip", "install", "--quiet", "--constraint", ROOT / "constraints.txt", *wanted], folder)
+    for name in NEEDED:
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, copy / name)
+    call = [inside / "python", "-m", "pytest", "-q", "--hypothesis-profile", "thorough", NEEDED[-1]]
+    print(run(call, copy).strip())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", nargs="*", default=[sys.executable], help="interpreters, 3.11 or newer")
     parser.add_argument("--keep", type=Path, help="folder for wheel and sdist (default: they are thrown away)")
+    parser.add_argument("--pages", action="store_true", help="run every block of code of README, start and guides, too")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -84,6 +111,8 @@ def main() -> None:
         for python in given.python:
             for archive in archives:
                 exercise(archive, python, folder)
+            if given.pages:  # the wheel comes last: its environment is still there
+                run_pages(next(a for a in archives if a.suffix == ".whl"), folder)
 
 
 if __name__ == "__main__":

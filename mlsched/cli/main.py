@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
 import signal
@@ -89,14 +90,22 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 @functools.cache
-def _command() -> Any:
-    """The commands with their options, which typer would read anew from all signatures at every call."""
-    return typer.main.get_command(app)
+def _command(called: str) -> Any:
+    """The commands with their options, which typer reads from their signatures; of a call, that command alone."""
+    alone = copy.copy(app)
+    alone.registered_commands = [c for c in app.registered_commands if _name(c) == called]
+    alone.registered_groups = []
+    return typer.main.get_command(alone if alone.registered_commands else app)
+
+
+def _name(command: Any) -> str:
+    """How the command line calls a command."""
+    return command.name or typer.main.get_command_name(command.callback.__name__)
 
 
 def _options(arguments: list[str]) -> set[str]:
     """The options of the command that was called, with their dashes."""
-    command = _command()
+    command = _command(arguments[0])
     for name in arguments:
         command = getattr(command, "commands", {}).get(name, command)
     return {option for parameter in command.params for option in parameter.opts if option.startswith("--")}
@@ -113,7 +122,7 @@ def run(arguments: list[str]) -> int:
         output.say("standard output is closed; give it a place to go")
         return 1
     try:
-        result = _command()(arguments, standalone_mode=False, prog_name="mlsched")
+        result = _command(arguments[0])(arguments, standalone_mode=False, prog_name="mlsched")
         sys.stdout.flush()
         if result == INTERRUPTED:  # some typers turn the interrupt into a status themselves
             output.say("interrupted")
@@ -129,7 +138,7 @@ def run(arguments: list[str]) -> int:
         return 1
     except USAGE_ERROR as wrong:
         message = " ".join(wrong.format_message().split()).rstrip(".")  # lists of choices come a line each
-        known = arguments[:1] if arguments[0] in _command().commands else []
+        known = arguments[:1] if arguments[0] in _command(arguments[0]).commands else []
         output.say(f"{message}; see `{' '.join(['mlsched', *known, '--help'])}`")
         return 2
     except (KeyboardInterrupt, typer.Abort):

@@ -18,12 +18,15 @@ from mlsched.core.gap import Gaps, gap_between, sum_up
 from mlsched.core.params import parameters_of, split
 from mlsched.core.registry import registry
 from mlsched.simulation import Run, Simulation, of_logs, simulations
+from mlsched.simulation.nodes import WORDS
 
 #: What "above its bound" means in the table of runs.
 BOUND_NOTE = (
     "Above its bound: (value - bound) / bound. No scheduler can be below the bound, whatever it knows and however "
     "often it preempts; so a run is at most this far from the best possible one."
 )
+#: Seconds of a tick -> what people call so long a time.
+LENGTHS = {1.0: "seconds", 60.0: "minutes", 3600.0: "hours"}
 
 
 def make_runs(
@@ -229,10 +232,12 @@ def _render(workload: Any, details: list[dict[str, Any]], failures: list[str]) -
         header += [key for key in flat if key not in header]
         rows.append({"policy": entry["policy"], **flat})
     ticks = details[0]["summary"].get("tick_seconds")
-    unit = f"; times in ticks of {ticks:g} s" if ticks else ""
+    unit = f"; times in {LENGTHS.get(ticks, f'ticks of {ticks:g} s')}" if ticks else ""
     found: list[Any] = [f"{workload.source}", f"{len(workload.submit)} jobs on {workload.cluster}{unit}"]
     names = [row["policy"] for row in rows]
-    body = [[key, *(c if isinstance(c := row.get(key), str) else number(c) for row in rows)] for key in header[1:]]
+    body = [
+        [_worded(key), *(c if isinstance(c := row.get(key), str) else number(c) for row in rows)] for key in header[1:]
+    ]
     found.append(Columns(["", *names], body))
     found += [BOUND_NOTE] if any(entry.get("gaps") for entry in details) else []
     recorded = [Gaps(**entry["optimality"]) for entry in details if entry["optimality"] is not None]
@@ -240,6 +245,11 @@ def _render(workload: Any, details: list[dict[str, Any]], failures: list[str]) -
     if not failures:
         found.append("every run passed the independent replay check")
     return found
+
+
+def _worded(key: str) -> str:
+    """A line's name, with resources as people call them: the numbers of such lines are shares."""
+    return " ".join(WORDS.get(word, (word, 1))[0] for word in key.split())
 
 
 def _gap_lines(gaps: Gaps) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Clusters in text: `84x(32cpu,256gb,8gpu)`, several shapes joined by `+`."""
+"""Clusters in text: `84x(32cpu,256gb,8gpu)`, several shapes joined by `+`; and how reports write them."""
 
 from __future__ import annotations
 
@@ -44,3 +44,21 @@ def _shape(text: str, shape: str) -> list[int]:
         resource, factor = UNITS[match[2]]
         amounts[resource] = round(float(match[1]) * factor)
     return [amounts.get(resource, 0) for resource in RESOURCES]
+
+
+#: Resource as traces name it -> (what reports call it, so many of its units).
+WORDS = {resource: (word, factor) for word, (resource, factor) in UNITS.items()}
+
+
+def described(capacity: IntArray, resources: tuple[str, ...]) -> str:
+    """A cluster in words, e.g. "3x(16 cpu, 4 gpu)"; node shapes in order of first appearance, four at most."""
+    counts: dict[tuple[int, ...], int] = {}
+    for row in capacity.tolist():
+        counts[tuple(row)] = counts.get(tuple(row), 0) + 1
+    shapes = [f"{n}x({', '.join(map(_amount, shape, resources))})" for shape, n in counts.items()]
+    return " + ".join(shapes[:4]) + (f" + {len(shapes) - 4} more shapes" if len(shapes) > 4 else "")
+
+
+def _amount(count: int, resource: str) -> str:
+    word, factor = WORDS.get(resource, (resource, 1))
+    return f"{count / factor:.10g} {word}"

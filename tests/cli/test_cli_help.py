@@ -57,3 +57,11 @@ def test_the_commands_are_listed():
         "train worst"
     )
     assert words.split() == COMMANDS
+
+
+def test_a_call_reads_the_signature_of_its_command_alone():
+    """What makes a call quick: typer takes as long to read all signatures as to read its own code."""
+    from mlsched.cli.main import _command
+
+    assert list(_command("list").commands) == ["list"]
+    assert sorted(_command("lsit").commands) == sorted(_command("--version").commands) == COMMANDS

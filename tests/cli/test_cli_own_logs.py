@@ -52,8 +52,9 @@ def test_a_log_and_a_rule_in_one_command(cli, log, nodes, rules, tmp_path):
     words = ("--trace", log, *READ, "--cluster", nodes, "--jobs", target, "--plot", picture)
     found = cli("simulate", "fifo", "srpt", own, *words)
     assert found.status == 0
-    assert "6 jobs on 2x(8000 gpu_milli); times in ticks of 60 s" in found.out
-    assert "own log: submit=when in s, duration=took in min, gpus=cards in whole, user=who" in found.out
+    assert "6 jobs on 2x(8 gpu); times in minutes" in found.out
+    assert "utilisation gpu " in found.out
+    assert "own log: submit=when in s, duration=took in min, gpus=cards, user=who" in found.out
     assert "every run passed the independent replay check" in found.out
     assert found.err.count("\n") == 1, "each note once, whatever the number of policies"
     assert found.err.startswith("mlsched: note: The log has no time limits of its users.")
@@ -106,7 +107,7 @@ def test_twins_run_offline_and_a_log_of_processors_by_its_processors(cli, tmp_pa
         assert document["runs"][0]["summary"]["jobs"] == 30
     (tmp_path / "x.swf").write_text("1 0 5 100 4 -1 -1 4 300 -1 1 7 2 -1 1 -1 -1 -1\n")
     document = cli("simulate", "fifo", "--trace", tmp_path / "x.swf", "--cluster", "3x(2cpu)", "--json").document
-    assert document["cluster"] == "3x(2000 cpu_milli)"
+    assert document["cluster"] == "3x(2 cpu)"
     cli("simulate", "fifo", "--trace", "twin:x").refused("there is no public trace 'x'; there are philly")
     cli("simulate", "fifo", "--trace", "data:philly-2").refused("there is no public trace 'philly-2'")
 

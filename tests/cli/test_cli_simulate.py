@@ -130,7 +130,7 @@ def test_an_empty_workload(cli, tmp_path):
 
 def test_a_trace(cli, pods):
     document = cli("simulate", "fitgpp", "fifo", "--trace", pods, *CLUSTER, "--json").document
-    assert document["cluster"] == "1x(32000 cpu_milli, 65536 memory_mib, 4000 gpu_milli)"
+    assert document["cluster"] == "1x(32 cpu, 64 gb, 4 gpu)"
     assert [run["summary"]["te_jobs"] for run in document["runs"]] == [4, 4]
     assert document["runs"][0]["summary"]["preemptions"] > 0
     options = ["--limit", 5, "--set", "kinds=random", "--set", "te_share=1"]
@@ -156,7 +156,7 @@ def test_a_trace_on_a_node_file(cli, pods, tmp_path):
     document = cli(
         "simulate", "fifo", "--trace", pods, "--problem", "preemption", "--cluster", nodes, "--json"
     ).document
-    assert document["cluster"] == "1x(32000 cpu_milli, 65536 memory_mib, 4000 gpu_milli)"
+    assert document["cluster"] == "1x(32 cpu, 64 gb, 4 gpu)"
 
 
 @pytest.mark.filterwarnings("ignore:the offered load")

@@ -60,7 +60,7 @@ class Instance(contract.Instance):
     problem: ClassVar[str] = "placement"
     plan_type: ClassVar[type[contract.Plan]] = Plan
     objectives: ClassVar[tuple[Objective, ...]] = (
-        Objective("total_speed", "max", "1e-6 of a job an interval", "sum of Eq. 1 over running and placed jobs"),
+        Objective("total_speed", "max", "millionths of a job an interval", "sum of Eq. 1 over running and placed jobs"),
     )
 
     #: How jobs slow each other and themselves down is learnt from running them, or not at all.

@@ -65,7 +65,7 @@ class Instance(contract.Instance):
     problem: ClassVar[str] = "preemption"
     plan_type: ClassVar[type[contract.Plan]] = Plan
     objectives: ClassVar[tuple[Objective, ...]] = (
-        Objective("total_score", "min", "1e-6", "sum of Eq. 3 over the victims, after the number of deferred TE jobs"),
+        Objective("total_score", "min", "millionths", "sum of Eq. 3 over the victims, after the deferred TE jobs"),
         Objective("victim_count", "min", "jobs", "number of victims, after the number of deferred TE jobs"),
         Objective("max_grace_period", "min", "s", "longest grace period among victims, after the deferred TE jobs"),
     )

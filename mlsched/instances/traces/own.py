@@ -69,7 +69,7 @@ class Column:
 
     def __str__(self) -> str:
         what = self.name if self.constant is None else f"{self.constant} for every job"
-        return f"{self.field}={what}" + (f" in {self.unit}" if self.unit else "")
+        return f"{self.field}={what}" + (f" in {self.unit}" if self.unit not in ("", "whole") else "")
 
 
 def parse(text: str | Mapping[str, str]) -> dict[str, str]:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray, array, labels, refuse_falling, text
 from mlsched.core.record import Record
+from mlsched.simulation.nodes import described
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -37,14 +38,7 @@ class Workload(Record):
     @property
     def cluster(self) -> str:
         """The cluster in words, e.g. "84x(32 cpu, 256 ram, 8 gpu)"; node shapes in order of first appearance."""
-        counts: dict[tuple[int, ...], int] = {}
-        for row in self.node_capacity.tolist():
-            counts[tuple(row)] = counts.get(tuple(row), 0) + 1
-        shapes = [
-            f"{n}x({', '.join(f'{c} {r}' for c, r in zip(shape, self.resources, strict=True))})"
-            for shape, n in counts.items()
-        ]
-        return " + ".join(shapes[:4]) + (f" + {len(shapes) - 4} more shapes" if len(shapes) > 4 else "")
+        return described(self.node_capacity, self.resources)
 
 
 #: A queue of so many mean execution times at the last arrival is worth a warning; a burst or a closed loop stays below.

@@ -12,6 +12,7 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray, array, record, refuse_first, text
 from mlsched.core.record import Record
 from mlsched.instances.taskgraph import Instance, gpus
+from mlsched.simulation.nodes import described
 
 #: A queue of so many mean job lengths at the last arrival is worth a warning; a burst stays below.
 LONG_QUEUE = 5
@@ -61,14 +62,7 @@ class Workload(Record):
     @property
     def cluster(self) -> str:
         """The cluster in words, e.g. "3x(4 gpu, 16 cpu)"; node shapes in order of first appearance."""
-        counts: dict[tuple[int, ...], int] = {}
-        for row in self.horizon.node_capacity.tolist():
-            counts[tuple(row)] = counts.get(tuple(row), 0) + 1
-        shapes = [
-            f"{n}x({', '.join(f'{c} {r}' for c, r in zip(shape, self.horizon.resources, strict=True))})"
-            for shape, n in counts.items()
-        ]
-        return " + ".join(shapes[:4]) + (f" + {len(shapes) - 4} more shapes" if len(shapes) > 4 else "")
+        return described(self.horizon.node_capacity, self.horizon.resources)
 
 
 def hosts(horizon: Instance) -> npt.NDArray[np.bool_]:

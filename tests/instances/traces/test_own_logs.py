@@ -47,7 +47,7 @@ def test_columns_are_named_with_their_units(write):
     assert trace.gpu_count.tolist() == [1, 16]
     assert trace.user == ("bob", "ann")
     assert trace.ids == ("line-3", "line-2"), "a log without ids is told by its lines"
-    assert "own log: submit=when in s, duration=took in min, gpus=cards in whole, user=who" in trace.source
+    assert "own log: submit=when in s, duration=took in min, gpus=cards, user=who" in trace.source
     assert read_trace(write(LOG, "log.csv.gz"), read=READ + ",user=who").duration_ms.tolist() == [120_000, 90_000]
     assert read_trace(write(LOG), read={"submit": "when", "duration": "took:min", "gpus": "cards"}) == read_trace(
         write(LOG), read=READ
@@ -59,7 +59,7 @@ def test_common_names_are_found_and_said(write):
     trace = read_trace(write(text))
     assert (trace.ids, trace.user, trace.gpu_count.tolist()) == (("a",), ("ann",), [2])
     assert (trace.duration_ms.tolist(), trace.time_limit_ms.tolist()) == ([60_000], [3_600_000])
-    assert "by their names: submit=Submit Time in s, duration=runtime_min in min, gpus=numGPUs in whole" in trace.source
+    assert "by their names: submit=Submit Time in s, duration=runtime_min in min, gpus=numGPUs" in trace.source
 
 
 def test_a_number_is_for_every_job_and_nothing_leaves_a_column_out(write):

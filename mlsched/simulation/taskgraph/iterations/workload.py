@@ -16,6 +16,7 @@ from mlsched.core.fields import UNLIMITED, IntArray, array, integer, labels, ref
 from mlsched.core.record import Record, specs
 from mlsched.instances.taskgraph import checks, gpus
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY
+from mlsched.simulation.nodes import described
 
 #: Scales and parts of an iteration are in parts per million; so are ticks wherever an iteration's length is counted.
 WHOLE = 10**6
@@ -170,17 +171,6 @@ class Jobs(Record):
     def span(self, job: int) -> tuple[int, int]:
         """A job's tasks among those of the templates: the first, and the number after the last."""
         return self.tasks[int(self.template[job])]
-
-
-def described(capacity: IntArray, resources: tuple[str, ...]) -> str:
-    """A cluster in words; node shapes in order of first appearance, the first four of them."""
-    counts: dict[tuple[int, ...], int] = {}
-    for row in capacity.tolist():
-        counts[tuple(row)] = counts.get(tuple(row), 0) + 1
-    shapes = [
-        f"{n}x({', '.join(f'{c} {r}' for c, r in zip(shape, resources, strict=True))})" for shape, n in counts.items()
-    ]
-    return " + ".join(shapes[:4]) + (f" + {len(shapes) - 4} more shapes" if len(shapes) > 4 else "")
 
 
 def never_start(jobs: Jobs) -> list[str]:
