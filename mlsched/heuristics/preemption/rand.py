@@ -17,7 +17,7 @@ from mlsched.instances.preemption import Instance, Plan
 
 @answerer("rand", problem="preemption", world=own_limit, paper="FitGpp Section 4.1")
 def answer(instance: Instance, *, rng: np.random.Generator, P: int = 0) -> Plan:
-    """Suspend random jobs, cluster-wide, until some node has room."""
+    """Suspend random jobs, cluster-wide, until some node has room (not recommended: no better than any victims)."""
     room = Room(instance, P)
     for demand in instance.te_demand:
         node = room.first_fit(demand)

@@ -19,7 +19,7 @@ from mlsched.instances.quality import Instance, Plan
 
 @answerer("fair", problem="quality", paper="SLAQ Section 6.1")
 def answer(instance: Instance, *, rng: np.random.Generator) -> Plan:
-    """Equal shares under the caps, nothing left idle."""
+    """Equal shares under the caps, nothing left idle (not recommended: no better than cores at random)."""
     caps = instance.most[instance.running]
     # The highest level that fits: every job gets it, or its cap.
     low, high = instance.least, int(caps.max(initial=instance.least))
