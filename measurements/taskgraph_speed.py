@@ -11,7 +11,8 @@ a CPU-second, CPU seconds of the replay check and the peak of memory so far. A r
 `name,option=value,...` (options of the world). `growth`: FIFO over the first so many jobs; the exponent is the slope of
 log(CPU seconds a decision) against log(jobs), by least squares. `overload`: so many synthetic jobs on 550 nodes of 4 or
 5 GPUs, 2,474 in all, with usage drawn every hour (see `synthetic`). Runs are made in this process, one after another;
-the CPU time is the run's alone, without reading, replay and summary.
+the CPU time is the run's alone, without reading, replay and summary. How fast the machine is, in CPU seconds of a fixed
+load (`calibration_seconds`), is measured before the first run.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import Any
 import numpy as np
 
 import mlsched
+from mlsched.benchmark.calibration import calibrated
 from mlsched.core.clock import cpu_time
 
 DATA = Path(os.environ.get("MLSCHED_DATA", "../shared")) / "data" / "philly" / "philly.csv.gz"
@@ -145,6 +147,7 @@ def main() -> None:
     parser.add_argument("--days", type=int, nargs=2)
     parser.add_argument("--wake")
     given = parser.parse_args()
+    machine = {"cluster": given.cluster, "calibration_seconds": calibrated()}
     if given.what == "whole":
         load = workload(given.trace, given.cluster, given.limit)
         load = load if given.days is None else within_days(load, given.days)
@@ -158,7 +161,7 @@ def main() -> None:
         counts = given.jobs or [1000, 10_000, 82_247]
         rows = [measure(workload(given.trace, given.cluster, jobs), "fifo") for jobs in counts]
         extra = {"exponent": growth(rows)}
-    print(json.dumps({"cluster": given.cluster, "runs": rows, **extra, "tables": {given.what: table(rows)}}, indent=1))
+    print(json.dumps({**machine, "runs": rows, **extra, "tables": {given.what: table(rows)}}, indent=1))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ than the second (`pace`), and jobs that take no time at all.
 from __future__ import annotations
 
 import numpy as np
-from draws import draws
+from draws import THOROUGH, draws
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +24,11 @@ from mlsched.simulation.taskgraph.strategies import PAST, workloads
 RULES = sorted(a.name for a in registry().available("taskgraph") if a.asks == "decision" and a.kind != "trained")
 #: This rule pauses, and learns from how far jobs were when it was last asked; the engines ask it at different times.
 LEARNS = "tiresias-gittins"
+
+
+def asked(rules: list[str]) -> st.SearchStrategy[list[str]]:
+    """The rules that run a workload: one of them, in the thorough profile all."""
+    return st.just(rules) if THOROUGH else st.sampled_from(rules).map(lambda rule: [rule])
 
 
 def by_arrival(workload: Workload) -> Workload:
@@ -71,25 +76,25 @@ def steady(workload: Workload) -> bool:
 
 
 @settings(max_examples=draws(25, 500))
-@given(load=workloads(jobs=3, tasks=6, runs=14), rule=st.sampled_from(RULES))
-def test_graphs_with_a_node_for_every_task(load, rule):
+@given(load=workloads(jobs=3, tasks=6, runs=14), rules=asked(RULES))
+def test_graphs_with_a_node_for_every_task(load, rules):
     count = len(load.horizon.task_job)
     assume(count and steady(load))
     most = load.horizon.demand.max(axis=0)
     horizon = load.horizon.replace(eligible=np.eye(count, dtype=np.int64), node_capacity=np.tile(most, (count, 1)))
-    first, second = completions(
-        by_arrival(Workload(horizon=horizon, true_duration=load.true_duration)), rule, gang=True
-    )
-    assert first == second
+    workload = by_arrival(Workload(horizon=horizon, true_duration=load.true_duration))
+    for rule in rules:
+        first, second = completions(workload, rule, gang=True)
+        assert first == second, rule
 
 
 @settings(max_examples=draws(25, 500))
 @given(
     drawn=instances(jobs=6, nodes=3, tasks=6, runs=6),
-    rule=st.sampled_from([rule for rule in RULES if rule != LEARNS]),
+    rules=asked([rule for rule in RULES if rule != LEARNS]),
     off=st.integers(0, 2),
 )
-def test_jobs_of_one_run_that_queue(drawn, rule, off):
+def test_jobs_of_one_run_that_queue(drawn, rules, off):
     count = len(drawn.task_job)
     assume(count)
     fits = (drawn.demand[:, None, :] <= drawn.node_capacity).all(axis=2) & (drawn.eligible == 1)
@@ -110,5 +115,7 @@ def test_jobs_of_one_run_that_queue(drawn, rule, off):
         task_job=np.arange(count),
         duration=np.maximum(drawn.duration, 1),
     )
-    first, second = completions(Workload(horizon=horizon, true_duration=horizon.duration + off), rule, gang=False)
-    assert first == second
+    workload = Workload(horizon=horizon, true_duration=horizon.duration + off)
+    for rule in rules:
+        first, second = completions(workload, rule, gang=False)
+        assert first == second, rule
