@@ -25,7 +25,8 @@ def test_sections_are_printed_in_order(tmp_path, processes):
         (tmp_path / f"test_{name}.py").write_text(TESTS.format(name=name), encoding="utf-8")
     outside = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV"))}
     outside["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # of the installed plugins, these tests need one
-    command = [sys.executable, "-m", "pytest", "-q", "--rootdir", str(tmp_path), "-p", "no:cacheprovider", "-p", "xdist", *processes]
+    plugins = ["-p", "no:cacheprovider", "-p", "xdist"]
+    command = [sys.executable, "-m", "pytest", "-q", "--rootdir", str(tmp_path), *plugins, *processes]
     done = subprocess.run(command, cwd=tmp_path, env=outside, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
