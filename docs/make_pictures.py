@@ -36,6 +36,21 @@ COMMANDS = {
         "solve cores.json --objective total_loss_reduction --plot quality.svg",
     ),
     "worst": ("worst graphene:stop=least --problem taskgraph --preset six-tight --count 10 --most 1 --plot worst.svg",),
+    "own-logs": ("simulate fifo srpt tiresias --trace twin:philly --set usage=drawn --plot own-logs.svg",),
+    "preemption-simulation": (
+        "simulate fifo fitgpp rand --problem preemption --trace synthetic:z:jobs=4096 --plot preemption-simulation.svg",
+    ),
+    "workers-simulation": (
+        "simulate optimus fair max-rate srpt --problem workers --trace synthetic:chic --set rate=2.7 --set jobs=60 "
+        "--plot workers-simulation.svg",
+    ),
+    "placement-simulation": (
+        "simulate load-balancing tetris standalone harmony-plus --problem placement --trace synthetic:uniform "
+        "--plot placement-simulation.svg",
+    ),
+    "quality-simulation": (
+        "simulate slaq slaq-max-min fair --problem quality --trace synthetic:table1 --plot quality-simulation.svg",
+    ),
     "front": (
         "generate taskgraph --preset six-tight --seed 5 -o graph.json",
         "pareto graph.json total_jct traffic --plot front.svg",

@@ -56,16 +56,39 @@ def figure(width: float = 7.0, height: float = 4.0, columns: int = 1, rows: int 
 
 def cdf(samples: Mapping[str, Mapping[str, Any]]) -> Figure:
     """Empirical distributions: one panel a series, one line a policy; `samples[series][policy]` are its values."""
-    made, axes = figure(width=5.5 * max(1, len(samples)), columns=max(1, len(samples)))
+    made, axes = figure(width=4.2 * max(1, len(samples)), height=3.6, columns=max(1, len(samples)))
     for ax, (series, lines) in zip(axes, samples.items(), strict=False):
-        for index, (policy, values) in enumerate(lines.items()):
-            ordered = np.sort(np.asarray(values, dtype=float))
-            share = np.arange(1, ordered.size + 1) / ordered.size
-            if ordered.size:
-                ax.step(ordered, share, where="post", label=policy, **style(index, len(lines)))
-        ax.set(xlabel=series, ylabel="share of jobs", xscale="log", ylim=(0, 1.01))
-        ax.legend(loc="lower right")
+        distribution(ax, lines)
+        ax.set(xlabel=series, ylabel="share of jobs")
+    legend(made, axes, above=True)
     return made
+
+
+def distribution(ax: Any, lines: Mapping[str, Any]) -> None:
+    """The share of the values that are at most x, a step line a name, x on a scale of orders of magnitude.
+
+    Where some value is 0 or below, the axis is linear up to the least positive one: 0 has no logarithm. Values that are
+    not a number (what never happened) count as larger than all.
+    """
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    arrays = {name: np.sort(np.asarray(values, dtype=float)) for name, values in lines.items() if len(values)}
+    positive = [values[values > 0] for values in arrays.values() if (values > 0).any()]
+    least = min((float(values.min()) for values in positive), default=1.0)
+    largest = max((float(np.nanmax(values)) for values in positive), default=1.0)
+    for index, (name, ordered) in enumerate(arrays.items()):
+        share = np.arange(1, len(ordered) + 1) / len(ordered)
+        xs, ys = np.concatenate([ordered[:1], ordered]), np.concatenate([[0.0], share])
+        ax.step(xs, ys, where="post", label=name, **style(index, len(arrays)))
+    if any((values <= 0).any() for values in arrays.values()):
+        ax.set_xscale("symlog", linthresh=least, linscale=0.5)
+    else:
+        ax.set_xscale("log")
+        if largest < 100 * least:  # few powers of ten: say more on the axis
+            ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.set_ylim(0, 1.02)
 
 
 def lines(panels: Mapping[str, Mapping[str, tuple[Sequence[float], Sequence[float]]]], x: str, y: str) -> Figure:

@@ -36,16 +36,15 @@ def plot_runs(runs: Iterable[Run] | Mapping[str, Run], path: str | os.PathLike[s
 def picture(runs: Iterable[Run] | Mapping[str, Run]) -> Figure:
     """Runs over one workload: the shares of jobs with at most a completion and a waiting time, and lines over time.
 
-    Policies that did the same share a line, of which the legend names them all. Runs in a world without a table of jobs
-    are drawn by their samples (`Run.series`).
+    Policies that did the same share a line, of which the legend names them all. Of runs in a world without a table of
+    jobs, the distributions are those of `Run.series`, and the line over time is the number of jobs not yet done.
     """
     named = dict(runs) if isinstance(runs, Mapping) else _named(runs)
     if not named:
         raise InvalidInput("runs: there is none to draw")
     if any(run.simulation.table is None or run.simulation.over_time is None for run in named.values()):
-        series = {name: run.series() for name, run in named.items()}
-        return plots.cdf({key: {p: s[key] for p, s in series.items()} for key in next(iter(series.values()))})
-    tables, courses = _merged(named)
+        return _of_samples(named)
+    tables, courses = _merged({name: (run.table(), run.over_time()) for name, run in named.items()})
     slowed = any(course["slowed_jobs"].any() for course in courses.values())
     made, axes = plots.figure(width=10.0, height=10.4 if slowed else 7.2, columns=2, rows=3 if slowed else 2)
     _distributions(axes[0], tables, "jct", "completion time (submit to end)")
@@ -77,9 +76,43 @@ def _named(runs: Iterable[Run]) -> dict[str, Run]:
     return named
 
 
-def _merged(named: Mapping[str, Run]) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
+def _of_samples(named: Mapping[str, Run]) -> Figure:
+    """The distributions of what a world says of its jobs, and the jobs that are not done over time."""
+    tables, courses = _merged({name: (run.series(), _unfinished(run)) for name, run in named.items()})
+    series = list(next(iter(tables.values())))
+    columns = len(series) + 1 if len(series) < 3 else 2
+    rows = -(-(len(series) + 1) // columns)
+    made, axes = plots.figure(width=4.2 * columns, height=3.6 * rows, columns=columns, rows=rows)
+    for ax, key in zip(axes, series, strict=False):
+        plots.distribution(ax, {name: samples[key] for name, samples in tables.items()})
+        ax.set(xlabel=key, ylabel="share of jobs")
+    last = axes[len(series)]
+    _lines(last, courses, "unfinished_jobs", "jobs not yet done", 1)
+    last.set_ylim(bottom=0)
+    last.locator_params(axis="y", integer=True)
+    for ax in axes[len(series) + 1 :]:
+        ax.set_visible(False)
+    plots.legend(made, axes, above=True)
+    return made
+
+
+def _unfinished(run: Run) -> dict[str, Any]:
+    """How many jobs have come and are not done, from each time at which that changes; seconds since the first came.
+
+    The tables of jobs say when a job ended, or how long after its submission it did.
+    """
+    jobs = run.jobs
+    came = np.asarray(jobs["submit_s"] if "submit_s" in jobs else jobs["submit"], dtype=float)
+    went = np.asarray(jobs["finish"] if "finish" in jobs else came + jobs["completion_s"], dtype=float)
+    times = np.unique(np.concatenate([came, went[np.isfinite(went)], [] if came.size else [0.0]]))
+    count = np.searchsorted(np.sort(came), times, "right") - np.searchsorted(np.sort(went), times, "right")
+    return {"time_s": times - times[0], "unfinished_jobs": count}
+
+
+def _merged(
+    results: Mapping[str, tuple[dict[str, Any], dict[str, Any]]],
+) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
     """Tables of jobs and courses over time, by the names of all policies that have the same."""
-    results = {name: (run.table(), run.over_time()) for name, run in named.items()}
     groups: dict[str, list[str]] = {}
     for name, (table, course) in results.items():
         same = (o for o in groups if _equal(table, results[o][0]) and _equal(course, results[o][1]))
@@ -90,7 +123,12 @@ def _merged(named: Mapping[str, Run]) -> tuple[dict[str, dict[str, Any]], dict[s
 
 
 def _equal(some: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return all(len(some[key]) == len(other[key]) and (some[key] == other[key]).all() for key in some)
+    return all(len(some[key]) == len(other[key]) and _same(some[key], other[key]).all() for key in some)
+
+
+def _same(some: Any, other: Any) -> Any:
+    """Element by element, where what is not a number equals itself."""
+    return (some == other) | ((some != some) & (other != other))
 
 
 def _time(columns: Mapping[str, Any], stem: str) -> tuple[Floats, bool]:

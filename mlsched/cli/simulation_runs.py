@@ -235,9 +235,8 @@ def _render(workload: Any, details: list[dict[str, Any]], failures: list[str]) -
     unit = f"; times in {LENGTHS.get(ticks, f'ticks of {ticks:g} s')}" if ticks else ""
     found: list[Any] = [f"{workload.source}", f"{len(workload.submit)} jobs on {workload.cluster}{unit}"]
     names = [row["policy"] for row in rows]
-    body = [
-        [_worded(key), *(c if isinstance(c := row.get(key), str) else number(c) for row in rows)] for key in header[1:]
-    ]
+    cells = ([c if isinstance(c := row.get(key), str) else number(c) for row in rows] for key in header[1:])
+    body = [[_worded(key), *row] for key, row in zip(header[1:], cells, strict=True)]
     found.append(Columns(["", *names], body))
     found += [BOUND_NOTE] if any(entry.get("gaps") for entry in details) else []
     recorded = [Gaps(**entry["optimality"]) for entry in details if entry["optimality"] is not None]

@@ -108,7 +108,7 @@ def solve(
         api.save(result.plan, output, instance=instance)
     if plot is not None and result.plan is not None:
         _plot(result, plot)
-    emit(as_json, result.to_json, lambda: _render(instance, result))
+    emit(as_json, result.to_json, lambda: _render(instance, result, solver or result.answerer))
     if result.plan is None and result.status == "unknown":
         raise ChecksFailed(f"{file}: {result.answerer} found no plan within its limits; give it more time")
 
@@ -130,15 +130,16 @@ def _plot(result: Result, path: Path) -> None:
     plots.save(made, path)
 
 
-def _render(instance: Instance, result: Result) -> list[Any]:
+def _render(instance: Instance, result: Result, asked: str) -> list[Any]:
+    """asked: the answerer with its parameters, as the call named it."""
     rows = []
     for goal in instance.objectives:
-        asked = goal.name == result.objective
+        optimised = goal.name == result.objective
         value = None if result.values is None else result.values[goal.name]
-        bound, gap = (result.bound, result.gap) if asked else (None, None)
+        bound, gap = (result.bound, result.gap) if optimised else (None, None)
         shown = "-" if gap is None else f"{100 * gap:.4g} %"
-        rows.append([("* " if asked else "  ") + goal.name, goal.sense, number(value), number(bound), shown])
-    line = f"{result.answerer}: {result.status} in {result.seconds:.3f} s{_backing(result)}"
+        rows.append([("* " if optimised else "  ") + goal.name, goal.sense, number(value), number(bound), shown])
+    line = f"{asked}: {result.status} in {result.seconds:.3f} s{_backing(result)}"
     if result.stopped_by in ("time limit", "work limit"):
         line += f" (stopped by the {result.stopped_by})"
     found: list[Any] = [

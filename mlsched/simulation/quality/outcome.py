@@ -167,6 +167,6 @@ def _mean(values: Floats) -> float | None:
 def series(workload: Workload, log: Log) -> dict[str, Any]:
     """Samples for plots of distributions."""
     table = jobs(workload, log)
-    return {f"time to {level} % loss reduction": table[f"time_to_{level}_s"] for level in LEVELS} | {
-        "completion time": table["completion_s"]
+    return {f"time to {level} % loss reduction [s]": table[f"time_to_{level}_s"] for level in LEVELS} | {
+        "completion time [s]": table["completion_s"]
     }

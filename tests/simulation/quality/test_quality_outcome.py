@@ -57,7 +57,11 @@ def test_course_and_summary():
     assert result["makespan_s"] == 4.0
     assert result["utilisation"] == 9 / 8  # what is held to the tick after the end counts
     assert result["cores_by_loss"] == {"high": None, "medium": None, "low": None}
-    assert set(series(LOAD, LOG)) == {"time to 90 % loss reduction", "time to 95 % loss reduction", "completion time"}
+    assert set(series(LOAD, LOG)) == {
+        "time to 90 % loss reduction [s]",
+        "time to 95 % loss reduction [s]",
+        "completion time [s]",
+    }
 
 
 def test_groups_are_by_falling_loss():

@@ -94,7 +94,9 @@ def test_worlds_without_a_table_say_so():
         run.table()
     with pytest.raises(InvalidInput, match="over_time: preemption has none"):
         run.over_time()
-    assert len(picture([run]).axes) == len(run.series())
+    *distributions, course = picture([run]).axes
+    assert [ax.get_xlabel() for ax in distributions] == list(run.series())
+    assert course.get_ylabel() == "jobs not yet done"
 
 
 def test_tables_as_files(tmp_path):
