@@ -1,0 +1,59 @@
+"""What a release says of itself in several places is the same everywhere."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mlsched
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+#: Name on the Python package index -> name in conda-forge, where they differ.
+CONDA = {"ortools": "ortools-python"}
+
+
+def _recipe() -> dict[str, Any]:
+    """release/meta.yaml with its variables filled in, as conda-build would."""
+    yaml = pytest.importorskip("yaml")
+    text = (ROOT / "release" / "meta.yaml").read_text(encoding="utf-8")
+    values = dict(re.findall(r'^\{% set (\w+) = "(.*)" %\}$', text, re.MULTILINE)) | {"PYTHON": "python"}
+    text = re.sub(r"^\{%.*%\}$", "", text, flags=re.MULTILINE)
+    found = yaml.safe_load(re.sub(r"\{\{ (\w+) \}\}", lambda name: values[name[1]], text))
+    assert isinstance(found, dict)
+    return found
+
+
+def _named(requirements: list[str]) -> dict[str, str]:
+    """Name -> versions, without spaces."""
+    parts = (re.fullmatch(r"([\w.-]+)\s*(.*)", requirement) for requirement in requirements)
+    return {part[1]: part[2].replace(" ", "") for part in parts if part is not None}
+
+
+def test_the_conda_recipe_asks_for_what_the_wheel_asks_for() -> None:
+    recipe = _recipe()
+    wheel = {CONDA.get(name, name): versions for name, versions in _named(PROJECT["dependencies"]).items()}
+    conda = _named(recipe["requirements"]["run"])
+    assert conda == {"python": PROJECT["requires-python"]} | wheel
+    assert recipe["package"] == {"name": PROJECT["name"], "version": mlsched.__version__}
+    assert recipe["build"]["entry_points"] == [f"{name} = {entry}" for name, entry in PROJECT["scripts"].items()]
+    assert recipe["about"]["license"] == PROJECT["license"]
+    assert recipe["about"]["summary"] == PROJECT["description"]
+    assert _named(recipe["requirements"]["host"]).keys() == {"python", "pip", "hatchling"}
+
+
+def test_the_citation_names_the_version() -> None:
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^version: *[\"']?([^\"'\n]+)", cited, re.MULTILINE)[1] == mlsched.__version__  # type: ignore[index]
+    assert f"## [{mlsched.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_recipes_commands_are_those_of_the_command_line() -> None:
+    from mlsched.cli.main import _command
+
+    known = set(_command("").commands) | {"--version"}
+    assert {call.split()[1] for call in _recipe()["test"]["commands"]} <= known
