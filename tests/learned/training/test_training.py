@@ -42,9 +42,9 @@ PLUS = {
     "decisions": 200,
     "batch": 64,
 }
-MLF_RL = {"jobs": 4, "servers": 2, "runs": 1, "imitation_steps": 3, "workloads": 1, "episodes": 2}
+MLF_RL = {"jobs": 3, "servers": 1, "runs": 1, "imitation_steps": 3, "workloads": 1, "episodes": 2}
 MLF_RL |= {"validation": 1, "every": 2}
-PLACING = {"jobs": 4, "servers": 2, "workloads": 1, "validation": 1, "every": 2}
+PLACING = {"jobs": 3, "servers": 1, "workloads": 1, "validation": 1, "every": 2}
 SMALL = {"chic": CHIC, "chic-pair": CHIC, "chic-plus": PLUS, "mlf-rl": MLF_RL, "mirhoseini-rl": PLACING}
 
 
