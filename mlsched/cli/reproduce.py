@@ -19,6 +19,10 @@ def reproduce(
     workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
     jobs: Annotated[int | None, typer.Option(help="Jobs a workload (default: the paper's).", min=1)] = None,
     seeds: Annotated[int | None, typer.Option(help="Workloads a setting (default: the paper's).", min=1)] = None,
+    papers_size: Annotated[
+        bool, typer.Option("--papers-size", help="mlfs: as many servers and jobs as in the paper: hours.")
+    ] = False,
+    load: Annotated[list[float] | None, typer.Option(help="mlfs: a load x to run; may be given again.")] = None,
     trace: Annotated[str | None, typer.Option(help="Public trace that stands in for a private one.")] = None,
     cluster: Annotated[str | None, typer.Option(help="Cluster of the trace: 84x(32cpu,256gb,8gpu) or a file.")] = None,
     html: Annotated[Path | None, to_write(text="Self-contained HTML report to write.", folders=True)] = None,
@@ -36,6 +40,8 @@ def reproduce(
             workers=workers,
             jobs=jobs,
             seeds=seeds,
+            papers_size=papers_size,
+            loads=load or None,
             trace=trace,
             cluster=cluster,
             progress=lambda done, total: update(done / max(1, total)),

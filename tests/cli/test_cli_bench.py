@@ -83,6 +83,8 @@ def test_an_answerer_that_breaks_the_contract_exits_1(capsys, monkeypatch):
         (["bench", "quick", "--workers", "0"], "--workers"),
         (["reproduce", "nope"], "nope"),
         (["reproduce", "fitgpp", "--jobs", "0"], "--jobs"),
+        (["reproduce", "fitgpp", "--papers-size"], "fitgpp has one size"),
+        (["reproduce", "mlfs", "--load", "0.25", "--load", "4"], "must be some of 0.25"),
         (["reproduce", "fitgpp", "--quick", "--trace", "missing.csv"], "missing.csv"),
     ],
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from mlsched.benchmark.experiments.report import Report
+from mlsched.core.errors import InvalidInput
 
 #: The dataclass that says how large an experiment is.
 Grid = TypeVar("Grid", bound=Any)
@@ -25,6 +26,8 @@ class Settings:
     cluster: str | None = None
     jobs: int | None = None
     seeds: int | None = None
+    papers_size: bool = False
+    loads: tuple[float, ...] | None = None
 
     def sized(self, grid: Grid, *counts: str) -> Grid:
         """`grid` with as many seeds as asked for, and as many jobs in its field `jobs` and the fields `counts`."""
@@ -34,8 +37,15 @@ class Settings:
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """A paper's evaluation: `run` measures it anew."""
+    """A paper's evaluation: `run` measures it anew. sizes: whether `papers_size` and `loads` are for it."""
 
     name: str
     doc: str
     run: Callable[[Settings], Report]
+    sizes: bool = False
+
+    def measured(self, settings: Settings) -> Report:
+        """What `run` finds. Raises InvalidInput where a setting is not for this experiment."""
+        if not self.sizes and (settings.papers_size or settings.loads is not None):
+            raise InvalidInput(f"papers_size and loads: {self.name} has one size and its own loads; leave both out")
+        return self.run(settings)

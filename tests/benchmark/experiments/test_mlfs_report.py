@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -10,9 +11,9 @@ from draws import draws
 
 from mlsched.benchmark.experiments import EXPERIMENTS, render, reproduce
 from mlsched.benchmark.experiments.mlfs import grid as g
-from mlsched.benchmark.experiments.mlfs import report
+from mlsched.benchmark.experiments.mlfs import measure, report
 from mlsched.benchmark.experiments.mlfs.claims import STATEMENTS
-from mlsched.benchmark.experiments.mlfs.measure import MORE, NAMES, Metrics, better
+from mlsched.benchmark.experiments.mlfs.measure import MORE, NAMES, Metrics, better, workload
 from mlsched.core.errors import InvalidInput
 
 
@@ -90,3 +91,50 @@ def test_better_is_a_cut_of_times_and_a_rise_of_what_should_be_much():
 def test_a_trace_is_refused():
     with pytest.raises(InvalidInput, match="leave it out"):
         reproduce("mlfs", trace="philly.csv")
+
+
+def test_the_papers_size_is_that_of_figure_4():
+    """20 servers of four GPUs, 155 to 1,860 jobs that arrive within about a week; no run without a feature."""
+    grid = g.PAPERS_SIZE
+    assert not any(case.policy.feature for case in g.cases(grid))
+    assert [round(grid.jobs * x) for x in grid.loads] == [155, 310, 620, 1240, 1860]
+    load = workload(grid, 1.0, seed=0)
+    assert (len(load.arrival), load.node_capacity.shape[0]) == (620, 20)
+    weeks = [workload(grid, x, seed).arrival[-1] / (7 * 24 * 3600) for x in grid.loads for seed in range(4)]
+    assert 0.9 < np.mean(weeks) < 1.1
+
+
+def test_the_papers_numbers_stand_beside_runs_of_its_size_only():
+    def printed(grid):
+        runs = {case: Metrics(dict.fromkeys(NAMES, 1.0)) for case in g.cases(grid)}
+        tables = {table.name: dict(table.rows) for table in report(grid, runs).tables}
+        columns = [list(NAMES).index(name) for name in ("soon", "makespan", "overhead")]
+        loads = [tables[f"Figures 4 and 5, x = {x:g}"]["Tiresias"] for x in grid.loads]
+        return [[numbers[i].paper for i in columns] for numbers in loads]
+
+    nothing = [None] * 3
+    assert printed(dataclasses.replace(g.FULL, seeds=2)) == [*[nothing] * 4, [None, None, 35.0]]
+    at_size = [[None, 56.0, None], nothing, [61.0, None, None], nothing, [None, 125.0, 35.0]]
+    assert printed(dataclasses.replace(g.PAPERS_SIZE, seeds=2)) == at_size
+
+
+def test_loads_are_chosen_at_any_size(monkeypatch):
+    monkeypatch.setattr(measure, "run_case", lambda case, grid: Metrics(dict.fromkeys(NAMES, 1.0)))
+    found = reproduce("mlfs", papers_size=True, loads=[0.5, 0.25], jobs=4, seeds=1)
+    assert [table.name for table in found.tables][:2] == ["Figures 4 and 5, x = 0.25", "Figures 4 and 5, x = 0.5"]
+    assert "4 jobs at x = 1 on 80 GPUs" in found.readings[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "words"),
+    [
+        ("mlfs", {"loads": [0.7]}, "must be some of 0.25, 0.5, 1, 2, 3"),
+        ("mlfs", {"loads": []}, "must be some of"),
+        ("mlfs", {"papers_size": True, "quick": True}, "one of them"),
+        ("slaq", {"papers_size": True}, "slaq has one size"),
+        ("chic", {"loads": [1.0]}, "chic has one size"),
+    ],
+)
+def test_sizes_that_are_not_there_are_refused(name, given, words):
+    with pytest.raises(InvalidInput, match=words):
+        reproduce(name, **given)

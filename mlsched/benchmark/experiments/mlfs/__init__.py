@@ -20,9 +20,11 @@ def run(settings: Settings) -> Report:
     """Measure the experiment and set it beside the paper."""
     if settings.trace is not None:
         raise InvalidInput(f"trace = {settings.trace!r}: mlfs runs on jobs drawn by the paper's recipe; leave it out")
-    grid = settings.sized(g.QUICK if settings.quick else g.FULL)
+    grid = settings.sized(g.QUICK if settings.quick else g.PAPERS_SIZE if settings.papers_size else g.FULL)
+    grid = g.at_loads(grid, settings.loads)
     metrics = measure.measure(g.cases(grid), grid, workers=settings.workers, progress=settings.progress)
-    return report(grid, metrics, title=TITLE + (" (quick)" if settings.quick else ""))
+    kind = " (quick)" if settings.quick else " (Figure 4 at its size)" if settings.papers_size else ""
+    return report(grid, metrics, title=TITLE + kind)
 
 
 def report(grid: g.Grid, metrics: Mapping[g.Case, Metrics], title: str = TITLE) -> Report:
@@ -44,11 +46,11 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
     world = ", ".join(f"{name}={value}" for name, value in measure.OPTIONS.items())
     found = [
         f"{len(metrics)} runs: {grid.seeds} workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs at x = 1 on "
-        f"{4 * grid.servers} GPUs, a quarter of Figure 4's cluster with a quarter of its jobs; other x have so many "
-        f"times as many jobs in the same time. {PAIRED}",
+        f"{4 * grid.servers} GPUs (Figure 4: {g.PAPERS_SIZE.jobs} jobs on {4 * g.PAPERS_SIZE.servers}); other x have "
+        f"so many times as many jobs in the same time. {PAIRED}",
         CHECKED,
-        f"Offered load {g.LOAD:g} at x = 1: GPU time asked for over what there is while jobs arrive. The paper prints "
-        "none, and no running times.",
+        f"Offered load {g.LOAD:g} at x = 1: GPU time asked for over what there is while jobs arrive; the median job "
+        f"runs {grid.hours:g} h. The paper prints no load and no running times.",
         "Jobs are drawn by the recipe of Section 4.1 (`synthetic:mlfs-cluster`); what it leaves open is said there. "
         "All jobs are of option ii, and may be switched to their required accuracy.",
         f"World: {world}; schedulers are asked at {measure.WAKE} (the paper: every minute). A move costs the "
@@ -60,4 +62,4 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
     return [*found, versions_sentence()]
 
 
-EXPERIMENT = Experiment("mlfs", f"{TITLE} (Figures 4 to 9)", run)
+EXPERIMENT = Experiment("mlfs", f"{TITLE} (Figures 4 to 9)", run, sizes=True)

@@ -1,9 +1,15 @@
-"""Which runs the evaluation of MLFS needs: loads x workloads x schedulers, of which those run that are there."""
+"""Which runs the evaluation of MLFS needs: loads x workloads x schedulers, of which those run that are there.
+
+Three sizes. `FULL` has a quarter of Figure 4's servers and jobs. `PAPERS_SIZE` is Figure 4's own: 20 servers of four
+GPUs, 620 jobs at x = 1 that arrive within about a week, the schedulers that Figure 4 compares; Figures 6 to 9, which
+the paper measured there too, are left to the smaller size. `QUICK` shows the machinery.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 
+from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import registry
 
 #: Figure 4's numbers of jobs, in 155 (the paper's 620 on 80 GPUs, on as many GPUs in proportion).
@@ -63,19 +69,36 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Grid:
-    """The size of the experiment. jobs: at x = 1, on `servers` of four GPUs; hours: median running time."""
+    """The size of the experiment.
+
+    jobs: at x = 1, on `servers` of four GPUs; hours: median running time; ablations: whether MLF-H also runs without
+    each of its features (Figures 6 to 8).
+    """
 
     loads: tuple[float, ...] = LOADS
     seeds: int = 10
     jobs: int = JOBS
     servers: int = 5
     hours: float = 1.0
+    ablations: bool = True
 
 
 FULL = Grid()
+#: On 80 GPUs a job may ask for up to 32 of them, and 620 jobs of a median of 0.4 h at the offered load take a week.
+PAPERS_SIZE = Grid(jobs=620, servers=20, hours=0.4, ablations=False)
 QUICK = Grid(loads=(1.0, 3.0), seeds=2, jobs=20, servers=2)
+
+
+def at_loads(grid: Grid, loads: tuple[float, ...] | None) -> Grid:
+    """The grid at those loads only, from low to high. Raises InvalidInput for one that the paper does not have."""
+    if loads is None:
+        return grid
+    if not loads or not set(loads) <= set(LOADS):
+        raise InvalidInput(f"loads = {list(loads)}: must be some of {', '.join(f'{x:g}' for x in LOADS)}")
+    return dataclasses.replace(grid, loads=tuple(sorted(set(loads))))
 
 
 def cases(grid: Grid) -> list[Case]:
     """Every run, once each."""
-    return [Case(policy, x, seed) for x in grid.loads for seed in range(grid.seeds) for policy in policies()]
+    asked = [policy for policy in policies() if grid.ablations or not policy.feature]
+    return [Case(policy, x, seed) for x in grid.loads for seed in range(grid.seeds) for policy in asked]

@@ -15,7 +15,41 @@ ACCURACY = {"HyperSched": (43.0, 41.0), "TensorFlow": (64.0, 60.0)}
 GUARANTEE = {"HyperSched": (32.0, 34.0), "TensorFlow": (61.0, 54.0)}
 BANDWIDTH = {"TensorFlow": (36.0, 37.0), "Gandiva": (45.0, 54.0)}
 #: Figure 4(h), milliseconds of a scheduling at the highest load.
-OVERHEAD = {"MLF-H": 40.0, "Gandiva": 23.0, "TensorFlow": 28.0, "Tiresias": 35.0, "HyperSched": 38.0, "SLAQ": 40.0}
+OVERHEAD = {
+    "MLFS": 54.0,
+    "MLF-RL": 49.0,
+    "MLF-H": 40.0,
+    "RL": 49.0,
+    "Gandiva": 23.0,
+    "TensorFlow": 28.0,
+    "Tiresias": 35.0,
+    "HyperSched": 38.0,
+    "SLAQ": 40.0,
+}
+#: Figure 4(a): hours until the last job is done, at the lowest and at the highest load.
+MAKESPAN_HOURS = {
+    "MLFS": (40.0, 90.0),
+    "MLF-RL": (51.0, 102.0),
+    "MLF-H": (54.0, 116.0),
+    "Tiresias": (56.0, 125.0),
+    "HyperSched": (58.0, 128.0),
+    "RL": (61.0, 134.0),
+    "Gandiva": (64.0, 138.0),
+    "TensorFlow": (78.0, 158.0),
+    "SLAQ": (85.0, 170.0),
+}
+#: Figure 4(a): percent of the jobs that are done within 100 minutes; the paper does not say at which load.
+SOON = {
+    "MLFS": 85.0,
+    "MLF-RL": 81.0,
+    "MLF-H": 78.0,
+    "Tiresias": 61.0,
+    "HyperSched": 60.0,
+    "RL": 60.0,
+    "Gandiva": 55.0,
+    "TensorFlow": 46.0,
+    "SLAQ": 39.0,
+}
 #: Section 4.2.2: by how many percent a feature improves something, from the least to the most over the loads.
 URGENT_DEADLINES = (22.0, 30.0)  # Figure 6: urgency; urgent are jobs of a level above 8
 DEADLINES_BY_DEADLINE = (13.0, 25.0)  # Figure 6: deadline
