@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from mlsched import api
-from mlsched.core.errors import MlschedError, TooLarge
+from mlsched.core.errors import InvalidInput, MlschedError, TooLarge
 from mlsched.core.registry import registry
 from mlsched.core.versions import versions
 
@@ -69,9 +69,15 @@ def questions() -> Iterator[tuple[str, dict[str, Any], int, str]]:
                 )
 
 
-def ask(problem: str, sizes: dict[str, Any], seed: int, objective: str) -> dict[str, Any]:
-    """The line of one question: what every engine proves, or why it says nothing."""
-    instance = api.generate(problem, "small", seed=seed, **sizes)
+def ask(problem: str, sizes: dict[str, Any], seed: int, objective: str) -> dict[str, Any] | None:
+    """The line of one question: what every engine proves, or why it says nothing; None where a seed draws no instance.
+
+    Some draws do not hold what is asked for: two nodes may be full after six jobs.
+    """
+    try:
+        instance = api.generate(problem, "small", seed=seed, **sizes)
+    except InvalidInput:
+        return None
     said: dict[str, Any] = {}
     for engine, text in engines(problem, objective).items():
         try:
@@ -135,7 +141,10 @@ def main() -> int:
                 break
             if (problem, seed, objective) in done:
                 continue
-            line = {**ask(problem, sizes, seed, objective), "versions": used}
+            asked = ask(problem, sizes, seed, objective)
+            if asked is None:
+                continue
+            line = {**asked, "versions": used}
             stream.write(json.dumps(line) + "\n")
             stream.flush()
             lines.append(line)

@@ -32,7 +32,7 @@ def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     nodes, tes = len(instance.node_capacity), len(instance.te_demand)
     plans = 2 ** len(candidates) * (nodes + 1) ** tes
     if plans > MOST_PLANS:
-        raise TooLarge(f"brute-force: {plans} plans are more than {MOST_PLANS}: use cp-sat or highs")
+        raise TooLarge(f"brute-force: there are more than {MOST_PLANS} plans: use cp-sat or highs")
     if len(candidates) > MOST_CANDIDATES:
         raise TooLarge(f"brute-force: {len(candidates)} preemptible jobs are more than {MOST_CANDIDATES}: use cp-sat")
     chosen = (np.arange(2 ** len(candidates))[:, None] >> np.arange(len(candidates))) & 1

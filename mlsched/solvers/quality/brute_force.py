@@ -24,7 +24,7 @@ def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     choices = [range(instance.least, int(instance.most[j]) + 1) for j in running]
     plans = math.prod(len(c) for c in choices)
     if plans > MOST_PLANS:
-        raise TooLarge(f"brute-force: {plans} plans are more than {MOST_PLANS}: use dp or highs")
+        raise TooLarge(f"brute-force: there are more than {MOST_PLANS} plans: use dp or highs")
     # Plan number p gives job i the (p // radix[i]) % len(choices[i])-th of its choices.
     used = np.zeros(1, dtype=np.int64)
     value = np.zeros(1, dtype=np.int64)
