@@ -63,3 +63,15 @@ def test_engines_of_a_problem():
     spec.loader.exec_module(module)
     assert list(module.engines("preemption", "total_score")) == ["cp-sat", "highs", "scip", "brute-force"]
     assert list(module.engines("quality", "worst_loss")) == ["highs", "scip", "dp", "brute-force"]
+
+
+def test_a_draw_without_an_instance_is_passed_over(agreement, monkeypatch, tmp_path):
+    """On two nodes of the small preset seven jobs do not always fit."""
+    sizes = {"nodes": 1, "jobs": 7, "tes": 3}
+    seeds = [s for s in range(20) if agreement.ask("preemption", sizes, s, "total_score") is None]
+    assert seeds
+    monkeypatch.setattr(agreement, "SIZES", {"preemption": (sizes,)})
+    monkeypatch.setattr(agreement, "engines", lambda problem, objective: {"cp-sat": "cp-sat"})
+    path = tmp_path / "lines.jsonl"
+    assert run(agreement, monkeypatch, path, "--most", 2) == 0
+    assert len(path.read_text().splitlines()) == 2

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from quality_examples import generated, small
 
 from mlsched import api
-from mlsched.core.errors import InvalidInput, TooLarge
+from mlsched.core.errors import TooLarge
 from mlsched.core.fields import EXACT
 from mlsched.formulations.quality.relaxation import bound, choices, clearing_price, demand
 from mlsched.instances import strategies
