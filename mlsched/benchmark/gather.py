@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ def gather(
 ) -> dict[str, Any]:
     """Add to the collection what it lacks of the suite; returns how many entries it then has, by what backs them.
 
-    The CPU seconds that the call took are returned too.
+    `problems` of what is returned says the same for each problem; the CPU seconds that the call took are there too.
 
     seeds: only the first so many of each case. work: deterministic seconds of CP-SAT a solve; dynamic programs have no
     limit. A second engine is asked
@@ -42,12 +42,12 @@ def gather(
     None: no certificates.
     """
     begun = cpu_time()
-    found = find_suite(suite)
-    cases = tuple(dataclasses.replace(case, seeds=case.seeds[:seeds]) for case in found.cases)
+    asked_for = find_suite(suite)
+    cases = tuple(dataclasses.replace(case, seeds=case.seeds[:seeds]) for case in asked_for.cases)
     asked = {case.problem: registry().problem(case.problem).default for case in cases}
     tasks = [
         task
-        for task in tasks_of(dataclasses.replace(found, cases=cases), sorted(set(asked.values())), confirm=False)
+        for task in tasks_of(dataclasses.replace(asked_for, cases=cases), sorted(set(asked.values())), confirm=False)
         if task.answerer == asked[task.problem] and task.objectives[0] == _first(task)
     ]
     for done, task in enumerate(tasks):
@@ -59,12 +59,20 @@ def gather(
         for entry in entries(folder):
             if entry.instance.kind in translations():
                 certify(entry, proofs)
-    backings = Counter(entry.backing or "open" for entry in entries(folder))
+    found = [(entry.instance.problem, entry.backing or "open") for entry in entries(folder)]
     return {
-        "entries": backings.total(),
-        **{name: backings[name] for name in ("certified", "agreed", "claimed", "open")},
+        "entries": len(found),
+        **_counts(backing for _, backing in found),
+        "problems": {
+            name: _counts(backing for problem, backing in found if problem == name) for name in sorted(dict(found))
+        },
         "cpu_seconds": cpu_time() - begun,
     }
+
+
+def _counts(backings: Iterable[str]) -> dict[str, int]:
+    counted = Counter(backings)
+    return {name: counted[name] for name in ("certified", "agreed", "claimed", "open")}
 
 
 def _first(task: Task) -> str:

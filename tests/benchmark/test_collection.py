@@ -146,6 +146,7 @@ def test_from_the_command_line(tmp_path, capsys):
     counts = json.loads(capsys.readouterr().out)
     assert (counts["entries"], counts["agreed"] + counts["claimed"]) == (2, 2)
     assert counts["cpu_seconds"] > 0
+    assert counts["problems"] == {"preemption": {k: counts[k] for k in ("certified", "agreed", "claimed", "open")}}
     assert run(call) == 2
     assert "exists already" in capsys.readouterr().err
     assert run([*call, "--resume"]) == 0
