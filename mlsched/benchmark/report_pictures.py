@@ -58,7 +58,8 @@ def pictures(rows: Sequence[Row], best: str | None, key: str) -> Iterator[str]:
         yield html.panels(charts[:most], TIME_TO_GAP_NOTE, names)
         if charts[most:]:
             others = html.panels(charts[most:], "As above.", names)
-            yield html.folded(f"Time to gap by the other objectives ({len(charts) - most} charts)", [others])
+            folded = f"Time to gap on further presets and by further objectives ({len(charts) - most} charts)"
+            yield html.folded(folded, [others])
     if (times := solve_times(rows, styles)) is not None:
         exact = {row.answerer: None for row in rows if row.kind == "exact" and not row.restricted}
         yield html.heading("Solve times", 3)

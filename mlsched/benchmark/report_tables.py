@@ -147,10 +147,10 @@ def _gap_table(problem: str, objective: str, lines: Sequence[GapLine]) -> Iterat
 
 
 def best_rule(lines: Sequence[GapLine]) -> str | None:
-    """The answerer, of those that are not exact, with most gaps in percent by one objective, and the least mean."""
+    """The rule or policy with most gaps in percent by one objective, and the least mean."""
     found: dict[str, list[GapLine]] = {}
     for line in lines:
-        if line.label != "exact" and line.gaps.mean is not None:
+        if line.kind != "exact" and line.gaps.mean is not None:
             found.setdefault(line.answerer, []).append(line)
 
     def rank(own: list[GapLine]) -> tuple[int, float]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import hostile_rules as hostile
 import pytest
-from benchmark_examples import registered, suite
+from benchmark_examples import registered, suite, timeless
 
 import mlsched
 from mlsched.api import isolation
@@ -197,6 +197,8 @@ def test_a_suite_goes_on_whatever_a_foreign_rule_does(tmp_path, monkeypatch):
         for one in with_rules:
             one.__exit__(None, None, None)
     assert {row.answerer: row.status for row in rows} == {"fifo": "feasible", **ends}
+    untouched = [row for row in rows if row.answerer == "fifo"]
+    assert timeless(untouched) == timeless(run_suite(suite("fifo", seeds=[0])))
     assert all(row.value is None and row.error for row in rows if row.answerer != "fifo")
     assert [row.status for row in read_rows(store)] == [row.status for row in rows]
     assert len(failures(rows)) == len(ends)

@@ -221,6 +221,18 @@ def test_a_restricted_model_is_not_called_exact():
         assert "moulded" not in picture
 
 
+def test_a_restricted_model_is_never_the_best_rule():
+    here = {"problem": "taskgraph", "cpu_seconds": 1.0}
+    rows = []
+    for number in range(3):
+        place = {**here, "instance_hash": f"h{number}", "seed": number}
+        moulded = row(answerer="moulded", status="feasible", bound=None, gap=None, **place)
+        rows += [row(**place), moulded, rule(12, **place)]
+    page = report(with_gaps(rows))
+    assert "cost: against rule" in page
+    assert "cost: against moulded" not in page
+
+
 def test_times_of_calls_that_a_limit_ended_are_lower_bounds():
     cut = row(status="feasible", bound=8, gap=0.2, stopped_by="work limit", cpu_seconds=2.0, seconds=3.0)
     page = report(with_gaps([cut, rule(12, cpu_seconds=0.002)]))
