@@ -57,7 +57,9 @@ def test_a_log_and_a_rule_in_one_command(cli, log, nodes, rules, tmp_path):
     assert "own log: submit=when in s, duration=took in min, gpus=cards, user=who" in found.out
     assert "every run passed the independent replay check" in found.out
     assert found.err.count("\n") == 1, "each note once, whatever the number of policies"
-    assert found.err.startswith("mlsched: note: The log has no time limits of its users.")
+    assert found.err.startswith(
+        "mlsched: note: The log has no time limits of its users: backfilling goes by estimated running times."
+    )
     with target.open() as stream:
         rows = list(csv.DictReader(stream))
     assert [row["policy"] for row in rows] == ["fifo"] * 6 + ["srpt"] * 6 + [own] * 6

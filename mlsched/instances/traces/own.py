@@ -300,7 +300,7 @@ class _Reader:
         """What the log lacks."""
         found = []
         if "time_limit" not in self.found:
-            found.append("The log has no time limits of its users.")
+            found.append("The log has no time limits of its users: backfilling goes by estimated running times.")
         elif self.limits < len(jobs):
             found.append(f"{len(jobs) - self.limits} jobs have no time limit.")
         if "user" not in self.found:
