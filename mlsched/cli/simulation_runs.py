@@ -18,7 +18,7 @@ from mlsched.core.gap import Gaps, gap_between, sum_up
 from mlsched.core.params import parameters_of, split
 from mlsched.core.registry import registry
 from mlsched.simulation import Run, Simulation, of_logs, simulations
-from mlsched.simulation.nodes import WORDS
+from mlsched.simulation.nodes import called
 
 #: What "above its bound" means in the table of runs.
 BOUND_NOTE = (
@@ -248,7 +248,7 @@ def _render(workload: Any, details: list[dict[str, Any]], failures: list[str]) -
 
 def _worded(key: str) -> str:
     """A line's name, with resources as people call them: the numbers of such lines are shares."""
-    return " ".join(WORDS.get(word, (word, 1))[0] for word in key.split())
+    return " ".join(called(word) for word in key.split())
 
 
 def _gap_lines(gaps: Gaps) -> dict[str, Any]:

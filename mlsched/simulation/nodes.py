@@ -59,6 +59,11 @@ def described(capacity: IntArray, resources: tuple[str, ...]) -> str:
     return " + ".join(shapes[:4]) + (f" + {len(shapes) - 4} more shapes" if len(shapes) > 4 else "")
 
 
+def called(resource: str) -> str:
+    """What reports call a resource of a trace: gpu for gpu_milli."""
+    return WORDS.get(resource, (resource, 1))[0]
+
+
 def _amount(count: int, resource: str) -> str:
     word, factor = WORDS.get(resource, (resource, 1))
     return f"{count / factor:.10g} {word}"

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray, array, labels, refuse_falling, text
 from mlsched.core.record import Record
-from mlsched.simulation.nodes import described
+from mlsched.simulation.nodes import called, described
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -72,7 +72,7 @@ def overload(workload: Workload) -> list[str]:
         backlog = (load - 1) * span
         if span and backlog > LONG_QUEUE * float(workload.execution.mean()):
             found.append(
-                f"the offered load on {name} is {load:.2f} times the cluster's capacity: "
+                f"the offered load on {called(name)} is {load:.2f} times the cluster's capacity: "
                 f"at the last arrival some {backlog / 3600:.1f} hours of work wait"
             )
     return found

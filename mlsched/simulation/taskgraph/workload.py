@@ -12,7 +12,7 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray, array, record, refuse_first, text
 from mlsched.core.record import Record
 from mlsched.instances.taskgraph import Instance, gpus
-from mlsched.simulation.nodes import described
+from mlsched.simulation.nodes import called, described
 
 #: A queue of so many mean job lengths at the last arrival is worth a warning; a burst stays below.
 LONG_QUEUE = 5
@@ -148,7 +148,7 @@ def overload(workload: Workload) -> list[str]:
         length = float((workload.true_duration * rounds).sum()) / max(1, len(horizon.arrival))
         if span and backlog > LONG_QUEUE * length:
             found.append(
-                f"the offered load on {name} is {load:.2f} times the cluster's capacity: "
+                f"the offered load on {called(name)} is {load:.2f} times the cluster's capacity: "
                 f"at the last arrival some {backlog:.0f} ticks of work wait"
             )
     return found

@@ -16,7 +16,7 @@ from mlsched.core.fields import UNLIMITED, IntArray, array, integer, labels, ref
 from mlsched.core.record import Record, specs
 from mlsched.instances.taskgraph import checks, gpus
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY
-from mlsched.simulation.nodes import described
+from mlsched.simulation.nodes import called, described
 
 #: Scales and parts of an iteration are in parts per million; so are ticks wherever an iteration's length is counted.
 WHOLE = 10**6
@@ -231,7 +231,7 @@ def overload(jobs: Jobs) -> list[str]:
         backlog = amount / there - span if there else 0.0
         if span and backlog > LONG_QUEUE * ticks.mean():
             found.append(
-                f"the offered load on {name} is {amount / (there * span):.2f} times the cluster's capacity: "
+                f"the offered load on {called(name)} is {amount / (there * span):.2f} times the cluster's capacity: "
                 f"at the last arrival some {backlog:.0f} ticks of work wait"
             )
     return found

@@ -75,6 +75,7 @@ def test_a_load_above_the_cluster_is_told():
     assert overload(many) == [
         "the offered load on gpu is 4.62 times the cluster's capacity: at the last arrival some 141 ticks of work wait"
     ]
+    assert "the offered load on gpu is" in overload(many.replace(resources=("gpu_milli",)))[0], "as people call it"
 
 
 TRACE = """timestamp,duration,num_gpus,gpu_time,cluster
