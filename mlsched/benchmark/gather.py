@@ -20,6 +20,9 @@ from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import Limits
 from mlsched.core.registry import registry
 
+#: Wall seconds a solve: a backstop for what measures of work do not count, such as linear relaxations. Without it a solver
+#: may compute for hours in a single call, during which no signal reaches Python.
+MOST_SECONDS = 120.0
 #: Nodes that HiGHS may branch on for one deterministic second of CP-SAT: roughly as long.
 NODES_A_SECOND = 250.0
 
@@ -84,14 +87,14 @@ def _path(folder: Path, task: Task) -> Path:
 
 
 def _solve(folder: Path, task: Task, work: float) -> None:
-    """One entry, where there is a plan. Both engines stop by work, so that the entry is the same on every machine."""
+    """One entry, where there is a plan. Both engines stop by work, so that machines as fast make the same entry."""
     instance, answerer = task.instance(), task.found
     assert answerer is not None
     limits = {"cp-sat": work, "highs": NODES_A_SECOND * work}
     try:
         # By what searches: an algorithm around CP-SAT keeps to its measure as a model does.
         own = limits.get(task.engine)
-        result = solve(instance, task.answerer, objective=task.objectives[0], work_limit=own)
+        result = solve(instance, task.answerer, objective=task.objectives[0], work_limit=own, time_limit=MOST_SECONDS)
         result = confirmed(instance, answerer, dict(task.params), result, Limits(), limits, CONFIRM_SECONDS)
     except TooLarge:
         return

@@ -9,6 +9,7 @@ import pytest
 
 import mlsched
 from mlsched import InvalidInput
+from mlsched.benchmark import gather
 from mlsched.benchmark.collection import DIGITS, add, certify, create, entries, proof_of, submit, verify, write_table
 from mlsched.cli.main import run
 
@@ -136,6 +137,15 @@ def test_a_certified_optimum_brings_its_proof(folder):
     assert str(proof) in verify(folder)[1][0]
     shutil.rmtree(proof)
     assert verify(folder)[1] == [f"{closed.path}: is called certified, and {proof.name} is missing"]
+
+
+def test_no_solve_is_without_a_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(gather, "MOST_SECONDS", 1e-3)
+    create(tmp_path / "c", "c", "for tests")
+    suite = tmp_path / "mine.toml"
+    suite.write_text('[[case]]\nproblem = "placement"\npreset = "6x5"\nseeds = [100]\n')
+    counts = gather.gather(tmp_path / "c", str(suite), None, 1.0)
+    assert counts["agreed"] + counts["claimed"] == 0, "proved in a millisecond"
 
 
 def test_from_the_command_line(tmp_path, capsys):
