@@ -20,8 +20,8 @@ from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import Limits
 from mlsched.core.registry import registry
 
-#: Wall seconds a solve: a backstop for what measures of work do not count, such as linear relaxations. Without it a solver
-#: may compute for hours in a single call, during which no signal reaches Python.
+#: Wall seconds a solve: a backstop for what measures of work do not count, such as linear relaxations. Without it a
+#: solver may compute for hours in a single call, during which no signal reaches Python.
 MOST_SECONDS = 120.0
 #: Nodes that HiGHS may branch on for one deterministic second of CP-SAT: roughly as long.
 NODES_A_SECOND = 250.0
