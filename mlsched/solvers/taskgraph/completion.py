@@ -43,7 +43,7 @@ def prove(state: State) -> None:
     Ends earlier where there is no plan to begin with, the models of values are too large, or CP-SAT aborts every
     search.
     """
-    state.layout, spent = sharpened(state.layout)
+    state.layout, spent = sharpened(state.layout, state.seconds)
     state.spend(spent)
     layout, shared = state.layout, pools(state.layout) + packed(state.layout)
     state.raise_lower(simple_bound(layout, shared))

@@ -21,7 +21,7 @@ SHARE, UNLIMITED_WORK = 0.6, 20.0
 
 def prove(state: State) -> None:
     """Search what can be due for a part of the limits."""
-    layout, spent = sharpened(state.layout)
+    layout, spent = sharpened(state.layout, state.seconds)
     made = DueModel(layout, (state.objective,), pools(layout) + packed(layout))
     made.cp.minimize(state.sign * made.terms[state.objective])
     limits = state.remaining(SHARE)

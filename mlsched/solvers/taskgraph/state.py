@@ -93,6 +93,10 @@ class State:
             return remaining
         return dataclasses.replace(remaining, work=work if remaining.work is None else min(work, remaining.work))
 
+    def seconds(self) -> float | None:
+        """Wall seconds that remain, 0 or less when they are over; None without a limit."""
+        return None if self.limits.seconds is None else self.limits.seconds - (time.perf_counter() - self.started)
+
     @property
     def over(self) -> bool:
         """Whether a limit is reached, or whoever asked wants no more."""

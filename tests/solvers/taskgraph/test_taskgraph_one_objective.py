@@ -122,6 +122,14 @@ def test_more_replicas_than_a_node_holds_need_longer_than_the_critical_path():
     assert layout.alone == [0] * layout.jobs, "the given layout stays as it is"
 
 
+def test_jobs_are_not_looked_at_alone_when_the_time_is_over():
+    layout = Layout.of(six("replicas", 12))
+    assert sharpened(layout, lambda: 0.0) == (layout, 0.0)
+    looks = iter([1.0, 0.0])  # over within the first job that is looked at: a bound that needs no search
+    sharp, _ = sharpened(layout, lambda: next(looks, 0.0))
+    assert sharp is layout
+
+
 def start(instance, decodings: int = 200) -> State:
     """Step 2 alone: a generated plan."""
     layout, _ = sharpened(Layout.of(one_objective._mandatory(instance)))

@@ -9,6 +9,7 @@ only proved bounds are used. Without this, `eight-replicas` 1001, 1003, 1004 and
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 
@@ -24,10 +25,11 @@ from mlsched.solvers.taskgraph.state import BUILDING
 WORK_EACH, MOST_RUNS = 0.5, 60
 
 
-def sharpened(layout: Layout) -> tuple[Layout, float]:
+def sharpened(layout: Layout, remaining: Callable[[], float | None] = lambda: None) -> tuple[Layout, float]:
     """The layout with larger heads, tails and earliest completions of mandatory runs, and the work spent.
 
-    The layout itself when nothing is gained. Jobs whose critical path is attained keep theirs.
+    The layout itself when nothing is gained. Jobs whose critical path is attained keep theirs, and so do those to which
+    it does not come within the wall seconds that `remaining()` says are left (None: there is no limit).
     """
     work, alone = 0.0, list(layout.alone)
     head, tail = [dict(row) for row in layout.head], [dict(row) for row in layout.tail]
@@ -35,9 +37,11 @@ def sharpened(layout: Layout) -> tuple[Layout, float]:
         return layout, work
     for j, tasks in enumerate(layout.tasks_of):
         runs = (layout.mandatory[j] - layout.finished[j]) * len(tasks)
+        if _over(remaining()):
+            break
         if len(tasks) < 2 or not runs or runs > MOST_RUNS or not any(layout.into[k] for k in tasks):
             continue
-        single = _Single(layout, j)
+        single = _Single(layout, j, remaining)
         best = single.lower_bound(single.model.completion[0])
         if best > layout.earliest_completion(j):
             alone[j] = best
@@ -48,17 +52,24 @@ def sharpened(layout: Layout) -> tuple[Layout, float]:
     return dataclasses.replace(layout, head=head, tail=tail, alone=alone), work
 
 
+def _over(seconds: float | None) -> bool:
+    return seconds is not None and seconds <= 0
+
+
 class _Single:
     """A job's mandatory iterations alone on the cluster."""
 
-    def __init__(self, layout: Layout, j: int) -> None:
-        self.offset, self.work = layout.tasks_of[j][0], 0.0
+    def __init__(self, layout: Layout, j: int, remaining: Callable[[], float | None]) -> None:
+        self.offset, self.work, self.remaining = layout.tasks_of[j][0], 0.0, remaining
         self.model = IntervalModel(Layout.of(alone(layout, j)), ("total_jct",))
 
     def lower_bound(self, expression: object) -> int:
-        """A proved lower bound of an expression, mostly its minimum."""
+        """A proved lower bound of an expression, mostly its minimum; 0, which is one, when the time is over."""
+        seconds = self.remaining()
+        if _over(seconds):
+            return 0
         self.model.cp.minimize(expression)
-        search = Search(self.model.cp, within(Limits(work=WORK_EACH)).parameters)
+        search = Search(self.model.cp, within(Limits(work=WORK_EACH, seconds=seconds)).parameters)
         search.run()
         self.work += search.work[WORK] + BUILDING
         # An unknown status carries no bound; 0 is one, since no time is negative.
