@@ -23,25 +23,11 @@ import numpy as np
 
 import mlsched
 from mlsched.benchmark.experiments.claim import estimate
+from mlsched.benchmark.experiments.harmony.training import FULL, VARIANTS
 from mlsched.benchmark.experiments.report import Number
 from mlsched.learned.training import train
 from mlsched.learned.weights import read
 
-FULL = "full recipe"
-#: Name -> parameters of the recipe. Table II, then Figure 10 (a) and (b).
-VARIANTS: dict[str, dict[str, Any]] = {
-    FULL: {},
-    "without value network": {"value": "average"},
-    "without exploration": {"explore": False},
-    "without experience replay": {"replayed": False},
-    "64 neurons": {"hidden": "64-64-64"},
-    "128 neurons": {"hidden": "128-128-128"},
-    "256 neurons": {"hidden": "256-256-256"},
-    "1 hidden layer": {"hidden": "196"},
-    "2 hidden layers": {"hidden": "196-196"},
-    "4 hidden layers": {"hidden": "196-196-128-128"},
-    "without shuffling": {"shuffle": False},
-}
 OTHERS = {
     "random placement": "uniform-random",
     "load balancing": "load-balancing",

@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.benchmark.experiments.claim import Bound, Claim, exact
-from mlsched.benchmark.experiments.harmony import paper, studies
+from mlsched.benchmark.experiments.harmony import claims_training, paper, studies
 from mlsched.benchmark.experiments.harmony.grid import EXACT, SEARCH, Policy
 from mlsched.benchmark.experiments.harmony.measured import HarmonyView, Measured
 from mlsched.benchmark.experiments.harmony.prediction import METHODS, NETWORK
+from mlsched.benchmark.experiments.harmony.training import untrained
 from mlsched.benchmark.experiments.statement import ABOVE_0, Piece, Statement, near, stated
-from mlsched.core.errors import InvalidFile
 from mlsched.instances.placement.models import KINDS
-from mlsched.learned.weights import of
 
 PRESETS = (
     "computed from the presets, whose interference is synthetic: the pairwise table was made to keep the text's "
@@ -178,15 +177,6 @@ def more_mates_worse(m: Measured) -> list[Piece]:
 # -- Section VI-C -----------------------------------------------------------------------------------------------------
 
 
-def _untrained(policy: Policy) -> str:
-    """Why a trained policy does not count as trained; "" where it does, or comes with no card of ours."""
-    try:
-        card = of(policy.text, "placement").card
-    except InvalidFile:
-        return ""
-    return "its training has not met the recipe's criterion" if card.get("trained") is False else ""
-
-
 def _against(
     view: HarmonyView, policy: Policy, others: dict[str, list[Policy]], bound: Bound, printed: float | None = None
 ) -> list[Piece]:
@@ -200,7 +190,7 @@ def _against(
             "%",
             printed,
             lower_bound=printed is not None,
-            untrained=_untrained(policy) if policy.kind == "trained" else "",
+            untrained=untrained(policy) if policy.kind == "trained" else "",
         )
         for reading, policies in others.items()
         for other in policies
@@ -358,6 +348,7 @@ STATEMENTS: tuple[Statement, ...] = (
     reward_model,
     lif_errors,
     lif_by_model,
+    *claims_training.STATEMENTS,
 )
 
 

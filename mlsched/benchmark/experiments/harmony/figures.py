@@ -5,7 +5,7 @@ from __future__ import annotations
 from mlsched.benchmark.experiments.claim import estimate
 from mlsched.benchmark.experiments.harmony import studies
 from mlsched.benchmark.experiments.harmony.measured import HarmonyView, Measured
-from mlsched.benchmark.experiments.harmony.prediction import METHODS, WAYS
+from mlsched.benchmark.experiments.harmony.prediction import METHODS, NETWORK, WAYS
 from mlsched.benchmark.experiments.report import Figure
 
 Line = tuple[list[float], list[float]]
@@ -69,7 +69,7 @@ def _figure_8(view: HarmonyView) -> Figure:
     patterns = view.reading.patterns
     places = [float(k) for k in range(len(patterns))]
     lines: dict[str, Line] = {}
-    for policy in view.policies:
+    for policy in view.shown():
         means = [view.estimate(policy, view.metric, pattern) for pattern in patterns]
         lines[policy.label] = (places, [mean.mean if mean else float("nan") for mean in means])
     caption = f"average completion time, {view.name}: " + ", ".join(f"{k} {p}" for k, p in enumerate(patterns))
@@ -84,5 +84,8 @@ def _figure_9(m: Measured) -> Figure:
             for method in METHODS:
                 means = [estimate(errors[way, method, name]) for name in studies.NAMES]
                 lines[f"{method}, {way}"] = (PLACES, [mean.mean if mean else float("nan") for mean in means])
+        if all((*NETWORK, name) in errors for name in studies.NAMES):
+            means = [estimate(errors[*NETWORK, name]) for name in studies.NAMES]
+            lines["reward network"] = (PLACES, [mean.mean if mean else float("nan") for mean in means])
         panels[f"{kind} interference"] = lines
     return Figure("Figure 9", f"relative error of predicted speeds; {ORDER}", panels, "model", "error, %")

@@ -20,7 +20,7 @@ class Policy:
 
     kind: "baseline" of the paper; "random" - every task on a random server; "reading" - a baseline as one may read its
     text, too; "former" - as it was once implemented here, which nobody would defend: shown, and no claim looks at it;
-    "rule", "exact" or "trained".
+    "rule", "exact" or "trained"; "variant" - a training of Table II or Figure 10 (`training.py`).
     variant: of a reading, its name; it stands in for the baseline `of`.
     """
 
@@ -56,6 +56,8 @@ FORMER = (
 RANDOM = Policy("random placement", "uniform-random", "random")
 #: The trained policy whose network is of one size of cluster: it has no runs on a rack.
 ONE_SIZE = "harmony"
+#: Ours, for any size: it runs on a rack, too.
+PLUS = "harmony-plus"
 EXACT = Policy("exact (ours)", "cp-sat", "exact")
 SEARCH = "local-search"
 
@@ -107,6 +109,8 @@ class Grid:
 
     seeds: workloads of the first reading, `few` of the others, `rack_seeds` of the rack, and never more than `seeds`.
     work: deterministic limit of one exact decision (CP-SAT's own measure). samples, rounds: of Fig. 9.
+    trainings: iterations of each training of Table II and Figure 10; rack_training: of the policy for the rack; 0:
+    none.
     """
 
     readings: tuple[Reading, ...]
@@ -119,6 +123,8 @@ class Grid:
     work: float = 2.0
     samples: int = 13177
     rounds: int = 5
+    trainings: int = 1500
+    rack_training: int = 1250
 
     def workloads(self, reading: Reading) -> int:
         """How many workloads a reading has."""
@@ -139,11 +145,27 @@ FULL = Grid(
     ),
     rack=Reading("rack of 30, load 0.3", 0.3, servers=RACK, patterns=UNIFORM),
 )
-QUICK = Grid(readings=(BASE,), rack=None, seeds=2, jobs=40, work=0.5, samples=1500, rounds=2)
+QUICK = Grid(
+    readings=(BASE,), rack=None, seeds=2, jobs=40, work=0.5, samples=1500, rounds=2, trainings=0, rack_training=0
+)
+
+
+def learned(grid: Grid, variants: tuple[Policy, ...], large: tuple[Policy, ...]) -> list[Case]:
+    """The runs of what is trained for the experiment: Table II and Figure 10 under the first reading, and the rack."""
+    base, found = grid.readings[0], []
+    for reading, policies in ((base, variants), (grid.rack, large)):
+        if reading is not None:
+            seeds = range(grid.workloads(reading))
+            found += [Case(reading, "uniform", seed, policy) for seed in seeds for policy in policies]
+    return found
+
+
+#: Kinds of policies that run on a rack.
+ON_RACK = ("baseline", "reading", "random", "trained")
 
 
 def cases(grid: Grid) -> list[Case]:
-    """Every run that tables, figures and claims read, once each."""
+    """Every run that tables, figures and claims read, but those of `learned`, once each."""
     everybody = policies()
     found = [
         Case(reading, pattern, seed, policy)
@@ -158,6 +180,6 @@ def cases(grid: Grid) -> list[Case]:
             for seed in range(grid.workloads(grid.rack))
             for pattern in grid.rack.patterns
             for policy in everybody
-            if policy.kind in ("baseline", "reading", "random", "trained") and policy.text != ONE_SIZE
+            if (policy.kind in ON_RACK or policy.text == PLUS) and policy.text != ONE_SIZE
         ]
     return found

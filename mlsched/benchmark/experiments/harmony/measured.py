@@ -39,6 +39,10 @@ class HarmonyView(View[Policy, str, Metrics]):
             found[name] = [policy if p.label == policy.of else p for p in found.get(name, plain)]
         return found
 
+    def shown(self) -> list[Policy]:
+        """The policies of Figure 8: all but those of Table II and Figure 10."""
+        return [policy for policy in self.policies if policy.kind != "variant"]
+
     def of_kind(self, *kinds: str) -> list[Policy]:
         """The policies of some kinds that ran."""
         return [policy for policy in self.policies if policy.kind in kinds]

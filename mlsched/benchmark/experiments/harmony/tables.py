@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from mlsched.benchmark.experiments.claim import Estimate, estimate
-from mlsched.benchmark.experiments.harmony import paper, studies
-from mlsched.benchmark.experiments.harmony.grid import EXACT
+from mlsched.benchmark.experiments.harmony import paper, studies, training
+from mlsched.benchmark.experiments.harmony.grid import EXACT, Policy
 from mlsched.benchmark.experiments.harmony.measured import HarmonyView, Measured
 from mlsched.benchmark.experiments.harmony.prediction import METHODS, NETWORK, WAYS
 from mlsched.benchmark.experiments.report import Number, Table
+from mlsched.benchmark.experiments.view import change
 from mlsched.instances.placement.models import KINDS
 
 #: Metric -> column: what a completion time is made of.
@@ -32,7 +33,8 @@ def tables(m: Measured) -> list[Table]:
     shown = [view for view in m.views if view.metric == "average_completion"]
     found += [figure_8(view) for view in shown] + ([figure_8(m.rack)] if m.rack else [])
     found += [parts(view) for view in shown]
-    return [*found, *(figure_9(kind, m) for kind in m.errors)]
+    found += [figure_9(kind, m) for kind in m.errors]
+    return [*found, *trainings(m.views[0])]
 
 
 def _one(value: float, printed: float | None = None) -> Number:
@@ -103,7 +105,7 @@ def _figure_5() -> Table:
 def figure_8(view: HarmonyView) -> Table:
     exact = EXACT in view.policies
     rows = []
-    for policy in view.policies:
+    for policy in view.shown():
         numbers = []
         for pattern in view.reading.patterns:
             printed = paper.COMPLETION if policy.kind == "trained" and pattern == "uniform" else None
@@ -123,7 +125,7 @@ def figure_8(view: HarmonyView) -> Table:
 
 def parts(view: HarmonyView) -> Table:
     pattern = view.reading.patterns[0]
-    rows = tuple((p.label, tuple(Number(view.estimate(p, name, pattern)) for name in PARTS)) for p in view.policies)
+    rows = tuple((p.label, tuple(Number(view.estimate(p, name, pattern)) for name in PARTS)) for p in view.shown())
     note = "Slowdown: time in training over isolated length. Proven: decisions of the exact answerer within its limit."
     title = f"what it is made of, {pattern} arrivals, {view.name}"
     return Table("Figure 8", title, ("policy", *PARTS.values()), rows, note)
@@ -141,3 +143,35 @@ def figure_9(kind: str, m: Measured) -> Table:
     note = "The reward network comes with mlsched; it was trained on placements with pairwise interference."
     title = f"relative error of predicted speeds [%], {kind} interference"
     return Table("Figure 9", title, ("model", *COLUMNS), tuple(rows), note)
+
+
+def trainings(view: HarmonyView) -> list[Table]:
+    """Table II and Figure 10, where their trainings were made."""
+    made = {policy.label: policy for policy in view.of_kind("variant")}
+    return [
+        _variants(view, [made[training.FULL], *(made[name] for name in names)], where, title)
+        for where, title, names in (
+            ("Table II", "training without one technique", training.TECHNIQUES),
+            ("Figure 10", "training other networks, and without shuffling", {**training.NETWORKS, **training.OTHERS}),
+        )
+        if made
+    ]
+
+
+def _variants(view: HarmonyView, policies: list[Policy], where: str, title: str) -> Table:
+    rows = []
+    for policy in policies:
+        printed = paper.TABLE_II.get(policy.label, (paper.COMPLETION if policy.label == training.FULL else None, None))
+        longer = change(view.values(policy, view.metric), view.values(policies[0], view.metric))
+        rows.append(
+            (
+                policy.label,
+                (
+                    Number(view.estimate(policy, view.metric), printed[0]),
+                    Number(None if policy == policies[0] else estimate(longer), printed[1]),
+                ),
+            )
+        )
+    note = "One training seed each: what differs between seeds is not in the intervals, which are over workloads."
+    header = ("training", "completion [intervals]", "above the full recipe [%]")
+    return Table(where, title, header, tuple(rows), note)
