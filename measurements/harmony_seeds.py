@@ -5,8 +5,9 @@
 DIR holds harmony-SEED.safetensors files as `mlsched train harmony` writes them; without it, the weights that come with
 mlsched are measured. Six servers of the paper's testbed, arrivals evenly over time, pairwise interference. Prints one
 JSON document with a table: the average completion time in intervals; by how many percent it is above (below: negative)
-that of random placement, of LIF by the increase (the strongest reading of the paper's baselines), and of exact
-placement at every interval within a deterministic limit, on the same workload; and the CPU time of a decision.
+that of random placement, of itself before training (the same network as it was initialised), of LIF by the increase
+(the strongest reading of the paper's baselines), and of exact placement at every interval within a deterministic limit,
+on the same workload; and the CPU time of a decision.
 Intervals: 95 %, Student's t over workloads; the row of several training seeds has its interval over seeds. Every run
 passes its replay check.
 """
@@ -30,7 +31,7 @@ from mlsched.benchmark.experiments.harmony.measure import Exact
 from mlsched.learned.training import recipe
 from mlsched.learned.weights import Weights, of, read, write
 
-RANDOM, LIF, EXACT = "uniform-random", "lif-linear:score=increase", "exact"
+RANDOM, LIF, EXACT, ITSELF = "uniform-random", "lif-linear:score=increase", "exact", "itself"
 RULES = ("load-balancing", "tetris", "bin-packing", "standalone", "lif-linear", LIF, "harmony-plus", EXACT)
 #: Seed of the first workload; trainings draw theirs from other ranges.
 FIRST = 5000
@@ -80,24 +81,28 @@ def main() -> None:
     found = {RANDOM: runs(RANDOM, loads), "harmony, before training": np.mean(before, axis=0)}
     found |= {f"harmony, seed {seed}": values for seed, values in zip(numbers, each, strict=True)}
     found |= {rule: runs(rule, loads) for rule in RULES}
-    others, rows, changes = (RANDOM, LIF, EXACT), [], {}
+    others, rows, changes = (RANDOM, ITSELF, LIF, EXACT), [], {}
+    selves = {f"harmony, seed {seed}": values for seed, values in zip(numbers, before, strict=True)}
 
-    def against(values: Any, other: str) -> Any:
-        return 100 * (values[0] / found[other][0] - 1)
+    def against(values: Any, other: str, policy: str) -> Any:
+        return 100 * (values[0] / (selves[policy] if other == ITSELF else found[other])[0] - 1)
 
     for policy, values in found.items():
-        cells = {other: interval(against(values, other)) for other in others if other != policy}
+        able = [other for other in others if other != policy and (other != ITSELF or policy in selves)]
+        cells = {other: interval(against(values, other, policy)) for other in able}
         changes[policy] = {other: {"mean": mean, "half": half} for other, (mean, half) in cells.items()}
         shown = [f"{cells[other][0]:.1f} ± {cells[other][1]:.1f}" if other in cells else "" for other in others]
         rows.append([policy, f"{values[0].mean():.2f}", *shown, f"{values[1].mean():.2g}"])
     if len(each) > 1:
         label = f"harmony, {len(each)} training seeds"
-        cells = {o: interval(np.array([against(values, o).mean() for values in each])) for o in others}
+        mine = list(zip(each, selves, strict=True))
+        cells = {o: interval(np.array([against(values, o, policy).mean() for values, policy in mine])) for o in others}
         changes[label] = {other: {"mean": mean, "half": half} for other, (mean, half) in cells.items()}
         shown = [f"{mean:.1f} ± {half:.1f}" for mean, half in cells.values()]
         rows.append([label, f"{np.mean([v[0] for v in each]):.2f}", *shown, f"{np.mean([v[1] for v in each]):.2g}"])
-    header = ["policy", "intervals", "against random, %", "against LIF by the increase, %", "against exact, %"]
-    table = {"header": [*header, "CPU ms a decision"], "rows": rows}
+    header = ["policy", "intervals", "against random, %", "against itself untrained, %"]
+    header += ["against LIF by the increase, %", "against exact, %", "CPU ms a decision"]
+    table = {"header": header, "rows": rows}
     cards = [
         {"seed": w.card["seed"], "trained": w.card["trained"], "iterations": w.card["iterations"]} for w in trained
     ]

@@ -7,9 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from mlsched.benchmark.experiments.harmony import claims as claims_module
+from mlsched.benchmark.experiments.harmony import claims_training, studies, training
 from mlsched.benchmark.experiments.harmony import grid as g
-from mlsched.benchmark.experiments.harmony import studies
 from mlsched.benchmark.experiments.harmony.claims import STATEMENTS, claims
 from mlsched.benchmark.experiments.harmony.measure import Metrics
 from mlsched.benchmark.experiments.harmony.measured import COMPLETION, WHOLE, HarmonyView, Measured
@@ -64,7 +63,7 @@ STUDIES = dict.fromkeys(
     ),
     "assumed",
 ) | {"schemes": "holds", "reward-model-9.8": "not measured"}
-UNTRAINED = {"harmony-25", "harmony-rack"}
+UNTRAINED = {"harmony-25", "harmony-rack", *(s.name for s in claims_training.STATEMENTS)}
 
 
 def test_without_a_trained_policy_nothing_is_said_of_harmony():
@@ -78,6 +77,7 @@ def test_without_a_trained_policy_nothing_is_said_of_harmony():
 def test_a_trained_policy_joins():
     found = verdicts(trained=6.0, rack=7.0)
     assert (found["harmony-25"], found["harmony-rack"]) == ("holds", "holds")
+    assert found["training-techniques"] == "not measured", "no training was made for Table II"
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_lif_errs_by_the_network_only_where_its_model_is_true():
 
 def test_a_policy_whose_training_has_not_ended_decides_nothing(monkeypatch):
     card = {"trained": False}
-    monkeypatch.setattr(claims_module, "of", lambda name, problem: SimpleNamespace(card=card))
+    monkeypatch.setattr(training, "of", lambda name, problem, path: SimpleNamespace(card=card))
     found = {claim.name: claim.verdict for claim in claims(measured(trained=6.0, rack=7.0))}
     assert found["harmony-25"] == "not trained"
     card["trained"] = True

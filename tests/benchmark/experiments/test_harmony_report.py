@@ -86,7 +86,8 @@ def test_a_trained_policy_appears_by_itself(monkeypatch):
     assert run_case(cases[0], GRID).values["average_completion"] > 0
     rack = dataclasses.replace(GRID, rack=g.FULL.rack)
     kinds = {c.policy.kind for c in g.cases(rack) if c.reading == g.FULL.rack}
-    assert kinds == {"baseline", "reading", "random", "trained"}
+    assert kinds == {"baseline", "reading", "random", "rule", "trained"}
+    assert [c.policy.text for c in g.cases(rack) if c.reading == g.FULL.rack and c.policy.kind == "rule"] == [g.PLUS]
 
 
 def timeless(metrics):
