@@ -93,7 +93,7 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
     if grid.rack is not None:
         found.append(
             f"30 servers: {grid.workloads(grid.rack)} workloads of {grid.rack_jobs} jobs, five times the "
-            "arrivals; baselines and trained policies only."
+            "arrivals; baselines, trained policies and harmony-plus only."
         )
     remarks: dict[str, g.Case] = {}
     for case, each in metrics.items():
