@@ -19,8 +19,8 @@ class Queue:
 
     A unit is a task; a gang; and where a start only holds a node until all tasks of the job do (`physics`
     "iterations"), the job's waiting tasks: one that held its node alone would run nothing. A unit has the priority of
-    its first task; ties: parameter servers, then the earlier arrival. Tasks of a unit come by priority as well, then
-    parameter servers first.
+    its first task; ties: units with a parameter server, then the earlier arrival. Tasks of a unit come by priority as
+    well, then parameter servers first.
     """
 
     def __init__(self, hosts: Hosts, waiting: IntArray, moving: list[int], priority: Floats) -> None:
@@ -35,12 +35,11 @@ class Queue:
         highest = np.full(unit.max(initial=-1) + 1, -np.inf)
         np.maximum.at(highest, unit, priority[tasks])
         worker = snapshot.role != SERVER
-        some = np.zeros(
-            len(highest), dtype=np.int64
-        )  # of each unit one of its tasks: they agree in what is asked below
+        some = np.zeros(len(highest), dtype=np.int64)  # of each unit one of its tasks: all are of one job
         some[unit] = np.arange(len(tasks))
         of = job[some]
-        best_first = np.lexsort((snapshot.job_id[of], snapshot.arrival[of], (worker[tasks] & alone)[some], -highest))
+        served = np.bincount(unit, weights=~worker[tasks], minlength=len(highest)) > 0
+        best_first = np.lexsort((snapshot.job_id[of], snapshot.arrival[of], ~served, -highest))
         rank = np.empty(len(highest), dtype=np.int64)
         rank[best_first] = np.arange(len(highest))
         order = np.argsort(rank[unit], kind="stable")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from mlsched import api
 from mlsched.core.registry import registry
+from mlsched.instances.taskgraph import Instance
 from mlsched.instances.taskgraph.strategies import instances
 from mlsched.simulation.taskgraph import Workload
 from mlsched.simulation.taskgraph.iterations import from_tasks
@@ -119,3 +120,26 @@ def test_jobs_of_one_run_that_queue(drawn, rules, off):
     for rule in rules:
         first, second = completions(workload, rule, gang=False)
         assert first == second, rule
+
+
+def test_of_jobs_that_mlf_h_wants_alike_a_parameter_server_is_first_in_both():
+    none = {name: [] for name in ("edge_from", "edge_to", "edge_lag", "edge_volume", "edge_delay")}
+    two = {name: [0, 0] for name in ("arrival", "deadline", "urgency", "required", "parameters")}
+    one = {"min_iterations": [1, 1], "max_iterations": [1, 1], "duration": [1, 1], "accuracy": [[0, 0], [0, 0]]}
+    horizon = Instance(
+        **none,
+        **two,
+        **one,
+        resources=("gpu",),
+        node_capacity=[[2], [1]],
+        task_job=[0, 1],
+        demand=[[1], [2]],
+        eligible=[[1, 0], [1, 0]],
+        role=[0, 1],
+        replica=[0, 0],
+        movement="none",
+        accuracy_at="deadline",
+        tick_ms=60_000,
+    )
+    workload = Workload(horizon=horizon, true_duration=horizon.duration)
+    assert completions(workload, "mlf-h", gang=False) == ([2, 1], [2, 1])
