@@ -1,10 +1,12 @@
 """CPU time of a round of task-graph rules in a crowded cluster: 20 servers of four GPUs and 1,860 jobs.
 
     python measurements/taskgraph_round.py [--jobs 1860] [--rounds 200] [--rules fifo mlf-h ...]
+        [--queues 500 2000 8000]
 
 The jobs are those of `synthetic:mlfs`, arrive at once and run by iterations as gangs; timed are the first rounds, in
 all of which nearly all jobs are there. In rounds called "crowded", every task besides uses three times the CPUs that it
-demands, and tasks may move and pause. Prints one JSON document.
+demands, and tasks may move and pause. `queues`: the median of half as many rounds with so many jobs, by rule. How fast
+the machine is, in CPU seconds of a fixed load (`calibration_seconds`), is measured first. Prints one JSON document.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import numpy as np
 
 import mlsched
 from mlsched.api.adapters import as_rule
+from mlsched.benchmark.calibration import calibrated
 from mlsched.core.clock import cpu_time
 from mlsched.core.params import resolve
 from mlsched.core.registry import registry
@@ -63,14 +66,27 @@ def timed(load: Any, text: str, rounds: int, crowded: bool) -> list[float]:
     return times
 
 
+def crowd(jobs: int) -> Any:
+    """So many jobs of `synthetic:mlfs` that arrive at once, to run by iterations on 20 servers."""
+    return from_tasks(generated(jobs=jobs, nodes=20, load=10.0**6, partitions=8, replicas=4, runs=100, error=0.0))
+
+
+def queues(lengths: list[int], rules: list[str], rounds: int) -> dict[str, Any]:
+    """The median cost of a round by the number of jobs, nearly all of which wait."""
+    loads = [crowd(jobs) for jobs in lengths]
+    medians = [[float(np.median(timed(load, text, rounds, False))) for load in loads] for text in rules]
+    rows = [[text, *(f"{median:.1f}" for median in found)] for text, found in zip(rules, medians, strict=True)]
+    return {"header": ["rule, median ms", *(f"{jobs:,} jobs" for jobs in lengths)], "rows": rows}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=1860)
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--rules", nargs="+", default=["fifo", "srpt", "mlf-h", "mlfs-h:options=evaluation"])
+    parser.add_argument("--queues", type=int, nargs="*", default=[500, 2000, 8000])
     arguments = parser.parse_args()
-    horizon = generated(jobs=arguments.jobs, nodes=20, load=10.0**6, partitions=8, replicas=4, runs=100, error=0.0)
-    load = from_tasks(horizon)
+    machine, load = calibrated(), crowd(arguments.jobs)
     rows, numbers = [], []
     for crowded in (False, True):
         for text in arguments.rules:
@@ -81,7 +97,8 @@ def main() -> None:
             numbers.append({"name": label, "median": median, "p99": high})
     table = {"header": ["rule", "rounds", "median, ms", "p99, ms"], "rows": rows, "numbers": numbers}
     tasks = int((load.task_template[None] == load.template[:, None]).sum()) if arguments.jobs < 5000 else -1
-    print(json.dumps({"tables": {"round": table}, "jobs": len(load.arrival), "tasks": tasks}))
+    tables = {"round": table, "queues": queues(arguments.queues, arguments.rules, max(1, arguments.rounds // 2))}
+    print(json.dumps({"calibration_seconds": machine, "tables": tables, "jobs": len(load.arrival), "tasks": tasks}))
 
 
 if __name__ == "__main__":
