@@ -1,7 +1,7 @@
 """CPU time of a round of task-graph rules in a crowded cluster: 20 servers of four GPUs and 1,860 jobs.
 
     python measurements/taskgraph_round.py [--jobs 1860] [--rounds 200] [--rules fifo mlf-h ...]
-        [--queues 500 2000 8000]
+        [--queues 500 2000 4000]
 
 The jobs are those of `synthetic:mlfs`, arrive at once and run by iterations as gangs; timed are the first rounds, in
 all of which nearly all jobs are there. In rounds called "crowded", every task besides uses three times the CPUs that it
@@ -84,7 +84,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1860)
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--rules", nargs="+", default=["fifo", "srpt", "mlf-h", "mlfs-h:options=evaluation"])
-    parser.add_argument("--queues", type=int, nargs="*", default=[500, 2000, 8000])
+    parser.add_argument("--queues", type=int, nargs="*", default=[500, 2000, 4000])
     arguments = parser.parse_args()
     machine, load = calibrated(), crowd(arguments.jobs)
     rows, numbers = [], []
