@@ -53,4 +53,4 @@ def test_gaps_between_plans_that_defer_equally_many_and_others():
     found = mlsched.solve(inst, lambda instance, *, rng: worse).gap_to(best)
     value = sum(int(inst.score[j]) for j in worse.victims)
     assert found.share == (value - base) / base
-    assert found.unit == "1e-6"
+    assert found.unit == "millionths"
