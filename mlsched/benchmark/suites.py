@@ -35,7 +35,8 @@ SMALL_ONLY: Mapping[str, tuple[str, ...]] = MappingProxyType({"taskgraph": ("hig
 #: Seeds of `gaps`, `exact`, `scale` and `speed`.
 GAPS_SEEDS, EXACT_SEEDS, SCALE_SEEDS, SPEED_SEEDS = tuple(range(100, 110)), (200, 201, 202), (300, 301), (400,)
 #: Problem -> a preset of `gaps` beside `small`, on which rules for task graphs are mostly optimal, and how many of the
-#: seeds it is drawn from. HiGHS and the moulded models leave the task graphs out: their models have too many columns.
+#: seeds it is drawn from. HiGHS and the moulded models are not asked about the larger task graphs, as in SMALL_ONLY: on
+#: graphs as large they took 10 to 20 CPU seconds an instance, or did not end.
 HARDER: Mapping[str, tuple[str, int, tuple[str, ...]]] = MappingProxyType(
     {
         "placement": ("6x5-contended", 3, ()),

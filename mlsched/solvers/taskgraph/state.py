@@ -79,9 +79,9 @@ class State:
 
     def remaining(self, share: float = 1.0) -> Limits:
         """A share of the limits, no more than what remains of them."""
-        seconds, work = self.limits.seconds, self.limits.work
-        if seconds is not None:
-            seconds = max(1e-3, min(share * seconds, seconds - (time.perf_counter() - self.started)))
+        limit, seconds, work = self.limits.seconds, self.seconds(), self.limits.work
+        if limit is not None and seconds is not None:
+            seconds = max(1e-3, min(share * limit, seconds))
         if work is not None:
             work = max(1e-3, min(share * work, work - self.work[WORK]))
         return dataclasses.replace(self.limits, seconds=seconds, work=work)
@@ -102,8 +102,8 @@ class State:
         """Whether a limit is reached, or whoever asked wants no more."""
         if self._stopped is not None and self._stopped.is_set():
             return True
-        seconds, work = self.limits.seconds, self.limits.work
-        overdue = seconds is not None and time.perf_counter() - self.started >= seconds
+        seconds, work = self.seconds(), self.limits.work
+        overdue = seconds is not None and seconds <= 0
         return overdue or (work is not None and self.work[WORK] >= work)
 
     @property
