@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from mlsched.api.saved_fields import Fields
 from mlsched.core.errors import InvalidInput
 from mlsched.core.record import Record
 from mlsched.core.registry import registry
@@ -36,7 +37,7 @@ def document(run: Run) -> dict[str, Any]:
     }
 
 
-def read(fields: Any) -> Run:
+def read(fields: Fields) -> Run:
     """A Run of the `Fields` of a file; its log must pass the world's own replay."""
     problem, physics = fields.text("problem"), fields.text("physics")
     world = simulation(problem, physics or None)
@@ -71,8 +72,8 @@ def read(fields: Any) -> Run:
     return run
 
 
-def _decision(fields: Any, number: int, given: Any) -> Decision:
-    one = type(fields)(given, f"recorded[{number}]")
+def _decision(fields: Fields, number: int, given: Any) -> Decision:
+    one = Fields(given, f"recorded[{number}]")
     types = [t for p in registry().problems.values() for t in p.instance_types]
     instance = one.record("instance", {t.kind: t for t in types})
     plan = one.record("plan", {instance.plan_type.kind: instance.plan_type})

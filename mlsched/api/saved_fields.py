@@ -1,0 +1,118 @@
+"""The fields of the files of results, fronts and runs: each is taken once and checked."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput, shortened
+from mlsched.core.fields import IntArray
+from mlsched.core.files import check_header
+from mlsched.core.record import Record
+
+
+class Fields:
+    """The fields of a JSON object, each taken once and checked; what nobody took is refused in the end."""
+
+    def __init__(self, data: Any, where: str = "") -> None:
+        if not isinstance(data, dict):
+            raise InvalidInput(f"{where or 'the document'}: must be a JSON object")
+        self.data, self.where = dict(data), f"{where}: " if where else ""
+
+    def wrong(self, name: str, value: Any, rule: str) -> InvalidInput:
+        return InvalidInput(f"{self.where}{name} = {shortened(repr(value))}: {rule}")
+
+    def any(self, name: str) -> Any:
+        """The field as it is."""
+        if name not in self.data:
+            raise InvalidInput(f"{self.where}{name}: is missing")
+        return self.data.pop(name)
+
+    def text(self, name: str, choices: tuple[str, ...] = (), none: bool = False) -> Any:
+        value = self.any(name)
+        if (value is None and none) or (isinstance(value, str) and (not choices or value in choices)):
+            return value
+        raise self.wrong(name, value, f"must be {'one of ' + ', '.join(choices) if choices else 'text'}")
+
+    def integer(self, name: str, none: bool = False) -> Any:
+        value = self.any(name)
+        if (value is None and none) or (type(value) is int and abs(value) < 2**62):
+            return value
+        raise self.wrong(name, value, "must be an integer")
+
+    def number(self, name: str, none: bool = False, low: float = -math.inf) -> Any:
+        value = self.any(name)
+        if (value is None and none) or (type(value) in (int, float) and low <= value and abs(value) < 2.0**1000):
+            return value
+        raise self.wrong(name, value, "must be a number" + (f" >= {low:g}" if low > -math.inf else ""))
+
+    def integers(self, name: str, none: bool = False) -> Any:
+        """A tuple of integers below 2^62 in magnitude; with `none`, of some that may be null."""
+        value = self.any(name)
+        fine = isinstance(value, list) and all(
+            (v is None and none) or (type(v) is int and abs(v) < 2**62) for v in value
+        )
+        if not fine:
+            raise self.wrong(name, value, "must be a list of integers")
+        return tuple(value)
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        value = self.any(name)
+        if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+            raise self.wrong(name, value, "must be a list of texts")
+        return tuple(value)
+
+    def elements(self, name: str) -> list[Any]:
+        """A list of anything."""
+        value = self.any(name)
+        if not isinstance(value, list):
+            raise self.wrong(name, value, "must be a list")
+        return value
+
+    def rows(self, name: str, width: int) -> list[tuple[Any, ...]]:
+        """A list of lists of `width` integers each, some of which may be null."""
+        return [self._row(value, width) for value in self.elements(name)]
+
+    def matrix(self, name: str, width: int) -> IntArray:
+        """As `rows`, without null."""
+        rows = self.rows(name, width)
+        if any(v is None for row in rows for v in row):
+            raise InvalidInput(f"{self.where}{name}: must be integers")
+        return np.array(rows, dtype=np.int64).reshape(len(rows), width)
+
+    def row(self, name: str, width: int) -> tuple[Any, ...] | None:
+        """`width` integers, some of which may be null; or null."""
+        value = self.any(name)
+        return None if value is None else self._row(value, width)
+
+    def _row(self, value: Any, width: int) -> tuple[Any, ...]:
+        found: tuple[Any, ...] = Fields({"row": value}, self.where.removesuffix(": ")).integers("row", none=True)
+        if len(found) != width:
+            raise self.wrong("row", value, f"must have {width} entries")
+        return found
+
+    def mapping(self, name: str, *kinds: type) -> dict[str, Any]:
+        """A JSON object whose values are of these types."""
+        value = self.any(name)
+        if not isinstance(value, dict) or not all(type(v) in kinds for v in value.values()):
+            raise self.wrong(name, value, f"must be an object of {' or '.join(k.__name__ for k in kinds)}")
+        return value
+
+    def record(self, name: str, types: dict[str, type[Record]]) -> Any:
+        """An instance, plan or workload of one of these kinds."""
+        value = self.any(name)
+        if not isinstance(value, dict):
+            raise self.wrong(name, value, "must be a JSON object")
+        try:
+            kind = check_header(f"{self.where}{name}", value, {k: t.version for k, t in types.items()})
+            return types[kind].from_json(value)
+        except InvalidInput as error:
+            text = str(error)
+            raise InvalidInput(text if text.startswith(name) else f"{self.where}{name}: {text}") from None
+
+    def end(self) -> None:
+        """Refuse what nobody took."""
+        if self.data:
+            raise InvalidInput(f"{self.where}{next(iter(self.data))}: unknown field")

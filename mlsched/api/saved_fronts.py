@@ -1,0 +1,164 @@
+"""Files of fronts: plans are judged again, and what may be missing is derived again from the certificate."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import numpy as np
+
+from mlsched.api.saved_fields import Fields
+from mlsched.api.saved_results import instance_of
+from mlsched.core.contract import Instance, Plan
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray
+from mlsched.core.params import resolve
+from mlsched.core.record import Record
+from mlsched.core.registry import registry
+from mlsched.core.result import Backing
+from mlsched.core.scalar import Status
+from mlsched.solvers.front.certificate import Certificate, Subproblem
+from mlsched.solvers.front.planned import judge, replayer
+from mlsched.solvers.front.result import Box, Front, FrontStatus, boxes
+
+
+def document(front: Front, name: str) -> dict[str, Any]:
+    """What the file of a front holds beside its kind and version; `name` is the file's, for messages."""
+    if front.plans is not None and not all(isinstance(plan, Plan) for plan in front.plans):
+        raise InvalidInput(f"{name}: the front's plans are a {type(front.plans[0]).__name__} each; save front.values")
+    return {
+        "objectives": None if front.objectives is None else list(front.objectives),
+        "answerer": front.answerer,
+        "params": front.params,
+        **front.to_json(),
+        "solutions": None if front.instance is not None else [list(s) for s in front.solutions],
+        "certificate": front.certificate.to_json(),
+        "instance": None if front.instance is None else front.instance.to_json(),
+    }
+
+
+def read(fields: Fields) -> Front:
+    """A Front; where the file holds its instance, with plans."""
+    senses = fields.texts("senses")
+    if len(senses) < 2 or not set(senses) <= {"min", "max"}:
+        raise fields.wrong("senses", list(senses), "must be two or more of min and max")
+    values = fields.matrix("values", len(senses))
+    certificate = _certificate(Fields(fields.any("certificate"), "certificate"), len(senses))
+    points = _points(values, senses)
+    left = boxes(*certificate.open_zones(points), senses)
+    front = Front(
+        values=values,
+        solutions=(),
+        plans=None,
+        senses=senses,
+        status=_status(fields, points, left),
+        open=left,
+        solves=fields.integer("solves"),
+        recalled=fields.integer("recalled"),
+        failures=fields.texts("failures"),
+        certificate=certificate,
+        method=fields.text("method"),
+        backend=fields.text("backend"),
+        seconds=fields.number("seconds", low=0),
+        _scalar=_no_model,
+        confirmed_by=fields.text("confirmed_by", none=True),
+        answerer=fields.text("answerer", none=True),
+        params=fields.mapping("params", int, float, bool, str),
+    )
+    if (backing := fields.text("backing", get_args(Backing))) != front.backing:
+        raise fields.wrong("backing", backing, "does not follow from confirmed_by")
+    return _with_solutions(fields, front) if fields.data.get("instance") is None else _with_plans(fields, front)
+
+
+def _certificate(fields: Fields, width: int) -> Certificate:
+    """The sub-problems that were answered, of `width` objectives."""
+    low, high = fields.integers("low", none=True), fields.integers("high", none=True)
+    parts = []
+    for number, given in enumerate(fields.elements("subproblems")):
+        one = Fields(given, f"certificate: subproblems[{number}]")
+        part = Subproblem(
+            weights=one.integers("weights"),
+            boxes=tuple(one.rows("boxes", width)),
+            values=one.row("values", width),
+            status=one.text("status", get_args(Status)),
+            bound=one.integer("bound", none=True),
+            note=one.text("note"),
+        )
+        one.end()
+        if len(part.weights) != width or min(part.weights) < 0 or max(part.weights) < 1:
+            raise one.wrong("weights", list(part.weights), f"must be {width} integers >= 0, one of them above 0")
+        parts.append(part)
+    fields.end()
+    if len(low) != width or len(high) != width:
+        raise fields.wrong("low", list(low), f"must have {width} entries, as high must")
+    return Certificate(low, high, tuple(parts))
+
+
+def _points(values: IntArray, senses: Sequence[str]) -> list[tuple[int, ...]]:
+    """The points of a front, to be minimised: sorted, distinct, none dominated by another."""
+    signs = np.array([1 if sense == "min" else -1 for sense in senses], dtype=np.int64)
+    points = [tuple(row) for row in (values * signs).tolist()]
+    if points != sorted(set(points)):
+        raise InvalidInput("values: must be distinct points, the best first objective first")
+    if any(all(a <= b for a, b in zip(p, q, strict=True)) for p in points for q in points if p != q):
+        raise InvalidInput("values: a point dominates another")
+    return points
+
+
+def _status(fields: Fields, points: Sequence[Any], left: Sequence[Box]) -> FrontStatus:
+    """The front's status, which must agree with the boxes that its certificate leaves open."""
+    status: FrontStatus = fields.text("status", get_args(FrontStatus))
+    if (not left) != (status in ("complete", "infeasible")) or (status == "infeasible" and points):
+        raise fields.wrong("status", status, f"the certificate leaves {len(left)} boxes open")
+    right = [{name: list(bounds) for name, bounds in dataclasses.asdict(box).items()} for box in left]
+    for name, follows in (("complete", not left), ("open", right)):
+        if (said := fields.any(name)) != follows:
+            raise fields.wrong(name, said, "does not follow from the certificate")
+    return status
+
+
+def _with_solutions(fields: Fields, front: Front) -> Front:
+    """The front of a user's own model, whose solutions are lists of numbers."""
+    plans, solutions, objectives = fields.any("plans"), fields.any("solutions"), fields.any("objectives")
+    fields.any("instance")
+    if plans is not None or objectives is not None:
+        raise InvalidInput("instance: is missing; plans and objectives need one")
+    fine = isinstance(solutions, list) and len(solutions) == len(front.values)
+    if not fine or not all(isinstance(s, list) and all(type(v) in (int, float) for v in s) for s in solutions):
+        raise fields.wrong("solutions", solutions, f"must be {len(front.values)} lists of numbers")
+    return dataclasses.replace(front, solutions=tuple(tuple(s) for s in solutions))
+
+
+def _with_plans(fields: Fields, front: Front) -> Front:
+    """The front of an instance: its plans must be worth its points."""
+    plans, objectives = fields.any("plans"), fields.any("objectives")
+    fields.any("solutions")
+    instance = instance_of(fields)
+    _check_objectives(fields, instance, objectives, front)
+    if not isinstance(plans, list) or len(plans) != len(front.values):
+        raise InvalidInput(f"plans: must be {len(front.values)}, one for each point")
+    kinds: dict[str, type[Record]] = {instance.plan_type.kind: instance.plan_type}
+    found, _ = registry().answerer(instance.problem, str(front.answerer))
+    front = dataclasses.replace(
+        front,
+        plans=tuple(Fields({"plan": plan}, f"plans[{i}]").record("plan", kinds) for i, plan in enumerate(plans)),
+        objectives=tuple(objectives),
+        instance=instance,
+        params=resolve(found.name, found.parameters, front.params),
+    )
+    judge("the file", instance, objectives, front)
+    again = replayer(found, instance, objectives, front.params, threads=1, seed=0)
+    return dataclasses.replace(front, _scalar=again)
+
+
+def _check_objectives(fields: Fields, instance: Instance, objectives: Any, front: Front) -> None:
+    named = isinstance(objectives, list) and all(isinstance(name, str) for name in objectives)
+    if not named or len(objectives) != len(front.senses):
+        raise fields.wrong("objectives", objectives, f"must be {len(front.senses)} names")
+    if [instance.objective(name).sense for name in objectives] != list(front.senses):
+        raise fields.wrong("senses", list(front.senses), "are not those of the objectives")
+
+
+def _no_model(backend: str) -> Any:
+    raise InvalidInput("verify: the model is not in the file of a front; give verify an object that answers for it")

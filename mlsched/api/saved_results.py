@@ -1,0 +1,88 @@
+"""Files of results: everything that follows from instance and plan is computed again when they are read."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, get_args
+
+from mlsched.api.answers import aim
+from mlsched.api.saved_fields import Fields
+from mlsched.core.contract import Instance
+from mlsched.core.errors import InvalidInput, shortened
+from mlsched.core.formulation import Status, StoppedBy
+from mlsched.core.registry import registry
+from mlsched.core.result import Backing, Result, relative_gap
+
+
+def document(result: Result, name: str, instance: Instance | None) -> dict[str, Any]:
+    """What the file of a result holds beside its kind and version; `name` is the file's, for messages."""
+    asked = result.instance if result.instance is not None else instance
+    if asked is None or asked.hash != result.instance_hash:
+        raise InvalidInput(f"{name}: the result does not hold its instance; give instance= as well")
+    return {**result.to_json(), "instance": asked.to_json()}
+
+
+def read(fields: Fields) -> Result:
+    """A Result whose every figure that can be recomputed is."""
+    instance = instance_of(fields)
+    goal = aim(instance, fields.text("objective"))
+    plan = fields.any("plan")
+    if plan is not None:
+        fields.data["plan"] = plan
+        plan = fields.record("plan", {instance.plan_type.kind: instance.plan_type})
+    status = fields.text("status", get_args(Status))
+    if (plan is None) != (status in ("infeasible", "unknown")):
+        raise fields.wrong("status", status, f"does not fit {'no' if plan is None else 'a'} plan")
+    if plan is not None and (wrong := instance.violations(plan)):
+        raise InvalidInput(f"plan: is infeasible: {wrong[0]}")
+    values = None if plan is None else instance.evaluate(plan)
+    value = None if values is None else values.get(goal.name)
+    bound = fields.number("bound", none=True)
+    gap = None if value is None or bound is None else relative_gap(value, bound)
+    rank = instance.rank(goal.name)
+    follows: dict[str, Any] = {
+        "instance_hash": instance.hash,
+        "problem": instance.problem,
+        "sense": goal.sense,
+        "unit": goal.unit,
+        "values": values,
+        "value": value,
+        "gap": gap,
+    }
+    for name, right in [*follows.items(), ("rank", None if rank is None else dataclasses.asdict(rank))]:
+        if (said := fields.any(name)) != right:
+            raise fields.wrong(name, said, f"the judge says {shortened(repr(right))}")
+    if value is not None and bound is not None:
+        better = bound - value if goal.sense == "min" else value - bound
+        slack = instance.tolerance * max(1, abs(value), abs(bound))
+        if better > slack or (status == "optimal" and -better > slack):
+            raise fields.wrong("bound", bound, f"contradicts {goal.name} = {value}, which is {status}")
+    elif status == "optimal":
+        raise fields.wrong("status", status, "has no bound")
+    return Result(
+        **follows,
+        rank=rank,
+        instance=instance,
+        objective=goal.name,
+        plan=plan,
+        status=status,
+        bound=bound,
+        answerer=fields.text("answerer"),
+        params=fields.mapping("params", int, float, bool, str),
+        seed=fields.integer("seed"),
+        stopped_by=fields.text("stopped_by", get_args(StoppedBy), none=True),
+        seconds=fields.number("seconds", low=0),
+        work=fields.mapping("work", int, float),
+        versions=fields.mapping("versions", str),
+        backing=fields.text("backing", get_args(Backing), none=True),
+        confirmed_by=fields.text("confirmed_by", none=True),
+        confirm_seconds=fields.number("confirm_seconds", none=True, low=0),
+        doubt=fields.text("doubt", none=True),
+    )
+
+
+def instance_of(fields: Fields) -> Instance:
+    """The instance beside an answer, of any problem."""
+    types = [t for p in registry().problems.values() for t in p.instance_types]
+    found: Instance = fields.record("instance", {t.kind: t for t in types})
+    return found
