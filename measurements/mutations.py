@@ -2,12 +2,12 @@
 
 The numbers of docs/notes/mutations.md.
 
-python measurements/mutations.py [NAME...] [--sample N] [--seed N] [--json]
+python measurements/mutations.py [NAME...] [--sample N] [--seed N] [--lines N...] [--json]
 
 Every mutant has one change: a comparison, an operation, a boundary, a condition or a statement. Tests are collected
 once; each mutant is a fork in which the functions have the changed code, and which runs the tests until one fails. A
 mutant that takes five times the CPU time of the code as it is, and 2 s more, counts as noticed. Texts of messages are
-not changed.
+not changed. Survivors are named on standard error as they are found.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ import random
 import resource
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -128,8 +129,12 @@ def changes(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
         yield "without it", ast.Pass()
 
 
-def mutants(source: str) -> list[tuple[int, str, ast.Module]]:
-    """(line, what, module) for every change of a module; neither in annotations nor in the texts of messages."""
+#: A change: its line, what it is, and a function that makes the changed module.
+Mutant = tuple[int, str, Callable[[], ast.Module]]
+
+
+def mutants(source: str) -> list[Mutant]:
+    """Every change of a module; neither in annotations nor in the texts of messages."""
     tree, found = ast.parse(source), []
 
     def visit(node: ast.AST) -> None:
@@ -140,7 +145,7 @@ def mutants(source: str) -> list[tuple[int, str, ast.Module]]:
                 if not isinstance(child, ast.AST):
                     continue
                 for what, made in changes(child):
-                    found.append((_line(child), what, _with(tree, node, name, value, place, made)))
+                    found.append((_line(child), what, partial(_with, tree, node, name, value, place, made)))
                 visit(child)
 
     visit(tree)
@@ -190,8 +195,8 @@ def _exchange(old: Any, new: Any) -> None:
 class Judge:
     """A pytest plugin: instead of running the collected tests once, runs them against every mutant."""
 
-    def __init__(self, module: types.ModuleType, chosen: list[tuple[int, str, ast.Module]]) -> None:
-        self.module, self.chosen = module, chosen
+    def __init__(self, module: types.ModuleType, chosen: list[Mutant], say: Callable[[str], Any]) -> None:
+        self.module, self.chosen, self.say = module, chosen, say
         self.survivors: list[tuple[int, str]] = []
         self.limit = LIMIT
 
@@ -199,9 +204,10 @@ class Judge:
         # Tests without Hypothesis first: they are quick, and name what they test.
         items = sorted(session.items, key=lambda item: hasattr(getattr(item, "obj", None), "hypothesis"))
         if not self._noticed(items, None):
-            for line, what, tree in self.chosen:
-                if not self._noticed(items, tree):
+            for number, (line, what, tree) in enumerate(self.chosen, 1):
+                if not self._noticed(items, tree()):
                     self.survivors.append((line, what))
+                    self.say(f"  {number} of {len(self.chosen)}: line {line}: {what}\n")
         else:
             raise RuntimeError("the tests fail as they are")
         return True
@@ -232,13 +238,16 @@ class Judge:
         return bool(item.session.testsfailed)
 
 
-def score(name: str, sample: int | None, seed: int) -> dict[str, Any]:
-    """What came of one target."""
+def score(name: str, sample: int | None, seed: int, lines_only: list[int] | None = None) -> dict[str, Any]:
+    """What came of one target; `lines_only`: of the changes in these lines."""
     module_name, tests = TARGETS[name]
     module = importlib.import_module(f"mlsched.{module_name}")
     found = mutants(Path(str(module.__file__)).read_text())
-    chosen = found if sample is None or sample >= len(found) else random.Random(seed).sample(found, sample)
-    judge = Judge(module, sorted(chosen, key=lambda m: m[0]))
+    chosen = [m for m in found if lines_only is None or m[0] in lines_only]
+    if sample is not None and sample < len(chosen):
+        chosen = random.Random(seed).sample(chosen, sample)
+    errors = os.fdopen(os.dup(2), "w", buffering=1)  # pytest takes the standard error
+    judge = Judge(module, sorted(chosen, key=lambda m: m[0]), errors.write)
     # Neither shrinking nor a database: a failure is all that counts.
     quiet = {"phases": (Phase.explicit, Phase.generate), "database": None, "derandomize": True, "deadline": None}
     settings.register_profile("mutations", max_examples=15, suppress_health_check=list(HealthCheck), **quiet)
@@ -280,13 +289,14 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="targets; default: all")
     parser.add_argument("--sample", type=int, default=None, help="mutants of each; default: all")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--lines", type=int, nargs="+", help="change these lines only")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     sys.path[:0] = [str(ROOT / "tests")]
     os.environ.setdefault("MLSCHED_VALIDATE", "1")
     found = []
     for name in given.names or TARGETS:
-        found.append(score(name, given.sample, given.seed))
+        found.append(score(name, given.sample, given.seed, given.lines))
         if not given.json:
             done = found[-1]
             print(f"{name}: {done['noticed']} of {done['tried']} noticed ({done['mutants']} in all)", flush=True)

@@ -10,11 +10,11 @@ of a value above LB, and is dropped.
 from __future__ import annotations
 
 import dataclasses
-import time
 from typing import Any
 
 import numpy as np
 
+from mlsched.core.deadline import Deadline
 from mlsched.core.fields import IntArray
 from mlsched.instances.placement import Instance
 from mlsched.instances.placement.pace import Pace, parts_of, patterns_of
@@ -22,10 +22,6 @@ from mlsched.instances.placement.pace import Pace, parts_of, patterns_of
 
 class TooMany(Exception):
     """There are more configurations than the caller allows."""
-
-
-class TooLong(Exception):
-    """The configurations could not be listed in time."""
 
 
 @dataclasses.dataclass
@@ -111,11 +107,12 @@ class Space:
     def _clash(self, job: int, c: Class) -> bool:
         return bool((self.apart[job] & (c.run_w + c.run_p > 0)).any())
 
-    def configurations(self, lower: int, most: int, seconds: float | None = None) -> Table:
-        """All configurations that a plan of value above `lower` may use; TooMany if there are more than `most`, TooLong
-        if listing them takes more than so many seconds.
+    def configurations(self, lower: int, most: int, deadline: Deadline | None = None) -> Table:
+        """All configurations that a plan of value above `lower` may use.
+
+        Raises TooMany if there are more than `most`, OutOfTime if they cannot be listed by the deadline.
         """
-        deadline = None if seconds is None else time.perf_counter() + seconds
+        deadline = deadline or Deadline()
         found: list[Table] = []
         remaining = most
         for k, c in enumerate(self.classes):
@@ -124,34 +121,35 @@ class Space:
             found.append(table)
         return Table(*(np.concatenate([getattr(t, f.name) for t in found]) for f in dataclasses.fields(Table)))
 
-    def _of_class(self, k: int, c: Class, lower: int, most: int, deadline: float | None) -> Table:
+    def _of_class(self, k: int, c: Class, lower: int, most: int, deadline: Deadline) -> Table:
         """The configurations of one class: job after job joins those so far.
 
         A loss only grows by that, so a configuration that loses too much already is dropped at once.
         """
         w, p = c.run_w[None].copy(), c.run_p[None].copy()
+        slowdown = self.pace.at_server(w, p)
         free = c.free[None].copy()
         count = np.zeros(1, dtype=np.int64)
         for j in range(self.jobs):
-            if deadline is not None and time.perf_counter() > deadline:
-                raise TooLong
             job = j + self.running
             if self.best[job] == 0 or self._clash(job, c):
                 continue
-            grown = [(w, p, free, count)]
+            grown = [(w, p, slowdown, free, count)]
             allowed = ~((w + p > 0) & self.apart[job]).any(axis=1) & (count < self.most)
-            for part in self.parts[j]:
+            for part in deadline.over(self.parts[j]):
                 demand = part[0] * self.instance.worker_demand[j] + part[1] * self.instance.ps_demand[j]
                 rows = np.flatnonzero((free >= demand).all(axis=1) & allowed)
                 if rows.size:
                     nw, np_ = w[rows], p[rows]
                     nw[:, job], np_[:, job] = part
-                    good = np.flatnonzero(self.upper - self.loss(nw, np_, self.pace.at_server(nw, np_)) > lower)
-                    grown.append((nw[good], np_[good], (free[rows] - demand)[good], count[rows][good] + 1))
-            w, p, free, count = (np.concatenate(x) for x in zip(*grown, strict=True))
+                    slow = self.pace.at_server(nw, np_)
+                    good = np.flatnonzero(self.upper - self.loss(nw, np_, slow) > lower)
+                    rest = (free[rows] - demand)[good]
+                    grown.append((nw[good], np_[good], slow[good], rest, count[rows][good] + 1))
+            w, p, slowdown, free, count = (np.concatenate(x) for x in zip(*grown, strict=True))
             if len(w) > most:
                 raise TooMany
-        return Table(np.full(len(w), k, dtype=np.int64), w, p, self.pace.at_server(w, p))
+        return Table(np.full(len(w), k, dtype=np.int64), w, p, slowdown)
 
     def loss(self, w: IntArray, p: IntArray, slowdown: IntArray) -> IntArray:
         """The loss of each configuration: by how much it keeps a plan below UB0."""

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.deadline import Deadline
 from mlsched.core.fields import IntArray
 from mlsched.formulations.placement._configurations import Space, Table
 
@@ -96,14 +97,23 @@ def coarse(speeds: IntArray, levels: int) -> IntArray:
     return rounded
 
 
-def build(space: Space, table: Table, levels: int = 0, alive: list[dict[int, int]] | None = None) -> Master:
-    """The model over `table`. `alive[job]`: pattern -> best speed it may still have (reduced-cost fixing), if known."""
+def build(
+    space: Space,
+    table: Table,
+    levels: int = 0,
+    alive: list[dict[int, int]] | None = None,
+    deadline: Deadline | None = None,
+) -> Master:
+    """The model over `table`. `alive[job]`: pattern -> best speed it may still have (reduced-cost fixing), if known.
+
+    Raises OutOfTime if it is not there by the deadline.
+    """
     parts, speeds = part_table(space, table), speed_table(space, table)
     supply = np.full(parts.shape, -1, dtype=np.int64)
     rows, last = 0, []
     cuts: list[tuple[int, int, int]] = []
     demand: list[tuple[int, int, int]] = []
-    for job in range(space.total):
+    for job in (deadline or Deadline()).over(range(space.total)):
         here = np.flatnonzero(parts[:, job] >= 0)
         distinct, inverse = np.unique(speeds[here, job], return_inverse=True)
         rounded = coarse(distinct, levels)[inverse]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import time
 from typing import TYPE_CHECKING
 
 from mlsched.core.formulation import Limits, StoppedBy
@@ -11,6 +13,13 @@ if TYPE_CHECKING:
 
 #: Name of CP-SAT's deterministic measure in `Outcome.work`, of which `Limits.work` is the limit.
 WORK = "deterministic_time"
+
+
+def since(limits: Limits, started: float) -> Limits:
+    """What remains of the limits that held at `started`, by `time.perf_counter`; a solver gets a moment at least."""
+    if limits.seconds is None:
+        return limits
+    return dataclasses.replace(limits, seconds=max(0.01, limits.seconds - (time.perf_counter() - started)))
 
 
 def within(limits: Limits) -> cp_model.CpSolver:

@@ -18,10 +18,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import TooLarge
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import Limits, Outcome, StoppedBy
-from mlsched.formulations.placement._configurations import Space, Table, TooLong, TooMany
+from mlsched.formulations.placement._configurations import Space, Table, TooMany
 from mlsched.formulations.placement._master import Bound, Master, build, price
 from mlsched.instances.placement import Instance, Plan
 from mlsched.instances.placement.pace import Pace
@@ -70,6 +71,7 @@ class Search:
 
     def __init__(self, instance: Instance, limits: Limits, hint: Plan | None) -> None:
         self.instance, self.limits, self.started = instance, limits, time.perf_counter()
+        self.deadline = Deadline(limits)
         self.pace = Pace(instance)
         self.space = Space(instance, self.pace)
         self.work: Counter[str] = Counter()
@@ -133,14 +135,13 @@ def prove(instance: Instance, limits: Limits, hint: Plan | None, solver: Solver)
     if search.upper <= search.lower or remaining is None:
         return search.outcome()
     try:
-        table = search.space.configurations(search.lower, MOST_CONFIGURATIONS, remaining.seconds)
+        table = search.space.configurations(search.lower, MOST_CONFIGURATIONS, search.deadline)
+        return _bounded(search, table, solver)
     except TooMany:
         search.stopped = "backend"
-        return search.outcome()
-    except TooLong:
+    except OutOfTime:
         search.stopped = "time limit"
-        return search.outcome()
-    return _bounded(search, table, solver)
+    return search.outcome()
 
 
 def _bounded(search: Search, table: Table, solver: Solver) -> Outcome:
@@ -151,7 +152,7 @@ def _bounded(search: Search, table: Table, solver: Solver) -> Outcome:
         remaining = search.remaining()
         if remaining is None:
             return search.outcome()
-        master = build(search.space, table, levels, alive)
+        master = build(search.space, table, levels, alive, search.deadline)
         prices = solve_lp(master, remaining.seconds) if _answerable(master) else None
         priced = None if prices is None else price(master, prices)
         if priced is not None:
@@ -214,7 +215,7 @@ def _above(search: Search, master: Master, priced: Bound | None, target: int, ha
     while priced is not None:
         rows, cuts = priced.useful(target)
         before = len(master.table) + len(master.cuts.job)
-        master = build(search.space, master.table.keep(rows), 0, _alive(master, cuts))
+        master = build(search.space, master.table.keep(rows), 0, _alive(master, cuts), search.deadline)
         if len(master.table) + len(master.cuts.job) > SHRINK * before:
             break
         remaining = search.remaining()

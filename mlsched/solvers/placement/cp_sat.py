@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from mlsched.core.errors import SolverError
@@ -11,7 +13,7 @@ from mlsched.core.registry import answerer
 from mlsched.formulations.placement._cp_sat_master import model
 from mlsched.formulations.placement._master import Master
 from mlsched.instances.placement import Instance, Plan
-from mlsched.solvers.backends.limits import WORK, within
+from mlsched.solvers.backends.limits import WORK, since, within
 from mlsched.solvers.placement._from_the_top import Found, check_size, prove
 
 
@@ -23,11 +25,12 @@ def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | N
 
 
 def solve(master: Master, above: int, limits: Limits) -> Found:
-    """The integer master by CP-SAT."""
+    """The integer master by CP-SAT; building its model counts."""
     from ortools.sat.python import cp_model
 
+    started = time.perf_counter()
     cp, use, _ = model(master, above)
-    solver = within(limits)
+    solver = within(since(limits, started))
     status = solver.solve(cp)
     work = {WORK: solver.response_proto.deterministic_time, "solves": 1}
     if status == cp_model.MODEL_INVALID:

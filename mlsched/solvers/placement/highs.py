@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from mlsched.core.errors import Contradiction, SolverError
@@ -12,6 +14,7 @@ from mlsched.formulations.placement._master import Master
 from mlsched.instances.placement import Instance, Plan
 from mlsched.solvers.backends.canary.models import Feature
 from mlsched.solvers.backends.canary.trust import believed
+from mlsched.solvers.backends.limits import since
 from mlsched.solvers.placement import cp_sat
 from mlsched.solvers.placement._from_the_top import Found, check_size, prove
 
@@ -35,6 +38,7 @@ def checked(master: Master, above: int, limits: Limits) -> Found:
 
     HiGHS gets no start: from one it has claimed optimality in a single node, 3.5 % below the optimum.
     """
+    started = time.perf_counter()
     found = solve(master, above, limits)
     if found.status == "limit":
         return found
@@ -42,7 +46,7 @@ def checked(master: Master, above: int, limits: Limits) -> Found:
     if found.use is not None:
         assert found.bound is not None
         value = found.bound
-    second = cp_sat.solve(master, value, limits)
+    second = cp_sat.solve(master, value, since(limits, started))
     work = {**found.work, "confirmations": 1}
     if second.status == "infeasible":
         return Found(found.status, found.use, found.bound, work)
@@ -52,9 +56,10 @@ def checked(master: Master, above: int, limits: Limits) -> Found:
 
 
 def solve(master: Master, above: int, limits: Limits) -> Found:
-    """The integer master by HiGHS alone."""
+    """The integer master by HiGHS alone; building its model counts."""
     import highspy
 
+    started = time.perf_counter()
     highs = highspy.Highs()
     # Without this reset a second thread count in one process ends in kNotset, without any solution.
     highspy.Highs.resetGlobalScheduler(True)
@@ -66,8 +71,6 @@ def solve(master: Master, above: int, limits: Limits) -> Found:
         "mip_abs_gap": 0.999,
         "mip_feasibility_tolerance": 1e-9,
     }
-    if limits.seconds is not None:
-        options["time_limit"] = max(0.01, limits.seconds)
     if limits.work is not None:
         options["mip_max_nodes"] = max(1, round(limits.work))
     for name, option in options.items():
@@ -80,6 +83,8 @@ def solve(master: Master, above: int, limits: Limits) -> Found:
     # Only plans above T: total speed >= above + 1/2, objectives being integers.
     columns = np.arange(configurations, configurations + cuts, dtype=np.int32)
     highs.addRow(above + 0.5, np.inf, cuts, columns, master.cuts.speed.astype(np.float64))
+    if limits.seconds is not None:
+        highs.setOptionValue("time_limit", since(limits, started).seconds)
     highs.run()
     return _read(highs, configurations, limits)
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import types
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mlsched import api
+from mlsched.core import deadline
+from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import Contradiction, InvalidInput, TooLarge
 from mlsched.core.formulation import Limits
-from mlsched.formulations.placement import _configurations
-from mlsched.formulations.placement._configurations import Space, TooLong, TooMany
+from mlsched.formulations.placement._configurations import Space, TooMany
 from mlsched.formulations.placement._master import build, coarse, price
 from mlsched.instances import strategies
 from mlsched.instances.placement.pace import Pace, patterns_of
+from mlsched.solvers.backends import limits as limits_of_solvers
 from mlsched.solvers.placement import _from_the_top, brute_force, cp_sat, highs
 from mlsched.solvers.placement._from_the_top import Found
 from mlsched.solvers.placement._relaxation import solve as solve_lp
@@ -68,14 +72,17 @@ def test_patterns_are_all_multisets_of_parts():
     assert patterns_of(2, 1, {(2, 0)}) == []
 
 
-def test_a_time_limit_leaves_a_plan_and_a_valid_bound_wherever_it_strikes(solver, ticking):
+@pytest.mark.parametrize(
+    ("looking", "step"), [(_from_the_top, 1), (deadline, 5)], ids=["between the steps", "within a step"]
+)
+def test_a_time_limit_leaves_a_plan_and_a_valid_bound_wherever_it_strikes(solver, looking, step, ticking):
     instance = api.generate("placement", "small", seed=3)
     best = api.solve(instance, "cp-sat")
     assert best.status == "optimal"
     looks, found = 0, None
     while found is None or found.status != "optimal":
-        looks += 1
-        ticking(_from_the_top)
+        looks += step
+        ticking(looking)
         found = api.solve(instance, solver, time_limit=1000 * looks - 500, hint="none")
         assert found.value <= best.value <= found.bound
         assert (found.status, found.stopped_by) in (("feasible", "time limit"), ("optimal", "proof"))
@@ -104,12 +111,27 @@ def test_too_many_configurations_leave_ub0(monkeypatch):
 @pytest.mark.parametrize("seconds", [0.0, 500.0])
 def test_no_time_to_list_configurations_leaves_ub0(ticking, seconds):
     instance = api.generate("placement", "10x8-contended", seed=2)
-    ticking(_configurations)
-    with pytest.raises(TooLong):
-        space_of(instance).configurations(0, 10**6, seconds)
+    ticking(deadline)
+    with pytest.raises(OutOfTime):
+        space_of(instance).configurations(0, 10**6, Deadline(Limits(seconds=seconds)))
     found = _from_the_top.prove(instance, Limits(seconds=seconds), None, cp_sat.solve)
     assert (found.status, found.stopped_by) == ("feasible", "time limit")
     assert found.bound == space_of(instance).upper
+
+
+def test_who_confirms_gets_what_the_first_solver_left(monkeypatch):
+    """HiGHS takes 3 of 5 s by this clock; building the model of CP-SAT, half a second."""
+    times, given = iter([0.0, 3.0, 3.0, 3.5]), []
+    clock = types.SimpleNamespace(perf_counter=lambda: next(times))
+    for module in (highs, cp_sat, limits_of_solvers):
+        monkeypatch.setattr(module, "time", clock)
+    within = cp_sat.within
+    monkeypatch.setattr(cp_sat, "within", lambda limits: given.append(limits.seconds) or within(limits))
+    monkeypatch.setattr(highs, "solve", lambda master, above, limits: Found("infeasible", None, None, {}))
+    space = space_of(api.generate("placement", "small", seed=3))
+    master = build(space, space.configurations(-1, 10**6))
+    highs.checked(master, space.upper, Limits(seconds=5.0))
+    assert given == [1.5]
 
 
 def test_a_false_proof_of_highs_is_caught(monkeypatch):
