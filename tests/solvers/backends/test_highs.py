@@ -99,6 +99,27 @@ def test_every_term_has_what_is_left_of_the_time(ticking, monkeypatch):
     assert told == pytest.approx([2000.0, 1000.0])
 
 
+@pytest.mark.parametrize(("seconds", "expected"), [(1.9, "off"), (2.1, "choose")])
+def test_presolve_is_left_out_where_it_may_take_longer_than_is_left(seconds, expected, monkeypatch):
+    """It looks at no clock. This model has two nonzeros."""
+    import highspy
+
+    told, set_option = [], highspy.Highs.setOptionValue
+
+    def note(solver, name, value):
+        told.extend([value] if name == "presolve" else [])
+        return set_option(solver, name, value)
+
+    monkeypatch.setattr(highspy.Highs, "setOptionValue", note)
+    monkeypatch.setattr(highs, "PRESOLVING", 1.0)
+    model = pyo.ConcreteModel()
+    model.x, model.y = pyo.Var(domain=pyo.Binary), pyo.Var(domain=pyo.Binary)
+    model.row = pyo.Constraint(expr=model.x + model.y >= 1)
+    question = formulation(model, Term(1, model.x + model.y))
+    found = highs.minimise(question, "o", "min", Limits(seconds=seconds), None)
+    assert (found.status, told) == ("optimal", [expected])
+
+
 @pytest.mark.parametrize("order", [("cp-sat", "highs"), ("highs", "cp-sat")])
 def test_both_solvers_work_in_one_process_in_either_order(order):
     """HiGHS 1.15 and OR-Tools 9.15 could not be imported together; a fresh process shows which wins."""
