@@ -36,7 +36,11 @@ ROOT = Path(__file__).resolve().parents[1]
 LIMIT, TIMES, MORE = 200, 5, 2
 
 INSTANCES, RUNS = "tests/instances", "tests/simulation"
-TRANSLATED = "tests/certificates/test_translation.py::test_the_formulas_agree_with_brute_force_and_need_every_family"
+CERTIFICATES = "tests/certificates"
+TRANSLATED = f"{CERTIFICATES}/test_translation.py::test_the_formulas_agree_with_brute_force_and_need_every_family"
+#: Problem -> the file with what else its formulas must say.
+FORMULAS = dict.fromkeys(("preemption", "quality", "workers"), f"{CERTIFICATES}/test_formulas.py")
+FORMULAS |= {problem: f"{CERTIFICATES}/test_{problem}_formula.py" for problem in ("placement", "taskgraph")}
 #: Name -> module, and the tests that are its own.
 TARGETS: dict[str, tuple[str, tuple[str, ...]]] = {
     "preemption replay": ("simulation.preemption.replay", (f"{RUNS}/preemption/test_replay.py",)),
@@ -64,12 +68,15 @@ TARGETS: dict[str, tuple[str, tuple[str, ...]]] = {
         "simulation.taskgraph.iterations.replay",
         (f"{RUNS}/taskgraph/iterations/test_iterations_replay.py",),
     ),
-    "checker": ("certificates.checker", ("tests/certificates/test_checker.py",)),
+    "checker": ("certificates.checker", (f"{CERTIFICATES}/test_checker.py",)),
     **{
-        f"{problem} translation": (f"certificates.{problem}", (f"{TRANSLATED}[{problem}]",))
-        for problem in ("preemption", "quality", "workers", "placement", "taskgraph")
+        f"{problem} translation": (f"certificates.{problem}", (FORMULAS[problem], f"{TRANSLATED}[{problem}]"))
+        for problem in FORMULAS
     },
-    "taskgraph translation of schedules": ("certificates.taskgraph._schedule", (f"{TRANSLATED}[taskgraph]",)),
+    "taskgraph translation of schedules": (
+        "certificates.taskgraph._schedule",
+        (FORMULAS["taskgraph"], f"{TRANSLATED}[taskgraph]"),
+    ),
 }
 
 BOUNDARY = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
@@ -139,17 +146,22 @@ def mutants(source: str) -> list[Mutant]:
 
     def visit(node: ast.AST) -> None:
         for name, value in ast.iter_fields(node):
-            if name in ("annotation", "returns") or isinstance(node, ast.JoinedStr):
+            if name in ("annotation", "returns") or isinstance(node, ast.JoinedStr) or _for_types(node):
                 continue
             for place, child in enumerate(value if isinstance(value, list) else [value]):
                 if not isinstance(child, ast.AST):
                     continue
-                for what, made in changes(child):
+                for what, made in () if _for_types(child) else changes(child):
                     found.append((_line(child), what, partial(_with, tree, node, name, value, place, made)))
                 visit(child)
 
     visit(tree)
     return found
+
+
+def _for_types(node: ast.AST) -> bool:
+    """Whether it is `if TYPE_CHECKING:`, which only a type checker reads."""
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
 def _line(node: ast.AST) -> int:

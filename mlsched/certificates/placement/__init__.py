@@ -80,7 +80,7 @@ def _speed(
         for s in {s for s, _ in slowest.get(lower, [])}:
             formula.at_most(name, [(1, level), *((1, x) for at, x in slowest[lower] if at == s)], 1)
         below = level
-    return terms, speeds[0] if speeds else 0
+    return terms, speeds[0]
 
 
 def _contents(instance: Instance, s: int) -> Iterator[Content]:
