@@ -62,6 +62,10 @@ def bench(
             )
     except Interrupted as stopped:
         _show(suite, stopped.rows, as_json, html)
+        if store is not None:
+            say(f"the rows so far are in {store}; the same command with --resume goes on")
+        else:
+            say("only these rows are kept; with --store FILE an interrupted suite can go on")
         raise
     _show(suite, rows, as_json, html)
     if wrong := failures(rows):

@@ -91,6 +91,16 @@ def say(message: str) -> None:
     print(f"mlsched: {one_line(message, 1000)}", file=sys.stderr)  # noqa: T201 - standard error is for people
 
 
+@contextlib.contextmanager
+def going_on(how: Callable[[], str]) -> Iterator[None]:
+    """Where the block is interrupted, `how` says in a line what is kept and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(how())
+        raise
+
+
 def table(title: str, header: list[str], rows: list[list[str]]) -> Any:
     """A rich table: first column left, the others right."""
     from rich import box

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlsched.cli.output import ChecksFailed, Json, Seed, emit, number, table, to_write
+from mlsched.cli.output import ChecksFailed, Json, Seed, emit, going_on, number, table, to_write
 from mlsched.cli.solve import Read, read_instance
 from mlsched.core.files import atomic_write
 
@@ -46,7 +46,7 @@ def pareto(
     from mlsched import api
 
     instance = read_instance(file, read)
-    with _counter(time_limit) as update:
+    with going_on(lambda: _way_on(resume)), _counter(time_limit) as update:
         front = api.pareto(
             instance,
             objectives,
@@ -69,6 +69,12 @@ def pareto(
         raise ChecksFailed(f"{file}: the front is not complete: {front.failures[0]}")
     if not len(front) and not front.complete:
         raise ChecksFailed(f"{file}: no point was found within the limits; give it more time, or resume")
+
+
+def _way_on(resume: Path | None) -> str:
+    if resume is None:
+        return "nothing is kept; with --resume FILE an interrupted front can go on"
+    return f"the answers so far are in {resume}; the same command goes on"
 
 
 @contextmanager

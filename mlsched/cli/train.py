@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from mlsched.cli.output import Json, Seed, emit, number, progress, settings, table, to_write
+from mlsched.cli.output import Json, Seed, emit, going_on, number, progress, settings, table, to_write
 from mlsched.core.errors import InvalidInput
 
 
@@ -50,7 +51,8 @@ def train(
     own = {"iterations", "seed", "output", "resume", "device", "progress", "policy", "until_trained", "cpu_limit"}
     if reserved := sorted(own & set(given)):
         raise InvalidInput(f"--set {reserved[0]}: has an option of its own, --{reserved[0].replace('_', '-')}")
-    with progress(f"training {policy}", float(total)) as update:
+    way_on = _way_on(training.checkpoint_of(target), resume)
+    with going_on(way_on), progress(f"training {policy}", float(total)) as update:
         done = training.train(
             policy,
             iterations=iterations,
@@ -69,6 +71,22 @@ def train(
 
         plots.save(training_picture(policy, done.curve, done.weights.card["scores"]), plot)
     emit(as_json, lambda: _document(target, done), lambda: _render(target, done))
+
+
+def _way_on(checkpoint: Path, resume: bool) -> Callable[[], str]:
+    """What to say where the training is interrupted; a checkpoint of an earlier one is none of this one."""
+
+    def written() -> int:
+        return checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
+
+    before = 0 if resume else written()
+
+    def say() -> str:
+        if written() == before:
+            return "nothing is kept: a checkpoint is written at every validation"
+        return f"the training until its last validation is in {checkpoint}; the same command with --resume goes on"
+
+    return say
 
 
 def _document(target: Path, done: Any) -> dict[str, Any]:

@@ -61,6 +61,28 @@ def test_a_store_is_completed_only_on_request(tmp_path, capsys):
     assert run([*call, "--resume"]) == 0
 
 
+@pytest.mark.usefixtures("one_seed")
+def test_an_interrupt_says_how_to_go_on(tmp_path, capsys, monkeypatch, control_c):
+    answer, calls, store = runner.answer, [], tmp_path / "rows.sqlite"
+
+    def interrupted(task, isolate):
+        calls.append(task)
+        if len(calls) == 3:
+            control_c()
+        return answer(task, isolate)
+
+    call = ["bench", "quick", "--solver", "fifo"]
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "answer", interrupted)
+        assert run([*call, "--store", str(store)]) == 130
+        said = f"mlsched: the rows so far are in {store}; the same command with --resume goes on"
+        assert capsys.readouterr().err.splitlines() == [said, "mlsched: interrupted"]
+        calls.clear()
+        assert run(call) == 130
+        assert "only these rows are kept; with --store FILE" in capsys.readouterr().err
+    assert run([*call, "--store", str(store), "--resume"]) == 0
+
+
 def test_an_answerer_that_breaks_the_contract_exits_1(capsys, monkeypatch):
     @answerer("liar", problem="preemption", kind="heuristic")
     def liar(instance, *, rng):

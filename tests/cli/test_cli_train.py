@@ -27,6 +27,30 @@ def test_trains_writes_plots_and_goes_on(tmp_path, capsys):
     assert [c["iteration"] for c in json.loads(capsys.readouterr().out)["curve"]] == [1, 2, 3, 4]
 
 
+def test_an_interrupt_says_how_to_go_on(tmp_path, capsys, monkeypatch, control_c):
+    from mlsched.learned.training import trainer
+
+    path, stop = tmp_path / "w.safetensors", 3
+    train = trainer.train
+
+    def interrupted(*arguments, progress, **given):
+        return train(*arguments, progress=lambda k, n, best: control_c() if k == stop else None, **given)
+
+    call = ["train", "chic-pair", "--iterations", "4", "-o", str(path), *SMALL]
+    with monkeypatch.context() as patch:
+        patch.setattr("mlsched.learned.training.train", interrupted)
+        assert run(call) == 130
+        going_on = f"is in {path.with_suffix('.checkpoint')}; the same command with --resume goes on"
+        assert capsys.readouterr().err.splitlines() == [
+            f"mlsched: the training until its last validation {going_on}",
+            "mlsched: interrupted",
+        ]
+        stop = 1
+        assert run(call) == 130  # the checkpoint is the one of before
+        assert capsys.readouterr().err.startswith("mlsched: nothing is kept: a checkpoint is written at every")
+    assert run([*call, "--resume"]) == 0
+
+
 def test_says_what_it_did(tmp_path, capsys):
     path = tmp_path / "w.safetensors"
     assert run(["train", "chic", "--iterations", "1", "-o", str(path), *SMALL]) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 
@@ -72,6 +73,24 @@ def test_methods_and_resume(file, capsys, tmp_path):
         assert ("from 0 solves and" in out and "remembered" in out) == remembered
     assert call(file, *PAIR, "--resume", journal) == 2
     assert "belongs to another model or other objectives" in capsys.readouterr().err
+
+
+def test_an_interrupt_says_how_to_go_on(file, capsys, tmp_path, monkeypatch, control_c):
+    journal = tmp_path / "front.jsonl"
+
+    @contextlib.contextmanager
+    def counter(time_limit):
+        yield lambda points, solves: control_c() if solves == 2 else None
+
+    with monkeypatch.context() as patch:
+        patch.setattr("mlsched.cli.pareto._counter", counter)
+        assert call(file, *PAIR, "--resume", journal) == 130
+        going_on = f"mlsched: the answers so far are in {journal}; the same command goes on"
+        assert capsys.readouterr().err.splitlines() == [going_on, "mlsched: interrupted"]
+        assert call(file, *PAIR) == 130
+        assert capsys.readouterr().err.startswith("mlsched: nothing is kept; with --resume FILE ")
+    assert call(file, *PAIR, "--resume", journal) == 0
+    assert "2 remembered" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("names", [PAIR, [*PAIR, "max_grace_period"]])

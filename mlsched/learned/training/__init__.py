@@ -5,6 +5,6 @@ the trainer (`trainer.py`) owns the loop, the validation, the best weights, chec
 """
 
 from mlsched.learned.training.recipe import Recipe, recipe, recipes
-from mlsched.learned.training.trainer import Training, train
+from mlsched.learned.training.trainer import Training, checkpoint_of, train
 
-__all__ = ["Recipe", "Training", "recipe", "recipes", "train"]
+__all__ = ["Recipe", "Training", "checkpoint_of", "recipe", "recipes", "train"]

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
+from mlsched.core.formulation import Limits
 from mlsched.core.scalar import Answer, Bounds, Solution, Stages, Weigh
 from mlsched.solvers.backends.canary.trust import refuse
 from mlsched.solvers.backends.cp_sat import features
-from mlsched.solvers.backends.limits import CORE_FIRST
+from mlsched.solvers.backends.limits import CORE_FIRST, within
 from mlsched.solvers.front.boxes import inside
 from mlsched.solvers.front.linear import Linear, enclose, signs_of
 
@@ -46,7 +47,6 @@ class CpSatScalar:
         seed: int = 0,
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
-        from ortools.sat.python import cp_model
 
         if model.has_objective():
             raise InvalidInput(
@@ -78,9 +78,7 @@ class CpSatScalar:
         self._rows = self._add_rows()
         #: A second model for unions of boxes, since CP-SAT cannot remove constraints.
         self._joint: Any = None
-        self._solver = cp_model.CpSolver()
-        self._solver.parameters.num_workers = threads
-        self._solver.parameters.random_seed = seed
+        self._solver = within(Limits(threads=threads, seed=seed))
         if threads > 1:
             self._solver.parameters.subsolvers.extend(CORE_FIRST)
         if small:
@@ -206,10 +204,10 @@ class CpSatScalar:
         """A solution in which some variables of the caller's model have these values; None where there is none."""
         from ortools.sat.python import cp_model
 
-        model, solver = self._given.clone(), cp_model.CpSolver()
+        model, solver = self._given.clone(), within(Limits())
         for variable, value in pairs:
             model.add_hint(model.get_int_var_from_proto_index(variable.index), value)
-        solver.parameters.num_workers, solver.parameters.fix_variables_to_their_hinted_value = 1, True
+        solver.parameters.fix_variables_to_their_hinted_value = True
         if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return None
         return tuple(solver.response_proto.solution)
