@@ -73,6 +73,10 @@ TARGETS: dict[str, tuple[str, tuple[str, ...]]] = {
         f"{problem} translation": (f"certificates.{problem}", (FORMULAS[problem], f"{TRANSLATED}[{problem}]"))
         for problem in FORMULAS
     },
+    "taskgraph translation": (
+        "certificates.taskgraph",
+        (f"{CERTIFICATES}/test_taskgraph_objectives.py", FORMULAS["taskgraph"], f"{TRANSLATED}[taskgraph]"),
+    ),
     "taskgraph translation of schedules": (
         "certificates.taskgraph._schedule",
         (FORMULAS["taskgraph"], f"{TRANSLATED}[taskgraph]"),

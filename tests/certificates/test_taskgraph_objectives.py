@@ -1,0 +1,126 @@
+"""What the formulas of task graphs count, by objective: gains, horizons, claims, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+from certificate_examples import minimum
+from draws import draws
+from taskgraph_formulas import drawn
+
+from mlsched import api
+from mlsched.certificates import taskgraph as translation
+from mlsched.core.errors import InvalidInput
+
+COUNT = draws(8, 500)
+OBJECTIVES = ("total_jct", "makespan", "traffic", "deadlines_met", "accuracy_met", "total_accuracy")
+
+
+def varied(number: int):
+    """Optional iterations, deadlines that some meet, accuracies that count at the end or at the deadline."""
+    instance, rng = drawn(number), np.random.default_rng([3, number])
+    return instance.replace(
+        min_iterations=np.minimum(instance.max_iterations, rng.integers(0, 3, 2)),
+        deadline=rng.integers(0, 9, 2),
+        accuracy_at=("final", "deadline", "deadline")[number % 3],
+        edge_delay=np.where(instance.edge_delay > 0, 2, 0),
+    )
+
+
+@pytest.mark.parametrize("number", range(COUNT))
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_every_objective_has_the_value_of_brute_force(number, objective):
+    instance = varied(number)
+    best = api.solve(instance, "brute-force", objective=objective)
+    (formula,) = translation.formulas(instance, objective, best.plan)
+    assert formula.value(minimum(formula)) == best.value
+
+
+def test_gains_add_up_to_what_iterations_are_worth():
+    for number in range(COUNT):
+        instance = varied(number)
+        for j in (0, 1):
+            most = int(instance.max_iterations[j])
+            accuracy = instance.accuracy[j, : most + 1].tolist()
+            gains = translation._gains(instance, "total_accuracy", j)
+            assert [sum(gains[c] for c in range(n + 1)) for n in range(most + 1)] == accuracy
+            gains = translation._gains(instance, "accuracy_met", j)
+            met = [int(a >= instance.required[j]) for a in accuracy]
+            assert [sum(gains[c] for c in range(n + 1)) for n in range(most + 1)] == met
+            least, in_time = int(instance.min_iterations[j]), instance.arrival[j] <= instance.deadline[j]
+            assert translation._gains(instance, "deadlines_met", j) == {least: int(least > 0 or in_time)}
+
+
+def test_a_horizon_is_long_enough_for_one_run_after_the_other():
+    instance = varied(1).replace(
+        task_job=[0, 1], duration=[3, 2], demand=[[1, 1]] * 2, eligible=[[1, 1]] * 2, parameters=[0, 0], role=[0, 0],
+        replica=[0, 0], home=[-1, -1], last_end=[0, 0], edge_from=[0, 1], edge_to=[0, 1],
+        edge_lag=[1, 1], edge_volume=[1, 1], edge_delay=[5, 7], arrival=[4, 1], min_iterations=[2, 1],
+        max_iterations=[2, 2], accuracy=[[0, 1, 2]] * 2,
+    )  # fmt: skip
+    assert translation._long_enough(instance, [2, 1]) == 4 + (2 * 3 + 1 * 2) + (2 * 5 + 1 * 7)
+    assert translation._long_enough(instance, [0, 0]) == 4
+
+
+def ticks(formula, who: str) -> list[int]:
+    """The ticks by which the formula asks whether something is done."""
+    named = (re.fullmatch(rf"{who} (?:is|are) done by (\d+)", meaning) for meaning in formula.meanings)
+    return [int(found[1]) for found in named if found]
+
+
+def test_formulas_look_no_further_than_a_plan_as_good_can_reach():
+    seen = Counter()
+    for number in range(COUNT):
+        instance = varied(number)
+        counts, arrival = instance.min_iterations.tolist(), instance.arrival.tolist()
+        best = api.solve(instance, "brute-force", objective="total_jct")
+        paths = translation._longest_paths(instance, counts)
+        (formula,) = translation.formulas(instance, "total_jct", best.plan)
+        for j in (0, 1):
+            end = arrival[j] + best.value - sum(paths) + paths[j]
+            asked = list(range(arrival[j] + paths[j], end)) if counts[j] else []
+            assert ticks(formula, f"job {j}") == asked
+            seen[bool(asked)] += 1
+        best = api.solve(instance, "brute-force", objective="makespan")
+        (formula,) = translation.formulas(instance, "makespan", best.plan)
+        first = max(a + path for a, path in zip(arrival, paths, strict=True))
+        assert ticks(formula, "every job") == list(range(first, min(arrival) + best.value))
+    assert len(seen) == 2
+
+
+def test_claims_and_lemmas_are_those_of_the_objective():
+    instance = varied(2)
+    for objective in OBJECTIVES:
+        plan = api.solve(instance, "brute-force", objective=objective).plan
+        value = instance.evaluate(plan)[objective]
+        claim = translation.formulas(instance, objective, plan)[0].claim
+        told = {
+            "total_jct": f"the least total_jct among plans of at most {value}",
+            "makespan": f"the least makespan among plans of at most {value}",
+            "traffic": "the least traffic",
+        }
+        assert claim == told.get(objective, f"the largest {objective}")
+        kind = objective if objective in told else "deadline"
+        assert translation.lemma(instance, objective, plan) == translation.LEMMAS[kind]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"now": 1}, {"finished": [1, 0]}, {"fixed_task": [0], "fixed_node": [0], "fixed_start": [0], "fixed_gpu": [-1]}],
+    ids=["now", "finished", "fixed"],
+)
+def test_what_is_under_way_is_refused(changes):
+    """`now` need not be later than 0 where something has been done in no time."""
+    instance = drawn(0)
+    instance = instance.replace(
+        arrival=[0, 0], node_capacity=[[9, 9], [9, 9]], eligible=np.ones_like(instance.eligible), movement="none"
+    )
+    home = np.where(instance.task_job == 0, 0, -1) if "finished" in changes else instance.home
+    with pytest.raises(InvalidInput, match="takes task graphs from their start only"):
+        translation._refuse(instance.replace(**changes, home=home))
+    translation._refuse(instance)
+    with pytest.raises(InvalidInput, match="takes GPUs of a node as one pool only"):
+        translation._refuse(instance.replace(gpu_unit=1))
