@@ -36,7 +36,7 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
     """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
     found = Findings()
     rows: dict[int, list[Row]] = defaultdict(list)
-    for row in sorted(log.rows, key=lambda row: (row[1], row[0])):
+    for row in sorted(log.rows):
         if 0 <= row[0] < len(workload.submit) and row[1] < row[2] and row[3] > 0:
             rows[row[0]].append(row)
         else:

@@ -28,7 +28,7 @@ def two_jobs(**changes):
     return Horizon(**{**fields, **changes})
 
 
-def stages(ends=(2, 3, 4), entries=((0, 0, 2, 2), (1, 0, 2, 1), (2, 1, 2, 1)), finish=(1, 2), shift=0):
+def stages(ends=(2, 3, 4), entries=((0, 0, 2, 2), (1, 0, 2, 1), (2, 1, 2, 1)), finish=(1, 2), shift=0, ps=1):
     """Stages from seconds: (stage, job, workers, seconds); job 0 to its end on two GPUs, then job 1."""
     rows = np.array(entries, dtype=np.float64).reshape(-1, 4)
     return Stages(
@@ -36,7 +36,7 @@ def stages(ends=(2, 3, 4), entries=((0, 0, 2, 2), (1, 0, 2, 1), (2, 1, 2, 1)), f
         stage=ints(rows[:, 0]),
         job=ints(rows[:, 1]),
         workers=ints(rows[:, 2]),
-        ps=np.ones(len(rows), dtype=np.int64),
+        ps=np.full(len(rows), ps),
         time=ints(int(t * S) + shift for t in rows[:, 3]),
         finish=ints(finish),
     )
@@ -64,9 +64,11 @@ WRONG = [
     ({"entries": ((3, 0, 2, 1),)}, "entry 0 is of stage 3 and job 0"),
     ({"entries": ((0, 2, 2, 1),)}, "entry 0 is of stage 0 and job 2"),
     ({"entries": ((0, 0, 3, 1),)}, "its table ends at 2, 1"),
+    ({"ps": 2}, "entry 0: job 0 has 2 workers and 2 PSs: its table ends at 2, 1"),
     ({"entries": (*FULL, (0, 1, 2, 1))}, "job 1 works in stage 0, which begins at 0"),
     ({"entries": ((0, 0, 2, 2), (2, 0, 2, 1), (2, 1, 2, 1))}, "job 0 works in stage 2: it has finished with stage 1"),
     ({"entries": (*FULL, (0, 0, 1, 1), (2, 1, 2, 1))}, "job 0 spends 3000000000 ns in stage 0"),
+    ({"entries": (*FULL, (1, 0, 1, 1), (2, 1, 2, 1))}, "job 0 spends 2000000000 ns in stage 1, which lasts 1000000000"),
     ({"entries": (*FULL, (1, 1, 1, 1), (2, 1, 2, 1))}, "in stage 1 the jobs use 3000000000 ns of gpu"),
     ({"entries": ((0, 0, 2, 2), (1, 0, 2, 0.5), (2, 1, 2, 1))}, "job 0 has done 2.5 iterations by its finish"),
     ({"shift": -400}, "job 0 has done 2.9999992"),
@@ -78,6 +80,36 @@ WRONG = [
 def test_the_judge_names_what_is_wrong(changes, sentence):
     found = two_jobs().violations(stages(**changes))
     assert any(sentence in said for said in found), found
+
+
+def test_a_stage_of_no_length_and_an_entry_of_no_time_are_fine():
+    assert two_jobs().violations(stages((2, 2, 3, 4), ((0, 0, 2, 2), (2, 0, 2, 1), (3, 1, 2, 1)), (2, 3))) == []
+    assert two_jobs().violations(stages(entries=(*FULL, (0, 1, 2, 0), (2, 1, 2, 1)))) == []
+
+
+def test_a_job_that_arrives_with_nothing_left_to_do_may_finish_at_once():
+    """Rounding is granted: an iteration of a ns is done in none."""
+    tiny = two_jobs(time=[[[2], [1]]] * 2, remaining=ints([1, 1]), arrival=ints([0, 0]))
+    at_once = Stages(
+        ends=ints([0]), stage=ints([0, 0]), job=ints([0, 1]), workers=ints([2, 2]), ps=ints([1, 1]), time=ints([0, 0]),
+        finish=ints([0, 0]),
+    )  # fmt: skip
+    assert tiny.violations(at_once) == []
+
+
+def test_parameter_servers_need_room_and_each_number_of_them_has_its_time():
+    """Two GPUs; a worker and a PS need one each. With one PS a job cannot train, with two it can."""
+    one = two_jobs(
+        worker_demand=[[1]], ps_demand=[[1]], time=[[[NEVER, S], [NEVER, S]]], remaining=ints([1]), model=ints([0]),
+        arrival=ints([0]), capacity=ints([3]),
+    )  # fmt: skip
+    alone = stages((1,), ((0, 0, 1, 1),), (0,), ps=2)
+    assert one.violations(alone) == []
+    assert one.violations(alone.replace(ps=ints([1]))) == [
+        "entry 0: job 0 has 1 workers and 1 PSs: it cannot train with so many"
+    ]
+    full = one.violations(alone.replace(workers=ints([2])))
+    assert full == ["in stage 0 the jobs use 4000000000 ns of gpu: there are 3000000000"]
 
 
 def test_a_finish_before_the_arrival_is_found_even_without_work():

@@ -126,6 +126,12 @@ def test_a_job_may_be_suspended_in_the_instant_it_starts():
     assert kinds(check([RUN_1], [*twice, (1, 1, 0, 180, -1, 1)], preemption_limit=1)) == {"preemption limit"}
 
 
+def test_rows_may_come_in_any_order():
+    """Job 1 runs from 0 to 90 s, goes on at 90 s and is suspended in that instant."""
+    rows = [(1, 1, 90, 90, 90, 0), (1, 1, 0, 90, 90, 0), (1, 2, 180, 270, -1, 1)]
+    assert check([RUN_1], rows, wake=EVENTS, snapshot=1, preemption_limit=2) == []
+
+
 def test_what_a_pause_and_a_snapshot_leave_counts_from_the_start_of_the_stretch():
     # Job 0 works from 240 to 300 s in its second stretch, has its grace period and goes on at 420 s.
     paused = [(0, 0, 240, 420, 300, 0), (0, 0, 420, 900, -1, 1)]
@@ -136,6 +142,8 @@ def test_what_a_pause_and_a_snapshot_leave_counts_from_the_start_of_the_stretch(
     # Job 1 starts at 60 s, is suspended at 180 s and keeps 100 of 120 s.
     kept = [(1, 1, 60, 180, 180, 0), (1, 2, 180, 260, -1, 1)]
     assert check([RUN_1], kept, snapshot=100) == []
+    rest = (0, 0, 240, 780, -1, 1)
+    assert check([RUN_1, REST_0], [*kept, rest], snapshot=100, during_grace="paused") == []
 
 
 def test_a_job_that_finishes_as_it_is_signalled_has_done_it_all():
@@ -161,6 +169,13 @@ def test_a_malformed_row_is_named(row):
     sentences = check(add=[row])
     assert kinds(sentences) == {"log"}
     assert str(row) in sentences[0]
+
+
+def test_a_malformed_row_hides_no_full_node():
+    twice = (3, 1, 120, 180, -1, 1)
+    found = check([RUN_3], [twice, (0, 1, 180, 60, -1, 0)])
+    assert kinds(found) == {"log", "capacity"}
+    assert "capacity: node 1 holds [5] at 120 s, its capacity is [4]" in found
 
 
 def test_many_faults_of_a_kind_are_counted():

@@ -121,6 +121,8 @@ def test_a_job_with_a_target_must_leave_with_it_and_not_before():
     """Job 0 is at 5 after its first iteration, at 1 after its second and last."""
     assert kinds(check(load=LOAD.replace(target=[5 * N, -N, -N]))) >= {"lost job", "work"}
     assert check(load=LOAD.replace(target=[5 * N - 1, -N, -N])) == []
+    # What its curve would be after its last iteration is no loss that it reports.
+    assert check(load=LOAD.replace(target=[0, -N, -N])) == []
     early = [A2, A3]
     assert kinds(check(early)) >= {"lost job"}
     assert "lost job" not in kinds(check(early, load=LOAD.replace(target=[5 * N, -N, -N])))
@@ -180,6 +182,33 @@ def test_a_loss_half_way_may_be_rounded_either_way(loss, found):
     assert kinds(violations(half, Options(), EVENTS, Log(rows))) == found
 
 
+#: A quarter of the way from 10^12 + 1 to 10^12 - 1; half a unit and two of rounding are granted, and no more.
+@pytest.mark.parametrize(("beyond", "found"), [(3, set()), (-2, set()), (4, {"loss"}), (-3, {"loss"})])
+def test_large_losses_are_granted_the_rounding_of_floats(beyond, found):
+    large = ALONE.replace(work=[4000], loss=[[10**12 + 1, 10**12 - 1]])
+    rows = [(0, 6, 7, 1, 1000, 10**12 + beyond), (0, 7, 10, 1, 4000, 10**12 - 1)]
+    assert kinds(violations(large, Options(), EVENTS, Log(rows))) == found
+
+
+def test_cores_are_counted_when_a_stretch_starts_between_all_else():
+    two = ALONE.replace(
+        submit=[0, 0], work=[3000] * 2, iterations=[1] * 2, loss=[[9 * N, N]] * 2, family=[0] * 2, weight=[1] * 2,
+        most=[UNLIMITED] * 2, target=(), other_submit=[], other_seconds=[], other_cores=[],
+    )  # fmt: skip
+    rows = [(0, 0, 3, 1, 3000, N), (1, 1, 2, 1, 1000, round((9 - 8 / 3) * N)), (1, 3, 5, 1, 3000, N)]
+    assert kinds(violations(two, Options(), EVENTS, Log(rows))) == {"capacity", "order"}
+
+
+def test_work_and_losses_that_cannot_be_are_named_as_such():
+    assert kinds(check([A1], [changed(A1, served=0)])) == {"work", "loss"}
+    assert "loss" in kinds(check([C6], [changed(C6, served=36000, loss=0)]))
+
+
+def test_where_jobs_need_no_core_nobody_is_starved():
+    assert check(least=0) == []
+    assert kinds(check([C1], least=0)) == {"work"}
+
+
 @pytest.mark.parametrize(("reading", "found"), [("fair", set()), ("reservation", {"capacity", "order"})])
 def test_non_ml_jobs_hold_their_share_or_all_they_ask_for(reading, found):
     """From 9 s on a non-ML job asks for 3 of 4 cores beside two jobs, and from 18 s on beside one."""
@@ -193,7 +222,8 @@ def test_stretches_between_ticks_are_fine_where_the_clock_wakes_at_events():
     load = LOAD.replace(work=[12000, 12000, 10500])
     whole = [changed(row, loss=round((9 - 4 * row[4] / 10500) * N)) for row in (C1, C2, C3, C4, C5)]
     done = changed(late, served=21000)
-    assert check([C1, C2, C3, C4, C5, C6], [*whole, done], load=load, wake=EVENTS) == []
+    for wake in (EVENTS, Wake(True, 3)):
+        assert check([C1, C2, C3, C4, C5, C6], [*whole, done], load=load, wake=wake) == []
     assert kinds(check([C1, C2, C3, C4, C5, C6], [*whole, done], load=load)) == {"wake"}
 
 
@@ -207,7 +237,9 @@ def test_whole_iterations_report_only_whole_losses():
     assert kinds(check(progress="carry")) == {"loss"}
 
 
-@pytest.mark.parametrize("row", [(9, 0, 3, 1, 0, 0), (-1, 0, 3, 1, 0, 0), (0, 3, 3, 1, 0, 0), (0, 0, 3, 0, 0, 0)])
+@pytest.mark.parametrize(
+    "row", [(9, 0, 3, 1, 0, 0), (3, 0, 3, 1, 0, 0), (-1, 0, 3, 1, 0, 0), (0, 3, 3, 1, 0, 0), (0, 0, 3, 0, 0, 0)]
+)
 def test_a_malformed_row_is_named(row):
     sentences = check(add=[row])
     assert kinds(sentences) == {"log"}
