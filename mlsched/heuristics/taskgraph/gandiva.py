@@ -67,16 +67,20 @@ class _Affinity:
         np.maximum.at(self._most, snapshot.node[running], self._asks[running])
         np.minimum.at(self._least, snapshot.node[running], self._asks[running])
         self._load = (snapshot.node_usage[:, counted] / self._share[1]).max(axis=1, initial=0.0)
-        self._seen = 0
+        self._before, self._seen = (self._most, self._least, self._load), list[tuple[int, int]]()
 
     def choose(self, task: int, nodes: IntArray) -> int:
         """One of the nodes that could take the task."""
         held, capacity = self._share
-        for started, node in self._placer.starts[self._seen :]:
+        starts = self._placer.starts
+        if not self._seen or starts[: len(self._seen)] != self._seen:  # a gang that found no room was taken back
+            self._most, self._least, self._load = (one.copy() for one in self._before)
+            self._seen = []
+        for started, node in starts[len(self._seen) :]:
             self._most[node] = max(self._most[node], self._asks[started])
             self._least[node] = min(self._least[node], self._asks[started])
             self._load[node] += (held[started] / capacity[node]).max(initial=0.0)
-        self._seen = len(self._placer.starts)
+        self._seen = list(starts)
         like = (self._most[nodes] == self._asks[task]) & (self._least[nodes] == self._asks[task])
         kind = np.where(like, 0, np.where(self._most[nodes] < 0, 1, 2))
         return int(nodes[np.lexsort((nodes, self._load[nodes], kind))[0]])

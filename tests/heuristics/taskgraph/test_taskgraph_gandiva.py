@@ -9,6 +9,7 @@ from jobs_examples import jobs_of, seen_at
 from mlsched import api
 from mlsched.core.errors import InvalidInput
 from mlsched.heuristics.taskgraph.gandiva import answer
+from mlsched.simulation.taskgraph.iterations import IterationWorld, Options
 
 RNG = np.random.default_rng(0)
 
@@ -42,6 +43,16 @@ def test_of_nodes_alike_the_least_used_comes_first_and_without_any_the_least_use
     assert starts(seen) == [(2, 1), (3, 1), (4, 0)]
     seen = seen.replace(usage=[[1], [2], [0], [0], [0]])
     assert starts(seen) == [(2, 0), (3, 0), (4, 1)]
+
+
+def test_a_gang_that_finds_no_room_leaves_no_load_behind():
+    """Nodes of 4 and 3 GPUs, both empty. Tasks of 3, 2 and 2 GPUs: the first two go to node 0 and node 1, and the third
+    nowhere. For the single both are then as empty as before, and node 0 is the first.
+    """
+    load = jobs_of([[(9, 3), (9, 2), (9, 2)], [(9, 1)]], [(0, 0, 1), (0, 1, 1)], nodes=[(4,), (3,)], gang=1)
+    world = IterationWorld(load, Options())
+    world.advance(0)
+    assert starts(world.ask()) == [(3, 0)]
 
 
 #: Two nodes of 2 GPUs of 1000. Jobs 0 and 1 have 600 and 400 of GPU 0 of node 0, job 2 has 300 of GPU 1 of node 0.
