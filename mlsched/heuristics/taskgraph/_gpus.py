@@ -38,6 +38,15 @@ class Gpus:
         free = np.minimum(self.free, self.spare) if quiet else self.free
         return np.asarray(fitting(np.maximum(free, 0), need, self._unit) > 0)
 
+    def may_hold(self, tasks: range) -> bool:
+        """False where these tasks cannot all start: more of them ask for so much of a GPU, or more, than there is room
+        for tasks that ask for just so much.
+        """
+        needs = sorted((need for task in tasks if (need := self._need[task])), reverse=True)
+        free = np.maximum(self.free, 0)
+        last = [count for count, need in enumerate(needs, 1) if count == len(needs) or needs[count] < need]
+        return all(int(fitting(free, needs[count - 1], self._unit).sum()) >= count for count in last)
+
     def take(self, task: int, node: int) -> None:
         """The task starts there: on the fullest GPU with room for its part, where nothing has to leave if it can be."""
         need = self._need[task]

@@ -85,7 +85,7 @@ class Placer:
     def _start_gang(self, task: int) -> bool:
         """Start all tasks of a gang, in their order; where one finds no room, those before it are taken back."""
         first, end = tasks_of(self.snapshot, int(self.snapshot.task_job[task]))
-        if not self.open[first:end].all():
+        if not self.open[first:end].all() or (self.gpus and not self.gpus.may_hold(range(first, end))):
             return False
         if self.packed[self.snapshot.task_job[task]]:
             return self._start_packed(first, end)

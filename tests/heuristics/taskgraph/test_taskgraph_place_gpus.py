@@ -6,13 +6,20 @@ A node of 3 GPUs (1000 each), another of 1.
 from __future__ import annotations
 
 import numpy as np
+import pytest
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from jobs_examples import jobs_of
 
+from mlsched import api
 from mlsched.heuristics.taskgraph import fifo as fifo_file
 from mlsched.heuristics.taskgraph._give_way import give_way
+from mlsched.heuristics.taskgraph._gpus import Gpus
 from mlsched.heuristics.taskgraph._measures import by_job
 from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.simulation.taskgraph.iterations import IterationWorld, Options
+from mlsched.simulation.taskgraph.iterations.strategies import options, workloads
 
 
 def cluster(*demands, gang=0):
@@ -39,6 +46,42 @@ def fifo(snapshot):
 def test_parts_go_to_the_fullest_gpu_that_has_room():
     """The node is chosen by the work bound to it: 600 to each node, 500 to the larger one, and so on."""
     assert fifo(first(cluster(600, 700, 500, 400, 300))) == [(0, 0, 0), (1, 1, 0), (2, 0, 1), (3, 0, 0), (4, 0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("demands", "free", "found"),
+    [
+        ((500,) * 8, (1000, 1000, 1000, 1000), True),
+        ((500,) * 8, (1000, 1000, 1000, 900), False),
+        ((501, 400, 400, 400), (500, 1000, 1000, 0), True),
+        ((501, 501, 400, 400), (500, 1000, 1000, 400), True),
+        ((501, 501, 501), (500, 1000, 1000, 500), False),
+        ((2000, 1000, 300), (1000, 1000, 300, 1000), True),
+        ((2000, 1000, 300), (1000, 300, 1000, 1000), True),
+        ((2000, 300, 300, 300), (1000, 300, 300, 1000), False),
+    ],
+)
+def test_whether_gpus_may_hold_a_gang(demands, free, found):
+    """Three GPUs of one node and one of another. Of every demand, there must be room for as many as ask for it or more.
+
+    Where the larger tasks went is not asked: of two whole GPUs, a third and a whole one, all have room one by one.
+    """
+    gpus = Gpus(first(cluster(*demands, gang=1)))
+    gpus.free[0], gpus.free[1, 0] = free[:3], free[3]
+    assert gpus.may_hold(range(len(demands))) == found
+
+
+@settings(max_examples=draws(15, 200))
+@given(
+    work=workloads(jobs=5, gpus=True), readings=options(), rule=st.sampled_from(["fifo", "tiresias", "fair", "gandiva"])
+)
+def test_to_know_that_changes_no_run(work, readings, rule):
+    work = work.replace(gang=np.ones_like(work.gang))
+    run = api.simulate(work, rule, options=readings)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Gpus, "may_hold", lambda self, tasks: True)
+        tried = api.simulate(work, rule, options=readings)
+    assert (run.log.rows, run.log.places) == (tried.log.rows, tried.log.places)
 
 
 def test_whole_gpus_are_not_named_and_find_no_room_where_all_are_shared():
