@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -63,6 +65,14 @@ def test_an_action_that_the_mask_refuses_changes_nothing():
     again, reward, over, _, _ = env.step(refused)
     assert (again["rows"] == seen["rows"]).all()
     assert (reward, over) == (0.0, False)
+
+
+def test_the_page_has_all_columns_in_order():
+    page = (Path(__file__).parents[3] / "docs" / "mlf-rl.md").read_text(encoding="utf-8")
+    lines = page.split("<!-- columns -->\n")[1].split("<!-- end -->")[0].splitlines()[2:]
+    parts = [[cell.strip() for cell in line.split("|")[1:3]] for line in lines]
+    columns = [f"{part}: {name}" for part, names in parts for name in names.split("; ")]
+    assert columns == list(RoundsEnv(jobs=2, servers=1).observation_names)
 
 
 def test_gymnasium_checks_it():
