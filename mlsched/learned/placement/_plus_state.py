@@ -190,27 +190,18 @@ class States:
         mine, (w, p) = j + q.running, q.parts[k].T
         w0, p0 = self.w[b, mine, s], self.p[b, mine, s]
         # The job itself: interference by who is there, and its network terms with the new part.
-        by_worker, by_ps = q.by_worker[mine], q.by_ps[mine]  # C x A
-        there_w, there_p = self.w[b, :, s], self.p[b, :, s]
-        pressure = (by_worker * there_w + by_ps * there_p).sum(axis=1)
+        pressure = (q.by_worker @ self.w + q.by_ps @ self.p)[b, mine, s]
         pressure -= q.by_worker[mine, mine] * w0 + q.by_ps[mine, mine] * p0
         remote_ps, remote = network(w0 + w, p0 + p, q.workers[mine], q.ps[mine], q.everywhere)
         own = 1.0 + pressure + q.remote_ps[mine] * remote_ps + q.remote_worker[mine] * remote
         after = np.maximum(elsewhere[b, mine, s], own)
         fast = q.speed[mine] / after
         gain = (fast - speed[b, mine]) / q.scale
-        # The jobs that are there: how much slower they get.
-        more = q.by_worker.T[mine] * w[:, None] + q.by_ps.T[mine] * p[:, None]
-        here = slow[b, :, s]
-        slower = np.maximum(elsewhere[b, :, s], here + more)
-        lost = speed[b] - q.speed / np.maximum(slower, 1.0)
-        lost[here == 0] = 0.0
-        lost[np.arange(len(b)), mine] = 0.0
-        loss = lost.sum(axis=1) / q.scale
+        loss = self._loss(at, slow, elsewhere, speed)
         share = q.share[j, k]
         rest = self.left[b, j] - q.parts[k]
         room = (self.free[b, s] - q.need[j, k]) / q.capacity[s]
-        tasks = self.w[b, :, s].sum(axis=1) + self.p[b, :, s].sum(axis=1) - w0 - p0
+        tasks = (self.w + self.p).sum(axis=1)[b, s] - w0 - p0
         size = (q.workers + q.ps)[mine]
         columns = [
             np.log(own),
@@ -231,6 +222,26 @@ class States:
             w0 + p0 > 0,
         ]
         return np.clip(np.stack(np.broadcast_arrays(*columns), axis=1), -10, 10)
+
+    def _loss(self, at: Any, slow: Any, elsewhere: Any, speed: Any) -> Any:
+        """By how much each candidate slows down the jobs that are on its server, in mean speeds: C."""
+        q = self.question
+        b, j, s, k = at
+        # Who is on which server, server by server; then every candidate with every job of its server.
+        hosts = np.ascontiguousarray(slow.transpose(0, 2, 1)) > 0  # B x M x A
+        state, server, job = np.nonzero(hosts)
+        last = np.cumsum(hosts.sum(axis=2).reshape(-1))
+        place = b * self.servers + s
+        count = np.diff(last, prepend=0)[place]
+        c = np.repeat(np.arange(len(b)), count)
+        row = np.arange(len(c)) + np.repeat(last[place] - np.cumsum(count), count)
+        there = state[row], job[row], server[row]
+        w, p = q.parts[k[c]].T
+        mine, host = j[c] + q.running, job[row]
+        more = slow[there] + q.by_worker[host, mine] * w + q.by_ps[host, mine] * p
+        lost = speed[there[:2]] - q.speed[host] / np.maximum(np.maximum(elsewhere[there], more), 1.0)
+        lost[host == mine] = 0.0
+        return np.bincount(c, lost, minlength=len(b)) / q.scale
 
     def _jobs(self) -> Any:
         """B x J x JOB."""
