@@ -28,7 +28,7 @@ class Validation:
 
 class Learner(Protocol):
     """A policy in training. Everything random in iteration k follows from (seed, k) alone, so that a resumed training
-    goes on to the bit as if it had never stopped.
+    goes on to the bit as if it had never stopped. One that is a context manager is left when the training is over.
     """
 
     def improve(self, iteration: int) -> dict[str, float]:

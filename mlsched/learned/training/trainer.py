@@ -7,6 +7,7 @@ best weights and the curve; it is written atomically at every validation.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import os
@@ -87,8 +88,11 @@ def train(
         target_of(checkpoint_of(output))
     where = choose_device(device)
     started = time.process_time()
-    with repeatable():
-        run = _Run(chosen, settings, seed, chosen.learner(settings, seed, where))
+    with repeatable(), contextlib.ExitStack() as ends_with:
+        learner = chosen.learner(settings, seed, where)
+        if isinstance(learner, contextlib.AbstractContextManager):
+            ends_with.enter_context(learner)
+        run = _Run(chosen, settings, seed, learner)
         if resume:
             run.resume(checkpoint_of(os.fspath(output or "")))
         before = len(run.curve)

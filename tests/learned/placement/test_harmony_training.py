@@ -16,6 +16,8 @@ from mlsched.learned.training.placement import _harmony_live  # noqa: E402
 from mlsched.learned.training.placement._harmony import ActorCritic, HarmonyParams, trained  # noqa: E402
 from mlsched.learned.training.placement._harmony_clusters import Clusters  # noqa: E402
 from mlsched.learned.training.placement._harmony_replay import Replay, Samples, shuffled  # noqa: E402
+from mlsched.learned.training.trainer import CHECKPOINT, checkpoint_of  # noqa: E402
+from mlsched.learned.weights import read  # noqa: E402
 
 SMALL = {
     "hidden": "8-8",
@@ -129,6 +131,43 @@ def test_a_resumed_training_is_as_one_that_never_stopped(tmp_path, ablation):
     train("harmony", iterations=2, output=parts, **settings)
     train("harmony", iterations=4, output=parts, resume=True, **settings)
     assert whole.read_bytes() == parts.read_bytes()
+
+
+def test_two_processes_give_the_same_weights_again_and_resume_to_the_byte(tmp_path):
+    whole, parts, alone = (tmp_path / f"{name}.safetensors" for name in ("whole", "parts", "alone"))
+    settings = {**SMALL, "processes": 2}
+    train("harmony", iterations=4, output=whole, **settings)
+    train("harmony", iterations=2, output=parts, **settings)
+    train("harmony", iterations=4, output=parts, resume=True, **settings)
+    train("harmony", iterations=4, output=alone, **SMALL)
+    assert whole.read_bytes() == parts.read_bytes()
+    states = [read(checkpoint_of(path), kind=CHECKPOINT) for path in (whole, parts, alone)]
+    assert states[0].card["recipe"]["processes"] == 2
+    for name, values in states[0].tensors.items():
+        assert np.array_equal(values, states[1].tensors[name])
+    assert any((values != states[2].tensors[name]).any() for name, values in states[0].tensors.items())
+    assert not torch.distributed.is_initialized(), "the processes have ended"
+
+
+def test_gradients_of_two_processes_add_up_to_those_of_all_their_samples():
+    learner = ActorCritic(HarmonyParams(**SMALL), 0, "cpu")
+    rng = np.random.default_rng(0)
+    x, y = (torch.from_numpy(rng.random(s).astype(np.float32)) for s in ((12, SHAPE.features), (12, 1)))
+
+    def gradients(rows, share):
+        loss = share * ((learner._forward(learner.critic, x[rows]) - y[rows]) ** 2).mean()
+        return torch.autograd.grad(loss, learner.learned[1][1])
+
+    both = [gradients(slice(0, 8), 2 / 3), gradients(slice(8, 12), 1 / 3)]
+    for whole, *parts in zip(gradients(slice(0, 12), 1), *both, strict=True):
+        assert torch.allclose(whole, sum(parts), atol=1e-6)
+
+
+def test_more_processes_than_clusters_are_refused():
+    with pytest.raises(InvalidInput, match="processes"):
+        HarmonyParams(**{**SMALL, "processes": 4})
+    with pytest.raises(InvalidInput, match="live"):
+        HarmonyParams(**{**SMALL, "processes": 2, "live": 3})
 
 
 def test_the_criterion():

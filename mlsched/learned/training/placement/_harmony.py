@@ -1,8 +1,9 @@
 """Harmony's training: an actor-critic on predicted rewards (Bao, Peng and Wu, INFOCOM 2019, Sections IV-B and VI-A).
 
 An iteration is a scheduling interval of each of `workers` clusters side by side and one step of Adam for both networks,
-on 32 samples a worker from the replay buffer: what the gradients of 20 synchronous workers add up to. (They are rows of
-one batch, not processes: the networks are so small that a step costs less than to send its gradients.) Readings:
+on 32 samples a worker from the replay buffer: what the gradients of 20 synchronous workers add up to. They are rows of
+one batch; `processes` deals them out to several processes (`_harmony_together.py`), each with its part of the clusters,
+of the minibatch and of the buffer. Readings:
 
 - A sample is (s, a, r, s'); every sample of an interval has the interval's Eq. 1 as r, also those whose s' lies in it.
 - The advantage is Q - V(s). Q is the empirical one, r for each action that is left in the interval, discounted, and
@@ -26,7 +27,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,6 +45,9 @@ from mlsched.learned.training.recipe import Validation, layers_of
 from mlsched.learned.weights import KIND, VERSION, Weights, of
 from mlsched.simulation.placement.board import Shape
 
+if TYPE_CHECKING:
+    from mlsched.learned.training.placement._harmony_together import Group
+
 
 @dataclasses.dataclass(frozen=True)
 class HarmonyParams:
@@ -56,6 +60,7 @@ class HarmonyParams:
     explore, replayed, shuffle, live, retrain: see the module's docstring. rate, load, model: jobs an interval,
     offered load, interference. reward: file of the reward model ("": the one that comes with mlsched). validation:
     workloads of `jobs` jobs; every: iterations between validations. flat, span: the criterion, see `trained`.
+    processes: how many share the clusters; another number draws other samples.
     """
 
     servers: int = 6
@@ -88,6 +93,7 @@ class HarmonyParams:
     every: int = 250
     flat: float = 0.05
     span: int = 750
+    processes: int = 1
 
     def __post_init__(self) -> None:
         for name in ("servers", "new", "running", "workers", "minibatch", "retrain", "validation", "jobs", "every"):
@@ -101,7 +107,8 @@ class HarmonyParams:
         within("entropy", self.entropy, 0, 100)
         within("anneal", self.anneal, 1, 10**6)
         within("span", self.span, self.every, 10**6)
-        within("live", self.live, 0, self.workers)
+        within("processes", self.processes, 1, self.workers)
+        within("live", self.live, 0, -(-self.workers // self.processes))
         within("rate", self.rate, 0.5, 10**4)
         within("load", self.load, 0, 10, open_low=True)
         one_of("value", self.value, ("network", "average"))
@@ -121,10 +128,13 @@ class HarmonyParams:
 
 
 class ActorCritic:
-    """A Harmony in training."""
+    """A Harmony in training. group: of several processes that train it together, this one's view of them; the live
+    clusters and the validation are the first one's.
+    """
 
-    def __init__(self, params: HarmonyParams, seed: int, device: str) -> None:
+    def __init__(self, params: HarmonyParams, seed: int, device: str, group: Group | None = None) -> None:
         t = torch()
+        self.group, leads = group, group is None
         self.params, self.seed, self.device = params, seed, device
         seed_torch(seed, 0)
         self.actor = _layers(params, params.shape.actions, device)
@@ -138,36 +148,47 @@ class ActorCritic:
         self.optimisers = [t.optim.Adam(of_one, lr=params.learning_rate) for _, of_one in self.learned]
         self.average = 0.0
         self.model = speeds(of("harmony-reward", "placement", params.reward))
-        self.live = Measured(params, seed, device, self.model) if params.live else None
-        self.held_out = workloads(params)
-        self.random = random_completion(self.held_out, params)
+        self.live = Measured(params, seed, device, self.model) if params.live and leads else None
+        self.held_out = workloads(params) if leads else []
+        self.random = random_completion(self.held_out, params) if leads else 0.0
 
     # -- one iteration ------------------------------------------------------------------------------------------------
 
     def improve(self, iteration: int) -> dict[str, float]:
         """An interval of every cluster, and a step of Adam."""
-        p, rng = self.params, np.random.default_rng([self.seed, iteration])
+        p, rank = self.params, self.group.rank if self.group else 0
+        rng = np.random.default_rng([self.seed, iteration, *([rank] if rank else [])])
         if (iteration - 1) % p.every == 0:
             self._begin(rng)
         weight = max(0.0, 1 - (iteration - 1) / p.anneal) if p.explore else 0.0
         reward = self._sample(rng, p.epsilon * weight)
-        taken = self.replay.draw(rng, p.minibatch * p.workers, p.replayed)
+        taken = self.replay.draw(rng, p.minibatch * self.clusters.board.rows, p.replayed)
         figures = self._learn(shuffled(rng, taken, p.shape) if p.shuffle else taken, p.entropy * weight)
-        if self.live is not None and iteration % p.retrain == 0:
-            self.model = self.live.retrain(rng)
+        if p.live and iteration % p.retrain == 0:
+            if self.live is not None:
+                self.model = self.live.retrain(rng)
+            self._agree()
         relative = self.clusters.relative
-        return {"reward": reward, "relative_speed": float(np.mean(relative)) if relative else 0.0, **figures}
+        found = {"reward": reward, "relative_speed": float(np.mean(relative)) if relative else 0.0, **figures}
+        return found if self.group is None else self.group.mean(found)
+
+    def _agree(self) -> None:
+        """Every process takes the first one's reward model."""
+        if self.group is not None:
+            self.model = self.group.told(self.model if self.group.rank == 0 else None)
 
     def _begin(self, rng: np.random.Generator) -> None:
         """Begin the clusters anew, with an empty buffer."""
         p = self.params
         if self.live is not None:
             self.live.begin()
-        self.clusters = Clusters(p.shape, p.workers, p.rate, p.load)
+        rows = self.group.workers if self.group else p.workers
+        self.clusters = Clusters(p.shape, rows, p.rate, p.load)
         self.clusters.speeds = self._speeds
         self.clusters.begin(rng)
-        self.replay = Replay(p.replay, p.workers, p.shape, p.gamma, p.difference == "interval")
-        every = np.arange(p.workers)
+        size = max(p.minibatch, p.replay * rows // p.workers)
+        self.replay = Replay(size, rows, p.shape, p.gamma, p.difference == "interval")
+        every = np.arange(rows)
         self.now, self.valid = self.clusters.board.features(every), self.clusters.board.valid(every)
 
     def _speeds(self, rows: Any) -> Any:
@@ -181,12 +202,13 @@ class ActorCritic:
 
     def _sample(self, rng: np.random.Generator, epsilon: float) -> float:
         """Take actions until as many intervals have passed as there are clusters; the mean reward of an interval."""
-        board, every = self.clusters.board, np.arange(self.params.workers)
+        board = self.clusters.board
+        every = np.arange(board.rows)
         net = Net(layer_state(self.actor), self.params.shape)
         self.replay.forget_last()
         self.clusters.relative.clear()
         rewards: list[float] = []
-        while len(rewards) < self.params.workers:
+        while len(rewards) < board.rows:
             valid = self.valid
             actions = sample(np.where(valid, net(self.now), np.float32(-np.inf)), rng)
             explore = np.flatnonzero(rng.random(len(every)) < epsilon)
@@ -224,7 +246,9 @@ class ActorCritic:
             advantage = (target - value).detach()
             self._step(1, ((target - value) ** 2).mean())
         else:
-            self.average = 0.99 * self.average + 0.01 * float(reward.mean()) if self.average else float(reward.mean())
+            mean = {"reward": float(reward.mean())}
+            got = (self.group.mean(mean) if self.group else mean)["reward"]
+            self.average = 0.99 * self.average + 0.01 * got if self.average else got
             advantage = reward - self.average
         spread = float(advantage.std()) + 1e-6
         advantage = (advantage - advantage.mean()) / spread
@@ -238,6 +262,8 @@ class ActorCritic:
     def _step(self, which: int, loss: Any) -> None:
         self.optimisers[which].zero_grad()
         loss.backward()
+        if self.group is not None:
+            self.group.add([parameter.grad for parameter in self.learned[which][1]])
         self.optimisers[which].step()
 
     def _forward(self, layers: Mapping[str, Any], x: Any) -> Any:

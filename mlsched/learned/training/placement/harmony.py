@@ -5,11 +5,21 @@ from __future__ import annotations
 from mlsched.learned.training.placement._harmony import ActorCritic, HarmonyParams, describe, trained
 from mlsched.learned.training.recipe import Recipe
 
+
+def learner(params: HarmonyParams, seed: int, device: str) -> ActorCritic:
+    """In this process, or in several."""
+    if params.processes == 1:
+        return ActorCritic(params, seed, device)
+    from mlsched.learned.training.placement._harmony_together import Together
+
+    return Together(params, seed, device)
+
+
 RECIPE = Recipe(
     policy="harmony",
     problem="placement",
     params=HarmonyParams,
-    learner=ActorCritic,
+    learner=learner,
     data=describe,
     iterations=8000,
     every=lambda params: params.every,
