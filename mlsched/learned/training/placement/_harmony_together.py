@@ -78,7 +78,7 @@ class Together(ActorCritic):
         call = [sys.executable, "-m", __name__, folder]
         others = [subprocess.Popen([*call, str(rank)]) for rank in range(1, params.processes)]
         try:
-            self.group = Group(folder, 0, params.processes, params.workers)
+            self.group = self._led = Group(folder, 0, params.processes, params.workers)
         except BaseException:
             _kill(others)
             shutil.rmtree(folder)
@@ -94,38 +94,31 @@ class Together(ActorCritic):
 
     def improve(self, iteration: int) -> dict[str, float]:
         """An interval of every cluster of every process, and one step of Adam."""
-        self.group.told(("improve", iteration))
+        self._led.told(("improve", iteration))
         return super().improve(iteration)
 
     def restore(self, state: dict[str, Any]) -> None:
         """All go back to a `state`."""
-        self.group.told(("restore", state))
+        self._led.told(("restore", state))
         super().restore(state)
         self._agree()
 
 
 def _end(group: Group, others: list[subprocess.Popen[bytes]], folder: str) -> None:
-    """Let the other processes end, those that are still there."""
-    try:
-        if all(other.poll() is None for other in others):
-            group.told(("end", None))
-            for other in others:
-                other.wait(START)
-    finally:
-        _kill(others)
-        group.distributed.destroy_process_group()
-        shutil.rmtree(folder)
+    """End the other processes, which hold nothing that is not here, too."""
+    _kill(others)
+    group.distributed.destroy_process_group()
+    shutil.rmtree(folder)
 
 
 def _kill(others: list[subprocess.Popen[bytes]]) -> None:
     for other in others:
-        if other.poll() is None:
-            other.kill()
+        other.terminate()
         other.wait()
 
 
 def follow(folder: str, rank: int) -> None:
-    """Be another process than the first: do what it says until it says that all is over."""
+    """Be another process than the first: do what it says, until it ends this one."""
     given = json.loads((Path(folder) / "settings.json").read_text(encoding="utf-8"))
     params = HarmonyParams(**given["params"])
     with repeatable():
@@ -135,12 +128,9 @@ def follow(folder: str, rank: int) -> None:
             what, of = group.told()
             if what == "improve":
                 learner.improve(of)
-            elif what == "restore":
+            else:
                 learner.restore(of)
                 learner._agree()
-            else:
-                break
-        group.distributed.destroy_process_group()
 
 
 if __name__ == "__main__":
