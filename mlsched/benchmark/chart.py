@@ -50,7 +50,7 @@ def chart(title: str, x: Axis, y: Axis, series: Sequence[Series]) -> str:
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{spoken}" font-size="{SIZE}">',
         f'<text x="4" y="15" font-weight="600" fill="var(--ink)">{html.escape(title)}</text>',
         *_grid(x, y),
-        *(_series(one, x, y) for one in series),
+        *(_series(one, x, y, _width(k, len(series))) for k, one in enumerate(series)),
         "</svg>",
     ]
     return "".join(parts)
@@ -66,9 +66,15 @@ def legend(names: Mapping[str, int]) -> dict[str, str]:
     return found
 
 
-def _stroke(style: int) -> str:
+def _width(index: int, count: int) -> float:
+    """Of several lines the first ones are wider, so that equal ones do not hide each other."""
+    return 1.6 + 2.4 * (count - 1 - index) / (count - 1) if count > 1 else 2
+
+
+def _stroke(style: int, width: float = 2) -> str:
     colour, dashes = line_style(style)
-    return f'fill="none" stroke="{colour}" stroke-width="2"' + (f' stroke-dasharray="{dashes}"' if dashes else "")
+    dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
+    return f'fill="none" stroke="{colour}" stroke-width="{width:.3g}"{dashed}'
 
 
 def _place(axis: Axis, value: float, *, upright: bool) -> float:
@@ -102,7 +108,7 @@ def _text(x: float, y: float, words: str, anchor: str, more: str = "") -> str:
     return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" fill="var(--soft)" {more}>{html.escape(words)}</text>'
 
 
-def _series(one: Series, x: Axis, y: Axis) -> str:
+def _series(one: Series, x: Axis, y: Axis, width: float) -> str:
     colour, _ = line_style(one.style)
 
     def at(point: tuple[float, float]) -> tuple[float, float]:
@@ -111,7 +117,7 @@ def _series(one: Series, x: Axis, y: Axis) -> str:
     parts = []
     if one.line:
         path = "L".join(f"{a:g} {b:g}" for a, b in map(at, one.line))
-        parts.append(f'<path d="M{path}" stroke-linejoin="round" {_stroke(one.style)}/>')
+        parts.append(f'<path d="M{path}" stroke-linejoin="round" {_stroke(one.style, width)}/>')
     for fill, points in ((colour, one.filled), ("none", one.hollow)):
         for a, b in map(at, points):
             parts.append(f'<circle cx="{a:g}" cy="{b:g}" r="3" fill="{fill}" fill-opacity=".55" stroke="{colour}"/>')

@@ -85,7 +85,7 @@ def distribution(ax: Any, lines: Mapping[str, Any]) -> None:
     else:
         ax.set_xscale("log")
         if largest < 100 * least:  # few powers of ten: say more on the axis
-            ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if largest > 10 * least else (1, 1.5, 2, 3, 4, 6, 8)))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_ylim(0, 1.02)
@@ -130,6 +130,10 @@ def front(values: Any, names: Sequence[str], senses: Sequence[str], open_boxes: 
         if len(points):
             ax.axis(limits)
         ax.set(xlabel=names[a], ylabel=names[b])
+        for axis, column in ((ax.xaxis, a), (ax.yaxis, b)):
+            if (points[:, column] % 1 == 0).all():
+                axis.get_major_locator().set_params(integer=True)
+                axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     return made
 
 

@@ -18,6 +18,7 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
     busy = (plan.workers + plan.ps).sum(axis=0) + (instance.run_workers + instance.run_ps).sum(axis=0)
     count = len(instance.server_free)
     servers = sorted(sorted(range(count), key=lambda s: (busy[s] == 0, s))[:MOST_SERVERS])
+    names = [f"job {j} ({instance.types[int(kind)]})" for j, kind in enumerate(instance.job_type)]
     labelled: set[str] = set()
 
     def stack(x: int, level: int, name: str, workers: int, ps: int, colour: Any) -> int:
@@ -44,9 +45,9 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
         for i in range(len(instance.run_type)):
             grey = 0.55 + 0.3 * (i % 4) / 4
             level = stack(x, level, "running", int(instance.run_workers[i, s]), int(instance.run_ps[i, s]), (grey,) * 3)
-        for j, kind in enumerate(instance.job_type):
-            name = f"job {j} ({instance.types[int(kind)]})"
-            level = stack(x, level, name, int(plan.workers[j, s]), int(plan.ps[j, s]), colours(j % 20))
+        for j, name in enumerate(names):
+            colour = colours(2 * j % 20 + j // 10 % 2)  # the ten dark ones first
+            level = stack(x, level, name, int(plan.workers[j, s]), int(plan.ps[j, s]), colour)
     waiting = int((~plan.workers.any(axis=1)).sum())
     axes.set(xlabel="server", ylabel="tasks (PSs hatched)", title=f"jobs that wait: {waiting or 'none'}")
     axes.set_xticks(range(len(servers)), [str(s) for s in servers])
@@ -54,4 +55,6 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
     axes.grid(visible=False, axis="x")
     axes.set_axisbelow(True)
     if labelled:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")
+        named = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        shown = {name: named[name] for name in ("running", *names) if name in named}
+        axes.legend(shown.values(), shown.keys(), loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")

@@ -34,7 +34,7 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
     axes.set_axisbelow(True)
     right = axes.twinx()
     right.plot(place, instance.loss[order, plan.cores[order]] / PPM, "o", color="#d1495b", label="predicted loss")
-    right.set(ylabel="predicted loss, share of the loss at the start", ylim=(0, None))
+    right.set(ylabel="predicted loss, 1 at the start", ylim=(0, None))
     handles, labels = (
         a + b for a, b in zip(axes.get_legend_handles_labels(), right.get_legend_handles_labels(), strict=True)
     )

@@ -32,19 +32,19 @@ def draw(instance: Instance, plan: Timetable, axes: Any) -> None:
     rows, heights = _rows(instance, plan)
     place = _places(rows, heights, axes)
     runs = _runs(plan)
+    due = [job for job in sorted({run[0] for run in runs}) if instance.deadline[job] < UNLIMITED]
     first = min([int(instance.arrival.min(initial=UNLIMITED)), *plan.start.tolist()])
-    last = max([first + 1, *((plan.start + instance.duration[plan.task]).tolist())])
+    ends = (plan.start + instance.duration[plan.task]).tolist()
+    last = max([first + 1, *ends, *(int(instance.deadline[job]) for job in due)])
     shown = _Time(instance.tick_ms, first, last)
     axes.set_xlim(shown.of(first), shown.of(last))
     axes.set_axisbelow(True)
     where = _bars(instance, runs, place, axes, shown)
     drawn = _transfers(instance, where, place, axes, shown)
     top = sum(heights) - 0.5
-    due = [job for job in sorted({run[0] for run in runs}) if instance.deadline[job] < UNLIMITED]
     for job in due:
-        at, colour = shown.of(int(instance.deadline[job])), _colour(instance, job, 0)
-        axes.plot(at, top, marker="v", color=colour, clip_on=False)
-        axes.set_xlim(right=max(axes.get_xlim()[1], at))
+        colour = _colour(instance, job, 0)
+        axes.plot(shown.of(int(instance.deadline[job])), top, marker="v", color=colour, clip_on=False)
     middles = [sum(heights[:n]) + (height - 1) / 2 for n, height in enumerate(heights)]
     axes.set_yticks(middles, _node_names(instance))
     notes = ["triangle: deadline"] * bool(due) + ["line: data between nodes"] * drawn
@@ -52,7 +52,9 @@ def draw(instance: Instance, plan: Timetable, axes: Any) -> None:
     axes.set(xlabel=label, ylim=(-0.6, top), title=_title(instance, plan))
     axes.locator_params(axis="x", integer=shown.unit == 1)
     if len(instance.arrival) > 1 and len({run[0] for run in runs}) <= MOST_JOBS and runs:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")
+        named = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        jobs = {instance.job_name(job): named[instance.job_name(job)] for job in sorted({run[0] for run in runs})}
+        axes.legend(jobs.values(), jobs.keys(), loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")
     if len(heights) == 1 and runs and (len(instance.resources) > 1 or int(instance.node_capacity.max()) > 1):
         draw_usage(instance, plan, axes, shown.of)
 
@@ -135,13 +137,18 @@ def _bars(
             label=None if job in labelled else instance.job_name(job),
         )
         labelled.add(job)
-        name, number = instance.task_name(task), f"#{iteration}"
+        name, number = _short(instance.task_name(task)), f"#{iteration}"
         texts = [f"{name} {number}", number] if several else [name]
         text = next((t for t in texts if SIGN * len(t) <= points * width), "")
         if text:
             ink = "black" if _colour(instance, job, task) in LIGHT else "white"
             axes.text(shown.of(start) + width / 2, y, text, ha="center", va="center", fontsize=LABEL, color=ink)
     return where
+
+
+def _short(name: str) -> str:
+    """The name of a task; of a tuple, as generated graphs have, its parts: "0.1.0"."""
+    return name[1:-1].replace(", ", ".") if name.startswith("(") and name.endswith(")") else name
 
 
 def _runs(plan: Timetable) -> list[tuple[int, int, int, int, int]]:
