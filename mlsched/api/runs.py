@@ -17,7 +17,7 @@ from mlsched.api.answers import AnyAnswerer, make_limits, resolve_answerer, star
 from mlsched.api.isolation import check_memory_limit, isolated_rule
 from mlsched.api.records import check_seed, load
 from mlsched.core.clock import cpu_time
-from mlsched.core.errors import InvalidInput, UnknownName
+from mlsched.core.errors import InvalidInput, UnknownName, meant
 from mlsched.core.files import read_json
 from mlsched.core.opening import open_file
 from mlsched.core.params import parameters_of, resolve, split
@@ -136,12 +136,15 @@ def _problem_of_source(name: str) -> str:
         raise UnknownName(f"synthetic:{name}: {', '.join(having)} all have one; give the problem")
     names = {(source, s.problem): None for s in every_simulation() for source in s.sources}
     known = ", ".join(f"{source} ({problem})" for source, problem in names)
-    raise UnknownName(f"no synthetic workload '{name}'; there are {known}")
+    raise UnknownName(f"no synthetic workload '{name}'{meant(name, [n for n, _ in names])}; there are {known}")
 
 
 def _synthetic(world: Simulation, name: str, cluster: str | None, limit: int | None, options: dict[str, Any]) -> Any:
     if name not in world.sources:
-        raise UnknownName(f"no synthetic workload '{name}' for {world.problem}; there are {', '.join(world.sources)}")
+        close = meant(name, world.sources)
+        raise UnknownName(
+            f"no synthetic workload '{name}' for {world.problem}{close}; there are {', '.join(world.sources)}"
+        )
     if cluster is not None or limit is not None:
         raise InvalidInput(f"synthetic:{name}: cluster and limit are for traces; set nodes= and jobs= instead")
     make = world.sources[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rich import box
@@ -63,9 +64,19 @@ def _table(title: str, lines: Sequence[GapLine]) -> Table:
         starts = i == 0 or lines[i - 1].preset != line.preset
         if starts and i:
             made.add_section()
-        cells = [line.preset if starts else "", line.answerer]
+        cells = [line.preset if starts else "", in_lines(line.answerer)]
         made.add_row(*map(Text, cells), *_numbers(line, zero, behind, failed, skipped), style=_STYLE[line.kind])
     return made
+
+
+def in_lines(name: str, most: int = 20) -> str:
+    """A long name on several lines, which end at a colon or comma: `my_rules:` above `shortest_notice`."""
+    lines = [""]
+    for part in re.findall(r"[^:,]*[:,]|[^:,]+", name):
+        if lines[-1] and len(lines[-1] + part) > most:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
 
 
 def _numbers(line: GapLine, zero: bool, behind: bool, failed: bool, skipped: bool) -> list[str]:

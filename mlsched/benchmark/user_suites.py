@@ -34,7 +34,7 @@ from mlsched.benchmark.cases import Case, Suite
 from mlsched.benchmark.outside import outside
 from mlsched.benchmark.suites import SUITES
 from mlsched.core.contract import Instance
-from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName
+from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, meant
 from mlsched.core.opening import open_file, shown_path
 from mlsched.core.params import split
 from mlsched.core.registry import registry
@@ -71,7 +71,8 @@ def find_suite(name: str) -> Suite:
         return _of_folder(path)
     if path.suffix == ".toml":
         return _of_file(path)
-    raise UnknownName(f"no suite '{name}'; there are {', '.join(SUITES)}, folders of instances, and .toml files")
+    known = f"{', '.join(SUITES)}, folders of instances, and .toml files"
+    raise UnknownName(f"no suite '{name}'{meant(name, SUITES)}; there are {known}")
 
 
 def _of_folder(folder: Path) -> Suite:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mlsched.cli.output import ChecksFailed, Json, emit, table
+from mlsched.cli.output import ChecksFailed, Json, emit, progress, table
+
+if TYPE_CHECKING:
+    from mlsched.solvers.backends.canary.models import Canary
 
 #: Engines whose word mlsched takes by default.
 TRUSTED = ("cp-sat", "highs")
@@ -17,20 +20,11 @@ def doctor(as_json: Json = False) -> None:
     from mlsched.solvers.backends.canary.models import canaries
     from mlsched.solvers.backends.canary.trust import TESTED, version_of
 
-    found: list[dict[str, Any]] = []
-    for canary in canaries():
-        said = {engine: judged(canary, engine) for engine in ENGINES}
-        answer = canary.answer if isinstance(canary.answer, str) else float(canary.answer)
-        found.append(
-            {
-                "model": canary.name,
-                "of": canary.of,
-                "source": canary.source,
-                "features": sorted(canary.features),
-                "answer": answer,
-                "said": {engine: {"verdict": verdict, "words": words} for engine, (verdict, words) in said.items()},
-            }
-        )
+    models, found = list(canaries()), []
+    with progress("solvers on small models", float(len(models))) as update:
+        for canary in models:
+            found.append(_line(canary, {engine: judged(canary, engine) for engine in ENGINES}))
+            update(float(len(found)))
     engines = [_engine(name, version_of(name), found, (name, version_of(name)) in TESTED) for name in ENGINES]
     words = {"right": "right", "wrong": "**wrong**", "silent": "silent", "not asked": ""}
     rows = [
@@ -44,6 +38,18 @@ def doctor(as_json: Json = False) -> None:
     news = [e for e in engines if e["engine"] in TRUSTED and e["wrong"] and not e["tested"]]
     if news:
         raise ChecksFailed(f"{news[0]['engine']} {news[0]['version']} is wrong about {', '.join(news[0]['wrong'])}")
+
+
+def _line(canary: Canary, said: dict[str, tuple[str, str]]) -> dict[str, Any]:
+    """One model, its true answer, and what each engine says."""
+    return {
+        "model": canary.name,
+        "of": canary.of,
+        "source": canary.source,
+        "features": sorted(canary.features),
+        "answer": canary.answer if isinstance(canary.answer, str) else float(canary.answer),
+        "said": {engine: {"verdict": verdict, "words": words} for engine, (verdict, words) in said.items()},
+    }
 
 
 def _engine(name: str, version: str, found: list[dict[str, Any]], tested: bool) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from mlsched import api
 from mlsched.benchmark.formats import GAP_NOTE, apart, apart_notes, gap, percent
 from mlsched.cli.output import ChecksFailed, Columns, emit, number, only_documents, progress, say
 from mlsched.core import tables
-from mlsched.core.errors import AnswererError, InvalidInput, UnknownName
+from mlsched.core.errors import AnswererError, InvalidInput, UnknownName, meant
 from mlsched.core.files import write_json
 from mlsched.core.gap import Gaps, gap_between, sum_up
 from mlsched.core.params import parameters_of, split
@@ -143,6 +143,10 @@ def _problem_of(policies: list[str], trace: str) -> str:
         if own is None and not trace.startswith("synthetic:"):
             own = of_logs().problem
         known = [problem for problem in known if problem == own] or known
+    every = {name for problem in simulations() for p, name in registry().answerers if p == problem}
+    for name in names:
+        if name not in every:
+            raise UnknownName(f"no policy '{name}'{meant(name, every)}; see `mlsched list solvers`")
     if len(known) != 1:
         found = f"{', '.join(known)} all know them" if known else "no simulated problem knows them all"
         raise UnknownName(f"{' '.join(policies)}: {found}; give --problem, see `mlsched list solvers`")

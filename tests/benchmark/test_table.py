@@ -11,7 +11,7 @@ from rich.console import Console
 
 from mlsched.benchmark.formats import duration, percent
 from mlsched.benchmark.reference import disagreements, failures, references, with_gaps
-from mlsched.benchmark.render import gap_table
+from mlsched.benchmark.render import gap_table, in_lines
 from mlsched.benchmark.runner import run_suite
 from mlsched.benchmark.table import gap_lines, hardness_lines, summary_json, verified, version_sets
 from mlsched.core.contract import Rank
@@ -240,3 +240,16 @@ def test_what_a_proof_rests_on():
     assert found.backed == "2 agreed by two or more engines, 1 claimed by one"
     certified = verified(with_gaps([row(backing="certified")]))
     assert certified.backed == "1 certified, 0 agreed by two or more engines, 0 claimed by one"
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("fitgpp", ["fitgpp"]),
+        ("my_rules:shortest_notice", ["my_rules:", "shortest_notice"]),
+        ("optimus:stop=misfit,amount=share", ["optimus:stop=misfit,", "amount=share"]),
+        ("my_rules:f", ["my_rules:f"]),
+    ],
+)
+def test_long_names_break_between_their_parts(name: str, lines: list[str]) -> None:
+    assert in_lines(name).splitlines() == lines

@@ -257,8 +257,9 @@ def test_an_interrupt_exits_130(cli, replaced, tmp_path, control_c):
 @pytest.mark.parametrize(
     ("arguments", "fragment"),
     [
-        (["nope", "--trace", SMALL], "nope: no simulated problem knows them all; give --problem, see `mlsched list"),
-        (["fifo", "nope", "--trace", SMALL], "no simulated problem knows them all"),
+        (["fitgp", "--trace", SMALL], "no policy 'fitgp' (did you mean 'fitgpp'?); see `mlsched list solvers`"),
+        (["fifo", "nope", "--trace", SMALL], "no policy 'nope'; see `mlsched list solvers`"),
+        (["fitgpp", "max-rate", "--trace", SMALL], "no simulated problem knows them all; give --problem"),
         (["nope", "--trace", SMALL, "--problem", "preemption"], "no answerer 'nope' for preemption"),
         (["fifo", "--trace", SMALL, "--problem", "x"], "x has no simulated world; there are placement"),
         (["fitgpp:z=1", "--trace", SMALL], "fitgpp: has no parameter 'z'"),

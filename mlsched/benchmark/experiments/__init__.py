@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from mlsched.benchmark.experiments.experiment import Experiment, Progress, Settings
 from mlsched.benchmark.experiments.render import render
 from mlsched.benchmark.experiments.report import Report
-from mlsched.core.errors import InvalidInput, UnknownName
+from mlsched.core.errors import InvalidInput, UnknownName, meant
 from mlsched.core.registry import scan
 
 #: Name -> experiment.
@@ -42,7 +42,7 @@ def reproduce(
     Raises AnswererError when a run fails its replay check: such a run must not be reported.
     """
     if name not in EXPERIMENTS:
-        raise UnknownName(f"no experiment '{name}'; there are {', '.join(EXPERIMENTS)}")
+        raise UnknownName(f"no experiment '{name}'{meant(name, EXPERIMENTS)}; there are {', '.join(EXPERIMENTS)}")
     for label, value in (("workers", workers), ("jobs", jobs), ("seeds", seeds)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
             raise InvalidInput(f"{label} = {value!r}: must be an integer >= 1")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName
+from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, meant
 from mlsched.instances.traces.source import shown
 
 TWIN, DATA = "twin:", "data:"
@@ -100,7 +100,8 @@ CATALOGUE: Mapping[str, Public] = {
 def public(name: str) -> Public:
     """The public trace of that name, or UnknownName."""
     if name not in CATALOGUE:
-        raise UnknownName(f"there is no public trace {shown(name)}; there are {', '.join(CATALOGUE)}")
+        known = ", ".join(CATALOGUE)
+        raise UnknownName(f"there is no public trace {shown(name)}{meant(name, CATALOGUE)}; there are {known}")
     return CATALOGUE[name]
 
 

@@ -9,7 +9,7 @@ import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from mlsched.core.errors import InvalidInput, UnknownName
+from mlsched.core.errors import InvalidInput, UnknownName, meant
 from mlsched.core.params import Parameter, resolve
 
 Tensors = dict[str, Any]
@@ -101,5 +101,6 @@ def recipes() -> dict[str, Recipe]:
 def recipe(policy: str) -> Recipe:
     """The recipe of that name, or UnknownName."""
     if policy not in recipes():
-        raise UnknownName(f"no policy '{policy}' to train; there are {', '.join(sorted(recipes()))}")
+        known = sorted(recipes())
+        raise UnknownName(f"no policy '{policy}' to train{meant(policy, known)}; there are {', '.join(known)}")
     return recipes()[policy]

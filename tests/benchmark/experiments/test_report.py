@@ -69,3 +69,16 @@ def test_a_quick_report_has_intervals_and_no_verdicts(form):
         assert word not in text.replace(NO_VERDICTS, "")
     assert ("-9.00 ± 1.00 s" if form != "json" else '"half": 1.0') in text
     assert QUICK.verdicts() == {}
+
+
+def test_a_table_of_many_columns_fits_a_terminal_with_whole_words():
+    header = ("policy", *(f"requirement {k} met [%]" for k in range(13)))
+    numbers = tuple(Number(Estimate(-0.0121 * k, 0.00176, 8), 0.01 * k) for k in range(13))
+    table = Table("Table 1", "many", header, (("min-max grace period (ours)", numbers),))
+    written = io.StringIO()
+    for part in render(dataclasses.replace(REPORT, tables=(table,))):
+        Console(file=written, width=80).print(part)
+    text = written.getvalue()
+    assert "…" not in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert all(word in text for word in ("min-max", "deviation", "requirement", "12"))

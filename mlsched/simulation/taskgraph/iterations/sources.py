@@ -258,6 +258,8 @@ def _nodes(asked: IntArray, demand: IntArray, arrival: IntArray, ticks: Floats, 
     node = A_NODE * demand.max(axis=0)
     node[counted] = 1000 * A_NODE
     how = f"no cluster given: nodes made for a load of {load:g}"
+    if span > max(1, arrival[-1]):
+        how += " over the time of the longest job, which is longer than that of all arrivals"
     return np.repeat([node], count, axis=0), how + (", and the largest job" if count == largest else "")
 
 
