@@ -14,19 +14,27 @@ from taskgraph_formulas import drawn
 from mlsched import api
 from mlsched.certificates import taskgraph as translation
 from mlsched.core.errors import InvalidInput
+from mlsched.core.record import specs
 
 COUNT = draws(8, 500)
+PARTS = ("jobs", "tasks", "edges")
 OBJECTIVES = ("total_jct", "makespan", "traffic", "deadlines_met", "accuracy_met", "total_accuracy")
 
 
 def varied(number: int):
-    """Optional iterations, deadlines that some meet, accuracies that count at the end or at the deadline."""
+    """Optional iterations, deadlines that some meet, accuracies that count at the end or at the deadline.
+
+    The last task sends something to its own next iteration.
+    """
     instance, rng = drawn(number), np.random.default_rng([3, number])
+    last = {"edge_from": len(instance.task_job) - 1, "edge_to": len(instance.task_job) - 1, "edge_lag": 1}
+    edges = {name: np.append(getattr(instance, name), end) for name, end in {**last, "edge_volume": 3}.items()}
     return instance.replace(
+        **edges,
         min_iterations=np.minimum(instance.max_iterations, rng.integers(0, 3, 2)),
         deadline=rng.integers(0, 9, 2),
         accuracy_at=("final", "deadline", "deadline")[number % 3],
-        edge_delay=np.where(instance.edge_delay > 0, 2, 0),
+        edge_delay=np.append(np.where(instance.edge_delay > 0, 2, 0), 1),
     )
 
 
@@ -37,6 +45,16 @@ def test_every_objective_has_the_value_of_brute_force(number, objective):
     best = api.solve(instance, "brute-force", objective=objective)
     (formula,) = translation.formulas(instance, objective, best.plan)
     assert formula.value(minimum(formula)) == best.value
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_without_jobs_every_objective_is_zero(objective):
+    instance = drawn(0)
+    of_jobs = [name for name, spec in specs(type(instance)).items() if getattr(spec, "shape", (0,))[0] in PARTS]
+    instance = instance.replace(**{name: getattr(instance, name)[:0] for name in of_jobs})
+    best = api.solve(instance, "brute-force", objective=objective)
+    (formula,) = translation.formulas(instance, objective, best.plan)
+    assert formula.value(minimum(formula)) == best.value == 0
 
 
 def test_gains_add_up_to_what_iterations_are_worth():
@@ -91,6 +109,17 @@ def test_formulas_look_no_further_than_a_plan_as_good_can_reach():
     assert len(seen) == 2
 
 
+def test_the_longest_path_is_what_a_job_takes_alone():
+    """Where all have room everywhere and no transfer takes time."""
+    for number in range(COUNT):
+        instance = varied(number)
+        instance = instance.replace(
+            node_capacity=[[99, 99]] * 2, eligible=np.ones_like(instance.eligible), edge_delay=0 * instance.edge_delay
+        )
+        paths = translation._longest_paths(instance, instance.min_iterations.tolist())
+        assert sum(paths) == api.solve(instance, "brute-force", objective="total_jct").value
+
+
 def test_claims_and_lemmas_are_those_of_the_objective():
     instance = varied(2)
     for objective in OBJECTIVES:
@@ -120,7 +149,7 @@ def test_what_is_under_way_is_refused(changes):
     )
     home = np.where(instance.task_job == 0, 0, -1) if "finished" in changes else instance.home
     with pytest.raises(InvalidInput, match="takes task graphs from their start only"):
-        translation._refuse(instance.replace(**changes, home=home))
+        translation.formulas(instance.replace(**changes, home=home), "total_jct", None)
     translation._refuse(instance)
     with pytest.raises(InvalidInput, match="takes GPUs of a node as one pool only"):
         translation._refuse(instance.replace(gpu_unit=1))

@@ -63,6 +63,27 @@ def test_workers_of_an_all_reduce_job_read_from_each_other():
     assert value(plan, **changes) == 600_000 + 1_000_000 * 1000 // 1400
 
 
+def test_two_workers_apart_read_all_from_each_other():
+    plan = Plan(workers=[[1, 1], [0, 0]], ps=[[0, 0], [0, 0]])
+    none = [[0, 0], [0, 0]]
+    changes = {"job_workers": [2, 1], "job_ps": [0, 1], "rho_worker": [400_000, 0]}
+    assert value(plan, **changes, sigma_worker=none, sigma_ps=none) == 600_000 + 1_000_000 * 1000 // 1400
+
+
+@pytest.mark.parametrize(("reading", "slowdown"), [("workers", 1100), ("tasks", 1200)])
+def test_a_ps_without_a_worker_pays_the_network_by_one_reading(reading, slowdown):
+    """Beside the worker are two of three PSs (0.1), apart is the third, of which two are remote (0.2)."""
+    plan = Plan(workers=[[1, 0], [0, 0]], ps=[[2, 1], [0, 0]])
+    none = [[0, 0], [0, 0]]
+    changes = {"job_ps": [3, 1], "server_capacity": [[3], [4]], "server_free": [[3], [2]], "network_at": reading}
+    assert value(plan, **changes, sigma_worker=none, sigma_ps=none) == 600_000 + 1_000_000 * 1000 // slowdown
+
+
+def test_where_there_is_no_new_job_an_empty_plan_is_fine():
+    nobody = {name: [] for name in ("job_type", "job_speed", "job_workers", "job_ps", "worker_demand", "ps_demand")}
+    assert value(Plan(workers=[], ps=[]), **nobody) == 600_000
+
+
 def test_linear_and_quadratic_interference_look_at_what_others_use():
     none = [[0, 0], [0, 0]]
     plan = Plan(workers=[[1, 0], [0, 0]], ps=[[0, 1], [0, 0]])
