@@ -93,8 +93,9 @@ def test_a_schedule_is_a_solution_exactly_where_the_judge_accepts_it(number):
                 assert "what is under way" in violated(schedule.formula, {**found, x: 0})
 
 
+@pytest.mark.parametrize("long", [12, 3])
 @pytest.mark.parametrize("number", range(COUNT))
-def test_what_must_come_before_and_after_a_run(number):
+def test_what_must_come_before_and_after_a_run(number, long):
     """Earliest starts by following every edge until nothing changes; what must come after, likewise."""
     instance = drawn(number)
     counts, jobs, duration = instance.max_iterations.tolist(), instance.task_job.tolist(), instance.duration.tolist()
@@ -111,12 +112,20 @@ def test_what_must_come_before_and_after_a_run(number):
             rest[u] = max(rest[u], duration[v] + rest[v]) if not lag else rest[u]
     assert heads(instance, counts) == first
     assert rests(instance) == rest
-    done_by = [int(instance.arrival[j]) + 12 + j for j in (0, 1)]
+    done_by = [int(instance.arrival[j]) + long + j for j in (0, 1)]
     schedule = Schedule(Formula("a schedule"), instance, counts, done_by)
     ticks = {run: max(0, done_by[jobs[run[0]]] - duration[run[0]] - rest[run[0]] - first[run] + 1) for run in runs}
     assert {run: len(found) for run, found in schedule.ticks.items()} == ticks
+    alone = instance.movement == "none"
+    runs_on = {run: (run[0], 0) if alone else run for run in runs}
+    sent = {
+        (runs_on[u, i - lag], runs_on[v, i]) for u, v, lag, delay in
+        zip(instance.edge_from, instance.edge_to, instance.edge_lag, instance.edge_delay, strict=True) if delay
+        for i in range(lag, counts[jobs[v]]) if runs_on[u, i - lag] != runs_on[v, i]
+    }  # fmt: skip
+    assert set(schedule.places._away) == sent
     possible = {
-        (n, t): [(k, i) for k, i in runs if instance.eligible[k, n] and duration[k]
+        (n, t): [(k, i) for k, i in runs if instance.eligible[k, n] and duration[k] and ticks[k, i]
                  and first[k, i] <= t < first[k, i] + ticks[k, i] - 1 + duration[k]]
         for n in (0, 1) for t in range(20)
     }  # fmt: skip

@@ -6,6 +6,7 @@ outside.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -105,9 +106,8 @@ class Schedule:
         for run, ticks in self.ticks.items():
             for one, following in zip(ticks, ticks[1:], strict=False):
                 self.formula.implies("what has started stays started", one, following)
-            last = [(1, ticks[-1])] if ticks else []
             on = [(1, x) for x in self.places.of(run).values()]
-            self.formula.at_least("rule 2: a run has a node", [*on, *((-1, x) for _, x in last)], 0)
+            self.formula.at_least("rule 2: a run has a node", [*on, *((-1, x) for x in ticks[-1:])], 0)
 
     def _order(self) -> None:
         """Rule 4."""
@@ -161,20 +161,16 @@ def heads(instance: Instance, counts: list[int]) -> dict[Run, int]:
     before: dict[int, list[tuple[int, int]]] = {k: [(k, 1)] for k in range(len(instance.task_job))}
     for u, v, lag, _, _ in edges(instance):
         before[v].append((u, lag))
-    found: dict[Run, int] = {}
 
+    @functools.cache
     def head(run: Run) -> int:
-        if run not in found:
-            k, i = run
-            ends = [head((u, i - lag)) + int(instance.duration[u]) for u, lag in before[k] if i >= lag]
-            found[run] = max([int(instance.arrival[instance.task_job[k]]), *ends])
-        return found[run]
+        k, i = run
+        ends = [head((u, i - lag)) + int(instance.duration[u]) for u, lag in before[k] if i >= lag]
+        return max([int(instance.arrival[instance.task_job[k]]), *ends])
 
-    for i in range(max(counts, default=0)):
-        for k, j in enumerate(instance.task_job.tolist()):
-            if i < counts[j]:
-                head((k, i))
-    return found
+    # Iteration by iteration, so that no call goes deep.
+    jobs = instance.task_job.tolist()
+    return {(k, i): head((k, i)) for i in range(max(counts, default=0)) for k, j in enumerate(jobs) if i < counts[j]}
 
 
 def rests(instance: Instance) -> list[int]:
@@ -183,11 +179,9 @@ def rests(instance: Instance) -> list[int]:
     for u, v, lag, _, _ in edges(instance):
         if not lag:
             after[u].append(v)
-    found: dict[int, int] = {}
 
+    @functools.cache
     def rest(k: int) -> int:
-        if k not in found:
-            found[k] = max((int(instance.duration[v]) + rest(v) for v in after[k]), default=0)
-        return found[k]
+        return max((int(instance.duration[v]) + rest(v) for v in after[k]), default=0)
 
     return [rest(k) for k in after]
