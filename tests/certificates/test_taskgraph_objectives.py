@@ -72,6 +72,14 @@ def test_gains_add_up_to_what_iterations_are_worth():
             assert translation._gains(instance, "deadlines_met", j) == {least: int(least > 0 or in_time)}
 
 
+@pytest.mark.parametrize(
+    ("least", "deadline", "gain"), [(0, 1, {0: 1}), (0, 0, {0: 0}), (1, 0, {1: 1}), (1, 1, {1: 1})]
+)
+def test_a_job_that_need_not_run_meets_a_deadline_that_is_not_before_its_arrival(least, deadline, gain):
+    instance = drawn(0).replace(arrival=[1, 1], deadline=[deadline] * 2, min_iterations=[least] * 2)
+    assert translation._gains(instance, "deadlines_met", 0) == gain
+
+
 def test_a_horizon_is_long_enough_for_one_run_after_the_other():
     instance = varied(1).replace(
         task_job=[0, 1], duration=[3, 2], demand=[[1, 1]] * 2, eligible=[[1, 1]] * 2, parameters=[0, 0], role=[0, 0],
