@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from snapshot_examples import greedy, horizon, play, ready, scripted, snapshot_at
+from snapshot_examples import greedy, horizon, play, ready, scripted, snapshot_at, then_greedy
 
 from mlsched import api
 from mlsched.core.errors import InvalidInput
@@ -166,6 +166,16 @@ def test_where_a_second_iteration_may_run(movement, nodes):
     assert np.flatnonzero(ready(snapshot)[0]).tolist() == nodes
     legal = [n for n in (0, 1) if not snapshot.violations(snapshot.round(start=[(0, n)]))]
     assert legal == nodes
+
+
+@pytest.mark.parametrize(("now", "nodes"), [(2, [0]), (4, [0]), (5, [0, 1])])
+def test_where_the_iteration_before_has_sent_something(now, nodes):
+    """Task 1 needs what task 0 sent at the end of the iteration before: at 2, and 3 ticks later on another node."""
+    inst = horizon([(0, 2, [(2, 1), (1, 1)])], edges=[(0, 1, 1, 5, 3)])
+    begin = {0: {"start": [(0, 0), (1, 1)], "wake_at": 2}}
+    waits = {time: {"wake_at": time + 1} for time in range(2, 6)}
+    snapshot = play(inst, then_greedy({**begin, **waits}, 5), movement="between_iterations")[2][now]
+    assert [n for n in (0, 1) if not snapshot.violations(snapshot.round(start=[(1, n)]))] == nodes
 
 
 @pytest.mark.parametrize(("movement", "nodes"), [("none", [0]), ("between_iterations", [0]), ("anytime", [0, 1])])

@@ -135,6 +135,7 @@ WRONG = {
     "a name for two": ({"start": [(6, 0, 3)]}, "task 6: names GPU 3 and takes 2000: only a task of at most one GPU"),
     "whole GPUs in pieces": ({"start": [(5, 0), (4, 0, 3)]}, "node 0: 1 whole GPUs are asked for, 0 are wholly free"),
     "where it is": ({"migrate": [(1, 0, 0)]}, "migrate: task 1 runs on node 0 already"),
+    "where it is, by its node": ({"migrate": [(1, 0)]}, "migrate: task 1 runs on node 0 already"),
 }
 
 
