@@ -11,6 +11,7 @@ from snapshot_examples import greedy, horizon, play, ready, scripted, snapshot_a
 from mlsched import api
 from mlsched.core.errors import InvalidInput
 from mlsched.instances.taskgraph import Round, Snapshot
+from mlsched.instances.taskgraph.snapshot import RUNNING
 from mlsched.simulation.taskgraph.strategies import any_round, snapshots
 
 #: Two nodes (2 and 1 GPUs). Job 0: tasks 0 -> 1 (2 ticks of transfer), twice; job 1: task 2, twice; job 2: task 3.
@@ -144,6 +145,17 @@ def test_a_task_that_does_not_run_makes_no_room_by_leaving():
     snapshot = seen(pausing="keep")
     found = snapshot.violations(snapshot.round(pause=[1], start=[(3, 1)]))
     assert found == ["pause: task 1 waits: must run", "node 1: 2 gpu in use, its capacity is 1"]
+
+
+def test_a_task_that_is_paused_or_takes_no_time_makes_no_room_by_leaving():
+    """Task 0 holds nothing of node 0, where task 1 runs: it is paused, or its run takes no time."""
+    inst = horizon([(0, 1, [(4, 1)]), (0, 1, [(4, 1)]), (0, 1, [(2, 1)])], nodes=((1,), (1,)))
+    script = {0: {"start": [(0, 0)], "wake_at": 1}, 1: {"pause": [0], "start": [(1, 0)], "wake_at": 2}}
+    paused = play(inst, then_greedy(script, 1), pausing="keep")[2][2]
+    full = "node 0: 2 gpu in use, its capacity is 1"
+    assert paused.violations(paused.round(pause=[0], start=[(2, 0)]))[-1] == full
+    at_once = paused.replace(state=[RUNNING, *paused.state[1:]], duration=[0, 4, 2])
+    assert at_once.violations(at_once.round(pause=[0], start=[(2, 0)])) == [full]
 
 
 def test_every_overfull_node_is_named_and_no_other():
