@@ -110,6 +110,14 @@ def test_a_job_may_be_as_slow_on_two_servers():
     assert formula.value(minimum(formula)) == best.value == 2 * 500_000 + 500_000 * 1000 // 1150
 
 
+@pytest.mark.parametrize(("reading", "slowdown"), [("workers", 1000), ("tasks", 1200)])
+def test_a_ps_without_a_worker_pays_the_network_by_one_reading(reading, slowdown):
+    """Two of its job's three PSs are on the other server, beside the worker."""
+    instance = split().replace(job_workers=[1, 2, 2], job_ps=[3, 0, 0], rho_ps=[300_000], network_at=reading)
+    assert translation._speed_on(instance, 0, 0, {0: (1, 2)}) == 500_000 * 1000 // 1100
+    assert translation._speed_on(instance, 0, 1, {0: (0, 1)}) == 500_000 * 1000 // slowdown
+
+
 def test_what_variables_mean_is_said():
     """A running job whom nobody can slow down has no variable."""
     instance = split().replace(

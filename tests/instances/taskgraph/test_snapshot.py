@@ -156,6 +156,9 @@ def test_a_task_that_is_paused_or_takes_no_time_makes_no_room_by_leaving():
     assert paused.violations(paused.round(pause=[0], start=[(2, 0)]))[-1] == full
     at_once = paused.replace(state=[RUNNING, *paused.state[1:]], duration=[0, 4, 2])
     assert at_once.violations(at_once.round(pause=[0], start=[(2, 0)])) == [full]
+    a_tick = at_once.replace(duration=[1, 4, 2], in_use=[[2], [0]], node_capacity=[[2], [1]])
+    assert a_tick.violations(a_tick.round(pause=[0], start=[(2, 0)])) == []
+    assert a_tick.violations(a_tick.round(start=[(2, 0)])) == ["node 0: 3 gpu in use, its capacity is 2"]
 
 
 def test_every_overfull_node_is_named_and_no_other():
@@ -226,6 +229,8 @@ def test_a_gang_starts_whole_or_not_at_all():
     assert snapshot.violations(snapshot.round(start=[(2, 0)])) == []
     found = snapshot.violations(snapshot.round(start=[(1, 1)]))
     assert found == ["job 0 is a gang: starts 1 of its 2 tasks, must be all or none"]
+    both = snapshot.replace(gang=[1, 1])
+    assert both.violations(both.round(start=[(2, 0)])) == []
 
 
 def test_a_gang_pauses_whole_or_not_at_all():

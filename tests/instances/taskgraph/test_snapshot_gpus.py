@@ -154,8 +154,33 @@ def test_a_wrong_round_is_named(wrong):
 def test_where_gpus_are_one_pool_none_is_named():
     pool = snapshot_at(INST, 1, {0: {"start": PLACES, "wake_at": 1}})
     assert pool.violations(pool.round(start=[(4, 0)])) == []
-    found = pool.violations(pool.round(start=[(4, 0, 3)]))
-    assert found == ["task 4: names GPU 3: the GPUs of a node are one pool here"]
+    for gpu in (3, 0):
+        found = pool.violations(pool.round(start=[(4, 0, gpu)]))
+        assert found == [f"task 4: names GPU {gpu}: the GPUs of a node are one pool here"]
+
+
+def test_what_takes_no_time_takes_no_gpu():
+    snapshot = seen()
+    at_once = snapshot.replace(duration=np.where(np.arange(7) == 4, 0, snapshot.duration))
+    assert at_once.violations(at_once.round(start=[(4, 0)])) == []
+    assert at_once.violations(at_once.round(start=[(4, 0, 3)])) == [
+        "task 4: names GPU 3 and takes 0: only a task of at most one GPU names it"
+    ]
+
+
+def test_gpus_need_not_be_the_first_resource():
+    snapshot = seen()
+    nothing = np.zeros((7, 1), dtype=np.int64)
+    beside = snapshot.replace(
+        resources=["cpu", "gpu_milli"],
+        node_capacity=np.hstack([nothing[:2] + 9, snapshot.node_capacity]),
+        in_use=np.hstack([nothing[:2], snapshot.in_use]),
+        demand=np.hstack([nothing, snapshot.demand]),
+        usage=np.hstack([nothing, snapshot.usage]),
+        service=np.hstack([nothing, snapshot.service]),
+    )
+    assert beside.violations(beside.round(start=[(4, 0, 3)])) == []
+    assert beside.violations(beside.round(start=[(4, 0)])) == ["task 4: takes 600 of 1000 of a GPU and must name it"]
 
 
 def test_where_a_demand_finds_room_and_which_gpu_it_takes():
