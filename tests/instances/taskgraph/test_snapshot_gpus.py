@@ -166,6 +166,8 @@ def test_what_takes_no_time_takes_no_gpu():
     assert at_once.violations(at_once.round(start=[(4, 0, 3)])) == [
         "task 4: names GPU 3 and takes 0: only a task of at most one GPU names it"
     ]
+    a_tick = snapshot.replace(duration=np.where(np.arange(7) == 4, 1, snapshot.duration))
+    assert a_tick.violations(a_tick.round(start=[(4, 0)])) == ["task 4: takes 600 of 1000 of a GPU and must name it"]
 
 
 def test_gpus_need_not_be_the_first_resource():
