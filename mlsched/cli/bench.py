@@ -8,15 +8,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlsched.cli.output import ChecksFailed, Json, emit, only_documents, progress, say, to_write
+from mlsched.cli.output import (
+    ChecksFailed,
+    Json,
+    complete_solver,
+    completing,
+    emit,
+    only_documents,
+    progress,
+    say,
+    to_write,
+)
 
 if TYPE_CHECKING:
     from mlsched.benchmark.row import Row
 
 
 def bench(
-    suite: Annotated[str, typer.Argument(help="Suite (`mlsched list suites`), folder of instances, or .toml file.")],
-    solver: Annotated[list[str] | None, typer.Option(help="Only these answerers, e.g. fitgpp:s=8.")] = None,
+    suite: Annotated[
+        str,
+        typer.Argument(
+            help="Suite (`mlsched list suites`), folder of instances, or .toml file.",
+            autocompletion=completing("suites"),
+        ),
+    ],
+    solver: Annotated[
+        list[str] | None, typer.Option(help="Only these answerers, e.g. fitgpp:s=8.", autocompletion=complete_solver)
+    ] = None,
     store: Annotated[Path | None, to_write(text="SQLite file that keeps every row as it is done.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Take finished rows from the store.")] = False,
     workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,

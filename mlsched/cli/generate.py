@@ -7,14 +7,16 @@ from typing import Annotated
 
 import typer
 
-from mlsched.cli.output import Json, Seed, complete_problem, emit, settings, to_write
+from mlsched.cli.output import Json, Seed, complete_preset, complete_problem, emit, settings, to_write
 
 
 def generate(
     problem: Annotated[
         str, typer.Argument(help="The problem: see `mlsched list problems`.", autocompletion=complete_problem)
     ],
-    preset: Annotated[str | None, typer.Option(help="Named sizes: see `mlsched list problems`.")] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="Named sizes: see `mlsched list problems`.", autocompletion=complete_preset)
+    ] = None,
     size: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="One size of the generator.")] = None,
     seed: Seed = 0,
     output: Annotated[Path | None, to_write("-o", "--output", text="File to write (default: print it).")] = None,

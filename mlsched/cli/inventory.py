@@ -41,14 +41,16 @@ def check_problem(name: str) -> None:
         raise UnknownName(f"no problem '{name}'{meant(name, known)}; there are {', '.join(known)}")
 
 
-def problems(incomplete: str) -> list[str]:
-    """The problems whose names begin so, for the shell to complete."""
-    return [entry["name"] for entry in entries("problems") if entry["name"].startswith(incomplete)]
+def beginning(what: str, incomplete: str) -> list[str]:
+    """The names among the "problems", "solvers", ... that begin so, for the shell to complete."""
+    return sorted({entry["name"] for entry in entries(what) if entry["name"].startswith(incomplete)})
 
 
-def solvers(incomplete: str) -> list[str]:
-    """The answerers whose names begin so, for the shell to complete."""
-    return sorted({entry["name"] for entry in entries("solvers") if entry["name"].startswith(incomplete)})
+def presets(line: list[str], incomplete: str) -> list[str]:
+    """The presets that begin so, of the problem that is a word of the line, else of all; for the shell to complete."""
+    known = {entry["name"]: entry["presets"] for entry in entries("problems")}
+    own = [known[word] for word in line if word in known] or known.values()
+    return sorted({preset for presets in own for preset in presets if preset.startswith(incomplete)})
 
 
 def _place() -> Path | None:

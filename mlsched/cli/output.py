@@ -52,18 +52,26 @@ def only_documents() -> Iterator[None]:
         yield
 
 
-def complete_problem(incomplete: str) -> list[str]:
-    """Names of problems, for the shell to complete."""
+def completing(what: str) -> Callable[[str], list[str]]:
+    """What completes names of the "problems", "solvers", "suites" or "experiments" in a shell."""
+
+    def complete(incomplete: str) -> list[str]:
+        from mlsched.cli import inventory
+
+        return inventory.beginning(what, incomplete)
+
+    return complete
+
+
+complete_problem, complete_solver = completing("problems"), completing("solvers")
+
+
+def complete_preset(incomplete: str) -> list[str]:
+    """Names of presets, of the problem that stands in the line, for the shell to complete."""
     from mlsched.cli import inventory
 
-    return inventory.problems(incomplete)
-
-
-def complete_solver(incomplete: str) -> list[str]:
-    """Names of answerers, for the shell to complete."""
-    from mlsched.cli import inventory
-
-    return inventory.solvers(incomplete)
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""  # bash; other shells
+    return inventory.presets(line.split(), incomplete)
 
 
 class ChecksFailed(Exception):

@@ -7,12 +7,17 @@ from typing import Annotated
 
 import typer
 
-from mlsched.cli.output import Json, emit, progress, to_write
+from mlsched.cli.output import Json, completing, emit, progress, to_write
 from mlsched.core.files import atomic_write
 
 
 def reproduce(
-    experiment: Annotated[str, typer.Argument(help="The experiment: see `mlsched list experiments`.")],
+    experiment: Annotated[
+        str,
+        typer.Argument(
+            help="The experiment: see `mlsched list experiments`.", autocompletion=completing("experiments")
+        ),
+    ],
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer jobs and seeds, no verdicts: seconds, not minutes.")
     ] = False,

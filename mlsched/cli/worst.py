@@ -10,6 +10,7 @@ import typer
 from mlsched.cli.output import (
     Json,
     Seed,
+    complete_preset,
     complete_problem,
     complete_solver,
     emit,
@@ -36,7 +37,9 @@ def worst(
     problem: Annotated[
         str | None, typer.Option(help="Draw instances of this problem instead.", autocompletion=complete_problem)
     ] = None,
-    preset: Annotated[str | None, typer.Option(help="Named sizes: see `mlsched list problems`.")] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="Named sizes: see `mlsched list problems`.", autocompletion=complete_preset)
+    ] = None,
     size: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="One size of the generator.")] = None,
     count: Annotated[int, typer.Option(help="How many instances to draw.", min=1)] = 20,
     most: Annotated[int, typer.Option(help="How many to show.", min=1)] = 3,
