@@ -14,8 +14,10 @@ def table() -> str:
     lines = [
         "# Answerers",
         "",
-        "Generated from the registry by `docs/make_answerers.py`. Parameters ride on the name: `fitgpp:s=8,P=2`.",
-        "Which rules and policies are better than random actions: [against-random.md](against-random.md).",
+        "Everything that answers instances, problem by problem. Parameters follow the name after a colon:",
+        "`fitgpp:s=8,P=2`. [Information](glossary.md#information) is what an answerer is shown. Which rules and policies",
+        "are better than random actions: [against-random.md](against-random.md). The page is made by",
+        "`docs/make_answerers.py`.",
     ]
     for problem in sorted(registry().problems.values(), key=lambda p: p.name):
         lines += ["", f"## {problem.name}", "", f"{problem.title.capitalize()}. Paper: {problem.paper}.", ""]
