@@ -4,7 +4,8 @@
 2. Work is conserved: a stretch begins with the progress with which the one before ended, rounded down to ppm of an
    iteration (whole iterations where a pause loses the work); progress is recomputed in fractions from the durations,
    the graph and the placement. The last stretch ends in the first tick at which the job has run as many iterations as
-   it was told last, between its least and its most; or the job paused with as many finished. No stretch goes on after.
+   it was told last, between its least and its most; or the job paused with as many finished. No stretch goes on after
+   that, except with work that a pause has lost by the time the job is told.
 3. Lengths of iterations and delays of moves in the log are those of graph and placement; a job that is not wholly
    placed makes no progress.
 4. Tasks pause and move only where the options allow it; a task that comes back, or moves, goes where movement lets it,
@@ -61,7 +62,7 @@ def violations(jobs: Jobs, options: Options, wake: Wake, log: Stretches) -> list
     """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
     found = Findings()
     by_job = _read(jobs, log, found)
-    total = _told(jobs, log, found)
+    told = _told(jobs, log, found)
     movement = jobs.movement if options.movement == "given" else options.movement
     graphs = _Graphs(jobs)
     slow = Slowdowns(jobs, options, by_job) if options.usage == "drawn" else None
@@ -69,7 +70,7 @@ def violations(jobs: Jobs, options: Options, wake: Wake, log: Stretches) -> list
         found.add("usage", f"the log has {log.above} ticks above capacity: must be {slow.above if slow else []}")
     for job in range(len(jobs.arrival)):
         stretches = by_job.get(job, [])
-        check = _Job(jobs, job, total[job], options.pausing, movement, graphs, slow, found)
+        check = _Job(jobs, job, *told[job], options.pausing, movement, graphs, slow, found)
         for stretch in stretches:
             check.take(stretch)
         check.end()
@@ -102,11 +103,11 @@ def _read(jobs: Jobs, log: Stretches, found: Findings) -> dict[int, list[Stretch
     return dict(by_job)
 
 
-def _told(jobs: Jobs, log: Stretches, found: Findings) -> list[int]:
-    """How many iterations each job was to run in the end."""
-    total: list[int] = jobs.max_iterations.tolist()
+def _told(jobs: Jobs, log: Stretches, found: Findings) -> list[tuple[int, int]]:
+    """How many iterations each job was to run in the end, and since when."""
+    told: list[tuple[int, int]] = [(most, 0) for most in jobs.max_iterations.tolist()]
     for job, iterations, time in sorted(log.stops, key=lambda stop: stop[2]):
-        if not 0 <= job < len(total):
+        if not 0 <= job < len(told):
             found.add("log", f"the stop {(job, iterations, time)} names no job")
             continue
         low, high = int(jobs.min_iterations[job]), int(jobs.max_iterations[job])
@@ -114,8 +115,8 @@ def _told(jobs: Jobs, log: Stretches, found: Findings) -> list[int]:
             found.add(
                 "stop", f"job {job} is told at {time} to stop after {iterations} iterations: {low} to {high} may be"
             )
-        total[job] = iterations
-    return total
+        told[job] = (iterations, time)
+    return told
 
 
 class _Graphs:
@@ -165,6 +166,7 @@ class _Job:
         jobs: Jobs,
         job: int,
         total: int,
+        since: int,
         pausing: str,
         movement: str,
         graphs: _Graphs,
@@ -172,7 +174,8 @@ class _Job:
         found: Findings,
     ) -> None:
         self.slow, self.later = slow, False  # later: the iteration under way is not the first since the last start
-        self.jobs, self.job, self.total, self.graphs = jobs, job, total, graphs
+        self.jobs, self.job, self.graphs = jobs, job, graphs
+        self.total, self.since = total, since  # iterations that it was told last to run, and when
         self.pausing, self.movement = pausing, movement
         self.name, self.found = f"job {job}", found
         self.first, self.last = jobs.span(job)
@@ -268,10 +271,11 @@ class _Job:
             boundary = head + (math.floor(done) - whole - 1) * cycle
             self.later = s.outcome == SLOW
             self.home, self.home_end = s.nodes, s.start + delay + math.ceil(boundary / WHOLE)
-        if done > self.total or whole >= self.total:
-            self.found.add("work", f"{self.name}: goes on after its {self.total} iterations, until {s.end}")
         lost = s.outcome == PAUSE and self.pausing == "restart"
-        self.progress = Fraction(math.floor(done)) if lost else Fraction(math.floor(done * WHOLE), WHOLE)
+        kept = Fraction(math.floor(done)) if lost else done
+        if (kept if self.since >= s.end else done) > self.total or whole >= self.total:
+            self.found.add("work", f"{self.name}: goes on after its {self.total} iterations, until {s.end}")
+        self.progress = Fraction(math.floor(kept * WHOLE), WHOLE)
 
     def _move(self, task: int) -> int:
         """Ticks that it costs a task to change node inside an iteration."""

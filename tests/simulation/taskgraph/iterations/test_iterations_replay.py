@@ -55,6 +55,9 @@ def test_a_pause_that_loses_work_goes_back_to_the_last_finished_iteration():
 def test_a_job_may_end_where_it_paused_if_told_so():
     assert check([A, B], [changed(A, end=4)], stops=[(0, 1, 5)]) == []
     assert "work" in kinds(check([B], stops=[(0, 1, 5)])), "it went on after the iteration"
+    assert check([B], stops=[(0, 1, 6)], pausing="restart") == [], "what it did after the iteration is lost"
+    assert "work" in kinds(check([B], stops=[(0, 1, 5)], pausing="restart")), "told before it paused, it went on"
+    assert "work" in kinds(check([B], stops=[(0, 1, 6)], pausing="keep")), "and nothing is lost"
 
 
 def kinds(sentences):
