@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pyomo.environ as pyo
 import pytest
 from mip_examples import formulation, knapsack
@@ -11,11 +13,12 @@ from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.formulation import Limits, Term
 from mlsched.solvers.backends import math_opt, pyomo_solver
 
-INSTALLED = ["scip", "ortools-highs", "appsi_highs"]
+#: CBC where the system has it.
+INSTALLED = ["scip", "ortools-highs", "appsi_highs", *(["cbc"] if shutil.which("cbc") else [])]
 
 
 def minimise(solver, question, sense="min", limits=None, better_than=None):
-    module = pyomo_solver if solver == "appsi_highs" else math_opt
+    module = pyomo_solver if solver in ("appsi_highs", "cbc") else math_opt
     return module.minimise(question, "o", sense, limits or Limits(), None, better_than, solver=solver)
 
 
