@@ -96,6 +96,7 @@ def test_a_formula_without_solution_and_one_without_constraints():
         ("line 3: *: needs a positive integer", ["l 1", "pol 1 -1 *"]),
         ("line 3: d: needs a positive integer", ["l 1", "pol 1 0 d"]),
         ("line 3: *: needs a positive integer", ["l 1", "pol 1 x1 + *"]),
+        ("line 4: d: needs a positive integer", ["l 1", "l 1", "pol 1 2 + d"]),
         ("line 3: 'y1' is no integer", ["l 1", "pol y1"]),
         ("line 3: 'x0' is no literal", ["l 1", "pol 1 x0 +"]),
         ("line 3: does not follow by unit propagation", ["l 1", "rup +1 x1 >= 1 ; ~ 1"]),
@@ -123,6 +124,7 @@ def test_nothing_comes_after_the_end():
     [
         ("formula, line 1: must end with ' ;'", "min: +1 x1\n"),
         ("formula, line 2: an objective must come once", "+1 x1 >= 1 ;\nmin: +1 x1 ;\n"),
+        ("formula, line 2: an objective must come once", "min: +1 x1 ;\nmin: +1 x2 ;\n"),
         ("formula, line 1: a constraint must end with '>= INTEGER ;'", "+1 x1 <= 1 ;\n"),
         ("formula, line 1: its words do not fit together", "+1 x1 +1 >= 1 ;\n"),
         ("formula, line 1: '1.5' is no integer", "1.5 x1 >= 1 ;\n"),
@@ -154,6 +156,19 @@ def test_arithmetic(line, terms, bound):
     for words in (["l", "1"], line.split()):
         read.step(words)
     assert read.derived[-1] == (terms, bound)
+
+
+def test_sums_hold_the_variables_of_both_and_large_coefficients_are_cut():
+    read = checker.Proof("+5 x1 +1 x2 >= 2 ;\n+1 x3 -4 x4 >= -3 ;\n")
+    checker.lines("l 1\nl 2\npol 1 2 +\npol 1 s\npol 2 s", "proof", read.step)
+    assert read.derived[2:] == [({1: 5, 2: 1, 3: 1, 4: -4}, -1), ({1: 2, 2: 1}, 2), ({3: 1, 4: -1}, 0)]
+
+
+def test_a_solution_gives_every_variable_a_value():
+    refused("the formula must have an objective, and each", "soli x1", formula="+1 x1 >= 1 ;\n")
+    two = "min: +1 x1 ;\n+1 x2 >= 1 ;\n"
+    refused("is no solution: constraint 1 of the formula does not hold", "soli ~x1", formula=two)
+    assert check(two, proof("soli ~x1 x2", "c 1")) == 0
 
 
 def test_a_clause_stays_a_clause():
@@ -192,6 +207,15 @@ def test_named_constraints_are_taken_once_and_in_their_order():
     checker.lines("\n".join(good), "proof", checker.Proof(formula).step)
     refused("line 4: does not follow", *good[:2], "rup +1 ~x1 +1 x3 >= 1 ; 2 1 ~", formula=formula)
     refused("line 4: does not follow", *good[:2], "rup +1 ~x1 >= 1 ;", formula=formula)
+
+
+def test_propagation_goes_on_as_long_as_something_is_fixed():
+    """What the second and third constraint fix contradicts the first, which comes before them."""
+    formula = "+1 ~x2 +1 ~x3 >= 1 ;\n+1 ~x1 +1 x2 >= 1 ;\n+1 ~x1 +1 x3 >= 1 ;\n"
+    read = checker.Proof(formula)
+    checker.lines("l 1\nl 2\nl 3\nrup +1 ~x1 >= 1 ;", "proof", read.step)
+    assert read.derived[-1] == ({1: -1}, 0)
+    refused("does not follow", "l 1", "l 2", "l 3", "rup +1 ~x1 >= 1 ; ~ 1 2 3", formula=formula)
 
 
 @pytest.mark.parametrize(("one", "other"), [("x1", "~x1"), ("~x1", "x1")])
