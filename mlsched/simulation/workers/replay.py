@@ -32,7 +32,7 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
     """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
     found = Findings()
     rows: dict[int, list[Row]] = defaultdict(list)
-    for row in sorted(log.rows, key=lambda row: (row[1], row[0])):
+    for row in sorted(log.rows):
         if _time(workload, row) is not None:
             rows[row[0]].append(row)
         else:
@@ -76,7 +76,8 @@ def _check_job(workload: Workload, options: Options, job: int, rows: list[Row], 
                 f"{expected} follow from {left} at {start} ms",
             )
         time = _time(workload, row)
-        if after == 0 and time is not None and end != start - (-left * time // (MILLION * PARTS)):
+        assert time is not None  # such rows were sorted out
+        if after == 0 and end != start - (-left * time // (MILLION * PARTS)):
             found.add("work", f"job {job} holds workers until {end} ms, past its last iteration")
         left, until = after, end
     if left:
@@ -88,8 +89,6 @@ def _left(workload: Workload, options: Options, row: Row, left: int) -> int:
     time = _time(workload, row)
     assert time is not None  # such rows were sorted out
     elapsed = (row[2] - row[1]) * MILLION
-    if elapsed * PARTS >= left * time:
-        return 0
     done = elapsed * PARTS // time if options.floor == "never" else elapsed // time * PARTS
     return max(0, left - done)
 

@@ -52,6 +52,9 @@ FAULTS = {
     "no such job": ("log", [], [(3, 0, 1, 1, 1, 0)], {}),
     "no workers": ("log", [C1], [(2, 13000, 19000, 0, 1, 0)], {}),
     "beyond the table": ("log", [C1], [(2, 13000, 19000, 5, 1, 0)], {}),
+    "more PSs than the table has": ("log", [C1], [(2, 13000, 19000, 2, 2, 0)], {}),
+    "no PS": ("log", [C1], [(2, 13000, 19000, 2, 0, 0)], {}),
+    "less than nothing left": ("log", [C1], [(2, 13000, 19000, 2, 1, -1)], {}),
     "no time": ("log", [], [(2, 13000, 13000, 2, 1, 1000)], {}),
     "before its submission": ("arrival", [B1], [(1, 6000, 12000, 2, 1, 0)], {}),
     "twice at once": ("two places", [], [(0, 15000, 16000, 1, 1, 0)], {}),
@@ -76,6 +79,20 @@ def test_ps_hold_room_too():
     """At 7 s two jobs with two workers and a PS each."""
     assert check(load=LOAD.replace(ps_demand=[[1]], capacity=[6])) == []
     assert kinds(check(load=LOAD.replace(ps_demand=[[1]], capacity=[5]))) == {"capacity"}
+
+
+def test_every_configuration_has_its_time_and_some_cannot_train():
+    """With one PS an iteration takes 12 s, with two 6 s; two workers cannot train with one PS."""
+    load = LOAD.replace(
+        submit=[0], model=[0], iterations=[1], capacity=[9], iteration=[[[12 * S, 6 * S], [2**53, 5 * S]]]
+    )
+
+    def found(end: int, workers: int, ps: int) -> set[str]:
+        return kinds(violations(load, Options(), EVENTS, Log([(0, 0, end, workers, ps, 0)])))
+
+    assert [found(*row) for row in ((12000, 1, 1), (6000, 1, 2), (5000, 2, 2))] == [set()] * 3
+    assert found(6000, 1, 1) >= {"work"}
+    assert found(6000, 2, 1) == {"log", "lost job"}
 
 
 def test_of_jobs_that_come_together_the_first_is_ahead():
