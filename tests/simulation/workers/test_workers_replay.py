@@ -95,6 +95,17 @@ def test_every_configuration_has_its_time_and_some_cannot_train():
     assert found(6000, 2, 1) == {"log", "lost job"}
 
 
+def test_a_job_that_is_never_done_is_ahead_of_later_ones_for_ever():
+    two = LOAD.replace(submit=[0, 8000], model=[0, 0], iterations=[4, 1])
+    found = violations(two, Options(window=1), EVENTS, Log([A1, (1, 13000, 19000, 2, 1, 0)]))
+    assert "window: job 1 trains at 13000 ms behind 1 others: the window is 1" in found
+
+
+def test_room_is_short_once_for_every_stretch_that_starts():
+    found = check([C1], [(2, 13000, 16000, 4, 1, 0)])
+    assert [s for s in found if s.startswith("capacity")] == ["capacity: 6 slots are held at 13000 ms: there are 4"]
+
+
 def test_of_jobs_that_come_together_the_first_is_ahead():
     both = LOAD.replace(submit=[0, 0], model=[0, 0], iterations=[1, 1])
     rows = [(0, 0, 6000, 2, 1, 0), (1, 0, 6000, 2, 1, 0)]
