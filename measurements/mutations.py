@@ -150,12 +150,12 @@ def mutants(source: str) -> list[Mutant]:
 
     def visit(node: ast.AST) -> None:
         for name, value in ast.iter_fields(node):
-            if name in ("annotation", "returns") or isinstance(node, ast.JoinedStr) or _for_types(node):
+            if name in ("annotation", "returns") or isinstance(node, ast.JoinedStr) or _not_run(node):
                 continue
             for place, child in enumerate(value if isinstance(value, list) else [value]):
                 if not isinstance(child, ast.AST):
                     continue
-                for what, made in () if _for_types(child) else changes(child):
+                for what, made in () if _not_run(child) else changes(child):
                     found.append((_line(child), what, partial(_with, tree, node, name, value, place, made)))
                 visit(child)
 
@@ -163,9 +163,12 @@ def mutants(source: str) -> list[Mutant]:
     return found
 
 
-def _for_types(node: ast.AST) -> bool:
-    """Whether it is `if TYPE_CHECKING:`, which only a type checker reads."""
-    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+def _not_run(node: ast.AST) -> bool:
+    """Whether it is `if TYPE_CHECKING:` or `if __name__ == "__main__":`, which no test in this process runs."""
+    if not isinstance(node, ast.If):
+        return False
+    names = {name.id for name in ast.walk(node.test) if isinstance(name, ast.Name)}
+    return names in ({"TYPE_CHECKING"}, {"__name__"})
 
 
 def _line(node: ast.AST) -> int:

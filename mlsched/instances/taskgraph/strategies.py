@@ -159,6 +159,7 @@ def contended() -> SearchStrategy[Instance]:
         def column(length: int, *entries: int) -> IntArray:
             return ints(draw(st.lists(st.sampled_from(entries), min_size=length, max_size=length)))
 
+        nodes = one_of((1, 1)) if n == 1 else one_of((1, 1), (1, 1), (1, 0), (0, 1))
         joined = [(u, u + 1) for u in range(count - 1) if task_job[u] == task_job[u + 1] and draw(st.booleans())]
         size = len(joined)
         return Instance(
@@ -174,7 +175,7 @@ def contended() -> SearchStrategy[Instance]:
             task_job=ints(task_job),
             duration=column(count, 1, 2, 3),
             demand=np.ones((count, 1), dtype=np.int64),
-            eligible=np.ones((count, n), dtype=np.int64),
+            eligible=np.array([draw(nodes) for _ in range(count)])[:, :n],
             parameters=np.zeros(count, dtype=np.int64),
             edge_from=ints(u for u, _ in joined),
             edge_to=ints(v for _, v in joined),
