@@ -12,7 +12,7 @@ from mlsched.simulation.findings import SHOWN
 from mlsched.simulation.wake import Wake
 from mlsched.simulation.workers import Options, Workload
 from mlsched.simulation.workers.log import Log
-from mlsched.simulation.workers.replay import violations
+from mlsched.simulation.workers.replay import _waking, violations
 from mlsched.simulation.workers.strategies import options, workloads
 
 S = 10**9
@@ -117,6 +117,20 @@ def test_what_starts_and_ends_at_ticks_is_fine():
     assert check(wake=Wake(False, 1), floor="changed") == []
     # By ticks alone, an arrival between them wakes nobody.
     assert "wake: job 1 starts at 7000 ms, where nobody wakes" in check(wake=Wake(False, 5), floor="changed")
+
+
+def test_by_ticks_alone_a_stretch_may_pass_an_arrival():
+    two = LOAD.replace(submit=[0, 2000], model=[0, 0], iterations=[4, 1])
+    rows = [(0, 0, 10000, 4, 1, 1000), (0, 10000, 13000, 4, 1, 0), (1, 20000, 23000, 4, 1, 0)]
+    assert violations(two, Options(window=2), TICKS, Log(rows)) == []
+    assert kinds(violations(two, Options(window=2), Wake(True, 10), Log(rows))) == {"wake"}
+
+
+def test_an_arrival_wakes_where_the_window_is_not_full_of_earlier_jobs():
+    """Job 0 is done at 5 s, when two jobs come; these are never done."""
+    four = LOAD.replace(submit=[0, 5000, 5000, 9000], model=[0] * 4, iterations=[1] * 4)
+    assert _waking(four, Options(window=1), [(0, 0, 5000, 4, 1, 0)]) == [0, 5000, 5000]
+    assert _waking(four, Options(window=3), [(0, 0, 5000, 4, 1, 0)]) == [0, 5000, 5000, 9000]
 
 
 def test_a_stretch_ends_at_the_next_tick_whenever_it_began():
