@@ -36,7 +36,7 @@ def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> li
     found = Findings()
     count = len(workload.submit)
     stretches: dict[int, list[Row]] = defaultdict(list)
-    for row in sorted(log.rows, key=lambda row: (row[1], row[0])):
+    for row in sorted(log.rows):
         if 0 <= row[0] < count and row[1] < row[2] and row[3] >= 0:
             stretches[row[0]].append(row)
         else:

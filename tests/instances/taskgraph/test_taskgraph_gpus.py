@@ -33,6 +33,7 @@ def labelled(instance: Instance, labels: list[int], runs=TOGETHER):
         ([0, 1, 0], {}, ["node 1 at 1: 140 of GPU 0 in use, it has 100"]),
         ([0, 1, 1], {}, ["node 1 at 2: 140 of GPU 1 in use, it has 100"]),
         ([0, 2, 1], {}, ["task 1, iteration 0: names GPU 2, and node 1 has 2, numbered from 0"]),
+        ([-1, 0, 1], {"demand": [[1], [60], [80]]}, ["task 0, iteration 0: needs 1 of a GPU's 100 and names no GPU"]),
         ([0, -1, 1], {}, ["task 1, iteration 0: needs 60 of a GPU's 100 and names no GPU"]),
         # Whole GPUs need no label, and one of theirs says nothing.
         ([-1, 0, 1], {"demand": [[100], [60], [80]]}, []),

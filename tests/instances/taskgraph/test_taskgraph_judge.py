@@ -159,6 +159,36 @@ def test_a_run_that_takes_no_time_holds_nothing():
     assert inst.violations(plan(inst, *changed((1, 0, 0, 2)))) == []
 
 
+def test_a_run_of_one_tick_holds_its_node():
+    none = {"edge_from": [], "edge_to": [], "edge_lag": [], "edge_volume": [], "edge_delay": []}
+    inst = small(duration=[1, 1, 4], **none)
+    both = plan(inst, (0, 0, 0, 0), (1, 0, 0, 0), (2, 0, 1, 1))
+    assert inst.violations(both) == ["node 0 at 0: 2 gpu in use, its capacity is 1"]
+
+
+def test_makespan_counts_from_the_first_arrival():
+    later = [(task, i, node, start + 2) for task, i, node, start in GOOD]
+    assert values(later, arrival=[2, 3])["makespan"] == 10
+
+
+def test_what_comes_later_is_why_a_start_is_too_early():
+    inst = small(now=1)
+    late = [(task, i, node, start + 1) for task, i, node, start in GOOD[:4]]
+    assert inst.violations(plan(inst, *late, (2, 0, 1, 0))) == ["task 2, iteration 0: starts at 0, job 1 arrives at 1"]
+
+
+def test_jobs_that_are_done_completed_when_their_own_last_run_ended():
+    inst = small(now=12, finished=[2, 1], on_time=[2, 1], home=[0, 0, 1], last_end=[7, 10, 5])
+    assert inst.evaluate(plan(inst)) == {
+        "total_jct": 10 + 4,
+        "deadlines_met": 2,
+        "traffic": 0,
+        "accuracy_met": 2,
+        "total_accuracy": 1_100_000,
+        "makespan": 10,
+    }
+
+
 def test_malformed_plans():
     inst = small()
     assert inst.violations(None) == ["the answer is a NoneType: must be a taskgraph.plan"]
@@ -168,6 +198,9 @@ def test_malformed_plans():
     assert inst.violations(other) == ["row 0: task 0 belongs to job 0, not to job 1"]
     assert inst.violations(plan(inst, *GOOD).replace(node=[7, 0, 0, 0, 1])) == [
         "row 0: node 7 does not exist: there are 2"
+    ]
+    assert inst.violations(plan(inst, *GOOD).replace(node=[2, 0, 0, 0, 1])) == [
+        "row 0: node 2 does not exist: there are 2"
     ]
     assert "task 9 does not exist" in inst.violations(plan(inst, *GOOD).replace(task=[9, 1, 0, 1, 2]))[0]
     with pytest.raises(InvalidInput, match="cannot be evaluated: row 5"):

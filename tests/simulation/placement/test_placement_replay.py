@@ -94,6 +94,13 @@ FAULTS = {
     "departure, at once": (ROWS, PLACED, {"departure": "instant"}),
     "log": ([*ROWS, (3, 0, 10, M, 10 * M)], PLACED, {}),
     "log, no time": ([*ROWS, (0, 20, 20, M, 10 * M)], PLACED, {}),
+    "log, speed below zero": ([*ROWS, (0, 20, 30, -1, 5 * M)], PLACED, {}),
+    "log, no such job": (ROWS, (*PLACED, (3, 0, 1, 1, 0)), {}),
+    "log, a job before the first": (ROWS, (*PLACED, (-1, 0, 1, 1, 0)), {}),
+    "log, the server after the last": (ROWS, (*PLACED, (0, 0, 2, 1, 0)), {}),
+    "log, a server before the first": (ROWS, (*PLACED, (0, 0, -1, 1, 0)), {}),
+    "log, fewer than no worker": (ROWS, (*PLACED, (0, 0, 1, -1, 2)), {}),
+    "log, fewer than no PS": (ROWS, (*PLACED, (0, 0, 1, 2, -1)), {}),
     "log, no server": (ROWS, (*PLACED, (0, 0, 7, 1, 0)), {}),
     "log, no task": (ROWS, (*PLACED, (0, 0, 1, 0, 0)), {}),
 }
@@ -109,6 +116,18 @@ def test_a_fault_is_named_by_its_kind(fault):
 def test_and_by_no_other_kind(fault):
     rows, placed, more = FAULTS[fault]
     assert kinds(check(rows, placed, **more)) == {fault.partition(",")[0]}
+
+
+def test_every_time_of_a_placement_is_named():
+    found = check(ROWS, with_(PLACED, PLACED[2], (2, 19, 0, 1, 0)))
+    assert "placement: job 2 is placed at 19, 20, and trains from 20 s on" in found
+
+
+def test_what_stays_on_after_its_end_is_said_once():
+    found = check([*ROWS, (1, 10, 20, M, 10 * M)])
+    assert [s for s in found if "job 1" in s and not s.startswith("speed")] == [
+        "lost job: job 1 holds servers at 10 s, after it has left"
+    ]
 
 
 def test_what_is_never_placed_is_said_so():
