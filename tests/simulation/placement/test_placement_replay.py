@@ -70,6 +70,8 @@ def test_a_sound_log_passes():
     assert check(instant, departure="instant") == []
     assert check(instant, wake=EVENTS) == []
     assert check(most_jobs=2, most_new=2) == []
+    # No two jobs of type a are there together.
+    assert check(load=LOAD.replace(apart=[[1, 0], [0, 0]])) == []
 
 
 #: kind -> rows, placements, and what else is asked with.
@@ -90,6 +92,7 @@ FAULTS = {
     "speed": (with_(ROWS, B1, (1, 0, 10, 2 * M, 10 * M)), PLACED, {}),
     "speed, of the neighbour": ([(0, 0, 10, M, 10 * M), B1, C1], PLACED, {}),
     "work": (with_(ROWS, A1, (0, 0, 10, M // 2, 5 * M + 1)), PLACED, {}),
+    "work, out of nothing": (with_(ROWS, A2, (0, 10, 20, 0, 10 * M)), PLACED, {}),
     "departure": (with_(ROWS, C1, (2, 20, 40, 2 * M, 10 * M)), PLACED, {}),
     "departure, at once": (ROWS, PLACED, {"departure": "instant"}),
     "log": ([*ROWS, (3, 0, 10, M, 10 * M)], PLACED, {}),
