@@ -124,6 +124,7 @@ LEGAL = {
     "what was held whole is shared": {"pause": [2], "start": [(4, 0, 1), (5, 0, 2)]},
     "a fraction makes room for another": {"pause": [1], "start": [(4, 0, 0)]},
     "to another GPU of the node": {"migrate": [(1, 0, 3)], "start": [(4, 0, 0)]},
+    "a fraction leaves another node": {"pause": [0], "start": [(5, 1, 0)]},
     "to another node": {"migrate": [(3, 0, 3)], "start": [(6, 1)]},
 }
 WRONG = {
@@ -133,6 +134,10 @@ WRONG = {
     "a GPU that stays held": ({"pause": [0, 1], "start": [(4, 0, 1)]}, "node 0, GPU 1: 600 more in use than it has"),
     "no such GPU": ({"start": [(5, 1, 2)]}, "task 5: GPU 2 does not exist on node 1, which has 2"),
     "a name for two": ({"start": [(6, 0, 3)]}, "task 6: names GPU 3 and takes 2000: only a task of at most one GPU"),
+    "the first name for two": (
+        {"start": [(6, 0, 0)]},
+        "task 6: names GPU 0 and takes 2000: only a task of at most one",
+    ),
     "whole GPUs in pieces": ({"start": [(5, 0), (4, 0, 3)]}, "node 0: 1 whole GPUs are asked for, 0 are wholly free"),
     "where it is": ({"migrate": [(1, 0, 0)]}, "migrate: task 1 runs on node 0 already"),
     "where it is, by its node": ({"migrate": [(1, 0)]}, "migrate: task 1 runs on node 0 already"),
@@ -168,6 +173,12 @@ def test_what_takes_no_time_takes_no_gpu():
     ]
     a_tick = snapshot.replace(duration=np.where(np.arange(7) == 4, 1, snapshot.duration))
     assert a_tick.violations(a_tick.round(start=[(4, 0)])) == ["task 4: takes 600 of 1000 of a GPU and must name it"]
+
+
+def test_a_thousandth_of_a_gpu_is_a_part_of_one():
+    little = seen().replace(demand=[[d] for d in (*DEMAND[:4], 1, *DEMAND[5:])])
+    assert little.violations(little.round(start=[(4, 0, 3)])) == []
+    assert little.violations(little.round(start=[(4, 0)])) == ["task 4: takes 1 of 1000 of a GPU and must name it"]
 
 
 def test_gpus_need_not_be_the_first_resource():
