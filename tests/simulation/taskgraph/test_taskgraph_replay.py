@@ -120,6 +120,19 @@ FAULTS = {
 }
 
 
+@pytest.mark.parametrize("row", [changed(E, task=3), changed(E, node=2), changed(E, task=-1), changed(E, node=-1)])
+def test_what_is_just_not_there_is_named(row):
+    assert kinds(check(add=[row])) == {"log"}
+
+
+def test_rows_of_no_length_may_come_in_any_order():
+    """A run of no ticks pauses and finishes in one instant."""
+    load = Workload.of(horizon([(0, 1, [(0, 1)])], nodes=[(1,)]))
+    rows = [(0, 0, 0, 0, 2, 2, 1), (0, 0, 0, 0, 2, 2, 0)]
+    for log in (rows, rows[::-1]):
+        assert violations(load, Options(pausing="keep"), EVENTS, Log(log)) == []
+
+
 def test_what_an_iteration_sends_to_the_next_takes_its_time():
     """Task 0 goes on, on node 0, as soon as task 1 is done on node 1, whose data takes 3 ticks."""
     edges = [(0, 1, 0, 5, 1), (1, 1, 1, 5, 2), (1, 0, 1, 5, 3)]
