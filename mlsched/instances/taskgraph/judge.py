@@ -198,7 +198,7 @@ def _overfull(instance: Instance, runs: Runs) -> list[str]:
         here = [
             (start, start + int(instance.duration[task]), task)
             for (task, _), (place, start) in runs.items()
-            if place == node and int(instance.duration[task]) > 0
+            if place == node
         ]
         for r, resource in enumerate(instance.resources):
             capacity = int(instance.node_capacity[node, r])
@@ -207,7 +207,10 @@ def _overfull(instance: Instance, runs: Runs) -> list[str]:
                 + [(start, int(instance.demand[task, r])) for start, _, task in here]
             )
             use = 0
-            for time, change in changes:  # at equal times, releases (negative) sort first
+            for (
+                time,
+                change,
+            ) in changes:  # at equal times, releases (negative) sort first; a run of no time holds nothing
                 use += change
                 if use > capacity:
                     found.append(f"node {node} at {time}: {use} {resource} in use, its capacity is {capacity}")

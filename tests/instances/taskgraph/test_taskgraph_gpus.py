@@ -45,6 +45,13 @@ def labelled(instance: Instance, labels: list[int], runs=TOGETHER):
              "edge_volume": [], "edge_delay": []},
             ["node 1 at 2: 1 GPUs in use whole and 2 in parts, it has 2"],
         ),
+        # A GPU that is not there is all that is said.
+        (
+            [0, 1, 2],
+            {"demand": [[60], [40], [30]], "duration": [4, 3, 4], "edge_from": [], "edge_to": [], "edge_lag": [],
+             "edge_volume": [], "edge_delay": []},
+            ["task 2, iteration 0: names GPU 2, and node 1 has 2, numbered from 0"],
+        ),
         # A run of no time holds nothing and needs no label.
         ([-1, 0, 1], {"duration": [0, 3, 4]}, []),
     ],
@@ -52,6 +59,15 @@ def labelled(instance: Instance, labels: list[int], runs=TOGETHER):
 def test_the_rule_broken_and_at_its_edge(labels, changes, sentences):
     inst = small(**{**PARTS, **changes})
     assert inst.violations(labelled(inst, labels)) == sentences
+
+
+def test_what_was_over_before_now_and_whole_gpus_need_no_label():
+    none = {"edge_from": [], "edge_to": [], "edge_lag": [], "edge_volume": [], "edge_delay": []}
+    state = {"now": 3, "fixed_task": [0, 1, 2], "fixed_node": [1] * 3, "fixed_start": [0, 0, 2]}
+    inst = small(**{**PARTS, "demand": [[60], [60], [100]], "duration": [2, 2, 4], **none, **state})
+    runs = ((0, 0, 1, 0), (1, 0, 1, 0), (2, 0, 1, 2))
+    for label in (-1, 1):
+        assert inst.violations(labelled(inst, [-1, -1, label], runs)) == []
 
 
 def test_a_run_under_way_keeps_its_gpu():

@@ -202,6 +202,9 @@ def test_malformed_plans():
     assert inst.violations(plan(inst, *GOOD).replace(node=[2, 0, 0, 0, 1])) == [
         "row 0: node 2 does not exist: there are 2"
     ]
+    assert inst.violations(plan(inst, *GOOD).replace(task=[3, 1, 0, 1, 2])) == [
+        "row 0: task 3 does not exist: there are 3"
+    ]
     assert "task 9 does not exist" in inst.violations(plan(inst, *GOOD).replace(task=[9, 1, 0, 1, 2]))[0]
     with pytest.raises(InvalidInput, match="cannot be evaluated: row 5"):
         inst.evaluate(twice)
@@ -211,9 +214,10 @@ REST = ((0, 1, 0, 5), (1, 1, 0, 7), (2, 0, 1, 6))
 
 
 def test_what_happened_happened():
-    """A fixed run may have started before its task's last one ended."""
-    inst = running(last_end=[6, 5, 0])
-    assert inst.violations(plan(inst, (0, 1, 0, 5), (1, 1, 0, 7), (2, 0, 1, 6))) == []
+    """A fixed run may have started before its task's last one ended, and before what it needs was there."""
+    for last_end in ([6, 5, 0], [2, 6, 0]):
+        inst = running(last_end=last_end)
+        assert inst.violations(plan(inst, (0, 1, 0, 5), (1, 1, 0, 7), (2, 0, 1, 6))) == []
 
 
 def test_a_residual_problem():
