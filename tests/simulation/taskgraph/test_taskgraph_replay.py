@@ -125,6 +125,21 @@ def test_what_is_just_not_there_is_named(row):
     assert kinds(check(add=[row])) == {"log"}
 
 
+@pytest.mark.parametrize("job", [-1, 2])
+def test_a_stop_of_no_job_is_named(job):
+    assert check(stops=[(job, 1, 3)]) == [f"log: the stop {(job, 1, 3)} names no job"]
+
+
+def test_a_run_that_goes_on_after_its_end_is_in_two_places():
+    found = check(add=[changed(D, start=12, end=14, outcome=0)], pausing="keep")
+    assert "two places: task 1, iteration 1: starts at 12, it left at 12" in found
+
+
+def test_where_gpus_are_one_pool_no_row_says_which_it_holds():
+    log = Log(list(SOUND), gpus=[[0]] * len(SOUND))
+    assert violations(LOAD, Options(), EVENTS, log) == ["gpu: 5 of 5 rows say which GPUs they hold, and gpu_unit = 0"]
+
+
 def test_rows_of_no_length_may_come_in_any_order():
     """A run of no ticks pauses and finishes in one instant."""
     load = Workload.of(horizon([(0, 1, [(0, 1)])], nodes=[(1,)]))

@@ -110,6 +110,21 @@ def test_the_replay_names_what_is_wrong(gpus, fault):
     assert [fault in sentence for sentence in found[:1]] == [True] * bool(fault)
 
 
+@pytest.mark.parametrize(
+    "row", [(0, 0, 2, 1, 0, 2, 1), (0, 0, -1, 1, 0, 2, 1), (0, 0, 0, 2, 0, 2, 1), (0, 0, 0, -1, 0, 2, 1)]
+)
+def test_what_names_no_task_or_node_holds_no_gpu(row):
+    rows = [(0, 0, 0, 1, 0, 2, 1), (1, 0, 1, 1, 0, 4, 1), row]
+    found = violations(Workload.of(two_parts()), Options(), EVENTS, Log(rows, gpus=[[0], [1], [5]]))
+    assert found == [f"log: the row {row} names no job, task or node, or ends before it starts"]
+
+
+def test_a_stretch_of_no_length_holds_no_gpu():
+    rows = [(0, 0, 0, 1, 0, 0, 0), (0, 0, 0, 1, 0, 2, 1), (1, 0, 1, 1, 0, 4, 1)]
+    log = Log(rows, gpus=[[], [0], [1]])
+    assert violations(Workload.of(two_parts()), Options(pausing="keep"), EVENTS, log) == []
+
+
 def test_snapshots_say_who_holds_what_and_residual_instances_keep_it():
     world = TaskgraphWorld.of(Workload.of(two_parts(demand=[[60], [100]])), Options())
     world.advance(0)
