@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
 # Names that these modules import for type checkers alone: signatures are shown with what they stand for.
 contract.SearchStrategy = hypothesis.strategies.SearchStrategy
-formulation.Limited = scalar.Limited
+formulation.Limited, formulation.Assistant = scalar.Limited, scalar.Assistant
 fronts.Front = mlsched.solvers.Front
 run_pictures.Run = mlsched.Run
 
@@ -34,6 +34,7 @@ extensions = [
     "sphinx_copybutton",
     "markdown_docstrings",
     "record_fields",
+    "constants",
     "linked_names",
     "mathml",
 ]

@@ -20,7 +20,7 @@ from mlsched.instances.preemption import Instance, Plan
 
 @answerer("lrtp", problem="preemption", information="oracle", world=own_limit, paper="Big-C, in FitGpp Section 4.1")
 def answer(instance: Instance, *, rng: np.random.Generator, P: int = 0) -> Plan:
-    """Suspend jobs, longest remaining time first, until a node has room (not recommended: any victims are as good)."""
+    """Suspend jobs by longest true remaining time until a node has room (not recommended: no better than random)."""
     room = Room(instance, P)
     longest_first = np.argsort(-instance.job_remaining, kind="stable")
     for demand in instance.te_demand:

@@ -207,10 +207,8 @@ def _overfull(instance: Instance, runs: Runs) -> list[str]:
                 + [(start, int(instance.demand[task, r])) for start, _, task in here]
             )
             use = 0
-            for (
-                time,
-                change,
-            ) in changes:  # at equal times, releases (negative) sort first; a run of no time holds nothing
+            # At equal times, releases (negative) sort first: a run of no time holds nothing.
+            for time, change in changes:
                 use += change
                 if use > capacity:
                     found.append(f"node {node} at {time}: {use} {resource} in use, its capacity is {capacity}")

@@ -18,6 +18,7 @@ from mlsched.solvers.front.journal import Journal
 from mlsched.solvers.front.result import Front, FrontStatus, boxes
 from mlsched.solvers.front.search import Search, Stop
 
+#: Name of a method -> what runs its search.
 METHODS: dict[str, Callable[[Search], None]] = {
     "epsilon-constraint": epsilon_constraint.run,
     "laumanns": laumanns.run,

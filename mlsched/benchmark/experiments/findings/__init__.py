@@ -15,6 +15,7 @@ from mlsched.benchmark.experiments.report import Report
 from mlsched.benchmark.experiments.runs import CHECKED, PAIRED, versions_sentence
 
 TITLE = "Findings that stand in none of the papers"
+#: All findings, in the order of the report.
 FINDINGS: tuple[Finding, ...] = (steady_state.FINDING, min_max_grace.FINDING, max_min.FINDING)
 #: Parts of a finding that progress counts.
 PARTS = 1000
