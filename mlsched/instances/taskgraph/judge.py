@@ -265,7 +265,7 @@ def _crowded(instance: Instance, node: int, changes: list[tuple[int, int, int]],
             if parts[label] > unit:
                 return [f"node {node} at {time}: {parts[label]} of GPU {label} in use, it has {unit}"]
         shared = sum(1 for use in parts.values() if use)
-        if change > 0 and shared + whole > gpus:
+        if shared + whole > gpus:
             return [f"node {node} at {time}: {whole} GPUs in use whole and {shared} in parts, it has {gpus}"]
     return []
 

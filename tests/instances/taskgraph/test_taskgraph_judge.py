@@ -166,6 +166,13 @@ def test_a_run_of_one_tick_holds_its_node():
     assert inst.violations(both) == ["node 0 at 0: 2 gpu in use, its capacity is 1"]
 
 
+def test_what_takes_no_time_is_done_when_it_arrives():
+    at_once = small(duration=[0, 0, 4])
+    runs = [(task, i, 0, 0) for task in (0, 1) for i in (0, 1)]
+    assert at_once.violations(plan(at_once, *runs)) == []
+    assert at_once.evaluate(plan(at_once, *runs))["total_jct"] == 0
+
+
 def test_makespan_counts_from_the_first_arrival():
     later = [(task, i, node, start + 2) for task, i, node, start in GOOD]
     assert values(later, arrival=[2, 3])["makespan"] == 10
@@ -208,6 +215,8 @@ def test_malformed_plans():
     assert "task 9 does not exist" in inst.violations(plan(inst, *GOOD).replace(task=[9, 1, 0, 1, 2]))[0]
     with pytest.raises(InvalidInput, match="cannot be evaluated: row 5"):
         inst.evaluate(twice)
+    with pytest.raises(InvalidInput, match="cannot be evaluated: task 0 lacks its run in iteration 0"):
+        inst.evaluate(plan(inst, *GOOD[1:]))
 
 
 REST = ((0, 1, 0, 5), (1, 1, 0, 7), (2, 0, 1, 6))
