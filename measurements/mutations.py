@@ -66,7 +66,7 @@ TARGETS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "iterations replay": (
         "simulation.taskgraph.iterations.replay",
-        (f"{RUNS}/taskgraph/iterations/test_iterations_replay.py",),
+        tuple(f"{RUNS}/taskgraph/iterations/test_iterations_{what}.py" for what in ("replay", "gpus", "usage")),
     ),
     "checker": ("certificates.checker", (f"{CERTIFICATES}/test_checker.py",)),
     **{

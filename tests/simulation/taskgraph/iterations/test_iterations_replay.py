@@ -67,6 +67,9 @@ def kinds(sentences):
 FAULTS = {
     "a row of no job": ("log", [], [changed(C, job=2)]),
     "a row of no node": ("log", [C], [changed(C, nodes=(7,))]),
+    "a row of the node after the last": ("log", [C], [changed(C, nodes=(2,))]),
+    "a row of a node before none": ("log", [A], [changed(A, nodes=(0, -2))]),
+    "it grows by nothing": ("log", [A], [changed(A, end=3, outcome=3), changed(A, start=3, part=750_000)]),
     "a row that ends before it starts": ("log", [C], [changed(C, start=5)]),
     "an outcome that was not": ("log", [A], [changed(A, outcome=2)]),
     "a start before the arrival": ("early start", [C], [changed(C, start=0, end=3)]),
@@ -108,7 +111,8 @@ def test_what_the_last_iteration_sent_must_have_arrived():
     """Paused at 4, when its first iteration ends, the second task needs 2 ticks to be on node 0: not before 6."""
     early = [changed(A, end=4), changed(B, start=5, part=0, delay=0, end=13)]
     assert "order" in kinds(check([A, B], early))
-    assert check([A, B], [early[0], changed(early[1], start=6, end=14)]) == []
+    for movement in ("anytime", "between_iterations"):
+        assert check([A, B], [early[0], changed(early[1], start=6, end=14)], movement=movement) == []
 
 
 def test_stops_out_of_range_are_named():
@@ -119,6 +123,34 @@ def test_stops_out_of_range_are_named():
 def test_changes_between_ticks_are_named():
     assert kinds(check(wake=TICKS)) == {"wake"}
     assert check(wake=TICKS, wakes=[1]) == []
+    # Jobs end when they are done, at 4 and at 18.
+    assert check(wake=Wake(False, 5), wakes=[1, 6]) == []
+
+
+def test_the_first_node_is_full_too_and_what_leaves_leaves_once():
+    crowded = JOBS.replace(node_capacity=[[1], [2]])
+    assert check(jobs=crowded) == ["capacity: node 0 at 10: 2 gpu in use, its capacity is 1"]
+
+
+def test_what_is_sent_inside_an_iteration_takes_its_time_in_every_job():
+    """Both jobs are chains of two tasks on two nodes: 4 + 2 + 4 and 3 + 5 + 1 ticks."""
+    two = jobs_of(
+        [[(4, 1), (4, 1)], [(3, 1), (1, 1)]],
+        [(0, 0, 1), (0, 1, 1)],
+        edges=[(0, 1, 0, 5, 2), (2, 3, 0, 5, 5)],
+        min_iterations=[1, 1],
+    )
+    log = Stretches([(0, 0, 10, 0, 0, 10 * M, 10 * M, 0, 1), (1, 0, 9, 0, 0, 9 * M, 9 * M, 0, 1)], [(0, 1), (0, 1)])
+    assert violations(two, Options(), EVENTS, log) == []
+
+
+def test_a_task_that_is_not_there_stays_nowhere():
+    """After its pause only its first task is placed, for three ticks; then both are where they were."""
+    loose = JOBS.replace(gang=[0, 0])
+    part = changed(B, start=10, end=13, nodes=(0, -1), first=0, cycle=0, delay=0, outcome=3)
+    both = changed(B, start=13, end=19, nodes=(0, 1), delay=0)
+    for movement in ("none", "between_iterations", "anytime"):
+        assert check([B], [part, both], jobs=loose, movement=movement) == []
 
 
 def test_a_job_that_is_not_wholly_placed_makes_no_progress():
