@@ -47,6 +47,15 @@ def test_every_objective_has_the_value_of_brute_force(number, objective):
     assert formula.value(minimum(formula)) == best.value
 
 
+def test_what_a_task_sends_to_itself_is_no_traffic_where_it_stays():
+    instance = next(i for i in map(varied, range(0, 40, 2)) if i.max_iterations[1] == 2)
+    assert instance.movement == "none"
+    instance = instance.replace(min_iterations=instance.max_iterations)
+    best = api.solve(instance, "brute-force", objective="traffic")
+    (formula,) = translation.formulas(instance, "traffic", best.plan)
+    assert formula.value(minimum(formula)) == best.value
+
+
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_without_jobs_every_objective_is_zero(objective):
     instance = drawn(0)
