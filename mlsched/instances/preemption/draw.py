@@ -11,6 +11,8 @@ from mlsched.instances.preemption.instance import Instance, Plan
 
 #: How many nodes fit into one picture; those the plan touches come first. So many bars have labels.
 MOST_NODES, MOST_LABELLED = 24, 48
+#: Points: most of a label; and its height as a share of its bar's width, such that two signs fit beside each other.
+LABEL, SHARE = 6, 0.85
 #: Least height of a part, as a share of the capacity, that has room for its job's name.
 ROOM = 0.045
 COLOURS = {"kept": "#8fa3b8", "suspended": "#d1495b", "draining": "#edae49", "TE job": "#00798c"}
@@ -26,7 +28,9 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
     nodes = sorted(sorted(range(len(instance.node_capacity)), key=lambda n: (n not in touched, n))[:MOST_NODES])
     resources = len(instance.resources)
     width = 0.84 / (2 * resources)
-    stack = _Stack(axes, 0.92 * width, 2 * resources * len(nodes) <= MOST_LABELLED)
+    points = axes.get_window_extent().width / axes.figure.dpi * 72 / (len(nodes) + 1)
+    size = min(LABEL, SHARE * width * points) if 2 * resources * len(nodes) <= MOST_LABELLED else 0
+    stack = _Stack(axes, 0.92 * width, size)
     for position, node in enumerate(nodes):
         jobs = sorted(np.flatnonzero(instance.job_node == node).tolist(), key=lambda j: j in victims)
         for r in range(resources):
@@ -44,8 +48,8 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
         title=f"{_said('suspended', sorted(victims))}; {_said('TE jobs wait', np.flatnonzero(plan.te_node < 0))}",
         ylim=(0, 1.15),
     )
-    axes.set_xticks(range(len(nodes)), [f"\n{n}" if stack.labels else str(n) for n in nodes])
-    if stack.labels:
+    axes.set_xticks(range(len(nodes)), [f"\n{n}" if stack.size else str(n) for n in nodes])
+    if stack.size:
         middles = [p + (2 * r - resources + 1) * width for p in range(len(nodes)) for r in range(resources)]
         axes.set_xticks(middles, list(instance.resources) * len(nodes), minor=True)
         axes.tick_params(axis="x", which="minor", labelsize="x-small")
@@ -62,8 +66,8 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
 class _Stack:
     """Draws stacked bars; remembers which parts the legend has."""
 
-    def __init__(self, axes: Any, width: float, labels: bool) -> None:
-        self.axes, self.width, self.labels = axes, width, labels
+    def __init__(self, axes: Any, width: float, size: float) -> None:
+        self.axes, self.width, self.size = axes, width, size
         self.seen: set[str] = set()
 
     def draw(self, x: float, parts: list[tuple[str, str, int]], capacity: int) -> None:
@@ -78,8 +82,8 @@ class _Stack:
             colour = COLOURS[part]
             look = {"width": self.width, "color": colour, "edgecolor": "white", "linewidth": 0.6}
             self.axes.bar(x, share, bottom=level, label=label, **look)
-            if self.labels and share >= ROOM:
-                self.axes.text(x, level + share / 2, name, ha="center", va="center", fontsize=6, color="white")
+            if self.size and share >= ROOM:
+                self.axes.text(x, level + share / 2, name, ha="center", va="center", fontsize=self.size, color="white")
             level += share
 
 
