@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,9 @@ class PlusParams:
     iterations that imitate them alone, each of `steps` of Adam on `batch` decisions, at a learning rate that falls from
     imitation_rate to a tenth. The next `own` iterations draw `samples` placements of each of `asked` questions of up to
     servers x jobs; half of a batch is from the best of them; learning_rate: Adam's then, which falls likewise.
-    validation: questions, half of them of each kind; every: iterations between validations. keep: a file that keeps
-    exact answers for another training ("": none); it changes nothing else.
+    validation: questions, half of them of each kind; every: iterations between validations. gap, flat, span: the
+    criterion, see `trained`. keep: a file that keeps exact answers for another training ("": none); it changes nothing
+    else.
     """
 
     interference: str = "pairwise"
@@ -64,11 +66,14 @@ class PlusParams:
     learning_rate: float = 0.001
     validation: int = 60
     every: int = 5
+    gap: float = 5.0
+    flat: float = 1.0
+    span: int = 10
     keep: str = dataclasses.field(default="", metadata={"card": False})
 
     def __post_init__(self) -> None:
         one_of("interference", self.interference, KINDS)
-        for name in ("history", "hidden", "questions", "walks", "steps", "batch", "asked", "validation", "every"):
+        for name in ("hidden", "questions", "walks", "steps", "batch", "asked", "validation", "every", "span"):
             within(name, getattr(self, name), 1, 10**6)
         within("history", self.history, 20, 10**6)
         for name in ("imitation", "own"):
@@ -76,8 +81,8 @@ class PlusParams:
         within("samples", self.samples, 2, 10**4)
         within("servers", self.servers, 2, 1000)
         within("jobs", self.jobs, 2, 1000)
-        for name in ("imitation_rate", "learning_rate"):
-            within(name, getattr(self, name), 0, 10, open_low=True)
+        for name in ("imitation_rate", "learning_rate", "gap", "flat"):
+            within(name, getattr(self, name), 0, 100, open_low=True)
 
 
 @functools.lru_cache(maxsize=2)
@@ -211,7 +216,8 @@ class Learner:
             w, p = np.concatenate([i.run_workers, plan.workers]), np.concatenate([i.run_ps, plan.ps])
             best = max(1.0, float(question.total(w[None].astype(float), p[None].astype(float))[0]))
             gaps.append(100 * (1 - float(states.values()[0]) / best))
-        return Validation(float(np.mean(gaps)), figures={"small": float(np.mean(gaps[::2]))})
+        gap = float(np.mean(gaps))
+        return Validation(gap, gap <= self.params.gap, {"small": float(np.mean(gaps[::2]))})
 
     def weights(self) -> dict[str, Any]:
         """The network's tensors and the speed model's."""
@@ -268,6 +274,19 @@ def _initial(shape: tuple[int, ...]) -> Any:
     if len(shape) == 1:
         return t.zeros(shape)
     return (2 * t.rand(shape) - 1) / shape[0] ** 0.5
+
+
+def trained(params: PlusParams, curve: Sequence[Mapping[str, float]]) -> bool:
+    """The criterion: the learning rates have fallen to their end, and the gap to exact answers does not move any more.
+
+    It looks at the means of the validations in the last `span` iterations and in those before: at most `flat` points
+    of percent apart. That the network kept is within `gap` percent is asked for beside it (`Learner.validate`).
+    """
+    span = params.span
+    if len(curve) < max(2 * span, params.imitation + params.own):
+        return False
+    parts = [[e["validation"] for e in part if "validation" in e] for part in (curve[-2 * span : -span], curve[-span:])]
+    return all(parts) and bool(abs(float(np.mean(parts[1]) - np.mean(parts[0]))) <= params.flat)
 
 
 def describe(params: PlusParams) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlsched.learned.training.placement._plus import Learner, PlusParams, describe
+from mlsched.learned.training.placement._plus import Learner, PlusParams, describe, trained
 from mlsched.learned.training.recipe import Recipe
 
 RECIPE = Recipe(
@@ -11,6 +11,7 @@ RECIPE = Recipe(
     params=PlusParams,
     learner=Learner,
     data=describe,
-    iterations=20,
+    iterations=60,
     every=lambda params: params.every,
+    trained=trained,
 )
