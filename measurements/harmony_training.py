@@ -7,7 +7,8 @@ Each variant is trained (`mlsched train harmony`, --set for all of them) and the
 arrivals, beside its own untrained self, tasks on random servers and the paper's baselines. Prints one JSON document:
 "policies", a row a training: average completion time, and by how many percent it is below each of the others, paired
 by workload; "variants", a row each: completion time, and by how many percent it is above that of the full recipe,
-paired by seed and workload. Intervals: 95 %, Student's t. --folder keeps weights and checkpoints, and trains only
+paired by seed and workload; "claims", the paper's with their verdicts, on the first seed's trainings. Intervals: 95 %,
+Student's t. --folder keeps weights and checkpoints, and trains only
 what is not there.
 """
 
@@ -23,6 +24,10 @@ import numpy as np
 
 import mlsched
 from mlsched.benchmark.experiments.claim import estimate
+from mlsched.benchmark.experiments.harmony import claims_training
+from mlsched.benchmark.experiments.harmony import grid as g
+from mlsched.benchmark.experiments.harmony.measure import Metrics
+from mlsched.benchmark.experiments.harmony.measured import COMPLETION, HarmonyView, Measured
 from mlsched.benchmark.experiments.harmony.training import FULL, VARIANTS
 from mlsched.benchmark.experiments.report import Number
 from mlsched.learned.training import train
@@ -91,6 +96,7 @@ def main() -> None:
         for label, values in others.items()
     ]
     found: dict[str, list[Any]] = {}
+    metrics: dict[g.Case, Metrics] = {}
     for name in given.variants:
         for seed in map(int, given.seeds.split(",")):
             path = trained(name, seed, given)
@@ -103,6 +109,12 @@ def main() -> None:
                 below = [number(100 * (1 - values / o)) for o in others.values()]
                 rows.append({"label": label, "numbers": [number(values), *below]})
                 if label == f"{name}, seed {seed}":
+                    if name not in found:
+                        variant = g.Policy(name, text, "variant")
+                        metrics |= {
+                            g.Case(g.BASE, "uniform", k, variant): Metrics({COMPLETION: float(value)})
+                            for k, value in enumerate(values)
+                        }
                     found.setdefault(name, []).append(values)
     full = np.concatenate(found.get(FULL, next(iter(found.values()))))
     variants = [
@@ -120,6 +132,8 @@ def main() -> None:
             },
         },
     }
+    view = Measured(g.FULL, [HarmonyView(g.BASE, metrics)], None, {})
+    document["claims"] = [statement.judge(view).to_json() for statement in claims_training.STATEMENTS]
     print(json.dumps(document, allow_nan=False))
 
 

@@ -112,7 +112,8 @@ def main() -> None:
     seeds = workloads(given.seeds)
     readings = size.readings if given.few else size.readings[:1]
     most = 1 + max(max(each) for each in seeds.values())
-    grid = dataclasses.replace(size, readings=readings, seeds=most, few=given.few, rack=None)
+    without = {"rack": None, "trainings": 0, "rack_training": 0}
+    grid = dataclasses.replace(size, readings=readings, seeds=most, few=given.few, **without)
     cases = [c for c in g.cases(grid) if c.reading != readings[0] or c.seed in seeds.get(c.pattern, ())]
     path = Path(given.runs) if given.runs else None
     metrics = measured(grid, cases, path)

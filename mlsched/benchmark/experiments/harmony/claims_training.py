@@ -22,8 +22,9 @@ def _longer(m: Measured, bounds: Mapping[str, Bound], than: str, printed: Mappin
     made = {policy.label: policy for policy in view.of_kind("variant")}
     found = []
     for name, bound in bounds.items():
-        values = change(view.values(made[name], view.metric), view.values(made[than], view.metric)) if made else None
-        why = next((why for p in (name, than) if made and (why := training.untrained(made[p]))), "")
+        there = name in made and than in made
+        values = change(view.values(made[name], view.metric), view.values(made[than], view.metric)) if there else None
+        why = next((why for p in (name, than) if there and (why := training.untrained(made[p]))), "")
         what = f"{name}, above {than}"
         found.append(Piece(view.name, what, values, bound, "%", printed.get(name), untrained=why))
     return found
