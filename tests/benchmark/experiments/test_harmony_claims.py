@@ -89,6 +89,7 @@ def test_a_trained_policy_joins():
         ({"cp_sat": 8.0}, {"ours-exact-25", "ours-exact-rules"}),
         (dict.fromkeys(QUAD, 6.0), {"ours-exact-25"}),
         ({"bin_packing": 4.9}, {"ours-exact-rules"}),
+        ({"harmony_plus": 4.9}, set()),  # is neither a baseline nor bin packing nor standalone
         ({"local_search": 5.6}, {"ours-search"}),
         ({"fit": 19.0, "ctc": 9.0}, {"lif-errors"}),
         ({"fit": 9.0}, {"lif-errors", "lif-by-model"}),

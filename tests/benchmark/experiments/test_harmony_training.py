@@ -38,13 +38,17 @@ def test_each_training_is_made_run_and_judged(tiny, tmp_path):
 
     cases = g.learned(GRID, policies, ())
     assert {(case.reading, case.pattern) for case in cases} == {(g.BASE, "uniform")}
-    view = HarmonyView(g.BASE, measure(cases, GRID))
+    runs = measure(cases, GRID)
+    view = HarmonyView(g.BASE, runs)
     assert view.shown() == [], "Figure 8 has no row of them"
     second, tenth = tables.trainings(view)
     assert [label for label, _ in second.rows] == [training.FULL, *training.TECHNIQUES]
     assert [label for label, _ in tenth.rows] == [training.FULL, *training.NETWORKS, *training.OTHERS]
     assert [number.paper for number in second.rows[1][1]] == [6.4, 49.3]
 
+    some = {case: run for case, run in runs.items() if case.policy.label != "128 neurons"}
+    judged = [s.judge(Measured(GRID, [HarmonyView(g.BASE, some)], None, {})) for s in claims_training.STATEMENTS]
+    assert [claim.verdict == "not measured" for claim in judged] == [False, False, True, False]
     found = [statement.judge(Measured(GRID, [view], None, {})) for statement in claims_training.STATEMENTS]
     whole, without = (view.values(policies[k], view.metric) for k in (0, 1))
     longer = found[0].evidence[0].measured.mean
