@@ -6,13 +6,14 @@ Each round trains an MLF-RL with weights that Optuna's tree-structured Parzen es
 paper's. Then each weight of the best combination is raised and lowered by a fifth, one after the other, and kept where
 that is better. The paper keeps the combination with the highest reward; rewards under different weights cannot be
 compared, so every policy is judged by the reward with the paper's weights on the validation workloads. Prints one JSON
-document. Needs optuna: pip install 'mlsched[tune]'.
+document; every round also goes to standard error when it ends. Needs optuna: pip install 'mlsched[tune]'.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 from typing import Any
 
 from mlsched.core.errors import InvalidInput
@@ -60,6 +61,7 @@ def main() -> None:
     def tried(weights: dict[str, float], how: str) -> float:
         value = judged(weights, arguments)
         trials.append({"how": how, "weights": weights, "reward": value})
+        print(json.dumps(trials[-1]), file=sys.stderr, flush=True)
         return value
 
     study.optimize(
