@@ -79,7 +79,7 @@ def document(cases: list[g.Case], grid: g.Grid, keep: Path) -> dict[str, Any]:
             readings.append(f"Not run: {name}.")
         elif case not in metrics:
             readings.append(f"Given up after {found[case]['cpu']:.0f} CPU seconds: {name}.")
-    seconds = {f"{c.policy.text}, x = {c.x:g}": kept["cpu"] for c, kept in found.items()}
+    seconds = {f"{c.policy.text}, x = {c.x:g}": kept["cpu"] for c, kept in found.items() if kept["cpu"]}
     return dataclasses.replace(report, readings=tuple(readings)).to_json() | {"cpu_seconds": seconds}
 
 
