@@ -119,6 +119,11 @@ def test_what_names_no_task_or_node_holds_no_gpu(row):
     assert found == [f"log: the row {row} names no job, task or node, or ends before it starts"]
 
 
+def test_the_first_node_has_its_gpus_and_no_others():
+    found = violations(Workload.of(two_parts()), Options(), EVENTS, Log([(0, 0, 0, 0, 0, 2, 1)], gpus=[[1]]))
+    assert "gpu: task 0, iteration 0: needs 60 and holds the GPUs [1] of node 0" in found
+
+
 def test_a_stretch_of_no_length_holds_no_gpu():
     rows = [(0, 0, 0, 1, 0, 0, 0), (0, 0, 0, 1, 0, 2, 1), (1, 0, 1, 1, 0, 4, 1)]
     log = Log(rows, gpus=[[], [0], [1]])

@@ -132,6 +132,14 @@ def test_the_first_node_is_full_too_and_what_leaves_leaves_once():
     assert check(jobs=crowded) == ["capacity: node 0 at 10: 2 gpu in use, its capacity is 1"]
 
 
+def test_a_task_that_is_not_there_or_takes_no_time_holds_nothing():
+    loose = JOBS.replace(gang=[0, 0], node_capacity=[[2], [1]])
+    held = changed(A, start=0, end=4, nodes=(0, -1), first=0, cycle=0, outcome=3)
+    assert check([A, B], [held, changed(A, start=4, end=16, outcome=1)], jobs=loose) == []
+    at_once = JOBS.replace(duration=[4, 4, 0], estimate=[4, 4, 0], node_capacity=[[2], [1]])
+    assert check([C], [changed(C, end=2, first=1, cycle=1)], jobs=at_once) == []
+
+
 def test_what_is_sent_inside_an_iteration_takes_its_time_in_every_job():
     """Both jobs are chains of two tasks on two nodes: 4 + 2 + 4 and 3 + 5 + 1 ticks."""
     two = jobs_of(
