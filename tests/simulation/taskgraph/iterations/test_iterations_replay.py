@@ -115,6 +115,15 @@ def test_what_the_last_iteration_sent_must_have_arrived():
         assert check([A, B], [early[0], changed(early[1], start=6, end=14)], movement=movement) == []
 
 
+def test_who_comes_back_to_the_same_nodes_waits_for_what_was_sent_as_well():
+    """What its first task sent from node 0 when the iteration ended, at 4, is on node 1 at 6."""
+    jobs = JOBS.replace(edge_from=[0], edge_to=[1])
+    paused = changed(A, end=4, cycle=6 * M)
+    for start, early in ((5, True), (6, False)):
+        back = changed(A, start=start, end=start + 10, finished=1, cycle=6 * M, outcome=1)
+        assert ("order" in kinds(check([A, B], [paused, back], jobs=jobs))) == early
+
+
 def test_stops_out_of_range_are_named():
     assert "stop" in kinds(check(stops=[(0, 4, 0), (0, 3, 1)]))
     assert "log" in kinds(check(stops=[(9, 1, 0)]))
