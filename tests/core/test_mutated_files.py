@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import re
+import time
 
 import pytest
 from draws import draws
@@ -36,6 +37,7 @@ FOUND = [
     ("profiles", b'{"nodes": ' + b"[" * 10**5),
     ("psplib", b"jobs (incl. supersource/sink ): " + b"9" * 5000),
     ("journal", b'{"kind": "mlsched.front", "check": ' + b"9" * 5000 + b"}\n"),
+    ("pollux", b"progress,iteration,metric\n10,1,.5\n20,2," + b"9" * 30_000 + b"x\n"),  # quadratic
     ("jobshop", b"1 1000000\n" + b"0 1 " * 2000),
     ("jobshop", b"2000 1000000\n" + b"0 1\n" * 2000),
 ]
@@ -75,7 +77,9 @@ def read(name: str, path, content: bytes) -> bool:
 
 @pytest.mark.parametrize(("name", "content"), FOUND, ids=range(len(FOUND)))
 def test_what_once_broke_a_reader(name, content, tmp_path):
+    started = time.process_time()
     assert not read(name, tmp_path / "file", content)
+    assert time.process_time() - started < 5, "CPU seconds; those found took far less or far more"
 
 
 def test_readers_take_their_files_and_refuse_changed_ones_in_one_line(tmp_path, report):

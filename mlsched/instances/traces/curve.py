@@ -25,7 +25,7 @@ MAX_MEMBER = 1 << 26
 MAX_ARCHIVE = 1 << 29
 """Largest sum of an archive's members, read or not, in bytes: to pass one over takes as long as to read it."""
 
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True, eq=False)
