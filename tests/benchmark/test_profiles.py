@@ -132,7 +132,7 @@ def test_charts_show_the_steps():
     # 68 to 348 pixels are ratios of 1 to 2.04; 226 to 30 are shares of 0 to 1.02.
     assert 'd="M68 226L68 226L68 129.9L337.2 129.9L337.2 33.8L348 33.8"' in svg
     assert "cost, n = 2" in svg
-    assert 'stroke="var(--line-1)" stroke-width="2" stroke-dasharray="7 3"' in svg
+    assert 'stroke="var(--line-1)" stroke-width="1.6" stroke-dasharray="7 3"' in svg
     cut = with_gaps([proof("a", 0, 1.0), proof("b", 0, 4.0, **NO_PROOF | {"value": 12})])
     optimal, *_ = time_to_gap_charts(panels(cut), {"a": 0, "b": 1})
     assert "cost: optimal, n = 1" in optimal
