@@ -17,8 +17,17 @@ from mlsched.testing import CHECKS, CheckFailed, check_scheduler
 #: One of each problem by default: shrinking takes seconds.
 QUICK = ("forgets its own placements", "ignores caps", "fails without jobs", "drops what runs")
 SOME = [b for b in BUGS if b.mistake in QUICK and b.problem != "preemption"]
+#: What refuses instances that it cannot answer, in a line that says so; its own tests check it on those it can.
+REFUSES = {
+    **dict.fromkeys(("lif-linear", "lif-quadratic"), "it needs to know the use of CPU and network"),
+    "harmony": "its weights know six servers",
+    **dict.fromkeys(("chic", "chic-pair"), "its weights know three models"),
+}
 #: Random actions may give nobody anything; a run in which nothing runs or arrives any more is stuck.
-KNOWN = {"uniform-random": {"runs": "it may give nobody anything"}}
+KNOWN = {
+    "uniform-random": {"runs": "it may give nobody anything"},
+    **{name: dict.fromkeys(("answers", "runs"), reason) for name, reason in REFUSES.items()},
+}
 RULES = [a for a in registry().available() if a.kind != "exact"]
 
 
