@@ -47,7 +47,6 @@ class CpSatScalar:
         seed: int = 0,
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
-
         if model.has_objective():
             raise InvalidInput(
                 "the model already has an objective; give it as one of the objectives, clear_objective()"

@@ -81,7 +81,9 @@ class PlusParams:
         within("samples", self.samples, 2, 10**4)
         within("servers", self.servers, 2, 1000)
         within("jobs", self.jobs, 2, 1000)
-        for name in ("imitation_rate", "learning_rate", "gap", "flat"):
+        for name in ("imitation_rate", "learning_rate"):
+            within(name, getattr(self, name), 0, 10, open_low=True)
+        for name in ("gap", "flat"):
             within(name, getattr(self, name), 0, 100, open_low=True)
 
 
