@@ -27,8 +27,10 @@ from mlsched.certificates.elaborate import elaborated
 from mlsched.certificates.formula import Formula
 from mlsched.certificates.translation import translation_of
 from mlsched.core.contract import Instance, Plan
+from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import AnswererError, InvalidFile, InvalidInput, SolverError
 from mlsched.core.files import check_header, read_json, write_json
+from mlsched.core.formulation import Limits
 from mlsched.core.opening import read_text, shown_path
 from mlsched.core.registry import registry
 from mlsched.core.versions import versions
@@ -66,7 +68,8 @@ def check_target(folder: Path) -> None:
 def certify(instance: Instance, objective: str, plan: Plan, folder: Path, *, seconds: float | None = None) -> Checked:
     """Prove that `plan` is optimal and write the certificate to `folder`, which must not exist.
 
-    seconds: limit on the search for each proof. The folder appears when it is complete and its check has passed.
+    seconds: limit on the search for each proof and on writing out its steps; the check then takes less. The folder
+    appears when it is complete and its check has passed.
     Raises InvalidInput where the folder exists, the plan is infeasible or the instance cannot be certified, SolverError
     where no proof was found, AnswererError where the plan is not optimal.
     """
@@ -85,10 +88,15 @@ def _write(instance: Instance, objective: str, plan: Plan, folder: Path, seconds
     value, proved, parts = instance.evaluate(plan)[objective], 0, []
     translation = translation_of(instance)
     for k, formula in enumerate(translation.formulas(instance, objective, plan), 1):
-        text = formula.text()
+        text, deadline = formula.text(), Deadline(Limits(seconds=seconds))
         try:
-            proof = elaborated(text, engine.log_of(text, seconds))
+            proof = elaborated(text, engine.log_of(text, seconds), deadline)
             minimum = checker.check(text, proof)
+        except OutOfTime:
+            raise SolverError(
+                f"exact found a proof, but not all of its steps could be written out for the checker in {seconds:g} s; "
+                "give more time or certify a smaller instance"
+            ) from None
         except checker.Wrong as wrong:
             raise SolverError(f"exact logged a proof that does not hold: {wrong}") from None
         if minimum is None:

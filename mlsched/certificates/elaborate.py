@@ -12,17 +12,20 @@ from __future__ import annotations
 from collections import deque
 
 from mlsched.certificates.checker import HEADER, Constraint, Proof, Wrong, inequality, lines
+from mlsched.core.deadline import Deadline
 
 
 class _Log(Proof):
     """Reads a log and keeps its lines and constraints; believes every `rup`."""
 
-    def __init__(self, formula: str, log: str) -> None:
+    def __init__(self, formula: str, log: str, deadline: Deadline) -> None:
         super().__init__(formula)
         self.words: list[list[str]] = []
+        self.deadline = deadline
         lines("* " + log, "proof", self._keep)
 
     def _keep(self, words: list[str]) -> None:
+        self.deadline.check()
         self.words.append(list(words))
         self.step(words)
 
@@ -30,9 +33,13 @@ class _Log(Proof):
         return inequality(words[: words.index(";")])
 
 
-def elaborated(formula: str, log: str) -> str:
-    """A shorter proof of what `log` proves about `formula`, in which every `rup` names its constraints."""
-    read = _Log(formula, log)
+def elaborated(formula: str, log: str, deadline: Deadline | None = None) -> str:
+    """A shorter proof of what `log` proves about `formula`, in which every `rup` names its constraints.
+
+    Raises Wrong for a log that proves nothing, OutOfTime at the deadline.
+    """
+    deadline = deadline or Deadline()
+    read = _Log(formula, log, deadline)
     if not read.ended:
         raise Wrong("proof: has no end (rule c)")
     last = max((i for i, words in enumerate(read.words) if words[0] == "soli"), default=None)
@@ -44,6 +51,7 @@ def elaborated(formula: str, log: str) -> str:
         needed.drop(i)
         if not needed.marked[i]:
             continue
+        deadline.check()
         words = read.words[i]
         if words[0] == "pol":
             used = [int(w) - 1 for w, after in zip(words[1:], [*words[2:], ""], strict=True) if _is_place(w, after)]

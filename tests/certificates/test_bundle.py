@@ -14,6 +14,7 @@ import pytest
 from certificate_examples import DRAWN, drawn, minimum, needs_exact
 from draws import draws
 
+import mlsched
 from mlsched import api
 from mlsched.certificates import bundle, checker, engine
 from mlsched.certificates.translation import translation_of
@@ -183,6 +184,15 @@ def test_the_folder_must_be_new_and_is_made_whole(tmp_path, monkeypatch):
     with pytest.raises(SolverError, match="exact logged a proof that does not hold"):
         api.certify(instance, tmp_path / "new")
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
+def test_a_proof_that_takes_too_long_to_write_out_says_so(tmp_path, monkeypatch):
+    instance, plan = hard("workers"), mlsched.solve(hard("workers"), "cp-sat").plan
+    log = engine.log_of(translation_of(instance).formulas(instance, "total_jct", plan)[0].text(), None)
+    monkeypatch.setattr(engine, "log_of", lambda formula, seconds: log)
+    with pytest.raises(SolverError, match=r"exact found a proof, but not all .* in 1e-09 s; give more time"):
+        bundle.certify(instance, "total_jct", plan, tmp_path / "new", seconds=1e-9)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_certificate_that_fails_its_own_check_is_not_kept(tmp_path, monkeypatch):

@@ -12,6 +12,8 @@ import pytest
 from mlsched.certificates import checker
 from mlsched.certificates.checker import HEADER, Wrong, check
 from mlsched.certificates.elaborate import elaborated
+from mlsched.core.deadline import Deadline, OutOfTime
+from mlsched.core.formulation import Limits
 
 SOURCE = Path(checker.__file__)
 #: At least two of three, as few as possible; x3 is dear. The minimum is 3.
@@ -256,6 +258,11 @@ def test_elaboration_keeps_what_is_needed_and_names_it():
     assert short == proof(
         "l 1", "soli x1 x2 ~x3", "rup +1 ~x3 >= 1 ; ~ 2", "pol 1 3 + 2 *", "pol 2 4 + x3 5 * +", "c 5"
     )
+
+
+def test_elaboration_keeps_to_its_deadline():
+    with pytest.raises(OutOfTime):
+        elaborated(FORMULA, proof("l 1", "c 1"), Deadline(Limits(seconds=0.0)))
 
 
 def test_elaboration_does_not_hide_a_step_that_does_not_follow():
