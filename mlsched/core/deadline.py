@@ -23,9 +23,13 @@ class Deadline:
         seconds = None if limits is None else limits.seconds
         self._until = None if seconds is None else time.perf_counter() + seconds
 
+    def remaining(self) -> float | None:
+        """Wall seconds that remain, 0 or less when the time is over; None where there is no end."""
+        return None if self._until is None else self._until - time.perf_counter()
+
     def check(self) -> None:
         """Raise OutOfTime when the time is over."""
-        if self._until is not None and time.perf_counter() >= self._until:
+        if (remaining := self.remaining()) is not None and remaining <= 0:
             raise OutOfTime
 
     def over(self, items: Iterable[T]) -> Iterator[T]:

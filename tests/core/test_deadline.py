@@ -23,3 +23,10 @@ def test_items_come_until_the_time_is_over(ticking):
 def test_there_may_be_no_end(ticking, limits):
     ticking(deadline)
     assert list(Deadline(limits).over(range(9))) == list(range(9))
+    assert Deadline(limits).remaining() is None
+
+
+def test_what_remains_is_negative_when_the_time_is_over(ticking):
+    ticking(deadline, seconds=1.0)
+    end = Deadline(Limits(seconds=1.5))
+    assert [end.remaining(), end.remaining()] == [0.5, -0.5]

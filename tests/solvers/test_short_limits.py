@@ -61,7 +61,7 @@ def test_building_stops_where_no_time_is_left_to_hand_the_model_over(problem, ob
     bound = trivial_bound(instance, objective)
     assert (found.value, found.bound) == (best, bound)
     assert found.status == ("optimal" if best == bound else "feasible")
-    assert next(looks) == 6  # two deadlines were made, and a third of the twelve seconds was used up
+    assert next(looks) == 7  # the budget and two deadlines were made, and a third of the twelve seconds was used up
 
 
 @pytest.mark.parametrize(("name", "limit", "given"), [

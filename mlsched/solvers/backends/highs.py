@@ -7,13 +7,13 @@ was reached. `staged.py` says how an objective of several terms is minimised.
 from __future__ import annotations
 
 import functools
-import time
 from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from mlsched.core.contract import Plan, Sense
+from mlsched.core.deadline import Deadline
 from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Formulation, Limits, Outcome, Term, safe_bound
 from mlsched.solvers.backends.canary.trust import believed
@@ -49,8 +49,7 @@ class _Run:
     """One formulation inside HiGHS, solved for one term after another."""
 
     def __init__(self, formulation: Formulation, limits: Limits, hint: Plan | None) -> None:
-        self.formulation, self.limits = formulation, limits
-        self.started = time.perf_counter()
+        self.formulation, self.deadline = formulation, Deadline(limits)
         self.work: Counter[str] = Counter()
         self.matrix = compile_model(formulation.model)
         self.highs = new_highs(limits)
@@ -79,8 +78,7 @@ class _Run:
         columns = np.arange(len(cost), dtype=np.int32)
         check(self.highs.changeColsCost(len(cost), columns, cost), "changeColsCost")
         check(self.highs.changeObjectiveOffset(constant), "changeObjectiveOffset")
-        if self.limits.seconds is not None:
-            remaining = self.limits.seconds - (time.perf_counter() - self.started)
+        if (remaining := self.deadline.remaining()) is not None:
             hurried = len(self.matrix.values) * PRESOLVING > remaining
             self.highs.setOptionValue("presolve", "off" if hurried else "choose")
             # HiGHS counts its run time from the first solve of an instance on.

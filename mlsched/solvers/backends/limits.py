@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from typing import TYPE_CHECKING
 
+from mlsched.core.deadline import Deadline
 from mlsched.core.formulation import Limits, StoppedBy
 
 if TYPE_CHECKING:
@@ -15,11 +15,10 @@ if TYPE_CHECKING:
 WORK = "deterministic_time"
 
 
-def since(limits: Limits, started: float) -> Limits:
-    """What remains of the limits that held at `started`, by `time.perf_counter`; a solver gets a moment at least."""
-    if limits.seconds is None:
-        return limits
-    return dataclasses.replace(limits, seconds=max(0.01, limits.seconds - (time.perf_counter() - started)))
+def until(deadline: Deadline, limits: Limits) -> Limits:
+    """The limits, with the time that remains until the deadline: a moment at least, as solvers need one."""
+    remaining = deadline.remaining()
+    return dataclasses.replace(limits, seconds=None if remaining is None else max(0.01, remaining))
 
 
 def within(limits: Limits) -> cp_model.CpSolver:

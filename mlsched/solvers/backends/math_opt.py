@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import time
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.contract import Plan, Sense
+from mlsched.core.deadline import Deadline
 from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Formulation, Limits, Outcome, Term, safe_bound
 from mlsched.solvers.backends.canary.trust import believed
@@ -55,7 +55,7 @@ class _Run:
         from ortools.math_opt.python import mathopt
 
         self.formulation, self.limits, self.name, self.mathopt = formulation, limits, solver, mathopt
-        self.started = time.perf_counter()
+        self.deadline = Deadline(limits)
         self.work: Counter[str] = Counter()
         self.matrix = compile_model(formulation.model)
         self.model, self.columns = _model(self.matrix)
@@ -75,9 +75,7 @@ class _Run:
         """Minimise sign * term without its weight, which would only scale it."""
         cost, constant = self.costs(sign * term.expression)
         self.model.minimize(self._sum(cost) + constant)
-        left = self.limits
-        if left.seconds is not None:
-            left = dataclasses.replace(left, seconds=left.seconds - (time.perf_counter() - self.started))
+        left = dataclasses.replace(self.limits, seconds=self.deadline.remaining())
         found = solve(self.model, self.name, left, hints=self.hints)
         self.work[WORK] += max(0, found.solve_stats.node_count)
         self.work["simplex_iterations"] += max(0, found.solve_stats.simplex_iterations)

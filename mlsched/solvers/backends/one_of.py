@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 
 from mlsched.core.contract import Plan, Sense
+from mlsched.core.deadline import Deadline
 from mlsched.core.formulation import Formulation, Limits, OneOf, Outcome, StoppedBy
+from mlsched.solvers.backends.limits import until
 
 #: A backend: solve one formulation for one objective, within limits, from a hint, for what is better than a value.
 Backend = Callable[[Formulation, str, Sense, Limits, Plan | None, int | None], Outcome]
@@ -19,26 +20,20 @@ class Budget:
 
     def __init__(self, limits: Limits, unit: str) -> None:
         self._limits, self._unit = limits, unit
-        self._started = time.perf_counter()
+        self._deadline = Deadline(limits)
         self.work: Counter[str] = Counter()
 
     def exhausted(self) -> StoppedBy | None:
         """The limit that is used up; None where none is."""
         if self._limits.work is not None and self.work[self._unit] >= self._limits.work:
             return "work limit"
-        return "time limit" if self._limits.seconds is not None and self._remaining_seconds() <= 0 else None
+        remaining = self._deadline.remaining()
+        return "time limit" if remaining is not None and remaining <= 0 else None
 
     def remaining(self) -> Limits:
         """What remains for the next solve."""
-        return dataclasses.replace(
-            self._limits,
-            seconds=None if self._limits.seconds is None else max(0.001, self._remaining_seconds()),
-            work=None if self._limits.work is None else self._limits.work - self.work[self._unit],
-        )
-
-    def _remaining_seconds(self) -> float:
-        assert self._limits.seconds is not None
-        return self._limits.seconds - (time.perf_counter() - self._started)
+        left = until(self._deadline, self._limits)
+        return left if left.work is None else dataclasses.replace(left, work=left.work - self.work[self._unit])
 
 
 def solve_one_of(

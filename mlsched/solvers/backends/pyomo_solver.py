@@ -8,13 +8,13 @@ objective of several terms is minimised.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from mlsched.core.contract import Plan, Sense
+from mlsched.core.deadline import Deadline
 from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.formulation import Formulation, Limits, Outcome, Term, safe_bound
 from mlsched.solvers.backends.pyomo_matrix import compile_model
@@ -63,7 +63,7 @@ class _Run:
         import pyomo.environ as pyo
 
         self.formulation, self.limits, self.name, self.pyo = formulation, limits, name, pyo
-        self.started = time.perf_counter()
+        self.deadline = Deadline(limits)
         self.work: Counter[str] = Counter()
         self.solver = _available(name)
         self.matrix = compile_model(formulation.model)
@@ -84,8 +84,8 @@ class _Run:
         self.model.del_component("objective_of_stage")
         self.model.objective_of_stage = self.pyo.Objective(expr=sign * term.expression + 0 * self._any())
         more: dict[str, Any] = {}
-        if self.limits.seconds is not None:
-            more["timelimit"] = max(0.01, self.limits.seconds - (time.perf_counter() - self.started))
+        if (remaining := self.deadline.remaining()) is not None:
+            more["timelimit"] = max(0.01, remaining)
         try:
             found = self.solver.solve(self.model, load_solutions=False, **more)
         except Exception as error:  # Pyomo's interfaces raise what they like

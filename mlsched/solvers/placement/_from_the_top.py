@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, Literal
@@ -70,8 +69,7 @@ class Search:
     """One run: incumbent, lower and upper bound, and what remains of the limits."""
 
     def __init__(self, instance: Instance, limits: Limits, hint: Plan | None) -> None:
-        self.instance, self.limits, self.started = instance, limits, time.perf_counter()
-        self.deadline = Deadline(limits)
+        self.instance, self.limits, self.deadline = instance, limits, Deadline(limits)
         self.pace = Pace(instance)
         self.space = Space(instance, self.pace)
         self.work: Counter[str] = Counter()
@@ -96,12 +94,10 @@ class Search:
 
     def remaining(self) -> Limits | None:
         """What remains of the limits; None where nothing does."""
-        seconds, work = self.limits.seconds, self.limits.work
-        if seconds is not None:
-            seconds -= time.perf_counter() - self.started
-            if seconds <= 0:
-                self.stopped = "time limit"
-                return None
+        seconds, work = self.deadline.remaining(), self.limits.work
+        if seconds is not None and seconds <= 0:
+            self.stopped = "time limit"
+            return None
         if work is not None:
             work -= self.work["deterministic_time"] + self.work["nodes"]
             if work <= 0:

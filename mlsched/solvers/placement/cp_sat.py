@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
+from mlsched.core.deadline import Deadline
 from mlsched.core.errors import SolverError
 from mlsched.core.fields import ints
 from mlsched.core.formulation import Limits, Outcome
@@ -13,7 +12,7 @@ from mlsched.core.registry import answerer
 from mlsched.formulations.placement._cp_sat_master import model
 from mlsched.formulations.placement._master import Master
 from mlsched.instances.placement import Instance, Plan
-from mlsched.solvers.backends.limits import WORK, since, within
+from mlsched.solvers.backends.limits import WORK, until, within
 from mlsched.solvers.placement._from_the_top import Found, check_size, prove
 
 
@@ -28,9 +27,9 @@ def solve(master: Master, above: int, limits: Limits) -> Found:
     """The integer master by CP-SAT; building its model counts."""
     from ortools.sat.python import cp_model
 
-    started = time.perf_counter()
+    deadline = Deadline(limits)
     cp, use, _ = model(master, above)
-    solver = within(since(limits, started))
+    solver = within(until(deadline, limits))
     status = solver.solve(cp)
     work = {WORK: solver.response_proto.deterministic_time, "solves": 1}
     if status == cp_model.MODEL_INVALID:

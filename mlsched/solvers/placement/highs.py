@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
+from mlsched.core.deadline import Deadline
 from mlsched.core.errors import Contradiction, SolverError
 from mlsched.core.formulation import Limits, Outcome, safe_bound
 from mlsched.core.registry import answerer
@@ -14,7 +13,7 @@ from mlsched.formulations.placement._master import Master
 from mlsched.instances.placement import Instance, Plan
 from mlsched.solvers.backends.canary.models import Feature
 from mlsched.solvers.backends.canary.trust import believed
-from mlsched.solvers.backends.limits import since
+from mlsched.solvers.backends.limits import until
 from mlsched.solvers.placement import cp_sat
 from mlsched.solvers.placement._from_the_top import Found, check_size, prove
 
@@ -38,7 +37,7 @@ def checked(master: Master, above: int, limits: Limits) -> Found:
 
     HiGHS gets no start: from one it has claimed optimality in a single node, 3.5 % below the optimum.
     """
-    started = time.perf_counter()
+    deadline = Deadline(limits)
     found = solve(master, above, limits)
     if found.status == "limit":
         return found
@@ -46,7 +45,7 @@ def checked(master: Master, above: int, limits: Limits) -> Found:
     if found.use is not None:
         assert found.bound is not None
         value = found.bound
-    second = cp_sat.solve(master, value, since(limits, started))
+    second = cp_sat.solve(master, value, until(deadline, limits))
     work = {**found.work, "confirmations": 1}
     if second.status == "infeasible":
         return Found(found.status, found.use, found.bound, work)
@@ -59,7 +58,7 @@ def solve(master: Master, above: int, limits: Limits) -> Found:
     """The integer master by HiGHS alone; building its model counts."""
     import highspy
 
-    started = time.perf_counter()
+    deadline = Deadline(limits)
     highs = highspy.Highs()
     # Without this reset a second thread count in one process ends in kNotset, without any solution.
     highspy.Highs.resetGlobalScheduler(True)
@@ -84,7 +83,7 @@ def solve(master: Master, above: int, limits: Limits) -> Found:
     columns = np.arange(configurations, configurations + cuts, dtype=np.int32)
     highs.addRow(above + 0.5, np.inf, cuts, columns, master.cuts.speed.astype(np.float64))
     if limits.seconds is not None:
-        highs.setOptionValue("time_limit", since(limits, started).seconds)
+        highs.setOptionValue("time_limit", until(deadline, limits).seconds)
     highs.run()
     return _read(highs, configurations, limits)
 

@@ -22,11 +22,11 @@ need_j(t) <= most_j for all j and sum_j need_j(t) <= available. Both conditions 
 from __future__ import annotations
 
 import dataclasses
-import time
 
 import numpy as np
 import numpy.typing as npt
 
+from mlsched.core.deadline import Deadline
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import answerer
@@ -77,7 +77,7 @@ class _Stage:
 
 def most_gain(instance: Instance, limits: Limits, *, reduce: bool = True) -> Outcome:
     """The largest total loss reduction."""
-    started = time.perf_counter()
+    deadline = Deadline(limits)
     problem = choices(instance)
     base = problem.base
     price, bought = clearing_price(problem)
@@ -95,7 +95,7 @@ def most_gain(instance: Instance, limits: Limits, *, reduce: bool = True) -> Out
     stage = _Stage(0, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int32))
     later = int(net.sum())
     for i, choice in enumerate(options):
-        if limits.seconds is not None and time.perf_counter() - started > limits.seconds:
+        if (remaining := deadline.remaining()) is not None and remaining <= 0:
             return Outcome("feasible", instance.plan(plan + instance.least), base + limit, "time limit", work)
         later -= int(net[i])
         stage = _step(stage, choice, problem.value[i, choice], problem.room)

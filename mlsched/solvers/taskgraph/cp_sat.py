@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from mlsched.core.formulation import Formulation, Limits, Outcome
 from mlsched.core.registry import answerer
 from mlsched.formulations.taskgraph._layout import Layout
@@ -22,4 +20,4 @@ def build(instance: Instance, *, objectives: tuple[str, ...]) -> Formulation:
 @answerer("cp-sat", problem="taskgraph", backend="direct", objectives=OBJECTIVES, model=("cp-sat", build))
 def answer(instance: Instance, *, objective: str, limits: Limits, hint: Timetable | None = None) -> Outcome:
     """Where and when each task runs, and how many iterations: CP-SAT, with a linear relaxation for total_jct."""
-    return search(instance, objective, limits, hint, time.perf_counter())
+    return search(instance, objective, limits, hint)

@@ -14,6 +14,7 @@ import threading
 
 import numpy as np
 
+from mlsched.core.deadline import Deadline
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.formulations.taskgraph._due import worth
 from mlsched.formulations.taskgraph._layout import Layout
@@ -35,18 +36,18 @@ def search(
     objective: str,
     limits: Limits,
     hint: Timetable | None,
-    started: float,
     stopped: threading.Event | None = None,
     first: bool = True,
 ) -> Outcome:
-    """The best plan within limits, of which the clock started at `started`.
+    """The best plan within limits.
 
     `stopped`, once it is set, ends the search. Not `first`: the interval model has been asked already.
     """
+    deadline = Deadline(limits)
     completes = objective in ("total_jct", "makespan")
     # A plan that is cut to its mandatory iterations completes no job later.
     layout = Layout.of(_mandatory(instance) if completes else instance)
-    state = State(layout, objective, limits, started, stopped)
+    state = State(layout, objective, limits, deadline, stopped)
     if hint is not None:
         state.offer(_cut(hint, layout) if completes else hint)
     if objective == "total_jct":

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-import time
 
+from mlsched.core.deadline import Deadline
 from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.formulations.taskgraph._layout import Layout
@@ -17,16 +17,16 @@ BUILDING = 1e-5
 
 
 class State:
-    """The incumbent, the lower bound, and the limits, of which the clock started at `started`.
+    """The incumbent, the lower bound, and the limits, the time among them until `deadline`.
 
     Values are in minimisation form: an objective to maximise enters negated (`sign`). `stopped`, once it is set, ends
     the search as a limit does.
     """
 
     def __init__(
-        self, layout: Layout, objective: str, limits: Limits, started: float, stopped: threading.Event | None = None
+        self, layout: Layout, objective: str, limits: Limits, deadline: Deadline, stopped: threading.Event | None = None
     ) -> None:
-        self.layout, self.objective, self.limits, self.started = layout, objective, limits, started
+        self.layout, self.objective, self.limits, self.deadline = layout, objective, limits, deadline
         self.sign = 1 if layout.instance.objective(objective).sense == "min" else -1
         self.work: dict[str, float] = {WORK: 0.0}
         self.plan: Timetable | None = None
@@ -95,7 +95,7 @@ class State:
 
     def seconds(self) -> float | None:
         """Wall seconds that remain, 0 or less when they are over; None without a limit."""
-        return None if self.limits.seconds is None else self.limits.seconds - (time.perf_counter() - self.started)
+        return self.deadline.remaining()
 
     @property
     def over(self) -> bool:

@@ -19,11 +19,11 @@ whatever a scheduler of whole workers and PSs achieves, this value is a lower bo
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Callable
 
 import numpy as np
 
+from mlsched.core.deadline import Deadline
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import Limits, Outcome, StoppedBy
 from mlsched.core.registry import answerer
@@ -49,13 +49,13 @@ class _Clock:
     """When to stop: the wall clock, or the nodes of all searches."""
 
     limits: Limits
-    started: float = dataclasses.field(default_factory=time.perf_counter)
     nodes: int = 0
 
+    def __post_init__(self) -> None:
+        self.deadline = Deadline(self.limits)
+
     def remaining_seconds(self) -> float | None:
-        if self.limits.seconds is None:
-            return None
-        return self.limits.seconds - (time.perf_counter() - self.started)
+        return self.deadline.remaining()
 
     def out_of_time(self) -> bool:
         remaining = self.remaining_seconds()

@@ -9,6 +9,7 @@ import pyomo.environ as pyo
 import pytest
 from mip_examples import formulation, knapsack
 
+from mlsched.core import deadline
 from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.formulation import Limits, Term, safe_bound
 from mlsched.solvers.backends import highs
@@ -92,7 +93,7 @@ def test_every_term_has_what_is_left_of_the_time(ticking, monkeypatch):
         return set_option(solver, name, value)
 
     monkeypatch.setattr(highspy.Highs, "setOptionValue", note)
-    ticking(highs, seconds=1000.0)
+    ticking(deadline, seconds=1000.0)
     model, profit = knapsack()
     question = formulation(model, Term(1, profit), Term(1, -model.v[0]))
     assert highs.minimise(question, "o", "max", Limits(seconds=3000.0), None).status == "optimal"

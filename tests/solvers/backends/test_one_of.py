@@ -8,11 +8,12 @@ import pytest
 from preemption_examples import row
 
 from mlsched import api
+from mlsched.core import deadline
 from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Limits, OneOf, Outcome, Part
 from mlsched.core.registry import registry
 from mlsched.instances.preemption import Instance, Plan
-from mlsched.solvers.backends import cp_sat, highs, one_of
+from mlsched.solvers.backends import cp_sat, highs
 from mlsched.solvers.backends.one_of import Budget, check_hint, solve_one_of
 
 #: What `limits.work` limits in these tests.
@@ -193,7 +194,7 @@ def test_when_work_is_spent_the_rest_is_open_not_done():
 
 
 def test_limits_shrink_as_parts_are_solved(ticking):
-    ticking(one_of, seconds=1.0)
+    ticking(deadline, seconds=1.0)
     seen = []
 
     def backend(formulation, objective, sense, limits, hint, better_than=None):

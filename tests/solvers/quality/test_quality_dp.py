@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from quality_examples import generated, small
 
 from mlsched import api
+from mlsched.core import deadline
 from mlsched.core.errors import TooLarge
 from mlsched.core.fields import EXACT
 from mlsched.formulations.quality.relaxation import bound, choices, clearing_price, demand
 from mlsched.instances import strategies
 from mlsched.instances.quality import Instance
-from mlsched.solvers.quality import dp
 
 
 @given(instance=strategies.quality(jobs=6, cores=20))
@@ -29,7 +29,7 @@ def test_every_price_bounds_the_optimum(instance):
 
 
 def test_without_time_the_greedy_plan_and_a_safe_bound_come_back(ticking):
-    ticking(dp)
+    ticking(deadline)
     open_gap = 0
     for number in range(150):
         instance = generated(number)

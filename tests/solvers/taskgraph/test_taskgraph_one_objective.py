@@ -9,6 +9,7 @@ from contended_examples import contended
 from draws import THOROUGH, draws
 
 from mlsched import api
+from mlsched.core.deadline import Deadline
 from mlsched.core.errors import AnswererError
 from mlsched.core.formulation import Limits
 from mlsched.formulations.taskgraph._layout import Layout
@@ -133,7 +134,7 @@ def test_jobs_are_not_looked_at_alone_when_the_time_is_over():
 def start(instance, decodings: int = 200) -> State:
     """Step 2 alone: a generated plan."""
     layout, _ = sharpened(Layout.of(one_objective._mandatory(instance)))
-    best = State(layout, "total_jct", Limits(), 0.0)
+    best = State(layout, "total_jct", Limits(), Deadline())
     best.offer(search(layout, decodings, 0, None)[0])
     return best
 
@@ -169,7 +170,7 @@ def test_neighbourhoods_find_the_optimum_of_tiny_instances_and_nothing_better():
         if plan is None or layout.reason is not None or instance.violations(plan):
             continue
         optimum = api.solve(instance, "brute-force", objective="total_jct").value
-        best = State(layout, "total_jct", Limits(seed=number), 0.0)
+        best = State(layout, "total_jct", Limits(seed=number), Deadline())
         best.offer(plan)
         steps(best, 20)
         assert best.upper >= optimum

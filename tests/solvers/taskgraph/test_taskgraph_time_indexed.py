@@ -10,6 +10,7 @@ from draws import draws
 from hypothesis import given, settings
 
 from mlsched import api
+from mlsched.core.deadline import Deadline
 from mlsched.core.formulation import Limits
 from mlsched.formulations.taskgraph import _pools
 from mlsched.formulations.taskgraph._layout import Layout
@@ -88,7 +89,7 @@ def test_the_optimum_is_that_of_brute_force_on_contended_instances(report):
 def started(preset: str, seed: int, limits: Limits | None = None, decodings: int = 300) -> tuple[State, list]:
     """What is known before cutting planes: a generated plan, the pools."""
     layout, _ = sharpened(Layout.of(_mandatory(api.generate("taskgraph", preset=preset, seed=seed))))
-    state = State(layout, "total_jct", limits or Limits(), 0.0)
+    state = State(layout, "total_jct", limits or Limits(), Deadline(limits))
     plan, _ = search(layout, decodings, 0, None)
     state.offer(plan)
     return state, _pools.pools(layout) + _pools.packed(layout)
@@ -111,7 +112,7 @@ def test_values_are_refuted_up_to_the_optimum_of_brute_force(instance):
     if found is None:
         return
     layout, optimum = found
-    state = State(layout, "total_jct", Limits(), 0.0)
+    state = State(layout, "total_jct", Limits(), Deadline())
     state.offer(api.solve(layout.instance, "brute-force", objective="total_jct").plan)
     climb(state, _pools.pools(layout))
     assert state.lower == state.upper == optimum
@@ -123,7 +124,7 @@ def test_values_are_refuted_until_one_is_attained():
         if (found := known(contended(number))) is None:
             continue
         layout, optimum = found
-        state = State(layout, "total_jct", Limits(), 0.0)
+        state = State(layout, "total_jct", Limits(), Deadline())
         state.offer(search(layout, 1, 0, None)[0])
         climb(state, _pools.pools(layout))
         assert state.upper == optimum

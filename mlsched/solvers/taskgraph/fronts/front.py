@@ -203,9 +203,8 @@ class Assisted:
         """The smallest total_jct of all plans: nothing can be asked before it, so it has all threads."""
         boxed = self._shared.boxed
         limits = Limits(remaining(until), None, self._shared.threads, boxed.seed)
-        started = time.perf_counter()
         instance = boxed.layout.instance
-        outcome = search(instance, "total_jct", limits, asked.plan, started, self._stopped, first=False)
+        outcome = search(instance, "total_jct", limits, asked.plan, self._stopped, first=False)
         if outcome.status == "optimal" and isinstance(outcome.plan, Timetable):
             return self._answer_of(asked.weights, outcome.plan)
         return Answer("infeasible" if outcome.status == "infeasible" else "unknown")
