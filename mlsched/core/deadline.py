@@ -27,9 +27,14 @@ class Deadline:
         """Wall seconds that remain, 0 or less when the time is over; None where there is no end."""
         return None if self._until is None else self._until - time.perf_counter()
 
+    def passed(self) -> bool:
+        """Whether the time is over."""
+        remaining = self.remaining()
+        return remaining is not None and remaining <= 0
+
     def check(self) -> None:
         """Raise OutOfTime when the time is over."""
-        if (remaining := self.remaining()) is not None and remaining <= 0:
+        if self.passed():
             raise OutOfTime
 
     def over(self, items: Iterable[T]) -> Iterator[T]:

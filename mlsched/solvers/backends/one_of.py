@@ -27,8 +27,7 @@ class Budget:
         """The limit that is used up; None where none is."""
         if self._limits.work is not None and self.work[self._unit] >= self._limits.work:
             return "work limit"
-        remaining = self._deadline.remaining()
-        return "time limit" if remaining is not None and remaining <= 0 else None
+        return "time limit" if self._deadline.passed() else None
 
     def remaining(self) -> Limits:
         """What remains for the next solve."""

@@ -95,7 +95,7 @@ def most_gain(instance: Instance, limits: Limits, *, reduce: bool = True) -> Out
     stage = _Stage(0, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int32))
     later = int(net.sum())
     for i, choice in enumerate(options):
-        if (remaining := deadline.remaining()) is not None and remaining <= 0:
+        if deadline.passed():
             return Outcome("feasible", instance.plan(plan + instance.least), base + limit, "time limit", work)
         later -= int(net[i])
         stage = _step(stage, choice, problem.value[i, choice], problem.room)

@@ -102,9 +102,8 @@ class State:
         """Whether a limit is reached, or whoever asked wants no more."""
         if self._stopped is not None and self._stopped.is_set():
             return True
-        seconds, work = self.seconds(), self.limits.work
-        overdue = seconds is not None and seconds <= 0
-        return overdue or (work is not None and self.work[WORK] >= work)
+        work = self.limits.work
+        return self.deadline.passed() or (work is not None and self.work[WORK] >= work)
 
     @property
     def done(self) -> bool:

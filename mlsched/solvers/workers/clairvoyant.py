@@ -54,25 +54,18 @@ class _Clock:
     def __post_init__(self) -> None:
         self.deadline = Deadline(self.limits)
 
-    def remaining_seconds(self) -> float | None:
-        return self.deadline.remaining()
-
-    def out_of_time(self) -> bool:
-        remaining = self.remaining_seconds()
-        return remaining is not None and remaining <= 0
-
     def local_search_over(self) -> bool:
         """Whether local search has had its share of the time; the remaining time is for the bound."""
-        remaining = self.remaining_seconds()
+        remaining = self.deadline.remaining()
         if remaining is None or self.limits.seconds is None:
             return False
         return remaining <= (1 - LOCAL) * self.limits.seconds
 
     def stop(self, nodes: int) -> bool:
-        return self.out_of_time() or (self.limits.work is not None and self.nodes + nodes >= self.limits.work)
+        return self.deadline.passed() or (self.limits.work is not None and self.nodes + nodes >= self.limits.work)
 
     def reason(self) -> StoppedBy:
-        return "time limit" if self.out_of_time() else "work limit"
+        return "time limit" if self.deadline.passed() else "work limit"
 
 
 @answerer("clairvoyant", problem="workers", backend="direct", objectives=("total_jct",), asks="horizon")
@@ -86,7 +79,7 @@ def answer(instance: Horizon, *, objective: str, limits: Limits) -> Outcome:
     stopped: StoppedBy = "proof"
     proved = float(data.work.sum())
     while True:
-        pricing, root = priced(data, best, clock.remaining_seconds)
+        pricing, root = priced(data, best, clock.deadline.remaining)
         proved = max(proved, min(root.value, best.value))
         search = Search(lp, pricing, best, clock.stop)
         try:
@@ -95,7 +88,7 @@ def answer(instance: Horizon, *, objective: str, limits: Limits) -> Outcome:
         except BetterFound as found:
             clock.nodes += search.nodes
             lp = EventLP(data)
-            best = descend(lp, found.incumbent, clock.out_of_time)
+            best = descend(lp, found.incumbent, clock.deadline.passed)
             continue
         except OutOfLimits:
             stopped = clock.reason()

@@ -77,7 +77,7 @@ def test_a_time_limit_leaves_a_plan_and_a_valid_bound_wherever_it_strikes(solver
     assert best.status == "optimal"
     looks, found = 0, None
     while found is None or found.status != "optimal":
-        looks += 3
+        looks += 1
         ticking(deadline)
         found = api.solve(instance, solver, time_limit=1000 * looks - 500, hint="none")
         assert found.value <= best.value <= found.bound
