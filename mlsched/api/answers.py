@@ -20,6 +20,7 @@ from mlsched.api.isolation import Isolated, check_memory_limit, isolated_answer
 from mlsched.api.known import keep_known
 from mlsched.api.records import check_seed
 from mlsched.core.contract import Information, Instance, Objective, Plan, Question
+from mlsched.core.deadline import Deadline
 from mlsched.core.errors import AnswererError, InvalidInput, MlschedError
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.interrupts import interrupts
@@ -140,12 +141,11 @@ def start_within(
     instance: Instance, answerer: Answerer, objective: str, limits: Limits, hint: Plan | str | None = None
 ) -> tuple[Plan | None, Limits]:
     """The plan an exact backend starts from, and what finding it leaves of the time limit."""
-    started = time.perf_counter()
+    deadline = Deadline(limits.seconds)
     plan = _hint(instance, answerer, objective, hint, limits)
     if limits.seconds is None or not answerer.takes_hint:
         return plan, limits
-    left = max(LEAST_LEFT * limits.seconds, limits.seconds - (time.perf_counter() - started))
-    return plan, dataclasses.replace(limits, seconds=left)
+    return plan, dataclasses.replace(limits, seconds=deadline.remaining(LEAST_LEFT * limits.seconds))
 
 
 def _hint(

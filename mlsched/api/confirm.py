@@ -17,6 +17,7 @@ from mlsched import solvers
 from mlsched.api.adapters import native
 from mlsched.api.guard import is_foreign
 from mlsched.core.contract import Instance
+from mlsched.core.deadline import MOMENT, Deadline
 from mlsched.core.errors import Contradiction, InvalidInput, SolverError
 from mlsched.core.files import write_json
 from mlsched.core.formulation import Limits, Outcome
@@ -50,12 +51,13 @@ def confirmed(
     if result.status not in ("optimal", "infeasible") or not answerer.backend:
         return result
     started, by = time.perf_counter(), None
-    most = max(LEAST_SECONDS if least is None else least, SHARE * result.seconds)
+    deadline = Deadline(max(LEAST_SECONDS if least is None else least, SHARE * result.seconds))
     for other, values in second_opinions(answerer, params, instance, result.objective):
-        left = most - (time.perf_counter() - started)
-        if left <= 0:
+        if deadline.passed():
             break
-        own = dataclasses.replace(limits, seconds=left, work=(work or {}).get(other.backend or ""))
+        own = dataclasses.replace(
+            limits, seconds=deadline.remaining(MOMENT), work=(work or {}).get(other.backend or "")
+        )
         better_than = None if other.backend == "direct" else result.value
         hint = result.plan if other.takes_hint and better_than is None else None
         try:

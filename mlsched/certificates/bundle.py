@@ -30,7 +30,6 @@ from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import AnswererError, InvalidFile, InvalidInput, SolverError
 from mlsched.core.files import check_header, read_json, write_json
-from mlsched.core.formulation import Limits
 from mlsched.core.opening import read_text, shown_path
 from mlsched.core.registry import registry
 from mlsched.core.versions import versions
@@ -88,7 +87,7 @@ def _write(instance: Instance, objective: str, plan: Plan, folder: Path, seconds
     value, proved, parts = instance.evaluate(plan)[objective], 0, []
     translation = translation_of(instance)
     for k, formula in enumerate(translation.formulas(instance, objective, plan), 1):
-        text, deadline = formula.text(), Deadline(Limits(seconds=seconds))
+        text, deadline = formula.text(), Deadline(seconds)
         try:
             proof = elaborated(text, engine.log_of(text, seconds), deadline)
             minimum = checker.check(text, proof)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, TypeVar
-
-if TYPE_CHECKING:
-    from mlsched.core.formulation import Limits
+from typing import TypeVar
 
 T = TypeVar("T")
+#: Seconds that a solver which is started at all is given at least.
+MOMENT = 0.01
 
 
 class OutOfTime(Exception):
@@ -17,15 +17,14 @@ class OutOfTime(Exception):
 
 
 class Deadline:
-    """So many wall seconds from the time that it is made; without limits, or limits of time, there is no end."""
+    """So many wall seconds from the time that it is made; None: there is no end."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        seconds = None if limits is None else limits.seconds
+    def __init__(self, seconds: float | None = None) -> None:
         self._until = None if seconds is None else time.perf_counter() + seconds
 
-    def remaining(self) -> float | None:
-        """Wall seconds that remain, 0 or less when the time is over; None where there is no end."""
-        return None if self._until is None else self._until - time.perf_counter()
+    def remaining(self, least: float = -math.inf) -> float | None:
+        """Wall seconds that remain, 0 or less when the time is over, but never below `least`; None: there is no end."""
+        return None if self._until is None else max(least, self._until - time.perf_counter())
 
     def passed(self) -> bool:
         """Whether the time is over."""

@@ -92,7 +92,7 @@ def _built(
     if compiling:
         # The first model of a process loads Pyomo, which says nothing of how long this model takes.
         importlib.import_module("pyomo.environ")
-    deadline = Deadline(share)
+    deadline = Deadline(share.seconds)
     given = {"limits": share} if answerer.takes_limits else {}
     question: Formulation | OneOf = answerer.function(
         answerer.shown(instance), objectives=(objective,), **given, **params

@@ -9,6 +9,7 @@ import pytest
 
 from mlsched import api
 from mlsched.api import answers
+from mlsched.core import deadline
 from mlsched.core.formulation import Limits
 from mlsched.core.registry import Answerer, registry
 from mlsched.heuristics.placement import _annealing
@@ -20,7 +21,7 @@ EXACT = registry().answerers["placement", "cp-sat"]
 def left_after(monkeypatch, seconds: float, limit: float | None) -> Limits:
     """What `start_within` leaves of a limit when finding a start takes so many seconds by its clock."""
     clock = itertools.chain([0.0], itertools.repeat(seconds))
-    monkeypatch.setattr(answers.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(deadline.time, "perf_counter", lambda: next(clock))
     monkeypatch.setattr(answers, "_hint", lambda *arguments: None)
     return answers.start_within(INSTANCE, EXACT, "total_speed", Limits(seconds=limit, work=3.0, seed=5))[1]
 

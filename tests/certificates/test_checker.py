@@ -13,7 +13,6 @@ from mlsched.certificates import checker
 from mlsched.certificates.checker import HEADER, Wrong, check
 from mlsched.certificates.elaborate import elaborated
 from mlsched.core.deadline import Deadline, OutOfTime
-from mlsched.core.formulation import Limits
 
 SOURCE = Path(checker.__file__)
 #: At least two of three, as few as possible; x3 is dear. The minimum is 3.
@@ -262,7 +261,7 @@ def test_elaboration_keeps_what_is_needed_and_names_it():
 
 def test_elaboration_keeps_to_its_deadline():
     with pytest.raises(OutOfTime):
-        elaborated(FORMULA, proof("l 1", "c 1"), Deadline(Limits(seconds=0.0)))
+        elaborated(FORMULA, proof("l 1", "c 1"), Deadline(0.0))
 
 
 def test_elaboration_does_not_hide_a_step_that_does_not_follow():

@@ -11,8 +11,8 @@ from preemption_examples import row
 
 import mlsched
 from mlsched.cli.main import run
+from mlsched.core import deadline
 from mlsched.instances.preemption import Plan
-from mlsched.solvers.front import search
 
 PAIR = ["total_score", "victim_count"]
 
@@ -102,7 +102,7 @@ def test_a_picture(file, names, tmp_path):
 
 
 def test_a_time_limit_without_any_point_is_status_1(file, capsys, ticking):
-    ticking(search)
+    ticking(deadline)
     assert call(file, *PAIR, "--time-limit", "500") == 1
     out, err = capsys.readouterr()
     assert "time limit: 0 points" in out

@@ -5,28 +5,27 @@ from __future__ import annotations
 import pytest
 
 from mlsched.core import deadline
-from mlsched.core.deadline import Deadline, OutOfTime
-from mlsched.core.formulation import Limits
+from mlsched.core.deadline import MOMENT, Deadline, OutOfTime
 
 
 def test_items_come_until_the_time_is_over(ticking):
     ticking(deadline, seconds=1.0)
     seen = []
     with pytest.raises(OutOfTime):
-        seen.extend(Deadline(Limits(seconds=3.5)).over("abcdefg"))
-    assert "".join(Deadline(Limits(seconds=3.5)).over("abc")) == "abc"
+        seen.extend(Deadline(3.5).over("abcdefg"))
+    assert "".join(Deadline(3.5).over("abc")) == "abc"
     with pytest.raises(OutOfTime):
-        Deadline(Limits(seconds=1.0)).check()  # at the moment itself it is over
+        Deadline(1.0).check()  # at the moment itself it is over
 
 
-@pytest.mark.parametrize("limits", [None, Limits(work=1.0)])
-def test_there_may_be_no_end(ticking, limits):
+def test_there_may_be_no_end(ticking):
     ticking(deadline)
-    assert list(Deadline(limits).over(range(9))) == list(range(9))
-    assert Deadline(limits).remaining() is None
+    assert list(Deadline().over(range(9))) == list(range(9))
+    assert Deadline().remaining() is None
+    assert Deadline().remaining(MOMENT) is None
 
 
 def test_what_remains_is_negative_when_the_time_is_over(ticking):
     ticking(deadline, seconds=1.0)
-    end = Deadline(Limits(seconds=1.5))
-    assert [end.remaining(), end.remaining()] == [0.5, -0.5]
+    end = Deadline(1.5)
+    assert [end.remaining(), end.remaining(), end.remaining(MOMENT)] == [0.5, -0.5, MOMENT]

@@ -34,7 +34,7 @@ def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits | N
     """A binary for each step of each job's table; the worst loss by levels, without a big M."""
     import pyomo.environ as pyo
 
-    mip, deadline = pyo.ConcreteModel(), Deadline(limits)
+    mip, deadline = pyo.ConcreteModel(), Deadline(None if limits is None else limits.seconds)
     running, least = instance.running.tolist(), instance.least
     steps = {i: _steps(instance, i, objectives) for i in deadline.over(running)}
     mip.y = pyo.Var([(i, s) for i in running for s in range(1, len(steps[i]))], domain=pyo.Binary)

@@ -37,7 +37,7 @@ MOST_COLUMNS = 10_000
 @answerer("highs", problem="taskgraph", backend="highs", objectives=OBJECTIVES)
 def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits | None = None) -> Formulation:
     """The time-indexed MIP of every run, for small instances; the cross-check of cp-sat."""
-    return model(Layout.of(instance), objectives, Deadline(limits))
+    return model(Layout.of(instance), objectives, Deadline(None if limits is None else limits.seconds))
 
 
 def pyomo_model(instance: Instance, objective: str) -> Any:

@@ -5,10 +5,9 @@ It sees what the judge sees, the true interference and network penalties, which 
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
+from mlsched.core.deadline import Deadline
 from mlsched.core.formulation import Limits
 from mlsched.core.params import within
 from mlsched.core.registry import answerer
@@ -32,12 +31,12 @@ def answer(
     within("moves", moves, 0, 10**6)
     within("rounds", rounds, 1, 10**4)
     pace = Pace(instance)
-    seconds, started = None if limits is None else limits.seconds, time.perf_counter()
+    deadline = Deadline(None if limits is None else limits.seconds)
     plans: list[Plan] = []
     for round_ in range(rounds):
-        left = None if seconds is None else seconds - (time.perf_counter() - started)
-        if plans and left is not None and left <= 0:
+        if plans and deadline.passed():
             break
+        left = deadline.remaining()
         state = State(instance, pace)
         greedy(state, rng)
         share = None if left is None else left / (rounds - round_)

@@ -49,7 +49,7 @@ class _Run:
     """One formulation inside HiGHS, solved for one term after another."""
 
     def __init__(self, formulation: Formulation, limits: Limits, hint: Plan | None) -> None:
-        self.formulation, self.deadline = formulation, Deadline(limits)
+        self.formulation, self.deadline = formulation, Deadline(limits.seconds)
         self.work: Counter[str] = Counter()
         self.matrix = compile_model(formulation.model)
         self.highs = new_highs(limits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from mlsched.core.deadline import Deadline
+from mlsched.core.deadline import MOMENT, Deadline
 from mlsched.core.formulation import Limits, StoppedBy
 
 if TYPE_CHECKING:
@@ -17,8 +17,7 @@ WORK = "deterministic_time"
 
 def until(deadline: Deadline, limits: Limits) -> Limits:
     """The limits, with the time that remains until the deadline: a moment at least, as solvers need one."""
-    remaining = deadline.remaining()
-    return dataclasses.replace(limits, seconds=None if remaining is None else max(0.01, remaining))
+    return dataclasses.replace(limits, seconds=deadline.remaining(MOMENT))
 
 
 def within(limits: Limits) -> cp_model.CpSolver:

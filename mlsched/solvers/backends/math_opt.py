@@ -55,7 +55,7 @@ class _Run:
         from ortools.math_opt.python import mathopt
 
         self.formulation, self.limits, self.name, self.mathopt = formulation, limits, solver, mathopt
-        self.deadline = Deadline(limits)
+        self.deadline = Deadline(limits.seconds)
         self.work: Counter[str] = Counter()
         self.matrix = compile_model(formulation.model)
         self.model, self.columns = _model(self.matrix)

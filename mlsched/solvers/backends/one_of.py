@@ -20,7 +20,7 @@ class Budget:
 
     def __init__(self, limits: Limits, unit: str) -> None:
         self._limits, self._unit = limits, unit
-        self._deadline = Deadline(limits)
+        self._deadline = Deadline(limits.seconds)
         self.work: Counter[str] = Counter()
 
     def exhausted(self) -> StoppedBy | None:

@@ -63,7 +63,7 @@ class _Run:
         import pyomo.environ as pyo
 
         self.formulation, self.limits, self.name, self.pyo = formulation, limits, name, pyo
-        self.deadline = Deadline(limits)
+        self.deadline = Deadline(limits.seconds)
         self.work: Counter[str] = Counter()
         self.solver = _available(name)
         self.matrix = compile_model(formulation.model)

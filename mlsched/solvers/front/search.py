@@ -10,12 +10,12 @@ from __future__ import annotations
 import dataclasses
 import queue
 import threading
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from mlsched.core.deadline import Deadline
 from mlsched.core.errors import InvalidInput
 from mlsched.core.scalar import Answer, Bounds, Scalar, Searcher, Solution, Stages
 from mlsched.solvers.front.boxes import inside, loosest, shown
@@ -68,7 +68,7 @@ class Search:
         self.points: dict[tuple[int, ...], Solution] = {}
         self.failures: list[str] = []
         self.solves = self.recalled = 0
-        self._until = None if time_limit is None else time.perf_counter() + time_limit
+        self._deadline = Deadline(time_limit)
         self._solve_limit, self._journal, self._progress = solve_limit, journal, progress
         #: Sub-problems that the journal held when it was opened, until `recall`; and those of them not asked since.
         self._opened = frozenset(() if journal is None else journal.answers)
@@ -241,7 +241,7 @@ class Search:
         if answer.status == "unbounded":
             k = int(np.argmax(weights))
             raise InvalidInput(f"objective {k} is unbounded; bound the variables in it")
-        if answer.status in ("feasible", "unknown") and self._remaining() is not None:
+        if answer.status in ("feasible", "unknown") and self._deadline.remaining() is not None:
             raise Stop("time limit")
         if answer.status not in ("optimal", "infeasible"):
             self._fail(answer.note or "gave up without a limit", boxes)
@@ -249,7 +249,7 @@ class Search:
             self._progress(len(self.points), self.solves + self.recalled)
 
     def _solve(self, weights: tuple[int, ...], boxes: tuple[Bounds, ...], hint: Solution | None) -> Answer:
-        remaining = self._remaining()
+        remaining = self._deadline.remaining()
         if remaining is not None and remaining <= 0:
             raise Stop("time limit")
         with self._lock:
@@ -263,9 +263,6 @@ class Search:
             return Answer("failed", note=f"{type(error).__name__}: {error}")
         finally:
             self._free.put(scalar)
-
-    def _remaining(self) -> float | None:
-        return None if self._until is None else self._until - time.perf_counter()
 
     def _fail(self, note: str, boxes: tuple[Bounds, ...]) -> None:
         self.failures.append(f"sub-problem {len(self.subproblems)} (bounds {shown(boxes)}): {note}".replace("\n", " "))

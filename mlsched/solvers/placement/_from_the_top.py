@@ -69,7 +69,7 @@ class Search:
     """One run: incumbent, lower and upper bound, and what remains of the limits."""
 
     def __init__(self, instance: Instance, limits: Limits, hint: Plan | None) -> None:
-        self.instance, self.limits, self.deadline = instance, limits, Deadline(limits)
+        self.instance, self.limits, self.deadline = instance, limits, Deadline(limits.seconds)
         self.pace = Pace(instance)
         self.space = Space(instance, self.pace)
         self.work: Counter[str] = Counter()

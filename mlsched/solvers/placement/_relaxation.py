@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 
+from mlsched.core.deadline import MOMENT, Deadline
 from mlsched.formulations.placement._linear import highs_model
 from mlsched.formulations.placement._master import Master, price
 
@@ -25,7 +25,7 @@ def solve(master: Master, seconds: float | None) -> Any:
     """
     import highspy
 
-    deadline = None if seconds is None else time.perf_counter() + seconds
+    deadline = Deadline(seconds)
     table, space = master.table, master.space
     new = (table.slowdown[:, space.running :] > 0).sum(axis=1)
     active = new <= 1 if len(table) > FEW else np.ones(len(table), dtype=bool)
@@ -35,8 +35,8 @@ def solve(master: Master, seconds: float | None) -> Any:
     highs = _fresh(lp, a, columns, costs, most)
     best, prices, again = None, None, True
     while True:
-        if deadline is not None:
-            highs.setOptionValue("time_limit", highs.getRunTime() + max(0.01, deadline - time.perf_counter()))
+        if (left := deadline.remaining(MOMENT)) is not None:
+            highs.setOptionValue("time_limit", highs.getRunTime() + left)
         highs.run()
         if highs.getModelStatus() == highspy.HighsModelStatus.kOptimal:
             # HiGHS minimises -speed and prices rows for that: a link row's price for maximising is the negative.
@@ -48,11 +48,11 @@ def solve(master: Master, seconds: float | None) -> Any:
             if active.all() or bound <= value * (1 + CLOSE):
                 return prices
             more = _worth_most(master, found, active)
-        elif again and (deadline is None or time.perf_counter() < deadline):
+        elif again and not deadline.passed():
             again, more = False, np.zeros(0, dtype=np.int64)  # a warm start may go wrong: solve once more without
         else:
             return prices
-        if deadline is not None and time.perf_counter() >= deadline:
+        if deadline.passed():
             return prices
         if more.size:
             active[more] = True

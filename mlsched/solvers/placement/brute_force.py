@@ -28,7 +28,7 @@ MOST_MASKS = 128
 @answerer("brute-force", problem="placement", backend="direct", objectives=("total_speed",), information="oracle")
 def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     """Examine every plan; instances of up to 2^20 combinations that fit (about 5 s)."""
-    pace, running, deadline = Pace(instance), len(instance.run_type), Deadline(limits)
+    pace, running, deadline = Pace(instance), len(instance.run_type), Deadline(limits.seconds)
     jobs, servers = len(instance.job_type), len(instance.server_free)
     most = min(instance.most_new, instance.most_jobs - running)
     w, p = np.zeros((2, 1, jobs, servers), dtype=np.int64)

@@ -27,7 +27,7 @@ def solve(master: Master, above: int, limits: Limits) -> Found:
     """The integer master by CP-SAT; building its model counts."""
     from ortools.sat.python import cp_model
 
-    deadline = Deadline(limits)
+    deadline = Deadline(limits.seconds)
     cp, use, _ = model(master, above)
     solver = within(until(deadline, limits))
     status = solver.solve(cp)

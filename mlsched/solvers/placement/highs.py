@@ -37,7 +37,7 @@ def checked(master: Master, above: int, limits: Limits) -> Found:
 
     HiGHS gets no start: from one it has claimed optimality in a single node, 3.5 % below the optimum.
     """
-    deadline = Deadline(limits)
+    deadline = Deadline(limits.seconds)
     found = solve(master, above, limits)
     if found.status == "limit":
         return found
@@ -58,7 +58,7 @@ def solve(master: Master, above: int, limits: Limits) -> Found:
     """The integer master by HiGHS alone; building its model counts."""
     import highspy
 
-    deadline = Deadline(limits)
+    deadline = Deadline(limits.seconds)
     highs = highspy.Highs()
     # Without this reset a second thread count in one process ends in kNotset, without any solution.
     highspy.Highs.resetGlobalScheduler(True)

@@ -28,7 +28,7 @@ MOST_CANDIDATES = 18
 )
 def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     """Examine every plan; instances of up to 2^26 plans (about 5 s)."""
-    candidates, deadline = np.flatnonzero(instance.preemptible), Deadline(limits)
+    candidates, deadline = np.flatnonzero(instance.preemptible), Deadline(limits.seconds)
     nodes, tes = len(instance.node_capacity), len(instance.te_demand)
     plans = 2 ** len(candidates) * (nodes + 1) ** tes
     if plans > MOST_PLANS:

@@ -20,7 +20,7 @@ MOST_PLANS = 2**23
 @answerer("brute-force", problem="quality", backend="direct", objectives=("total_loss_reduction", "worst_loss"))
 def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     """Examine every plan; instances of up to 2^23 plans (about 2 s)."""
-    running, deadline = instance.running.tolist(), Deadline(limits)
+    running, deadline = instance.running.tolist(), Deadline(limits.seconds)
     choices = [range(instance.least, int(instance.most[j]) + 1) for j in running]
     plans = math.prod(len(c) for c in choices)
     if plans > MOST_PLANS:

@@ -77,7 +77,7 @@ class _Stage:
 
 def most_gain(instance: Instance, limits: Limits, *, reduce: bool = True) -> Outcome:
     """The largest total loss reduction."""
-    deadline = Deadline(limits)
+    deadline = Deadline(limits.seconds)
     problem = choices(instance)
     base = problem.base
     price, bought = clearing_price(problem)

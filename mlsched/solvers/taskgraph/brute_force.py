@@ -45,7 +45,7 @@ Values = tuple[int, ...]
 @answerer("brute-force", problem="taskgraph", backend="direct", objectives=OBJECTIVES)
 def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     """Examine every number of iterations, placement and active schedule; up to 400,000 steps (about 5 s)."""
-    plans, steps = examined(instance, Deadline(limits))
+    plans, steps = examined(instance, Deadline(limits.seconds))
     if not plans:
         return Outcome("infeasible", None, None, work={"steps": steps})
     index = OBJECTIVES.index(objective)

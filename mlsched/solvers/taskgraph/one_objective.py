@@ -43,7 +43,7 @@ def search(
 
     `stopped`, once it is set, ends the search. Not `first`: the interval model has been asked already.
     """
-    deadline = Deadline(limits)
+    deadline = Deadline(limits.seconds)
     completes = objective in ("total_jct", "makespan")
     # A plan that is cut to its mandatory iterations completes no job later.
     layout = Layout.of(_mandatory(instance) if completes else instance)

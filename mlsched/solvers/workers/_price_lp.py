@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import time
 
 import numpy as np
 
+from mlsched.core.deadline import MOMENT, Deadline
 from mlsched.solvers.workers._fluid import FloatArray, Fluid, new_highs
 from mlsched.solvers.workers._prices import Prices
 
@@ -81,10 +81,9 @@ def improved(
     highs = new_highs()
     highs.setOptionValue("presolve", "on")
     highs.passModel(program.lp())
-    started = time.perf_counter()
+    deadline = Deadline(seconds)
     for _ in range(ROUNDS):
-        if seconds is not None:
-            unused = max(0.01, seconds - (time.perf_counter() - started))
+        if (unused := deadline.remaining(MOMENT)) is not None:
             # HiGHS counts its run time from the first solve of an instance on.
             highs.setOptionValue("time_limit", highs.getRunTime() + unused)
         highs.run()

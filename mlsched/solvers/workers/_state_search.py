@@ -16,10 +16,10 @@ After any job there may be `STATES` states. Beyond that the search refuses.
 from __future__ import annotations
 
 import dataclasses
-import time
 
 import numpy as np
 
+from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import TooLarge
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import Limits
@@ -63,7 +63,7 @@ def cheapest(choice: Columns, limits: Limits | None = None) -> Found:
                 return Found(better, total(choice, better), True, clock.work)
             # There is no plan of at most `most`.
             low, reach = most + 1, GROWTH * reach
-    except TimeoutError:
+    except OutOfTime:
         return Found(known, low, False, clock.work)
     return Found(known, value, True, clock.work)
 
@@ -74,7 +74,7 @@ def cheapest_plainly(choice: Columns, limits: Limits | None = None) -> Found | N
     free = Relaxed(1, np.zeros_like(choice.capacity), np.zeros_like(choice.cost), 0)
     try:
         best = _search(choice, free, None, clock)
-    except TimeoutError:
+    except OutOfTime:
         return None
     assert best is not None, "waiting is always possible"
     return Found(best, total(choice, best), True, clock.work)
@@ -84,13 +84,12 @@ class _Clock:
     """The time limit, and how much has been done."""
 
     def __init__(self, limits: Limits) -> None:
-        self.until = None if limits.seconds is None else time.perf_counter() + limits.seconds
+        self.deadline = Deadline(limits.seconds)
         self.work: dict[str, float] = {"states": 0, "searches": 0}
 
     def count(self, states: int) -> None:
         self.work["states"] += states
-        if self.until is not None and time.perf_counter() > self.until:
-            raise TimeoutError
+        self.deadline.check()
 
 
 @dataclasses.dataclass(frozen=True)

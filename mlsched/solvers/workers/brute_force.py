@@ -17,7 +17,7 @@ MOST_PLANS = 2**21
 @answerer("brute-force", problem="workers", backend="direct", objectives=("total_jct",))
 def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     """Examine every plan that fits; instances of up to 2^21 of them (about 1 s)."""
-    jobs, deadline = len(instance.waiting), Deadline(limits)
+    jobs, deadline = len(instance.waiting), Deadline(limits.seconds)
     free = instance.capacity[None, :].copy()
     value = np.zeros(1, dtype=np.int64)
     trail = []

@@ -52,7 +52,7 @@ class _Clock:
     nodes: int = 0
 
     def __post_init__(self) -> None:
-        self.deadline = Deadline(self.limits)
+        self.deadline = Deadline(self.limits.seconds)
 
     def local_search_over(self) -> bool:
         """Whether local search has had its share of the time; the remaining time is for the bound."""

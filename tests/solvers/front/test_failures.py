@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from draws import draws
 
+from mlsched.core import deadline
 from mlsched.core.errors import InvalidInput
 from mlsched.core.scalar import Answer
-from mlsched.solvers.front import search
 from mlsched.solvers.front.enumerate import run, scalar_of
 
 METHODS = ["epsilon-constraint", "laumanns", "tamby-vanderpooten"]
@@ -242,7 +242,7 @@ def test_a_time_limit_leaves_right_points_and_open_boxes(solver, seconds):
 def test_a_time_limit_may_strike_before_any_solve(ticking, method, p):
     fronts = []
     while not fronts or not fronts[-1].complete:
-        ticking(search)
+        ticking(deadline)
         fronts.append(solve(p, method, time_limit=1000 * len(fronts) + 500)[0])
         check(fronts[-1], p)
         assert fronts[-1].failures == ()
@@ -258,7 +258,7 @@ def test_limits_with_several_sub_problems_under_way(ticking, method, p):
         front, calls = solve(p, method, solve_limit=limit, workers=3)
         check(front, p)
         assert front.solves == calls <= limit
-    ticking(search)
+    ticking(deadline)
     front, _ = solve(p, method, time_limit=500, workers=3)
     check(front, p)
     assert (len(front), front.status) == (0, "time limit")

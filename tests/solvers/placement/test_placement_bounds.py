@@ -109,7 +109,7 @@ def test_no_time_to_list_configurations_leaves_ub0(ticking, seconds):
     instance = api.generate("placement", "10x8-contended", seed=2)
     ticking(deadline)
     with pytest.raises(OutOfTime):
-        space_of(instance).configurations(0, 10**6, Deadline(Limits(seconds=seconds)))
+        space_of(instance).configurations(0, 10**6, Deadline(seconds))
     found = _from_the_top.prove(instance, Limits(seconds=seconds), None, cp_sat.solve)
     assert (found.status, found.stopped_by) == ("feasible", "time limit")
     assert found.bound == space_of(instance).upper

@@ -193,7 +193,7 @@ def test_the_instances_are_hard(count, report):
         if status == "optimal":
             rules = [api.solve(instance, name, objective="total_jct").value for name in RULES]
             missed.append(min(v for v in rules if v is not None) > value)
-            generated, _ = search(Layout.of(instance), 4, 0, None)
+            generated, _ = search(Layout.of(instance), 4, 0)
             orders.append(instance.evaluate(generated)["total_jct"] > value)
     share = sum(missed) / len(missed)
     lines = [f"{count} instances, {count - able} of them infeasible, optimum of total_jct by brute force"]

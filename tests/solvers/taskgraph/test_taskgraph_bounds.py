@@ -148,8 +148,8 @@ def test_an_upper_value_below_the_optimum_is_refuted():
 @pytest.mark.parametrize("number", range(4))
 def test_generated_schedules_are_plans(number):
     instance = contended(number)
-    plan, used = search(Layout.of(instance), 60, seed=number, until=None)
-    again, _ = search(Layout.of(instance), 60, seed=number, until=None)
+    plan, used = search(Layout.of(instance), 60, seed=number)
+    again, _ = search(Layout.of(instance), 60, seed=number)
     if optimum(instance, "total_jct").plan is not None:
         assert used <= 60
         assert instance.violations(plan) == []

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlsched import api
+from mlsched.core.deadline import Deadline
 from mlsched.core.scalar import Answer
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.solvers.backends import process
@@ -100,7 +101,7 @@ def test_the_first_sub_problem_can_be_ended(threads):
     instance = contended(next(n for n in range(40) if timed(n)))
     search = front_search.front_model(Layout.of(instance), FRONTS[2]).assisted(searcher, threads, 0)
     search.stop()
-    assert search._unbounded(Asked((1, 0, 0), [(None, None, None)]), None).status == "unknown"
+    assert search._unbounded(Asked((1, 0, 0), [(None, None, None)]), Deadline()).status == "unknown"
 
 
 def timed(number: int) -> bool:
@@ -268,7 +269,7 @@ def test_boxes_without_a_bound_are_bounded_by_the_variables():
     for boxes in ([(points[0][0] - 1, None), (None, points[0][1])], [(None, None), (0, 0)]):
         made = boxed.by_time((1, 1), boxes, points[-1][0])
         asking = ByCuttingPlanes(boxed, None, lambda weights, plan: boxed.values(plan), (0, 0), points[-1][0])
-        values = asking._answer(Asked((1, 1), boxes), asking._best(made, None, None))
+        values = asking._answer(Asked((1, 1), boxes), asking._best(made, Deadline(), None))
         expected = min(
             (sum(p), p)
             for p in points

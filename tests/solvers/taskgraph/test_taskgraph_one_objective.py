@@ -135,7 +135,7 @@ def start(instance, decodings: int = 200) -> State:
     """Step 2 alone: a generated plan."""
     layout, _ = sharpened(Layout.of(one_objective._mandatory(instance)))
     best = State(layout, "total_jct", Limits(), Deadline())
-    best.offer(search(layout, decodings, 0, None)[0])
+    best.offer(search(layout, decodings, 0)[0])
     return best
 
 
@@ -166,7 +166,7 @@ def test_neighbourhoods_find_the_optimum_of_tiny_instances_and_nothing_better():
     for number in range(draws(8, 12)):
         instance = one_objective._mandatory(contended(number, runs=7))
         layout = Layout.of(instance)
-        plan, _ = search(layout, 1, 0, None)
+        plan, _ = search(layout, 1, 0)
         if plan is None or layout.reason is not None or instance.violations(plan):
             continue
         optimum = api.solve(instance, "brute-force", objective="total_jct").value

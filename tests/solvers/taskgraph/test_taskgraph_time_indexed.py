@@ -89,8 +89,9 @@ def test_the_optimum_is_that_of_brute_force_on_contended_instances(report):
 def started(preset: str, seed: int, limits: Limits | None = None, decodings: int = 300) -> tuple[State, list]:
     """What is known before cutting planes: a generated plan, the pools."""
     layout, _ = sharpened(Layout.of(_mandatory(api.generate("taskgraph", preset=preset, seed=seed))))
-    state = State(layout, "total_jct", limits or Limits(), Deadline(limits))
-    plan, _ = search(layout, decodings, 0, None)
+    limits = limits or Limits()
+    state = State(layout, "total_jct", limits, Deadline(limits.seconds))
+    plan, _ = search(layout, decodings, 0)
     state.offer(plan)
     return state, _pools.pools(layout) + _pools.packed(layout)
 
@@ -125,7 +126,7 @@ def test_values_are_refuted_until_one_is_attained():
             continue
         layout, optimum = found
         state = State(layout, "total_jct", Limits(), Deadline())
-        state.offer(search(layout, 1, 0, None)[0])
+        state.offer(search(layout, 1, 0)[0])
         climb(state, _pools.pools(layout))
         assert state.upper == optimum
         closed += 1

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 from contended_examples import contended
 
+from mlsched.core import deadline
 from mlsched.core.formulation import Limits
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.solvers.backends.process import Apart, Ended
@@ -71,12 +70,11 @@ def test_a_search_that_cp_sat_aborts_begins_anew_with_another_seed(monkeypatch):
             assert (found is False) == (expected is False)
 
 
-def test_a_search_that_begins_anew_has_the_time_that_is_left(monkeypatch):
+def test_a_search_that_begins_anew_has_the_time_that_is_left(monkeypatch, ticking):
     boxed = Boxed(Layout.of(contended(1)), ("total_jct", "traffic"), (10**4, 10**4), 0)
     made = boxed.by_time((1, 0), [(None, None)], boxed.lower_bound)
-    clock, seconds, set_up = itertools.count(), [], cutting_planes.parameters
-    # A clock that goes on by a second whenever it is looked at.
-    monkeypatch.setattr(cutting_planes.time, "perf_counter", lambda: float(next(clock)))
+    seconds, set_up = [], cutting_planes.parameters
+    ticking(deadline, seconds=1.0)
     monkeypatch.setattr(
         cutting_planes, "parameters", lambda limits: (seconds.append(limits.seconds), set_up(limits))[1]
     )

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from workers_examples import generated, small
 
 from mlsched import api
+from mlsched.core import deadline
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, UNLIMITED
 from mlsched.formulations.workers.columns import columns, total
@@ -96,7 +97,7 @@ def test_the_small_example(answerer):
 
 
 def test_without_time_a_plan_and_a_safe_bound_come_back(ticking):
-    ticking(search)
+    ticking(deadline)
     gaps = 0
     for number in range(100):
         instance = generated(number)

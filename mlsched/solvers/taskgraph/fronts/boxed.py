@@ -61,7 +61,7 @@ class Boxed:
         """A first plan and the linear relaxation of those as good."""
         layout = self.layout
         runs = sum(1 for _ in layout.runs())
-        self._first, _ = search(layout, DECODINGS * runs, self.seed, None)
+        self._first, _ = search(layout, DECODINGS * runs, self.seed)
         if self._first is not None:
             value = layout.instance.evaluate(self._first)["total_jct"]
             self._linear, _ = relax(layout, self._shared, value, None, 1)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Callable, Sequence
 
+from mlsched.core.deadline import MOMENT, Deadline
 from mlsched.core.formulation import Limits
 from mlsched.core.scalar import Answer, Bounds, Solution
 from mlsched.formulations.taskgraph._due import DueModel
@@ -63,15 +63,15 @@ class ByCuttingPlanes:
 
     def ask(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
         """An answer within limits; `work` is the deterministic time of each search."""
-        until = None if seconds is None else time.perf_counter() + seconds
+        deadline = Deadline(seconds)
         weights, at = list(asked.weights), self._boxed.at
         if at >= 0 and self._leading == at:
-            return self._smallest_total_jct(asked, until, work)
+            return self._smallest_total_jct(asked, deadline, work)
         if self._upper is not None:
-            return self._within(asked, self._upper, until, work)
+            return self._within(asked, self._upper, deadline, work)
         if (at >= 0 and weights[at]) or not self._boxed.due:
             return Answer("unknown")
-        result = self._best(self._boxed.by_due(weights, asked.boxes), until, work)
+        result = self._best(self._boxed.by_due(weights, asked.boxes), deadline, work)
         if isinstance(result, Timetable) and not inside(self._boxed.values(result), asked.boxes):
             # A bound on total_jct too large for windows, and too small for this plan.
             result = None
@@ -82,9 +82,9 @@ class ByCuttingPlanes:
             return self._answer_of(asked.weights, result)
         return Answer("unknown" if result is None else "infeasible")
 
-    def _best(self, made: TimeIndexed | DueModel, until: float | None, work: float | None) -> Result:
+    def _best(self, made: TimeIndexed | DueModel, deadline: Deadline, work: float | None) -> Result:
         """The model's best plan."""
-        limits = Limits(remaining(until), work, 1, self._boxed.seed)
+        limits = Limits(deadline.remaining(MOMENT), work, 1, self._boxed.seed)
         cut = self._search = Cut(made, limits, self._boxed.helpers)
         if self._stopped:
             cut.stop()
@@ -93,7 +93,7 @@ class ByCuttingPlanes:
         self._hard |= result is None or cut.work > HARD
         return result
 
-    def _within(self, asked: Asked, upper: int, until: float | None, work: float | None) -> Answer:
+    def _within(self, asked: Asked, upper: int, deadline: Deadline, work: float | None) -> Answer:
         """The best plan of total_jct at most `upper`: first of the leading objective, then of the sum of the others."""
         boxes, k = asked.boxes, self._leading
         rest = [0 if j == k else weight for j, weight in enumerate(asked.weights)]
@@ -103,15 +103,15 @@ class ByCuttingPlanes:
         if k is not None:
             first = [int(j == k) for j in range(len(rest))]
             # With counts: mostly this is about ties at a total_jct near the lower bound, which is hard.
-            result = self._best(self._boxed.by_time(first, boxes, upper, hard=True), until, work)
+            result = self._best(self._boxed.by_time(first, boxes, upper, hard=True), deadline, work)
             if not isinstance(result, Timetable) or not any(rest):
                 return self._answer(asked, result)
             boxes = [with_end(box, k, self._boxed.values(result)[k]) for box in boxes]
-        return self._answer(asked, self._best(self._boxed.by_time(rest, boxes, upper, hard=True), until, work))
+        return self._answer(asked, self._best(self._boxed.by_time(rest, boxes, upper, hard=True), deadline, work))
 
     # -- the smallest total_jct ----------------------------------------------------------------------------------------
 
-    def _smallest_total_jct(self, asked: Asked, until: float | None, work: float | None) -> Answer:
+    def _smallest_total_jct(self, asked: Asked, deadline: Deadline, work: float | None) -> Answer:
         """The smallest total_jct, and of such plans one that is best in the others, even if that is not asked for."""
         weights, at, values = list(asked.weights), self._boxed.at, asked.values
         others = [0 if j == at else weight for j, weight in enumerate(weights)]
@@ -123,18 +123,18 @@ class ByCuttingPlanes:
             # Nothing bounds total_jct: values would be refuted without end where there is no plan at all.
             if not self._boxed.due:
                 return Answer("unknown")
-            result = self._best(self._boxed.by_due([0] * len(weights), asked.boxes), until, work)
+            result = self._best(self._boxed.by_due([0] * len(weights), asked.boxes), deadline, work)
             if not isinstance(result, Timetable):
                 return self._answer(asked, result)
             self._feasible = True
         ties = [0 if j == at else weight for j, weight in enumerate(self._boxed.ties(asked.boxes))]
-        result = self._earliest(asked.boxes, others if any(others) else ties, until, work, upper)
+        result = self._earliest(asked.boxes, others if any(others) else ties, deadline, work, upper)
         if result is False and values is not None and upper == values[at] - 1:
             return Answer("optimal", values, weights[at] * values[at], asked.hint)
         return self._answer(asked, result)
 
     def _earliest(
-        self, boxes: Sequence[Bounds], then: Sequence[int], until: float | None, work: float | None, upper: int | None
+        self, boxes: Sequence[Bounds], then: Sequence[int], deadline: Deadline, work: float | None, upper: int | None
     ) -> Result:
         """The best plan, by the weighted sum `then`, of those of the smallest total_jct, which is at most `upper`.
 
@@ -145,7 +145,7 @@ class ByCuttingPlanes:
         while (value := self._next(steps.size, upper)) is not None:
             at_bound = value == self._lower
             made = boxed.by_time(then if at_bound else [0] * len(then), boxes, value, self._hard)
-            result = self._best(made, until, work)
+            result = self._best(made, deadline, work)
             if result is None or (result is not False and at_bound):
                 return result
             if isinstance(result, Timetable):
@@ -155,7 +155,7 @@ class ByCuttingPlanes:
                 steps.refuted(value, self._work)
         if self._incumbent is None or self._lower < self._incumbent_value:
             return False if upper is not None and self._lower > upper else None
-        return self._best(boxed.by_time(then, boxes, self._lower, self._hard), until, work)
+        return self._best(boxed.by_time(then, boxes, self._lower, self._hard), deadline, work)
 
     def _next(self, step: int, upper: int | None) -> int | None:
         """The total_jct to ask for next: some above the bound, or halfway to the incumbent; None: none."""
@@ -181,8 +181,3 @@ def total(weights: Sequence[int], values: Sequence[int]) -> int:
 def with_end(box: Bounds, k: int, end: int) -> Bounds:
     """The part of a box where objective k is at most `end`."""
     return tuple(min(end, end if u is None else u) if j == k else u for j, u in enumerate(box))
-
-
-def remaining(until: float | None) -> float | None:
-    """Seconds until a time, at least a moment."""
-    return None if until is None else max(1e-3, until - time.perf_counter())

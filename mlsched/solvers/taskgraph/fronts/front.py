@@ -12,10 +12,10 @@ import copy
 import dataclasses
 import functools
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from mlsched.core.deadline import MOMENT, Deadline
 from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Formulation, Limits
 from mlsched.core.scalar import Answer, Bounds, Limited, Solution, Stages, Weigh
@@ -25,7 +25,7 @@ from mlsched.instances.taskgraph import Timetable
 from mlsched.solvers.front.boxes import inside, loosest
 from mlsched.solvers.taskgraph.bounds.alone import sharpened
 from mlsched.solvers.taskgraph.fronts.boxed import Boxed, due, timed
-from mlsched.solvers.taskgraph.fronts.by_cutting_planes import Asked, ByCuttingPlanes, remaining, total, with_end
+from mlsched.solvers.taskgraph.fronts.by_cutting_planes import Asked, ByCuttingPlanes, total, with_end
 from mlsched.solvers.taskgraph.fronts.known import Known, ties
 from mlsched.solvers.taskgraph.one_objective import search
 
@@ -140,7 +140,7 @@ class Assisted:
     ) -> Answer:
         """See `Scalar.minimise`."""
         self._stopped.clear()
-        until = None if limit is None else time.perf_counter() + limit
+        deadline = Deadline(limit)
         answer = self._shared.answers.get((tuple(weights), tuple(boxes)))
         if answer is None:
             asked = Asked(weights, boxes, hint)
@@ -148,11 +148,11 @@ class Assisted:
             self._first_turn = (
                 min(FIRST_TURN, 2 * self._first_turn) if _final(answer) else max(SHORTEST_TURN, self._first_turn / 2)
             )
-        if not _final(answer) and not self._over(until):
+        if not _final(answer) and not self._over(deadline):
             plan: Any = None if hint is None else self._made.decode(self._plain.value_of(hint))
             if plan is not None and inside(values := self._shared.boxed.values(plan), boxes):
                 asked = dataclasses.replace(asked, plan=plan, values=values)
-            answer = self._helped(asked, until)
+            answer = self._helped(asked, deadline)
         k = self._leading(weights, boxes)
         if k is not None and answer.status == "optimal" and answer.values is not None:
             self._known.prove(k, boxes, answer.values[k])
@@ -170,39 +170,39 @@ class Assisted:
                 rest += weight * max(0, min(most) - low)
         return k if weights[k] > rest else None
 
-    def _over(self, until: float | None) -> bool:
-        return self._stopped.is_set() or (until is not None and time.perf_counter() >= until)
+    def _over(self, deadline: Deadline) -> bool:
+        return self._stopped.is_set() or deadline.passed()
 
     def _by_intervals(self, asked: Asked, seconds: float | None, work: float | None) -> Answer:
         """The answer of the interval model within limits; `work` is deterministic time."""
         self._plain.work = work
         return self._plain.minimise(asked.weights, asked.boxes, asked.hint, seconds)
 
-    def _helped(self, asked: Asked, until: float | None) -> Answer:
+    def _helped(self, asked: Asked, deadline: Deadline) -> Answer:
         """The answer of what suits the sub-problem: with the interval model in turns, each longer every time."""
         boxed = self._shared.boxed
         if boxed.timed and _only(asked.weights, boxed.at) and all(end is None for box in asked.boxes for end in box):
-            return self._unbounded(asked, until)
+            return self._unbounded(asked, deadline)
         self._helper = helper = self._cutting_planes(asked)
         if helper is None:
-            return self._by_intervals(asked, remaining(until), None)
+            return self._by_intervals(asked, deadline.remaining(MOMENT), None)
         longer = 1.0
         while True:
-            answer = helper.ask(asked, remaining(until), longer * TURN[0])
+            answer = helper.ask(asked, deadline.remaining(MOMENT), longer * TURN[0])
             if _final(answer):
                 if answer.solution is not asked.hint:
                     self._shared.keep(asked, answer)
                 return answer
-            if not self._over(until):
-                answer = self._by_intervals(asked, remaining(until), longer * TURN[1])
-            if _final(answer) or self._over(until):
+            if not self._over(deadline):
+                answer = self._by_intervals(asked, deadline.remaining(MOMENT), longer * TURN[1])
+            if _final(answer) or self._over(deadline):
                 return answer
             longer *= GROWTH
 
-    def _unbounded(self, asked: Asked, until: float | None) -> Answer:
+    def _unbounded(self, asked: Asked, deadline: Deadline) -> Answer:
         """The smallest total_jct of all plans: nothing can be asked before it, so it has all threads."""
         boxed = self._shared.boxed
-        limits = Limits(remaining(until), None, self._shared.threads, boxed.seed)
+        limits = Limits(deadline.remaining(MOMENT), None, self._shared.threads, boxed.seed)
         instance = boxed.layout.instance
         outcome = search(instance, "total_jct", limits, asked.plan, self._stopped, first=False)
         if outcome.status == "optimal" and isinstance(outcome.plan, Timetable):

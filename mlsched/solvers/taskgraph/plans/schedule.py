@@ -7,10 +7,9 @@ gives one answer. Without annealing: 3 instead of 4 of 6 hard `six-replicas` pro
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
+from mlsched.core.deadline import Deadline
 from mlsched.formulations.taskgraph._decoder import ANY, Decoder, Run
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Timetable
@@ -28,12 +27,12 @@ def generate(state: State) -> None:
     """Offer the state the plan of the smallest total_jct among some schedules."""
     layout, limits = state.layout, state.limits
     runs = sum(1 for _ in layout.runs())
-    until = None if limits.seconds is None else time.perf_counter() + DECODING_SHARE * limits.seconds
+    deadline = Deadline(None if limits.seconds is None else DECODING_SHARE * limits.seconds)
     enough = (state.lower or 0) + sum(layout.arrival)
     most = DECODINGS * runs
     if limits.work is not None and runs:
         most = min(most, int(DECODING_SHARE * limits.work / PLACING / runs) + 1)
-    plan, decodings = search(layout, most, limits.seed, until, enough)
+    plan, decodings = search(layout, most, limits.seed, deadline, enough)
     state.work["decodings"] = float(decodings)
     state.spend(PLACING * decodings * runs)
     # Runs under way that do not fit together are placed as they are: then there is no plan at all.
@@ -42,16 +41,16 @@ def generate(state: State) -> None:
 
 
 def search(
-    layout: Layout, decodings: int, seed: int, until: float | None, enough: int = 0
+    layout: Layout, decodings: int, seed: int, deadline: Deadline | None = None, enough: int = 0
 ) -> tuple[Timetable | None, int]:
     """The plan of the smallest total_jct among some decodings, and their number; no plan where a task has no node.
 
-    The search ends at once when its completions sum to `enough`, a bound, or at time `until`.
+    The search ends at once when its completions sum to `enough`, a bound, or when the time is over.
     """
     decoder = Decoder(layout)
     if layout.reason is not None or not layout.jobs or any(not layout.allowed[k] for k in decoder.tasks):
         return None, 0
-    annealing = _Annealing(decoder, np.random.default_rng(seed), until, enough)
+    annealing = _Annealing(decoder, np.random.default_rng(seed), deadline or Deadline(), enough)
     for order in decoder.orders():
         annealing.try_(order)
     annealing.anneal(decodings // 2)
@@ -62,8 +61,8 @@ def search(
 class _Annealing:
     """The best plan so far, the current order, and how many were tried."""
 
-    def __init__(self, decoder: Decoder, rng: np.random.Generator, until: float | None, enough: int) -> None:
-        self.decoder, self.rng, self.until, self.enough = decoder, rng, until, enough
+    def __init__(self, decoder: Decoder, rng: np.random.Generator, deadline: Deadline, enough: int) -> None:
+        self.decoder, self.rng, self.deadline, self.enough = decoder, rng, deadline, enough
         self.placed: dict[Run, tuple[int, int]] = {}
         self.best: int | None = None
         self.used = self.value = 0
@@ -86,7 +85,7 @@ class _Annealing:
         first = self.used
         hot = max(1.0, HEAT * (self.best - sum(self.decoder.layout.arrival)))
         for step in range(first, until):
-            if self.best <= self.enough or (self.until is not None and time.perf_counter() > self.until):
+            if self.best <= self.enough or self.deadline.passed():
                 break
             self.try_(_reordered(self.order, self.rng), hot * (1 - (step - first) / (until - first)) + 1e-9)
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-import time
 from typing import Any, Protocol
 
+from mlsched.core.deadline import Deadline
 from mlsched.core.errors import SolverError
 from mlsched.core.formulation import Limits
 from mlsched.instances.taskgraph import Timetable
-from mlsched.solvers.backends.limits import within
+from mlsched.solvers.backends.limits import until, within
 from mlsched.solvers.backends.process import Apart, Helpers
 from mlsched.solvers.taskgraph.state import State
 
@@ -39,7 +39,7 @@ class Cut:
 
     def __init__(self, made: Model, limits: Limits, helpers: Helpers | None = None) -> None:
         self._made, self._limits, self._helpers = made, limits, helpers
-        self._until = None if limits.seconds is None else time.perf_counter() + limits.seconds
+        self._deadline = Deadline(limits.seconds)
         #: Deterministic time that it took, how often it was aborted, and the bound in units of the model's objective.
         self.work, self.aborts = 0.0, 0
         self.bound: float | None = None
@@ -60,8 +60,7 @@ class Cut:
         if self._made.reason is not None:
             return False
         for number in range(ATTEMPTS):
-            seconds = None if self._until is None else max(1e-3, self._until - time.perf_counter())
-            limits = dataclasses.replace(self._limits, seconds=seconds, seed=self._limits.seed + number)
+            limits = until(self._deadline, dataclasses.replace(self._limits, seed=self._limits.seed + number))
             with self._lock:
                 self._search = Apart(self._made.cp, parameters(limits), helpers=self._helpers)
             if self._stopped.is_set():
