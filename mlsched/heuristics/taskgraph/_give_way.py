@@ -86,8 +86,9 @@ class _Keeper:
         self._at = 0
         placer.spare = placer.free.copy()
         np.add.at(placer.free, snapshot.node[running], self._held[running])
+        self._overloaded = np.flatnonzero((placer.spare < 0).any(axis=1)).tolist()
         if placer.gpus:
-            placer.gpus.clear(running)
+            placer.gpus.clear()
 
     def keep_up_to(self, rank: int) -> None:
         """Those of jobs up to and with this rank take their nodes again, or pause."""
@@ -97,20 +98,20 @@ class _Keeper:
             return
         placer, snapshot = self._placer, self._placer.snapshot
         node, job = snapshot.node[batch], snapshot.task_job[batch]
-        taken = np.zeros_like(placer.free)
-        np.add.at(taken, node, self._held[batch])
-        short: Flags = np.any(taken > placer.free, axis=1)
-        # Where all that comes back finds room, it does not matter in which order.
-        unsure = np.isin(job, job[short[node]]) if short.any() else np.zeros(len(batch), dtype=bool)
-        unsure |= placer.gpus is not None
-        np.subtract.at(placer.free, node[~unsure], self._held[batch[~unsure]])
+        # Where nothing has started since, what fitted together fits again, in whatever order it comes back.
+        changed = np.isin(node, [*self._overloaded, *(started for _, started in placer.starts)])
+        unsure = np.isin(job, job[changed])
+        sure = batch[~unsure]
+        np.subtract.at(placer.free, snapshot.node[sure], self._held[sure])
+        if placer.gpus:
+            placer.gpus.keep(sure)
         units: dict[tuple[int, int], list[int]] = {}
         for task, j in zip(batch[unsure].tolist(), job[unsure].tolist(), strict=True):
             units.setdefault((j, -1) if snapshot.gang[j] else (j, task), []).append(task)
         for unit in units.values():
-            self._keep(unit)
+            self._keep(np.array(unit))
 
-    def _keep(self, unit: Any) -> None:
+    def _keep(self, unit: IntArray) -> None:
         """Tasks that stay or pause together."""
         placer, node = self._placer, self._placer.snapshot.node[unit]
         np.subtract.at(placer.free, node, self._held[unit])
@@ -120,4 +121,4 @@ class _Keeper:
             np.add.at(placer.spare, node, self._held[unit])
             if gpus:
                 gpus.leave(unit)
-            self.pauses += unit
+            self.pauses += unit.tolist()

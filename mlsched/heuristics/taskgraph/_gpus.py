@@ -6,12 +6,16 @@ to look at GPUs.
 
 from __future__ import annotations
 
+import functools
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.gpus import fitting, taken, tightest
+from mlsched.instances.taskgraph.states import RUNNING
 
 
 def of(snapshot: Snapshot) -> Gpus | None:
@@ -79,32 +83,45 @@ class Gpus:
 
     # -- giving way ---------------------------------------------------------------------------------------------------
 
-    def clear(self, running: IntArray) -> None:
+    def clear(self) -> None:
         """From now on, what runs holds nothing until it is kept."""
         self.spare = self.free.copy()
-        for task in running.tolist():
-            self.free[self._snapshot.node[task], self._own(task)] += min(self._need[task], self._unit)
+        np.add.at(self.free, self._held.places, self._held.amount)
 
-    def keep(self, tasks: list[int]) -> bool:
+    def keep(self, tasks: IntArray) -> bool:
         """These running tasks take their GPUs again, if all of them can; else they pause."""
-        held = [(int(self._snapshot.node[t]), self._own(t), min(self._need[t], self._unit)) for t in tasks]
-        for node, gpus, amount in held:
-            self.free[node, gpus] -= amount
-        if all((self.free[node, gpus] >= 0).all() for node, gpus, _ in held):
+        held = self._held.of(tasks)
+        np.subtract.at(self.free, held.places, held.amount)
+        if (self.free[held.places] >= 0).all():
             return True
-        for node, gpus, amount in held:
-            self.free[node, gpus] += amount
+        np.add.at(self.free, held.places, held.amount)
         return False
 
-    def leave(self, tasks: list[int]) -> None:
+    def leave(self, tasks: IntArray) -> None:
         """These running tasks pause."""
-        for task in tasks:
-            self.spare[self._snapshot.node[task], self._own(task)] += min(self._need[task], self._unit)
+        held = self._held.of(tasks)
+        np.add.at(self.spare, held.places, held.amount)
 
-    def _own(self, task: int) -> list[int]:
-        """The GPUs that a running task holds."""
-        if not self._need[task]:
-            return []
-        if self._snapshot.gpu[task] >= 0:
-            return [int(self._snapshot.gpu[task])]
-        return [int(g) for g in np.flatnonzero(self._snapshot.gpu_holder[self._snapshot.node[task]] == task)]
+    @functools.cached_property
+    def _held(self) -> _Held:
+        """What all running tasks hold."""
+        snapshot = self._snapshot
+        need = snapshot.gpu_demand
+        parts = np.flatnonzero((snapshot.state == RUNNING) & (need > 0) & (need < self._unit))
+        node, gpu = np.nonzero(snapshot.gpu_holder >= 0)
+        task = np.concatenate([parts, snapshot.gpu_holder[node, gpu]])
+        places = np.concatenate([snapshot.node[parts], node]), np.concatenate([snapshot.gpu[parts], gpu])
+        return _Held(task, places, np.minimum(need, self._unit)[task])
+
+
+class _Held(NamedTuple):
+    """An entry for each GPU of which a running task holds something: the task, its node and the GPU, how much."""
+
+    task: IntArray
+    places: tuple[IntArray, IntArray]
+    amount: IntArray
+
+    def of(self, tasks: IntArray) -> _Held:
+        """The entries of these tasks."""
+        at = np.isin(self.task, tasks)
+        return _Held(self.task[at], (self.places[0][at], self.places[1][at]), self.amount[at])

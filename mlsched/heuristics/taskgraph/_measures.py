@@ -26,7 +26,7 @@ def tasks_of(snapshot: Snapshot, job: int) -> tuple[int, int]:
 def candidates(snapshot: Snapshot) -> IntArray:
     """Tasks that could start, were there room: those with the longest way to the end of their iteration first."""
     ready = np.flatnonzero(snapshot.startable)
-    return np.asarray(ready[np.argsort(-tails(snapshot)[ready], kind="stable")])
+    return np.asarray(ready[np.argsort(-snapshot.tails[ready], kind="stable")])
 
 
 def by_job(snapshot: Snapshot, *keys: Any) -> IntArray:
@@ -35,20 +35,6 @@ def by_job(snapshot: Snapshot, *keys: Any) -> IntArray:
     jobs = snapshot.task_job[tasks]
     columns = [*keys, snapshot.arrival, snapshot.job_id]
     return np.asarray(tasks[np.lexsort([np.asarray(key)[jobs] for key in reversed(columns)])])
-
-
-def tails(snapshot: Snapshot, ticks: IntArray | None = None) -> IntArray:
-    """For each task, the longest chain from its start to the end of its iteration: of `ticks`, or of the durations."""
-    ticks = snapshot.duration if ticks is None else ticks
-    inside = snapshot.edge_lag == 0
-    u, v = snapshot.edge_from[inside], snapshot.edge_to[inside]
-    found = ticks.copy()
-    while True:
-        longer = ticks.copy()
-        np.maximum.at(longer, u, ticks[u] + found[v])
-        if np.array_equal(longer, found):
-            return found
-        found = longer
 
 
 def remaining_ticks(snapshot: Snapshot, stop_after: IntArray) -> IntArray:
@@ -76,15 +62,15 @@ def remaining_time(snapshot: Snapshot, stop_after: IntArray) -> IntArray:
     Of the iteration under way, the longest chain of what is left of its runs. Transfers are not counted.
     """
     chains = np.zeros((2, len(snapshot.arrival)), dtype=np.int64)
-    np.maximum.at(chains[0], snapshot.task_job, tails(snapshot))
-    np.maximum.at(chains[1], snapshot.task_job, tails(snapshot, run_left(snapshot)))
+    np.maximum.at(chains[0], snapshot.task_job, snapshot.tails)
+    np.maximum.at(chains[1], snapshot.task_job, snapshot.chains(run_left(snapshot)))
     return np.asarray((np.maximum(stop_after - snapshot.finished, 1) - 1) * chains[0] + chains[1])
 
 
 def iteration_ticks(snapshot: Snapshot) -> IntArray:
     """For each job, the longest chain of estimated durations of one iteration."""
     found = np.zeros(len(snapshot.arrival), dtype=np.int64)
-    np.maximum.at(found, snapshot.task_job, tails(snapshot))
+    np.maximum.at(found, snapshot.task_job, snapshot.tails)
     return found
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import UNLIMITED, IntArray
-from mlsched.heuristics.taskgraph._measures import remaining_ticks, tails
+from mlsched.heuristics.taskgraph._measures import remaining_ticks
 from mlsched.instances.taskgraph import Snapshot
 
 Floats = npt.NDArray[np.float64]
@@ -102,7 +102,7 @@ def computing(snapshot: Snapshot, stop_after: IntArray, weights: Weights) -> Flo
     left = remaining_ticks(snapshot, stop_after)
     scale = weights.scale or _mean_time(snapshot, stop_after)
     deadline = snapshot.deadline[snapshot.task_job]
-    slack = deadline - (tails(snapshot) - snapshot.duration) - snapshot.now
+    slack = deadline - (snapshot.tails - snapshot.duration) - snapshot.now
     near = np.where(deadline >= UNLIMITED, 0.0, weights.gamma_d * scale / np.maximum(slack, 1))
     waited = snapshot.now - snapshot.waiting_since
     return np.asarray(near + weights.gamma_r * scale / np.maximum(left, 1) + weights.gamma_w * waited / scale)

@@ -34,7 +34,6 @@ from mlsched.core.losses.belief import LEAST
 from mlsched.core.params import one_of, within
 from mlsched.core.registry import answerer, registry
 from mlsched.heuristics.taskgraph import _mlf_stop
-from mlsched.heuristics.taskgraph._measures import tails
 from mlsched.heuristics.taskgraph._mlf_inner import Inner
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING, WAITING
@@ -198,5 +197,5 @@ class Control:
         if not asked.any():
             return 0
         length = np.ones(len(runs), dtype=np.int64)
-        np.maximum.at(length, snapshot.task_job, tails(snapshot))
+        np.maximum.at(length, snapshot.task_job, snapshot.tails)
         return int(snapshot.now + (ahead * length)[asked].min())

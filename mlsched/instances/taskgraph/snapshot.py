@@ -249,6 +249,23 @@ class Snapshot(contract.Instance):
             found.setdefault(int(v[e]), []).append(int(source[e]))
         return found
 
+    def chains(self, ticks: IntArray) -> IntArray:
+        """For each task, the longest chain from its start to the end of its iteration, where each takes its `ticks`."""
+        inside = self.edge_lag == 0
+        u, v = self.edge_from[inside], self.edge_to[inside]
+        found = ticks.copy()
+        while True:
+            longer = ticks.copy()
+            np.maximum.at(longer, u, ticks[u] + found[v])
+            if np.array_equal(longer, found):
+                return found
+            found = longer
+
+    @functools.cached_property
+    def tails(self) -> IntArray:
+        """tasks: the longest chain of estimated durations from its start to the end of its iteration."""
+        return self.chains(self.duration)
+
     def nodes_of(self, task: int) -> Flags:
         """nodes: whether a startable task could start there now, were there room."""
         may = self.eligible[self.task_class[task]] == 1

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from mlsched.core.errors import InvalidFile
 from mlsched.core.fields import IntArray
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._measures import iteration_ticks, remaining_ticks, stops_after, tails
+from mlsched.heuristics.taskgraph._measures import iteration_ticks, remaining_ticks, stops_after
 from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
 from mlsched.heuristics.taskgraph._mlf_priority import SERVER
 from mlsched.heuristics.taskgraph._mlf_queue import Asked, Queue
@@ -98,7 +98,7 @@ def placed(
     waiting = np.flatnonzero(snapshot.startable & (stop_after > snapshot.finished)[snapshot.task_job])
     starts: list[int] = []
     if waiting.size:
-        tail = tails(snapshot)
+        tail = snapshot.tails
         jobs = np.argsort(np.lexsort((snapshot.job_id, snapshot.arrival)))
         # The earliest job first, and of a job the task with the longest way to go: sources before what waits for them.
         priority = -jobs[snapshot.task_job] + tail / (1.0 + tail.max(initial=0))

@@ -16,7 +16,7 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.params import one_of, parameters_of, resolve, within
-from mlsched.heuristics.taskgraph._measures import STOPS, by_job, per_job, remaining_ticks, tails
+from mlsched.heuristics.taskgraph._measures import STOPS, by_job, per_job, remaining_ticks
 from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.instances.taskgraph import Instance, Snapshot, Timetable, generate
 from mlsched.instances.taskgraph.draw import draw
@@ -270,7 +270,7 @@ class TaskGraphEnv(MaskedEnv):
     def _times(self, placer: Placer) -> Any:
         """tasks x OF_TASK, squashed."""
         snapshot, job = placer.snapshot, placer.snapshot.task_job
-        tail, longest = tails(snapshot), np.zeros(len(snapshot.arrival), dtype=np.int64)
+        tail, longest = snapshot.tails, np.zeros(len(snapshot.arrival), dtype=np.int64)
         np.maximum.at(longest, job, tail)
         later = np.maximum(placer.stop_after - snapshot.finished - 1, 0)
         chain = tail + (later * longest)[job]

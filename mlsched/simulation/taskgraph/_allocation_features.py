@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import UNLIMITED, IntArray
-from mlsched.heuristics.taskgraph._measures import iteration_ticks, per_job, remaining_ticks, remaining_time, tails
+from mlsched.heuristics.taskgraph._measures import iteration_ticks, per_job, remaining_ticks, remaining_time
 from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
 from mlsched.heuristics.taskgraph._mlf_priority import (
     SERVER,
@@ -208,7 +208,7 @@ class Features:
             s.replica / replicas,
             partition_share(s),
             np.log2(along_paths(s, np.ones(len(job)), 0.8)) / STEPS,
-            (tails(s) - s.duration) / np.maximum(length[job], 1),
+            (s.tails - s.duration) / np.maximum(length[job], 1),
             learning(s, Weights()),
             np.log2(np.maximum(priority, 2.0**-STEPS)) / STEPS,
         ]

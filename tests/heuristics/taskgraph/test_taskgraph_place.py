@@ -64,9 +64,13 @@ def filled_anew(placer, tasks, jobs):
     snapshot=snapshots(pausing="keep"),
     flags=st.lists(st.booleans(), min_size=3, max_size=3),
     order=st.permutations(range(3)),
+    lost=st.lists(st.integers(0, 1), min_size=3, max_size=3),
 )
-def test_giving_way_in_batches_is_giving_way_one_by_one(snapshot, flags, order):
+def test_giving_way_in_batches_is_giving_way_one_by_one(snapshot, flags, order, lost):
+    """Also where nodes have lost something of what they have, and are overloaded."""
     snapshot = with_gangs(snapshot, flags)
+    less = np.array(lost[: len(snapshot.node_capacity)])[:, None]
+    snapshot = snapshot.replace(node_capacity=np.maximum(snapshot.node_capacity - less, 0))
     count = len(snapshot.arrival)
     jobs = np.array([job for job in order if job < count], dtype=np.int64)
     rank = np.argsort(jobs)

@@ -12,12 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jobs_examples import jobs_of
 
+import mlsched
 from mlsched import api
 from mlsched.heuristics.taskgraph import fifo as fifo_file
 from mlsched.heuristics.taskgraph._give_way import give_way
 from mlsched.heuristics.taskgraph._gpus import Gpus
 from mlsched.heuristics.taskgraph._measures import by_job
 from mlsched.heuristics.taskgraph._place import Placer
+from mlsched.instances.taskgraph.gpus import empty
+from mlsched.instances.taskgraph.states import RUNNING
+from mlsched.simulation.taskgraph import Workload
 from mlsched.simulation.taskgraph.iterations import IterationWorld, Options
 from mlsched.simulation.taskgraph.iterations.strategies import options, workloads
 
@@ -126,3 +130,23 @@ def test_what_runs_gives_way_gpu_by_gpu():
     plan = placer.round(pauses)
     assert snapshot.violations(plan) == []
     assert (placer.starts, placer.gpus.names, pauses) == ([(2, 1), (3, 0)], {2: 0, 3: -1}, [0])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_gives_way_holds_no_gpu_until_it_is_kept(seed):
+    """Whatever runs gives back all that it holds, parts and whole GPUs, and finds room again at once or one by one."""
+    horizon = mlsched.generate("taskgraph", "sharing", seed=seed, runs=60, jobs=12, sharing=0.5)
+    run = mlsched.simulate(Workload(horizon=horizon, true_duration=horizon.duration), "las", record=1.0)
+    whole = 0
+    for snapshot in (found.instance for found in run.recorded):
+        running = np.flatnonzero(snapshot.state == RUNNING)
+        whole += ((snapshot.gpu >= 0) & (snapshot.gpu_demand == snapshot.gpu_unit)).any()
+        for batches in ([running], running[:, None]):
+            gpus = Gpus(snapshot)
+            gpus.clear()
+            assert np.array_equal(gpus.free, empty(snapshot))
+            assert all(gpus.keep(np.array(tasks)) for tasks in batches)
+            assert np.array_equal(gpus.free, snapshot.gpu_free)
+            gpus.leave(running)
+            assert np.array_equal(gpus.spare, empty(snapshot))
+    assert whole, "or whole GPUs were not looked at"
