@@ -165,6 +165,14 @@ def test_the_weaker_claim_on_shares_ignores_the_upper_half():
     assert verdicts["fig6-te-best-half"] == "holds"
 
 
+def test_no_policy_is_asked_to_be_below_the_least_slowdown():
+    """At 10 % TE jobs nobody is slowed down by any preemptive policy; FitGpp may still be the worst of them."""
+    least = judged(lambda c, v: v | {"te_p95": 1.0} if c.te_share == 0.1 and c.policy != g.FIFO else v)
+    assert (least["fig6-te-best"], least["fig6-te-best-half"]) == ("holds", "holds")
+    worse = judged(lambda c, v: v | {"te_p95": 1.0} if c.te_share == 0.1 and c.policy in (g.LRTP, g.RAND) else v)
+    assert (worse["fig6-te-best"], worse["fig6-te-best-half"]) == ("does not hold", "does not hold")
+
+
 def test_what_did_not_happen_is_not_measured():
     none = judged(lambda c, values: values | {"interval_p50": None})
     assert none["interval-median-below"] == "not measured"
