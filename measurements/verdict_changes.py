@@ -18,7 +18,7 @@ from mlsched.benchmark.experiments.claim import Bound
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 #: Experiment -> the recorded result with its claims.
-SOURCES = {"FitGpp": "fitgpp-tables", "SLAQ": "slaq", "Harmony": "placement-online", "Chic": "chic", "MLFS": "mlfs"}
+SOURCES = {"FitGpp": "fitgpp", "SLAQ": "slaq", "Harmony": "placement-online", "Chic": "chic", "MLFS": "mlfs"}
 MADE = {
     "assumed": "the simulated world supposes what the claim says",
     "fitted": "parameters were fitted to the claim's numbers",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 
@@ -75,10 +76,8 @@ def test_what_is_not_stationary_is_named(tiny):
 
 
 def test_the_rise_of_be_jobs_stands_by_the_length_of_the_run():
-    grid = g.Grid(("z",), seeds=2, jobs=512, weights=(), limits=(), shares=(), scales=(), lengths=(128, 256))
+    grid = dataclasses.replace(g.QUICK, jobs=512, lengths=(128, 256))
     made = experiment_report(grid, measure(g.cases(grid), Source(grid.jobs)))
-    assert made.figures == ()
-    assert not any("Fig." in claim.where for claim in made.claims), "without sweeps there are the tables' claims alone"
     (table,) = [t for t in made.tables if t.name == "Length of the run, Z"]
     labels = [label for label, _ in table.rows]
     assert labels[:3] == [f"{g.FITGPP.label}, {n} jobs" for n in (128, 256, 512)]

@@ -37,8 +37,8 @@ def report(grid: g.Grid, metrics: Mapping[g.Case, Metrics], title: str = TITLE) 
         title=title,
         readings=tuple(_readings(grid, metrics)),
         tables=tuple(tables.tables(readings, trace)),
-        figures=tuple(figures.figures(views, trace.plain if trace else None, grid)) if grid.sweeps else (),
-        claims=tuple(claims.claims(readings, trace, sweeps=grid.sweeps)),
+        figures=tuple(figures.figures(views, trace.plain if trace else None, grid)),
+        claims=tuple(claims.claims(readings, trace)),
     )
 
 

@@ -10,20 +10,16 @@ from mlsched.benchmark.experiments.fitgpp.measured import Readings
 from mlsched.benchmark.experiments.statement import Statement
 
 #: Judged under the calibrations; those of the trace are judged on the user's trace.
-STATEMENTS = (*claims_tables.STATEMENTS, *claims_ours.STATEMENTS, *claims_figures.STATEMENTS)
+OF_TABLES = (*claims_tables.STATEMENTS, *claims_ours.STATEMENTS)
+STATEMENTS = (*OF_TABLES, *claims_figures.STATEMENTS)
 #: FitGpp plays no part in these, so they have no reading of its fallback.
 WITHOUT_FITGPP = (*claims_tables.WITHOUT_FITGPP, *claims_ours.WITHOUT_FITGPP)
 
 
-def claims(readings: Sequence[Readings], trace: Readings | None, *, sweeps: bool = True) -> list[Claim]:
-    """The claims in the paper's order, then those of the trace ("not measured" without one).
-
-    sweeps: whether the figures' sweeps were measured; else the claims on them are left out.
-    """
-    of_tables = (*claims_tables.STATEMENTS, *claims_ours.STATEMENTS)
-    found = [_of_tables(statement, readings) for statement in of_tables]
-    of_figures = claims_figures.STATEMENTS if sweeps else ()
-    found += [statement.judge(*(each.plain for each in readings)) for statement in of_figures]
+def claims(readings: Sequence[Readings], trace: Readings | None) -> list[Claim]:
+    """The claims in the paper's order, then those of the trace ("not measured" without one)."""
+    found = [_of_tables(statement, readings) for statement in OF_TABLES]
+    found += [statement.judge(*(each.plain for each in readings)) for statement in claims_figures.STATEMENTS]
     on_trace = [trace.plain, trace.literal] if trace is not None else []
     return found + [statement.judge(*on_trace) for statement in claims_tables.TRACE_STATEMENTS]
 

@@ -81,11 +81,6 @@ class Grid:
     trace: bool = False
 
     @property
-    def sweeps(self) -> bool:
-        """Whether there is anything to sweep over for Figs. 4 to 7; without, there are the tables and their claims."""
-        return bool(self.weights and self.limits and self.shares and self.scales)
-
-    @property
     def shorter(self) -> tuple[int, ...]:
         """The lengths below that of the experiment."""
         return tuple(length for length in self.lengths if length < self.jobs)
