@@ -70,7 +70,8 @@ def test_trained_policies_are_tested_at_every_rate_and_with_every_window(tiny):
         behind = [number.measured.mean for number in once[alone.label]]
         same = [g.at_rate(anew, rate) == alone.text for rate in g.QUICK.rates]
         assert same[1], "1.8/h is where it was trained"
-        assert [value == 0 for value in behind] == same
+        assert not any(value for value, alike in zip(behind, same, strict=True) if alike)
+        assert any(behind) == (not all(same)), "other weights, other runs"
 
 
 def test_policies_that_are_not_there_are_named_and_not_measured(tiny):
