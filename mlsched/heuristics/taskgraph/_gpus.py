@@ -15,7 +15,6 @@ import numpy.typing as npt
 from mlsched.core.fields import IntArray
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.gpus import fitting, taken, tightest
-from mlsched.instances.taskgraph.states import RUNNING
 
 
 def of(snapshot: Snapshot) -> Gpus | None:
@@ -105,13 +104,8 @@ class Gpus:
     @functools.cached_property
     def _held(self) -> _Held:
         """What all running tasks hold."""
-        snapshot = self._snapshot
-        need = snapshot.gpu_demand
-        parts = np.flatnonzero((snapshot.state == RUNNING) & (need > 0) & (need < self._unit))
-        node, gpu = np.nonzero(snapshot.gpu_holder >= 0)
-        task = np.concatenate([parts, snapshot.gpu_holder[node, gpu]])
-        places = np.concatenate([snapshot.node[parts], node]), np.concatenate([snapshot.gpu[parts], gpu])
-        return _Held(task, places, np.minimum(need, self._unit)[task])
+        task, node, gpu = self._snapshot.gpus_held
+        return _Held(task, (node, gpu), np.minimum(self._snapshot.gpu_demand, self._unit)[task])
 
 
 class _Held(NamedTuple):

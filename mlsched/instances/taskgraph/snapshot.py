@@ -210,13 +210,21 @@ class Snapshot(contract.Instance):
         if not self.gpu_unit:
             return found
         usage = self.usage[:, gpus.gpu_column(self.resources)]
-        node, gpu = np.nonzero(self.gpu_holder >= 0)
-        task = self.gpu_holder[node, gpu]
-        many = np.bincount(task, minlength=len(usage))
-        found[node, gpu] = usage[task] // many[task]
-        parts = np.flatnonzero((self.gpu >= 0) & (many == 0))
-        np.add.at(found, (self.node[parts], self.gpu[parts]), usage[parts])
+        task, node, gpu = self.gpus_held
+        np.add.at(found, (node, gpu), usage[task] // np.bincount(task)[task])
         return found
+
+    @property
+    def gpus_held(self) -> tuple[IntArray, IntArray, IntArray]:
+        """The task, the node and the GPU of every holding: a running task's part of a GPU, or one of its whole GPUs."""
+        node, gpu = np.nonzero(self.gpu_holder >= 0)
+        whole = self.gpu_holder[node, gpu]
+        parts = np.flatnonzero((self.state == RUNNING) & (self.gpu >= 0) & ~np.isin(np.arange(len(self.gpu)), whole))
+        return (
+            np.concatenate([parts, whole]),
+            np.concatenate([self.node[parts], node]),
+            np.concatenate([self.gpu[parts], gpu]),
+        )
 
     @functools.cached_property
     def startable(self) -> Flags:
