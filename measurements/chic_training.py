@@ -31,13 +31,13 @@ import numpy as np
 from trained_policies import OTHERS, clock, runs_of, untrained
 
 import mlsched
-from mlsched.benchmark.experiments.claim import estimate
-from mlsched.benchmark.experiments.view import change
-from mlsched.learned.training import recipe
-from mlsched.learned.training._torch import repeatable
-from mlsched.learned.training.trainer import CHECKPOINT
 from mlsched.learned.weights import Weights, read
 from mlsched.learned.workers._chic import USUAL, VARIANTS, shipped
+from mlsched.papers.claim import estimate
+from mlsched.papers.view import change
+from mlsched.training import recipe
+from mlsched.training._torch import repeatable
+from mlsched.training.trainer import CHECKPOINT
 
 #: Column -> entry of a curve.
 COLUMNS = {

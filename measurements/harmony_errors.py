@@ -13,11 +13,11 @@ import argparse
 import dataclasses
 import json
 
-from mlsched.benchmark.experiments.harmony import grid as g
-from mlsched.benchmark.experiments.harmony import prediction
-from mlsched.benchmark.experiments.harmony.measured import Measured
-from mlsched.benchmark.experiments.harmony.tables import figure_9
 from mlsched.instances.placement.models import KINDS
+from mlsched.papers.harmony import grid as g
+from mlsched.papers.harmony import prediction
+from mlsched.papers.harmony.measured import Measured
+from mlsched.papers.harmony.tables import figure_9
 
 
 def main() -> None:

@@ -19,13 +19,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from mlsched.benchmark.experiments.claim import estimate
-from mlsched.benchmark.experiments.harmony import claims, training
-from mlsched.benchmark.experiments.harmony import grid as g
-from mlsched.benchmark.experiments.harmony.measure import run_case
-from mlsched.benchmark.experiments.harmony.measured import HarmonyView, Measured
-from mlsched.benchmark.experiments.report import Number
 from mlsched.learned.weights import read
+from mlsched.papers.claim import estimate
+from mlsched.papers.harmony import claims, training
+from mlsched.papers.harmony import grid as g
+from mlsched.papers.harmony.measure import run_case
+from mlsched.papers.harmony.measured import HarmonyView, Measured
+from mlsched.papers.report import Number
 
 
 def number(values: Any) -> dict[str, Any]:

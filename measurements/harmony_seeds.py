@@ -27,10 +27,10 @@ import numpy as np
 from scipy import stats
 
 import mlsched
-from mlsched.benchmark.experiments.harmony.grid import FULL
-from mlsched.benchmark.experiments.harmony.measure import Exact
-from mlsched.learned.training import recipe
 from mlsched.learned.weights import Weights, of, read, write
+from mlsched.papers.harmony.grid import FULL
+from mlsched.papers.harmony.measure import Exact
+from mlsched.training import recipe
 
 RANDOM, LIF, EXACT, ITSELF = "uniform-random", "lif-linear:score=increase", "exact", "itself"
 RULES = ("load-balancing", "tetris", "bin-packing", "standalone", "lif-linear", LIF)

@@ -23,15 +23,15 @@ from typing import Any
 import numpy as np
 
 import mlsched
-from mlsched.benchmark.experiments.claim import estimate
-from mlsched.benchmark.experiments.harmony import claims_training
-from mlsched.benchmark.experiments.harmony import grid as g
-from mlsched.benchmark.experiments.harmony.measure import Metrics
-from mlsched.benchmark.experiments.harmony.measured import COMPLETION, HarmonyView, Measured
-from mlsched.benchmark.experiments.harmony.training import FULL, VARIANTS
-from mlsched.benchmark.experiments.report import Number
-from mlsched.learned.training import train
 from mlsched.learned.weights import read
+from mlsched.papers.claim import estimate
+from mlsched.papers.harmony import claims_training
+from mlsched.papers.harmony import grid as g
+from mlsched.papers.harmony.measure import Metrics
+from mlsched.papers.harmony.measured import COMPLETION, HarmonyView, Measured
+from mlsched.papers.harmony.training import FULL, VARIANTS
+from mlsched.papers.report import Number
+from mlsched.training import train
 
 OTHERS = {
     "random placement": "uniform-random",

@@ -17,9 +17,9 @@ import sys
 from typing import Any
 
 from mlsched.core.errors import InvalidInput
-from mlsched.learned.training._torch import repeatable
-from mlsched.learned.training.taskgraph.mlf_rl import RECIPE
 from mlsched.simulation.taskgraph.iterations.reward import Reward
+from mlsched.training._torch import repeatable
+from mlsched.training.taskgraph.mlf_rl import RECIPE
 
 NAMES = tuple(f"beta{k}" for k in range(1, 6))
 PAPER = {name: float(getattr(Reward(), name)) for name in NAMES}

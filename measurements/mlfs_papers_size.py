@@ -22,9 +22,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from mlsched.benchmark.experiments import mlfs
-from mlsched.benchmark.experiments.mlfs import grid as g
-from mlsched.benchmark.experiments.mlfs.measure import Metrics, run_case
+from mlsched.papers import mlfs
+from mlsched.papers.mlfs import grid as g
+from mlsched.papers.mlfs.measure import Metrics, run_case
 
 #: Order of the runs, from those that take least.
 QUICK_FIRST = (

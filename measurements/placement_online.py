@@ -21,14 +21,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from mlsched.benchmark.experiments.claim import estimate
-from mlsched.benchmark.experiments.harmony import grid as g
-from mlsched.benchmark.experiments.harmony import prediction, report, tables
-from mlsched.benchmark.experiments.harmony.measure import Metrics, run_case
-from mlsched.benchmark.experiments.harmony.measured import HarmonyView
-from mlsched.benchmark.experiments.harmony.prediction import Errors
-from mlsched.benchmark.experiments.report import Number, Report, Table
 from mlsched.instances.placement.models import KINDS
+from mlsched.papers.claim import estimate
+from mlsched.papers.harmony import grid as g
+from mlsched.papers.harmony import prediction, report, tables
+from mlsched.papers.harmony.measure import Metrics, run_case
+from mlsched.papers.harmony.measured import HarmonyView
+from mlsched.papers.harmony.prediction import Errors
+from mlsched.papers.report import Number, Report, Table
 
 
 def key(case: g.Case, grid: g.Grid) -> str:

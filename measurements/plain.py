@@ -39,11 +39,11 @@ from _calibration import cpu_seconds, load
 from ortools.sat.python import cp_model
 
 import mlsched
+from mlsched.benchmark.plain import build
 from mlsched.core.clock import cpu_time
 from mlsched.core.contract import Instance
 from mlsched.core.registry import registry
 from mlsched.core.result import relative_gap
-from mlsched.solvers.plain import build
 
 #: Presets of at most eight jobs (of preemption: waiting TE jobs), by problem; and larger ones, for --all.
 SMALL = {

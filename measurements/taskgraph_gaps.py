@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 
 import mlsched
-from mlsched.benchmark.experiments.claim import Estimate, estimate
 from mlsched.core.registry import answerer, declared_in, registry
 from mlsched.heuristics.taskgraph._measures import stops_after
+from mlsched.papers.claim import Estimate, estimate
 from mlsched.simulation.taskgraph.allocation import Allocation, chosen
 
 #: Objective -> how its gap is shown, and whether running less helps it.

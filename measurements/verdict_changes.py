@@ -5,7 +5,7 @@
 Reads the recorded results of the experiments (docs/results). Prints one JSON document with a table an experiment: each
 claim, its verdict by means alone (a claim holds under a reading when every mean lies within its bound, "holds" when it
 does so under all readings, "does not hold" under none, else "depends on the reading"; every reading counts, and nothing
-is assumed, fitted or untrained), its verdict by intervals (`benchmark/experiments/claim.py`), and why they differ.
+is assumed, fitted or untrained), its verdict by intervals (`papers/claim.py`), and why they differ.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mlsched.benchmark.experiments.claim import Bound
+from mlsched.papers.claim import Bound
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 #: Experiment -> the recorded result with its claims.

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.benchmark.experiments.claim import Bound, Claim, Evidence, estimate
+from mlsched.papers.claim import Bound, Claim, Evidence, estimate
 
 WORKLOADS = (5, 8, 30)
 AT_THE_BOUND = (Bound(low=0.0, strict=True), Bound(high=0.0), Bound(0.0, 0.0))

@@ -26,10 +26,10 @@ import numpy as np
 from _calibration import cpu_seconds, load
 
 import mlsched
-from mlsched.benchmark.experiments.claim import estimate
 from mlsched.core.errors import MlschedError
 from mlsched.core.registry import registry
 from mlsched.instances.workers.pollux import generate_measured, read_pollux
+from mlsched.papers.claim import estimate
 
 PRESETS = ("paper", "paper-10", "crowded", "x16", "x40", "cpu-bound", "asynchronous", "measured")
 SOLVERS = ("cp-sat", "highs", "dp", "cp-sat:reduce=false", "highs:reduce=false")

@@ -23,8 +23,8 @@ import numpy as np
 from _calibration import cpu_seconds, load
 
 import mlsched
-from mlsched.simulation.workers.batch import Batch
 from mlsched.simulation.workers.phase import Phase
+from mlsched.training.workers.batch import Batch
 
 Choose = Callable[[Batch, np.random.Generator], Any]
 

@@ -60,11 +60,7 @@ _HOME = {
 }
 
 #: Public name -> module that it is, imported at first use too. `environments` needs gymnasium, `testing` Hypothesis.
-_MODULES = {
-    "environments": "mlsched.simulation.environments",
-    "solvers": "mlsched.solvers",
-    "testing": "mlsched.testing",
-}
+_MODULES = {"environments": "mlsched.training.environments", "solvers": "mlsched.solvers", "testing": "mlsched.testing"}
 
 __all__ = [
     "AnswererError",

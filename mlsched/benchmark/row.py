@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from mlsched.benchmark.plain import PLAIN
 from mlsched.core.contract import Rank, Sense
 from mlsched.core.gap import Gap
 from mlsched.core.registry import Kind, registry
@@ -17,8 +18,6 @@ from mlsched.core.result import Backing
 RowStatus = Literal[
     "optimal", "feasible", "infeasible", "unknown", "skipped", "failed", "crash", "timeout", "memory", "cheated"
 ]
-#: The module of the plain models, whose functions answer by name.
-PLAIN = "mlsched.solvers.plain"
 #: The statuses of a row that counts as a failure.
 BROKEN = ("failed", "crash", "timeout", "memory", "cheated")
 Key = tuple[str, str, str, str, str, int]

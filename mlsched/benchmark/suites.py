@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mlsched.api.adapters import can_answer
+from mlsched.benchmark import plain
 from mlsched.benchmark.cases import SEEDS, Case, Suite
 from mlsched.benchmark.tasks import ENUMERATION
 from mlsched.core.contract import Problem
@@ -128,14 +129,10 @@ def exact() -> Iterator[Case]:
     for problem in registry().problems.values():
         known = registry().available(problem.name, kind="exact")
         names = [a.name for a in known if not a.restricted and can_answer(a, problem.instance_type.asks)]
-        if problem.name in PLAIN:
-            names.append(f"mlsched.solvers.plain:{problem.name}")
+        if hasattr(plain, problem.name):
+            names.append(f"{plain.PLAIN}:{problem.name}")
         for preset in EXACT.get(problem.name, (_small(problem),)):
             yield Case(problem.name, preset, seeds=EXACT_SEEDS, answerers=tuple(names), work_limit=FULL_WORK)
-
-
-#: Problems that have a plain model.
-PLAIN = ("placement", "preemption", "quality", "taskgraph", "workers")
 
 
 def scale() -> Iterator[Case]:

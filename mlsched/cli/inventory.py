@@ -138,6 +138,6 @@ def _suites() -> list[dict[str, Any]]:
 
 
 def _experiments() -> list[dict[str, Any]]:
-    from mlsched.benchmark.experiments import EXPERIMENTS
+    from mlsched.cli.wings import import_wing
 
-    return [{"name": e.name, "about": e.doc} for e in EXPERIMENTS.values()]
+    return [{"name": e.name, "about": e.doc} for e in import_wing("mlsched.papers").EXPERIMENTS.values()]

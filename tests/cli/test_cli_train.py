@@ -28,7 +28,7 @@ def test_trains_writes_plots_and_goes_on(tmp_path, capsys):
 
 
 def test_an_interrupt_says_how_to_go_on(tmp_path, capsys, monkeypatch, control_c):
-    from mlsched.learned.training import trainer
+    from mlsched.training import trainer
 
     path, stop = tmp_path / "w.safetensors", 3
     train = trainer.train
@@ -38,7 +38,7 @@ def test_an_interrupt_says_how_to_go_on(tmp_path, capsys, monkeypatch, control_c
 
     call = ["train", "chic-pair", "--iterations", "4", "-o", str(path), *SMALL]
     with monkeypatch.context() as patch:
-        patch.setattr("mlsched.learned.training.train", interrupted)
+        patch.setattr("mlsched.training.train", interrupted)
         assert run(call) == 130
         going_on = f"is in {path.with_suffix('.checkpoint')}; the same command with --resume goes on"
         assert capsys.readouterr().err.splitlines() == [

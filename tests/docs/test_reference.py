@@ -27,9 +27,9 @@ PUBLIC = (
     ),
     "mlsched.instances.taskgraph.files",
     "mlsched.instances.traces",
-    "mlsched.learned.training",
-    "mlsched.benchmark.experiments",
-    "mlsched.benchmark.experiments.findings",
+    "mlsched.training",
+    "mlsched.papers",
+    "mlsched.papers.findings",
 )
 ENTRY = re.compile(r"\.\. auto(?P<kind>\w+):: (?P<name>[\w.]+)")
 ENTRIES = [

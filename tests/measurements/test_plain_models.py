@@ -13,10 +13,10 @@ from ortools.sat.python import cp_model
 from taskgraph_examples import small
 
 import mlsched
+from mlsched.benchmark.plain import build
 from mlsched.core.contract import Instance
 from mlsched.core.registry import registry
 from mlsched.instances.placement.models import KINDS
-from mlsched.solvers.plain import build
 
 MEASUREMENTS = Path(__file__).resolve().parents[2] / "measurements"
 #: Knobs of tiny instances of each problem that the preset "small" leaves alone.

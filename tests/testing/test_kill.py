@@ -27,7 +27,7 @@ TIMES = ("seconds", "cpu_seconds", "confirm_seconds", "peak_mib", "made")
 
 
 #: What a training imports.
-TRAINING = ("torch", "torch._dynamo", "mlsched.learned.training.trainer", "mlsched.simulation.workers")
+TRAINING = ("torch", "torch._dynamo", "mlsched.training.trainer", "mlsched.simulation.workers")
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 A network scores which task leaves an overloaded node, which waiting or leaving task is next, and on which underloaded
 node it goes; what is not chosen stays in the queue. How the paper's action becomes a sequence of such choices, and what
 each row of the state holds, is in `simulation/taskgraph/allocation.py` and `_allocation_features.py`. Trained by
-`mlsched train mlf-rl`: imitation of MLF-H's runs, then REINFORCE on Eq. 7 (`learned/training/taskgraph/_mlf_rl.py`).
+`mlsched train mlf-rl`: imitation of MLF-H's runs, then REINFORCE on Eq. 7 (`training/taskgraph/_mlf_rl.py`).
 """
 
 from __future__ import annotations

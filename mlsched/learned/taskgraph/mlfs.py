@@ -3,7 +3,7 @@ MLF-C controls the load.
 
 When that switch comes is a stated test, so that a run can be replayed. `switch="converged"`: MLF-RL answers where the
 card of its weights says that their training met the recipe's criterion (its reward had come to rest, no lower than
-MLF-H's, see `learned/training/taskgraph/_mlf_rl.py`); else MLF-H does, and this is `mlfs-h`. `switch="always"`:
+MLF-H's, see `training/taskgraph/_mlf_rl.py`); else MLF-H does, and this is `mlfs-h`. `switch="always"`:
 whatever the card says. Either way MLF-H answers for the first `learning` ticks of a run, the time in which the paper
 gathers what it trains on.
 """

@@ -11,8 +11,8 @@ from mlsched.learned.weights import Weights
 from mlsched.simulation.placement.board import NOBODY
 
 torch = pytest.importorskip("torch")
-from mlsched.learned.training import train  # noqa: E402
-from mlsched.learned.training.placement._harmony_rewards import RewardLearner, RewardParams, history, relative_errors  # noqa: E402
+from mlsched.training import train  # noqa: E402
+from mlsched.training.placement._harmony_rewards import RewardLearner, RewardParams, history, relative_errors  # noqa: E402
 
 PAST = history(60, 0, "pairwise", 6, 18)
 

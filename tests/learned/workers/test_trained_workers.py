@@ -11,16 +11,16 @@ import mlsched
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.instances.workers import instances
 from mlsched.learned._net import Mlp
-from mlsched.learned.training.workers._plus_batch import Views, scores
 from mlsched.learned.weights import Weights, of, read, write
 from mlsched.learned.workers._chic import USUAL, VARIANTS, Variant, allowed_actions, shipped
 from mlsched.learned.workers._chic import policy as shipped_policy
 from mlsched.learned.workers._plus import DYNAMIC, STATIC, PlusNet
 from mlsched.learned.workers._plus_quick import suits
 from mlsched.learned.workers.chic_plus import Allocation
-from mlsched.simulation.workers.batch import Batch
 from mlsched.simulation.workers.phase import Phase, features
 from mlsched.simulation.workers.synthetic import chic
+from mlsched.training.workers._plus_batch import Views, scores
+from mlsched.training.workers.batch import Batch
 
 POLICIES = ("chic", "chic-pair", "chic-plus")
 
@@ -266,7 +266,7 @@ def test_answers_need_no_torch():
 import mlsched
 inst = mlsched.generate("workers")
 for name in ("chic", "chic-pair", "chic-plus"): assert mlsched.solve(inst, name).plan is not None
-from mlsched.learned.training import train
+from mlsched.training import train
 try: train("chic")
 except mlsched.InvalidInput as error: print(error)
 """

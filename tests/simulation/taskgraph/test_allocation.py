@@ -12,9 +12,9 @@ from mlf_examples import snapshot
 from mlsched.core.errors import InvalidInput
 from mlsched.heuristics.taskgraph._measures import stops_after
 from mlsched.heuristics.taskgraph.mlf_h import Settings, decided, made_round
-from mlsched.learned.training.taskgraph._episodes import episode, follow, nothing, workload
 from mlsched.simulation.taskgraph.allocation import FEATURES, HOST, LEAVE, NEXT, Allocation, chosen
 from mlsched.simulation.taskgraph.strategies import snapshots
+from mlsched.training.taskgraph._episodes import episode, follow, nothing, workload
 
 
 def at_random(rng):

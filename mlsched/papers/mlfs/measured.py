@@ -1,0 +1,35 @@
+"""The measurements, asked for by policy, metric and load: one value a workload."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from mlsched.papers.mlfs.grid import Case, Grid, Policy
+from mlsched.papers.mlfs.measure import Metrics, better
+from mlsched.papers.view import Values, View
+
+#: There is one reading.
+READING = "MLFS' cluster, joined from its recipe"
+
+
+class Measured(View[Policy, float, Metrics]):
+    """A place is a load x; where none is named, the highest."""
+
+    def __init__(self, grid: Grid, metrics: Mapping[Case, Metrics]) -> None:
+        super().__init__(READING, max(grid.loads))
+        self.grid = grid
+        self._runs: dict[tuple[Policy, float], dict[int, Metrics]] = defaultdict(dict)
+        for case, found in metrics.items():
+            self._runs[case.policy, case.x][case.seed] = found
+        self.policies: Sequence[Policy] = tuple(dict.fromkeys(case.policy for case in metrics))
+
+    def runs(self, policy: Policy, at: float) -> list[list[Metrics]]:
+        return [[found] for _, found in sorted(self._runs.get((policy, at), {}).items(), key=lambda item: item[0])]
+
+    def better(self, policy: Policy, other: Policy, metric: str, at: float | None = None) -> Values:
+        """By how many percent a policy improves on another, workload by workload; empty without a pair."""
+        new, old = self.values(policy, metric, at), self.values(other, metric, at)
+        return np.zeros(0) if new.shape != old.shape else np.asarray(better(metric, new, old))

@@ -1,0 +1,17 @@
+"""Harmony-plus' recipe: history, imitation of exact answers, expert iteration (`_plus.py`)."""
+
+from __future__ import annotations
+
+from mlsched.training.placement._plus import Learner, PlusParams, describe, trained
+from mlsched.training.recipe import Recipe
+
+RECIPE = Recipe(
+    policy="harmony-plus",
+    problem="placement",
+    params=PlusParams,
+    learner=Learner,
+    data=describe,
+    iterations=60,
+    every=lambda params: params.every,
+    trained=trained,
+)

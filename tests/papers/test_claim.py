@@ -1,0 +1,275 @@
+"""Verdicts follow from intervals, bounds and readings, by every rule of the composition."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import t
+
+from mlsched.papers.claim import Bound, Claim, Estimate, Evidence, estimate, exact
+from mlsched.papers.statement import Piece, stated
+
+NUMBERS = st.floats(-100, 100)
+POSITIVE = Bound(low=0.0)
+#: Of five workloads: well inside POSITIVE, across its end, well outside; outside alone but not as one of six pieces.
+GOOD, CROSSING, BAD = Estimate(9.0, 1.0, 5), Estimate(0.5, 1.0, 5), Estimate(-9.0, 1.0, 5)
+SLIGHTLY_BAD = Estimate(-1.2, 1.0, 5)
+KINDS = {"good": GOOD, "crossing": CROSSING, "bad": BAD, "missing": None}
+
+
+def evidence(reading, measured, bound=POSITIVE):
+    return Evidence(reading, "what", measured, bound)
+
+
+def claim(*pieces, **more):
+    """A claim of (reading, estimate) pairs."""
+    return Claim("c", "text", "here", "tested", tuple(evidence(*piece) for piece in pieces), **more)
+
+
+# -- one piece --------------------------------------------------------------------------------------------------------
+
+
+def test_a_bound_admits_and_excludes():
+    assert Bound(1, 2).admits(1)
+    assert Bound(1, 2).admits(2)
+    assert not Bound(1, 2, strict=True).admits(1)
+    assert not Bound(1, 2, strict=True).admits(2)
+    assert not Bound(1, 2).excludes(0, 1)
+    assert Bound(1, 2, strict=True).excludes(0, 1)
+    assert Bound(1, 2).excludes(2.1, 3)
+    assert not Bound(1, 2).excludes(0, 3)
+    assert not Bound().excludes(-1e9, 1e9)
+    assert Bound(3, 3).admits(3)
+
+
+@given(st.lists(NUMBERS, min_size=2, max_size=6), NUMBERS, st.booleans())
+def test_a_verdict_is_the_whole_intervals_side_of_the_bound(values, end, strict):
+    found = estimate(values)
+    low, high = found.mean - found.half, found.mean + found.half
+    for bound, nearest, furthest in (
+        (Bound(low=end, strict=strict), low - end, high - end),
+        (Bound(high=end, strict=strict), end - high, end - low),
+    ):
+        verdict = claim(("Z", found, bound)).verdict
+        if min(abs(nearest), abs(furthest)) > 1e-9:
+            assert verdict == ("holds" if nearest > 0 else "does not hold" if furthest < 0 else "undecided")
+
+
+def test_an_interval_may_lie_beyond_either_end():
+    near = Bound(40.0, 60.0)
+    for mean, half, side in (
+        (50.0, 9.0, "inside"),
+        (50.0, 11.0, "unclear"),
+        (62.5, 2.0, "outside"),
+        (62.5, 159.0, "unclear"),
+        (30.0, 9.0, "outside"),
+        (30.0, 10.0, "unclear"),
+    ):
+        assert evidence("Z", Estimate(mean, half, 5), near).side() == side
+
+
+def test_one_workload_decides_nothing_and_a_computed_number_decides_by_its_value():
+    assert estimate([2.0]) == Estimate(2.0, None, 1)
+    assert claim(("Z", estimate([-1e9]))).verdict == claim(("Z", estimate([1e9]))).verdict == "undecided"
+    assert claim(("Z", exact(0.0))).verdict == "holds"
+    assert claim(("Z", exact(0.0), Bound(low=0.0, strict=True))).verdict == "does not hold"
+    assert claim(("Z", exact(-1e-9))).verdict == "does not hold"
+    same = estimate([0.1 + 0.2, 0.3, 0.3])  # workloads that agree but for the arithmetic
+    assert same.half == 0
+    assert claim(("Z", same)).verdict == "holds"
+
+
+def test_the_interval_is_students_and_wider_where_one_of_several_is_enough():
+    found = estimate([1.0, 2.0, 3.0])
+    assert found.mean == 2.0
+    assert found.count == 3
+    assert found.half == pytest.approx(4.302652729911275 / math.sqrt(3))
+    for pieces in (1, 2, 6):
+        assert found.wider(pieces) == pytest.approx(t.ppf(1 - 0.05 / (2 * pieces), 2) / math.sqrt(3))
+    assert exact(2.0).wider(6) == 0
+    assert estimate([2.0]).wider(6) is None
+    assert estimate([]) is None
+    assert estimate([1.0, None]) is None
+    with pytest.raises(ValueError, match="count"):
+        Estimate(1.0, 0.5)
+
+
+# -- several pieces under one reading ---------------------------------------------------------------------------------
+
+
+def test_all_pieces_must_lie_inside_and_one_outside_is_enough():
+    assert claim(("Z", GOOD), ("Z", GOOD)).verdict == "holds"
+    assert claim(("Z", GOOD), ("Z", CROSSING)).verdict == "undecided"
+    assert claim(("Z", GOOD), ("Z", BAD)).verdict == "does not hold"
+    assert claim(("Z", CROSSING), ("Z", BAD)).verdict == "does not hold"
+
+
+def test_the_interval_outside_is_corrected_for_the_number_of_pieces():
+    assert claim(("Z", SLIGHTLY_BAD)).verdict == "does not hold"
+    assert claim(("Z", SLIGHTLY_BAD), *[("Z", GOOD)] * 5).verdict == "undecided"
+    assert claim(("Z", BAD), *[("Z", GOOD)] * 5).verdict == "does not hold"
+    slightly_good = Estimate(1.2, 1.0, 5)
+    assert claim(*[("Z", slightly_good)] * 6).verdict == "holds"  # all must, so nothing is corrected
+
+
+def test_a_missing_piece_is_not_measured_unless_another_refutes():
+    assert claim(("Z", GOOD), ("Z", None)).verdict == "not measured"
+    assert claim(("Z", CROSSING), ("Z", None)).verdict == "not measured"
+    assert claim(("Z", BAD), ("Z", None)).verdict == "does not hold"
+    assert claim().verdict == "not measured"
+
+
+# -- several readings -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("readings", "verdict"),
+    [
+        (("good", "good"), "holds"),
+        (("bad", "bad"), "does not hold"),
+        (("crossing", "crossing"), "undecided"),
+        (("good", "bad"), "depends on the reading"),
+        (("good", "crossing", "bad"), "depends on the reading"),
+        (("good", "crossing"), "undecided"),
+        (("bad", "crossing"), "undecided"),
+        (("good", "missing"), "not measured"),
+        (("bad", "missing"), "not measured"),
+        (("good", "bad", "missing"), "not measured"),
+    ],
+)
+def test_readings_combine(readings, verdict):
+    assert claim(*((str(i), KINDS[kind]) for i, kind in enumerate(readings))).verdict == verdict
+
+
+def test_readings_that_differ_must_do_so_beyond_the_choice_among_them():
+    assert claim(("A", GOOD), ("B", SLIGHTLY_BAD)).verdict == "undecided"
+    found = claim(("A", GOOD), ("B", SLIGHTLY_BAD))
+    assert found.by_reading == {"A": "holds", "B": "does not hold"}
+    assert claim(("A", GOOD), ("B", dataclasses.replace(SLIGHTLY_BAD, count=100))).verdict == "depends on the reading"
+    assert claim(*((name, GOOD) for name in "ACDEF"), ("B", Estimate(-1.2, 1.0, 100))).verdict == "undecided"
+
+
+def test_a_reading_that_nobody_would_defend_is_shown_and_does_not_count():
+    pieces = ("A", GOOD), ("B", BAD)
+    assert claim(*pieces, undefended=frozenset("B")).verdict == "holds"
+    assert claim(*pieces, undefended=frozenset("A")).verdict == "does not hold"
+    assert claim(*pieces, undefended=frozenset("AB")).verdict == "not measured"
+    assert claim(("A", GOOD), ("B", None), undefended=frozenset("B")).verdict == "holds"
+    found = claim(*pieces, undefended=frozenset("BC"))
+    assert found.by_reading == {"A": "holds", "B": "does not hold"}
+    assert "nobody would defend" in found.told("B")
+    assert found.to_json()["undefended"] == ["B"]
+
+
+@given(st.lists(st.tuples(st.sampled_from("ZA"), st.sampled_from([*KINDS])), max_size=6))
+def test_verdicts_combine_evidence_and_readings(pieces):
+    found = claim(*((reading, KINDS[kind]) for reading, kind in pieces))
+    each = {r: {kind for reading, kind in pieces if reading == r} for r, _ in pieces}
+    verdicts = {
+        r: "does not hold"
+        if "bad" in kinds
+        else "not measured"
+        if "missing" in kinds
+        else "holds"
+        if kinds == {"good"}
+        else "undecided"
+        for r, kinds in each.items()
+    }
+    assert found.by_reading == verdicts
+    among = set(verdicts.values())
+    if not among or "not measured" in among:
+        assert found.verdict == "not measured"
+    elif len(among) == 1:
+        assert {found.verdict} == among
+    else:
+        assert found.verdict == ("undecided" if "undecided" in among else "depends on the reading")
+    for reading, verdict in verdicts.items():
+        decisive = found.decisive(reading)
+        assert decisive.side() == {"holds": "inside", "does not hold": "outside", "undecided": "unclear"}.get(verdict)
+
+
+# -- where a claim's input comes from, and what is printed ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("origin", ["assumed", "fitted"])
+def test_a_claim_whose_input_was_made_from_it_is_called_so(origin):
+    for measured in (GOOD, BAD, None):
+
+        @stated("c", text="text", where="here", tested="tested", origin=origin)
+        def made(value):
+            return [Piece("Z", "what", value, POSITIVE)]
+
+        assert made.judge(measured).verdict == origin
+    assert "what: -9.00 ± 1.00" in made.judge(BAD).told("Z")
+
+
+def test_a_statement_hands_on_the_readings_that_nobody_would_defend():
+    @stated("c", text="text", where="here", tested="tested")
+    def two(m):
+        return [Piece("A", "what", [1.0, 1.0], POSITIVE), Piece("B", "what", [-1.0, -1.0], POSITIVE)]
+
+    assert two.judge(None).verdict == "depends on the reading"
+    assert two.judge(None, undefended={"B"}).verdict == "holds"
+
+
+def test_evidence_in_words():
+    crossing = Evidence("Z", "what", Estimate(1.0, 2.0, 5), POSITIVE, "%", 3.0)
+    assert crossing.sentence == "what: 1.00 ± 2.00 % (needed: at least 0; paper: 3.00)"
+    assert crossing.remark(1) == " [the interval crosses the bound]"
+    assert evidence("Z", GOOD).remark(6) == ""
+    assert evidence("Z", BAD).remark(6) == " [outside]"
+    assert evidence("Z", estimate([1.0])).remark(1) == " [one workload: no interval]"
+    assert evidence("Z", SLIGHTLY_BAD).remark(6) == " [outside, but not by ± 1.75, corrected for 6 pieces]"
+    assert evidence("Z", exact(2.0)).sentence == "what: 2.00 (needed: at least 0)"
+    assert evidence("Z", None).sentence == "what: not measured"
+
+
+def test_a_printed_lower_bound_is_shown_as_one():
+    found = Piece("Z", "cut", [20.0, 20.0], Bound(low=12.65), "%", 12.65, lower_bound=True).evidence()
+    assert found.sentence == "cut: 20.0 ± 0 % (needed: at least 12.65; paper: at least 12.65)"
+    more = dataclasses.replace(found, bound=Bound(low=25.0, strict=True), paper=25.0)
+    assert more.sentence == "cut: 20.0 ± 0 % (needed: above 25; paper: more than 25)"
+
+
+def test_a_reading_is_told_by_its_decisive_piece():
+    found = claim(("Z", GOOD), ("Z", CROSSING), ("Z", Estimate(-20.0, 1.0, 5)), ("Z", BAD))
+    told = found.told("Z")
+    assert told == ("Z (does not hold; the closest of 4 pieces): what: -20.0 ± 1.00 (needed: at least 0) [outside]")
+    assert found.told("Z", judged=False) == "Z (the closest of 4 pieces): what: -20.0 ± 1.00 (needed: at least 0)"
+
+
+def test_json_has_verdicts_only_if_judged():
+    found = claim(("A", GOOD), ("A", SLIGHTLY_BAD), ("B", None))
+    data = found.to_json()
+    assert (data["verdict"], data["by_reading"]) == ("not measured", {"A": "undecided", "B": "not measured"})
+    assert [piece["side"] for piece in data["evidence"]] == ["inside", "unclear", None]
+    assert data["evidence"][0]["measured"] == {"mean": 9.0, "half": 1.0, "count": 5}
+    quick = found.to_json(judged=False)
+    assert not {"verdict", "by_reading"} & quick.keys()
+    assert not any("side" in piece for piece in quick["evidence"])
+
+
+# -- policies that are not trained ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("others", "verdict"),
+    [((), "not trained"), (("good",), "not trained"), (("missing",), "not trained"), (("bad",), "does not hold")],
+)
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_nothing_firm_follows_from_a_policy_that_is_not_trained(kind, others, verdict):
+    untrained = dataclasses.replace(evidence("Z", KINDS[kind]), untrained="seed 0 has not met the criterion")
+    found = Claim("c", "text", "here", "tested", (untrained, *(evidence("Z", KINDS[one]) for one in others)))
+    assert found.verdict == verdict
+    assert "[not trained: seed 0 has not met the criterion]" in found.told("Z") or others == ("bad",)
+
+
+def test_one_reading_without_a_trained_policy_leaves_the_claim_not_trained():
+    untrained = dataclasses.replace(evidence("A", BAD), untrained="no")
+    found = Claim("c", "text", "here", "tested", (untrained, evidence("B", GOOD)))
+    assert found.by_reading == {"A": "not trained", "B": "holds"}
+    assert found.verdict == "not trained"

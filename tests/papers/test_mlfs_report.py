@@ -1,0 +1,140 @@
+"""The evaluation of MLFS end to end, at a tiny size; and its claims on made-up runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from draws import draws
+
+from mlsched.core.errors import InvalidInput
+from mlsched.papers import EXPERIMENTS, render, reproduce
+from mlsched.papers.mlfs import grid as g
+from mlsched.papers.mlfs import measure, report
+from mlsched.papers.mlfs.claims import STATEMENTS
+from mlsched.papers.mlfs.measure import MORE, NAMES, Metrics, better, workload
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    return reproduce("mlfs", quick=True, jobs=draws(1, 2), seeds=1)
+
+
+def test_every_table_figure_and_claim_is_there(tiny):
+    names = [table.name for table in tiny.tables]
+    of_loads = [f"Figures 4 and 5, x = {x:g}" for x in g.QUICK.loads]
+    features = ["Figure 6, urgency", "Figure 6, deadline", "Figure 7", "Figure 8", "Figure 9"]
+    assert names == [*of_loads, "Percentiles", *features]
+    assert [figure.name for figure in tiny.figures] == [f"Figure 4({letter})" for letter in "abcdefgh"]
+    assert [claim.name for claim in tiny.claims] == [s.name for s in STATEMENTS]
+    assert tiny.verdicts() == {}
+    for table in tiny.tables:
+        assert all(len(numbers) == len(table.header) - 1 for _, numbers in table.rows)
+    assert json.loads(json.dumps(tiny.to_json()))["title"].startswith("MLFS")
+    assert render(tiny)
+    assert EXPERIMENTS["mlfs"].doc
+
+
+def test_every_scheduler_is_a_row(tiny):
+    rows = [label for label, _ in tiny.tables[0].rows]
+    assert rows == [p.label for p in g.policies() if not p.feature]
+    ours = {"MLFS", "MLF-RL", "MLF-H + MLF-C", "MLF-H"}
+    assert ours | {"Graphene", "Tiresias", "HyperSched", "RL", "Gandiva", "TensorFlow", "SLAQ"} <= set(rows)
+    assert not any(sentence.startswith("Not there") for sentence in tiny.readings)
+
+
+def made_up(of):
+    """A report of ten workloads at every load: a metric of a policy is `of(policy, metric)`, with some noise."""
+    noise = np.random.default_rng(0)
+    grid = g.Grid()
+    metrics = (*NAMES, "urgent_deadlines")
+    runs = {
+        case: Metrics({name: of(case.policy, name) * (1 + 0.01 * noise.standard_normal()) for name in metrics})
+        for case in g.cases(grid)
+    }
+    return report(grid, runs)
+
+
+def test_verdicts_follow_the_runs():
+    """Where MLF-H is better by a half than all others, and each feature brings much, the paper is right; else not."""
+    mine = {*g.OURS}
+
+    def right(policy, name):
+        step = 0.5 if policy in {g.OURS[0], g.MLF_H_C} else 1 if policy in mine else 2
+        return 100.0 / step if name in MORE else 10.0 * step * (2 if policy == g.GANDIVA else 1)
+
+    verdicts = made_up(right).verdicts()
+    for name in ("order-jct", "order-deadlines", "order-waiting", "order-accuracy", "order-guarantee", "mlf-c"):
+        assert verdicts[name] == "holds", name
+    assert verdicts["gandiva-bandwidth"] == "holds"
+    assert verdicts["mlfs-jct"] == "holds"
+    wrong = made_up(lambda policy, name: 200.0 - right(policy, name)).verdicts()
+    assert {wrong[name] for name in ("order-jct", "order-deadlines", "mlf-c")} == {"does not hold"}
+
+
+def test_percentiles_are_over_workloads():
+    grid = g.Grid()
+    runs = {case: Metrics(dict.fromkeys(NAMES, float(case.seed))) for case in g.cases(grid)}
+    found = next(table for table in report(grid, runs).tables if table.name == "Percentiles")
+    label, numbers = found.rows[0]
+    assert label == g.policies()[0].label
+    assert [n.measured.mean for n in numbers[:3]] == pytest.approx([0.09, 4.5, 8.91])
+
+
+def test_better_is_a_cut_of_times_and_a_rise_of_what_should_be_much():
+    assert better("jct", np.array([5.0]), np.array([10.0])).tolist() == [50.0]
+    assert better("deadlines", np.array([6.0]), np.array([4.0])).tolist() == [50.0]
+
+
+def test_a_trace_is_refused():
+    with pytest.raises(InvalidInput, match="leave it out"):
+        reproduce("mlfs", trace="philly.csv")
+
+
+def test_the_papers_size_is_that_of_figure_4():
+    """20 servers of four GPUs, 155 to 1,860 jobs that arrive within about a week; no run without a feature."""
+    grid = g.PAPERS_SIZE
+    assert not any(case.policy.feature for case in g.cases(grid))
+    assert [round(grid.jobs * x) for x in grid.loads] == [155, 310, 620, 1240, 1860]
+    load = workload(grid, 1.0, seed=0)
+    assert (len(load.arrival), load.node_capacity.shape[0]) == (620, 20)
+    weeks = [workload(grid, x, seed).arrival[-1] / (7 * 24 * 3600) for x in grid.loads for seed in range(4)]
+    assert 0.9 < np.mean(weeks) < 1.1
+
+
+def test_the_papers_numbers_stand_beside_runs_of_its_size_only():
+    def printed(grid):
+        runs = {case: Metrics(dict.fromkeys(NAMES, 1.0)) for case in g.cases(grid)}
+        tables = {table.name: dict(table.rows) for table in report(grid, runs).tables}
+        columns = [list(NAMES).index(name) for name in ("soon", "makespan", "overhead")]
+        loads = [tables[f"Figures 4 and 5, x = {x:g}"]["Tiresias"] for x in grid.loads]
+        return [[numbers[i].paper for i in columns] for numbers in loads]
+
+    nothing = [None] * 3
+    assert printed(dataclasses.replace(g.FULL, seeds=2)) == [*[nothing] * 4, [None, None, 35.0]]
+    at_size = [[None, 56.0, None], nothing, [61.0, None, None], nothing, [None, 125.0, 35.0]]
+    assert printed(dataclasses.replace(g.PAPERS_SIZE, seeds=2)) == at_size
+
+
+def test_loads_are_chosen_at_any_size(monkeypatch):
+    monkeypatch.setattr(measure, "run_case", lambda case, grid: Metrics(dict.fromkeys(NAMES, 1.0)))
+    found = reproduce("mlfs", papers_size=True, loads=[0.5, 0.25], jobs=4, seeds=1)
+    assert [table.name for table in found.tables][:2] == ["Figures 4 and 5, x = 0.25", "Figures 4 and 5, x = 0.5"]
+    assert "4 jobs at x = 1 on 80 GPUs" in found.readings[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "words"),
+    [
+        ("mlfs", {"loads": [0.7]}, "must be some of 0.25, 0.5, 1, 2, 3"),
+        ("mlfs", {"loads": []}, "must be some of"),
+        ("mlfs", {"papers_size": True, "quick": True}, "one of them"),
+        ("slaq", {"papers_size": True}, "slaq has one size"),
+        ("chic", {"loads": [1.0]}, "chic has one size"),
+    ],
+)
+def test_sizes_that_are_not_there_are_refused(name, given, words):
+    with pytest.raises(InvalidInput, match=words):
+        reproduce(name, **given)

@@ -1,0 +1,275 @@
+"""The Gymnasium environments keep Gymnasium's contract, and their masks and rewards tell the truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mlsched
+from mlsched.core.errors import InvalidInput
+
+gymnasium = pytest.importorskip("gymnasium")
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+
+from mlsched.simulation.workers.phase import Phase  # noqa: E402
+from mlsched.simulation.workers.synthetic import chic  # noqa: E402
+from mlsched.training.workers.batch import Batch  # noqa: E402
+
+gymnasium.register_envs(mlsched.environments)
+NAMES = ("mlsched/Workers-v0", "mlsched/Placement-v0", "mlsched/TaskGraph-v0", "mlsched/Harmony-v0")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_gymnasiums_checker_is_content(name):
+    check_env(gymnasium.make(name).unwrapped, skip_render_check=True)
+
+
+def test_made_by_module_name():
+    env = gymnasium.make("mlsched.training.environments:mlsched/Workers-v0", jobs=1)
+    assert env.reset(seed=0)[0].dtype == np.float32
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("masked", [True, False])
+def test_episodes_end_within_the_spaces(name, masked):
+    env = gymnasium.make(name, jobs=4)
+    for seed in range(3):
+        seen, info = env.reset(seed=seed)
+        over = False
+        rng = np.random.default_rng(seed)
+        for _ in range(5000):
+            assert env.observation_space.contains(seen)
+            mask = info["action_mask"].astype(bool)
+            assert mask.any()
+            action = rng.choice(np.flatnonzero(mask)) if masked else rng.integers(env.action_space.n)
+            seen, reward, over, cut, info = env.step(int(action))
+            assert np.isfinite(reward)
+            assert not cut
+            if over:
+                break
+        assert over
+
+
+def test_masked_out_actions_change_nothing():
+    env = gymnasium.make("mlsched/Workers-v0", jobs=6).unwrapped
+    seen, info = env.reset(seed=3)
+    rng, tried = np.random.default_rng(0), 0
+    over = False
+    while not over:
+        action = int(rng.integers(env.action_space.n))
+        after, _, over, _, later = env.step(action)
+        # After the last step of a phase everything is new, whatever ended it.
+        if not info["action_mask"][action] and later["now_s"] == info["now_s"] and later["system_ms"] == 0:
+            assert np.array_equal(after, seen)
+            assert np.array_equal(info["action_mask"], later["action_mask"])
+            tried += 1
+        seen, info = after, later
+    assert tried > 5
+
+
+def test_the_return_is_the_time_in_the_system():
+    env = gymnasium.make("mlsched/Workers-v0", jobs=5, p1=0.0, p2=0.0, unit_s=1)
+    _, info = env.reset(seed=1)
+    total, over = 0.0, False
+    while not over:
+        _, reward, over, _, info = env.step(int(np.flatnonzero(info["action_mask"])[0]))
+        total += reward
+    assert total == pytest.approx(-5 * info["average_completion_s"])
+
+
+def test_a_vector_is_as_many_single_environments():
+    many = gymnasium.make_vec("mlsched/Workers-v0", num_envs=3, jobs=2)
+    single = gymnasium.make_vec("mlsched/Workers-v0", num_envs=3, jobs=2, vectorization_mode="sync")
+    assert type(many.unwrapped).__name__ == "WorkersVectorEnv"
+    (a, info), (b, other) = many.reset(seed=5), single.reset(seed=5)
+    assert np.array_equal(a, b)
+    rng, ends = np.random.default_rng(0), 0
+    for _ in range(300):
+        actions = rng.integers(0, 7, 3)
+        ours, theirs = many.step(actions), single.step(actions)
+        for x, y in zip(ours[:4], theirs[:4], strict=True):
+            assert np.array_equal(x, y)
+        info, other = ours[4], theirs[4]
+        assert np.array_equal(info["action_mask"], other["action_mask"])
+        for key in ("average_completion_s", "_average_completion_s"):
+            assert (key in info) == (key in other)
+            assert key not in info or np.array_equal(info[key], other[key])
+        ends += int(ours[2].sum())
+    assert ends >= 6
+
+
+def test_workloads_of_ones_own():
+    mine = [chic(jobs=n, seed=n, rate=5.0) for n in (1, 4)]
+    env = gymnasium.make("mlsched/Workers-v0", workloads=mine, window=2, pair=True)
+    assert env.action_space.n == 3
+    for seed in range(4):
+        seen, _ = env.reset(seed=seed)
+        assert env.observation_space.contains(seen)
+    with pytest.raises(mlsched.InvalidInput, match="workloads"):
+        gymnasium.make("mlsched/Workers-v0", workloads=[])
+
+
+def test_a_restarted_episode_is_a_fresh_one():
+    works = [chic(jobs=3, seed=s, rate=3.0) for s in range(4)]
+    phase = Phase(2)
+    used, rng = Batch(works[:2], phase, room=3), np.random.default_rng(0)
+    while not used.done.all():
+        used.step(rng.integers(0, phase.actions, 2))
+    used.restart(np.array([0, 1]), works[2:])
+    fresh = Batch(works[2:], phase)
+    while not fresh.done.all():
+        assert np.array_equal(used.features, fresh.features)
+        assert np.array_equal(used.mask, fresh.mask)
+        action = rng.integers(0, phase.actions, 2)
+        a, b = used.step(action), fresh.step(action)
+        assert np.array_equal(a.reward, b.reward)
+    assert np.array_equal(used.finish, fresh.finish)
+    with pytest.raises(mlsched.InvalidInput, match="room for 3"):
+        used.restart(np.array([0]), [chic(jobs=4, seed=0)])
+
+
+def test_placement_plans_are_the_judges():
+    env = gymnasium.make("mlsched/Placement-v0", servers=4, jobs=4, contention=0.9).unwrapped
+    placed = 0
+    for seed in range(10):
+        _, info = env.reset(seed=seed)
+        start, total, over = info["total_speed"], 0.0, False
+        rng = np.random.default_rng(seed)
+        while not over:
+            open_ = np.flatnonzero(info["action_mask"][:-1])
+            action = rng.choice(open_) if len(open_) else env.action_space.n - 1
+            _, reward, over, _, info = env.step(int(action))
+            total += reward
+        assert env.instance.violations(env.plan) == []
+        value = env.instance.evaluate(env.plan)["total_speed"]
+        assert info["total_speed"] == value
+        assert total == pytest.approx((value - start) / env.instance.job_speed.sum())
+        placed += int((env.plan.workers.sum(axis=1) > 0).sum())
+    assert placed >= 10
+
+
+def test_placement_respects_caps_and_apart():
+    env = gymnasium.make("mlsched/Placement-v0", jobs=4, most_new=1, contention=0.3).unwrapped
+    _, info = env.reset(seed=0)
+    over = False
+    while not over:
+        _, _, over, _, info = env.step(int(np.flatnonzero(info["action_mask"])[0]))
+    assert (env.plan.workers.sum(axis=1) > 0).sum() == 1
+
+
+def test_without_gymnasium_one_line_says_so():
+    import subprocess
+    import sys
+
+    code = "import sys; sys.modules['gymnasium'] = None\nimport mlsched\nmlsched.environments"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "pip install 'mlsched[learn]'" in done.stderr.splitlines()[-1]
+
+
+# -- manners ----------------------------------------------------------------------------------------------------------
+
+EVERY = (*NAMES, "mlsched/TaskGraphRounds-v0")
+SMALL = {"mlsched/TaskGraphRounds-v0": {"jobs": 3, "servers": 2}, "mlsched/Harmony-v0": {"jobs": 6}}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_mask_is_the_same_wherever_it_is_asked_for(name):
+    own = {} if name.endswith("Rounds-v0") else {"mask_observation": True}  # that one has it there in any case
+    env = gymnasium.make(name, **SMALL.get(name, {}), **own)
+    check_env(env.unwrapped, skip_render_check=True)
+    seen, info = env.reset(seed=3)
+    rng = np.random.default_rng(0)
+    for _ in range(12):
+        able = env.unwrapped.action_masks()
+        assert able.dtype == bool
+        assert able.tolist() == info["action_mask"].astype(bool).tolist() == seen["action_mask"].astype(bool).tolist()
+        seen, _, over, _, info = env.step(int(rng.choice(np.flatnonzero(able))))
+        if over:
+            break
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_entry_and_every_action_has_a_name_of_its_own(name):
+    env = gymnasium.make(name, **SMALL.get(name, {})).unwrapped
+    for names in (env.observation_names, env.action_names):
+        assert len(set(names)) == len(names)
+    assert len(env.action_names) == env.action_space.n
+    if name.endswith("Rounds-v0"):
+        assert len(env.observation_names) == env.observation_space["rows"].shape[1]
+    else:
+        assert env.observation_space.shape == (len(env.observation_names),)
+
+
+def seen_by_name(env, seen):
+    return dict(zip(env.unwrapped.observation_names, seen.tolist(), strict=True))
+
+
+def test_the_names_are_those_of_what_is_seen():
+    """Held against the instance itself."""
+    env = gymnasium.make("mlsched/Placement-v0", servers=3, jobs=2)
+    for seed in range(4):
+        seen = seen_by_name(env, env.reset(seed=seed)[0])
+        inst = env.unwrapped.instance
+        for s in range(3):
+            for r, resource in enumerate(inst.resources):
+                share = inst.server_free[s, r] / max(1, inst.server_capacity[s, r])
+                assert seen[f"server {s}: free {resource}"] == pytest.approx(share)
+        assert seen["task: workers"] == pytest.approx(inst.job_workers[0] / 10)
+        assert seen["task: PSs"] == pytest.approx(inst.job_ps[0] / 10)
+        assert seen["task: is a PS"] == 0
+    env = gymnasium.make("mlsched/TaskGraph-v0", unit=10)
+    for seed in range(4):
+        seen = seen_by_name(env, env.reset(seed=seed)[0])
+        inner = env.unwrapped
+        task, nodes = inner._open[0]
+        ticks = int(inner.instance.duration[inner._number(task)])
+        assert seen["task 0: duration"] == pytest.approx(ticks / (ticks + 10))
+        assert [n for n in range(2) if seen[f"task 0: may start on node {n}"]] == nodes.tolist()
+        assert seen["jobs in the system"] == pytest.approx(1 / 11) or seen["jobs in the system"] > 0
+        assert seen["void is allowed"] == inner._may_end(inner._placer)
+    env = gymnasium.make("mlsched/Workers-v0", jobs=4)
+    before = seen_by_name(env, env.reset(seed=1)[0])
+    assert sum(before[f"slot 0: is {model}"] for model in env.unwrapped.task.models) == 1
+    after = seen_by_name(env, env.step(env.unwrapped.action_names.index("add a PS to slot 0"))[0])
+    assert {name for name in before if before[name] != after[name]} == {"slot 0: PSs"}
+    assert after["slot 0: PSs"] == pytest.approx(0.1)
+    env = gymnasium.make("mlsched/Harmony-v0", jobs=6, servers=3)
+    _, info = env.reset(seed=1)
+    action = int(np.flatnonzero(info["action_mask"])[0])
+    what, _, where = env.unwrapped.action_names[action].partition(" on server ")
+    job = what.rpartition(" ")[2]
+    after = seen_by_name(env, env.step(action)[0])
+    assert after[f"server {where}: workers of slot {job}"] == pytest.approx(1 / 3)
+    assert after[f"slot {job}: workers placed"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_episodes_can_be_looked_at(name):
+    env = gymnasium.make(name, render_mode="ansi", **SMALL.get(name, {}))
+    _, info = env.reset(seed=2)
+    first = env.render()
+    env.step(int(np.flatnonzero(info["action_mask"])[0]))
+    assert "\n" in env.render() or "to choose" in env.render()
+    assert env.render() != first
+    if "rgb_array" in env.metadata["render_modes"]:
+        env = gymnasium.make(name, render_mode="rgb_array")
+        env.reset(seed=2)
+        picture = env.render()
+        assert (picture.dtype, picture.shape[2]) == (np.uint8, 3)
+        assert len(np.unique(picture)) > 5
+    with pytest.raises(InvalidInput, match="render_mode"):
+        type(env.unwrapped)(render_mode="human")
+
+
+def test_episodes_of_given_instances():
+    given = [mlsched.generate("placement", servers=3, jobs=2, seed=s) for s in range(3)]
+    env = gymnasium.make("mlsched/Placement-v0", instances=given)
+    for number in (2, 0, 1):
+        env.reset(seed=0, options={"instance": number})
+        assert env.unwrapped.instance == given[number]
+    env.reset(seed=0)
+    assert env.unwrapped.instance in given
+    with pytest.raises(InvalidInput, match="instance = 3: must be a number from 0 to 2"):
+        env.reset(options={"instance": 3})
+    with pytest.raises(InvalidInput, match=r"instances\[1\]: must have as many servers"):
+        gymnasium.make("mlsched/Placement-v0", instances=[given[0], mlsched.generate("placement", servers=4)])
