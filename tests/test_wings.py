@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import shutil
 import subprocess
 import sys
@@ -11,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import mlsched
-from mlsched.cli.wings import WINGS, command_of
 
 #: What a library without wings is asked, in a process of its own.
 QUESTIONS = """
@@ -100,11 +98,6 @@ def test_the_library_works_without_its_wings(tmp_path):
         "mlsched.training",
         "mlsched.papers",
     ]
-
-
-@pytest.mark.parametrize("name", WINGS)
-def test_the_list_of_commands_says_what_the_command_says(name):
-    assert inspect.getdoc(command_of(name)) == WINGS[name].about
 
 
 def test_former_homes_lead_to_what_stands_elsewhere_now():

@@ -71,8 +71,7 @@ app.command()(compare)
 app.command()(export)
 app.command()(rerun)
 app.command()(doctor)
-for _wing in wings.WINGS:
-    app.command(_wing, context_settings=wings.ANY)(wings.stand_in(_wing))
+wings.add_commands(app)
 app.add_typer(collection, name="collection")
 app.add_typer(data, name="data")
 
@@ -92,16 +91,8 @@ def _command(called: str) -> Any:
     """The commands with their options, which typer reads from their signatures; of a call, that command alone."""
     alone = copy.copy(app)
     alone.registered_commands = [c for c in app.registered_commands if _name(c) == called]
-    if called in wings.WINGS and wings.present(called):
-        alone.registered_commands = []
-        alone.command(called)(wings.command_of(called))
     alone.registered_groups = []
     return typer.main.get_command(alone if alone.registered_commands else app)
-
-
-def _called(arguments: list[str]) -> str:
-    """The command that is called, or, where the shell asks how a line goes on, the one that stands in that line."""
-    return next(iter(output.line_to_complete()[1:]), "") if "_MLSCHED_COMPLETE" in os.environ else arguments[0]
 
 
 def _name(command: Any) -> str:
@@ -128,7 +119,7 @@ def run(arguments: list[str]) -> int:
         output.say("standard output is closed; give it a place to go")
         return 1
     try:
-        result = _command(_called(arguments))(arguments, standalone_mode=False, prog_name="mlsched")
+        result = _command(arguments[0])(arguments, standalone_mode=False, prog_name="mlsched")
         sys.stdout.flush()
         if result == INTERRUPTED:  # some typers turn the interrupt into a status themselves
             output.say("interrupted")

@@ -66,16 +66,12 @@ def completing(what: str) -> Callable[[str], list[str]]:
 complete_problem, complete_solver = completing("problems"), completing("solvers")
 
 
-def line_to_complete() -> list[str]:
-    """The words of the line that a shell asks to have completed; none where it asks nothing."""
-    return (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or "").split()  # bash; others
-
-
 def complete_preset(incomplete: str) -> list[str]:
     """Names of presets, of the problem that stands in the line, for the shell to complete."""
     from mlsched.cli import inventory
 
-    return inventory.presets(line_to_complete(), incomplete)
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""  # bash; other shells
+    return inventory.presets(line.split(), incomplete)
 
 
 class ChecksFailed(Exception):

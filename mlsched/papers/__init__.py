@@ -1,59 +1,34 @@
 """The papers' experiments, repeated: `reproduce("fitgpp")` measures what a paper printed and says which claims hold.
 
-An experiment is a sub-package that exports one `EXPERIMENT`; it is found by scanning.
+A wing of mlsched: no part of the library needs it. An experiment is a sub-package that exports one `EXPERIMENT`; it is
+found by scanning. What is named here is imported when it is used, so that `mlsched reproduce --help` is quick.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
+import importlib
+from typing import TYPE_CHECKING, Any
 
-from mlsched.core.errors import InvalidInput, UnknownName, meant
-from mlsched.core.registry import scan
-from mlsched.papers.experiment import Experiment, Progress, Settings
-from mlsched.papers.render import render
-from mlsched.papers.report import Report
+if TYPE_CHECKING:
+    from mlsched.papers.experiment import Experiment, Settings
+    from mlsched.papers.rendering import render
+    from mlsched.papers.report import Report
+    from mlsched.papers.reproduction import EXPERIMENTS, reproduce
 
-#: Name -> experiment.
-EXPERIMENTS: Mapping[str, Experiment] = {e.name: e for e in scan(__name__, "EXPERIMENT", Experiment)}
-
-
-def reproduce(
-    name: str,
-    *,
-    quick: bool = False,
-    workers: int = 1,
-    progress: Progress | None = None,
-    trace: str | None = None,
-    cluster: str | None = None,
-    jobs: int | None = None,
-    seeds: int | None = None,
-    papers_size: bool = False,
-    loads: Sequence[float] | None = None,
-) -> Report:
-    """Repeat the evaluation of a paper.
-
-    quick: a small version, to see the machinery work; it gives no verdicts. workers: processes; the report is the
-    same for any number. progress: called with (runs done, runs in all). trace, cluster: a public trace (and the nodes
-    to run it on: cluster text or a node file) that stands in for a private one. jobs, seeds: other sizes than the
-    version's own; of a trace, its first so many jobs. papers_size, loads: of "mlfs", the paper's own size where the
-    default is smaller, and the loads to run (of 0.25, 0.5, 1, 2 and 3).
-
-    Raises AnswererError when a run fails its replay check: such a run must not be reported.
-    """
-    if name not in EXPERIMENTS:
-        raise UnknownName(f"no experiment '{name}'{meant(name, EXPERIMENTS)}; there are {', '.join(EXPERIMENTS)}")
-    for label, value in (("workers", workers), ("jobs", jobs), ("seeds", seeds)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-            raise InvalidInput(f"{label} = {value!r}: must be an integer >= 1")
-    if cluster is not None and trace is None:
-        raise InvalidInput(f"cluster = {cluster!r}: is for a trace; give trace as well")
-    if quick and papers_size:
-        raise InvalidInput("quick, papers_size: give one of them")
-    chosen = None if loads is None else tuple(loads)
-    settings = Settings(quick, workers, progress, trace, cluster, jobs, seeds, papers_size, chosen)
-    report = EXPERIMENTS[name].measured(settings)
-    return dataclasses.replace(report, quick=quick)
-
+#: Public name -> module that defines it.
+_HOME = {
+    "EXPERIMENTS": "reproduction",
+    "Experiment": "experiment",
+    "Report": "report",
+    "Settings": "experiment",
+    "render": "rendering",
+    "reproduce": "reproduction",
+}
 
 __all__ = ["EXPERIMENTS", "Experiment", "Report", "Settings", "render", "reproduce"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -21,8 +21,8 @@ from mlsched.core.opening import target_of
 from mlsched.core.params import within
 from mlsched.core.versions import versions
 from mlsched.learned.weights import KIND, VERSION, Weights, read, write
+from mlsched.training._recipe import Learner, Recipe, recipe
 from mlsched.training._torch import choose_device, repeatable
-from mlsched.training.recipe import Learner, Recipe, recipe
 
 CHECKPOINT = "mlsched.checkpoint"
 Curve = list[dict[str, float]]

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from mlsched.papers.claim import Bound, Claim, Estimate, Evidence, exact
-from mlsched.papers.render import render
+from mlsched.papers.rendering import render
 from mlsched.papers.report import NO_VERDICTS, RULE, Number, Report, Table
 
 ROW = (Number(Estimate(30.0, 2.0, 5), 25.0, lower_bound=True), Number(Estimate(11.0, 1.0, 5), 10.0), Number(exact(3.0)))

@@ -20,7 +20,7 @@ from mlsched.training.trainer import checkpoint_of
 
 torch = pytest.importorskip("torch")
 from mlsched.simulation.workers.phase import Phase  # noqa: E402
-from mlsched.training.recipe import Validation  # noqa: E402
+from mlsched.training._recipe import Validation  # noqa: E402
 from mlsched.training.workers._chic import ChicParams, CrossEntropy  # noqa: E402
 from mlsched.training.workers._imitation import examples  # noqa: E402
 from mlsched.training.workers._plus import PlusParams, PolicyGradient, advantages, log_chance  # noqa: E402

@@ -38,12 +38,12 @@ from mlsched.learned.placement._harmony import Net, Policy
 from mlsched.learned.placement._harmony_speeds import speeds
 from mlsched.learned.weights import KIND, VERSION, Weights, of
 from mlsched.simulation.placement.board import Shape
+from mlsched.training._recipe import Validation, layers_of
 from mlsched.training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch
 from mlsched.training.placement._harmony_clusters import Clusters
 from mlsched.training.placement._harmony_live import Measured
 from mlsched.training.placement._harmony_replay import Replay, Samples, columns, shuffled
 from mlsched.training.placement._harmony_validation import completion, random_completion, workloads
-from mlsched.training.recipe import Validation, layers_of
 
 if TYPE_CHECKING:
     from mlsched.training.placement._harmony_together import Group

@@ -25,8 +25,8 @@ from mlsched.learned._net import Mlp
 from mlsched.learned.placement._harmony_speeds import FORMS, Speeds, flat_inputs, job_inputs
 from mlsched.simulation.placement.board import NOBODY
 from mlsched.simulation.placement.history import placement, slowdowns
+from mlsched.training._recipe import Validation, layers_of
 from mlsched.training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch
-from mlsched.training.recipe import Validation, layers_of
 
 #: Seeds of histories: no test draws placements by them.
 HISTORY = 2_000_000

@@ -24,10 +24,10 @@ from mlsched.instances.placement.models import KINDS
 from mlsched.learned.placement._plus_net import MOST_ATTENTION, PlusNet, View, shapes
 from mlsched.learned.placement._plus_state import States
 from mlsched.learned.placement.harmony_plus import fill
+from mlsched.training._recipe import Validation
 from mlsched.training._torch import adam_state, restore_adam, seed_torch, torch
 from mlsched.training.placement._plus_examples import Asked, drawn, solved, steps
 from mlsched.training.placement._plus_history import fit, synthetic
-from mlsched.training.recipe import Validation
 
 #: Streams of random numbers that every training seed has in common: history, answers, validation.
 HISTORY, ANSWERS, HELD_OUT = 1, 2, 3

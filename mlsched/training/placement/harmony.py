@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mlsched.training._recipe import Recipe
 from mlsched.training.placement._harmony import ActorCritic, HarmonyParams, describe, trained
-from mlsched.training.recipe import Recipe
 
 
 def learner(params: HarmonyParams, seed: int, device: str) -> ActorCritic:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mlsched.training._recipe import Recipe
 from mlsched.training.placement._plus import Learner, PlusParams, describe, trained
-from mlsched.training.recipe import Recipe
 
 RECIPE = Recipe(
     policy="harmony-plus",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mlsched.training._recipe import Recipe
 from mlsched.training.placement._harmony_rewards import RewardLearner, RewardParams, describe
-from mlsched.training.recipe import Recipe
 
 RECIPE = Recipe(
     policy="harmony-reward",

@@ -19,7 +19,7 @@ from mlsched.instances.taskgraph.algorithms import ALGORITHMS
 from mlsched.learned._net import Mlp
 from mlsched.learned.taskgraph.mirhoseini_rl import FEATURES, choose, placed
 from mlsched.simulation.taskgraph.iterations import Jobs
-from mlsched.training.recipe import Validation
+from mlsched.training._recipe import Validation
 from mlsched.training.taskgraph._episodes import TRAINING, VALIDATION, Choices, episode, nothing, workload
 from mlsched.training.taskgraph._scorer import Scorer
 

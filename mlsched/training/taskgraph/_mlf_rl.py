@@ -28,7 +28,7 @@ from mlsched.learned.taskgraph.mlf_rl import choose
 from mlsched.simulation.taskgraph.allocation import FEATURES, Allocation, chosen
 from mlsched.simulation.taskgraph.iterations import Jobs, Stretches
 from mlsched.simulation.taskgraph.iterations.reward import Reward, returns
-from mlsched.training.recipe import Validation
+from mlsched.training._recipe import Validation
 from mlsched.training.taskgraph._episodes import (
     TRAINING,
     VALIDATION,

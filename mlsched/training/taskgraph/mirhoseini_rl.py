@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlsched.training.recipe import Recipe
+from mlsched.training._recipe import Recipe
 from mlsched.training.taskgraph._mirhoseini import MirhoseiniParams, MovingAverage, describe
 
 RECIPE = Recipe(

@@ -34,8 +34,8 @@ from mlsched.core.params import one_of, within
 from mlsched.learned._net import Mlp, sample
 from mlsched.learned.workers._chic import VOIDS, allowed_actions
 from mlsched.simulation.workers.phase import Phase
+from mlsched.training._recipe import Validation, layers_of
 from mlsched.training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch
-from mlsched.training.recipe import Validation, layers_of
 from mlsched.training.workers._rewards import Account
 from mlsched.training.workers._sequences import NAMES, TRAINING, sequence, validation
 from mlsched.training.workers.batch import Batch, Rewards

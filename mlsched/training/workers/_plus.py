@@ -19,8 +19,8 @@ from mlsched.core.params import one_of, within
 from mlsched.learned._net import sample
 from mlsched.learned.workers._plus import CODE, DYNAMIC, STATIC, PlusNet
 from mlsched.simulation.workers.phase import Phase
+from mlsched.training._recipe import Validation
 from mlsched.training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch
-from mlsched.training.recipe import Validation
 from mlsched.training.workers._imitation import examples
 from mlsched.training.workers._plus_batch import Views, scores
 from mlsched.training.workers._sequences import TRAINING, sequence, validation

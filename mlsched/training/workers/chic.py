@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from mlsched.training.recipe import Recipe
+from mlsched.training._recipe import Recipe
 from mlsched.training.workers._chic import ChicParams, CrossEntropy
 from mlsched.training.workers._rewards import trained
 from mlsched.training.workers._sequences import describe

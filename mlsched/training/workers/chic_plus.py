@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlsched.training.recipe import Recipe
+from mlsched.training._recipe import Recipe
 from mlsched.training.workers._plus import PlusParams, PolicyGradient
 from mlsched.training.workers._sequences import describe
 

@@ -1,0 +1,52 @@
+"""`reproduce`: the evaluation of a paper, measured again."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from mlsched.core.errors import InvalidInput, UnknownName, meant
+from mlsched.core.registry import scan
+from mlsched.papers.experiment import Experiment, Progress, Settings
+from mlsched.papers.report import Report
+
+#: Name -> experiment.
+EXPERIMENTS: Mapping[str, Experiment] = {e.name: e for e in scan("mlsched.papers", "EXPERIMENT", Experiment)}
+
+
+def reproduce(
+    name: str,
+    *,
+    quick: bool = False,
+    workers: int = 1,
+    progress: Progress | None = None,
+    trace: str | None = None,
+    cluster: str | None = None,
+    jobs: int | None = None,
+    seeds: int | None = None,
+    papers_size: bool = False,
+    loads: Sequence[float] | None = None,
+) -> Report:
+    """Repeat the evaluation of a paper.
+
+    quick: a small version, to see the machinery work; it gives no verdicts. workers: processes; the report is the
+    same for any number. progress: called with (runs done, runs in all). trace, cluster: a public trace (and the nodes
+    to run it on: cluster text or a node file) that stands in for a private one. jobs, seeds: other sizes than the
+    version's own; of a trace, its first so many jobs. papers_size, loads: of "mlfs", the paper's own size where the
+    default is smaller, and the loads to run (of 0.25, 0.5, 1, 2 and 3).
+
+    Raises AnswererError when a run fails its replay check: such a run must not be reported.
+    """
+    if name not in EXPERIMENTS:
+        raise UnknownName(f"no experiment '{name}'{meant(name, EXPERIMENTS)}; there are {', '.join(EXPERIMENTS)}")
+    for label, value in (("workers", workers), ("jobs", jobs), ("seeds", seeds)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+            raise InvalidInput(f"{label} = {value!r}: must be an integer >= 1")
+    if cluster is not None and trace is None:
+        raise InvalidInput(f"cluster = {cluster!r}: is for a trace; give trace as well")
+    if quick and papers_size:
+        raise InvalidInput("quick, papers_size: give one of them")
+    chosen = None if loads is None else tuple(loads)
+    settings = Settings(quick, workers, progress, trace, cluster, jobs, seeds, papers_size, chosen)
+    report = EXPERIMENTS[name].measured(settings)
+    return dataclasses.replace(report, quick=quick)
