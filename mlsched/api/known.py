@@ -13,14 +13,16 @@ from mlsched.core.registry import Answerer, registry
 def keep_known(instance: Instance, answerer: Answerer, objective: str, start: Plan | None, found: Outcome) -> Outcome:
     """The outcome of an exact answerer that a limit has ended, with `start` where its own plan is no better.
 
-    Where it proved no bound, it gets the problem's trivial one (`Problem.trivial_bound`); a plan that reaches its bound
-    is optimal. A restricted model answers for some of the plans only, so it keeps what it found.
+    Its bound is never weaker than the problem's trivial one (`Problem.trivial_bound`), which a solver that is stopped
+    early does not know of: CP-SAT then reports what follows from the ranges of its variables, a negative number for a
+    sum of scores, say. A plan that reaches the bound is optimal. A restricted model answers for some of the plans only,
+    so it keeps what it found.
     """
     if answerer.kind != "exact" or answerer.restricted or found.status not in ("feasible", "unknown"):
         return found
     if not instance.objectives or (found.plan is None) != (found.status == "unknown"):
         return found  # a round has no value, and of an outcome that contradicts itself the judge says so
-    bound = trivial_bound(instance, objective) if found.bound is None else found.bound
+    bound = _tighter(instance, objective, found.bound, trivial_bound(instance, objective))
     try:
         plan, value = _better(instance, objective, found.plan, start)
     except InvalidInput:  # a malformed plan: the judge says what is wrong with it
@@ -34,6 +36,13 @@ def trivial_bound(instance: Instance, objective: str) -> int | None:
     """A bound on the optimum that follows from the problem's statement; None where the problem gives none."""
     problem = registry().problem(instance.problem)
     return problem.trivial_bound(instance, objective) if type(instance) is problem.instance_type else None
+
+
+def _tighter(instance: Instance, objective: str, own: int | float | None, trivial: int | None) -> int | float | None:
+    """The tighter of two bounds; the solver's own where they are equal."""
+    if own is None or trivial is None:
+        return trivial if own is None else own
+    return trivial if instance.objective(objective).better(own, trivial) else own
 
 
 def _better(instance: Instance, objective: str, own: Plan | None, start: Plan | None) -> tuple[Plan | None, int | None]:

@@ -47,16 +47,26 @@ def _sentence(folder: Path, counts: dict[str, Any]) -> str:
 
 
 @collection.command()
-def verify(folder: Folder, as_json: Json = False) -> None:
-    """Judge every plan anew, and hold values, bounds, hashes and the table against each other."""
+def verify(
+    folder: Folder,
+    recompute: Annotated[
+        float | None, typer.Option(help="Search anew for each bound without a certificate, so many wall seconds each.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Judge every plan anew, check every certificate, and hold values, bounds, hashes and table against each other."""
     from mlsched.benchmark.collection import verify as faults
 
-    count, wrong = faults(folder)
-    emit(as_json, lambda: {"entries": count, "wrong": wrong}, lambda: [f"{count} entries, {len(wrong)} wrong"])
-    if wrong:
-        for sentence in wrong[1:]:
-            say(sentence)
-        raise ChecksFailed(wrong[0])
+    with progress("verify", 1.0) as update, only_documents():
+        found = faults(folder, recompute, lambda done, total: update(done / max(1, total)))
+    bounds = ", ".join(f"{count} {standing}" for standing, count in found.bounds.items())
+    sentence = f"{found.entries} entries, {len(found.wrong)} wrong; bounds: {bounds or 'none'}"
+    document = {"entries": found.entries, "wrong": list(found.wrong), "bounds": found.bounds}
+    emit(as_json, lambda: document, lambda: [sentence])
+    if found.wrong:
+        for fault in found.wrong[1:]:
+            say(fault)
+        raise ChecksFailed(found.wrong[0])
 
 
 @collection.command()
@@ -74,10 +84,12 @@ def submit(
 
     question, answer = read_instance(instance), read_plan(plan)[0]
     goal = objective or question.objectives[0].name
-    if not enter(folder, question, answer, question.objective(goal).name, by):
+    noted = enter(folder, question, answer, question.objective(goal).name, by)
+    if noted is None:
         raise ChecksFailed(f"{plan}: is not better than the best known plan for {goal}")
     write_table(folder)
-    emit(False, dict, lambda: [f"{plan}: the best known plan for {goal} by now"])
+    gone = "" if noted.refuted is None else f"; it refutes the bound {noted.refuted}, which nobody had certified"
+    emit(False, dict, lambda: [f"{plan}: the best known plan for {goal} by now{gone}"])
 
 
 @collection.command()

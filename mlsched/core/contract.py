@@ -34,7 +34,7 @@ class Objective:
     unit: str
     doc: str = ""
 
-    def better(self, a: int, b: int) -> bool:
+    def better(self, a: int | float, b: int | float) -> bool:
         """Whether value `a` is strictly better than `b`."""
         return a < b if self.sense == "min" else a > b
 

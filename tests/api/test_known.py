@@ -104,6 +104,23 @@ def test_a_start_that_reaches_the_bound_is_optimal(ends):
     assert (found.status, found.value, found.stopped_by, found.backing) == ("optimal", BEST.value, "proof", "claimed")
 
 
+def test_a_bound_is_never_weaker_than_the_statements(ends):
+    """CP-SAT that is stopped early says what follows from the ranges of its variables."""
+    for status, plan in (("unknown", None), ("feasible", NOTHING)):
+        ends(Outcome(status, plan, -68_796_960_202_612, "time limit"))
+        assert api.solve(INSTANCE, "ends").bound == 0
+        assert api.solve(INSTANCE, "ends", hint="none").bound == 0
+    ends(Outcome("feasible", NOTHING, 5, "time limit"))
+    assert api.solve(INSTANCE, "ends").bound == 5
+    quality = api.generate("quality", "small", seed=1)
+    beyond, trivial = (
+        Outcome("unknown", None, 2**60, "time limit"),
+        known.trivial_bound(quality, "total_loss_reduction"),
+    )
+    declared = registry().answerers["quality", "highs"]
+    assert known.keep_known(quality, declared, "total_loss_reduction", None, beyond).bound == trivial < 2**60
+
+
 def test_a_restricted_model_answers_for_itself(ends):
     ends(Outcome("unknown", None, None, "time limit"), restricted=True)
     found = api.solve(INSTANCE, "ends")

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 
 import pytest
 
 import mlsched
 from mlsched import InvalidInput
-from mlsched.benchmark import gather
-from mlsched.benchmark.collection import DIGITS, add, certify, create, entries, proof_of, submit, verify, write_table
+from mlsched.benchmark import collection, gather
+from mlsched.benchmark.collection import DIGITS, add, certify, create, entries, proof_of, submit, write_table
 from mlsched.cli.main import run
+
+
+def verify(folder, seconds=None):
+    """How many entries there are, and what is wrong."""
+    found = collection.verify(folder, seconds)
+    return found.entries, list(found.wrong)
 
 
 def known(seed=3):
@@ -42,8 +49,10 @@ def test_a_collection_verifies_and_says_what_is_known(folder):
     assert (closed[True].backing, closed[False].backing, closed[False].bound) == ("claimed", None, None)
     text = (folder / "TABLE.md").read_text()
     assert text.count("| preemption |") == 2
-    assert "| claimed | us |" in text
-    assert "| – | – | open | us |" in text
+    value = next(entry.value for entry in entries(folder) if entry.closed)
+    assert f"| {value} | 0 | 100.0 % | {value} | claimed | us |" in text, "the statement proves 0, a solver said more"
+    assert "| 0 | 100.0 % | – | open | us |" in text
+    assert collection.verify(folder).bounds == {"claimed": 1, "none": 1}
 
 
 def test_better_plans_are_entered_and_others_are_not(folder):
@@ -91,7 +100,10 @@ def entry_of(folder, seed=3):
         ({"bound": 0}, "backing = 'claimed': must be null exactly where"),
         ({"backing": "sure"}, "backing = 'sure': must be certified, agreed, claimed or null"),
         ({"history": []}, "history: must be lines of"),
-        ({"history": [{"date": "", "by": "x", "value": 0, "bound": 0, "versions": {}}]}, "history ends with another"),
+        (
+            {"history": [{"date": "2026-11-01", "by": "x", "value": 0, "bound": 0, "versions": {}}]},
+            "history ends with another",
+        ),
         ({"instance_hash": "0" * 64}, "the file beside it holds another"),
         ({"objective": "cost"}, "has no objective 'cost'"),
         ({"objective": "victim_count"}, "is an entry for victim_count"),
@@ -134,9 +146,196 @@ def test_a_certified_optimum_brings_its_proof(folder):
     proof = proof_of(closed)
     log = proof / "1.log"
     log.write_text(log.read_text() + "c more\n")
-    assert str(proof) in verify(folder)[1][0]
+    assert f"{proof.name} does not hold: 1.log does not prove 1.opb" in verify(folder)[1][0]
     shutil.rmtree(proof)
     assert verify(folder)[1] == [f"{closed.path}: is called certified, and {proof.name} is missing"]
+
+
+# -- strangers --------------------------------------------------------------------------------------------------------
+
+
+def rewritten(path, **changes):
+    """The file with fields changed, its history made to fit."""
+    data = json.loads(path.read_text()) | changes
+    data["history"][-1] |= {name: changes[name] for name in ("value", "bound") if name in changes}
+    path.write_text(json.dumps(data))
+
+
+@pytest.fixture
+def poisoned(folder):
+    """Somebody says of a rule's plan that two engines agreed that it is optimal; it is not."""
+    instance, rule, exact = known(0)
+    assert rule.value > exact.value
+    rewritten(entry_of(folder, 0), bound=rule.value, backing="agreed")
+    write_table(folder)
+    return folder, instance, rule, exact
+
+
+def test_a_false_claim_keeps_no_plan_out(poisoned):
+    folder, instance, rule, exact = poisoned
+    assert verify(folder) == (2, []), "nothing shows yet that it is false"
+    assert collection.verify(folder).bounds == {"claimed": 2}
+    noted = submit(folder, instance, exact.plan, "total_score", "them")
+    assert (noted.value, noted.refuted) == (exact.value, rule.value)
+    write_table(folder)
+    (entry,) = [e for e in entries(folder) if e.instance == instance]
+    assert (entry.value, entry.bound, entry.backing) == (exact.value, None, None)
+    assert entry.history[0]["bound"] == rule.value, "what was claimed remains on record"
+    assert verify(folder) == (2, [])
+
+
+def test_a_false_claim_makes_room_for_a_prover(poisoned):
+    folder, instance, rule, exact = poisoned
+    assert add(folder, instance, exact, "prover").refuted == rule.value
+    (entry,) = [e for e in entries(folder) if e.instance == instance]
+    assert (entry.value, entry.bound, entry.backing) == (exact.value, exact.bound, "claimed")
+
+
+def test_a_search_finds_false_claims_and_backs_true_ones(poisoned):
+    folder, instance, rule, exact = poisoned
+    count, (wrong,) = verify(folder, seconds=60)
+    assert (count, f"bound = {rule.value}: cp-sat has a plan of {exact.value}, which is better" in wrong) == (2, True)
+    submit(folder, instance, exact.plan, "total_score", "them")
+    write_table(folder)
+    assert collection.verify(folder, seconds=60).bounds == {"recomputed": 1, "none": 1}
+
+
+def test_a_bound_that_follows_from_the_statement_counts(folder):
+    rewritten(entry_of(folder, 0), bound=0)
+    write_table(folder)
+    assert collection.verify(folder).bounds == {"claimed": 1, "recomputed": 1}
+
+
+def test_a_false_value_keeps_no_plan_out(folder):
+    instance, rule, exact = known(0)
+    rewritten(entry_of(folder, 0), value=0)
+    assert submit(folder, instance, exact.plan, "total_score", "them").value == exact.value
+    nobody = instance.plan_type(te_node=[99] * len(instance.te_demand), victims=[]).to_json()
+    rewritten(entry_of(folder, 0), value=0, plan=nobody)
+    assert submit(folder, instance, rule.plan, "total_score", "them").value == rule.value
+    write_table(folder)
+    assert verify(folder) == (2, [])
+
+
+def test_a_forged_certificate_certifies_nothing(poisoned):
+    """Of another instance, or one that was never there."""
+    pytest.importorskip("exact")
+    folder, instance, rule, exact = poisoned
+    (closed,) = [entry for entry in entries(folder) if entry.instance != instance]
+    assert certify(closed)
+    path = entry_of(folder, 0)
+    rewritten(path, backing="certified")
+    forged = path.with_suffix(".proof")
+    assert verify(folder)[1] == [f"{path}: is called certified, and {forged.name} is missing"]
+    shutil.copytree(proof_of(closed), forged)
+    assert verify(folder)[1] == [f"{path}: {forged.name} certifies something else"]
+    assert submit(folder, instance, exact.plan, "total_score", "them").refuted == rule.value
+    assert not forged.exists()
+    write_table(folder)
+    assert verify(folder) == (2, [])
+    assert collection.verify(folder).bounds == {"certified": 1, "none": 1}
+
+
+def test_where_a_plan_beats_a_proof_that_holds_nothing_is_entered(folder, monkeypatch):
+    pytest.importorskip("exact")
+    (closed,) = [entry for entry in entries(folder) if entry.closed]
+    assert certify(closed)
+    instance, _, exact = known(3)
+    honest = type(instance).evaluate
+    monkeypatch.setattr(
+        type(instance), "evaluate", lambda self, plan: {k: v - 1 for k, v in honest(self, plan).items()}
+    )
+    monkeypatch.setattr(collection.changes, "why_uncertified", lambda entry: "")
+    monkeypatch.setattr(collection.Entry, "judged", closed.value)
+    before = closed.path.read_bytes()
+    with pytest.raises(InvalidInput, match="whose certificate holds: judge and checker contradict each other"):
+        submit(folder, instance, exact.plan, "total_score", "them")
+    assert closed.path.read_bytes() == before
+
+
+NAMES = (
+    "a\n| quality | 0 | cost | 1 | 1 | 0 % | – | certified | me |",
+    "x" * 81,
+    "",
+    " ",
+    "\u202egnp",
+    "a\tb",
+    "\x1b[2J",
+)
+
+
+@pytest.mark.parametrize("by", NAMES)
+def test_names_of_more_than_a_line_are_refused(folder, by):
+    instance, _, exact = known(0)
+    with pytest.raises(InvalidInput, match=r"^by = .*: must be one line of 1 to 80 characters that can be printed$"):
+        submit(folder, instance, exact.plan, "total_score", by)
+    path = entry_of(folder)
+    data = json.loads(path.read_text())
+    data["history"][-1]["by"] = by
+    path.write_text(json.dumps(data))
+    ((wrong),) = verify(folder)[1]
+    assert "history[0].by = " in wrong
+    with pytest.raises(InvalidInput, match="by = "):
+        write_table(folder)
+
+
+def test_names_are_text_in_the_table(folder):
+    instance, _, exact = known(0)
+    name = "A | certified | [me](http://x) <b>&amp; `c` \\| 1"
+    assert submit(folder, instance, exact.plan, "total_score", name)
+    described = json.loads((folder / "collection.json").read_text()) | {"name": "# a | b", "doc": "| x | <i>"}
+    (folder / "collection.json").write_text(json.dumps(described))
+    write_table(folder)
+    text = (folder / "TABLE.md").read_text()
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert [len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) for row in rows] == [10] * 4
+    assert f"| open | {name} |" in re.sub(r"\\(.)", r"\1", text)
+    assert text.startswith("# \\# a \\| b\n\n\\| x \\| \\<i\\>\n")
+    assert verify(folder) == (2, [])
+
+
+ODD = (None, True, 1.5, -1, "1", "", [], [1], {}, {"a": 1}, 10**30, 1e300, -(10**30))
+
+
+@pytest.mark.parametrize("name", ["kind", "version", "instance_hash", "objective", "value", "bound", "backing", "plan"])
+def test_odd_values_are_one_line_each(folder, name):
+    path = entry_of(folder)
+    honest, missing = json.loads(path.read_text()), object()
+    for odd in (*ODD, missing):
+        changed = {**honest, name: odd} if odd is not missing else {k: v for k, v in honest.items() if k != name}
+        path.write_text(json.dumps(changed))
+        refused_or_sound(folder, path, json.dumps(changed) == json.dumps(honest))
+
+
+@pytest.mark.parametrize("name", ["date", "by", "value", "bound", "versions"])
+def test_odd_history_is_one_line_each(folder, name):
+    path = entry_of(folder)
+    honest = json.loads(path.read_text())
+    for odd in ODD:
+        path.write_text(json.dumps({**honest, "history": [{**honest["history"][0], name: odd}]}))
+        refused_or_sound(folder, path, (name, odd) == ("versions", {}))
+    for history in (*ODD, [None], [[]], [{}]):
+        path.write_text(json.dumps({**honest, "history": history}))
+        refused_or_sound(folder, path, False)
+
+
+def refused_or_sound(folder, path, sound):
+    count, wrong = verify(folder)
+    assert count == 2
+    assert sound == (not wrong)
+    assert all(sentence.count("\n") == 0 and len(sentence) <= 300 for sentence in wrong)
+
+
+def test_a_file_that_holds_no_instance_is_one_line(folder):
+    path = entry_of(folder)
+    instance = path.with_name(f"{path.name.partition('.')[0]}.json")
+    for text in (json.dumps(known()[2].plan.to_json()), "{}", "[]", "", "\x00", '{"kind": 1e999}'):
+        instance.write_text(text)
+        wrong = verify(folder)[1]
+        assert wrong
+        assert all(sentence.count("\n") == 0 for sentence in wrong)
+        with pytest.raises(InvalidInput):
+            submit(folder, known()[0], known(3)[1].plan, "total_score", "x") or list(entries(folder))
 
 
 def test_no_solve_is_without_a_limit(tmp_path, monkeypatch):
@@ -160,13 +359,21 @@ def test_from_the_command_line(tmp_path, capsys):
     assert run(call) == 2
     assert "exists already" in capsys.readouterr().err
     assert run([*call, "--resume"]) == 0
+    assert run(["collection", "verify", str(folder), "--recompute", "60", "--json"]) == 0
+    checked = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (checked["entries"], checked["wrong"], sum(checked["bounds"].values())) == (2, [], 2)
     assert run(["collection", "verify", str(folder)]) == 0
+    assert "2 entries, 0 wrong; bounds: " in capsys.readouterr().out
     instance, _, exact = known(0)
     mlsched.save(instance, tmp_path / "i.json")
     mlsched.save(exact, tmp_path / "p.json")
     capsys.readouterr()
     assert run(["collection", "submit", str(folder), str(tmp_path / "i.json"), str(tmp_path / "p.json")]) == 1
     assert "is not better than the best known plan" in capsys.readouterr().err
-    entry = next(folder.glob("preemption/*.total_score.json"))
+    entry = folder / "preemption" / f"{instance.hash[:DIGITS]}.total_score.json"
+    rule = known(0)[1]
+    rewritten(entry, value=rule.value, bound=rule.value, plan=rule.plan.to_json())
+    assert run(["collection", "submit", str(folder), str(tmp_path / "i.json"), str(tmp_path / "p.json")]) == 0
+    assert f"it refutes the bound {rule.value}, which nobody had certified" in capsys.readouterr().out
     entry.write_text(entry.read_text().replace('"value": ', '"value": 1'))
     assert run(["collection", "verify", str(folder)]) == 1

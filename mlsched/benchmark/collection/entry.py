@@ -1,0 +1,202 @@
+"""What a collection holds of one instance for one objective, read strictly."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+from mlsched.api import load
+from mlsched.api.records import record_types
+from mlsched.core.contract import Instance, Objective, Plan
+from mlsched.core.errors import InvalidFile, InvalidInput, shortened
+from mlsched.core.fields import EXACT
+from mlsched.core.files import check_header, read_json, write_json
+from mlsched.core.opening import shown_path
+from mlsched.core.result import Backing
+
+KIND, ENTRY, VERSION = "mlsched.collection", "mlsched.collection.entry", 1
+#: Digits of an instance's hash that name its files.
+DIGITS = 16
+#: Fields of an entry, and of a line of its history.
+FIELDS = ("instance_hash", "objective", "value", "bound", "backing", "plan", "history")
+LINE = ("date", "by", "value", "bound", "versions")
+#: Most characters of a name (a submitter's, the collection's) and of the sentence that describes a collection.
+LONGEST_NAME, LONGEST_DOC = 80, 500
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """What is known of one instance for one objective; `path` is its file.
+
+    Nothing here has been checked but types: `value` and `bound` are what the file says.
+    """
+
+    path: Path
+    instance: Instance
+    objective: Objective
+    plan: Plan
+    value: int | float
+    bound: int | float | None
+    backing: Backing | None
+    history: list[dict[str, Any]]
+
+    @property
+    def closed(self) -> bool:
+        """Whether the bound, if it holds, proves the value optimal."""
+        return self.bound is not None and meets(self.instance, self.value, self.bound)
+
+    @property
+    def judged(self) -> int | float | None:
+        """The judge's value of the plan; None where it is infeasible."""
+        if self.instance.violations(self.plan):
+            return None
+        value: int | float = self.instance.evaluate(self.plan)[self.objective.name]
+        return value
+
+
+def meets(instance: Instance, value: int | float, bound: int | float) -> bool:
+    """Whether a bound equals a value, within the instance's tolerance."""
+    return abs(bound - value) <= instance.tolerance * abs(value)
+
+
+def refutes(instance: Instance, objective: Objective, value: int | float, bound: int | float) -> bool:
+    """Whether a plan of that value is better than the bound says is possible."""
+    sign = 1 if objective.sense == "min" else -1
+    return sign * (value - bound) < -instance.tolerance * abs(value)
+
+
+def create(folder: Path, name: str, doc: str) -> None:
+    """Make an empty collection; the folder may exist, and must be empty."""
+    _check_description({"name": name, "doc": doc})
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InvalidInput(f"{shown_path(folder)}: exists already; give a new folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / "collection.json", {"kind": KIND, "version": VERSION, "name": name, "doc": doc})
+
+
+def _check_description(said: dict[str, Any]) -> None:
+    check_line("name", said.get("name"), LONGEST_NAME)
+    if said.get("doc") != "":
+        check_line("doc", said.get("doc"), LONGEST_DOC)
+
+
+def check_line(field: str, text: object, most: int) -> None:
+    """Refuse what is not one line of at most `most` characters that can be printed."""
+    if not isinstance(text, str) or not text.strip() or len(text) > most or not text.isprintable():
+        shown = shortened(ascii(text))
+        raise InvalidInput(f"{field} = {shown}: must be one line of 1 to {most} characters that can be printed")
+
+
+def described(folder: Path) -> dict[str, Any]:
+    """What `collection.json` says; refuses a folder that is no collection."""
+    path = folder / "collection.json"
+    if not path.is_file():
+        raise InvalidInput(
+            f"{shown_path(folder)}: has no collection.json; `mlsched collection make` writes a collection"
+        )
+    data = read_json(path)
+    check_header(path, data, {KIND: VERSION})
+    try:
+        _check_description(data)
+    except InvalidInput as error:
+        raise InvalidFile(f"{shown_path(path)}: {error}") from None
+    return data
+
+
+def entry_path(folder: Path, instance_hash: str, problem: str, objective: str) -> Path:
+    """The file of an entry."""
+    return folder / problem / f"{instance_hash[:DIGITS]}.{objective}.json"
+
+
+def instance_path(path: Path) -> Path:
+    """The file with the instance of the entry in `path`."""
+    return path.with_name(f"{path.name.partition('.')[0]}.json")
+
+
+def proof_of(entry: Entry) -> Path:
+    """Where the entry's certificate is, if it has one."""
+    return entry.path.with_suffix(".proof")
+
+
+def entries(folder: Path) -> Iterator[Entry]:
+    """All entries, by problem, instance and objective. Raises InvalidFile for what is damaged."""
+    described(folder)
+    for path in sorted(folder.glob("*/*.*.json")):
+        yield read_entry(path, read_instance(instance_path(path)))
+
+
+def read_instance(path: Path) -> Instance:
+    """The instance in a file of a collection, which is named by its hash."""
+    if not path.is_file():
+        raise InvalidFile(f"{shown_path(path)}: is missing; it is the instance of the entries of its name")
+    found = load(path)
+    if not isinstance(found, Instance) or path.stem != found.hash[:DIGITS]:
+        raise InvalidFile(f"{shown_path(path)}: holds something else than its name says")
+    return found
+
+
+def read_entry(path: Path, instance: Instance) -> Entry:
+    """The entry in a file, every field of the type that it must have; else InvalidFile."""
+    data = read_json(path)
+    check_header(path, data, {ENTRY: VERSION})
+    try:
+        return _entry(path, instance, data)
+    except InvalidInput as error:
+        raise InvalidFile(f"{shown_path(path)}: {error}") from None
+
+
+def _entry(path: Path, instance: Instance, data: dict[str, Any]) -> Entry:
+    if set(data) - {"kind", "version"} != set(FIELDS):
+        raise InvalidInput(f"an entry has exactly {', '.join(FIELDS)}")
+    if data["instance_hash"] != instance.hash:
+        raise InvalidInput(
+            f"is for instance {shortened(ascii(data['instance_hash']), 20)}; the file beside it holds another"
+        )
+    if data["backing"] is not None and data["backing"] not in get_args(Backing):
+        shown = shortened(ascii(data["backing"]))
+        raise InvalidInput(f"backing = {shown}: must be {', '.join(get_args(Backing))} or null")
+    if not isinstance(data["objective"], str):
+        raise InvalidInput(f"objective = {shortened(ascii(data['objective']))}: must be a string")
+    objective = instance.objective(data["objective"])
+    value, bound = _number("value", data["value"], instance), _bound("bound", data["bound"], instance)
+    lines = data["history"]
+    if not isinstance(lines, list) or not lines or any(not isinstance(x, dict) or set(x) != set(LINE) for x in lines):
+        raise InvalidInput(f"history: must be lines of {', '.join(LINE)}")
+    for number, line in enumerate(lines):
+        _check_line_of_history(f"history[{number}]", line, instance)
+    if not isinstance(data["plan"], dict):
+        raise InvalidInput("plan: must be an object")
+    plan = record_types()[instance.plan_type.kind].from_json(data["plan"])
+    assert isinstance(plan, Plan)
+    return Entry(path, instance, objective, plan, value, bound, data["backing"], lines)
+
+
+def _check_line_of_history(where: str, line: dict[str, Any], instance: Instance) -> None:
+    if not isinstance(line["date"], str) or not _DATE.fullmatch(line["date"]):
+        raise InvalidInput(f"{where}.date = {shortened(ascii(line['date']))}: must be YYYY-MM-DD")
+    check_line(f"{where}.by", line["by"], LONGEST_NAME)
+    _number(f"{where}.value", line["value"], instance)
+    _bound(f"{where}.bound", line["bound"], instance)
+    versions = line["versions"]
+    if not isinstance(versions, dict) or not all(isinstance(v, str) for v in versions.values()):
+        raise InvalidInput(f"{where}.versions: must be an object of strings")
+
+
+def _bound(name: str, found: object, instance: Instance) -> int | float | None:
+    """A bound: a number of either kind, since linear relaxations prove real ones; or None."""
+    if found is None:
+        return None
+    return _number(name, found, instance, real=True)
+
+
+def _number(name: str, found: object, instance: Instance, *, real: bool = False) -> int | float:
+    """A whole number; a real one too where `real`, or where the instance's values are real (`tolerance`)."""
+    kinds = (int, float) if real or instance.tolerance else (int,)
+    if isinstance(found, bool) or not isinstance(found, kinds) or not abs(found) <= EXACT:
+        what = "a number" if float in kinds else "an integer"
+        raise InvalidInput(f"{name} = {shortened(ascii(found))}: must be {what} of at most 2^53")
+    return found

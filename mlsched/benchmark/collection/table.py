@@ -1,0 +1,60 @@
+"""The table of a collection, as Markdown."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from mlsched.api.known import trivial_bound
+from mlsched.benchmark.collection.entry import DIGITS, Entry, described, entries
+from mlsched.core.files import atomic_write
+from mlsched.core.gap import percentage
+from mlsched.core.result import relative_gap
+
+COLUMNS = ("problem", "instance", "objective", "best known", "proven bound", "gap to it", "claimed bound", "backing")
+#: What is said below the table's title of the two kinds of bound.
+LEGEND = (
+    "A proven bound is certified, or follows from the statement without a search. "
+    "A claimed bound is what a solver said; a better plan removes it."
+)
+#: What means something in Markdown or HTML.
+_SIGNS = re.compile(r"([\\`*_{}\[\]<>#|&~!$])")
+
+
+def text_table(folder: Path) -> str:
+    """A line an entry. What people wrote (names, the description) stands there as text, whatever it looks like."""
+    said = described(folder)
+    lines = [f"# {_plain(said['name'])}", "", _plain(said["doc"]), "", LEGEND, ""]
+    lines += [_row([*COLUMNS, "by"]), _row(["---"] * 3 + ["---:"] * 4 + ["---"] * 2)]
+    lines += [_row(_cells(entry)) for entry in entries(folder)]
+    return "\n".join([*lines, ""])
+
+
+def _cells(entry: Entry) -> list[str]:
+    name, certified = entry.objective.name, entry.backing == "certified"
+    proven = entry.bound if certified else trivial_bound(entry.instance, name)
+    gap = "–" if proven is None else percentage(relative_gap(entry.value, proven))
+    claimed = None if certified else entry.bound
+    cells = [entry.instance.problem, entry.instance.hash[:DIGITS], name, _number(entry.value), _number(proven), gap]
+    return [*cells, _number(claimed), entry.backing or "open", _plain(str(entry.history[-1]["by"]))]
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _number(found: int | float | None) -> str:
+    return "–" if found is None else str(found) if isinstance(found, int) else f"{found:.10g}"
+
+
+def _plain(text: str) -> str:
+    """Text of others as Markdown that shows it as it is, and neither ends a cell nor begins anything."""
+    return _SIGNS.sub(r"\\\1", text)
+
+
+def write_table(folder: Path) -> None:
+    """Write `TABLE.md`."""
+    text = text_table(folder)
+    with atomic_write(os.fspath(folder / "TABLE.md")) as stream:
+        stream.write(text)
