@@ -17,8 +17,8 @@ import sys
 from typing import Any
 
 from mlsched.core.errors import InvalidInput
-from mlsched.simulation.taskgraph.iterations.reward import Reward
 from mlsched.training._torch import repeatable
+from mlsched.training.taskgraph._reward import Reward
 from mlsched.training.taskgraph.mlf_rl import RECIPE
 
 NAMES = tuple(f"beta{k}" for k in range(1, 6))

@@ -25,9 +25,9 @@ from scipy.optimize import curve_fit
 from mlsched.core.losses.predict import Predictor
 from mlsched.core.losses.window import Window
 from mlsched.instances.quality.histories import History, synthetic, synthetic_mix
-from mlsched.instances.quality.prediction import ErrorRow, prediction_errors
 from mlsched.instances.quality.table1 import TABLE_1
 from mlsched.instances.traces import algoperf, pollux
+from mlsched.papers.slaq.errors import ErrorRow, prediction_errors
 
 
 def errors(data: Path | None) -> list[dict[str, Any]]:

@@ -24,11 +24,11 @@ from typing import Any
 
 import numpy as np
 from _calibration import cpu_seconds, load
+from _pollux_profiles import generate_measured, read_pollux
 
 import mlsched
 from mlsched.core.errors import MlschedError
 from mlsched.core.registry import registry
-from mlsched.instances.workers.pollux import generate_measured, read_pollux
 from mlsched.papers.claim import estimate
 
 PRESETS = ("paper", "paper-10", "crowded", "x16", "x40", "cpu-bound", "asynchronous", "measured")

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from mlsched.core.errors import InvalidInput
-from mlsched.instances.quality.prediction import ErrorRow
 from mlsched.instances.quality.table1 import TABLE_1
 from mlsched.papers.claim import exact
 from mlsched.papers.slaq import grid as g
 from mlsched.papers.slaq import paper
 from mlsched.papers.slaq.claims import STATEMENTS, claims
+from mlsched.papers.slaq.errors import ErrorRow
 from mlsched.papers.slaq.measure import Metrics
 from mlsched.papers.slaq.measured import Measured, SlaqView
 from mlsched.papers.slaq.prediction import AHEAD, Errors, changes, errors, shares_of_time

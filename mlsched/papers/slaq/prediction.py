@@ -16,9 +16,9 @@ from mlsched.core.losses.curves import normalised_changes
 from mlsched.core.registry import registry
 from mlsched.instances.quality import Instance
 from mlsched.instances.quality.histories import synthetic
-from mlsched.instances.quality.prediction import prediction_errors
 from mlsched.instances.quality.table1 import TABLE_1, algorithm
 from mlsched.papers.claim import Estimate, estimate
+from mlsched.papers.slaq.errors import prediction_errors
 from mlsched.papers.slaq.grid import Grid
 from mlsched.simulation.quality import Options
 from mlsched.simulation.quality.forecast import Forecaster

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.instances.quality.prediction import ErrorRow, prediction_errors
 from mlsched.instances.traces import algoperf, pollux
 from mlsched.instances.traces.curve import Curve
+from mlsched.papers.slaq.errors import ErrorRow, prediction_errors
 from mlsched.papers.view import Values, ratio_of_means
 
 #: What a recorded file is announced by -> the kinds of curves that are read from it.

@@ -26,10 +26,10 @@ from mlsched.simulation.taskgraph._allocation_features import OF_CHOICE, OF_CLUS
 from mlsched.simulation.taskgraph.allocation import FEATURES, Allocation
 from mlsched.simulation.taskgraph.iterations import SIMULATION, IterationWorld, Jobs, Stretches
 from mlsched.simulation.taskgraph.iterations.mlfs import mlfs
-from mlsched.simulation.taskgraph.iterations.reward import Reward
 from mlsched.simulation.taskgraph.iterations.workload import never_start
 from mlsched.simulation.wake import Wake
 from mlsched.training.environments._base import MaskedEnv
+from mlsched.training.taskgraph._reward import Reward
 
 #: Sizes of the workloads where none are named: of `synthetic:mlfs-cluster`.
 SIZES = {"jobs": 8, "servers": 2, "hours": 1.0, "load": 1.0}

@@ -27,7 +27,6 @@ from mlsched.learned._net import Mlp, sample
 from mlsched.learned.taskgraph.mlf_rl import choose
 from mlsched.simulation.taskgraph.allocation import FEATURES, Allocation, chosen
 from mlsched.simulation.taskgraph.iterations import Jobs, Stretches
-from mlsched.simulation.taskgraph.iterations.reward import Reward, returns
 from mlsched.training._recipe import Validation
 from mlsched.training.taskgraph._episodes import (
     TRAINING,
@@ -39,6 +38,7 @@ from mlsched.training.taskgraph._episodes import (
     sampled,
     workload,
 )
+from mlsched.training.taskgraph._reward import Reward, returns
 from mlsched.training.taskgraph._scorer import Scorer
 
 BASELINES, BEGINNINGS = ("paired", "average"), ("mlf-h", "random")

@@ -16,8 +16,8 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 from mlsched.simulation.taskgraph.allocation import STOP  # noqa: E402
 from mlsched.simulation.taskgraph.iterations import outcome  # noqa: E402
 from mlsched.simulation.taskgraph.iterations.log import FINISH  # noqa: E402
-from mlsched.simulation.taskgraph.iterations.reward import Reward  # noqa: E402
 from mlsched.training.environments.rounds import RoundsEnv  # noqa: E402
+from mlsched.training.taskgraph._reward import Reward  # noqa: E402
 
 gymnasium.register_envs(mlsched.environments)
 

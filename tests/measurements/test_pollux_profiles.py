@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from _pollux_profiles import generate_measured, read_pollux
 
 from mlsched import api
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.instances.workers import NEVER
-from mlsched.instances.workers.pollux import generate_measured, read_pollux
 
 PLACED = """placement,local_bsz,step_time,sync_time
 1,10,1.0,0.0

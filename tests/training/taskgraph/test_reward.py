@@ -10,7 +10,7 @@ from jobs_examples import jobs_of
 
 from mlsched import api
 from mlsched.core.errors import InvalidInput
-from mlsched.simulation.taskgraph.iterations.reward import Reward, references, returns
+from mlsched.training.taskgraph._reward import Reward, references, returns
 
 
 def test_a_run_by_hand():
