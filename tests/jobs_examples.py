@@ -8,7 +8,7 @@ from mlsched.core.fields import UNLIMITED
 from mlsched.core.registry import registry
 from mlsched.simulation.clock import Rule, run
 from mlsched.simulation.taskgraph.iterations import IterationWorld, Jobs, Options
-from mlsched.simulation.taskgraph.iterations.log import COLUMNS
+from mlsched.simulation.taskgraph.iterations.log import Stretches
 from mlsched.simulation.wake import Wake
 
 
@@ -73,7 +73,8 @@ def seen_at(jobs: Jobs, time: int, rounds, **readings):
 def rows(log) -> list[dict[str, int]]:
     """The stretches in order of time, a dict each, with their nodes."""
     found = [
-        dict(zip(COLUMNS, row, strict=True)) | {"nodes": nodes} for row, nodes in zip(log.rows, log.places, strict=True)
+        dict(zip(Stretches.names, row, strict=True)) | {"nodes": nodes}
+        for row, nodes in zip(log.rows, log.places, strict=True)
     ]
     return sorted(found, key=lambda row: (row["start"], row["job"]))
 

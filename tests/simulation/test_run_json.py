@@ -11,7 +11,7 @@ from mlsched import api
 from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import registry
 from mlsched.simulation.preemption import Options
-from mlsched.simulation.preemption.log import COLUMNS, Log
+from mlsched.simulation.preemption.log import Log
 from mlsched.simulation.preemption.replay import violations
 from mlsched.simulation.wake import Wake
 
@@ -29,7 +29,7 @@ def test_a_run_is_plain_json_and_can_be_checked_from_it(load, rule):
     assert data["workload_hash"] == load.hash
     assert data["summary"] == json.loads(json.dumps(run.summary()))
     assert {len(column) for column in data["jobs"].values()} == {120}
-    rows = list(zip(*(data["log"][name] for name in COLUMNS), strict=True))
+    rows = list(zip(*(data["log"][name] for name in Log.names), strict=True))
     assert violations(load, Options(**data["options"]), Wake.parse(data["wake"]), Log(rows)) == []
     assert data["versions"]["mlsched"]
 

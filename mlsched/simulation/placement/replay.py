@@ -21,10 +21,10 @@ import numpy as np
 
 from mlsched.instances.placement import Plan, judge
 from mlsched.simulation.findings import Findings
+from mlsched.simulation.log import Row
 from mlsched.simulation.placement.log import Log
 from mlsched.simulation.placement.options import Options
 from mlsched.simulation.placement.workload import Workload
-from mlsched.simulation.table import Row
 from mlsched.simulation.wake import Wake
 
 #: Job -> server -> (workers, PSs).

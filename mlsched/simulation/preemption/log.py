@@ -1,34 +1,13 @@
-"""What happened in a run, as the replay check and the metrics read it."""
+"""What happened in a run of the FitGpp world."""
 
 from __future__ import annotations
 
-from typing import Any, Self
-
-from mlsched.core.fields import IntArray
-from mlsched.simulation.table import Row, columns, rows_of
-
-COLUMNS = ("job", "node", "start", "end", "signal", "finished")
+from mlsched.simulation import log
 
 
-class Log:
-    """One row for every stretch in which a job held a node: [start, end), the signal that ended it (-1: none)."""
+class Log(log.Log):
+    """One row for every stretch in which a job held a node: [start, end), the signal that ended it (-1: none), and
+    whether the job was finished by its end (1) or not (0).
+    """
 
-    def __init__(self, rows: list[Row] | None = None) -> None:
-        self.rows: list[Row] = rows or []
-
-    def add(self, job: int, node: int, start: int, end: int, signal: int, finished: bool) -> None:
-        """Append one stretch."""
-        self.rows.append((job, node, start, end, signal, int(finished)))
-
-    def columns(self) -> dict[str, IntArray]:
-        """Column name -> values, ordered by start, then job."""
-        return columns(self.rows, COLUMNS, ("start", "job"))
-
-    def to_json(self) -> dict[str, Any]:
-        """The columns as lists."""
-        return {name: values.tolist() for name, values in self.columns().items()}
-
-    @classmethod
-    def from_json(cls, data: Any) -> Self:
-        """The inverse of `to_json`."""
-        return cls(rows_of(data, COLUMNS))
+    names = ("job", "node", "start", "end", "signal", "finished")

@@ -234,7 +234,7 @@ class PreemptionWorld:
         self.cluster.give(node, self._demand[job], drained=signal >= 0)
         self._serial[job] += 1
         self._refused.clear()
-        self.log.add(job, node, int(self._start[job]), time, signal, finished)
+        self.log.rows.append((job, node, int(self._start[job]), time, signal, int(finished)))
 
     def _drop_stale_events(self) -> None:
         while self._events and self._events[0][3] != self._serial[self._events[0][2]]:

@@ -1,32 +1,13 @@
-"""What happened in a run, as the replay check and the metrics read it."""
+"""What happened in a run of the SLAQ world."""
 
 from __future__ import annotations
 
-from typing import Any, Self
-
-from mlsched.core.fields import IntArray
-from mlsched.simulation.table import Row, columns, rows_of
-
-COLUMNS = ("job", "start", "end", "cores", "served", "loss")
+from mlsched.simulation import log
 
 
-class Log:
+class Log(log.Log):
     """One row for every stretch between two wakes in which a job held cores: [start, end) in s, how many cores, the
     core-milliseconds of work done in all by the end, and the loss then (10^-9 of the job's unit).
     """
 
-    def __init__(self, rows: list[Row] | None = None) -> None:
-        self.rows: list[Row] = rows or []
-
-    def columns(self) -> dict[str, IntArray]:
-        """Column name -> values, ordered by start, then job."""
-        return columns(self.rows, COLUMNS, ("start", "job"))
-
-    def to_json(self) -> dict[str, Any]:
-        """The columns as lists."""
-        return {name: values.tolist() for name, values in self.columns().items()}
-
-    @classmethod
-    def from_json(cls, data: Any) -> Self:
-        """The inverse of `to_json`."""
-        return cls(rows_of(data, COLUMNS))
+    names = ("job", "start", "end", "cores", "served", "loss")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mlsched import api
 from mlsched.simulation.findings import SHOWN
 from mlsched.simulation.placement import Options, Workload
-from mlsched.simulation.placement.log import PLACEMENTS, STRETCHES, Log
+from mlsched.simulation.placement.log import PLACEMENTS, Log
 from mlsched.simulation.placement.replay import violations
 from mlsched.simulation.placement.strategies import options, workloads
 from mlsched.simulation.wake import Wake
@@ -180,7 +180,7 @@ def test_every_small_fault_is_found(workload, readings, data):
     run = api.simulate(workload, rule, wake="interval:10", options=readings)
     rows, placed = list(run.log.rows), list(run.log.placements)
     of_rows = data.draw(st.booleans(), label="a stretch, else a placement")
-    table, width = (rows, len(STRETCHES)) if of_rows else (placed, len(PLACEMENTS))
+    table, width = (rows, len(Log.names)) if of_rows else (placed, len(PLACEMENTS))
     index = data.draw(st.integers(0, len(table) - 1))
     kind = data.draw(st.sampled_from(["change", "change", "change", "drop", "twice"]))
     if kind == "change":

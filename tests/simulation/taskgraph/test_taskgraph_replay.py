@@ -12,7 +12,7 @@ from snapshot_examples import horizon
 from mlsched.simulation.clock import Rule, run
 from mlsched.simulation.findings import SHOWN
 from mlsched.simulation.taskgraph import Options, TaskgraphWorld, Workload
-from mlsched.simulation.taskgraph.log import COLUMNS, Log
+from mlsched.simulation.taskgraph.log import Log
 from mlsched.simulation.taskgraph.replay import violations
 from mlsched.simulation.taskgraph.strategies import any_round, options, wakes, workloads
 from mlsched.simulation.wake import Wake
@@ -46,7 +46,7 @@ def kinds(sentences: list[str]) -> set[str]:
 
 
 def changed(row, **fields):
-    return tuple(fields.get(name, value) for name, value in zip(COLUMNS, row, strict=True))
+    return tuple(fields.get(name, value) for name, value in zip(Log.names, row, strict=True))
 
 
 #: What happens with task 1 in its second iteration instead of D.

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, Self
 
-import numpy as np
-
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import IntArray
-from mlsched.simulation.table import integers, lists, rows_of
-from mlsched.simulation.taskgraph.log import FINISH, MOVE, PAUSE
+from mlsched.simulation.log import Log, Row, integers, lists, rows_of
+from mlsched.simulation.taskgraph.log import FINISH, MOVE, PAUSE, stops_of
 
-__all__ = ["COLUMNS", "FINISH", "GROW", "MOVE", "PAUSE", "SLOW", "Stretches"]
+__all__ = ["FINISH", "GROW", "MOVE", "PAUSE", "SLOW", "Stretches"]
 
-COLUMNS = ("job", "start", "end", "finished", "part", "first", "cycle", "delay", "outcome")
 #: How a stretch ends, besides PAUSE, FINISH and MOVE: a further task of the job was placed; what it and its neighbours
 #: use changed the pace.
 GROW, SLOW = 3, 4
 
 
-class Stretches:
+@dataclasses.dataclass(eq=False)
+class Stretches(Log):
     """`rows`: one for every stretch of time in which some tasks of a job held nodes and none of them changed.
 
     A row: the job; [start, end) in ticks; its progress at the start: `finished` iterations and a `part` of the next, in
@@ -33,43 +31,29 @@ class Stretches:
     are told apart, GPU-ticks).
     """
 
-    def __init__(
-        self,
-        rows: list[tuple[int, ...]] | None = None,
-        places: list[tuple[int, ...]] | None = None,
-        stops: list[tuple[int, int, int]] | None = None,
-        wakes: list[int] | None = None,
-        gpus: list[tuple[tuple[int, ...], ...]] | None = None,
-        above: list[int] | None = None,
-    ) -> None:
-        self.rows: list[tuple[int, ...]] = rows or []
-        self.places: list[tuple[int, ...]] = places or []
-        self.stops: list[tuple[int, int, int]] = stops or []
-        self.wakes: list[int] = wakes or []
-        self.gpus: list[tuple[tuple[int, ...], ...]] = gpus or []
-        self.above: list[int] = above or []
+    names = ("job", "start", "end", "finished", "part", "first", "cycle", "delay", "outcome")
+    order = ()  # as written: by their ends
 
-    def columns(self) -> dict[str, IntArray]:
-        """Column name -> values, in the order of the rows: by their ends."""
-        table = np.array(self.rows, dtype=np.int64).reshape(len(self.rows), len(COLUMNS))
-        return {name: table[:, c] for c, name in enumerate(COLUMNS)}
+    places: list[Row] = dataclasses.field(default_factory=list)
+    stops: list[Row] = dataclasses.field(default_factory=list)
+    wakes: list[int] = dataclasses.field(default_factory=list)
+    gpus: list[tuple[Row, ...]] = dataclasses.field(default_factory=list)
+    above: list[int] = dataclasses.field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """The columns as lists, and the places as one list a stretch."""
-        columns = {name: values.tolist() for name, values in self.columns().items()}
         places: dict[str, Any] = {"places": [list(nodes) for nodes in self.places]}
         if self.gpus:
             places["gpus"] = [[list(held) for held in tasks] for tasks in self.gpus]
         if self.above:
             places["above"] = self.above
-        return {**columns, **places, "stops": [list(stop) for stop in self.stops], "wakes": self.wakes}
+        return {**super().to_json(), **places, "stops": [list(stop) for stop in self.stops], "wakes": self.wakes}
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
         """The inverse of `to_json`."""
-        rows = rows_of(data, COLUMNS, others=("places", "gpus", "above", "stops", "wakes"))
+        rows = rows_of(data, cls.names, others=("places", "gpus", "above", "stops", "wakes"))
         places = [integers(nodes, "log: places") for nodes in lists(data.get("places"), "log: places")]
-        stops = [integers(stop, "log: stops", 3) for stop in lists(data.get("stops"), "log: stops")]
         gpus = [
             tuple(integers(held, "log: gpus") for held in lists(tasks, "log: gpus"))
             for tasks in lists(data.get("gpus"), "log: gpus")
@@ -78,4 +62,4 @@ class Stretches:
             raise InvalidInput("log: places and gpus: must have an entry a row")
         above = list(integers(lists(data.get("above"), "log: above"), "log: above"))
         wakes = list(integers(data.get("wakes"), "log: wakes"))
-        return cls(rows, places, [(j, n, t) for j, n, t in stops], wakes, gpus, above)
+        return cls(rows, places, stops_of(data), wakes, gpus, above)

@@ -12,7 +12,6 @@ import pytest
 from jobs_examples import jobs_of
 
 from mlsched.simulation.taskgraph.iterations import Options, Stretches
-from mlsched.simulation.taskgraph.iterations.log import COLUMNS
 from mlsched.simulation.taskgraph.iterations.replay import violations
 from mlsched.simulation.wake import Wake
 
@@ -38,7 +37,7 @@ def check(remove=(), add=(), wake=EVENTS, stops=(), wakes=(), pausing="keep", mo
 
 
 def changed(stretch, nodes=None, **fields):
-    row = tuple(fields.get(name, value) for name, value in zip(COLUMNS, stretch[0], strict=True))
+    row = tuple(fields.get(name, value) for name, value in zip(Stretches.names, stretch[0], strict=True))
     return row, stretch[1] if nodes is None else nodes
 
 

@@ -1,9 +1,13 @@
-"""Rows of numbers as columns: what the logs of the worlds are made of, and how they are read from files."""
+"""Logs: what happened in a run, as the replay check and the metrics read it, and how it is read from files.
+
+Each world's log is a `Log` that names its columns; a world that writes down more than one table adds to it.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -13,11 +17,48 @@ from mlsched.core.fields import EXACT, IntArray, fail
 Row = tuple[int, ...]
 
 
+@dataclasses.dataclass(eq=False)
+class Log:
+    """One row of integers for every stretch of time; `names` says what they are."""
+
+    names: ClassVar[tuple[str, ...]] = ()
+    #: By which columns readers find the rows sorted, the most important first; by none: as they were written.
+    order: ClassVar[tuple[str, ...]] = ("start", "job")
+
+    rows: list[Row] = dataclasses.field(default_factory=list)
+
+    def columns(self) -> dict[str, IntArray]:
+        """Column name -> values, sorted by `order`."""
+        return columns(self.rows, self.names, self.order)
+
+    def to_json(self) -> dict[str, Any]:
+        """The columns as lists."""
+        return {name: values.tolist() for name, values in self.columns().items()}
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """The inverse of `to_json`."""
+        return cls(rows_of(data, cls.names))
+
+
 def columns(rows: Sequence[Row], names: Sequence[str], order: Sequence[str]) -> dict[str, IntArray]:
     """Column name -> values, the rows sorted by the columns `order`, the most important first."""
-    table = np.array(rows, dtype=np.int64).reshape(len(rows), len(names))
-    ranks = np.lexsort([table[:, names.index(name)] for name in reversed(order)])
-    return {name: table[ranks, c] for c, name in enumerate(names)}
+    table = _table(rows, names)
+    by = _sorted(table, names, order)
+    return {name: table[by, c] for c, name in enumerate(names)}
+
+
+def ranks(rows: Sequence[Row], names: Sequence[str], order: Sequence[str]) -> IntArray:
+    """The numbers of the rows, sorted by the columns `order`; without these as they are."""
+    return _sorted(_table(rows, names), names, order)
+
+
+def _table(rows: Sequence[Row], names: Sequence[str]) -> IntArray:
+    return np.array(rows, dtype=np.int64).reshape(len(rows), len(names))
+
+
+def _sorted(table: IntArray, names: Sequence[str], order: Sequence[str]) -> IntArray:
+    return np.lexsort([table[:, names.index(name)] for name in reversed(order)]) if order else np.arange(len(table))
 
 
 def rows_of(data: Any, names: Sequence[str], where: str = "log", others: Sequence[str] = ()) -> list[Row]:
