@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import hashlib
 import os
 import shutil
 import tempfile
@@ -25,17 +24,15 @@ from typing import Any, Literal
 from mlsched.certificates import checker, engine
 from mlsched.certificates.elaborate import elaborated
 from mlsched.certificates.formula import Formula
+from mlsched.certificates.received import KIND, MOST_LOG, VERSION, hash_of, manifest_of, record_of, wrong_files
 from mlsched.certificates.translation import translation_of
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline, OutOfTime
-from mlsched.core.errors import AnswererError, InvalidFile, InvalidInput, SolverError
-from mlsched.core.files import check_header, read_json, write_json
+from mlsched.core.errors import AnswererError, InvalidInput, SolverError
+from mlsched.core.files import write_json
 from mlsched.core.opening import read_text, shown_path
 from mlsched.core.registry import registry
 from mlsched.core.versions import versions
-
-KIND, VERSION = "certificate", 1
-FIELDS = ("kind", "version", "problem", "objective", "instance_hash", "value", "lemma", "parts", "made_by", "sha256")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,7 +118,7 @@ def _write(instance: Instance, objective: str, plan: Plan, folder: Path, seconds
         "lemma": translation.lemma(instance, objective, plan),
         "parts": parts,
         "made_by": {"mlsched": versions()["mlsched"], "exact": engine.version()},
-        "sha256": {path.name: _hash(path) for path in sorted(folder.iterdir())},
+        "sha256": {path.name: hash_of(path, MOST_LOG) for path in sorted(folder.iterdir())},
     }
     write_json(folder / "manifest.json", document)
 
@@ -150,48 +147,25 @@ def _new_folder(target: Path) -> Iterator[Path]:
 
 
 def check(folder: Path) -> Checked:
-    """Check a certificate's folder. Raises InvalidFile where it holds no certificate that could be read."""
+    """Check a certificate's folder, by code of this mlsched alone: what lies in the folder is read, never run.
+
+    Raises InvalidFile where it holds no certificate that could be read.
+    """
     started = time.perf_counter()
-    manifest = _manifest(folder)
+    manifest = manifest_of(folder)
     problem = registry().problem(manifest["problem"])
-    types = {t.kind: t for t in problem.instance_types}
+    wrong = list(wrong_files(folder, manifest))
     instance: Instance
     plan: Plan
-    instance, _ = _record(folder / "instance.json", types)
-    plan, answers = _record(folder / "plan.json", {instance.plan_type.kind: instance.plan_type})
+    instance, _ = record_of(folder / "instance.json", {t.kind: t for t in problem.instance_types})
+    plan, answers = record_of(folder / "plan.json", {instance.plan_type.kind: instance.plan_type})
     objective = type(instance).objective(manifest["objective"]).name
-    wrong = ["plan.json answers another instance"] if answers != instance.hash else []
+    wrong += ["plan.json answers another instance"] if answers != instance.hash else []
     wrong += _wrong_plan(manifest, instance, plan, objective)
     if not wrong:
         wrong = list(_wrong_proofs(folder, manifest, instance, plan, objective))
-    wrong += _wrong_hashes(folder, manifest)
     value, lemma = manifest["value"], manifest["lemma"]
     return Checked(instance, plan, objective, value, lemma, tuple(wrong), time.perf_counter() - started)
-
-
-def _manifest(folder: Path) -> dict[str, Any]:
-    path = folder / "manifest.json"
-    found = read_json(path)
-    check_header(path, found, {KIND: VERSION})
-    if set(found) != set(FIELDS):
-        odd = sorted(set(found) ^ set(FIELDS))[0]
-        raise InvalidFile(f"{shown_path(path)}: field {odd!r}: is {'unknown' if odd in found else 'missing'}")
-    kinds = {"problem": str, "objective": str, "value": int, "lemma": str, "parts": list, "sha256": dict}
-    for name, kind in kinds.items():
-        if not isinstance(found[name], kind):
-            raise InvalidFile(f"{shown_path(path)}: field {name!r}: must be of type {kind.__name__}")
-    return found
-
-
-def _record(path: Path, types: dict[str, Any]) -> tuple[Any, Any]:
-    """The record in a file, and the hash of the instance that it says it answers."""
-    data = read_json(path)
-    kind = check_header(path, data, {name: t.version for name, t in types.items()})
-    answers = data.pop("instance_hash", None)
-    try:
-        return types[kind].from_json(data), answers
-    except InvalidInput as wrong:
-        raise InvalidFile(f"{shown_path(path)}: {wrong}") from None
 
 
 def _wrong_plan(manifest: dict[str, Any], instance: Instance, plan: Plan, objective: str) -> Iterator[str]:
@@ -217,11 +191,11 @@ def _wrong_proofs(
         return
     for k, (formula, part) in enumerate(zip(formulas, manifest["parts"], strict=True), 1):
         text = formula.text()
-        if different := _first_difference(read_text(folder / f"{k}.opb", most=engine.MOST_LOG), text):
+        if different := _first_difference(read_text(folder / f"{k}.opb", most=MOST_LOG), text):
             yield f"{k}.opb is not the formula of this instance and plan: {different}"
             return
         try:
-            minimum = checker.check(text, read_text(folder / f"{k}.log", most=engine.MOST_LOG))
+            minimum = checker.check(text, read_text(folder / f"{k}.log", most=MOST_LOG))
         except checker.Wrong as wrong:
             yield f"{k}.log does not prove {k}.opb: {wrong}"
             return
@@ -240,19 +214,3 @@ def _first_difference(found: str, expected: str) -> str:
     ours, theirs = expected.split("\n"), found.split("\n")
     line = next((i for i, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), min(len(ours), len(theirs)))
     return f"line {line + 1} says '{(theirs[line] if line < len(theirs) else 'nothing')[:60]}'"
-
-
-def _wrong_hashes(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
-    """Every file is as it was when the manifest was written. Says something only where nothing else is wrong."""
-    names = ["checker.py", "instance.json", "plan.json"]
-    names += [f"{k}.{end}" for k in range(1, len(manifest["parts"]) + 1) for end in ("opb", "log")]
-    if set(manifest["sha256"]) != set(names):
-        yield f"the manifest must have hashes of {', '.join(sorted(names))}"
-    for name in names:
-        path = folder / name
-        if manifest["sha256"].get(name) != (_hash(path) if path.is_file() else None):
-            yield f"{name} is not the file that the manifest was written for"
-
-
-def _hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

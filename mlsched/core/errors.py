@@ -33,7 +33,7 @@ def meant(name: str, known: Iterable[str]) -> str:
     """ " (did you mean 'fitgpp'?)", the known name that `name` most resembles; "" where none does."""
     import difflib
 
-    close = difflib.get_close_matches(str(name).lower(), list(known), n=1, cutoff=0.7)
+    close = difflib.get_close_matches(str(name)[:LONGEST].lower(), list(known), n=1, cutoff=0.7)
     return f" (did you mean '{close[0]}'?)" if close else ""
 
 
@@ -64,7 +64,18 @@ class TooLarge(InvalidInput):
 class UnknownName(InvalidInput, LookupError):
     """A problem, answerer, preset or the like that does not exist: the message lists those that do."""
 
-    longest = 1000  # it lists names
+    def __init__(self, message: object = "") -> None:
+        what, there_are, names = str(message).partition("; there are ")
+        what = shortened(what, LONGEST // 2)
+        super().__init__(what + there_are + _first_of(names, LONGEST - len(what + there_are)))
+
+
+def _first_of(names: str, most: int) -> str:
+    """A list of names in at most so many signs: whole names, and how many more there are."""
+    if len(names) <= most:
+        return names
+    kept = names[: most - len(", and 99999 more")].rpartition(", ")[0]
+    return f"{kept}, and {names.count(', ') - kept.count(', ')} more"
 
 
 class AnswererError(MlschedError):

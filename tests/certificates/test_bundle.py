@@ -82,7 +82,17 @@ def test_what_does_not_belong_together_is_said(copy):
     rehashed(copy, value=manifest["value"] + 1)
     assert "the manifest claims" in api.check_certificate(copy).wrong[0]
     rehashed(copy, **{**manifest, "parts": manifest["parts"][1:]})
+    assert re.search(r"\d\.log, \d\.opb: not in the manifest", api.check_certificate(copy).wrong[0])
+    rehashed(copy, **{**manifest, "parts": [*manifest["parts"], manifest["parts"][0]]})
+    assert "the manifest must have hashes of" in api.check_certificate(copy).wrong[0]
+    number = len(manifest["parts"]) + 1
+    for end in ("opb", "log"):
+        shutil.copyfile(copy / f"1.{end}", copy / f"{number}.{end}")
+    hashes = {**manifest["sha256"], f"{number}.opb": "", f"{number}.log": ""}
+    rehashed(copy, **{**manifest, "parts": [*manifest["parts"], manifest["parts"][0]], "sha256": hashes})
     assert "parts: must have" in api.check_certificate(copy).wrong[0]
+    for end in ("opb", "log"):
+        (copy / f"{number}.{end}").unlink()
     rehashed(copy, **{**manifest, "parts": [{**part, "minimum": 7} for part in manifest["parts"]]})
     assert "1.log proves the minimum" in api.check_certificate(copy).wrong[0]
     rehashed(copy, **{**manifest, "lemma": "trust me"})
@@ -197,7 +207,7 @@ def test_a_proof_that_takes_too_long_to_write_out_says_so(tmp_path, monkeypatch)
 
 def test_a_certificate_that_fails_its_own_check_is_not_kept(tmp_path, monkeypatch):
     instance = hard("quality")
-    monkeypatch.setattr(bundle, "_wrong_hashes", lambda folder, manifest: ["something"])
+    monkeypatch.setattr(bundle, "wrong_files", lambda folder, manifest: ["something"])
     with pytest.raises(MlschedError, match="did not pass its own check: something"):
         api.certify(instance, tmp_path / "new")
     assert list(tmp_path.iterdir()) == []

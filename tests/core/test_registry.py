@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import types
 
@@ -205,3 +206,17 @@ def test_the_rules_that_aim_at_an_objective_warm_up_the_exact_solvers():
         "heuristics": "heuristic",
         "learned": "trained",
     }
+
+
+@pytest.mark.parametrize("name", ["q", "q" * 10**6, "q\n" * 1000])
+def test_what_is_said_of_an_unknown_name_is_a_line_of_300_signs(name):
+    """The beginning of the list, in whole names, and how many more there are."""
+    known = [a.name for a in registry().available("taskgraph")]
+    with pytest.raises(UnknownName) as caught:
+        registry().answerer("taskgraph", name)
+    said = str(caught.value)
+    assert len(said) <= 300
+    assert said.isprintable()
+    listed, more = re.search(r" for taskgraph; there are (.*?)(?:, and (\d+) more)?$", said).groups()
+    assert listed.split(", ") == known[: len(known) - int(more or 0)]
+    assert bool(more) == (len(name) > 1)

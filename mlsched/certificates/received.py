@@ -1,0 +1,110 @@
+"""A folder that somebody sent: what may be in it, how large, and which checkers may lie in it.
+
+Nothing of it is believed and nothing of it is run. What is too large is refused before it is read; what the manifest
+does not speak of is refused because Python would run it: beside `checker.py`, a file `re.py` is what `import re` finds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+from mlsched.core.errors import InvalidFile, shortened
+from mlsched.core.files import check_header, parse_json
+from mlsched.core.opening import open_file, read_bytes, shown_path
+
+KIND, VERSION = "certificate", 1
+FIELDS = ("kind", "version", "problem", "objective", "instance_hash", "value", "lemma", "parts", "made_by", "sha256")
+#: SHA-256 of every `checker.py` that mlsched ever wrote into a folder -> the first version that did. None is ever taken
+#: out: certificates are read for ever. A change of `checker.py` adds a line; a test says which.
+RELEASED = {"18bdd37c631972e3c87a7dc19e74a8851c5c456702b684fce1657c66a66d4c1f": "1.0.0rc1"}
+#: How to check a formula and its proof without a word from the folder; -I: nor a module from the current one.
+OWN_CHECKER = "python -I -m mlsched.certificates.checker"
+#: Bytes: of manifest and checker, of instance and plan, of a formula or a log.
+MOST_SMALL, MOST_RECORD, MOST_LOG = 2**20, 2**23, 2**28
+#: Parts of a manifest, signs of a name in it, entries of a folder that are looked at, and files that a message names.
+MOST_PARTS, MOST_NAME, MOST_ENTRIES, MOST_SHOWN = 100, 100, 1000, 3
+
+
+def manifest_of(folder: Path) -> dict[str, Any]:
+    """The manifest, its fields of the types that they must have."""
+    path = folder / "manifest.json"
+    name = shown_path(path)
+    found = parse_json(path, read_bytes(path, most=MOST_SMALL))
+    if not isinstance(found, dict):
+        raise InvalidFile(f"{name}: holds a JSON {type(found).__name__}; must be an object with a kind and a version")
+    check_header(path, found, {KIND: VERSION})
+    if set(found) != set(FIELDS):
+        odd = sorted(set(found) ^ set(FIELDS))[0]
+        raise InvalidFile(f"{name}: field {shortened(odd)!r}: is {'unknown' if odd in found else 'missing'}")
+    kinds = {"problem": str, "objective": str, "value": int, "lemma": str, "parts": list, "sha256": dict}
+    for field, kind in kinds.items():
+        if type(found[field]) is not kind:
+            raise InvalidFile(f"{name}: field {field!r}: must be of type {kind.__name__}")
+    for field in ("problem", "objective"):
+        if len(found[field]) > MOST_NAME:
+            raise InvalidFile(f"{name}: field {field!r}: must have at most {MOST_NAME} signs")
+    if len(found["parts"]) > MOST_PARTS:
+        raise InvalidFile(f"{name}: field 'parts': has {len(found['parts'])}: must have at most {MOST_PARTS}")
+    return found
+
+
+def record_of(path: Path, types: dict[str, Any]) -> tuple[Any, Any]:
+    """The record in a file, and the hash of the instance that it says it answers."""
+    data = parse_json(path, read_bytes(path, most=MOST_RECORD))
+    if not isinstance(data, dict):
+        raise InvalidFile(f"{shown_path(path)}: holds a JSON {type(data).__name__}; must be an object")
+    kind = check_header(path, data, {name: t.version for name, t in types.items()})
+    answers = data.pop("instance_hash", None)
+    try:
+        return types[kind].from_json(data), answers
+    except (ValueError, TypeError) as wrong:
+        raise InvalidFile(f"{shown_path(path)}: {wrong}") from None
+
+
+def wrong_files(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
+    """What is wrong with the files themselves: some too many, another checker, others than those that were written."""
+    names = ["checker.py", "instance.json", "plan.json"]
+    names += [f"{k}.{end}" for k in range(1, len(manifest["parts"]) + 1) for end in ("opb", "log")]
+    yield from _strangers(folder, {*names, "manifest.json"})
+    if set(manifest["sha256"]) != set(names):
+        yield f"the manifest must have hashes of {shortened(', '.join(sorted(names)), 200)}"
+        return
+    for name in names:
+        found = hash_of(folder / name, _most(name))
+        if manifest["sha256"][name] != found:
+            yield f"{name} is not the file that the manifest was written for"
+        if name == "checker.py" and found not in RELEASED:
+            yield f"checker.py is none that mlsched released: do not run it; instead of it, run {OWN_CHECKER}"
+
+
+def _most(name: str) -> int:
+    return MOST_SMALL if name == "checker.py" else MOST_RECORD if name.endswith(".json") else MOST_LOG
+
+
+def _strangers(folder: Path, known: Collection[str]) -> Iterator[str]:
+    """What lies in the folder and is no file of a certificate."""
+    strangers: list[str] = []
+    with os.scandir(folder) as entries:
+        for entry in itertools.islice(entries, MOST_ENTRIES):
+            if entry.name not in known:
+                strangers.append(entry.name)
+            elif not entry.is_file(follow_symlinks=False):
+                yield f"{entry.name} is no regular file; a certificate has no links"
+    if strangers:
+        shown = ", ".join(shortened(ascii(name)[1:-1], 40) for name in sorted(strangers)[:MOST_SHOWN])
+        more = f" and {len(strangers) - MOST_SHOWN} more" if len(strangers) > MOST_SHOWN else ""
+        yield f"{shown}{more}: not in the manifest; beside checker.py, it could be run in place of what that imports"
+
+
+def hash_of(path: Path, most: int) -> str:
+    """SHA-256 of a regular file of at most `most` bytes."""
+    made = hashlib.sha256()
+    with open_file(path, most=most) as stream:
+        while chunk := stream.read(2**20):
+            made.update(chunk)
+    return made.hexdigest()

@@ -1,0 +1,153 @@
+"""Folders that a stranger made: each is refused in a line, and nothing that lies in them is run or read without end."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from certificate_examples import drawn, needs_exact
+
+from mlsched import api
+from mlsched.certificates import checker, received
+from mlsched.cli.main import run
+from mlsched.core.errors import InvalidFile
+
+pytestmark = needs_exact
+GIGABYTE = 10**9
+
+
+@pytest.fixture(scope="session")
+def genuine(tmp_path_factory):
+    """A certificate of two formulas."""
+    folder = tmp_path_factory.mktemp("genuine") / "proof"
+    api.certify(list(drawn("preemption", 8))[-1], folder)
+    return folder
+
+
+@pytest.fixture
+def forged(genuine, tmp_path):
+    return shutil.copytree(genuine, tmp_path / "proof")
+
+
+def rehash(folder, name: str) -> None:
+    """Make the manifest say what a file is."""
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["sha256"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    path.write_text(json.dumps(manifest))
+
+
+@pytest.fixture
+def refusal(forged, capsys):
+    """A function: the one line in which the command refuses the folder, with which status."""
+
+    def said(status: int = 1) -> str:
+        assert run(["check", str(forged)]) == status
+        lines = capsys.readouterr().err.splitlines()
+        assert len(lines) == 1
+        assert len(lines[0]) <= len("mlsched: ") + 300
+        return lines[0]
+
+    return said
+
+
+def sparse(path, size: int) -> None:
+    """A file of that many zero bytes, which takes no room on the disk."""
+    with path.open("r+b") as stream:
+        stream.truncate(size)
+
+
+def test_the_checker_that_is_shipped_is_on_the_list_of_released_ones():
+    shipped = hashlib.sha256(Path(checker.__file__).read_bytes()).hexdigest()
+    assert shipped in received.RELEASED, f'checker.py has changed: add "{shipped}" to received.RELEASED; take none out'
+    assert "18bdd37c631972e3c87a7dc19e74a8851c5c456702b684fce1657c66a66d4c1f" in received.RELEASED, "1.0.0rc1's"
+
+
+def test_another_checker_is_refused_whatever_it_prints(forged, refusal):
+    (forged / "checker.py").write_text('print("proved: the minimum is 0")\n')
+    rehash(forged, "checker.py")
+    assert re.search(r"checker\.py is none that mlsched released: do not run it; .*python -I -m", refusal())
+
+
+def test_a_genuine_checker_with_a_line_more_is_refused(forged, refusal):
+    with (forged / "checker.py").open("a", encoding="utf-8") as stream:
+        stream.write("check = lambda *_: 0\n")
+    rehash(forged, "checker.py")
+    assert "checker.py is none that mlsched released" in refusal()
+
+
+@pytest.mark.parametrize("name", ["re.py", "pathlib.so", "README", "3.log", "\x1b[2J", "re"])
+def test_what_the_manifest_does_not_list_is_refused(forged, refusal, name):
+    if name == "re":
+        (forged / name).mkdir()
+        (forged / name / "__init__.py").write_text("")
+    else:
+        (forged / name).write_text("")
+    assert "not in the manifest; beside checker.py, it could be run" in refusal()
+
+
+def test_a_stranger_that_the_manifest_lists_is_refused_too(forged, refusal):
+    (forged / "re.py").write_text("")
+    rehash(forged, "re.py")
+    assert "re.py: not in the manifest" in refusal()
+
+
+def test_of_many_strangers_a_few_are_named(forged, refusal):
+    for k in range(40):
+        (forged / f"stranger-{k:02}").write_text("")
+    assert "stranger-00, stranger-01, stranger-02 and 37 more: not in the manifest" in refusal()
+
+
+def test_a_link_is_no_file_of_a_certificate(forged, genuine, refusal):
+    (forged / "checker.py").unlink()
+    (forged / "checker.py").symlink_to(genuine / "checker.py")
+    assert "checker.py is no regular file; a certificate has no links" in refusal()
+
+
+@pytest.mark.parametrize("name", ["checker.py", "manifest.json", "instance.json", "plan.json", "1.opb", "1.log"])
+def test_what_is_too_large_is_not_read(forged, refusal, name):
+    sparse(forged / name, 3 * GIGABYTE)
+    assert re.search(rf"{re.escape(name)}: has 3000000000 bytes: must have at most \d+", refusal(2))
+
+
+def change(folder, **fields) -> None:
+    path = folder / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"parts": [{}] * 101}, "field 'parts': has 101: must have at most 100"),
+        ({"parts": [{}] * 2_500_000}, r"manifest.json: has \d+ bytes: must have at most"),
+        ({"problem": "x" * 10**5}, "field 'problem': must have at most 100 signs"),
+        ({"objective": "x" * 10**5}, "field 'objective': must have at most 100 signs"),
+        ({"problem": "x" * 100}, "no problem 'x+'; there are"),
+        ({"objective": "x" * 100}, "no objective 'x+'; there are"),
+        ({"value": True}, "field 'value': must be of type int"),
+        ({"x" * 10**5: 1}, "field 'x+ ... x+': is unknown"),
+        ({"kind": "x" * 10**5}, "kind = "),
+        ({"version": 10**400}, "version = "),
+    ],
+)
+def test_a_manifest_is_bounded_and_so_is_what_is_said_of_it(forged, refusal, fields, said):
+    change(forged, **fields)
+    assert re.search(said, refusal(2))
+
+
+def test_a_manifest_that_is_no_object_is_refused(forged, refusal):
+    for text in (
+        "[]",
+        "3",
+        "[" * 10**5,
+        '{"kind": ' * 10**4,
+        "\udcff".encode("utf-8", "surrogatepass").decode("latin-1"),
+    ):
+        (forged / "manifest.json").write_text(text, encoding="latin-1")
+        with pytest.raises(InvalidFile):
+            api.check_certificate(forged)
+        assert "manifest.json" in refusal(2)
