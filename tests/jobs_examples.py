@@ -60,8 +60,8 @@ def play(jobs: Jobs, rule, *, wake="events", **readings):
 
 
 def seen_at(jobs: Jobs, time: int, rounds, **readings):
-    """The snapshot that is asked at a time of a run that follows the script up to then, and FIFO after it."""
-    fifo = registry().answerers["taskgraph", "fifo"].function
+    """The snapshot that is asked at a time of a run that follows the script, and after it best-effort FIFO."""
+    fifo = registry().answerers["taskgraph", "best-effort-fifo"].function
 
     def call(seen, memory, rng):
         script = seen.round(**rounds.get(seen.now, {}))

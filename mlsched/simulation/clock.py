@@ -20,6 +20,8 @@ from mlsched.core.interrupts import interrupts
 from mlsched.core.params import within
 from mlsched.simulation.wake import Wake
 
+#: A rule that has itself asked again so often, while nothing runs and nothing will arrive, is stuck.
+MOST_IDLE_WISHES = 1000
 #: Second word of the seed of the stream that samples decisions: apart from every decision's own stream [seed, number].
 SAMPLING = 2**62
 
@@ -105,12 +107,16 @@ def run(
     recorded: list[Decision] = []
     now, number, memory = -1, 0, None
     wanted: int | None = None  # when answers want to be asked again
+    idle = 0  # how often in turn a wish alone has woken the clock
     with interrupts() as came:
         while world.unfinished():
-            time = cadence.next(now, world.next_event(), world.pending())
+            event = world.next_event()
+            idle = idle + 1 if event is None else 0
+            time = cadence.next(now, event, world.pending())
             time = min((t for t in (time, wanted) if t is not None), default=None)
-            if time is None:
-                stuck = "jobs wait, nothing runs and nothing will arrive; the run is stuck"
+            if time is None or idle > MOST_IDLE_WISHES:
+                asked = f", and the rule had itself asked {idle - 1} times to start nothing" if time is not None else ""
+                stuck = f"jobs wait, nothing runs and nothing will arrive{asked}; the run is stuck"
                 raise AnswererError(f"{rule.name}: at {now / unit:.10g} s {stuck}")
             now = time
             world.advance(now)

@@ -50,11 +50,14 @@ class Gpus:
         last = [count for count, need in enumerate(needs, 1) if count == len(needs) or needs[count] < need]
         return all(int(fitting(free, needs[count - 1], self._unit).sum()) >= count for count in last)
 
-    def take(self, task: int, node: int) -> None:
-        """The task starts there: on the fullest GPU with room for its part, where nothing has to leave if it can be."""
-        need = self._need[task]
-        free = np.minimum(self.free[node], self.spare[node]) if self.room(task, quiet=True)[node] else self.free[node]
-        self.names[task] = tightest(free, need, self._unit)
+    def take(self, task: int, node: int, named: int = -1, quiet: bool = True) -> None:
+        """The task starts there, on the GPU that is named; else on the fullest one with room for its part, where
+        nothing has to leave if it can be (and `quiet` says so).
+        """
+        need, free = self._need[task], self.free[node]
+        if quiet and self.room(task, quiet=True)[node]:
+            free = np.minimum(free, self.spare[node])
+        self.names[task] = named if named >= 0 else tightest(free, need, self._unit)
         self._taken[task] = (node, taken(free, need, self._unit, self.names[task]))
         self._change(*self._taken[task], -need)
 

@@ -12,6 +12,7 @@ from mlsched.core.params import one_of
 from mlsched.instances.taskgraph import Snapshot
 
 Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 #: When jobs that may stop early do: after as many iterations as allowed, as few, or with the required accuracy.
 STOPS = ("most", "least", "required")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
 from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
 from mlsched.heuristics.taskgraph._mlf_priority import SERVER
+from mlsched.heuristics.taskgraph._packing import packing
 from mlsched.instances.taskgraph.states import RUNNING
 
 Floats = npt.NDArray[np.float64]
@@ -87,7 +90,37 @@ class Queue:
         return placed
 
     def _put(self, tasks: list[int]) -> bool:
-        """All of these tasks get a host, or none."""
+        """All of these tasks get a host, or none: one after another, or the largest first, or by an exact search."""
+        if self._put_in_turn(tasks):
+            return True
+        if len(tasks) == 1 or any(self.hosts.holds(task) for task in tasks):
+            return False
+        demand = self.hosts.demand[tasks]
+        if (demand == demand[0]).all():
+            return False
+        size = (demand / self.hosts.capacity.max(axis=0)).max(axis=1, initial=0.0)
+        by_size = [tasks[place] for place in np.argsort(-size, kind="stable").tolist()]
+        return (by_size != tasks and self._put_in_turn(by_size)) or self._put_as_searched(tasks)
+
+    def _put_as_searched(self, tasks: list[int]) -> bool:
+        """All of these tasks go where an exact search by room and load has placed them, if that overloads nothing."""
+        hosts, snapshot, done = self.hosts, self.hosts.snapshot, list[tuple[int, int]]()
+        may = np.array([snapshot.nodes_of(task) for task in tasks])
+        unit = snapshot.gpu_unit
+        room = np.floor(np.minimum(hosts.headroom(), hosts.free)).astype(np.int64)
+        needs = hosts.need[tasks].tolist() if unit else None
+        places = packing(hosts.demand[tasks], may, room, needs, hosts.gpu_free if unit else None, unit)
+        for task, (node, gpu) in zip(tasks, places or [], strict=bool(places)):
+            if not hosts.fits(task)[node] or (gpu >= 0 and not hosts.gpu_fits(task, node)[gpu]):
+                for other, before in reversed(done):
+                    hosts.take_back(other, before)
+                return False
+            done.append((task, int(hosts.place[task])))
+            hosts.put(task, node, [gpu] if gpu >= 0 else hosts.gpus_for(task, node))
+        return bool(places)
+
+    def _put_in_turn(self, tasks: list[int]) -> bool:
+        """All of these tasks get a host, one after another, or none does."""
         hosts, done = self.hosts, list[tuple[int, int]]()
         for task in tasks:
             here = hosts.lift(task) if hosts.holds(task) else None
@@ -163,14 +196,26 @@ class Asked:
         return np.asarray(units[fits | self.moving[units]])
 
     def as_hopeless(self, unit: int, others: IntArray) -> Flags:
-        """Of the others, those that ask for as much or more in all of this than a unit that found no host."""
+        """Of the others, those with a task that asks for as much or more for every one of a unit that found no host."""
         if not self.free_to_go[unit]:
             return np.zeros(len(others), dtype=np.bool_)
         same = (self.task_class[others] == self.task_class[unit]) & ~self.moving[others]
         same &= self.size[others] >= self.size[unit]
         for amounts in (self.most, self.total):
             same &= (amounts[:, others] >= amounts[:, [unit]]).all(axis=0)
-        return np.asarray(same)
+        able = np.flatnonzero(same)
+        for place in range(self.size[unit]):
+            of_unit, of_others = self.first[unit] + place, self.first[others[able]] + place
+            able = able[(self._falling[:, of_others] >= self._falling[:, [of_unit]]).all(axis=0)]
+        found = np.zeros(len(others), dtype=np.bool_)
+        found[able] = True
+        return found
+
+    @functools.cached_property
+    def _falling(self) -> IntArray:
+        """resources x tasks: demands, those of a unit from its largest task to its smallest."""
+        share = (self.demand / self.hosts.capacity.max(axis=0)[:, None]).max(axis=0, initial=0.0)
+        return np.asarray(self.demand[:, np.lexsort((-share, self.unit))])
 
 
 def _within(amounts: IntArray, limits: Floats) -> Flags:

@@ -7,14 +7,24 @@ import heapq
 from collections.abc import Callable, Iterable
 
 import numpy as np
-import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
-from mlsched.heuristics.taskgraph import _gpus
-from mlsched.heuristics.taskgraph._measures import Floats, candidates, per_job, remaining_ticks, stops_after, tasks_of
+from mlsched.core.params import one_of
+from mlsched.heuristics.taskgraph import _gangs, _gpus
+from mlsched.heuristics.taskgraph._measures import (
+    Flags,
+    Floats,
+    candidates,
+    per_job,
+    remaining_ticks,
+    stops_after,
+    tasks_of,
+)
 from mlsched.instances.taskgraph import Round, Snapshot
+from mlsched.instances.taskgraph.states import RUNNING
 
-Flags = npt.NDArray[np.bool_]
+#: How list rules choose among nodes with room: the fullest, the one with the least work bound to it, or by the physics.
+NODES = ("auto", "best-fit", "least-work")
 
 
 class Placer:
@@ -22,16 +32,24 @@ class Placer:
 
     `stop_after`: after how many iterations each job shall stop, by the rule `stop` (see `_measures.STOPS`). `open`: the
     tasks that may still start in this round. A gang starts as a whole: asked for any of its tasks, all start or none.
+
+    nodes: "best-fit" - a task goes to the fullest node with room; "least-work" - to the one to which least work is
+    bound; "auto" - by the physics: where a start holds its node until the job ends ("iterations"), room is what is
+    short, and the fullest is taken; where a task holds it for one run and mostly stays where it first ran ("tasks"),
+    it is work that is to be spread.
     """
 
-    def __init__(self, snapshot: Snapshot, stop: str = "most") -> None:
+    def __init__(self, snapshot: Snapshot, stop: str = "most", nodes: str = "auto") -> None:
+        one_of("nodes", nodes, NODES)
         self.snapshot = snapshot
         self.stop_after = stops_after(snapshot, stop)
+        self.best_fit = nodes == "best-fit" or (nodes == "auto" and snapshot.physics == "iterations")
         self.free = snapshot.free.copy()
         self.spare = self.free  # of `free`, what nobody has to leave for; the same, unless a rule makes tasks give way
         self.open = snapshot.startable & (self.stop_after > snapshot.finished)[snapshot.task_job]
         self.place = np.where(snapshot.node >= 0, snapshot.node, snapshot.home)  # of each task, as far as known
         self.starts: list[tuple[int, int]] = []
+        self.moves: list[tuple[int, int]] = []  # of running tasks
         self.gpus = _gpus.of(snapshot)  # None: there is room for a task wherever its node has room for it
         self.held = snapshot.demand * (snapshot.duration > 0)[:, None]  # what each task holds while it runs
         self.packed = np.zeros(len(snapshot.arrival), dtype=np.bool_)  # gangs that go to as few nodes as possible
@@ -48,6 +66,11 @@ class Placer:
         work = (self.snapshot.demand[known] * self._left[known, None]).T
         count = len(self.free)
         return np.array([np.bincount(self.place[known], row, minlength=count) for row in work]).reshape(-1, count).T
+
+    @functools.cached_property
+    def largest(self) -> IntArray:
+        """The most that a node has of each resource."""
+        return np.asarray(np.maximum(self.snapshot.node_capacity.max(axis=0, initial=1), 1))
 
     def nodes(self, task: int) -> IntArray:
         """Where the task could start now: it is ready there, and there is room; if it can, where nothing gives way."""
@@ -70,65 +93,43 @@ class Placer:
         """Start the task, or the gang that it belongs to, on the best of the nodes that can take it; False: no room.
 
         Best: the least volume between it and its neighbours in the graph, as far as these have a node; then the least
-        delay; then the least work bound to it (by the resource of which it has least); then the first. Bound to a node
-        is what is left of the tasks that run there or have it as home, since tasks rarely may leave. (A rule may choose
-        otherwise: `choose`.)
+        delay; then, by `nodes`, the fullest or the one with the least work bound to it (by the resource of which it has
+        least); then the first. Bound to a node is what is left of the tasks that run there or have it as home. (A rule
+        may choose otherwise: `choose`.) A gang: see `_gangs`.
         """
         if self.snapshot.gang[self.snapshot.task_job[task]]:
-            return self._start_gang(task)
+            return _gangs.start(self, *tasks_of(self.snapshot, int(self.snapshot.task_job[task])))
         nodes = self.nodes(task)
         if not nodes.size:
             return False
         self.put(task, int(nodes[0]) if nodes.size == 1 else self.choose(task, nodes))
         return True
 
-    def _start_gang(self, task: int) -> bool:
-        """Start all tasks of a gang, in their order; where one finds no room, those before it are taken back."""
-        first, end = tasks_of(self.snapshot, int(self.snapshot.task_job[task]))
-        if not self.open[first:end].all() or (self.gpus and not self.gpus.may_hold(range(first, end))):
-            return False
-        if self.packed[self.snapshot.task_job[task]]:
-            return self._start_packed(first, end)
-        before, places, bound = len(self.starts), self.place[first:end].copy(), self._bound.copy()
-        for member in range(first, end):
-            nodes = self.nodes(member)
+    def start_in_turn(self, tasks: Iterable[int]) -> bool:
+        """Start all of these tasks one after another; where one finds no room, those before it are taken back."""
+        tasks = list(tasks)
+        place, bound = self.place[tasks], None if self.best_fit else self._bound.copy()
+        for at, task in enumerate(tasks):
+            nodes = self.nodes(task)
             if not nodes.size:
-                for started, node in self.starts[before:]:
-                    self._take(started, node, -1)
-                    if self.gpus:
-                        self.gpus.give(started)
-                del self.starts[before:]
-                self.open[first:end], self.place[first:end], self._bound[:] = True, places, bound
+                self.take_back(tasks[:at])
+                self.place[tasks] = place
+                if bound is not None:
+                    self._bound[:] = bound
                 return False
-            self.put(member, int(nodes[0]) if nodes.size == 1 else self.choose(member, nodes))
+            self.put(task, int(nodes[0]) if nodes.size == 1 else self.choose(task, nodes))
         return True
 
-    def _start_packed(self, first: int, end: int) -> bool:
-        """Start a gang on as few nodes as possible: again and again on the node that takes most of the tasks left.
-
-        Of nodes that take as many, the one with the least room. For equal tasks that is the least number of nodes.
-        """
-        largest = np.maximum(self.snapshot.node_capacity.max(axis=0), 1)
-        for room in [self.spare] * (self.spare is not self.free) + [self.free]:
-            left, nodes = room.copy(), list[int]()
-            while len(nodes) < end - first:
-                tasks = range(first + len(nodes), end)
-                may = np.array([self.snapshot.nodes_of(task) for task in tasks])
-                fits = may & (np.cumsum(self.held[tasks], axis=0)[:, None, :] <= left).all(axis=2)
-                many = np.logical_and.accumulate(fits, axis=0).sum(axis=0)
-                if self.gpus:  # those of the nodes that are taken already are not asked again
-                    few = [self.gpus.many(tasks, n, room is not self.free) for n in range(len(left))]
-                    many = np.where(np.isin(np.arange(len(left)), nodes), 0, np.minimum(many, few))
-                if not many.max(initial=0):
-                    break
-                node = int(np.lexsort(((left / largest).sum(axis=1), -many))[0])
-                left[node] -= self.held[first + len(nodes) : first + len(nodes) + many[node]].sum(axis=0)
-                nodes += [node] * int(many[node])
-            if len(nodes) == end - first:
-                for task, node in zip(range(first, end), nodes, strict=True):
-                    self.put(task, node)
-                return True
-        return False
+    def take_back(self, tasks: list[int]) -> None:
+        """These, the last that were put, do not start after all."""
+        for task in reversed(tasks):
+            entries = self.moves if self.snapshot.state[task] == RUNNING else self.starts
+            put, node = entries.pop()
+            assert put == task, "what was put last is taken back first"
+            self._take(task, node, -1)
+            if self.gpus:
+                self.gpus.give(task)
+            self.open[task] = True
 
     def start_within(self, task: int, room: IntArray) -> bool:
         """As `start`, where no more than `room` (nodes x resources, nowhere above what is free) may be taken."""
@@ -140,16 +141,20 @@ class Placer:
             self._take(started, node, 1)
         return done
 
-    def put(self, task: int, node: int) -> None:
-        """Start the task on a node that can take it."""
-        self.starts.append((task, node))
-        if self.place[task] < 0:
+    def put(self, task: int, node: int, gpu: int = -1, quiet: bool = True) -> None:
+        """Start the task, or let a running one go on, on a node that can take it; gpu: on which of its GPUs, if named.
+
+        Where none is named, a part of a GPU is taken of the fullest one, and of one that nothing has to leave, if it
+        can be; quiet = False: of all that are free.
+        """
+        (self.moves if self.snapshot.state[task] == RUNNING else self.starts).append((task, node))
+        if not self.best_fit and self.place[task] < 0:
             self._bound[node] += self.snapshot.demand[task] * self._left[task]
         self.place[task] = node
         self.open[task] = False
         self._take(task, node, 1)
         if self.gpus:
-            self.gpus.take(task, node)
+            self.gpus.take(task, node, gpu, quiet)
 
     def _take(self, task: int, node: int, sign: int) -> None:
         self.free[node] -= sign * self.held[task]
@@ -157,16 +162,27 @@ class Placer:
             self.spare[node] -= sign * self.held[task]
 
     def _best(self, task: int, nodes: IntArray) -> int:
+        last = self.fullness(nodes) if self.best_fit else self._load(nodes)
         snapshot = self.snapshot
-        bound = (self._bound[nodes] / np.maximum(snapshot.node_capacity[nodes], 1)).max(axis=1, initial=0.0)
         edges = np.flatnonzero((snapshot.edge_from == task) ^ (snapshot.edge_to == task))
         if not edges.size:
-            return int(nodes[bound.argmin()])
+            return int(nodes[last.argmin()])
         other = np.where(snapshot.edge_from[edges] == task, snapshot.edge_to[edges], snapshot.edge_from[edges])
         other = self.place[other]
         away = (other >= 0)[:, None] & (other[:, None] != nodes)
         volume, delay = snapshot.edge_volume[edges] @ away, snapshot.edge_delay[edges] @ away
-        return int(nodes[np.lexsort((nodes, bound, delay, volume))[0]])
+        return int(nodes[np.lexsort((nodes, last, delay, volume))[0]])
+
+    def fullness(self, nodes: IntArray) -> Floats:
+        """nodes: how much is free there of what tasks ask for, in largest nodes: the fullest has least."""
+        room = self.spare if self.spare is not self.free else self.free
+        return np.asarray((np.maximum(room[nodes], 0) / self.largest)[:, self._asked].sum(axis=1))
+
+    def _load(self, nodes: IntArray) -> Floats:
+        """nodes: the work bound to each, in ticks of its capacity, by the resource of which it has least."""
+        return np.asarray(
+            (self._bound[nodes] / np.maximum(self.snapshot.node_capacity[nodes], 1)).max(axis=1, initial=0.0)
+        )
 
     def start_in_order(
         self, tasks: IntArray, *, strict: bool = False, before: Callable[[int], None] = lambda task: None
@@ -253,10 +269,7 @@ class Placer:
         first, end = tasks_of(snapshot, job) if gang else (task, task + 1)
         same = (snapshot.task_class[first:end] == snapshot.task_class[task]).all()
         equal = (snapshot.demand[first:end] == snapshot.demand[task]).all() and snapshot.duration[first:end].all()
-        free_to_go = (snapshot.bound[first:end] < 0).all() and not any(
-            k in snapshot.fetching for k in range(first, end)
-        )
-        if not (same and equal and free_to_go):
+        if not (same and equal and self._free_to_go(first, end)):
             return np.asarray(gang & (jobs == job))
         found = (snapshot.task_class[others] == snapshot.task_class[task]) & (snapshot.duration[others] > 0)
         for r, amount in enumerate(snapshot.demand[task].tolist()):
@@ -264,6 +277,26 @@ class Placer:
         if end - first > 1:
             found &= (snapshot.gang[jobs] == 1) & (self._alike[jobs] >= end - first)
         return np.asarray(found | (gang & (jobs == job)))
+
+    def alike(self, task: int) -> bool:
+        """Whether all tasks of the task's job ask for the same, and may go to the same nodes."""
+        job = int(self.snapshot.task_job[task])
+        first, end = tasks_of(self.snapshot, job)
+        return bool(self._alike[job]) and self._free_to_go(first, end)
+
+    def plain(self, first: int, end: int) -> bool:
+        """Whether equal tasks are placed by room alone: none has neighbours, and no GPUs or other choice count."""
+        snapshot = self.snapshot
+        if self.gpus or not self.best_fit or self.choose != self._best or not self.held[first].any():
+            return False
+        ends = (snapshot.edge_from, snapshot.edge_to)
+        return not any(((first <= side) & (side < end)).any() for side in ends)
+
+    def _free_to_go(self, first: int, end: int) -> bool:
+        """Whether none of the tasks is bound to a node, or has data on its way."""
+        snapshot = self.snapshot
+        fetching = any(task in snapshot.fetching for task in range(first, end)) if snapshot.fetching else False
+        return bool((snapshot.bound[first:end] < 0).all()) and not fetching
 
     @functools.cached_property
     def _alike(self) -> IntArray:
@@ -325,5 +358,5 @@ class Placer:
         changed = np.flatnonzero(self.stop_after != self.snapshot.stop_after)
         stops = [(int(j), int(self.stop_after[j])) for j in changed]
         names = self.gpus.names if self.gpus else {}
-        starts = [(task, node, names.get(task, -1)) for task, node in self.starts]
-        return self.snapshot.round(start=starts, pause=pauses, migrate=moves, stop=stops, wake_at=wake_at)
+        starts, own = ([(task, node, names.get(task, -1)) for task, node in of] for of in (self.starts, self.moves))
+        return self.snapshot.round(start=starts, pause=pauses, migrate=[*own, *moves], stop=stops, wake_at=wake_at)

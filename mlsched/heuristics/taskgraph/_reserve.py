@@ -16,6 +16,7 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.heuristics.taskgraph._measures import remaining_time, run_left, tasks_of
+from mlsched.heuristics.taskgraph._packing import packing
 from mlsched.heuristics.taskgraph._place import Flags, Placer
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
@@ -164,13 +165,28 @@ class Profile:
 
 
 def _fitted(room: IntArray, need: IntArray, may: Flags) -> list[int] | None:
-    """A node for each task in turn, of those with room for it the first of least room; None: one found none."""
-    left, nodes = room.copy(), list[int]()
-    for amounts, open_to in zip(need, may, strict=True):
-        able = np.flatnonzero(open_to & ((left >= amounts).all(axis=1) | (not amounts.any())))
+    """A node for each task, of those with room for it the first of least room; None: there are none for all.
+
+    In the tasks' order, then the largest first, then by an exact search with a limit of work.
+    """
+    nodes = _in_turn(room, need, may, range(len(need)))
+    if nodes is not None or (need == need[0]).all():
+        return nodes
+    by_size = np.argsort(-(need / np.maximum(room.max(axis=0), 1)).max(axis=1, initial=0.0), kind="stable").tolist()
+    nodes = _in_turn(room, need, may, by_size)
+    if nodes is None and (places := packing(need, may, room)) is not None:
+        return [node for node, _ in places]
+    return nodes
+
+
+def _in_turn(room: IntArray, need: IntArray, may: Flags, order: Iterable[int]) -> list[int] | None:
+    """The nodes of the tasks, which choose in this order; None: one found none."""
+    left, nodes = room.copy(), [-1] * len(need)
+    for task in order:
+        amounts = need[task]
+        able = np.flatnonzero(may[task] & ((left >= amounts).all(axis=1) | (not amounts.any())))
         if not able.size:
             return None
-        node = int(able[left[able].sum(axis=1).argmin()])
-        left[node] -= amounts
-        nodes.append(node)
+        nodes[task] = int(able[left[able].sum(axis=1).argmin()])
+        left[nodes[task]] -= amounts
     return nodes

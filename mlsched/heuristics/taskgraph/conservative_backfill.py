@@ -41,14 +41,20 @@ from mlsched.instances.taskgraph import Round, Snapshot
     paper="Mu'alem and Feitelson, IEEE TPDS 2001",
 )
 def answer(
-    snapshot: Snapshot, *, memory: dict[str, Any] | None, rng: np.random.Generator, depth: int = 100, stop: str = "most"
+    snapshot: Snapshot,
+    *,
+    memory: dict[str, Any] | None,
+    rng: np.random.Generator,
+    depth: int = 100,
+    stop: str = "most",
+    nodes: str = "auto",
 ) -> tuple[Round, dict[str, Any]]:
     """Give each of the first `depth` jobs that wait the earliest slot that delays none before it; start those due now.
 
-    depth: inf for all of them. stop: as for fifo.
+    depth: inf for all of them. stop, nodes: as for fifo.
     """
     within("depth", depth, 1)
-    placer = Placer(snapshot, stop)
+    placer = Placer(snapshot, stop, nodes)
     queue = waiting(placer, by_job(snapshot))
     if not memory:
         placer.start_in_order(queue, strict=True)  # no promises: in order of arrival, the slots are now

@@ -22,17 +22,19 @@ from mlsched.instances.taskgraph.states import RUNNING
 
 
 @answerer("drf", problem="taskgraph", asks="decision", paper="Ghodsi et al., NSDI 2011, Algorithm 1")
-def answer(snapshot: Snapshot, *, rng: np.random.Generator, per: str = "job", stop: str = "most") -> Round:
+def answer(
+    snapshot: Snapshot, *, rng: np.random.Generator, per: str = "job", stop: str = "most", nodes: str = "auto"
+) -> Round:
     """Again and again start a ready task of the job whose largest share of any resource of the cluster is least.
 
-    per: "job" - its own share; "user" - that of all jobs of its user. stop: as for fifo.
+    per: "job" - its own share; "user" - that of all jobs of its user. stop, nodes: as for fifo.
     """
     owner = owners(snapshot, per)
     total = np.maximum(snapshot.node_capacity.sum(axis=0), 1)
     held = np.zeros((len(owner), len(snapshot.resources)))
     running = np.flatnonzero(snapshot.state == RUNNING)
     np.add.at(held, owner[snapshot.task_job[running]], snapshot.demand[running])
-    placer = Placer(snapshot, stop)
+    placer = Placer(snapshot, stop, nodes)
 
     def taken(task: int) -> None:
         held[owner[snapshot.task_job[task]]] += placer.held[task]

@@ -30,10 +30,18 @@ from mlsched.instances.taskgraph import Round, Snapshot
 
 @answerer("easy-backfill", problem="taskgraph", asks="decision", stateful=True, paper="Lifka, JSSPP 1995")
 def answer(
-    snapshot: Snapshot, *, memory: dict[str, Any] | None, rng: np.random.Generator, stop: str = "most"
+    snapshot: Snapshot,
+    *,
+    memory: dict[str, Any] | None,
+    rng: np.random.Generator,
+    stop: str = "most",
+    nodes: str = "auto",
 ) -> tuple[Round, dict[str, Any]]:
-    """Start jobs in order of arrival; behind the first that waits, those that do not delay it. stop: as for fifo."""
-    placer = Placer(snapshot, stop)
+    """Start jobs in order of arrival; behind the first that waits, those that do not delay it.
+
+    stop, nodes: as for fifo.
+    """
+    placer = Placer(snapshot, stop, nodes)
     queue = waiting(placer, by_job(snapshot))
     placer.start_in_order(queue, strict=True)
     queue = waiting(placer, queue)

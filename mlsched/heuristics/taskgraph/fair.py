@@ -18,10 +18,12 @@ from mlsched.instances.taskgraph.states import RUNNING
 
 
 @answerer("fair", problem="taskgraph", asks="decision", paper="none")
-def answer(snapshot: Snapshot, *, rng: np.random.Generator, per: str = "job", stop: str = "most") -> Round:
+def answer(
+    snapshot: Snapshot, *, rng: np.random.Generator, per: str = "job", stop: str = "most", nodes: str = "auto"
+) -> Round:
     """Again and again start a ready task of the job with the fewest running tasks.
 
-    per: "job" - its own tasks; "user" - those of all jobs of its user. stop: as for fifo.
+    per: "job" - its own tasks; "user" - those of all jobs of its user. stop, nodes: as for fifo.
     """
     owner = owners(snapshot, per)
     running = np.bincount(owner[snapshot.task_job[snapshot.state == RUNNING]], minlength=len(owner)).astype(np.float64)
@@ -29,6 +31,6 @@ def answer(snapshot: Snapshot, *, rng: np.random.Generator, per: str = "job", st
     def taken(task: int) -> None:
         running[owner[snapshot.task_job[task]]] += 1
 
-    placer = Placer(snapshot, stop)
+    placer = Placer(snapshot, stop, nodes)
     placer.start_by_share(lambda jobs: running[owner[jobs]], taken)
     return placer.round()

@@ -1,7 +1,9 @@
-"""FIFO: jobs in order of arrival; the first job has all it can use, then the second, and so on.
+"""FIFO: jobs in order of arrival; what finds no room holds up all behind it.
 
-Hadoop's FIFO also knows five priorities and starts a map task where its input lies; here arrival alone counts, and
-nodes are chosen as by all list rules (`_place.Placer`).
+With `strict=false`, later jobs may pass what does not fit: so do Hadoop's and Spark's FIFO, which serve the first job
+with all it can use, then the second. Kueue calls the two StrictFIFO and BestEffortFIFO; here the second is also named
+`best-effort-fifo`. Hadoop's knows five priorities and starts a map task where its input lies; here arrival alone
+counts, and nodes are chosen as by all list rules (`_place.Placer`).
 """
 
 from __future__ import annotations
@@ -14,13 +16,18 @@ from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
 
 
-@answerer("fifo", problem="taskgraph", asks="decision", warm_start=True, paper="none")
-def answer(snapshot: Snapshot, *, rng: np.random.Generator, strict: bool = False, stop: str = "most") -> Round:
+@answerer("fifo", problem="taskgraph", asks="decision", paper="none")
+def answer(
+    snapshot: Snapshot, *, rng: np.random.Generator, strict: bool = True, stop: str = "most", nodes: str = "auto"
+) -> Round:
     """Start ready tasks in order of their jobs' arrival.
 
-    strict: a task without room blocks all behind it; otherwise later ones may pass, as in Hadoop's and Spark's FIFO.
-    stop: when jobs that may stop early do: "most", "least" iterations, or with the "required" accuracy.
+    strict: a task without room blocks all behind it; otherwise later ones may pass. stop: when jobs that may stop early
+    do: "most", "least" iterations, or with the "required" accuracy. nodes: where a task goes that has no neighbours
+    (tasks it exchanges data with): "best-fit" - the fullest node with room; "least-work" - the one with the least work
+    bound to it; "auto" - the first where a start holds its node until the job ends (physics = "iterations"), otherwise
+    the second.
     """
-    placer = Placer(snapshot, stop)
+    placer = Placer(snapshot, stop, nodes)
     placer.start_in_order(by_job(snapshot), strict=strict)
     return placer.round()

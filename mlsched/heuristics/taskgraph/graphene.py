@@ -42,12 +42,21 @@ EVERYWHERE, NOWHERE = -1, -2
 
 @answerer("graphene", problem="taskgraph", asks="decision", paper="Grandl et al., OSDI 2016, Sections 4 and 5")
 def answer(
-    snapshot: Snapshot, *, rng: np.random.Generator, remote: float = 0.8, srpt: float = 1.0, stop: str = "most"
+    snapshot: Snapshot,
+    *,
+    rng: np.random.Generator,
+    remote: float = 0.8,
+    srpt: float = 1.0,
+    stop: str = "most",
+    nodes: str = "auto",
 ) -> Round:
-    """Start what scores highest. remote: factor where data must be fetched; srpt: factor on eta. stop: as for fifo."""
+    """Start what scores highest.
+
+    remote: factor where data must be fetched; srpt: factor on eta. stop, nodes: as for fifo.
+    """
     within("remote", remote, 0, 1)
     within("srpt", srpt, 0)
-    placer = Placer(snapshot, stop)
+    placer = Placer(snapshot, stop, nodes)
     tasks = np.flatnonzero(placer.open)
     tasks = tasks[placer.may_fit(tasks)]
     packing = _Packing(placer, tasks)

@@ -55,10 +55,12 @@ def answer(
     factor: int = 4,
     window: int = 1000,
     stop: str = "most",
+    nodes: str = "auto",
 ) -> tuple[Round, Rungs]:
     """Serve jobs by what they have learned at the rungs that they reached, while their deadline leaves time.
 
-    grace: iterations of the first rung; factor: between two rungs. window: accuracies kept a rung. stop: as for fifo.
+    grace: iterations of the first rung; factor: between two rungs. window: accuracies kept a rung.
+    stop, nodes: as for fifo.
     """
     within("grace", grace, 1)
     within("factor", factor, 2)
@@ -73,7 +75,7 @@ def answer(
     first = np.where(rung < 0, np.maximum(grace - snapshot.finished, 0) * iteration_ticks(snapshot), 0)
     standing[snapshot.now + first > snapshot.deadline] = LATE
     goes_on = standing == GOES_ON
-    placer = Placer(snapshot, stop)
+    placer = Placer(snapshot, stop, nodes)
     pauses = serve(placer, standing, np.where(goes_on, -rung, 0), np.where(goes_on, -share, 0))
     return placer.round(pauses, _next_rung(placer, pauses, grace * factor ** (rung + 1))), kept
 

@@ -35,12 +35,18 @@ from mlsched.instances.taskgraph.units import gpu_seconds
     paper="Nuyens and Wierman, Performance Evaluation 2008",
 )
 def answer(
-    snapshot: Snapshot, *, rng: np.random.Generator, quantum: float = 3600.0, by: str = "work", stop: str = "most"
+    snapshot: Snapshot,
+    *,
+    rng: np.random.Generator,
+    quantum: float = 3600.0,
+    by: str = "work",
+    stop: str = "most",
+    nodes: str = "auto",
 ) -> Round:
     """Serve jobs in order of attained service, in whole quanta; what has been served more gives way, if it may pause.
 
     by: "work" - GPU-seconds; "time" - seconds in which some task of the job ran. quantum: so many of them. Needs a
-    resource that counts GPUs and the length of a tick, as tiresias does. stop: as for fifo.
+    resource that counts GPUs and the length of a tick, as tiresias does. stop, nodes: as for fifo.
     """
     within("quantum", quantum, 0, open_low=True)
     one_of("by", by, ("work", "time"))
@@ -48,7 +54,7 @@ def answer(
     tick = snapshot.tick_ms / 1000
     attained: Floats = np.asarray(snapshot.service[:, column] * seconds if by == "work" else snapshot.executed * tick)
     turns = np.floor(attained / quantum)
-    placer = Placer(snapshot, stop)
+    placer = Placer(snapshot, stop, nodes)
     pauses = serve(placer, turns)
     if snapshot.pausing != "keep" or not (pauses or placer.open.any()):
         return placer.round()  # nobody can, or has to, give way when a quantum is over

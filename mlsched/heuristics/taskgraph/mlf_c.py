@@ -84,7 +84,12 @@ class Settings:
 
 @answerer("mlf-c", problem="taskgraph", asks="decision", stateful=True, world=_world, paper="MLFS, Section 3.5")
 def answer(
-    snapshot: Snapshot, *, memory: Memory | None, rng: np.random.Generator, rule: str = "fifo", given: Settings
+    snapshot: Snapshot,
+    *,
+    memory: Memory | None,
+    rng: np.random.Generator,
+    rule: str = "best-effort-fifo",
+    given: Settings,
 ) -> tuple[Round, Memory]:
     """Stop jobs as their options allow, and let `rule` place what runs.
 

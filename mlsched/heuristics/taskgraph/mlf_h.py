@@ -110,11 +110,12 @@ def decided(snapshot: Snapshot, stop_after: IntArray, given: Settings) -> tuple[
 
 def _placed(hosts: Hosts, waiting: IntArray, leaving: list[int], priority: Floats) -> list[int]:
     """The tasks that found a host. When the threshold alone would leave the cluster idle, it does not count."""
-    queue = Queue(hosts, waiting, leaving, priority)
+    snapshot, queue = hosts.snapshot, Queue(hosts, waiting, leaving, priority)
     placed = queue.place()
-    if placed or not waiting.size or goes_on(hosts.snapshot):
+    if placed or not waiting.size or goes_on(snapshot):
         return placed
     hosts.most = np.full_like(hosts.most, np.inf)
+    hosts.gpu_most = int(hosts.gpu_use.sum() + hosts.load.sum())
     return queue.place(stop_at_first=True)
 
 

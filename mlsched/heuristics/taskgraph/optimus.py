@@ -50,10 +50,12 @@ def answer(
     epoch: int = 10,
     threshold: float = 0.001,
     stop: str = "most",
+    nodes: str = "auto",
 ) -> tuple[Round, dict[str, Any]]:
     """Serve jobs by rising predicted time until they converge, predicted anew every `epoch` ticks.
 
-    threshold: a job has converged when an iteration brings less of the untrained model's loss. stop: as for fifo.
+    threshold: a job has converged when an iteration brings less of the untrained model's loss.
+    stop, nodes: as for fifo.
     """
     within("epoch", epoch, 1)
     within("threshold", threshold, 0)
@@ -61,7 +63,7 @@ def answer(
     if due:
         last = snapshot.finished + needed(snapshot, threshold)
         memory["of"] = dict(zip(snapshot.job_id.astype(str).tolist(), last.tolist(), strict=True))
-    placer = Placer(snapshot, stop)
+    placer = Placer(snapshot, stop, nodes)
     most = placer.stop_after.astype(np.float64)
     last = np.array([memory["of"].get(str(job), end) for job, end in zip(snapshot.job_id.tolist(), most, strict=True)])
     left = np.maximum(np.minimum(last, most) - snapshot.finished, 1) * iteration_ticks(snapshot)

@@ -41,9 +41,15 @@ from mlsched.instances.taskgraph import Round, Snapshot
     paper="SLAQ, Section 4, as in MLFS, Section 4.1",
 )
 def answer(
-    snapshot: Snapshot, *, memory: dict[str, Any] | None, rng: np.random.Generator, epoch: int = 10, stop: str = "most"
+    snapshot: Snapshot,
+    *,
+    memory: dict[str, Any] | None,
+    rng: np.random.Generator,
+    epoch: int = 10,
+    stop: str = "most",
+    nodes: str = "auto",
 ) -> tuple[Round, dict[str, Any]]:
-    """Serve jobs by falling predicted loss reduction of the next `epoch` ticks. stop: as for fifo."""
+    """Serve jobs by falling predicted loss reduction of the next `epoch` ticks. stop, nodes: as for fifo."""
     within("epoch", epoch, 1)
     memory, due = epochs(snapshot, memory, epoch)
     if due:
@@ -51,7 +57,7 @@ def answer(
         jobs, found = gains(snapshot, np.minimum(epoch / np.maximum(iteration_ticks(snapshot), 1), left))
         memory["of"] = dict(zip(snapshot.job_id[jobs].astype(str).tolist(), found.tolist(), strict=True))
     gain = np.array([memory["of"].get(str(job), np.inf) for job in snapshot.job_id.tolist()])
-    placer = Placer(snapshot, stop)
+    placer = Placer(snapshot, stop, nodes)
     pauses = serve(placer, -gain)
     return placer.round(pauses, memory["next"] if pauses or placer.open.any() else 0), memory
 

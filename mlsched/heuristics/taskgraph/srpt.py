@@ -40,15 +40,22 @@ def _pauses(params: dict[str, Any]) -> dict[str, Any]:
     paper="Schrage 1968",
 )
 def answer(
-    snapshot: Snapshot, *, rng: np.random.Generator, size: str = "work", preempt: bool = False, stop: str = "most"
+    snapshot: Snapshot,
+    *,
+    rng: np.random.Generator,
+    size: str = "work",
+    preempt: bool = False,
+    stop: str = "most",
+    nodes: str = "auto",
 ) -> Round:
     """Start ready tasks in order of what is left of their jobs, by the estimates; with `preempt`, what runs gives way.
 
     size: "work" - ticks x dominant share of the cluster, over all runs left; "time" - ticks of the runs left on the
-    longest chain of the graph. preempt: needs a world with pausing = "keep", and asks for one. stop: as for fifo.
+    longest chain of the graph. preempt: needs a world with pausing = "keep", and asks for one. stop, nodes: as for
+    fifo.
     """
     one_of("size", size, ("work", "time"))
-    placer = Placer(snapshot, stop)
+    placer = Placer(snapshot, stop, nodes)
     if size == "work":
         left = per_job(snapshot, remaining_ticks(snapshot, placer.stop_after) * shares(snapshot))
     else:

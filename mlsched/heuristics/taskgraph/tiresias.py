@@ -72,19 +72,20 @@ def answer(
     knob: float = 8.0,
     skew: float = 0.0,
     stop: str = "most",
+    nodes: str = "auto",
 ) -> tuple[Round, Memory]:
     """Start ready tasks by queue, then by first start; where runs may be paused without loss, lower jobs give way.
 
     first, second: thresholds, GPU-seconds (inf: one queue less). knob: 0 never promotes. skew: a gang whose largest
-    task holds so many times the mean of parameters is consolidated; 0: none is. stop: as for fifo. Needs a resource
-    that counts GPUs and the length of a tick (`instances/taskgraph/units.py`); refuses what lacks them.
+    task holds so many times the mean of parameters is consolidated; 0: none is. stop, nodes: as for fifo. Needs a
+    resource that counts GPUs and the length of a tick (`instances/taskgraph/units.py`); refuses what lacks them.
     """
     within("knob", knob, 0)
     within("first", first, 0)
     within("second", second, first)
     thresholds = (first, second)
     standing, kept = standings(snapshot, memory or {}, thresholds, knob)
-    placer = Placer(snapshot, stop)
+    placer = Placer(snapshot, stop, nodes)
     placer.packed = skewed(snapshot, skew)
     return serve(placer, standing, thresholds, knob)[0], kept
 

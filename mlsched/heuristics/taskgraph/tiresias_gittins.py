@@ -54,11 +54,12 @@ def answer(
     sigma: float = 1.5,
     window: int = 1000,
     stop: str = "most",
+    nodes: str = "auto",
 ) -> tuple[Round, dict[str, Any]]:
     """Serve the queues of tiresias, each by falling Gittins index over observed sizes, or given ones.
 
-    first, second, knob, skew, stop: as for tiresias. window: of so many jobs that ended last, sizes are remembered.
-    median: of a given log-normal distribution of sizes, GPU-seconds, with `sigma`; 0: they are observed.
+    first, second, knob, skew, stop, nodes: as for tiresias. window: of so many jobs that ended last, sizes are
+    remembered. median: of a given log-normal distribution of sizes, GPU-seconds, with `sigma`; 0: they are observed.
     """
     within("knob", knob, 0)
     within("first", first, 0)
@@ -74,7 +75,7 @@ def answer(
     column, seconds = gpu_seconds(snapshot, "tiresias-gittins")
     served: Floats = np.asarray(snapshot.service[:, column] * seconds)
     quantum = np.array([first, second, np.inf])[standing.queue]
-    placer = Placer(snapshot, stop)
+    placer = Placer(snapshot, stop, nodes)
     placer.packed = skewed(snapshot, skew)
     chosen, pauses = serve(placer, standing, thresholds, knob, index(known, served, quantum))
     held = seconds * per_job(snapshot, holding(placer, pauses) * snapshot.demand[:, column])

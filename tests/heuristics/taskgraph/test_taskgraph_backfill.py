@@ -32,7 +32,7 @@ def test_what_ends_by_the_reservation_may_pass_and_what_does_not_may_not():
     """B is to start at 10: C would hold its GPU until 11, D until 10. Under FIFO with passing, B waits for both."""
     assert starts(SHORT, "easy-backfill") == [0, 10, 15, 3]
     assert starts(SHORT, "conservative-backfill") == [0, 10, 15, 3]
-    assert starts(SHORT, "fifo") == [0, 17, 2, 10]
+    assert starts(SHORT, "best-effort-fifo") == [0, 17, 2, 10]
 
 
 #: One node of 4 GPUs. A holds two until 10; B wants three for 10 ticks, C all four for 5, D one for 30.

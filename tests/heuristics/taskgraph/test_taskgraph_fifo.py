@@ -1,4 +1,4 @@
-"""FIFO: jobs in order of arrival, with and without passing."""
+"""FIFO: jobs in order of arrival, strict and with passing."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def starts(inst, rule):
     return dict(zip(plan.task.tolist(), plan.start.tolist(), strict=True))
 
 
-def test_a_later_job_may_pass_one_without_room():
-    assert starts(INST, "fifo") == {0: 0, 1: 4, 2: 2}
+def test_what_finds_no_room_holds_up_all_behind_it():
+    assert starts(INST, "fifo") == starts(INST, "fifo:strict=true") == {0: 0, 1: 4, 2: 4}
 
 
-def test_unless_strict():
-    assert starts(INST, "fifo:strict=true") == {0: 0, 1: 4, 2: 4}
+def test_unless_later_jobs_may_pass():
+    assert starts(INST, "fifo:strict=false") == starts(INST, "best-effort-fifo") == {0: 0, 1: 4, 2: 2}
 
 
 def test_arrival_decides_not_the_number_of_the_job():

@@ -46,10 +46,10 @@ def test_of_nodes_alike_the_least_used_comes_first_and_without_any_the_least_use
 
 
 def test_a_gang_that_finds_no_room_leaves_no_load_behind():
-    """Nodes of 4 and 3 GPUs, both empty. Tasks of 3, 2 and 2 GPUs: the first two go to node 0 and node 1, and the third
+    """Nodes of 4 and 3 GPUs, both empty. Tasks of 3, 3 and 2 GPUs: the first two go to node 0 and node 1, and the third
     nowhere. For the single both are then as empty as before, and node 0 is the first.
     """
-    load = jobs_of([[(9, 3), (9, 2), (9, 2)], [(9, 1)]], [(0, 0, 1), (0, 1, 1)], nodes=[(4,), (3,)], gang=1)
+    load = jobs_of([[(9, 3), (9, 3), (9, 2)], [(9, 1)]], [(0, 0, 1), (0, 1, 1)], nodes=[(4,), (3,)], gang=1)
     world = IterationWorld(load, Options())
     world.advance(0)
     assert starts(world.ask()) == [(3, 0)]

@@ -41,8 +41,8 @@ def first(jobs):
     return world.ask()
 
 
-def fifo(snapshot):
-    plan = fifo_file.answer(snapshot, rng=np.random.default_rng(0))
+def fifo(snapshot, nodes="least-work"):
+    plan = fifo_file.answer(snapshot, rng=np.random.default_rng(0), strict=False, nodes=nodes)
     assert snapshot.violations(plan) == []
     return list(zip(plan.start_task.tolist(), plan.start_node.tolist(), plan.start_gpu.tolist(), strict=True))
 
@@ -50,6 +50,13 @@ def fifo(snapshot):
 def test_parts_go_to_the_fullest_gpu_that_has_room():
     """The node is chosen by the work bound to it: 600 to each node, 500 to the larger one, and so on."""
     assert fifo(first(cluster(600, 700, 500, 400, 300))) == [(0, 0, 0), (1, 1, 0), (2, 0, 1), (3, 0, 0), (4, 0, 1)]
+
+
+def test_by_best_fit_the_fullest_node_is_taken_and_on_it_the_fullest_gpu():
+    """600 go to the smaller node; 700 and 500 to the larger one; 400 fill the smaller one up, 300 the first GPU."""
+    found = [(0, 1, 0), (1, 0, 0), (2, 0, 1), (3, 1, 0), (4, 0, 0)]
+    assert fifo(first(cluster(600, 700, 500, 400, 300)), "best-fit") == found
+    assert fifo(first(cluster(600, 700, 500, 400, 300)), "auto") == found
 
 
 @pytest.mark.parametrize(

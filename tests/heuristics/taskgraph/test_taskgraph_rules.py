@@ -41,7 +41,7 @@ def test_all_rules_are_here():
     of_mlfs = {"gandiva", "hypersched", "mlf-c", "mlf-h", "mlfs-h", "optimus", "slaq"}
     assert first | gangs | of_mlfs <= {a.name for a in RULES}
     assert {a.information for a in RULES} == {"observed"}
-    assert {a.name for a in RULES if a.warm_start} == {"fifo", "srpt"}
+    assert {a.name for a in RULES if a.warm_start} == {"best-effort-fifo", "srpt"}
 
 
 @given(snapshot=snapshots(), stop=st.sampled_from(["most", "least", "required"]))

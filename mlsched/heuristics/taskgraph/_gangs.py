@@ -1,0 +1,104 @@
+"""How a gang finds its place: all of its tasks start, or none.
+
+One task after another, in their order; where that finds no room for one of them, the largest first; where that does
+not either, by an exact search that stops at a limit of work (`_packing`). So a gang that fits an empty cluster starts
+on it. Gangs that are to be packed (`Placer.packed`) first look for as few nodes as possible.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.heuristics.taskgraph._packing import packing
+
+if TYPE_CHECKING:
+    from mlsched.heuristics.taskgraph._place import Placer
+
+
+def start(placer: Placer, first: int, end: int) -> bool:
+    """Start the gang of these tasks; False: no room was found."""
+    members = range(first, end)
+    if not placer.open[first:end].all() or (placer.gpus and not placer.gpus.may_hold(members)):
+        return False
+    if placer.packed[placer.snapshot.task_job[first]] and _on_few_nodes(placer, first, end):
+        return True
+    if placer.alike(first):
+        return _filled(placer, first, end) if placer.plain(first, end) else placer.start_in_turn(members)
+    if placer.start_in_turn(members):
+        return True
+    size = (placer.held[first:end] / placer.largest).max(axis=1, initial=0.0)
+    by_size = (first + np.argsort(-size, kind="stable")).tolist()
+    return (by_size != list(members) and placer.start_in_turn(by_size)) or _searched(placer, first, end)
+
+
+def _filled(placer: Placer, first: int, end: int) -> bool:
+    """Start equal tasks that may go anywhere of their class: the fullest nodes take as many as they have room for."""
+    snapshot, need, count = placer.snapshot, placer.held[first], end - first
+    asked = np.flatnonzero(need)
+    may = snapshot.eligible[snapshot.task_class[first]] == 1
+    taken = np.zeros(len(may), dtype=np.int64)
+    order = np.argsort(placer.fullness(np.arange(len(may))), kind="stable")
+    for room in [placer.spare] * (placer.spare is not placer.free) + [placer.free]:
+        many = np.where(may, (np.maximum(room[:, asked], 0) // need[asked]).min(axis=1) - taken, 0)
+        before = np.cumsum(many[order]) - many[order]
+        taken[order] += np.clip(count - int(taken.sum()) - before, 0, many[order])
+    if taken.sum() < count:
+        return False
+    nodes = np.repeat(order, taken[order])
+    for task, node in zip(range(first, end), nodes.tolist(), strict=True):
+        placer.put(task, node)
+    return True
+
+
+def _searched(placer: Placer, first: int, end: int) -> bool:
+    """Start a gang where an exact search finds places, if it can where nothing has to leave."""
+    snapshot, gpus, tasks = placer.snapshot, placer.gpus, slice(first, end)
+    may = np.array([snapshot.nodes_of(task) for task in range(first, end)])
+    for quiet in [True] * (placer.spare is not placer.free) + [False]:
+        room = np.minimum(placer.free, placer.spare) if quiet else placer.free
+        devices = None
+        if gpus:
+            devices = np.minimum(gpus.free, gpus.spare) if quiet else gpus.free
+        needs = snapshot.gpu_demand[tasks].tolist() if gpus else None
+        places = packing(placer.held[tasks], may, room, needs, devices, snapshot.gpu_unit if gpus else 0)
+        if places is not None:
+            for task, (node, gpu) in zip(range(first, end), places, strict=True):
+                placer.put(task, node, gpu, quiet)
+            return True
+    return False
+
+
+def _on_few_nodes(placer: Placer, first: int, end: int) -> bool:
+    """Start a gang on as few nodes as possible: again and again on the node that takes most of the remaining tasks.
+
+    Of nodes that take as many, the one with the least room. For equal tasks that is the least number of nodes.
+    """
+    for room in [placer.spare] * (placer.spare is not placer.free) + [placer.free]:
+        nodes = _few_nodes(placer, first, end, room.copy(), room is not placer.free)
+        if len(nodes) == end - first:
+            for task, node in zip(range(first, end), nodes, strict=True):
+                placer.put(task, node)
+            return True
+    return False
+
+
+def _few_nodes(placer: Placer, first: int, end: int, left: IntArray, quiet: bool) -> list[int]:
+    """The nodes of the tasks, one after another, as far as there is room."""
+    nodes = list[int]()
+    while len(nodes) < end - first:
+        tasks = range(first + len(nodes), end)
+        may = np.array([placer.snapshot.nodes_of(task) for task in tasks])
+        fits = may & (np.cumsum(placer.held[tasks], axis=0)[:, None, :] <= left).all(axis=2)
+        many = np.logical_and.accumulate(fits, axis=0).sum(axis=0)
+        if placer.gpus:  # those of the nodes that are taken already are not asked again
+            few = [placer.gpus.many(tasks, n, quiet) for n in range(len(left))]
+            many = np.where(np.isin(np.arange(len(left)), nodes), 0, np.minimum(many, few))
+        if not many.max(initial=0):
+            break
+        node = int(np.lexsort(((left / placer.largest).sum(axis=1), -many))[0])
+        left[node] -= placer.held[first + len(nodes) : first + len(nodes) + many[node]].sum(axis=0)
+        nodes += [node] * int(many[node])
+    return nodes
