@@ -213,7 +213,7 @@ def main() -> None:
             "MLFS: MLF-RL + MLF-C": [f"mlfs{s}{',' if s else ':'}switch=always" for s in suffixes],
             "MLF-H + MLF-C": ["mlfs-h"],
             "RL (Mirhoseini)": ["mirhoseini-rl"],
-            "fifo": ["fifo"],
+            "fifo": ["fifo:strict=false,nodes=least-work"],
         }
         tables = [cards([*trained, of("mirhoseini-rl", "taskgraph")])]
         for x in arguments.loads:

@@ -29,13 +29,18 @@ from mlsched.papers.mlfs.measure import Metrics, run_case
 #: Order of the runs, from those that take least.
 QUICK_FIRST = (
     *("fifo", "srtf", "fair", "mlf-h", "gandiva", "graphene", "mirhoseini-rl", "mlf-rl", "tiresias"),
-    *("mlfs-h", "mlfs", "optimus:epoch=600", "slaq:epoch=600", "drf", "hypersched"),
+    *("mlfs-h", "mlfs", "optimus", "slaq", "drf", "hypersched"),
 )
 
 
 def file(case: g.Case, keep: Path) -> Path:
     """Where a run is kept."""
-    return keep / f"{case.policy.text.partition(':')[0]}-{case.x:g}.json"
+    return keep / f"{rule_of(case)}-{case.x:g}.json"
+
+
+def rule_of(case: g.Case) -> str:
+    """Which rule, or policy, it is."""
+    return case.policy.text.partition(":")[0]
 
 
 def carry_out(case: g.Case, grid: g.Grid, path: Path) -> None:
@@ -95,8 +100,8 @@ def main() -> None:
     cases = g.cases(grid)
     arguments.keep.mkdir(parents=True, exist_ok=True)
     order = {text: position for position, text in enumerate(QUICK_FIRST)}
-    asked = [case for case in cases if case.policy.text in arguments.only]
-    for case in [] if arguments.report else sorted(asked, key=lambda c: (c.x, order[c.policy.text])):
+    asked = [case for case in cases if rule_of(case) in arguments.only]
+    for case in [] if arguments.report else sorted(asked, key=lambda c: (c.x, order[rule_of(c)])):
         path = file(case, arguments.keep)
         if not path.exists():
             run(case, grid, path, arguments.limit)

@@ -20,7 +20,7 @@ import mlsched
 from mlsched.core.gap import percentage
 from mlsched.simulation.taskgraph.iterations import from_tasks
 
-RULES = ("fifo", "srpt", "graphene", "tiresias", "mlf-h")
+RULES = (*(f"{rule}:nodes=least-work" for rule in ("best-effort-fifo", "srpt", "graphene", "tiresias")), "mlf-h")
 
 
 def completions(load: Any, rule: str) -> tuple[Any, Any]:

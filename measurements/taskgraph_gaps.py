@@ -44,7 +44,7 @@ HEADER = ["rule", "total JCT, %", "median", "p90", "makespan, %", "traffic, MB",
 HEADER += ["accuracies missed", "total accuracy, %"]
 #: What a rule is called with for objectives that reward running less, and for those that do not.
 STOPS = ("stop=least", "stop=most")
-FRONT_RULES = ("fifo", "srpt", "mlf-h")
+FRONT_RULES = ("best-effort-fifo", "srpt", "mlf-h")
 SMALL = {"jobs": 3, "runs": 24, "nodes": 1, "gpus": 2, "graph": "mlfs", "partitions": 2, "replicas": 2, "spread": 0.0}
 FRONT_STOPS = ("least", "required", "most")
 
@@ -132,7 +132,9 @@ def fronts(count: int, names: Sequence[str]) -> dict[str, Any]:
     if not all(front.complete for front in exact):
         raise SystemExit("a front is not complete")
     calls = [f"{rule}:stop={stop}" for rule in FRONT_RULES for stop in FRONT_STOPS]
-    calls += [f"mlf-c:rule={rule},options=evaluation" for rule in ("fifo", "srpt")] + ["mlfs-h:options=evaluation"]
+    calls += [f"mlf-c:rule={rule},options=evaluation" for rule in ("best-effort-fifo", "srpt")] + [
+        "mlfs-h:options=evaluation"
+    ]
     if names:
         calls = sorted({call for pair in variants(names).values() for call in pair})
     rows, numbers = [], []

@@ -26,7 +26,7 @@ from mlsched.core.registry import registry
 #: Where the published instances are: a folder in this one.
 VARIABLE, FOLDER = "MLSCHED_DATA", "known_optima"
 #: Rules that are asked beside the problem's default exact answerer.
-RULES = ("fifo", "graphene", "srpt")
+RULES = ("best-effort-fifo", "graphene", "srpt")
 #: CP-SAT's deterministic seconds a solve: four times what the hardest of the job shops takes.
 WORK = 60.0
 #: Points of a front: larger ones take minutes.

@@ -29,18 +29,22 @@ class Policy:
     feature: str = ""
 
 
+#: How the schedulers that MLFS compares with choose a server: it does not say, and tasks there slow each other down, so
+#: that their work is spread. By default, list rules of this library take the fullest node with room.
+SPREAD = "nodes=least-work"
 MLF_H, MLF_H_C = Policy("MLF-H", "mlf-h"), Policy("MLF-H + MLF-C", "mlfs-h")
 #: The paper's own, with those that are to be trained, which join when they are there.
 OURS = (Policy("MLFS", "mlfs"), Policy("MLF-RL", "mlf-rl"), MLF_H_C, MLF_H)
-GRAPHENE, TIRESIAS = Policy("Graphene", "graphene"), Policy("Tiresias", "tiresias")
-HYPERSCHED, GANDIVA = Policy("HyperSched", "hypersched"), Policy("Gandiva", "gandiva")
+GRAPHENE, TIRESIAS = Policy("Graphene", f"graphene:{SPREAD}"), Policy("Tiresias", f"tiresias:{SPREAD}")
+HYPERSCHED, GANDIVA = Policy("HyperSched", f"hypersched:{SPREAD}"), Policy("Gandiva", "gandiva")
 #: SLAQ and Optimus plan anew every ten minutes, when the others are asked too.
-TENSORFLOW, SLAQ = Policy("TensorFlow", "fair"), Policy("SLAQ", "slaq:epoch=600")
+TENSORFLOW, SLAQ = Policy("TensorFlow", f"fair:{SPREAD}"), Policy("SLAQ", f"slaq:epoch=600,{SPREAD}")
 RL = Policy("RL", "mirhoseini-rl")
 #: What the paper compares with, from the lowest JCT to the highest in its text.
 PAPERS = (GRAPHENE, TIRESIAS, HYPERSCHED, RL, GANDIVA, TENSORFLOW, SLAQ)
 OTHERS = tuple(
-    Policy(f"{text.partition(':')[0]} (ours)", text) for text in ("fifo", "srtf", "drf", "optimus:epoch=600")
+    Policy(f"{text.partition(':')[0]} (ours)", f"{text},{SPREAD}")
+    for text in ("fifo:strict=false", "srtf:size=work", "drf:per=job", "optimus:epoch=600")
 )
 WITHOUT = tuple(
     Policy(f"MLF-H without {name}", f"mlf-h:{name}=false", name)

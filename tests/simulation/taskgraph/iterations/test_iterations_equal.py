@@ -22,8 +22,13 @@ from mlsched.simulation.taskgraph import Workload
 from mlsched.simulation.taskgraph.iterations import from_tasks
 from mlsched.simulation.taskgraph.strategies import PAST, workloads
 
-#: Trained policies see how far jobs are, which the engines tell at different times, and may wait.
-RULES = sorted(a.name for a in registry().available("taskgraph") if a.asks == "decision" and a.kind != "trained")
+#: Trained policies see how far jobs are, which the engines tell at different times, and may wait. List rules choose
+#: nodes by the physics, unless they are told how.
+RULES = sorted(
+    f"{a.name}:nodes=least-work" if "nodes" in a.parameters else a.name
+    for a in registry().available("taskgraph")
+    if a.asks == "decision" and a.kind != "trained"
+)
 
 
 def asked(rules: list[str]) -> st.SearchStrategy[list[str]]:
