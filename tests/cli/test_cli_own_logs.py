@@ -65,7 +65,9 @@ def test_a_log_and_a_rule_in_one_command(cli, log, nodes, rules, tmp_path):
     assert [row["policy"] for row in rows] == ["fifo"] * 6 + ["srpt"] * 6 + [own] * 6
     assert rows[2] | {"job": "line-4", "user": "bob", "gpus": "16.0", "submit_s": "120.0"} == rows[2]
     assert picture.read_bytes().startswith(b"\x89PNG")
-    first = cli("simulate", f"{own}:sign=1", "best-effort-fifo", "--trace", log, *READ, "--cluster", nodes, "--json").document
+    first = cli(
+        "simulate", f"{own}:sign=1", "best-effort-fifo", "--trace", log, *READ, "--cluster", nodes, "--json"
+    ).document
     assert first["runs"][0]["summary"]["total_jct"] == first["runs"][1]["summary"]["total_jct"]
 
 

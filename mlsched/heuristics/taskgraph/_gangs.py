@@ -40,15 +40,17 @@ def _filled(placer: Placer, first: int, end: int) -> bool:
     asked = np.flatnonzero(need)
     may = snapshot.eligible[snapshot.task_class[first]] == 1
     taken = np.zeros(len(may), dtype=np.int64)
-    order = np.argsort(placer.fullness(np.arange(len(may))), kind="stable")
+    nodes = list[int]()
     for room in [placer.spare] * (placer.spare is not placer.free) + [placer.free]:
         many = np.where(may, (np.maximum(room[:, asked], 0) // need[asked]).min(axis=1) - taken, 0)
+        order = np.argsort(placer.fullness(np.arange(len(may)), need), kind="stable")
         before = np.cumsum(many[order]) - many[order]
-        taken[order] += np.clip(count - int(taken.sum()) - before, 0, many[order])
-    if taken.sum() < count:
+        more = np.clip(count - len(nodes) - before, 0, many[order])
+        taken[order] += more
+        nodes += np.repeat(order, more).tolist()
+    if len(nodes) < count:
         return False
-    nodes = np.repeat(order, taken[order])
-    for task, node in zip(range(first, end), nodes.tolist(), strict=True):
+    for task, node in zip(range(first, end), nodes, strict=True):
         placer.put(task, node)
     return True
 

@@ -1,32 +1,61 @@
-"""Preemption by priority: the cluster is filled anew in order of the jobs, and what no longer fits pauses."""
+"""Preemption by priority: capacity first, then pauses, then places.
+
+1. Capacity. In order of the jobs, units (gangs, or tasks of jobs that are none) are chosen as long as the cluster's
+   whole capacity has room for them, wherever that is; what is too large for what remains is passed by.
+2. Pauses. What runs and is chosen stays where it is. What runs and is not may have to leave.
+3. Places. What is chosen and waits starts, where nothing has to leave if it can. Where the shape of what is free is in
+   its way, what comes after it in the order leaves its nodes, and then takes them again, or others (where tasks may
+   move at any time), or pauses, in its own turn. Only what has lost its place to another pauses: where something that
+   was chosen found no place, those that were not chosen stay, or start, in their order.
+"""
 
 from __future__ import annotations
 
+import heapq
 from typing import Any
 
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.heuristics.taskgraph._measures import by_job, per_job
-from mlsched.heuristics.taskgraph._place import Flags, Placer
+from mlsched.heuristics.taskgraph._measures import Flags, by_job, per_job, tasks_of
+from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
 
 def give_way(placer: Placer, tasks: IntArray, jobs: IntArray) -> list[int]:
-    """Fill the cluster anew in order of the `jobs`; returns the running tasks that pause, the placer notes the starts.
+    """Serve the `jobs` in their order; returns the running tasks that pause, the placer notes the starts and moves.
 
-    What runs keeps its node if that is still free when its job's turn comes, else it pauses; a gang does so whole. What
-    starts goes where nothing has to leave for it, if it can.
     `tasks`: those that could start, in the same order of their jobs.
     """
     rank = np.empty(len(jobs), dtype=np.int64)
     rank[jobs] = np.arange(len(jobs))
-    keeper = _Keeper(placer, rank)
-    placer.start_in_order(tasks, before=lambda task: keeper.keep_up_to(int(rank[placer.snapshot.task_job[task]])))
-    keeper.keep_up_to(len(jobs))
-    return keeper.pauses
+    units = _Units(placer, tasks, rank)
+    chosen = within_capacity(units.amounts, placer.free.sum(axis=0) + units.amounts[units.runs].sum(axis=0))
+    served = _Served(placer, units, chosen)
+    overloaded = bool((placer.free < 0).any())
+    if overloaded or (chosen != units.runs).any():
+        served.serve(overloaded)
+    return served.pauses
+
+
+def within_capacity(amounts: IntArray, capacity: IntArray) -> Flags:
+    """Of units in their order (units x resources), those that are within the capacity together.
+
+    What is too large for what remains at its turn is passed by.
+    """
+    chosen, left = np.zeros(len(amounts), dtype=np.bool_), capacity.copy()
+    rest = np.flatnonzero((amounts <= left).all(axis=1))
+    while rest.size:
+        total = np.cumsum(amounts[rest], axis=0)
+        fits = (total <= left).all(axis=1)
+        count = len(rest) if fits.all() else int(fits.argmin())
+        chosen[rest[:count]] = True
+        left -= total[count - 1]
+        rest = rest[count:]
+        rest = rest[(amounts[rest] <= left).all(axis=1)]
+    return chosen
 
 
 def serve(placer: Placer, *keys: Any) -> list[int]:
@@ -71,54 +100,167 @@ def refuse_unless_pausing(snapshot: Snapshot, rule: str) -> None:
         )
 
 
-class _Keeper:
-    """The running tasks in order of their jobs' ranks: at first none holds anything; then they take their nodes again,
-    as far as the ranks are gone through.
+class _Units:
+    """What starts, stays and pauses as one, in order of rank: a gang, or a task of a job that is none.
+
+    `head`: the first task of each; `runs`: whether it runs, otherwise it may start; `amounts`: units x resources, what
+    it holds while it runs. Of a job, what runs comes first.
     """
 
-    def __init__(self, placer: Placer, rank: IntArray) -> None:
+    def __init__(self, placer: Placer, tasks: IntArray, rank: IntArray) -> None:
         snapshot = placer.snapshot
-        self._placer, self.pauses = placer, list[int]()
-        running = np.flatnonzero(snapshot.state == RUNNING)
-        self._tasks = running[np.argsort(rank[snapshot.task_job[running]], kind="stable")]
-        self._ranks = rank[snapshot.task_job[self._tasks]]
-        self._held = placer.held
-        self._at = 0
-        placer.spare = placer.free.copy()
-        np.add.at(placer.free, snapshot.node[running], self._held[running])
-        self._overloaded = np.flatnonzero((placer.spare < 0).any(axis=1)).tolist()
-        if placer.gpus:
-            placer.gpus.clear()
+        running, tasks = np.flatnonzero(snapshot.state == RUNNING), tasks[placer.open[tasks]]
+        head = np.concatenate([running, tasks])
+        runs = np.arange(len(head)) < len(running)
+        job = snapshot.task_job[head]
+        gang = snapshot.gang[job] == 1
+        if gang.any():
+            first = ~gang | (head == np.searchsorted(snapshot.task_job, job))
+            head, runs, job, gang = head[first], runs[first], job[first], gang[first]
+        order = np.argsort(2 * rank[job] + ~runs, kind="stable")
+        self.head, self.runs, self._gang = head[order], runs[order], gang[order]
+        self.amounts = placer.held[self.head]
+        if gang.any():
+            self.amounts[self._gang] = placer.whole[job[order][self._gang]]
+        self._snapshot = snapshot
 
-    def keep_up_to(self, rank: int) -> None:
-        """Those of jobs up to and with this rank take their nodes again, or pause."""
-        end = int(np.searchsorted(self._ranks, rank, side="right"))
-        batch, self._at = self._tasks[self._at : end], max(end, self._at)
-        if not batch.size:
-            return
+    def tasks(self, unit: int) -> IntArray:
+        """The tasks of a unit."""
+        head = int(self.head[unit])
+        if self._gang[unit]:
+            return np.arange(*tasks_of(self._snapshot, int(self._snapshot.task_job[head])))
+        return np.array([head])
+
+    def all_tasks(self, units: IntArray) -> IntArray:
+        """The tasks of several units, in their order."""
+        if not self._gang[units].any():
+            return self.head[units]
+        found = [self.tasks(unit) for unit in units.tolist()]
+        return np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+
+
+class _Served:
+    """A round under way: who holds its place, who has given it up for now, and who pauses."""
+
+    def __init__(self, placer: Placer, units: _Units, chosen: Flags) -> None:
+        self._placer, self._units, self._chosen = placer, units, chosen
+        self._holds = units.runs.copy()  # units: whether it runs where it did when the round began
+        self._moves = placer.snapshot.movement == "anytime" and not placer.gpus
+        self.pauses: list[int] = []
+
+    def serve(self, overloaded: bool) -> None:
+        """Steps 2 and 3."""
+        placer, units, chosen = self._placer, self._units, self._chosen
+        placer.spare = placer.free.copy()
+        if placer.gpus:
+            placer.gpus.spare = placer.gpus.free.copy()
+        leaving = np.flatnonzero(units.runs & ~chosen)
+        self._release(leaving)
+        waiting = np.flatnonzero(chosen & ~units.runs).tolist()
+        if overloaded:
+            worse = self._releasable(-1)
+            self._release(worse)
+            waiting = sorted(waiting + self._return(worse))
+        settled = not overloaded
+        while waiting:
+            unit = heapq.heappop(waiting)
+            if self._place(unit):
+                continue
+            worse = self._releasable(unit)
+            self._release(worse)
+            placed = self._place(unit)
+            for other in self._return(worse):
+                heapq.heappush(waiting, other)
+            if not placed:
+                settled = False
+                self._pause(unit)
+        if settled:  # all that was chosen has a place, and the others would not fit beside it
+            for unit in leaving.tolist():
+                self._pause(unit)
+        else:
+            self._serve_others(leaving)
+
+    def _serve_others(self, leaving: IntArray) -> None:
+        """Those that were not chosen stay or start in their order, as far as there is room."""
+        units, left = self._units, leaving.tolist()[::-1]
+        waiting = np.flatnonzero(~self._chosen & ~units.runs)
+        place = dict(zip(units.head[waiting].tolist(), waiting.tolist(), strict=True))
+
+        def before(task: int) -> None:
+            while left and left[-1] < place.get(task, len(units.head)):
+                unit = left.pop()
+                if not self._place(unit):
+                    self._pause(unit)
+
+        self._placer.start_in_order(units.head[waiting], before=before)
+        before(-1)
+
+    def _place(self, unit: int) -> bool:
+        """A unit that waits starts; one that has given up its nodes takes them again, or moves."""
+        placer, units = self._placer, self._units
+        if not units.runs[unit]:
+            return placer.start(int(units.head[unit]))
+        if self._hold(unit):
+            return True
+        if not self._moves:
+            return False
+        tasks = units.tasks(unit)
+        placer.open[tasks] = True
+        if not placer.start(int(units.head[unit])):
+            placer.open[tasks] = False
+            return False
+        np.add.at(placer.spare, placer.snapshot.node[tasks], placer.held[tasks])
+        return True
+
+    def _releasable(self, unit: int) -> IntArray:
+        """The running units behind one (-1: all) that still hold their nodes."""
+        holds = self._holds.copy()
+        holds[: unit + 1] = False
+        return np.flatnonzero(holds)
+
+    def _release(self, units: IntArray) -> None:
+        """These running units give up their nodes for now."""
+        placer, tasks = self._placer, self._units.all_tasks(units)
+        np.add.at(placer.free, placer.snapshot.node[tasks], placer.held[tasks])
+        if placer.gpus:
+            placer.gpus.release(tasks)
+        self._holds[units] = False
+
+    def _return(self, units: IntArray) -> list[int]:
+        """These take their nodes again, in their order; returns those that cannot."""
         placer, snapshot = self._placer, self._placer.snapshot
-        node, job = snapshot.node[batch], snapshot.task_job[batch]
+        tasks = self._units.all_tasks(units)
         # Where nothing has started since, what fitted together fits again, in whatever order it comes back.
-        changed = np.isin(node, [*self._overloaded, *(started for _, started in placer.starts)])
-        unsure = np.isin(job, job[changed])
-        sure = batch[~unsure]
-        np.subtract.at(placer.free, snapshot.node[sure], self._held[sure])
+        changed = np.zeros(len(placer.free), dtype=np.bool_)
+        changed[[node for _, node in placer.starts + placer.moves]] = True
+        changed |= (placer.spare < 0).any(axis=1)
+        unsure = np.zeros(len(snapshot.task_job), dtype=np.bool_)
+        unsure[tasks[changed[snapshot.node[tasks]]]] = True
+        torn = np.array([unsure[self._units.tasks(unit)].any() for unit in units.tolist()], dtype=np.bool_)
+        sure = self._units.all_tasks(units[~torn])
+        np.subtract.at(placer.free, snapshot.node[sure], placer.held[sure])
         if placer.gpus:
             placer.gpus.keep(sure)
-        units: dict[tuple[int, int], list[int]] = {}
-        for task, j in zip(batch[unsure].tolist(), job[unsure].tolist(), strict=True):
-            units.setdefault((j, -1) if snapshot.gang[j] else (j, task), []).append(task)
-        for unit in units.values():
-            self._keep(np.array(unit))
+        self._holds[units[~torn]] = True
+        return [unit for unit in units[torn].tolist() if not self._hold(unit)]
 
-    def _keep(self, unit: IntArray) -> None:
-        """Tasks that stay or pause together."""
-        placer, node = self._placer, self._placer.snapshot.node[unit]
-        np.subtract.at(placer.free, node, self._held[unit])
-        gpus = placer.gpus
-        if (placer.free[node] < 0).any() or (gpus and not gpus.keep(unit)):
-            np.add.at(placer.free, node, self._held[unit])
-            np.add.at(placer.spare, node, self._held[unit])
-            if gpus:
-                gpus.leave(unit)
-            self.pauses += unit.tolist()
+    def _hold(self, unit: int) -> bool:
+        """A running unit takes its nodes again, if there is room on all of them."""
+        placer, tasks = self._placer, self._units.tasks(unit)
+        node = placer.snapshot.node[tasks]
+        np.subtract.at(placer.free, node, placer.held[tasks])
+        if (placer.free[node] < 0).any() or (placer.gpus and not placer.gpus.keep(tasks)):
+            np.add.at(placer.free, node, placer.held[tasks])
+            return False
+        self._holds[unit] = True
+        return True
+
+    def _pause(self, unit: int) -> None:
+        """A running unit that has no place leaves; one that waits goes on waiting."""
+        placer, tasks = self._placer, self._units.tasks(unit)
+        if not self._units.runs[unit]:
+            return
+        np.add.at(placer.spare, placer.snapshot.node[tasks], placer.held[tasks])
+        if placer.gpus:
+            placer.gpus.leave(tasks)
+        self.pauses += tasks.tolist()

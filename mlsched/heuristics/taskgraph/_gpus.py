@@ -85,10 +85,10 @@ class Gpus:
 
     # -- giving way ---------------------------------------------------------------------------------------------------
 
-    def clear(self) -> None:
-        """From now on, what runs holds nothing until it is kept."""
-        self.spare = self.free.copy()
-        np.add.at(self.free, self._held.places, self._held.amount)
+    def release(self, tasks: IntArray) -> None:
+        """These running tasks hold nothing until they are kept."""
+        held = self._held.of(tasks)
+        np.add.at(self.free, held.places, held.amount)
 
     def keep(self, tasks: IntArray) -> bool:
         """These running tasks take their GPUs again, if all of them can; else they pause."""

@@ -162,7 +162,7 @@ class Placer:
             self.spare[node] -= sign * self.held[task]
 
     def _best(self, task: int, nodes: IntArray) -> int:
-        last = self.fullness(nodes) if self.best_fit else self._load(nodes)
+        last = self.fullness(nodes, self.held[task]) if self.best_fit else self._load(nodes)
         snapshot = self.snapshot
         edges = np.flatnonzero((snapshot.edge_from == task) ^ (snapshot.edge_to == task))
         if not edges.size:
@@ -173,10 +173,16 @@ class Placer:
         volume, delay = snapshot.edge_volume[edges] @ away, snapshot.edge_delay[edges] @ away
         return int(nodes[np.lexsort((nodes, last, delay, volume))[0]])
 
-    def fullness(self, nodes: IntArray) -> Floats:
-        """nodes: how much is free there of what tasks ask for, in largest nodes: the fullest has least."""
-        room = self.spare if self.spare is not self.free else self.free
-        return np.asarray((np.maximum(room[nodes], 0) / self.largest)[:, self._asked].sum(axis=1))
+    def fullness(self, nodes: IntArray, need: IntArray) -> Floats:
+        """nodes: how much is free there of what tasks ask for, in largest nodes: the fullest has least.
+
+        Where there is no room for a task's `need` unless something leaves, the emptiest comes first: least has to.
+        """
+        room = self.free if self.spare is self.free else self.spare
+        free = (room[nodes] / self.largest)[:, self._asked].sum(axis=1)
+        if self.spare is not self.free:
+            free = np.where((room[nodes] >= need).all(axis=1), free, len(self._asked) - free)
+        return np.asarray(free)
 
     def _load(self, nodes: IntArray) -> Floats:
         """nodes: the work bound to each, in ticks of its capacity, by the resource of which it has least."""
@@ -224,7 +230,7 @@ class Placer:
         for r in self._asked:
             may &= self._there[r][tasks] <= np.where(bound >= 0, self.free[bound, r], largest[r])
             if gangs.any():
-                may &= ~gangs | (self._whole[r][jobs] <= int(np.maximum(self.free[:, r], 0).sum()))
+                may &= ~gangs | (self.whole[jobs, r] <= int(np.maximum(self.free[:, r], 0).sum()))
         may |= snapshot.duration[tasks] == 0
         short = np.zeros(len(snapshot.gang), dtype=np.bool_)
         short[jobs[gangs & ~may]] = True
@@ -253,9 +259,10 @@ class Placer:
         return found
 
     @functools.cached_property
-    def _whole(self) -> dict[int, Floats]:
-        """Of each resource that is asked for, jobs: what all tasks of a job ask for together."""
-        return {r: per_job(self.snapshot, self.held[:, r]) for r in self._asked}
+    def whole(self) -> IntArray:
+        """jobs x resources: what all tasks of a job hold together."""
+        columns = [per_job(self.snapshot, self.held[:, r]) for r in range(self.held.shape[1])]
+        return np.array(columns, dtype=np.int64).reshape(self.held.shape[1], -1).T
 
     def as_hopeless(self, task: int, others: IntArray) -> Flags:
         """For each of the others, whether there is no room for it because there was none for the task.
@@ -358,5 +365,6 @@ class Placer:
         changed = np.flatnonzero(self.stop_after != self.snapshot.stop_after)
         stops = [(int(j), int(self.stop_after[j])) for j in changed]
         names = self.gpus.names if self.gpus else {}
-        starts, own = ([(task, node, names.get(task, -1)) for task, node in of] for of in (self.starts, self.moves))
+        moved = [(task, node) for task, node in self.moves if node != self.snapshot.node[task]]
+        starts, own = ([(task, node, names.get(task, -1)) for task, node in of] for of in (self.starts, moved))
         return self.snapshot.round(start=starts, pause=pauses, migrate=[*own, *moves], stop=stops, wake_at=wake_at)

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.heuristics.taskgraph._measures import remaining_time, run_left, tasks_of
+from mlsched.heuristics.taskgraph._measures import Flags, remaining_time, run_left, tasks_of
 from mlsched.heuristics.taskgraph._packing import packing
-from mlsched.heuristics.taskgraph._place import Flags, Placer
+from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 

@@ -18,4 +18,5 @@ def answer(snapshot: Snapshot, *, rng: np.random.Generator, stop: str = "most", 
 
     stop, nodes: as for fifo.
     """
-    return fifo.answer(snapshot, rng=rng, strict=False, stop=stop, nodes=nodes)
+    found: Round = fifo.answer(snapshot, rng=rng, strict=False, stop=stop, nodes=nodes)
+    return found

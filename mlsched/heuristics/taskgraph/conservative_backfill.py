@@ -78,8 +78,8 @@ def answer(
         if slot is None:
             continue
         room = np.minimum(placer.free, profile.room(0, unit.ticks))
-        if slot.start == snapshot.now and (nodes := start(placer, unit, slot, room)):
-            slot = Slot(slot.start, nodes)
+        if slot.start == snapshot.now and (places := start(placer, unit, slot, room)):
+            slot = Slot(slot.start, places)
         else:
             slots[unit.name] = slot
         profile.take(unit, slot)

@@ -25,8 +25,8 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.core.params import within
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._measures import by_job, per_job
-from mlsched.heuristics.taskgraph._place import Flags, Placer
+from mlsched.heuristics.taskgraph._measures import Flags, by_job, per_job
+from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.gpus import empty, gpu_column
 from mlsched.instances.taskgraph.states import RUNNING

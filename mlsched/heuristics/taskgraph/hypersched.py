@@ -26,8 +26,8 @@ from mlsched.core.fields import IntArray
 from mlsched.core.params import within
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._give_way import holding, serve
-from mlsched.heuristics.taskgraph._measures import iteration_ticks, per_job, remaining_time
-from mlsched.heuristics.taskgraph._place import Flags, Placer
+from mlsched.heuristics.taskgraph._measures import Flags, iteration_ticks, per_job, remaining_time
+from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY
 

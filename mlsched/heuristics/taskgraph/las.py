@@ -21,8 +21,8 @@ import numpy as np
 from mlsched.core.params import one_of, within
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._give_way import holding, serve
-from mlsched.heuristics.taskgraph._measures import Floats, per_job
-from mlsched.heuristics.taskgraph._place import Flags, Placer
+from mlsched.heuristics.taskgraph._measures import Flags, Floats, per_job
+from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.units import gpu_seconds
 

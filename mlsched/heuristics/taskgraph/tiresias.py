@@ -33,8 +33,8 @@ from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.core.params import within
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._give_way import give_way, holding
-from mlsched.heuristics.taskgraph._measures import Floats, by_job, per_job
-from mlsched.heuristics.taskgraph._place import Flags, Placer
+from mlsched.heuristics.taskgraph._measures import Flags, Floats, by_job, per_job
+from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.units import gpu_seconds
 

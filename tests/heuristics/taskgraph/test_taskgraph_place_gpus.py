@@ -133,7 +133,7 @@ def test_what_runs_gives_way_gpu_by_gpu():
     world.advance(1)
     snapshot = world.ask()
     placer = Placer(snapshot)
-    pauses = give_way(placer, by_job(snapshot, np.array([1, 1, 0, 0])), np.array([3, 2, 0, 1]))
+    pauses = give_way(placer, by_job(snapshot, np.array([1, 1, 0, 0])), np.array([2, 3, 1, 0]))
     plan = placer.round(pauses)
     assert snapshot.violations(plan) == []
     assert (placer.starts, placer.gpus.names, pauses) == ([(2, 1), (3, 0)], {2: 0, 3: -1}, [0])
@@ -150,7 +150,8 @@ def test_what_gives_way_holds_no_gpu_until_it_is_kept(seed):
         whole += ((snapshot.gpu >= 0) & (snapshot.gpu_demand == snapshot.gpu_unit)).any()
         for batches in ([running], running[:, None]):
             gpus = Gpus(snapshot)
-            gpus.clear()
+            gpus.spare = gpus.free.copy()
+            gpus.release(running)
             assert np.array_equal(gpus.free, empty(snapshot))
             assert all(gpus.keep(np.array(tasks)) for tasks in batches)
             assert np.array_equal(gpus.free, snapshot.gpu_free)
