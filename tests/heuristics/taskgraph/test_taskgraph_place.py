@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from snapshot_examples import horizon, snapshot_at
 
 from mlsched.heuristics.taskgraph._give_way import give_way
-from mlsched.heuristics.taskgraph._measures import by_job
+from mlsched.heuristics.taskgraph._measures import by_job, tasks_of
 from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.simulation.taskgraph.strategies import snapshots
 
@@ -34,30 +34,38 @@ def test_leaving_out_the_hopeless_changes_nothing(snapshot, flags, physics):
     assert snapshot.violations(quick.round()) == []
 
 
-def filled_anew(placer, tasks, jobs):
-    """The same, job by job and task by task."""
-    snapshot = placer.snapshot
-    held = snapshot.demand * (snapshot.duration > 0)[:, None]
-    running = np.flatnonzero(snapshot.state == 1)
-    placer.spare = placer.free.copy()
-    np.add.at(placer.free, snapshot.node[running], held[running])
-    pauses = []
-    for job in jobs.tolist():
-        own = running[snapshot.task_job[running] == job].tolist()
-        for unit in [own] if snapshot.gang[job] else [[task] for task in own]:
-            left = placer.free.copy()
-            for task in unit:
-                left[snapshot.node[task]] -= held[task]
-            if (left >= 0).all():
-                placer.free[:] = left
-            else:
-                pauses += unit
-                for task in unit:
-                    placer.spare[snapshot.node[task]] += held[task]
-        for task in tasks[snapshot.task_job[tasks] == job].tolist():
-            if placer.open[task]:
-                placer.start(task)
-    return pauses
+def units_in_order(snapshot, placer, rank):
+    """What starts, stays and pauses as one, in order: its tasks, and whether they run."""
+    may, units = placer.open, {}
+    for task in np.flatnonzero((snapshot.state == 1) | may).tolist():
+        job = int(snapshot.task_job[task])
+        key = (
+            int(rank[job]),
+            snapshot.state[task] != 1,
+            -1 if snapshot.gang[job] else int(-snapshot.tails[task]),
+            task,
+        )
+        units.setdefault((job, -1) if snapshot.gang[job] else (job, task), []).append(key)
+    found = [([key[-1] for key in sorted(keys)], min(keys)) for keys in units.values()]
+    gangs = [len(tasks) == (snapshot.task_job == snapshot.task_job[tasks[0]]).sum() for tasks, _ in found]
+    whole = [
+        not snapshot.gang[snapshot.task_job[tasks[0]]] or all_ for (tasks, _), all_ in zip(found, gangs, strict=True)
+    ]
+    found = [unit for unit, all_ in zip(found, whole, strict=True) if all_]
+    return [tasks for tasks, _ in sorted(found, key=lambda unit: (*unit[1][:2], *unit[1][2:]))]
+
+
+def fits_somewhere(snapshot, held, free, tasks):
+    """Whether these tasks find nodes together, whatever way they take."""
+    if not tasks:
+        return True
+    for node in np.flatnonzero(snapshot.nodes_of(tasks[0])).tolist():
+        if (free[node] >= held[tasks[0]]).all() or not held[tasks[0]].any():
+            left = free.copy()
+            left[node] -= held[tasks[0]]
+            if fits_somewhere(snapshot, held, left, tasks[1:]):
+                return True
+    return False
 
 
 @given(
@@ -66,20 +74,46 @@ def filled_anew(placer, tasks, jobs):
     order=st.permutations(range(3)),
     lost=st.lists(st.integers(0, 1), min_size=3, max_size=3),
 )
-def test_giving_way_in_batches_is_giving_way_one_by_one(snapshot, flags, order, lost):
-    """Also where nodes have lost something of what they have, and are overloaded."""
+def test_who_is_within_capacity_runs_unless_those_before_it_are_in_its_way(snapshot, flags, order, lost):
+    """Also where nodes have lost something of what they have, and are overloaded; and nobody pauses for nothing."""
     snapshot = with_gangs(snapshot, flags)
     less = np.array(lost[: len(snapshot.node_capacity)])[:, None]
     snapshot = snapshot.replace(node_capacity=np.maximum(snapshot.node_capacity - less, 0))
-    count = len(snapshot.arrival)
-    jobs = np.array([job for job in order if job < count], dtype=np.int64)
+    jobs = np.array([job for job in order if job < len(snapshot.arrival)], dtype=np.int64)
     rank = np.argsort(jobs)
-    quick, slow = Placer(snapshot), Placer(snapshot)
+    placer, asked = Placer(snapshot), Placer(snapshot)
     tasks = by_job(snapshot, rank)
-    pauses = give_way(quick, tasks, jobs)
-    assert sorted(pauses) == sorted(filled_anew(slow, tasks, jobs))
-    assert quick.starts == slow.starts
-    assert snapshot.violations(quick.round(pauses)) == []
+    pauses = give_way(placer, tasks, jobs)
+    plan = placer.round(pauses)
+    assert snapshot.violations(plan) == []
+    held = snapshot.demand * (snapshot.duration > 0)[:, None]
+    place = {task: int(snapshot.node[task]) for task in np.flatnonzero(snapshot.state == 1).tolist()}
+    place |= dict(placer.starts) | dict(placer.moves)
+    place = {task: node for task, node in place.items() if task not in pauses}
+    free, chosen = snapshot.node_capacity.copy(), snapshot.node_capacity.sum(axis=0)
+    for unit in units_in_order(snapshot, asked, rank):
+        amount = held[unit].sum(axis=0)
+        within = (amount <= chosen).all()
+        chosen = chosen - amount * within
+        if unit[0] in place:
+            for task in unit:
+                free[place[task]] -= held[task]
+        elif within and snapshot.state[unit[0]] != 1:
+            assert not fits_somewhere(snapshot, held, free, unit), "those before it leave room for it"
+    for task in pauses:
+        unit = [k for k in pauses if snapshot.task_job[k] == snapshot.task_job[task]]
+        unit = unit if snapshot.gang[snapshot.task_job[task]] else [task]
+        after = free.copy()
+        np.subtract.at(after, snapshot.node[unit], held[unit])
+        assert (after[snapshot.node[unit]] < 0).any(), "it could have stayed"
+    for task in tasks.tolist():
+        unit = (
+            range(*tasks_of(snapshot, int(snapshot.task_job[task])))
+            if snapshot.gang[snapshot.task_job[task]]
+            else [task]
+        )
+        if task not in place and all(asked.open[k] for k in unit):
+            assert not fits_somewhere(snapshot, held, free, list(unit)), "it could have started"
 
 
 def test_nothing_gives_way_where_there_is_room():
