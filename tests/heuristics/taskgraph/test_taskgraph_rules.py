@@ -24,8 +24,8 @@ RULES = [a for a in registry().available("taskgraph") if a.asks == "decision"]
 #: Those that can be told when jobs stop; MLF-C decides by itself.
 STOPPING = [a for a in RULES if "stop" in a.parameters]
 every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda a: a.name)
-#: Those that keep room for jobs that wait or below a threshold, and those that count GPU-seconds.
-RESERVING = ("easy-backfill", "conservative-backfill", "mlf-h", "mlfs-h", "mlf-rl", "mlfs")
+#: Those that keep room for jobs that wait, or below a threshold; and those that count GPU-seconds.
+RESERVING = ("fifo", "easy-backfill", "conservative-backfill", "mlf-h", "mlfs-h", "mlf-rl", "mlfs")
 COUNTING = ("las", "tiresias", "tiresias-gittins")
 OBJECTIVES = ("total_jct", "deadlines_met", "traffic", "accuracy_met", "total_accuracy", "makespan")
 
