@@ -59,6 +59,10 @@ def pareto(
     answerer, values = resolve_answerer(instance.problem, solver, params)
     if answerer.name not in able:
         raise InvalidInput(f"solver = '{answerer.name}': has no model to enumerate; use {' or '.join(able) or 'none'}")
+    for name in chosen:
+        if name not in answerer.objectives:
+            can = ", ".join(answerer.objectives)
+            raise InvalidInput(f"{answerer.name} cannot optimise {name}; name objectives that it can: {can}")
     from mlsched.solvers.front.planned import front_of
 
     front = front_of(

@@ -7,7 +7,6 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from mlsched.benchmark.plain import PLAIN
 from mlsched.core.contract import Rank, Sense
 from mlsched.core.gap import Gap
 from mlsched.core.registry import Kind, registry
@@ -20,6 +19,8 @@ RowStatus = Literal[
 ]
 #: The statuses of a row that counts as a failure.
 BROKEN = ("failed", "crash", "timeout", "memory", "cheated")
+#: The module of the names by which the plain models (`benchmark/plain`) are asked.
+PLAIN = "mlsched.solvers.plain"
 Key = tuple[str, str, str, str, str, int]
 
 

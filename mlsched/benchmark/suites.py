@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Any
 
 from mlsched.api.adapters import can_answer
-from mlsched.benchmark import plain
 from mlsched.benchmark.cases import SEEDS, Case, Suite
+from mlsched.benchmark.row import PLAIN
 from mlsched.benchmark.tasks import ENUMERATION
 from mlsched.core.contract import Problem
 from mlsched.core.registry import registry
@@ -126,11 +126,13 @@ def gaps() -> Iterator[Case]:
 
 def exact() -> Iterator[Case]:
     """The exact answerers of every problem, and its plain model."""
+    from mlsched.benchmark import plain
+
     for problem in registry().problems.values():
         known = registry().available(problem.name, kind="exact")
         names = [a.name for a in known if not a.restricted and can_answer(a, problem.instance_type.asks)]
-        if hasattr(plain, problem.name):
-            names.append(f"{plain.PLAIN}:{problem.name}")
+        if problem.name in plain.MODELS:
+            names.append(f"{PLAIN}:{problem.name}")
         for preset in EXACT.get(problem.name, (_small(problem),)):
             yield Case(problem.name, preset, seeds=EXACT_SEEDS, answerers=tuple(names), work_limit=FULL_WORK)
 

@@ -115,7 +115,7 @@ def _write(instance: Instance, objective: str, plan: Plan, folder: Path, seconds
         "objective": objective,
         "instance_hash": instance.hash,
         "value": value,
-        "lemma": translation.lemma(instance, objective, plan),
+        "lemma": translation.lemma(objective),
         "parts": parts,
         "made_by": {"mlsched": versions()["mlsched"], "exact": engine.version()},
         "sha256": {path.name: hash_of(path, MOST_LOG) for path in sorted(folder.iterdir())},
@@ -184,8 +184,8 @@ def _wrong_proofs(
     """The formulas are the instance's, the proofs hold, and the minima add up to the value."""
     translation, proved = translation_of(instance), 0
     formulas = translation.formulas(instance, objective, plan)
-    if manifest["lemma"] != translation.lemma(instance, objective, plan):
-        yield "the manifest's lemma is not the one for this instance and plan"
+    if manifest["lemma"] != translation.lemma(objective):
+        yield "the manifest's lemma is not the one for this objective"
     if len(manifest["parts"]) != len(formulas):
         yield f"the manifest has {len(manifest['parts'])} parts: must have {len(formulas)}"
         return

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mlsched.certificates.formula import Formula
-from mlsched.core.contract import Instance
+from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import scan
 
@@ -17,15 +17,29 @@ from mlsched.core.registry import scan
 class Translation:
     """How instances of a kind ("preemption.instance") are stated in 0-1 formulas.
 
-    `formulas(instance, objective, plan)`: formulas whose values (`Formula.value` of their minima) add up to the best
-    value of the objective, provided that this is the value of `plan`, a feasible one. It is written from the problem's
-    statement alone, as the judge is. `lemma(instance, objective, plan)`: in a sentence, why plans that the formulas
-    leave out need not be looked at; empty where none are.
+    `by_objective`: what states each objective that can be certified, and its lemma. The former is a function of an
+    instance and a feasible plan: formulas whose values (`Formula.value` of their minima) add up to the best value of
+    the objective, provided that this is the value of the plan. It is written from the problem's statement alone, as
+    the judge is. The lemma: in a sentence, why plans that the formulas leave out need not be looked at; empty where
+    none are.
     """
 
     kind: str
-    formulas: Callable[[Any, str, Any], list[Formula]]
-    lemma: Callable[[Any, str, Any], str] = lambda instance, objective, plan: ""
+    by_objective: Mapping[str, tuple[Callable[[Any, Any], list[Formula]], str]]
+
+    def formulas(self, instance: Instance, objective: str, plan: Plan) -> list[Formula]:
+        """The formulas of an objective, or InvalidInput where it cannot be certified."""
+        return self._stated(objective)[0](instance, plan)
+
+    def lemma(self, objective: str) -> str:
+        """Why plans that the formulas leave out need not be looked at; empty where none are."""
+        return self._stated(objective)[1]
+
+    def _stated(self, objective: str) -> tuple[Callable[[Any, Any], list[Formula]], str]:
+        if objective not in self.by_objective:
+            can = ", ".join(self.by_objective)
+            raise InvalidInput(f"{objective} of a {self.kind} cannot be certified; {can} can: TRANSLATION states them")
+        return self.by_objective[objective]
 
 
 @functools.cache

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 from mlsched.core import tables
 from mlsched.core.errors import InvalidInput, UnknownName, meant
@@ -17,6 +17,7 @@ from mlsched.core.record import Record, specs
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
+T = TypeVar("T")
 Sense = Literal["min", "max"]
 #: What an instance asks for: one decision now, or everything until the end of a horizon with known arrivals.
 Question = Literal["decision", "horizon"]
@@ -138,6 +139,18 @@ class Instance(Record):
         raise UnknownName(f"{cls.problem} has no objective '{name}'{meant(name, known)}; there are {there}")
 
 
+def entry(table: Mapping[str, T], objective: str, where: str) -> T:
+    """What a table by objectives' names has for that one. `where` names the table in the sentence of the InvalidInput.
+
+    No part of the library does for an objective what was written for another: each floor has such a table.
+    """
+    if objective not in table:
+        raise InvalidInput(
+            f"{where} has no entry for the objective '{objective}'; there are {', '.join(table)}; add one there"
+        )
+    return table[objective]
+
+
 @dataclasses.dataclass(frozen=True)
 class Preset:
     """A named, frozen set of generator sizes."""
@@ -181,8 +194,8 @@ class Problem:
     `cases(instance, plan)` names special cases, true where they occur; `relaxations(instance)` names constraints with
     the instance that lacks them. Agreement tests and reports print how often each occurs or binds, so that agreement
     on trivial instances cannot pass for evidence. `default` names the exact answerer that is used when none is asked
-    for; `draw(instance, plan, axes)` paints a plan on matplotlib axes. `trivial_bound(instance, objective)`: no plan is
-    better, as the statement says without a search; what a solver that a limit ended early says at least.
+    for; `draw(instance, plan, axes)` paints a plan on matplotlib axes. `trivial_bounds`: objective -> a function of the
+    instance, than whose number no plan is better, as the statement says without a search.
 
     A problem may be asked in a second form, over a horizon or for a decision (`Instance.asks`): `other_types` holds
     the further instance types, each with its own plan type. `generate`, presets and strategy are of `instance_type`.
@@ -204,7 +217,7 @@ class Problem:
     cases: Callable[[Any, Any], dict[str, bool]]
     relaxations: Callable[[Any], dict[str, Any]]
     default: str
-    trivial_bound: Callable[[Any, str], int]
+    trivial_bounds: Mapping[str, Callable[[Any], int]]
     draw: Callable[[Any, Any, Any], None] | None = None
     other_types: tuple[type[Instance], ...] = ()
     readers: Mapping[str, Reader] = dataclasses.field(default_factory=dict)
@@ -215,3 +228,7 @@ class Problem:
     def instance_types(self) -> tuple[type[Instance], ...]:
         """Every type of instance in which the problem is asked, the main one first."""
         return (self.instance_type, *self.other_types)
+
+    def trivial_bound(self, instance: Any, objective: str) -> int:
+        """What a solver that a limit ended early says at least; InvalidInput for an objective without such a bound."""
+        return entry(self.trivial_bounds, objective, f"TRIVIAL_BOUNDS of instances/{self.name}/bounds.py")(instance)

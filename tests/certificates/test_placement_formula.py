@@ -106,7 +106,7 @@ def test_more_contents_than_variables_are_refused(monkeypatch):
 def test_a_job_may_be_as_slow_on_two_servers():
     instance = split()
     best = api.solve(instance, "brute-force")
-    (formula,) = translation.formulas(instance, "total_speed", best.plan)
+    (formula,) = translation.TRANSLATION.formulas(instance, "total_speed", best.plan)
     assert formula.value(minimum(formula)) == best.value == 2 * 500_000 + 500_000 * 1000 // 1150
 
 
@@ -124,7 +124,7 @@ def test_what_variables_mean_is_said():
         server_free=[[1], [0]], run_type=[0], run_speed=[1000], run_workers=[[0, 1]], run_ps=[[0, 0]], most_jobs=4
     )
     nothing = np.zeros((3, 2), dtype=np.int64)
-    (formula,) = translation.formulas(instance, "total_speed", Plan(workers=nothing, ps=nothing))
+    (formula,) = translation.TRANSLATION.formulas(instance, "total_speed", Plan(workers=nothing, ps=nothing))
     hosts = [f"server 0 hosts 1 workers and 0 PSs of job {j}" for j in range(3)]
     assert [m for m in formula.meanings if "hosts" in m] == [*hosts, "server 0 hosts nothing", "server 1 hosts nothing"]
     assert not [m for m in formula.meanings if m.startswith("job 0 has at least the speed") and "1000" in m]

@@ -43,7 +43,7 @@ def varied(number: int):
 def test_every_objective_has_the_value_of_brute_force(number, objective):
     instance = varied(number)
     best = api.solve(instance, "brute-force", objective=objective)
-    (formula,) = translation.formulas(instance, objective, best.plan)
+    (formula,) = translation.TRANSLATION.formulas(instance, objective, best.plan)
     assert formula.value(minimum(formula)) == best.value
 
 
@@ -52,7 +52,7 @@ def test_what_a_task_sends_to_itself_is_no_traffic_where_it_stays():
     assert instance.movement == "none"
     instance = instance.replace(min_iterations=instance.max_iterations)
     best = api.solve(instance, "brute-force", objective="traffic")
-    (formula,) = translation.formulas(instance, "traffic", best.plan)
+    (formula,) = translation.TRANSLATION.formulas(instance, "traffic", best.plan)
     assert formula.value(minimum(formula)) == best.value
 
 
@@ -62,7 +62,7 @@ def test_without_jobs_every_objective_is_zero(objective):
     of_jobs = [name for name, spec in specs(type(instance)).items() if getattr(spec, "shape", (0,))[0] in PARTS]
     instance = instance.replace(**{name: getattr(instance, name)[:0] for name in of_jobs})
     best = api.solve(instance, "brute-force", objective=objective)
-    (formula,) = translation.formulas(instance, objective, best.plan)
+    (formula,) = translation.TRANSLATION.formulas(instance, objective, best.plan)
     assert formula.value(minimum(formula)) == best.value == 0
 
 
@@ -72,13 +72,13 @@ def test_gains_add_up_to_what_iterations_are_worth():
         for j in (0, 1):
             most = int(instance.max_iterations[j])
             accuracy = instance.accuracy[j, : most + 1].tolist()
-            gains = translation._gains(instance, "total_accuracy", j)
+            gains = translation.GAINS["total_accuracy"](instance, j)
             assert [sum(gains[c] for c in range(n + 1)) for n in range(most + 1)] == accuracy
-            gains = translation._gains(instance, "accuracy_met", j)
+            gains = translation.GAINS["accuracy_met"](instance, j)
             met = [int(a >= instance.required[j]) for a in accuracy]
             assert [sum(gains[c] for c in range(n + 1)) for n in range(most + 1)] == met
             least, in_time = int(instance.min_iterations[j]), instance.arrival[j] <= instance.deadline[j]
-            assert translation._gains(instance, "deadlines_met", j) == {least: int(least > 0 or in_time)}
+            assert translation.GAINS["deadlines_met"](instance, j) == {least: int(least > 0 or in_time)}
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_gains_add_up_to_what_iterations_are_worth():
 )
 def test_a_job_that_need_not_run_meets_a_deadline_that_is_not_before_its_arrival(least, deadline, gain):
     instance = drawn(0).replace(arrival=[1, 1], deadline=[deadline] * 2, min_iterations=[least] * 2)
-    assert translation._gains(instance, "deadlines_met", 0) == gain
+    assert translation.GAINS["deadlines_met"](instance, 0) == gain
 
 
 def test_a_horizon_is_long_enough_for_one_run_after_the_other():
@@ -113,14 +113,14 @@ def test_formulas_look_no_further_than_a_plan_as_good_can_reach():
         counts, arrival = instance.min_iterations.tolist(), instance.arrival.tolist()
         best = api.solve(instance, "brute-force", objective="total_jct")
         paths = translation._longest_paths(instance, counts)
-        (formula,) = translation.formulas(instance, "total_jct", best.plan)
+        (formula,) = translation.TRANSLATION.formulas(instance, "total_jct", best.plan)
         for j in (0, 1):
             end = arrival[j] + best.value - sum(paths) + paths[j]
             asked = list(range(arrival[j] + paths[j], end)) if counts[j] else []
             assert ticks(formula, f"job {j}") == asked
             seen[bool(asked)] += 1
         best = api.solve(instance, "brute-force", objective="makespan")
-        (formula,) = translation.formulas(instance, "makespan", best.plan)
+        (formula,) = translation.TRANSLATION.formulas(instance, "makespan", best.plan)
         first = max(a + path for a, path in zip(arrival, paths, strict=True))
         assert ticks(formula, "every job") == list(range(first, min(arrival) + best.value))
     assert len(seen) == 2
@@ -142,7 +142,7 @@ def test_claims_and_lemmas_are_those_of_the_objective():
     for objective in OBJECTIVES:
         plan = api.solve(instance, "brute-force", objective=objective).plan
         value = instance.evaluate(plan)[objective]
-        claim = translation.formulas(instance, objective, plan)[0].claim
+        claim = translation.TRANSLATION.formulas(instance, objective, plan)[0].claim
         told = {
             "total_jct": f"the least total_jct among plans of at most {value}",
             "makespan": f"the least makespan among plans of at most {value}",
@@ -150,7 +150,7 @@ def test_claims_and_lemmas_are_those_of_the_objective():
         }
         assert claim == told.get(objective, f"the largest {objective}")
         kind = objective if objective in told else "deadline"
-        assert translation.lemma(instance, objective, plan) == translation.LEMMAS[kind]
+        assert translation.TRANSLATION.lemma(objective) == translation.LEMMAS[kind]
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_what_is_under_way_is_refused(changes):
     )
     home = np.where(instance.task_job == 0, 0, -1) if "finished" in changes else instance.home
     with pytest.raises(InvalidInput, match="takes task graphs from their start only"):
-        translation.formulas(instance.replace(**changes, home=home), "total_jct", None)
+        translation.TRANSLATION.formulas(instance.replace(**changes, home=home), "total_jct", None)
     translation._refuse(instance)
     with pytest.raises(InvalidInput, match="takes GPUs of a node as one pool only"):
         translation._refuse(instance.replace(gpu_unit=1))

@@ -10,21 +10,30 @@ most defaults do; they confirm the models.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
-from mlsched.core.contract import Information, Instance, Plan
+from mlsched.benchmark.plain import _placement, _preemption, _quality, _taskgraph, _workers
+from mlsched.benchmark.row import PLAIN
+from mlsched.core.contract import Information, Instance, Plan, entry
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import answerer
 
-#: The module of the names by which the functions below are asked.
-PLAIN = "mlsched.solvers.plain"
+#: Problem -> its file, whose OBJECTIVES are those that the model can be posed for.
+MODELS: dict[str, ModuleType] = {
+    "placement": _placement,
+    "preemption": _preemption,
+    "quality": _quality,
+    "taskgraph": _taskgraph,
+    "workers": _workers,
+}
 
 
 def build(instance: Instance, objective: str) -> tuple[Any, Callable[[Any], Plan]]:
     """The plain model (`cp_model.CpModel`, with its objective), and what reads the plan off a solver that solved it."""
-    module = importlib.import_module(f"{__name__}._{instance.problem}")
+    module = MODELS[instance.problem]
+    entry(module.OBJECTIVES, objective, f"OBJECTIVES of benchmark/plain/_{instance.problem}.py")
     made: tuple[Any, Callable[[Any], Plan]] = module.build(instance, objective)
     return made
 
@@ -49,9 +58,7 @@ def _solved(instance: Instance, objective: str, limits: Limits) -> Outcome:
     return Outcome("optimal" if proven else "feasible", plan(solver), bound, stopped, work)
 
 
-def _plain(
-    problem: str, *objectives: str, information: Information = "observed"
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _plain(problem: str, information: Information = "observed") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The decorator of a problem's function below."""
     return answerer(
         f"{PLAIN}:{problem}",
@@ -59,36 +66,36 @@ def _plain(
         kind="exact",
         backend="direct",
         engine="cp-sat",
-        objectives=objectives,
+        objectives=tuple(MODELS[problem].OBJECTIVES),
         information=information,
     )
 
 
-@_plain("placement", "total_speed", information="oracle")
+@_plain("placement", information="oracle")
 def placement(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     """Numbers of workers and PSs a job and server, slowdowns as the statement sums them."""
     return _solved(instance, objective, limits)
 
 
-@_plain("preemption", "total_score", "victim_count", "max_grace_period")
+@_plain("preemption")
 def preemption(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     """A Boolean a victim, a Boolean a TE job and node."""
     return _solved(instance, objective, limits)
 
 
-@_plain("quality", "total_loss_reduction", "worst_loss")
+@_plain("quality")
 def quality(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     """A Boolean a job and number of cores."""
     return _solved(instance, objective, limits)
 
 
-@_plain("taskgraph", "total_jct", "deadlines_met", "traffic", "accuracy_met", "total_accuracy", "makespan")
+@_plain("taskgraph")
 def taskgraph(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     """A Boolean a task and node, an optional interval a run and node; clusters that start empty."""
     return _solved(instance, objective, limits)
 
 
-@_plain("workers", "total_jct")
+@_plain("workers")
 def workers(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     """A Boolean a job and combination of workers and PSs."""
     return _solved(instance, objective, limits)

@@ -3,11 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from ortools.sat.python import cp_model
 
 from mlsched.instances.preemption import Instance, Plan
+
+
+def _total_score(model: cp_model.CpModel, instance: Instance, victim: dict[int, Any]) -> tuple[Any, int]:
+    score = {j: int(instance.score[j]) for j in victim}
+    return sum(score[j] * x for j, x in victim.items()), sum(score.values())
+
+
+def _victim_count(model: cp_model.CpModel, instance: Instance, victim: dict[int, Any]) -> tuple[Any, int]:
+    return sum(victim.values()), len(victim)
+
+
+def _max_grace_period(model: cp_model.CpModel, instance: Instance, victim: dict[int, Any]) -> tuple[Any, int]:
+    grace = {j: int(instance.job_grace[j]) for j in victim}
+    longest = max(grace.values(), default=0)
+    base = model.new_int_var(0, longest, "")
+    for j, x in victim.items():
+        model.add(base >= grace[j] * x)
+    return base, longest
+
+
+#: Objective -> its base value, and the largest that can be.
+OBJECTIVES = {"total_score": _total_score, "victim_count": _victim_count, "max_grace_period": _max_grace_period}
 
 
 def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callable[[cp_model.CpSolver], Plan]]:
@@ -25,15 +48,8 @@ def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callabl
             released = sum(job[j][r] * x for j, x in victim.items() if host[j] == n)
             model.add(sum(te[t][r] * on[t, n] for t in range(len(te))) <= room + released)
     waiting = len(te) - sum(on.values())
-    if objective == "max_grace_period":
-        longest = max((int(instance.job_grace[j]) for j in victim), default=0)
-        base = model.new_int_var(0, longest, "")
-        for j, x in victim.items():
-            model.add(base >= int(instance.job_grace[j]) * x)
-        model.minimize(base + (1 + longest) * waiting)
-    else:
-        cost = {j: int(instance.score[j]) if objective == "total_score" else 1 for j in victim}
-        model.minimize(sum(cost[j] * x for j, x in victim.items()) + (1 + sum(cost.values())) * waiting)
+    base, largest = OBJECTIVES[objective](model, instance, victim)
+    model.minimize(base + (1 + largest) * waiting)
 
     def plan(solver: cp_model.CpSolver) -> Plan:
         nodes = [-1] * len(te)

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from ortools.sat.python import cp_model
 
 from mlsched.instances.quality import Instance, Plan
+
+
+def _largest_sum(model: cp_model.CpModel, values: list[Any], most: int) -> None:
+    model.maximize(sum(values))
+
+
+def _least_worst(model: cp_model.CpModel, values: list[Any], most: int) -> None:
+    worst = model.new_int_var(0, most, "")
+    for value in values:
+        model.add(worst >= value)
+    model.minimize(worst)
+
+
+#: Objective -> the table of the jobs' values, and what is asked of these; no value is above `most`.
+OBJECTIVES = {"total_loss_reduction": ("gain", _largest_sum), "worst_loss": ("loss", _least_worst)}
 
 
 def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callable[[cp_model.CpSolver], Plan]]:
@@ -21,15 +37,10 @@ def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callabl
     model.add(
         sum(a * x for choices in given.values() for a, x in choices.items()) <= instance.cores - instance.reserved
     )
-    table = (instance.gain if objective == "total_loss_reduction" else instance.loss).tolist()
-    values = {j: sum(weight[j] * table[j][a] * x for a, x in given[j].items()) for j in running}
-    if objective == "total_loss_reduction":
-        model.maximize(sum(values.values()))
-    else:
-        worst = model.new_int_var(0, max((w * max(row) for w, row in zip(weight, table, strict=True)), default=0), "")
-        for value in values.values():
-            model.add(worst >= value)
-        model.minimize(worst)
+    name, pose = OBJECTIVES[objective]
+    table = getattr(instance, name).tolist()
+    most_value = max((w * max(row) for w, row in zip(weight, table, strict=True)), default=0)
+    pose(model, [sum(weight[j] * table[j][a] * x for a, x in given[j].items()) for j in running], most_value)
 
     def plan(solver: cp_model.CpSolver) -> Plan:
         cores = [0] * len(most)

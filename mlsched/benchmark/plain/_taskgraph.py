@@ -5,12 +5,87 @@ It covers clusters that start empty: no finished iterations and no runs under wa
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 from ortools.sat.python import cp_model
 
 from mlsched.instances.taskgraph import Instance, Timetable
+
+
+@dataclasses.dataclass(frozen=True)
+class Posed:
+    """A model without an objective: by (job, iteration) whether it runs, by (task, iteration) the end; the traffic."""
+
+    model: cp_model.CpModel
+    instance: Instance
+    horizon: int
+    runs: dict[tuple[int, int], Any]
+    ends: dict[tuple[int, int], Any]
+    traffic: Any
+
+    def completions(self) -> list[Any]:
+        """When each job is complete, or later."""
+        done = [self.model.new_int_var(a, self.horizon, "") for a in self.instance.arrival.tolist()]
+        for (k, i), end in self.ends.items():
+            j = int(self.instance.task_job[k])
+            self.model.add(done[j] >= end).only_enforce_if(self.runs[j, i])
+        return done
+
+    def accuracies(self) -> list[Any]:
+        """Each job's accuracy with the iterations that count: those finished by the deadline, or all."""
+        counts = {}
+        for j, i in self.runs:
+            counts[j, i] = self.model.new_bool_var("")
+            self.model.add_implication(counts[j, i], self.runs[j, i])
+            if i:
+                self.model.add_implication(counts[j, i], counts[j, i - 1])
+        for (k, i), end in self.ends.items() if self.instance.accuracy_at == "deadline" else ():
+            j = int(self.instance.task_job[k])
+            self.model.add(end <= int(self.instance.deadline[j])).only_enforce_if(counts[j, i])
+        reached = []
+        for j, table in enumerate(self.instance.accuracy.tolist()):
+            gains = [(table[i + 1] - table[i]) * counts[j, i] for i in range(int(self.instance.max_iterations[j]))]
+            reached.append(table[0] + sum(gains))
+        return reached
+
+    def maximize_true(self, conditions: list[Any]) -> None:
+        """As many conditions as possible hold."""
+        met = [self.model.new_bool_var("") for _ in conditions]
+        for literal, condition in zip(met, conditions, strict=True):
+            self.model.add(condition).only_enforce_if(literal)
+        self.model.maximize(sum(met))
+
+
+def _total_jct(posed: Posed) -> None:
+    posed.model.minimize(sum(posed.completions()) - sum(posed.instance.arrival.tolist()))
+
+
+def _makespan(posed: Posed) -> None:
+    last = posed.model.new_int_var(0, posed.horizon, "")
+    posed.model.add_max_equality(last, posed.completions())
+    posed.model.minimize(last - min(posed.instance.arrival.tolist()))
+
+
+def _deadlines_met(posed: Posed) -> None:
+    due = posed.instance.deadline.tolist()
+    posed.maximize_true([done <= deadline for done, deadline in zip(posed.completions(), due, strict=True)])
+
+
+def _accuracy_met(posed: Posed) -> None:
+    wanted = posed.instance.required.tolist()
+    posed.maximize_true([reached >= least for reached, least in zip(posed.accuracies(), wanted, strict=True)])
+
+
+OBJECTIVES: dict[str, Callable[[Posed], None]] = {
+    "total_jct": _total_jct,
+    "deadlines_met": _deadlines_met,
+    "traffic": lambda posed: posed.model.minimize(posed.traffic),
+    "accuracy_met": _accuracy_met,
+    "total_accuracy": lambda posed: posed.model.maximize(sum(posed.accuracies())),
+    "makespan": _makespan,
+}
 
 
 def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callable[[cp_model.CpSolver], Timetable]]:
@@ -72,12 +147,7 @@ def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callabl
             traffic.append(volume * away[key])
 
     ends = {(k, i): begin + duration[k] for (k, i), begin in start.items()}
-    if objective == "traffic":
-        model.minimize(sum(traffic))
-    elif "accuracy" in objective:
-        _accuracy(model, instance, objective, runs, ends)
-    else:
-        _completions(model, instance, objective, horizon, runs, ends)
+    OBJECTIVES[objective](Posed(model, instance, horizon, runs, ends, sum(traffic)))
 
     def plan(solver: cp_model.CpSolver) -> Timetable:
         rows = [
@@ -87,60 +157,3 @@ def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callabl
         return instance.timetable(*map(list, zip(*rows, strict=True))) if rows else instance.timetable([], [], [], [])
 
     return model, plan
-
-
-def _completions(
-    model: cp_model.CpModel,
-    instance: Instance,
-    objective: str,
-    horizon: int,
-    runs: dict[tuple[int, int], Any],
-    ends: dict[tuple[int, int], Any],
-) -> None:
-    """The objectives that look at the completions of jobs."""
-    arrival = instance.arrival.tolist()
-    done = [model.new_int_var(a, horizon, "") for a in arrival]
-    for (k, i), end in ends.items():
-        j = int(instance.task_job[k])
-        model.add(done[j] >= end).only_enforce_if(runs[j, i])
-    if objective == "total_jct":
-        model.minimize(sum(done) - sum(arrival))
-    elif objective == "makespan":
-        last = model.new_int_var(0, horizon, "")
-        model.add_max_equality(last, done)
-        model.minimize(last - min(arrival))
-    else:
-        met = [model.new_bool_var("") for _ in done]
-        for j, deadline in enumerate(instance.deadline.tolist()):
-            model.add(done[j] <= deadline).only_enforce_if(met[j])
-        model.maximize(sum(met))
-
-
-def _accuracy(
-    model: cp_model.CpModel,
-    instance: Instance,
-    objective: str,
-    runs: dict[tuple[int, int], Any],
-    ends: dict[tuple[int, int], Any],
-) -> None:
-    """The objectives that look at the accuracy of the iterations that count: those finished by the deadline, or all."""
-    counts = {}
-    for j, i in runs:
-        counts[j, i] = model.new_bool_var("")
-        model.add_implication(counts[j, i], runs[j, i])
-        if i:
-            model.add_implication(counts[j, i], counts[j, i - 1])
-    for (k, i), end in ends.items() if instance.accuracy_at == "deadline" else ():
-        j = int(instance.task_job[k])
-        model.add(end <= int(instance.deadline[j])).only_enforce_if(counts[j, i])
-    reached = []
-    for j, table in enumerate(instance.accuracy.tolist()):
-        gains = [(table[i + 1] - table[i]) * counts[j, i] for i in range(int(instance.max_iterations[j]))]
-        reached.append(table[0] + sum(gains))
-    if objective == "total_accuracy":
-        model.maximize(sum(reached))
-    else:
-        met = [model.new_bool_var("") for _ in reached]
-        for j, required in enumerate(instance.required.tolist()):
-            model.add(reached[j] >= required).only_enforce_if(met[j])
-        model.maximize(sum(met))

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from ortools.sat.python import cp_model
 
 from mlsched.instances.workers import NEVER, Instance, Plan
 
+#: Objective -> what is asked of the jobs' costs.
+OBJECTIVES: dict[str, Callable[[cp_model.CpModel, list[Any]], None]] = {
+    "total_jct": lambda model, cost: model.minimize(sum(cost))
+}
+
 
 def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callable[[cp_model.CpSolver], Plan]]:
     """The model of one objective, and the reader of its plan."""
-    assert objective == "total_jct"
     model, cost = cp_model.CpModel(), []
     jobs, most_workers, most_ps = instance.cost.shape
     taken = {}
@@ -31,7 +36,7 @@ def build(instance: Instance, objective: str) -> tuple[cp_model.CpModel, Callabl
     for r, capacity in enumerate(instance.capacity.tolist()):
         need = [(w * workers[j][r] + p * ps[j][r]) * literal for (j, w, p), literal in taken.items()]
         model.add(sum(need) <= capacity)
-    model.minimize(sum(cost))
+    OBJECTIVES[objective](model, cost)
 
     def plan(solver: cp_model.CpSolver) -> Plan:
         chosen = {j: (w, p) for (j, w, p), literal in taken.items() if solver.value(literal)}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Content = dict[int, tuple[int, int]]
 
 
-def formulas(instance: Instance, objective: str, plan: Plan) -> list[Formula]:
+def total_speed(instance: Instance, plan: Plan) -> list[Formula]:
     """One formula: the largest total speed."""
     formula = Formula("the largest total speed")
     contents = [list(_contents(instance, s)) for s in range(len(instance.server_free))]
@@ -155,4 +155,4 @@ def _shown(content: Content) -> str:
     return ", ".join(f"{w} workers and {p} PSs of job {j}" for j, (w, p) in content.items()) or "nothing"
 
 
-TRANSLATION = Translation("placement.instance", formulas)
+TRANSLATION = Translation("placement.instance", {"total_speed": (total_speed, "")})

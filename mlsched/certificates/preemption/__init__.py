@@ -6,16 +6,18 @@ base value among the plans in which no more wait.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mlsched.certificates.formula import Formula
+from mlsched.certificates.formula import Formula, Term
 from mlsched.certificates.translation import Translation
 
 if TYPE_CHECKING:
     from mlsched.instances.preemption.instance import Instance, Plan
 
 
-def formulas(instance: Instance, objective: str, plan: Plan) -> list[Formula]:
+def formulas(objective: str, instance: Instance, plan: Plan) -> list[Formula]:
     """The fewest waiting TE jobs; then the least base value where no more wait than in `plan`.
 
     Their values add up to the objective: a plan in which one more TE job waits is worse by D, and D exceeds every base
@@ -28,9 +30,9 @@ def formulas(instance: Instance, objective: str, plan: Plan) -> list[Formula]:
 def _fewest_waiting(instance: Instance, objective: str) -> Formula:
     formula = Formula("the fewest TE jobs that wait, times D")
     placed, _ = _plans(formula, instance)
-    base = [_base(instance, objective, j) for j in _able(instance)]
-    largest = max(base, default=0) if objective == "max_grace_period" else sum(base)
-    formula.optimise([(-1, y) for places in placed for y in places], offset=len(placed), weight=1 + largest)
+    of_victim, largest, _ = BASES[objective]
+    base = [of_victim(instance, j) for j in _able(instance)]
+    formula.optimise([(-1, y) for places in placed for y in places], offset=len(placed), weight=1 + largest(base))
     return formula
 
 
@@ -39,11 +41,8 @@ def _least_base(instance: Instance, objective: str, waiting: int) -> Formula:
     placed, victims = _plans(formula, instance)
     least = len(placed) - waiting
     formula.at_least("no more TE jobs wait than must", [(1, y) for places in placed for y in places], least)
-    base = {x: _base(instance, objective, j) for j, x in enumerate(victims)}
-    if objective == "max_grace_period":
-        formula.optimise(formula.levels("the longest grace period", base))
-    else:
-        formula.optimise([(number, x) for x, number in base.items()])
+    of_victim, _, terms = BASES[objective]
+    formula.optimise(terms(formula, {x: of_victim(instance, j) for j, x in enumerate(victims)}))
     return formula
 
 
@@ -52,11 +51,28 @@ def _able(instance: Instance) -> list[int]:
     return [j for j, times in enumerate(instance.job_preemptions.tolist()) if times < instance.preemption_limit]
 
 
-def _base(instance: Instance, objective: str, job: int) -> int:
-    """What a victim adds to the base value, or what the largest is taken of."""
-    if objective == "victim_count":
-        return 1
-    return int(instance.score[job] if objective == "total_score" else instance.job_grace[job])
+def _sum(formula: Formula, base: dict[int, int]) -> list[Term]:
+    return [(number, x) for x, number in base.items()]
+
+
+def _longest(formula: Formula, base: dict[int, int]) -> list[Term]:
+    return formula.levels("the longest grace period", base)
+
+
+#: Objective -> what each victim adds to the base value, or what the largest is taken of; the largest base value where
+#: these are all such numbers; and the terms of the base value.
+BASES: dict[
+    str,
+    tuple[Callable[[Instance, int], int], Callable[[list[int]], int], Callable[[Formula, dict[int, int]], list[Term]]],
+] = {
+    "total_score": (lambda instance, job: int(instance.score[job]), sum, _sum),
+    "victim_count": (lambda instance, job: 1, sum, _sum),
+    "max_grace_period": (
+        lambda instance, job: int(instance.job_grace[job]),
+        lambda base: max(base, default=0),
+        _longest,
+    ),
+}
 
 
 def _plans(formula: Formula, instance: Instance) -> tuple[list[list[int]], list[int]]:
@@ -78,4 +94,4 @@ def _plans(formula: Formula, instance: Instance) -> tuple[list[list[int]], list[
     return placed, victims
 
 
-TRANSLATION = Translation("preemption.instance", formulas)
+TRANSLATION = Translation("preemption.instance", {name: (functools.partial(formulas, name), "") for name in BASES})

@@ -11,13 +11,27 @@ from mlsched.certificates.formula import Formula
 from mlsched.certificates.translation import Translation
 
 if TYPE_CHECKING:
+    from mlsched.core.fields import IntArray
     from mlsched.instances.quality.instance import Instance, Plan
 
 
-def formulas(instance: Instance, objective: str, plan: Plan) -> list[Formula]:
-    """One formula: the largest sum of weight * gain, or the least worst weight * loss."""
-    worst = objective == "worst_loss"
-    formula = Formula("the least worst loss" if worst else "the largest total loss reduction")
+def total_loss_reduction(instance: Instance, plan: Plan) -> list[Formula]:
+    """One formula: the largest sum of weight * gain."""
+    formula = Formula("the largest total loss reduction")
+    gains = _amounts(formula, instance, instance.gain)
+    formula.optimise([(number, x) for x, number in gains.items()], sense="max")
+    return [formula]
+
+
+def worst_loss(instance: Instance, plan: Plan) -> list[Formula]:
+    """One formula: the least worst weight * loss."""
+    formula = Formula("the least worst loss")
+    formula.optimise(formula.levels("rule 5: the worst loss", _amounts(formula, instance, instance.loss)))
+    return [formula]
+
+
+def _amounts(formula: Formula, instance: Instance, table: IntArray) -> dict[int, int]:
+    """Variables and constraints of the feasible plans: variable -> weight * what the table says of job and cores."""
     given: dict[int, tuple[int, int]] = {}  # variable -> job, cores
     for j, waits in enumerate(instance.waiting.tolist()):
         if not waits:
@@ -28,13 +42,9 @@ def formulas(instance: Instance, objective: str, plan: Plan) -> list[Formula]:
             given |= {x: (j, a) for x, a in own.items()}
     there = instance.cores - instance.reserved
     formula.at_most("rule 3: cores that are not reserved", [(a, x) for x, (_, a) in given.items()], there)
-    table = instance.loss if worst else instance.gain
-    amount = {x: int(instance.weight[j]) * int(table[j, a]) for x, (j, a) in given.items()}
-    if worst:
-        formula.optimise(formula.levels("rule 5: the worst loss", amount))
-    else:
-        formula.optimise([(number, x) for x, number in amount.items()], sense="max")
-    return [formula]
+    return {x: int(instance.weight[j]) * int(table[j, a]) for x, (j, a) in given.items()}
 
 
-TRANSLATION = Translation("quality.instance", formulas)
+TRANSLATION = Translation(
+    "quality.instance", {"total_loss_reduction": (total_loss_reduction, ""), "worst_loss": (worst_loss, "")}
+)

@@ -1,11 +1,13 @@
 """The task-graph problem as 0-1 formulas, written from the statement alone (`instances/taskgraph/judge.py`).
 
 Time is cut into ticks, and a formula looks no further than a horizon. That no better plan lies beyond it is a lemma a
-kind of objective, in whose numbers the plan's own value takes part; `LEMMAS` states them.
+kind of objective, in whose numbers the plan's own value takes part; the table at the end of the file names it.
 """
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mlsched.certificates.formula import Formula, Term
@@ -16,6 +18,7 @@ from mlsched.core.errors import InvalidInput
 if TYPE_CHECKING:
     from mlsched.instances.taskgraph.instance import Instance, Timetable
 
+#: The lemmas; of accuracies and deadlines together, of each other objective its own.
 LEMMAS = {
     "total_jct": "Every job stops after its least number of iterations, since to leave out runs delays none. In a plan "
     "of at most this total, each job is done by its arrival plus the total less the other jobs' longest paths.",
@@ -29,22 +32,10 @@ LEMMAS = {
 }
 
 
-def formulas(instance: Instance, objective: str, plan: Timetable) -> list[Formula]:
+def formulas(objective: str, instance: Instance, plan: Timetable) -> list[Formula]:
     """One formula: the best value of the objective."""
     _refuse(instance)
-    value = instance.evaluate(plan)[objective]
-    if objective == "total_jct":
-        return [_total_jct(instance, value)]
-    if objective == "makespan":
-        return [_makespan(instance, value)]
-    if objective == "traffic":
-        return [_traffic(instance)]
-    return [_by_deadlines(instance, objective)]
-
-
-def lemma(instance: Instance, objective: str, plan: Timetable) -> str:
-    """Why a plan beyond what the formula looks at is no better."""
-    return LEMMAS.get(objective, LEMMAS["deadline"])
+    return [BY_OBJECTIVE[objective][0](instance, objective, instance.evaluate(plan)[objective])]
 
 
 def _refuse(instance: Instance) -> None:
@@ -54,7 +45,7 @@ def _refuse(instance: Instance) -> None:
         raise InvalidInput("certify: takes GPUs of a node as one pool only: gpu_unit = 0")
 
 
-def _total_jct(instance: Instance, value: int) -> Formula:
+def _total_jct(instance: Instance, objective: str, value: int) -> Formula:
     formula = Formula(f"the least total_jct among plans of at most {value}")
     counts, arrival = instance.min_iterations.tolist(), instance.arrival.tolist()
     least = _longest_paths(instance, counts)
@@ -70,7 +61,7 @@ def _total_jct(instance: Instance, value: int) -> Formula:
     return formula
 
 
-def _makespan(instance: Instance, value: int) -> Formula:
+def _makespan(instance: Instance, objective: str, value: int) -> Formula:
     formula = Formula(f"the least makespan among plans of at most {value}")
     counts, arrival = instance.min_iterations.tolist(), instance.arrival.tolist()
     begin, end = min(arrival, default=0), min(arrival, default=0) + value
@@ -102,7 +93,7 @@ def _longest_paths(instance: Instance, counts: list[int]) -> list[int]:
     return ends
 
 
-def _traffic(instance: Instance) -> Formula:
+def _traffic(instance: Instance, objective: str, value: int) -> Formula:
     formula = Formula("the least traffic")
     counts, jobs = instance.min_iterations.tolist(), instance.task_job.tolist()
     runs = [(k, i) for k, j in enumerate(jobs) for i in range(counts[j])]
@@ -119,14 +110,14 @@ def _traffic(instance: Instance) -> Formula:
     return formula
 
 
-def _by_deadlines(instance: Instance, objective: str) -> Formula:
+def _by_deadlines(instance: Instance, objective: str, value: int) -> Formula:
     """Objectives that ask how many iterations of each job are finished by its deadline, or at all."""
     formula, terms, offset = Formula(f"the largest {objective}"), list[Term](), 0
     jobs = instance.task_job.tolist()
-    gains = [_gains(instance, objective, j) for j in range(len(instance.arrival))]
+    gains = [GAINS[objective](instance, j) for j in range(len(instance.arrival))]
     counts = [max(gain) for gain in gains]
     done_by = [min(d, _long_enough(instance, counts)) for d in instance.deadline.tolist()]
-    if instance.accuracy_at == "final" and objective != "deadlines_met":
+    if instance.accuracy_at == "final" and objective in ACCURACIES:
         places = Places(formula, instance, [(k, 0) for k in range(len(jobs))])
 
         def finished(task: int, iteration: int) -> list[Term]:
@@ -149,16 +140,29 @@ def _by_deadlines(instance: Instance, objective: str) -> Formula:
     return formula
 
 
-def _gains(instance: Instance, objective: str, j: int) -> dict[int, int]:
-    """Iterations that count -> by how much the objective is larger than with one less; 0 -> what it is with none."""
-    if objective == "deadlines_met":
-        least = int(instance.min_iterations[j])
-        return {least: int(least > 0 or instance.arrival[j] <= instance.deadline[j])}
-    most = int(instance.max_iterations[j])
-    worth = instance.accuracy[j, : most + 1].tolist()
-    if objective == "accuracy_met":
-        worth = [int(accuracy >= instance.required[j]) for accuracy in worth]
-    return {c: worth[c] - (worth[c - 1] if c else 0) for c in range(most + 1)}
+def _deadlines_met(instance: Instance, j: int) -> dict[int, int]:
+    least = int(instance.min_iterations[j])
+    return {least: int(least > 0 or instance.arrival[j] <= instance.deadline[j])}
+
+
+def _total_accuracy(instance: Instance, j: int) -> dict[int, int]:
+    return _rises(instance.accuracy[j, : int(instance.max_iterations[j]) + 1].tolist())
+
+
+def _accuracy_met(instance: Instance, j: int) -> dict[int, int]:
+    reached = instance.accuracy[j, : int(instance.max_iterations[j]) + 1] >= instance.required[j]
+    return _rises([int(met) for met in reached])
+
+
+def _rises(worth: list[int]) -> dict[int, int]:
+    return {c: worth[c] - (worth[c - 1] if c else 0) for c in range(len(worth))}
+
+
+#: Those for which iterations after the deadline count too where accuracies are final ones.
+ACCURACIES = {"accuracy_met": _accuracy_met, "total_accuracy": _total_accuracy}
+#: Objective -> of a job, iterations that count -> by how much the objective is larger than with one less; 0 -> what it
+#: is with none.
+GAINS = {"deadlines_met": _deadlines_met, **ACCURACIES}
 
 
 def _long_enough(instance: Instance, counts: list[int]) -> int:
@@ -169,4 +173,13 @@ def _long_enough(instance: Instance, counts: list[int]) -> int:
     return max(instance.arrival.tolist(), default=0) + int(work) + int(sent)
 
 
-TRANSLATION = Translation("taskgraph.instance", formulas, lemma)
+BY_OBJECTIVE: dict[str, tuple[Callable[[Instance, str, int], Formula], str]] = {
+    "total_jct": (_total_jct, "total_jct"),
+    "makespan": (_makespan, "makespan"),
+    "traffic": (_traffic, "traffic"),
+    **dict.fromkeys(GAINS, (_by_deadlines, "deadline")),
+}
+TRANSLATION = Translation(
+    "taskgraph.instance",
+    {name: (functools.partial(formulas, name), LEMMAS[lemma]) for name, (_, lemma) in BY_OBJECTIVE.items()},
+)

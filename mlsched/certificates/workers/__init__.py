@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mlsched.instances.workers.instance import Instance, Plan
 
 
-def formulas(instance: Instance, objective: str, plan: Plan) -> list[Formula]:
+def total_jct(instance: Instance, plan: Plan) -> list[Formula]:
     """One formula: the least sum of cost and waiting terms."""
     formula = Formula("the least total completion time")
     given: dict[int, tuple[int, int, int]] = {}  # variable -> job, workers, PSs
@@ -38,4 +38,4 @@ def formulas(instance: Instance, objective: str, plan: Plan) -> list[Formula]:
     return [formula]
 
 
-TRANSLATION = Translation("workers.instance", formulas)
+TRANSLATION = Translation("workers.instance", {"total_jct": (total_jct, "")})

@@ -26,8 +26,6 @@ from mlsched.core.fields import IntArray, ints
 from mlsched.core.formulation import Formulation, OneOf, Part
 from mlsched.instances.preemption import Instance, Plan
 
-OBJECTIVES = ("total_score", "victim_count", "max_grace_period")
-
 
 @dataclasses.dataclass(frozen=True)
 class Reduced:
@@ -110,14 +108,7 @@ def _cover_bound(instance: Instance, objective: str, node: int, here: IntArray) 
         release = instance.job_demand[here, r]
         if release.sum() < deficit[r]:
             return None
-        if objective == "max_grace_period":
-            # Suspending all jobs up to a grace period covers most: the smallest one that covers is a bound.
-            order = np.argsort(instance.job_grace[here], kind="stable")
-            last = int(np.searchsorted(np.cumsum(release[order]), deficit[r]))
-            bound = max(bound, int(instance.job_grace[here[order[last]]]))
-        else:
-            cost = instance.score[here] if objective == "total_score" else np.ones(len(here), dtype=np.int64)
-            bound = max(bound, fractional_cover(cost, release, int(deficit[r])))
+        bound = max(bound, COVER_BOUNDS[objective](instance, here, release, int(deficit[r])))
     return bound
 
 
@@ -136,3 +127,20 @@ def fractional_cover(cost: IntArray, release: IntArray, deficit: int) -> int:
         deficit -= int(release[j])
         total += int(cost[j])
     raise ValueError("the jobs together do not cover the deficit")
+
+
+def _shortest_grace(grace: IntArray, release: IntArray, deficit: int) -> int:
+    """Suspending all jobs up to a grace period covers most: the smallest one that covers is a bound."""
+    order = np.argsort(grace, kind="stable")
+    return int(grace[order[np.searchsorted(np.cumsum(release[order]), deficit)]])
+
+
+#: Objective -> a lower bound on the base value of covering a deficit of one resource by jobs that release so much.
+COVER_BOUNDS: dict[str, Callable[[Instance, IntArray, IntArray, int], int]] = {
+    "total_score": lambda instance, jobs, release, deficit: fractional_cover(instance.score[jobs], release, deficit),
+    "victim_count": lambda instance, jobs, release, deficit: fractional_cover(np.ones_like(jobs), release, deficit),
+    "max_grace_period": lambda instance, jobs, release, deficit: _shortest_grace(
+        instance.job_grace[jobs], release, deficit
+    ),
+}
+OBJECTIVES = tuple(COVER_BOUNDS)

@@ -26,7 +26,38 @@ from mlsched.core.formulation import Formulation, Limits, Term
 from mlsched.core.registry import answerer
 from mlsched.instances.quality import Instance, Plan
 
-OBJECTIVES = ("total_loss_reduction", "worst_loss")
+#: An objective's constant, its expression, and variables that are 1 where it is at least so large.
+Expressed = tuple[int, Any, list[tuple[Any, int]]]
+
+
+def _total(mip: Any, value: dict[int, list[int]], deadline: Deadline) -> Expressed:
+    """The sum of the jobs' values."""
+    rise = sum((value[i][s] - value[i][s - 1]) * mip.y[i, s] for i, s in deadline.over(mip.y))
+    return sum(values[0] for values in value.values()), rise, []
+
+
+def _worst(mip: Any, loss: dict[int, list[int]], deadline: Deadline) -> Expressed:
+    """The largest of the jobs' losses, by levels."""
+    import pyomo.environ as pyo
+
+    # The largest of the losses that no core can improve: below it there is nothing to decide.
+    lower_bound = max((values[-1] for values in loss.values()), default=0)
+    levels = sorted({lower_bound, *(v for values in loss.values() for v in values if v > lower_bound)})
+    rank = {level: k for k, level in enumerate(levels)}
+    mip.z = pyo.Var(range(1, len(levels)), domain=pyo.Binary)
+    mip.level = pyo.ConstraintList()
+    for k in deadline.over(range(2, len(levels))):
+        mip.level.add(mip.z[k] <= mip.z[k - 1])
+    for i, values in deadline.over(loss.items()):
+        for s in range(1, len(values)):
+            if values[s - 1] > lower_bound and values[s] < values[s - 1]:
+                mip.level.add(mip.y[i, s] + mip.z[rank[values[s - 1]]] >= 1)
+    rise = sum((levels[k] - levels[k - 1]) * mip.z[k] for k in range(1, len(levels)))
+    return lower_bound, rise, [(mip.z[k], levels[k]) for k in range(1, len(levels))]
+
+
+#: Objective -> the table of the jobs' values, and what expresses it; that is given job i's values by steps.
+OBJECTIVES = {"total_loss_reduction": ("gain", _total), "worst_loss": ("loss", _worst)}
 
 
 @answerer("highs", problem="quality", backend="highs", objectives=OBJECTIVES)
@@ -47,16 +78,13 @@ def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits | N
         mip.capacity = pyo.Constraint(expr=used <= instance.available - least * len(running))
     terms: dict[str, tuple[Term, ...]] = {}
     constant: dict[str, int] = {}
-    levels: dict[int, int] = {}
-    if "total_loss_reduction" in objectives:
-        value = {i: instance.weight[i] * instance.gain[i, least + steps[i]] for i in running}
-        constant["total_loss_reduction"] = sum(int(v[0]) for v in value.values())
-        gained = sum(int(value[i][s] - value[i][s - 1]) * mip.y[i, s] for i, s in deadline.over(mip.y))
-        terms["total_loss_reduction"] = (Term(1, gained),)
-    if "worst_loss" in objectives:
-        loss = {i: (instance.weight[i] * instance.loss[i, least + steps[i]]).tolist() for i in running}
-        constant["worst_loss"], expression, levels = _worst(mip, loss, deadline)
-        terms["worst_loss"] = (Term(1, expression),)
+    levels: dict[str, list[tuple[Any, int]]] = {}
+    for name in objectives:
+        table, express = OBJECTIVES[name]
+        rows = getattr(instance, table)
+        value = {i: (instance.weight[i] * rows[i, least + steps[i]]).tolist() for i in running}
+        constant[name], expression, levels[name] = express(mip, value, deadline)
+        terms[name] = (Term(1, expression),)
 
     def decode(value_of: Callable[[Any], int]) -> Plan:
         taken = dict.fromkeys(running, 0)
@@ -67,8 +95,8 @@ def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits | N
 
     def encode(plan: Plan) -> list[tuple[Any, int]]:
         values = [(mip.y[i, s], int(plan.cores[i] >= least + steps[i][s])) for i, s in mip.y]
-        worst = instance.evaluate(plan)["worst_loss"] if levels else 0
-        return values + [(mip.z[k], int(worst >= level)) for k, level in levels.items()]
+        reached = instance.evaluate(plan)
+        return values + [(z, int(reached[name] >= level)) for name in levels for z, level in levels[name]]
 
     return Formulation(mip, terms, decode, encode, constant)
 
@@ -78,28 +106,6 @@ def _steps(instance: Instance, job: int, objectives: tuple[str, ...]) -> IntArra
     room = instance.available - instance.least * len(instance.running)
     stop = min(int(instance.most[job]), instance.least + room) + 1
     improves = np.zeros(stop - instance.least - 1, dtype=bool)
-    if "total_loss_reduction" in objectives:
-        improves |= np.diff(instance.gain[job, instance.least : stop]) > 0
-    if "worst_loss" in objectives:
-        improves |= np.diff(instance.loss[job, instance.least : stop]) < 0
+    for name in objectives:
+        improves |= np.diff(getattr(instance, OBJECTIVES[name][0])[job, instance.least : stop]) != 0
     return np.concatenate([[0], np.flatnonzero(improves) + 1])
-
-
-def _worst(mip: Any, loss: dict[int, list[int]], deadline: Deadline) -> tuple[int, Any, dict[int, int]]:
-    """Constant, expression and levels v_k (by k >= 1) of the worst loss; `loss[i]` are job i's losses by steps."""
-    import pyomo.environ as pyo
-
-    # The largest of the losses that no core can improve: below it there is nothing to decide.
-    lower_bound = max((values[-1] for values in loss.values()), default=0)
-    levels = sorted({lower_bound, *(v for values in loss.values() for v in values if v > lower_bound)})
-    rank = {level: k for k, level in enumerate(levels)}
-    mip.z = pyo.Var(range(1, len(levels)), domain=pyo.Binary)
-    mip.level = pyo.ConstraintList()
-    for k in deadline.over(range(2, len(levels))):
-        mip.level.add(mip.z[k] <= mip.z[k - 1])
-    for i, values in deadline.over(loss.items()):
-        for s in range(1, len(values)):
-            if values[s - 1] > lower_bound and values[s] < values[s - 1]:
-                mip.level.add(mip.y[i, s] + mip.z[rank[values[s - 1]]] >= 1)
-    rise = sum((levels[k] - levels[k - 1]) * mip.z[k] for k in range(1, len(levels)))
-    return lower_bound, rise, {k: levels[k] for k in range(1, len(levels))}

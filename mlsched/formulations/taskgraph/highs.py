@@ -15,10 +15,12 @@ in them need every time up to the layout's horizon.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mlsched.core.contract import entry
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import Formulation, Limits, Term
@@ -29,12 +31,21 @@ from mlsched.formulations.taskgraph._gpu_columns import GpuColumns, roomy_plans
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Instance, Timetable
 
-OBJECTIVES = ("total_jct", "deadlines_met", "traffic", "accuracy_met", "total_accuracy", "makespan")
+#: Objective -> the times that matter to it: those of all runs, those up to deadlines (always, or where accuracies count
+#: by the deadline), or none.
+TIMES = {
+    "total_jct": "all",
+    "deadlines_met": "deadlines",
+    "traffic": "none",
+    "accuracy_met": "accuracies",
+    "total_accuracy": "accuracies",
+    "makespan": "all",
+}
 #: Most binary variables; at four times as many, writing the model down alone took 40 s.
 MOST_COLUMNS = 10_000
 
 
-@answerer("highs", problem="taskgraph", backend="highs", objectives=OBJECTIVES)
+@answerer("highs", problem="taskgraph", backend="highs", objectives=tuple(TIMES))
 def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits | None = None) -> Formulation:
     """The time-indexed MIP of every run, for small instances; the cross-check of cp-sat."""
     return model(Layout.of(instance), objectives, Deadline(None if limits is None else limits.seconds))
@@ -127,14 +138,12 @@ class _Mip:
 
     def _windows(self) -> tuple[bool, list[int]]:
         """Whether runs may be late, and the time by which each job's other runs end."""
-        layout, asked = self.layout, set(self.objectives)
-        horizon = layout.horizon()
-        if asked & {"total_jct", "makespan"}:
-            alone = len(asked) == 1 and layout.reason is None
+        layout, horizon = self.layout, self.layout.horizon()
+        matter = {entry(TIMES, name, "TIMES of formulations/taskgraph/highs.py") for name in self.objectives}
+        if "all" in matter:
+            alone = len(self.objectives) == 1 and layout.reason is None
             return False, self._latest(horizon) if alone else [horizon] * layout.jobs
-        by_deadline = "deadlines_met" in asked
-        if layout.instance.accuracy_at == "deadline":
-            by_deadline |= bool(asked & {"total_accuracy", "accuracy_met"})
+        by_deadline = "deadlines" in matter or ("accuracies" in matter and layout.instance.accuracy_at == "deadline")
         return True, [min(layout.deadline[j], horizon) if by_deadline else -1 for j in range(layout.jobs)]
 
     def _latest(self, horizon: int) -> list[int]:
@@ -145,9 +154,11 @@ class _Mip:
         if plan is None:  # the fixed runs overfill a node or the like: the model will be infeasible
             return [horizon] * layout.jobs
         value = layout.instance.evaluate(plan)[objective]
-        if objective == "total_jct":
-            return [min(horizon, latest) for latest in layout.latest_completions(value)]
-        return [min(horizon, value + min(layout.arrival, default=0))] * layout.jobs
+        latest = {
+            "total_jct": lambda: layout.latest_completions(value),
+            "makespan": lambda: [value + min(layout.arrival, default=0)] * layout.jobs,
+        }
+        return [min(horizon, time) for time in latest[objective]()]
 
     def _slots(self, j: int, i: int, k: int) -> list[tuple[int, int]]:
         layout = self.layout
@@ -225,43 +236,66 @@ class _Mip:
                     self._add(sum(layout.demand[k][r] * self.mip.s[k, i, n, t] for k, i, t in running) <= room)
 
     def _measure(self) -> None:
+        measures = {
+            "total_jct": self._total_jct,
+            "deadlines_met": self._deadlines_met,
+            "traffic": self._traffic,
+            "accuracy_met": lambda: self._accuracies[1],
+            "total_accuracy": lambda: self._accuracies[0],
+            "makespan": self._makespan,
+        }
+        for name in self.objectives:
+            self.terms[name] = measures[name]()
+
+    @functools.cached_property
+    def _completions(self) -> list[Any]:
+        """A variable a job that is at least its completion."""
         import pyomo.environ as pyo
 
         layout, mip = self.layout, self.mip
-        names = set(self.objectives)
         least = [layout.earliest_completion(j) for j in range(layout.jobs)]
-        if {"total_jct", "makespan"} & names:
-            mip.c = pyo.Var(range(layout.jobs), domain=pyo.Integers, bounds=lambda _, j: (least[j], self.end))
-            for j in range(layout.jobs):
-                for i in range(max(layout.finished[j], layout.mandatory[j] - 1), layout.maximum[j]):
-                    for k in layout.tasks_of[j]:
-                        # An absent run counts 0; completions are at least 0.
-                        end = sum((t + layout.duration[k]) * mip.s[k, i, n, t] for n, t in self.keys[k, i])
-                        self._add(mip.c[j] >= end)
-        if "total_jct" in names:
-            self.terms["total_jct"] = sum(mip.c[j] for j in range(layout.jobs))
-            self.constant["total_jct"] = -sum(layout.arrival)
-        if "makespan" in names and layout.jobs:
-            mip.last = pyo.Var(domain=pyo.Integers, bounds=(max(least), self.end))
-            for j in range(layout.jobs):
-                self._add(mip.last >= mip.c[j])
-            self.terms["makespan"], self.constant["makespan"] = mip.last, -min(layout.arrival)
-        if "deadlines_met" in names:
-            mip.met = pyo.Var(range(layout.jobs), domain=pyo.Binary)
-            for j in range(layout.jobs):
-                if least[j] > layout.deadline[j]:
-                    self._add(mip.met[j] <= 0)
-                for i in layout.iterations(j):
-                    for k in layout.tasks_of[j]:
-                        self._add(mip.met[j] + self._is_late(j, i, k) <= 1)
-            self.terms["deadlines_met"] = sum(mip.met.values())
-        if {"total_accuracy", "accuracy_met"} & names:
-            self._accuracies()
-        if "traffic" in names:
-            self._traffic()
+        mip.c = pyo.Var(range(layout.jobs), domain=pyo.Integers, bounds=lambda _, j: (least[j], self.end))
+        for j in range(layout.jobs):
+            for i in range(max(layout.finished[j], layout.mandatory[j] - 1), layout.maximum[j]):
+                for k in layout.tasks_of[j]:
+                    # An absent run counts 0; completions are at least 0.
+                    end = sum((t + layout.duration[k]) * mip.s[k, i, n, t] for n, t in self.keys[k, i])
+                    self._add(mip.c[j] >= end)
+        return [mip.c[j] for j in range(layout.jobs)]
 
-    def _accuracies(self) -> None:
-        """e[j, i]: iteration i of job j runs, and ends by the deadline where that counts."""
+    def _total_jct(self) -> Any:
+        self.constant["total_jct"] = -sum(self.layout.arrival)
+        return sum(self._completions)
+
+    def _makespan(self) -> Any:
+        import pyomo.environ as pyo
+
+        layout, mip = self.layout, self.mip
+        if not layout.jobs:
+            return 0
+        least = max(layout.earliest_completion(j) for j in range(layout.jobs))
+        mip.last = pyo.Var(domain=pyo.Integers, bounds=(least, self.end))
+        for completion in self._completions:
+            self._add(mip.last >= completion)
+        self.constant["makespan"] = -min(layout.arrival)
+        return mip.last
+
+    def _deadlines_met(self) -> Any:
+        import pyomo.environ as pyo
+
+        layout, mip = self.layout, self.mip
+        mip.met = pyo.Var(range(layout.jobs), domain=pyo.Binary)
+        for j in range(layout.jobs):
+            if layout.earliest_completion(j) > layout.deadline[j]:
+                self._add(mip.met[j] <= 0)
+            for i in layout.iterations(j):
+                for k in layout.tasks_of[j]:
+                    self._add(mip.met[j] + self._is_late(j, i, k) <= 1)
+        return sum(mip.met.values())
+
+    @functools.cached_property
+    def _accuracies(self) -> tuple[Any, Any]:
+        """See `accuracies`. e[j, i]: iteration i of job j runs, and ends by the deadline where that counts."""
         import pyomo.environ as pyo
 
         layout, mip, given = self.layout, self.mip, self.layout.instance
@@ -285,11 +319,9 @@ class _Mip:
             )
             for j in range(layout.jobs)
         ]
-        for name, total in zip(("total_accuracy", "accuracy_met"), accuracies(given, counted), strict=True):
-            if name in self.objectives:
-                self.terms[name] = total
+        return accuracies(given, counted)
 
-    def _traffic(self) -> None:
+    def _traffic(self) -> Any:
         import pyomo.environ as pyo
 
         layout, mip, far = self.layout, self.mip, self.end
@@ -308,7 +340,7 @@ class _Mip:
                 if source >= layout.finished[layout.job[k]]:
                     there = self._started(arc.u, source, far, n)
                 self._add(mip.cut[k, i, number] >= self._started(k, i, far, n) - there)
-        self.terms["traffic"] = sum(layout.into[k][number].volume * mip.cut[k, i, number] for k, i, number in sent)
+        return sum(layout.into[k][number].volume * mip.cut[k, i, number] for k, i, number in sent)
 
     def formulation(self) -> Formulation:
         terms = {name: (Term(1, expression),) for name, expression in self.terms.items()}

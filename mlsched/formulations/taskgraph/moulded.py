@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mlsched.core.contract import entry
 from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import Formulation, Term
 from mlsched.core.registry import answerer
@@ -16,26 +17,8 @@ from mlsched.formulations.taskgraph._columns import Mode, Moulded
 from mlsched.formulations.taskgraph.highs import accuracies, posed
 from mlsched.instances.taskgraph import Instance, Timetable
 
-OBJECTIVES = ("total_jct", "deadlines_met", "traffic", "accuracy_met", "total_accuracy", "makespan")
 #: Most binary variables of the MIP; at twice as many, writing the model down alone took 15 s.
 MOST_BINARIES = 20_000
-
-
-@answerer("moulded", problem="taskgraph", backend="cp-sat", objectives=OBJECTIVES, restricted=True)
-def cp_sat_model(instance: Instance, *, objectives: tuple[str, ...]) -> Formulation:
-    """Gangs by CP-SAT: each job picks a placement and runs as one block; an upper bound on the task level."""
-    return _Gangs(Moulded(instance), objectives).formulation()
-
-
-@answerer("moulded-highs", problem="taskgraph", backend="highs", objectives=OBJECTIVES, restricted=True)
-def highs_model(instance: Instance, *, objectives: tuple[str, ...]) -> Formulation:
-    """Gangs by HiGHS: each job picks a placement and runs as one block; an upper bound on the task level."""
-    return _TimeIndexed(Moulded(instance), objectives).formulation()
-
-
-def pyomo_model(instance: Instance, objective: str) -> Any:
-    """The moulded MIP of one objective as a Pyomo ConcreteModel, its objective set: for any Pyomo solver, MPS or LP."""
-    return posed(highs_model(instance, objectives=(objective,)), instance, objective)
 
 
 class _Values:
@@ -58,22 +41,44 @@ class _Values:
             return sure
         return sure + sum(start + end <= self.layout.deadline[mode.job] for end in self.moulded.ends(mode))
 
-    def of(self, objective: str, mode: Mode, start: int) -> int:
-        """Its share of an objective (makespan: its completion)."""
-        end = start + mode.duration
-        if objective == "traffic":
-            return mode.traffic
-        if objective == "deadlines_met":
-            return int(end <= self.layout.deadline[mode.job])
-        if objective == "accuracy_met":
-            return int(self.of("total_accuracy", mode, start) >= self.required[mode.job])
-        if objective == "total_accuracy":
-            return int(self.accuracy[mode.job][self.counted(mode, start)])
-        return end
+    def reached(self, mode: Mode, start: int) -> int:
+        """The job's accuracy."""
+        return int(self.accuracy[mode.job][self.counted(mode, start)])
 
     def constants(self) -> dict[str, int]:
         arrival = self.layout.arrival
         return {"total_jct": -sum(arrival), "makespan": -min(arrival, default=0)}
+
+
+#: Objective -> a job's share of it, and whether shares add up or the largest counts.
+SHARES: dict[str, tuple[Callable[[_Values, Mode, int], int], str]] = {
+    "total_jct": (lambda values, mode, start: start + mode.duration, "sum"),
+    "deadlines_met": (
+        lambda values, mode, start: int(start + mode.duration <= values.layout.deadline[mode.job]),
+        "sum",
+    ),
+    "traffic": (lambda values, mode, start: mode.traffic, "sum"),
+    "accuracy_met": (lambda values, mode, start: int(values.reached(mode, start) >= values.required[mode.job]), "sum"),
+    "total_accuracy": (lambda values, mode, start: values.reached(mode, start), "sum"),
+    "makespan": (lambda values, mode, start: start + mode.duration, "largest"),
+}
+
+
+@answerer("moulded", problem="taskgraph", backend="cp-sat", objectives=tuple(SHARES), restricted=True)
+def cp_sat_model(instance: Instance, *, objectives: tuple[str, ...]) -> Formulation:
+    """Gangs by CP-SAT: each job picks a placement and runs as one block; an upper bound on the task level."""
+    return _Gangs(Moulded(instance), objectives).formulation()
+
+
+@answerer("moulded-highs", problem="taskgraph", backend="highs", objectives=tuple(SHARES), restricted=True)
+def highs_model(instance: Instance, *, objectives: tuple[str, ...]) -> Formulation:
+    """Gangs by HiGHS: each job picks a placement and runs as one block; an upper bound on the task level."""
+    return _TimeIndexed(Moulded(instance), objectives).formulation()
+
+
+def pyomo_model(instance: Instance, objective: str) -> Any:
+    """The moulded MIP of one objective as a Pyomo ConcreteModel, its objective set: for any Pyomo solver, MPS or LP."""
+    return posed(highs_model(instance, objectives=(objective,)), instance, objective)
 
 
 class _TimeIndexed:
@@ -102,8 +107,9 @@ class _TimeIndexed:
             self.mip.rows.add(sum(self.mip.s[key] for key in self.keys if key[0] == j) == 1)
         self._capacity()
         for name in objectives:
-            shares = [(key, self.values.of(name, moulded.modes[key[0]][key[1]], key[2])) for key in self.keys]
-            if name != "makespan":
+            share, joined = entry(SHARES, name, "SHARES of formulations/taskgraph/moulded.py")
+            shares = [(key, share(self.values, moulded.modes[key[0]][key[1]], key[2])) for key in self.keys]
+            if joined == "sum":
                 self.terms[name] = sum(v * self.mip.s[key] for key, v in shares if v)
             elif shares:
                 self.mip.last = pyo.Var(domain=pyo.Integers, bounds=(0, max(v for _, v in shares)))

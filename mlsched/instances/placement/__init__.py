@@ -5,7 +5,7 @@ Sections II to IV.
 """
 
 from mlsched.core.contract import Problem
-from mlsched.instances.placement.bounds import trivial_bound
+from mlsched.instances.placement.bounds import TRIVIAL_BOUNDS
 from mlsched.instances.placement.cases import cases, relaxations
 from mlsched.instances.placement.draw import draw
 from mlsched.instances.placement.generate import generate
@@ -28,7 +28,7 @@ PROBLEM = Problem(
     cases=cases,
     relaxations=relaxations,
     default="cp-sat",
-    trivial_bound=trivial_bound,
+    trivial_bounds=TRIVIAL_BOUNDS,
     draw=draw,
 )
 

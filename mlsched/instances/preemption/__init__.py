@@ -5,7 +5,7 @@ OpML 2019, Sections 2 and 3.
 """
 
 from mlsched.core.contract import Problem
-from mlsched.instances.preemption.bounds import trivial_bound
+from mlsched.instances.preemption.bounds import TRIVIAL_BOUNDS
 from mlsched.instances.preemption.cases import cases, relaxations
 from mlsched.instances.preemption.draw import draw
 from mlsched.instances.preemption.generate import PRESETS, generate
@@ -27,7 +27,7 @@ PROBLEM = Problem(
     cases=cases,
     relaxations=relaxations,
     default="cp-sat",
-    trivial_bound=trivial_bound,
+    trivial_bounds=TRIVIAL_BOUNDS,
     draw=draw,
 )
 

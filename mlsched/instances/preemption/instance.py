@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mlsched.core import contract
-from mlsched.core.contract import Objective, Rank
+from mlsched.core.contract import Objective, Rank, entry
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, labels, refuse_first
 from mlsched.instances.preemption import judge
@@ -48,6 +49,14 @@ class Plan(contract.Plan):
     victims: IntArray = array("victims", doc="BE jobs to suspend, anywhere in the cluster")
 
 
+#: Objective -> its largest base value in any plan of an instance, and what to do where that is too large.
+LARGEST: dict[str, tuple[Callable[[Instance], Any], str]] = {
+    "total_score": (lambda one: one.score[one.preemptible].sum(), "lower grace_weight or the jobs"),
+    "victim_count": (lambda one: one.preemptible.sum(), "list fewer jobs"),
+    "max_grace_period": (lambda one: one.job_grace[one.preemptible].max(initial=0), "lower job_grace"),
+}
+
+
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Instance(contract.Instance):
     """One preemption decision.
@@ -64,11 +73,7 @@ class Instance(contract.Instance):
     kind: ClassVar[str] = "preemption.instance"
     problem: ClassVar[str] = "preemption"
     plan_type: ClassVar[type[contract.Plan]] = Plan
-    objectives: ClassVar[tuple[Objective, ...]] = (
-        Objective("total_score", "min", "millionths", "sum of Eq. 3 over the victims, after the deferred TE jobs"),
-        Objective("victim_count", "min", "jobs", "number of victims, after the number of deferred TE jobs"),
-        Objective("max_grace_period", "min", "s", "longest grace period among victims, after the deferred TE jobs"),
-    )
+    objectives: ClassVar[tuple[Objective, ...]] = tuple(judge.BASES)
 
     secrets: ClassVar[tuple[str, ...]] = ("job_remaining",)
 
@@ -101,13 +106,9 @@ class Instance(contract.Instance):
             "free + draining + running demand must not exceed node_capacity",
         )
         self._check_maxima()
-        able, times = self.preemptible, len(self.te_demand) + 1
-        for name, most, remedy in (
-            ("total_score", int(self.score[able].sum()), "lower grace_weight or the jobs"),
-            ("max_grace_period", int(self.job_grace[able].max(initial=0)), "lower job_grace"),
-        ):
-            if (most + 1) * times > EXACT:
-                raise InvalidInput(f"{name} can reach {(most + 1) * times}: must stay below 2^53; {remedy}")
+        for name, (_, remedy) in LARGEST.items():
+            if (most := self.rank(name).weight * (len(self.te_demand) + 1)) > EXACT:
+                raise InvalidInput(f"{name} can reach {most}: must stay below 2^53; {remedy}")
 
     def _check_maxima(self) -> None:
         """Fill in maxima that were not given; refuse maxima below a listed job's."""
@@ -143,13 +144,8 @@ class Instance(contract.Instance):
 
     def rank(self, objective: str) -> Rank:
         """The deferred TE jobs, which are compared before the base value (judge, rule 4; the weight is its D)."""
-        able = self.preemptible
-        largest = {
-            "total_score": self.score[able].sum(),
-            "victim_count": able.sum(),
-            "max_grace_period": self.job_grace[able].max(initial=0),
-        }
-        return Rank("deferred TE jobs", 1 + int(largest[objective]))
+        largest, _ = entry(LARGEST, objective, "LARGEST of instances/preemption/instance.py")
+        return Rank("deferred TE jobs", 1 + int(largest(self)))
 
     def table(self, plan: Plan) -> dict[str, Any]:
         """Every job of the question: its class, its number in it, the node it is on or goes to (-1: none), its fate."""
@@ -168,5 +164,5 @@ class Instance(contract.Instance):
         return judge.violations(self, plan)
 
     def evaluate(self, plan: Plan) -> dict[str, int]:
-        """All three objectives of a feasible `plan`."""
+        """The objectives of a feasible `plan`."""
         return judge.evaluate(self, plan)

@@ -12,12 +12,27 @@ Plain loops over Python integers: shares no code with the models and rules it ju
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from mlsched.core.contract import Objective
 from mlsched.core.errors import InvalidInput
 
 if TYPE_CHECKING:
     from mlsched.instances.preemption.instance import Instance, Plan
+
+#: Each objective, and the base value of suspending some BE jobs.
+BASES: dict[Objective, Callable[[Instance, list[int]], int]] = {
+    Objective("total_score", "min", "millionths", "sum of Eq. 3 over the victims, after the deferred TE jobs"): (
+        lambda instance, jobs: sum(int(instance.score[j]) for j in jobs)
+    ),
+    Objective("victim_count", "min", "jobs", "number of victims, after the number of deferred TE jobs"): (
+        lambda instance, jobs: len(jobs)
+    ),
+    Objective("max_grace_period", "min", "s", "longest grace period among victims, after the deferred TE jobs"): (
+        lambda instance, jobs: max((int(instance.job_grace[j]) for j in jobs), default=0)
+    ),
+}
 
 
 def violations(instance: Instance, plan: Any) -> list[str]:
@@ -69,16 +84,7 @@ def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
     deferred = te_node.count(-1)
     limit = instance.preemption_limit
     candidates = [j for j in range(len(instance.job_node)) if int(instance.job_preemptions[j]) < limit]
-    score = {j: int(instance.score[j]) for j in {*candidates, *victims}}
-    grace = {j: int(instance.job_grace[j]) for j in {*candidates, *victims}}
-    base = {
-        "total_score": sum(score[j] for j in victims),
-        "victim_count": len(victims),
-        "max_grace_period": max((grace[j] for j in victims), default=0),
+    return {
+        objective.name: base(instance, victims) + (1 + base(instance, candidates)) * deferred
+        for objective, base in BASES.items()
     }
-    largest = {
-        "total_score": sum(score[j] for j in candidates),
-        "victim_count": len(candidates),
-        "max_grace_period": max((grace[j] for j in candidates), default=0),
-    }
-    return {name: base[name] + (1 + largest[name]) * deferred for name in base}

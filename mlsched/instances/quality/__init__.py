@@ -5,7 +5,7 @@ Section 4.
 """
 
 from mlsched.core.contract import Problem
-from mlsched.instances.quality.bounds import trivial_bound
+from mlsched.instances.quality.bounds import TRIVIAL_BOUNDS
 from mlsched.instances.quality.cases import cases, relaxations
 from mlsched.instances.quality.draw import draw
 from mlsched.instances.quality.generate import PRESETS, generate
@@ -27,7 +27,7 @@ PROBLEM = Problem(
     cases=cases,
     relaxations=relaxations,
     default="dp",
-    trivial_bound=trivial_bound,
+    trivial_bounds=TRIVIAL_BOUNDS,
     draw=draw,
 )
 

@@ -1,13 +1,20 @@
-"""A bound that the statement of the quality problem gives without a search."""
+"""Bounds that the statement of the quality problem gives without a search.
+
+Every job that runs gets the most cores that it may have, as if there were enough of them.
+"""
 
 from __future__ import annotations
 
+from mlsched.core.fields import IntArray
 from mlsched.instances.quality.instance import Instance
 
 
-def trivial_bound(instance: Instance, objective: str) -> int:
-    """Every job that runs gets the most cores that it may have, as if there were enough of them."""
+def _with_most(instance: Instance, table: IntArray) -> IntArray:
     runs = instance.running
-    table = instance.gain if objective == "total_loss_reduction" else instance.loss
-    values = instance.weight[runs] * table[runs, instance.most[runs]]
-    return int(values.sum() if objective == "total_loss_reduction" else values.max(initial=0))
+    return instance.weight[runs] * table[runs, instance.most[runs]]
+
+
+TRIVIAL_BOUNDS = {
+    "total_loss_reduction": lambda instance: int(_with_most(instance, instance.gain).sum()),
+    "worst_loss": lambda instance: int(_with_most(instance, instance.loss).max(initial=0)),
+}

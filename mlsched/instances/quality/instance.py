@@ -49,10 +49,7 @@ class Instance(contract.Instance):
     kind: ClassVar[str] = "quality.instance"
     problem: ClassVar[str] = "quality"
     plan_type: ClassVar[type[contract.Plan]] = Plan
-    objectives: ClassVar[tuple[Objective, ...]] = (
-        Objective("total_loss_reduction", "max", "ppm", "sum over the jobs of weight * gain"),
-        Objective("worst_loss", "min", "ppm", "largest weight * loss among the jobs that run"),
-    )
+    objectives: ClassVar[tuple[Objective, ...]] = tuple(judge.VALUES)
 
     cores: int = integer(high=UNLIMITED, doc="C: cores of the cluster")
     gain: IntArray = array("jobs", "allocations", doc="loss reduction with a = 0, 1, ... cores, ppm, non-decreasing")
@@ -94,12 +91,14 @@ class Instance(contract.Instance):
 
     def _check_sizes(self) -> None:
         """Refuse objectives that can exceed 2^53; in Python integers, since int64 products may wrap."""
-        gains, losses = self.gain.max(axis=1, initial=0).tolist(), self.loss.max(axis=1, initial=0).tolist()
         weights = self.weight.tolist()
-        total = sum(w * g for w, g in zip(weights, gains, strict=True))
-        worst = max((w * v for w, v in zip(weights, losses, strict=True)), default=0)
-        for name, most in (("total_loss_reduction", total), ("worst_loss", worst)):
-            if most > EXACT:
+        gains, losses = (
+            [w * largest for w, largest in zip(weights, table.max(axis=1, initial=0).tolist(), strict=True)]
+            for table in (self.gain, self.loss)
+        )
+        for objective, value in judge.VALUES.items():
+            if (most := value(gains, losses)) > EXACT:
+                name = objective.name
                 raise InvalidInput(f"{name} can reach {most}: must stay below 2^53; lower the weights or the tables")
 
     @property
@@ -128,7 +127,7 @@ class Instance(contract.Instance):
         return judge.violations(self, plan)
 
     def evaluate(self, plan: Plan) -> dict[str, int]:
-        """Both objectives of a well-formed `plan`."""
+        """The objectives of a well-formed `plan`."""
         return judge.evaluate(self, plan)
 
 

@@ -11,12 +11,25 @@ Plain loops over Python integers: shares no code with the models and rules it ju
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from mlsched.core.contract import Objective
 from mlsched.core.errors import InvalidInput
 
 if TYPE_CHECKING:
     from mlsched.instances.quality.instance import Instance, Plan
+
+#: Each objective, and its value from weight * gain of every job and weight * loss of every job that runs. With larger
+#: numbers of either kind no value is smaller.
+VALUES: dict[Objective, Callable[[list[int], list[int]], int]] = {
+    Objective("total_loss_reduction", "max", "ppm", "sum over the jobs of weight * gain"): (
+        lambda gains, losses: sum(gains)
+    ),
+    Objective("worst_loss", "min", "ppm", "largest weight * loss among the jobs that run"): (
+        lambda gains, losses: max(losses, default=0)
+    ),
+}
 
 
 def violations(instance: Instance, plan: Any) -> list[str]:
@@ -49,12 +62,12 @@ def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
     jobs, widest = len(instance.most), instance.gain.shape[1] - 1
     if len(given) != jobs:
         raise InvalidInput(f"the plan cannot be evaluated: cores has {len(given)} entries, there are {jobs} jobs")
-    total = worst = 0
+    gains, losses = [], []
     for j, count in enumerate(given):
         if count > widest:
             raise InvalidInput(f"the plan cannot be evaluated: job {j} gets {count} cores, tables end at {widest}")
         weight = int(instance.weight[j])
-        total += weight * int(instance.gain[j, count])
+        gains.append(weight * int(instance.gain[j, count]))
         if not int(instance.waiting[j]):
-            worst = max(worst, weight * int(instance.loss[j, count]))
-    return {"total_loss_reduction": total, "worst_loss": worst}
+            losses.append(weight * int(instance.loss[j, count]))
+    return {objective.name: value(gains, losses) for objective, value in VALUES.items()}

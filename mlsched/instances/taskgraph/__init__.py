@@ -4,7 +4,7 @@ Paper: Wang, Liu, Shen, "MLFS: Towards Job Scheduling in Distributed Machine Lea
 """
 
 from mlsched.core.contract import Problem
-from mlsched.instances.taskgraph.bounds import trivial_bound
+from mlsched.instances.taskgraph.bounds import TRIVIAL_BOUNDS
 from mlsched.instances.taskgraph.cases import cases, relaxations
 from mlsched.instances.taskgraph.convert import from_networkx, to_networkx
 from mlsched.instances.taskgraph.draw import draw
@@ -31,7 +31,7 @@ PROBLEM = Problem(
     cases=cases,
     relaxations=relaxations,
     default="cp-sat",
-    trivial_bound=trivial_bound,
+    trivial_bounds=TRIVIAL_BOUNDS,
     draw=draw,
     other_types=(Snapshot,),
     readers=READERS,

@@ -1,26 +1,30 @@
-"""A bound that the statement of the task-graph problem gives without a search."""
+"""Bounds that the statement of the task-graph problem gives without a search.
+
+The runs of each task follow one another; beyond that, every job has the cluster to itself and all its wishes.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from mlsched.instances.taskgraph.instance import Instance
 
 
-def trivial_bound(instance: Instance, objective: str) -> int:
-    """The runs of each task follow one another; beyond that, every job has the cluster to itself and all its wishes."""
-    if objective in ("deadlines_met", "accuracy_met"):
-        return len(instance.arrival)
-    if objective == "traffic":
-        return 0
-    if objective == "total_accuracy":
-        return sum(max(row[: most + 1]) for row, most in _accuracies(instance))
-    ends, arrivals = _earliest_ends(instance), [int(a) for a in instance.arrival]
-    if objective == "makespan":
-        return max(ends, default=0) - min(arrivals, default=0)
-    return sum(ends) - sum(arrivals)
+def _total_jct(instance: Instance) -> int:
+    return sum(_earliest_ends(instance)) - int(instance.arrival.sum())
 
 
-def _accuracies(instance: Instance) -> list[tuple[list[int], int]]:
-    return list(zip(instance.accuracy.tolist(), instance.max_iterations.tolist(), strict=True))
+def _makespan(instance: Instance) -> int:
+    return max(_earliest_ends(instance), default=0) - int(min(instance.arrival, default=0))
+
+
+def _total_accuracy(instance: Instance) -> int:
+    accuracies = zip(instance.accuracy.tolist(), instance.max_iterations.tolist(), strict=True)
+    return sum(max(row[: most + 1]) for row, most in accuracies)
+
+
+def _every_job(instance: Instance) -> int:
+    return len(instance.arrival)
 
 
 def _earliest_ends(instance: Instance) -> list[int]:
@@ -44,3 +48,13 @@ def _earliest_ends(instance: Instance) -> list[int]:
         if runs > 0:
             ends[j] = max(ends[j], ready + runs * int(instance.duration[k]))
     return ends
+
+
+TRIVIAL_BOUNDS: dict[str, Callable[[Instance], int]] = {
+    "total_jct": _total_jct,
+    "deadlines_met": _every_job,
+    "traffic": lambda instance: 0,
+    "accuracy_met": _every_job,
+    "total_accuracy": _total_accuracy,
+    "makespan": _makespan,
+}

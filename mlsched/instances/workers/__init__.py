@@ -6,7 +6,7 @@ Papers: Gong, Li, Liang, Zhan, "Chic: Experience-driven Scheduling in Machine Le
 """
 
 from mlsched.core.contract import Problem
-from mlsched.instances.workers.bounds import trivial_bound
+from mlsched.instances.workers.bounds import TRIVIAL_BOUNDS
 from mlsched.instances.workers.cases import cases, relaxations
 from mlsched.instances.workers.draw import draw
 from mlsched.instances.workers.generate import generate
@@ -30,7 +30,7 @@ PROBLEM = Problem(
     cases=cases,
     relaxations=relaxations,
     default="cp-sat",
-    trivial_bound=trivial_bound,
+    trivial_bounds=TRIVIAL_BOUNDS,
     draw=draw,
     other_types=(Horizon,),
 )

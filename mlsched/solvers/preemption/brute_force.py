@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,17 @@ MOST_PLANS = 2**26
 MOST_CANDIDATES = 18
 
 
-@answerer(
-    "brute-force",
-    problem="preemption",
-    backend="direct",
-    objectives=("total_score", "victim_count", "max_grace_period"),
-)
+#: Objective -> its value without the term for waiting jobs, for each row of `chosen` (0 or 1 for each candidate).
+BASES: dict[str, Callable[[Instance, Any, Any], Any]] = {
+    "total_score": lambda instance, candidates, chosen: chosen @ instance.score[candidates],
+    "victim_count": lambda instance, candidates, chosen: chosen.sum(axis=1),
+    "max_grace_period": lambda instance, candidates, chosen: (chosen * instance.job_grace[candidates]).max(
+        axis=1, initial=0
+    ),
+}
+
+
+@answerer("brute-force", problem="preemption", backend="direct", objectives=tuple(BASES))
 def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     """Examine every plan; instances of up to 2^26 plans (about 5 s)."""
     candidates, deadline = np.flatnonzero(instance.preemptible), Deadline(limits.seconds)
@@ -36,7 +42,7 @@ def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     if len(candidates) > MOST_CANDIDATES:
         raise TooLarge(f"brute-force: {len(candidates)} preemptible jobs are more than {MOST_CANDIDATES}: use cp-sat")
     chosen = (np.arange(2 ** len(candidates))[:, None] >> np.arange(len(candidates))) & 1
-    base = _base_values(instance, candidates, chosen, objective)
+    base = BASES[objective](instance, candidates, chosen)
     cost_of_waiting = 1 + int(base.max(initial=0))
     room = _room(instance, candidates, chosen)
     best: tuple[int, tuple[int, ...], int] | None = None
@@ -56,15 +62,6 @@ def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     assert best is not None  # all TE jobs waiting, without victims, is always feasible
     plan = Plan(te_node=ints(best[1]), victims=candidates[chosen[best[2]] == 1])
     return Outcome("optimal", plan, best[0], work={"plans": plans})
-
-
-def _base_values(instance: Instance, candidates: Any, chosen: Any, objective: str) -> Any:
-    """The objective without its term for waiting jobs, for each row of `chosen` (0 or 1 for each candidate)."""
-    if objective == "total_score":
-        return chosen @ instance.score[candidates]
-    if objective == "victim_count":
-        return chosen.sum(axis=1)
-    return (chosen * instance.job_grace[candidates]).max(axis=1, initial=0)
 
 
 def _room(instance: Instance, candidates: Any, chosen: Any) -> Any:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
-from mlsched.core.fields import ints
+from mlsched.core.fields import IntArray, ints
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import answerer
 from mlsched.instances.quality import Instance
@@ -17,7 +18,14 @@ from mlsched.instances.quality import Instance
 MOST_PLANS = 2**23
 
 
-@answerer("brute-force", problem="quality", backend="direct", objectives=("total_loss_reduction", "worst_loss"))
+#: Objective -> the table of a job's values, how they add up, and which number is the best.
+OBJECTIVES: dict[str, tuple[str, np.ufunc, Callable[[IntArray], np.intp]]] = {
+    "total_loss_reduction": ("gain", np.add, np.argmax),
+    "worst_loss": ("loss", np.maximum, np.argmin),
+}
+
+
+@answerer("brute-force", problem="quality", backend="direct", objectives=tuple(OBJECTIVES))
 def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     """Examine every plan; instances of up to 2^23 plans (about 2 s)."""
     running, deadline = instance.running.tolist(), Deadline(limits.seconds)
@@ -26,17 +34,14 @@ def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
     if plans > MOST_PLANS:
         raise TooLarge(f"brute-force: there are more than {MOST_PLANS} plans: use dp or highs")
     # Plan number p gives job i the (p // radix[i]) % len(choices[i])-th of its choices.
+    name, joined, pick = OBJECTIVES[objective]
+    table = getattr(instance, name)
     used = np.zeros(1, dtype=np.int64)
     value = np.zeros(1, dtype=np.int64)
     for j, choice in deadline.over(zip(running, choices, strict=True)):
         used = np.add.outer(used, np.array(choice)).ravel()
-        if objective == "total_loss_reduction":
-            value = np.add.outer(value, instance.weight[j] * instance.gain[j, choice.start : choice.stop]).ravel()
-        else:
-            losses = instance.weight[j] * instance.loss[j, choice.start : choice.stop]
-            value = np.maximum.outer(value, losses).ravel()
+        value = joined.outer(value, instance.weight[j] * table[j, choice.start : choice.stop]).ravel()
     feasible = np.flatnonzero(used <= instance.available)
-    pick = np.argmax if objective == "total_loss_reduction" else np.argmin
     best = int(feasible[pick(value[feasible])])
     number, cores = best, []
     for choice in reversed(choices):

@@ -22,6 +22,7 @@ need_j(t) <= most_j for all j and sum_j need_j(t) <= available. Both conditions 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -34,14 +35,6 @@ from mlsched.formulations.quality.relaxation import Choices, bound, choices, cle
 from mlsched.instances.quality import Instance
 
 _NEVER = np.iinfo(np.int64).min // 2
-
-
-@answerer("dp", problem="quality", backend="direct", objectives=("total_loss_reduction", "worst_loss"))
-def answer(instance: Instance, *, objective: str, limits: Limits, reduce: bool = True) -> Outcome:
-    """Dynamic programming over cores (total), threshold search (worst loss): exact at any size."""
-    if objective == "worst_loss":
-        return least_worst(instance)
-    return most_gain(instance, limits, reduce=reduce)
 
 
 def least_worst(instance: Instance) -> Outcome:
@@ -108,6 +101,19 @@ def most_gain(instance: Instance, limits: Limits, *, reduce: bool = True) -> Out
         plan = _trace(stages, options)
         known = int(stage.value.max())
     return Outcome("optimal", instance.plan(plan + instance.least), base + known, work=work)
+
+
+#: Objective -> its algorithm.
+OBJECTIVES: dict[str, Callable[[Instance, Limits, bool], Outcome]] = {
+    "total_loss_reduction": lambda instance, limits, reduce: most_gain(instance, limits, reduce=reduce),
+    "worst_loss": lambda instance, limits, reduce: least_worst(instance),
+}
+
+
+@answerer("dp", problem="quality", backend="direct", objectives=tuple(OBJECTIVES))
+def answer(instance: Instance, *, objective: str, limits: Limits, reduce: bool = True) -> Outcome:
+    """Dynamic programming over cores (total), threshold search (worst loss): exact at any size."""
+    return OBJECTIVES[objective](instance, limits, reduce)
 
 
 def _options(problem: Choices, i: int, price: int, net: int, slack: int) -> IntArray:
