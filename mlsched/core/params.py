@@ -3,6 +3,10 @@
 The signature is the declaration: `def answer(instance, *, rng, s: float = 4.0)` has one parameter, `s`. `inf` is
 accepted for integers and means no limit. Parameters that several functions have in common are stated once, as a
 dataclass: an argument `given: Settings` of an answerer declares the fields of `Settings`.
+
+A parameter's type also says what it may be, once: `s: Annotated[float, Range(0, 10**6)]`, `fill: Literal["packed",
+"first-fit"]`, or `model: Annotated[str, KINDS]` for texts that a tuple or the keys of a mapping hold. `resolve` refuses
+anything else; so do functions that are `checked` and dataclasses that are `Checked`, whoever calls them.
 """
 
 from __future__ import annotations
@@ -13,10 +17,12 @@ import inspect
 import math
 import typing
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any, Literal, TypeVar
 
 from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.fields import UNLIMITED
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 #: Keyword arguments that the library passes and that are therefore not parameters.
 RESERVED = frozenset({"rng", "memory", "objective", "objectives", "limits", "hint"})
@@ -26,8 +32,30 @@ MOST_SIZE, MOST_NUMBERS = 10**6, 10**7
 
 
 @dataclasses.dataclass(frozen=True)
+class Range:
+    """Within a type, `Annotated[float, Range(0, 1)]`: the numbers in [low, high], or in (low, high] with `open_low`."""
+
+    low: float
+    high: float = math.inf
+    open_low: bool = False
+
+
+#: What a value may be: in a range, one of some texts, or anything of its type.
+Rule = Range | Collection[str] | None
+
+#: A share of a whole; a real number above 0, or at least 0; a whole number of at least 1; how many of what something is
+#: drawn for, and how many where there may be none.
+Share = Annotated[float, Range(0, 1)]
+Positive = Annotated[float, Range(0, open_low=True)]
+NotNegative = Annotated[float, Range(0)]
+Number = Annotated[int, Range(1)]
+Count = Annotated[int, Range(1, MOST_SIZE)]
+CountOrNone = Annotated[int, Range(0, MOST_SIZE)]
+
+
+@dataclasses.dataclass(frozen=True)
 class Parameter:
-    """One keyword of an answerer, a generator or a world: name, type and default.
+    """One keyword of an answerer, a generator or a world: name, type, default, and what else it may be.
 
     later: it came when answers were in files already; at its default it is left out, so that these stay valid.
     """
@@ -36,6 +64,7 @@ class Parameter:
     type: type
     default: Any
     later: bool = False
+    rule: Rule = None
 
     def parse(self, owner: str, text: str) -> Any:
         """The typed value of `text`."""
@@ -44,9 +73,10 @@ class Parameter:
     def check(self, owner: str, value: Any) -> Any:
         """`value` as this parameter's type (an int is a float too), or InvalidInput."""
         if self.type is float and type(value) is int:
-            return float(value)
+            value = float(value)
         if type(value) is not self.type or (isinstance(value, float) and math.isnan(value)):
             raise InvalidInput(f"{owner}: {self.name} = {value!r}: must be of type {self.type.__name__}")
+        _keep_to(self.rule, f"{owner}: {self.name}", value)
         return value
 
 
@@ -69,11 +99,12 @@ def parameters_of(function: Callable[..., Any]) -> dict[str, Parameter]:
         if _is_group(kind):
             found.update(parameters_of(kind))
             continue
+        kind, rule = _ruled(kind)
         if default is inspect.Parameter.empty or kind not in (int, float, bool, str):
             raise TypeError(
                 f"{function.__module__}: parameter {name} needs a default and a type int, float, bool or str"
             )
-        found[name] = Parameter(name, kind, default)
+        found[name] = Parameter(name, kind, default, rule=rule)
     return found
 
 
@@ -84,11 +115,56 @@ def _is_group(kind: Any) -> bool:
 def _declared(function: Callable[..., Any]) -> Iterator[tuple[str, Any, Any]]:
     """(name, type, default) of the keyword-only arguments that are not reserved, or of a dataclass's fields."""
     # A functools.partial has a signature of its own, but its annotations are those of what it wraps.
-    hints = typing.get_type_hints(getattr(function, "func", function))
+    hints = typing.get_type_hints(getattr(function, "func", function), include_extras=True)
     fields = _is_group(function)
     for name, p in inspect.signature(function).parameters.items():
         if (fields or p.kind is inspect.Parameter.KEYWORD_ONLY) and name not in RESERVED:
             yield name, hints.get(name), p.default
+
+
+def _ruled(kind: Any) -> tuple[Any, Rule]:
+    """The type that a value must have, and what it may be, of a parameter's annotation."""
+    if typing.get_origin(kind) is Literal:
+        return str, typing.get_args(kind)
+    if typing.get_origin(kind) is Annotated:
+        return typing.get_args(kind)[:2]
+    return kind, None
+
+
+def _keep_to(rule: Rule, name: str, value: Any) -> None:
+    if isinstance(rule, Range):
+        within(name, value, rule.low, rule.high, open_low=rule.open_low)
+    elif rule is not None:
+        one_of(name, value, rule)
+
+
+@functools.cache
+def _rules(declared: Any) -> list[tuple[str, Rule]]:
+    """Name -> what it may be, of the arguments of a function or the fields of a class that say so."""
+    hints = typing.get_type_hints(declared, include_extras=True)
+    return [(name, rule) for name, kind in hints.items() if (rule := _ruled(kind)[1]) is not None]
+
+
+def checked(function: F) -> F:
+    """The function, which refuses keyword arguments that its types do not allow."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **given: Any) -> Any:
+        for name, rule in _rules(function):
+            if name in given:
+                _keep_to(rule, name, given[name])
+        return function(*args, **given)
+
+    return typing.cast(F, call)
+
+
+class Checked:
+    """Base of dataclasses that refuse what the types of their fields do not allow."""
+
+    def __post_init__(self) -> None:
+        kind: Any = type(self)
+        for name, rule in _rules(kind):
+            _keep_to(rule, name, getattr(self, name))
 
 
 def ungrouped(function: Callable[..., Any]) -> Callable[..., Any]:

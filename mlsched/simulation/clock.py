@@ -17,7 +17,7 @@ import numpy as np
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import AnswererError, MlschedError
 from mlsched.core.interrupts import interrupts
-from mlsched.core.params import within
+from mlsched.core.params import Share, checked
 from mlsched.simulation.wake import Wake
 
 #: A rule that has itself asked again so often, while nothing runs and nothing will arrive, is stuck.
@@ -85,13 +85,14 @@ def decision_rng(seed: int, number: int) -> np.random.Generator:
     return np.random.default_rng([seed, number])
 
 
+@checked
 def run(
     world: World,
     rule: Rule,
     *,
     wake: Wake,
     seed: int,
-    record: float = 0.0,
+    record: Share = 0.0,
     progress: Callable[[int, int], None] | None = None,
     unit: int = 1,
 ) -> Trip:
@@ -101,7 +102,6 @@ def run(
     every wake. unit: the world counts time in so many parts of a second; `wake` is in seconds all the same.
     Raises AnswererError for an infeasible plan, naming decision and time, and when the run can no longer proceed.
     """
-    within("record", record, 0, 1)
     cadence = wake.in_units(unit)
     sampler = np.random.default_rng([seed, SAMPLING])
     recorded: list[Decision] = []

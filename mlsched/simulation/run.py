@@ -87,12 +87,9 @@ class Simulation:
 
     def options(self, given: Mapping[str, Any]) -> Any:
         """The world's options with `given` ones set; text is parsed by the field's type."""
-        from mlsched.core.params import Parameter, resolve
+        from mlsched.core.params import parameters_of, resolve
 
-        fields = dataclasses.fields(self.options_type)
-        kinds = {"bool": bool, "int": int, "float": float, "str": str}
-        declared = {f.name: Parameter(f.name, kinds[str(f.type)], f.default) for f in fields}
-        return self.options_type(**resolve(f"{self.problem} world", declared, given))
+        return self.options_type(**resolve(f"{self.problem} world", parameters_of(self.options_type), given))
 
 
 def _known(number: int, problem: str, physics: str) -> Simulation:

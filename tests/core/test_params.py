@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Annotated, Literal
 
 import pytest
 
 from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.fields import UNLIMITED
-from mlsched.core.params import parameters_of, resolve, split, ungrouped
+from mlsched.core.params import Checked, Number, Range, Share, checked, parameters_of, resolve, split, ungrouped
 
 
 def rule(instance, *, rng, s: float = 4.0, P: int = 0, name: str = "x", strict: bool = False):
@@ -115,3 +116,55 @@ def test_an_unknown_parameter_lists_the_known_ones():
         resolve("rule", DECLARED, {"p": 1})
     with pytest.raises(UnknownName, match="it has none"):
         resolve("rule", {}, {"p": 1})
+
+
+KINDS = {"pairwise": 1, "linear": 2}
+
+
+@checked
+def bounded(
+    instance,
+    *,
+    s: Annotated[float, Range(0, 10, open_low=True)] = 4.0,
+    n: Number = 1,
+    fill: Literal["packed", "first-fit"] = "packed",
+    model: Annotated[str, KINDS] = "linear",
+):
+    return s, n, fill, model
+
+
+@dataclasses.dataclass(frozen=True)
+class Bounded(Checked):
+    share: Share = 0.5
+    n: Number = 1
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"s": 0.0}, "s = 0.0: must be above 0 and at most 10"),
+        ({"s": 11}, "s = 11(.0)?: must be above 0 and at most 10"),
+        ({"n": 0}, "n = 0: must be at least 1"),
+        ({"fill": "loose"}, "fill = 'loose': must be one of packed, first-fit"),
+        ({"model": "cubic"}, "model = 'cubic': must be one of pairwise, linear"),
+    ],
+)
+def test_what_a_type_does_not_allow_is_refused_by_name_wherever_it_comes_from(given, sentence):
+    with pytest.raises(InvalidInput, match=f"^fill it: {sentence}$"):
+        resolve("fill it", parameters_of(bounded), {key: str(value) for key, value in given.items()})
+    with pytest.raises(InvalidInput, match=f"^{sentence}$"):
+        bounded(1, **given)
+
+
+def test_what_a_type_allows_is_kept():
+    declared = parameters_of(bounded)
+    assert {name: p.type for name, p in declared.items()} == {"s": float, "n": int, "fill": str, "model": str}
+    assert bounded(1, **resolve("", declared, {"s": "10", "fill": "first-fit"})) == (10.0, 1, "first-fit", "linear")
+
+
+def test_fields_of_a_dataclass_are_held_to_their_types():
+    assert Bounded(share=1.0) == Bounded(1.0, 1)
+    with pytest.raises(InvalidInput, match=r"^share = 1\.5: must be between 0 and 1$"):
+        Bounded(share=1.5)
+    with pytest.raises(InvalidInput, match=r"^n = 0: must be at least 1$"):
+        Bounded(n=0)

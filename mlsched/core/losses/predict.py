@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,7 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.losses.curves import FAMILIES, Family, FloatArray, Floats
 from mlsched.core.losses.fits import Fits, Mask, fit
 from mlsched.core.losses.window import MOST_LOSS, Window
-from mlsched.core.params import within
+from mlsched.core.params import Checked, Number, Range, checked, within
 
 Histories = Sequence[npt.ArrayLike]
 """One list of numbers a job, of any lengths."""
@@ -68,7 +69,7 @@ class Forecast:
 
 
 @dataclass(frozen=True)
-class Predictor:
+class Predictor(Checked):
     """Weighted curve fitting of 4.2.2, with the numbers that the paper leaves open.
 
     The defaults were chosen by looking at the AlgoPerf and Pollux curves, where the error ten observations ahead varies
@@ -84,17 +85,11 @@ class Predictor:
         steps: most Levenberg-Marquardt steps a fit.
     """
 
-    window: int = 32
-    decay: float = 0.9
-    reach: float = 1.0
+    window: Number = 32
+    decay: Annotated[float, Range(0, 1, open_low=True)] = 0.9
+    reach: Annotated[float, Range(0, 1e6, open_low=True)] = 1.0
     nonnegative: bool = True
-    steps: int = 30
-
-    def __post_init__(self) -> None:
-        within("window", self.window, 1)
-        within("decay", self.decay, 0, 1, open_low=True)
-        within("reach", self.reach, 0, 1e6, open_low=True)
-        within("steps", self.steps, 1)
+    steps: Number = 30
 
     def fit(
         self,
@@ -161,15 +156,15 @@ class Predictor:
             low, high = np.where(hinted, hint, low), np.where(hinted, hint, high)
         return low, high
 
+    @checked
     def holdout_error(
-        self, iterations: Histories, losses: Histories, families: Sequence[Family], *, ahead: int = 1
+        self, iterations: Histories, losses: Histories, families: Sequence[Family], *, ahead: Number = 1
     ) -> FloatArray:
         """(N,) the error of such forecasts: the latest `ahead` losses of each history are withheld and predicted.
 
         The mean of |predicted - reported| in the job's unit of loss; inf for a history that is too short (fewer than
         `ahead` + 2 observations).
         """
-        within("ahead", ahead, 1)
         whole = Window.pack(iterations, losses, self.window + ahead)
         jobs = np.flatnonzero(whole.lengths >= ahead + 2)
         error = np.full(len(whole), np.inf)
@@ -191,7 +186,8 @@ def _families(families: Sequence[Family], jobs: int) -> tuple[Mask, Mask]:
     return names != "superlinear", names == "unknown"
 
 
-def strawman(window: Window, k: Floats, *, deltas: int = 1, nonnegative: bool = False) -> FloatArray:
+@checked
+def strawman(window: Window, k: Floats, *, deltas: Number = 1, nonnegative: bool = False) -> FloatArray:
     """The paper's strawman (4.2): the latest reduction an iteration, repeated for ever.
 
     Args:
@@ -203,7 +199,6 @@ def strawman(window: Window, k: Floats, *, deltas: int = 1, nonnegative: bool = 
     Returns:
         Losses shaped like `k`, within 1e300; a rising history predicts its latest loss.
     """
-    within("deltas", deltas, 1)
     at = np.asarray(k, dtype=np.float64)
     back = np.minimum(window.lengths - 1, deltas)
     row, jobs = len(window.losses) - 1 - back, np.arange(len(window))

@@ -35,13 +35,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.core.params import one_of, within
+from mlsched.core.params import Checked, Range
 from mlsched.heuristics.placement._room import PS, WORKER, Choose, Room, place_all
 from mlsched.heuristics.placement.load_balancing import least_loaded
 from mlsched.instances.placement import Instance, Plan
@@ -69,7 +69,7 @@ def quadratic(use: Any) -> Any:
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class Settings(Checked):
     """The parameters of LIF.
 
     samples: profiled co-locations a type, from which least squares fits the coefficients. noise: relative standard
@@ -78,16 +78,10 @@ class Settings:
     the least score: the first by "index", a "random" one, the "least-loaded".
     """
 
-    samples: int = 200
-    noise: float = 0.0
-    score: str = "excess"
-    tie: str = "index"
-
-    def __post_init__(self) -> None:
-        within("samples", self.samples, 1, 10**6)
-        within("noise", self.noise, 0, 10)
-        one_of("score", self.score, SCORES)
-        one_of("tie", self.tie, TIES)
+    samples: Annotated[int, Range(1, 10**6)] = 200
+    noise: Annotated[float, Range(0, 10)] = 0.0
+    score: Annotated[str, SCORES] = "excess"
+    tie: Annotated[str, TIES] = "index"
 
 
 def place(instance: Instance, rng: np.random.Generator, features: Features, given: Settings) -> Plan:

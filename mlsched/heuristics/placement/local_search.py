@@ -5,11 +5,13 @@ It sees what the judge sees, the true interference and network penalties, which 
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from mlsched.core.deadline import Deadline
 from mlsched.core.formulation import Limits
-from mlsched.core.params import within
+from mlsched.core.params import Range
 from mlsched.core.registry import answerer
 from mlsched.heuristics.placement._annealing import State, anneal, greedy
 from mlsched.instances.placement import Instance, Plan
@@ -25,11 +27,14 @@ from mlsched.instances.placement.pace import Pace
     paper="none",
 )
 def answer(
-    instance: Instance, *, rng: np.random.Generator, limits: Limits | None = None, moves: int = 1000, rounds: int = 2
+    instance: Instance,
+    *,
+    rng: np.random.Generator,
+    limits: Limits | None = None,
+    moves: Annotated[int, Range(0, 10**6)] = 1000,
+    rounds: Annotated[int, Range(1, 10**4)] = 2,
 ) -> Plan:
     """Best of `rounds` annealing runs of `moves` random moves a job, each from a greedy start."""
-    within("moves", moves, 0, 10**6)
-    within("rounds", rounds, 1, 10**4)
     pace = Pace(instance)
     deadline = Deadline(None if limits is None else limits.seconds)
     plans: list[Plan] = []

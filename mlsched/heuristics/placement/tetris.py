@@ -19,10 +19,12 @@ jobs have no users and no stages, and its text mentions none of them.
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import one_of, within
+from mlsched.core.params import Range
 from mlsched.core.registry import answerer
 from mlsched.heuristics.placement._room import PS, WORKER, Room
 from mlsched.instances.placement import Instance, Plan
@@ -31,14 +33,18 @@ Task = tuple[int, int]
 
 
 @answerer("tetris", problem="placement", warm_start=True, paper="Tetris (Grandl et al. 2014)")
-def answer(instance: Instance, *, rng: np.random.Generator, weight: float = 1.0, order: str = "machine") -> Plan:
+def answer(
+    instance: Instance,
+    *,
+    rng: np.random.Generator,
+    weight: Annotated[float, Range(0, 10**6)] = 1.0,
+    order: Literal["machine", "task"] = "machine",
+) -> Plan:
     """Machine by machine, the task of most dot(demand, free) - eps x remaining work of its job.
 
     weight: times eps = mean alignment / mean work (0: packing alone). order: "machine" fills one server after another;
     "task" takes the best pair of task and server, then the other tasks of that job where they align best.
     """
-    within("weight", weight, 0, 10**6)
-    one_of("order", order, ("machine", "task"))
     room = Room(instance)
     if order == "task":
         _by_task(room, weight)

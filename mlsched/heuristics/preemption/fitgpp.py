@@ -16,12 +16,12 @@ nodes are alike. Eq. 3's second term is 0 when all grace periods are 0. Scores a
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import one_of, within
+from mlsched.core.params import Range
 from mlsched.core.registry import answerer
 from mlsched.heuristics.preemption._room import Room
 from mlsched.instances.preemption import Instance, Plan
@@ -53,7 +53,12 @@ class Way(enum.Enum):
     paper="FitGpp, Eqs. 1-4",
 )
 def answer(
-    instance: Instance, *, rng: np.random.Generator, s: float = 4.0, P: int = 0, fallback: str = "random"
+    instance: Instance,
+    *,
+    rng: np.random.Generator,
+    s: Annotated[float, Range(0, 10**6)] = 4.0,
+    P: int = 0,
+    fallback: Literal["random", "again"] = "random",
 ) -> Plan:
     """One victim of least score that makes room by itself; random victims when none does."""
     return answer_with_ways(instance, rng=rng, s=s, P=P, fallback=fallback)[0]
@@ -63,8 +68,6 @@ def answer_with_ways(
     instance: Instance, *, rng: np.random.Generator, s: float = 4.0, P: int = 0, fallback: str = "random"
 ) -> tuple[Plan, list[Way]]:
     """The plan, and in which way each TE job was served, in queue order."""
-    within("s", s, 0, 10**6)
-    one_of("fallback", fallback, ("random", "again"))
     room, ways = Room(instance, P), list[Way]()
     scores = instance.score if instance.grace_weight == round(1000 * s) else instance.scores(s)
     for demand in instance.te_demand:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import within
+from mlsched.core.params import Number
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._measures import by_job
 from mlsched.heuristics.taskgraph._place import Placer
@@ -45,7 +45,7 @@ def answer(
     *,
     memory: dict[str, Any] | None,
     rng: np.random.Generator,
-    depth: int = 100,
+    depth: Number = 100,
     stop: str = "most",
     nodes: str = "auto",
 ) -> tuple[Round, dict[str, Any]]:
@@ -53,7 +53,6 @@ def answer(
 
     depth: inf for all of them. stop, nodes: as for fifo.
     """
-    within("depth", depth, 1)
     placer = Placer(snapshot, stop, nodes)
     queue = waiting(placer, by_job(snapshot))
     if not memory:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import within
+from mlsched.core.params import Positive
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._measures import Flags, by_job, per_job
 from mlsched.heuristics.taskgraph._place import Placer
@@ -39,13 +39,12 @@ from mlsched.instances.taskgraph.states import RUNNING
     world=lambda params: {"movement": "anytime"},
     paper="Gandiva, OSDI 2018, Section 3, as in MLFS, Section 2",
 )
-def answer(snapshot: Snapshot, *, rng: np.random.Generator, overload: float = 1.0, stop: str = "most") -> Round:
+def answer(snapshot: Snapshot, *, rng: np.random.Generator, overload: Positive = 1.0, stop: str = "most") -> Round:
     """Start tasks by arrival beside their like, and move the least user of an overloaded GPU.
 
     overload: the share of a GPU (or of a node's GPUs) above which it is to be relieved; by default, more than there is,
     so that a GPU that is busy with one task is not. stop: as for fifo.
     """
-    within("overload", overload, 0, open_low=True)
     placer = Placer(snapshot, stop)
     placer.choose = _Affinity(placer).choose
     placer.start_in_order(by_job(snapshot))

@@ -29,7 +29,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import within
+from mlsched.core.params import NotNegative, Share
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._measures import Floats, per_job, remaining_ticks, shares
 from mlsched.heuristics.taskgraph._place import Placer
@@ -45,8 +45,8 @@ def answer(
     snapshot: Snapshot,
     *,
     rng: np.random.Generator,
-    remote: float = 0.8,
-    srpt: float = 1.0,
+    remote: Share = 0.8,
+    srpt: NotNegative = 1.0,
     stop: str = "most",
     nodes: str = "auto",
 ) -> Round:
@@ -54,8 +54,6 @@ def answer(
 
     remote: factor where data must be fetched; srpt: factor on eta. stop, nodes: as for fifo.
     """
-    within("remote", remote, 0, 1)
-    within("srpt", srpt, 0)
     placer = Placer(snapshot, stop, nodes)
     tasks = np.flatnonzero(placer.open)
     tasks = tasks[placer.may_fit(tasks)]

@@ -20,10 +20,12 @@ What is simpler, or other:
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import within
+from mlsched.core.params import Number, Range
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._give_way import holding, serve
 from mlsched.heuristics.taskgraph._measures import Flags, iteration_ticks, per_job, remaining_time
@@ -51,9 +53,9 @@ def answer(
     *,
     memory: Rungs | None,
     rng: np.random.Generator,
-    grace: int = 1,
-    factor: int = 4,
-    window: int = 1000,
+    grace: Number = 1,
+    factor: Annotated[int, Range(2)] = 4,
+    window: Annotated[int, Range(2)] = 1000,
     stop: str = "most",
     nodes: str = "auto",
 ) -> tuple[Round, Rungs]:
@@ -62,9 +64,6 @@ def answer(
     grace: iterations of the first rung; factor: between two rungs. window: accuracies kept a rung.
     stop, nodes: as for fifo.
     """
-    within("grace", grace, 1)
-    within("factor", factor, 2)
-    within("window", window, 2)
     required = np.where(snapshot.required > 0, snapshot.required, FULL_ACCURACY)
     share = snapshot.accuracy_seen / required
     reached = rungs_reached(snapshot.finished.tolist(), grace, factor)

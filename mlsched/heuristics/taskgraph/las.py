@@ -15,10 +15,11 @@ run, the longer it is likely to go on. There, jobs that have been served as litt
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 
-from mlsched.core.params import one_of, within
+from mlsched.core.params import Positive
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._give_way import holding, serve
 from mlsched.heuristics.taskgraph._measures import Flags, Floats, per_job
@@ -38,8 +39,8 @@ def answer(
     snapshot: Snapshot,
     *,
     rng: np.random.Generator,
-    quantum: float = 3600.0,
-    by: str = "work",
+    quantum: Positive = 3600.0,
+    by: Literal["work", "time"] = "work",
     stop: str = "most",
     nodes: str = "auto",
 ) -> Round:
@@ -48,8 +49,6 @@ def answer(
     by: "work" - GPU-seconds; "time" - seconds in which some task of the job ran. quantum: so many of them. Needs a
     resource that counts GPUs and the length of a tick, as tiresias does. stop, nodes: as for fifo.
     """
-    within("quantum", quantum, 0, open_low=True)
-    one_of("by", by, ("work", "time"))
     column, seconds = gpu_seconds(snapshot, "las")
     tick = snapshot.tick_ms / 1000
     attained: Floats = np.asarray(snapshot.service[:, column] * seconds if by == "work" else snapshot.executed * tick)

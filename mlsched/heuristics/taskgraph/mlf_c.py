@@ -24,14 +24,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
 from mlsched.core.losses.belief import LEAST
-from mlsched.core.params import one_of, within
+from mlsched.core.params import Checked, NotNegative, Range, Share
 from mlsched.core.registry import answerer, registry
 from mlsched.heuristics.taskgraph import _mlf_stop
 from mlsched.heuristics.taskgraph._mlf_inner import Inner
@@ -55,7 +55,7 @@ def _world(params: dict[str, Any]) -> dict[str, Any]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class Settings(Checked):
     """The parameters of MLF-C.
 
     options: "given" - the jobs' own; "evaluation" - as in Section 4.1, all OptStop, and to be switched to the required
@@ -64,22 +64,14 @@ class Settings:
     switched, ppm; 0: none is spared.
     """
 
-    options: str = "given"
-    optstop: str = "curves"
-    close: float = 0.01
-    confidence: float = 0.95
+    options: Literal["given", "evaluation"] = "given"
+    optstop: Literal["curves", "secretary"] = "curves"
+    close: Annotated[float, Range(0, 0.999)] = 0.01
+    confidence: Share = 0.95
     give_up: bool = False
-    h_s: float = 0.9
+    h_s: NotNegative = 0.9
     normalise: bool = False
-    pays: int = 0
-
-    def __post_init__(self) -> None:
-        one_of("options", self.options, ("given", "evaluation"))
-        one_of("optstop", self.optstop, ("curves", "secretary"))
-        within("close", self.close, 0, 0.999)
-        within("confidence", self.confidence, 0, 1)
-        within("h_s", self.h_s, 0)
-        within("pays", self.pays, 0)
+    pays: Annotated[int, Range(0)] = 0
 
 
 @answerer("mlf-c", problem="taskgraph", asks="decision", stateful=True, world=_world, paper="MLFS, Section 3.5")

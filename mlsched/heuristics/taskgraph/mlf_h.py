@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import within
+from mlsched.core.params import Checked, NotNegative, Number, Positive, Share
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._measures import remaining_ticks
 from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
@@ -45,7 +45,7 @@ def world(params: dict[str, Any]) -> dict[str, Any]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class Settings(Checked):
     """The parameters of MLF-H.
 
     alpha, gamma, gamma_d, gamma_r, gamma_w, h_r, p_s: Section 4.1's values. levels: the highest urgency. scale: ticks
@@ -53,27 +53,19 @@ class Settings:
     False leaves that feature out (Figures 6 to 8).
     """
 
-    alpha: float = 0.3
-    gamma: float = 0.8
-    gamma_d: float = 0.3
-    gamma_r: float = 0.3
-    gamma_w: float = 0.35
-    h_r: float = 0.9
-    p_s: float = 0.1
-    levels: int = 10
-    scale: float = 0.0
+    alpha: Share = 0.3
+    gamma: Share = 0.8
+    gamma_d: NotNegative = 0.3
+    gamma_r: NotNegative = 0.3
+    gamma_w: NotNegative = 0.35
+    h_r: Positive = 0.9
+    p_s: Share = 0.1
+    levels: Number = 10
+    scale: NotNegative = 0.0
     urgency: bool = True
     deadline: bool = True
     bandwidth: bool = True
     migration: bool = True
-
-    def __post_init__(self) -> None:
-        for name in ("alpha", "gamma", "p_s"):
-            within(name, getattr(self, name), 0, 1)
-        for name in ("gamma_d", "gamma_r", "gamma_w", "scale"):
-            within(name, getattr(self, name), 0)
-        within("h_r", self.h_r, 0, open_low=True)
-        within("levels", self.levels, 1)
 
     @property
     def weights(self) -> Weights:

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.params import within
+from mlsched.core.params import NotNegative, Number
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._forecast import forecast
 from mlsched.heuristics.taskgraph._give_way import epochs, serve
@@ -47,8 +47,8 @@ def answer(
     *,
     memory: dict[str, Any] | None,
     rng: np.random.Generator,
-    epoch: int = 10,
-    threshold: float = 0.001,
+    epoch: Number = 10,
+    threshold: NotNegative = 0.001,
     stop: str = "most",
     nodes: str = "auto",
 ) -> tuple[Round, dict[str, Any]]:
@@ -57,8 +57,6 @@ def answer(
     threshold: a job has converged when an iteration brings less of the untrained model's loss.
     stop, nodes: as for fifo.
     """
-    within("epoch", epoch, 1)
-    within("threshold", threshold, 0)
     memory, due = epochs(snapshot, memory, epoch)
     if due:
         last = snapshot.finished + needed(snapshot, threshold)

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import within
+from mlsched.core.params import Number
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._forecast import forecast
 from mlsched.heuristics.taskgraph._give_way import epochs, serve
@@ -45,12 +45,11 @@ def answer(
     *,
     memory: dict[str, Any] | None,
     rng: np.random.Generator,
-    epoch: int = 10,
+    epoch: Number = 10,
     stop: str = "most",
     nodes: str = "auto",
 ) -> tuple[Round, dict[str, Any]]:
     """Serve jobs by falling predicted loss reduction of the next `epoch` ticks. stop, nodes: as for fifo."""
-    within("epoch", epoch, 1)
     memory, due = epochs(snapshot, memory, epoch)
     if due:
         left = np.maximum(snapshot.stop_after - snapshot.finished, 1)

@@ -13,11 +13,10 @@ its tasks are taken to have been worked on for as long as the iteration runs.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from mlsched.core.params import one_of
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._give_way import refuse_unless_pausing, serve
 from mlsched.heuristics.taskgraph._measures import by_job, per_job, remaining_ticks, remaining_time, shares
@@ -43,7 +42,7 @@ def answer(
     snapshot: Snapshot,
     *,
     rng: np.random.Generator,
-    size: str = "work",
+    size: Literal["work", "time"] = "work",
     preempt: bool = False,
     stop: str = "most",
     nodes: str = "auto",
@@ -54,7 +53,6 @@ def answer(
     longest chain of the graph. preempt: needs a world with pausing = "keep", and asks for one. stop, nodes: as for
     fifo.
     """
-    one_of("size", size, ("work", "time"))
     placer = Placer(snapshot, stop, nodes)
     if size == "work":
         left = per_job(snapshot, remaining_ticks(snapshot, placer.stop_after) * shares(snapshot))

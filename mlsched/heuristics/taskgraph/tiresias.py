@@ -30,7 +30,7 @@ import math
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED, IntArray
-from mlsched.core.params import within
+from mlsched.core.params import NotNegative, within
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._give_way import give_way, holding
 from mlsched.heuristics.taskgraph._measures import Flags, Floats, by_job, per_job
@@ -67,9 +67,9 @@ def answer(
     *,
     memory: Memory | None,
     rng: np.random.Generator,
-    first: float = 3250.0,
+    first: NotNegative = 3250.0,
     second: float = 7200.0,
-    knob: float = 8.0,
+    knob: NotNegative = 8.0,
     skew: float = 0.0,
     stop: str = "most",
     nodes: str = "auto",
@@ -80,8 +80,6 @@ def answer(
     task holds so many times the mean of parameters is consolidated; 0: none is. stop, nodes: as for fifo. Needs a
     resource that counts GPUs and the length of a tick (`instances/taskgraph/units.py`); refuses what lacks them.
     """
-    within("knob", knob, 0)
-    within("first", first, 0)
     within("second", second, first)
     thresholds = (first, second)
     standing, kept = standings(snapshot, memory or {}, thresholds, knob)

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.params import within
+from mlsched.core.params import NotNegative, Number, within
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._gittins import index, log_normal
 from mlsched.heuristics.taskgraph._give_way import holding
@@ -46,13 +46,13 @@ def answer(
     *,
     memory: dict[str, Any] | None,
     rng: np.random.Generator,
-    first: float = 3250.0,
+    first: NotNegative = 3250.0,
     second: float = 7200.0,
-    knob: float = 8.0,
+    knob: NotNegative = 8.0,
     skew: float = 0.0,
-    median: float = 0.0,
-    sigma: float = 1.5,
-    window: int = 1000,
+    median: NotNegative = 0.0,
+    sigma: NotNegative = 1.5,
+    window: Number = 1000,
     stop: str = "most",
     nodes: str = "auto",
 ) -> tuple[Round, dict[str, Any]]:
@@ -61,12 +61,7 @@ def answer(
     first, second, knob, skew, stop, nodes: as for tiresias. window: of so many jobs that ended last, sizes are
     remembered. median: of a given log-normal distribution of sizes, GPU-seconds, with `sigma`; 0: they are observed.
     """
-    within("knob", knob, 0)
-    within("first", first, 0)
     within("second", second, first)
-    within("median", median, 0)
-    within("sigma", sigma, 0)
-    within("window", window, 1)
     thresholds = (first, second)
     memory = memory or {"promoted": {}, "seen": {}, "sizes": []}
     standing, promoted = standings(snapshot, memory["promoted"], thresholds, knob)

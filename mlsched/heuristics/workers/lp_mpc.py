@@ -12,11 +12,13 @@ exactly, by the dynamic programming that answers the one-shot question. The next
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from mlsched.core.errors import SolverError
 from mlsched.core.fields import IntArray
-from mlsched.core.params import within
+from mlsched.core.params import Range
 from mlsched.core.registry import answerer
 from mlsched.formulations.workers.columns import columns
 from mlsched.instances.workers import NEVER, Instance, Plan
@@ -32,14 +34,18 @@ ALIKE = 1e-3
 
 
 @answerer("lp-mpc", problem="workers", paper="model predictive control on the fluid order LP")
-def answer(instance: Instance, *, rng: np.random.Generator, greed: float = 1.0, swaps: int = 5) -> Plan:
+def answer(
+    instance: Instance,
+    *,
+    rng: np.random.Generator,
+    greed: Annotated[float, Range(0, 10)] = 1.0,
+    swaps: Annotated[int, Range(0)] = 5,
+) -> Plan:
     """The allocation that does the most work a second, valued by the duals of a look-ahead without further arrivals.
 
     greed: the order of finishes is that of sharing the cluster in proportion to (time left when alone) ** -greed.
     swaps: how many orders that differ by a swap of neighbours may be tried to improve it.
     """
-    within("greed", greed, 0, 10)
-    within("swaps", swaps, 0)
     value = work_values(instance, greed, swaps)
     rate = np.where(instance.cost == NEVER, 0.0, value[:, None, None] / instance.cost)
     fastest = float(rate.max(initial=0.0)) * max(1, len(value))

@@ -6,10 +6,11 @@ others make more of its share.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import one_of
 from mlsched.core.registry import answerer
 from mlsched.formulations.workers.columns import columns
 from mlsched.instances.workers import NEVER, Instance, Plan
@@ -20,13 +21,12 @@ MOST = 2**45
 
 
 @answerer("max-rate", problem="workers", paper="none; the static optimum of the sum of speeds")
-def answer(instance: Instance, *, rng: np.random.Generator, of: str = "iterations") -> Plan:
+def answer(instance: Instance, *, rng: np.random.Generator, of: Literal["iterations", "jobs"] = "iterations") -> Plan:
     """The largest sum of speeds, exactly.
 
     of: "iterations" (1 / g, iterations a second) or "jobs" (1 / (B g): the share of the rest of the job done a second,
     so that jobs with little left count for more).
     """
-    one_of("of", of, ("iterations", "jobs"))
     rate = _rates(instance, of)
     top = int(rate.max(initial=0))
     # Least of (top - rate), with top for a job that waits: the largest sum of rates.

@@ -27,9 +27,10 @@ counted; `amount=share` does not. The dominant resource is the first of equals.
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 import numpy as np
 
-from mlsched.core.params import one_of
 from mlsched.core.registry import answerer
 from mlsched.heuristics.workers._climb import STOPS, climb, dominant_amounts
 from mlsched.heuristics.workers._room import Room
@@ -38,7 +39,12 @@ from mlsched.instances.workers import Instance, Plan
 
 @answerer("optimus", problem="workers", objectives=("total_jct",), warm_start=True, paper="Optimus Section 4.1")
 def answer(
-    instance: Instance, *, rng: np.random.Generator, stop: str = "full", at_zero: bool = True, amount: str = "units"
+    instance: Instance,
+    *,
+    rng: np.random.Generator,
+    stop: Annotated[str, STOPS] = "full",
+    at_zero: bool = True,
+    amount: Literal["units", "share"] = "units",
 ) -> Plan:
     """One task at a time where it saves most for what it takes of its dominant resource.
 
@@ -46,8 +52,6 @@ def answer(
     up; until then tasks that do not fit are passed over). at_zero: go on while the best gain is 0, stop below. amount:
     of the dominant resource in "units" or as "share" of the capacity.
     """
-    one_of("stop", stop, STOPS)
-    one_of("amount", amount, ("units", "share"))
     room = Room(instance)
     room.start()
     climb(room, dominant_amounts(room, share=amount == "share"), stop=stop, at_zero=at_zero)

@@ -13,10 +13,11 @@ actions, and is worse or better by chance. Chic's own phase ends after at most `
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Annotated
 
 import numpy as np
 
-from mlsched.core.params import within
+from mlsched.core.params import Range
 from mlsched.core.registry import answerer
 from mlsched.heuristics.workers._room import PS, STEP, WORKER, Room
 from mlsched.instances.workers import Instance, Plan
@@ -29,8 +30,8 @@ def answer(
     rng: np.random.Generator,
     void: bool = False,
     pair: bool = False,
-    window: int = 0,
-    most_steps: int = 10_000,
+    window: Annotated[int, Range(0)] = 0,
+    most_steps: Annotated[int, Range(0)] = 10_000,
 ) -> Plan:
     """Random tasks until nothing fits or helps.
 
@@ -39,8 +40,6 @@ def answer(
     speak of (0: all); those beyond it get nothing, actions for jobs that are not there change nothing. most_steps: cap
     on the actions of a phase.
     """
-    within("window", window, 0)
-    within("most_steps", most_steps, 0)
     room = Room(instance)
     seats = window or room.jobs
     kinds = [(1, 1)] if pair else [STEP[WORKER], STEP[PS]]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import os
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from mlsched.core.errors import InvalidFile, InvalidInput, shortened
 from mlsched.core.fields import IntArray, ints
 from mlsched.core.files import parse_json
 from mlsched.core.opening import gunzipped, read_bytes
-from mlsched.core.params import one_of, within
+from mlsched.core.params import Number, Range, checked
 from mlsched.instances.placement.generate import isolated_speed
 from mlsched.instances.placement.instance import MOST_SLOWDOWN, Instance
 
@@ -61,8 +61,13 @@ class Measured:
         }
 
 
+@checked
 def read_gavel(
-    path: str | os.PathLike[str], *, gpu: str = "v100", scale_factor: int = 1, missing: str = "apart"
+    path: str | os.PathLike[str],
+    *,
+    gpu: str = "v100",
+    scale_factor: int = 1,
+    missing: Literal["apart", "mean"] = "apart",
 ) -> Measured:
     """Interference from a throughputs file of Gavel (plain or gzip).
 
@@ -70,7 +75,6 @@ def read_gavel(
     kept "apart", or take the "mean" of the measured ones. Types that do not run alone are left out. A job that ran
     faster in company (noise) counts as not slowed down.
     """
-    one_of("missing", missing, ("apart", "mean"))
     data = _read(path)
     if gpu not in data:
         raise InvalidInput(f"gpu = {gpu!r}: must be one of {', '.join(data)}")
@@ -119,21 +123,18 @@ def read_gavel(
     return Measured(types, sigma, apart, _network(path, data, gpu, types), coverage)
 
 
+@checked
 def generate_measured(
     rng: np.random.Generator,
     measured: Measured,
     *,
-    servers: int = 10,
-    jobs: int = 6,
-    contention: float = 0.8,
-    most_workers: int = 3,
+    servers: Number = 10,
+    jobs: Annotated[int, Range(0)] = 6,
+    contention: Annotated[float, Range(0, 100)] = 0.8,
+    most_workers: Annotated[int, Range(1, 1000)] = 3,
     longest: int = 6,
 ) -> Instance:
     """Draw an instance on GPUs with two slots each; knobs as in `generate`, contention being the share of all slots."""
-    within("servers", servers, 1)
-    within("jobs", jobs, 0)
-    within("contention", contention, 0, 100)
-    within("most_workers", most_workers, 1, 1000)
     kinds = len(measured.types)
     workers = rng.integers(1, most_workers + 1, jobs)
     job_type = rng.integers(0, kinds, jobs)

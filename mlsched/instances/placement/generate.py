@@ -8,12 +8,12 @@ workers it trains c = 4 W epochs an interval (data sets are downscaled, as in th
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED, IntArray, ints
-from mlsched.core.params import MOST_SIZE, not_too_many, one_of, within
+from mlsched.core.params import Count, CountOrNone, Range, Share, checked, not_too_many
 from mlsched.instances.placement.instance import Instance
 from mlsched.instances.placement.models import KINDS, MODELS, PS, RESOURCES, SERVER, WORKER, interference
 
@@ -21,17 +21,18 @@ from mlsched.instances.placement.models import KINDS, MODELS, PS, RESOURCES, SER
 EPOCHS = 4
 
 
+@checked
 def generate(
     rng: np.random.Generator,
     *,
-    servers: int = 6,
-    jobs: int = 5,
-    contention: float = 0.8,
-    model: str = "pairwise",
-    sigma_scale: float = 1.0,
-    most_tasks: int = 3,
-    all_reduce: float = 0.0,
-    longest: int = 6,
+    servers: Count = 6,
+    jobs: CountOrNone = 5,
+    contention: Annotated[float, Range(0, 100)] = 0.8,
+    model: Annotated[str, KINDS] = "pairwise",
+    sigma_scale: Annotated[float, Range(0, 100)] = 1.0,
+    most_tasks: Annotated[int, Range(1, 1000)] = 3,
+    all_reduce: Share = 0.0,
+    longest: Count = 6,
     most_jobs: int = UNLIMITED,
     most_new: int = UNLIMITED,
 ) -> Instance:
@@ -42,14 +43,7 @@ def generate(
     "quadratic" interference, times sigma_scale. most_tasks: most workers and most PSs of a job. all_reduce: share of
     jobs without PSs. longest: longest job, in intervals. most_jobs, most_new: the caps N and N'.
     """
-    for name, value, least in (("servers", servers, 1), ("jobs", jobs, 0), ("longest", longest, 1)):
-        within(name, value, least, MOST_SIZE)
-    within("most_tasks", most_tasks, 1, 1000)
-    within("contention", contention, 0, 100)
-    within("sigma_scale", sigma_scale, 0, 100)
-    within("all_reduce", all_reduce, 0, 1)
     not_too_many("jobs x servers", (jobs + contention * servers * SERVER[0] / WORKER[0]) * servers)
-    one_of("model", model, KINDS)
     draw = _Jobs(rng, most_tasks, all_reduce, longest)
     new = [draw.one() for _ in range(jobs)]
     free = np.tile(np.array(SERVER, dtype=np.int64), (servers, 1))

@@ -13,13 +13,14 @@ what is left, so that one victim often does not suffice: `small` and `exhausted`
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated, Literal
 
 import numpy as np
 
 from mlsched.core.contract import Preset
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.core.params import MOST_SIZE, one_of, within
+from mlsched.core.params import Count, CountOrNone, Range, Share, checked
 from mlsched.instances.preemption import _state
 from mlsched.instances.preemption.demand import BE_DEMAND, LEAST, NODE, RESOURCES, draw_demand, truncated_normal
 from mlsched.instances.preemption.instance import Instance
@@ -44,18 +45,19 @@ PRESETS: Mapping[str, Preset] = {
 LENGTH_BIASED = (2000.0, 566.0, 1.0, 86400.0)
 
 
+@checked
 def generate(
     rng: np.random.Generator,
     *,
-    nodes: int = 3,
-    jobs: int = 9,
-    tes: int = 2,
-    fill: str = "packed",
-    saturation: float = 0.9,
-    limit_share: float = 0.2,
-    limit: int = 1,
-    te_scale: float = 0.6,
-    longest_grace: int = 20,
+    nodes: Count = 3,
+    jobs: CountOrNone = 9,
+    tes: Count = 2,
+    fill: Literal["packed", "first-fit"] = "packed",
+    saturation: Share = 0.9,
+    limit_share: Share = 0.2,
+    limit: Count = 1,
+    te_scale: Annotated[float, Range(0, 1000)] = 0.6,
+    longest_grace: Count = 20,
 ) -> Instance:
     """Draw an instance.
 
@@ -64,13 +66,6 @@ def generate(
     is free). limit_share: chance that a BE job is at the preemption limit `limit`. te_scale: factor on TE demands.
     longest_grace: truncation of grace periods, minutes. With fill="first-fit" the first TE job fits nowhere.
     """
-    for name, value, least in (("nodes", nodes, 1), ("jobs", jobs, 0), ("tes", tes, 1), ("limit", limit, 1)):
-        within(name, value, least, MOST_SIZE)
-    one_of("fill", fill, ("packed", "first-fit"))
-    within("longest_grace", longest_grace, 1, MOST_SIZE)
-    within("saturation", saturation, 0, 1)
-    within("limit_share", limit_share, 0, 1)
-    within("te_scale", te_scale, 0, 1000)
     capacity = np.tile(np.array(NODE, dtype=np.int64), (nodes, 1))
     asking = None
     if fill == "first-fit":

@@ -8,13 +8,14 @@ assumptions. Presets are frozen: measurements and tests quote them by name.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated, Literal
 
 import numpy as np
 
 from mlsched.core.contract import Preset
 from mlsched.core.errors import InvalidInput
 from mlsched.core.losses.curves import Family
-from mlsched.core.params import MOST_SIZE, not_too_many, one_of, within
+from mlsched.core.params import Count, CountOrNone, Range, Share, checked, not_too_many
 from mlsched.instances.quality.instance import Instance
 from mlsched.instances.quality.tables import Curves, Epoch, from_curves
 
@@ -44,21 +45,22 @@ PRESETS: Mapping[str, Preset] = {
 }
 
 
+@checked
 def generate(
     rng: np.random.Generator,
     *,
-    jobs: int = 4,
-    cores: int = 16,
-    epoch: float = 3.0,
-    rounding: str = "floor",
-    sublinear: float = 0.6,
-    age: float = 1.5,
-    speed: float = 1.0,
-    cap: int = 0,
-    reserved_share: float = 0.0,
-    least: int = 1,
-    important: float = 0.0,
-    width: int = 0,
+    jobs: Count = 4,
+    cores: Count = 16,
+    epoch: Annotated[float, Range(0.001, 86400)] = 3.0,
+    rounding: Literal["floor", "fluid"] = "floor",
+    sublinear: Share = 0.6,
+    age: Annotated[float, Range(0, 1000)] = 1.5,
+    speed: Annotated[float, Range(0, 1000, open_low=True)] = 1.0,
+    cap: CountOrNone = 0,
+    reserved_share: Share = 0.0,
+    least: CountOrNone = 1,
+    important: Share = 0.0,
+    width: CountOrNone = 0,
 ) -> Instance:
     """Draw an instance.
 
@@ -69,21 +71,7 @@ def generate(
     job that runs. important: share of jobs of weight 2..5. width: most cores in the tables, 0: as many as a job can
     get.
     """
-    for name, value, low in (
-        ("jobs", jobs, 1),
-        ("cores", cores, 1),
-        ("cap", cap, 0),
-        ("least", least, 0),
-        ("width", width, 0),
-    ):
-        within(name, value, low, MOST_SIZE)
-    for name, share in (("sublinear", sublinear), ("reserved_share", reserved_share), ("important", important)):
-        within(name, share, 0, 1)
-    within("epoch", epoch, 0.001, 86400)
     not_too_many("jobs x cores", jobs * (width or min(cap or cores, cores)))
-    within("age", age, 0, 1000)
-    within("speed", speed, 0, 1000, open_low=True)
-    one_of("rounding", rounding, ("floor", "fluid"))
     for name, value in (("cap", cap), ("width", width)):
         if value and value < least:
             raise InvalidInput(f"{name} = {value}: must be 0 or at least {least} (least)")

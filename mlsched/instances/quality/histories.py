@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mlsched.core.losses.curves import Family, FloatArray, Floats
-from mlsched.core.params import within
+from mlsched.core.params import NotNegative, Number, checked, within
 from mlsched.instances.quality.table1 import TABLE_1, Algorithm
 from mlsched.instances.traces.curve import Curve
 
@@ -44,8 +44,14 @@ class History:
         return self.steps[:seen], self.losses[:seen]
 
 
+@checked
 def synthetic(
-    algorithm: Algorithm, rng: np.random.Generator, *, iterations: int = 100, noise: float = 0.01, spread: float = 0.3
+    algorithm: Algorithm,
+    rng: np.random.Generator,
+    *,
+    iterations: Number = 100,
+    noise: NotNegative = 0.01,
+    spread: NotNegative = 0.3,
 ) -> History:
     """A job of this algorithm, losses at iterations 0..`iterations`.
 
@@ -58,9 +64,6 @@ def synthetic(
         spread: standard deviation of the logarithm of half life and work, which makes models of one algorithm differ
             ("each algorithm is further diversified", 6.1).
     """
-    within("iterations", iterations, 1)
-    within("noise", noise, 0)
-    within("spread", spread, 0)
     stretch, work = np.exp(spread * rng.standard_normal(2))
     steps = np.arange(iterations + 1, dtype=np.float64)
     clean = algorithm.losses(steps, stretch=float(stretch))

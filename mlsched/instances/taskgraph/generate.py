@@ -8,12 +8,12 @@ minute, and an "iteration" a block of the job's SGD iterations that fills some o
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from mlsched.core.fields import UNLIMITED
-from mlsched.core.params import MOST_SIZE, not_too_many, one_of, within
+from mlsched.core.params import Count, Range, Share, checked, not_too_many, within
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS, SYNCS, name_roles, partition, training_graph
 from mlsched.instances.taskgraph.convert import Link, chain_iterations, from_networkx
 from mlsched.instances.taskgraph.dags import DAGS
@@ -32,28 +32,29 @@ GPUS = (1, 2, 4, 8, 16, 32)
 PARALLELISM = ("mixed", "both", "data", "model", "none")
 
 
+@checked
 def generate(
     rng: np.random.Generator,
     *,
     jobs: int = 2,
-    nodes: int = 2,
-    runs: int = 7,
-    gpus: int = 1,
-    graph: str = "mixed",
-    parallelism: str = "mixed",
-    sync: str = "mixed",
-    partitions: int = 2,
-    replicas: int = 2,
-    least_replicas: int = 2,
-    longest: int = 8,
-    slack: float = 1.5,
-    spread: float = 0.3,
-    optional: float = 0.3,
-    pinned: float = 0.0,
-    fractional: float = 0.0,
-    sharing: float = 0.0,
-    bandwidth: int = 50,
-    movement: str = "none",
+    nodes: Count = 2,
+    runs: Count = 7,
+    gpus: Annotated[int, Range(1, 1000)] = 1,
+    graph: Annotated[str, ("mlfs", "dags", "mixed", *DAGS)] = "mixed",
+    parallelism: Annotated[str, PARALLELISM] = "mixed",
+    sync: Annotated[str, ("mixed", *SYNCS)] = "mixed",
+    partitions: Count = 2,
+    replicas: Count = 2,
+    least_replicas: Count = 2,
+    longest: Count = 8,
+    slack: Annotated[float, Range(1, 10**6)] = 1.5,
+    spread: Annotated[float, Range(0, 1000)] = 0.3,
+    optional: Share = 0.3,
+    pinned: Share = 0.0,
+    fractional: Share = 0.0,
+    sharing: Share = 0.0,
+    bandwidth: Count = 50,
+    movement: Literal["none", "between_iterations"] = "none",
     accuracy_at: str = "deadline",
     roles: bool = False,
 ) -> Instance:
@@ -75,29 +76,8 @@ def generate(
     transfer moves in a tick. movement, accuracy_at: see `Instance`; with movement, a task takes its parameters along.
     roles: say which tasks of the five algorithms are parameter servers, and of which replica the others are.
     """
-    counts = {
-        "nodes": nodes,
-        "partitions": partitions,
-        "replicas": replicas,
-        "least_replicas": least_replicas,
-        "longest": longest,
-        "bandwidth": bandwidth,
-        "runs": runs,
-    }
-    for name, value in counts.items():
-        within(name, value, 1, MOST_SIZE)
     not_too_many("runs x nodes", runs * nodes)
     within("jobs", jobs, 0, runs)
-    within("gpus", gpus, 1, 1000)
-    within("slack", slack, 1, 10**6)
-    chances = {"optional": optional, "pinned": pinned, "fractional": fractional, "sharing": sharing}
-    for name, share in chances.items():
-        within(name, share, 0, 1)
-    within("spread", spread, 0, 1000)
-    one_of("graph", graph, ("mlfs", "dags", "mixed", *DAGS))
-    one_of("parallelism", parallelism, PARALLELISM)
-    one_of("sync", sync, ("mixed", *SYNCS))
-    one_of("movement", movement, ("none", "between_iterations"))
     capacity = {name: amount * gpus // 4 for name, amount in SERVER.items()}
     draw = _Jobs(rng, partitions, (min(least_replicas, replicas), replicas), longest, bandwidth, movement != "none")
     graphs = []

@@ -23,7 +23,7 @@ from typing import Any
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.files import parse_json
 from mlsched.core.opening import open_tar, read_text, shown_path
-from mlsched.core.params import within
+from mlsched.core.params import Positive, checked, within
 from mlsched.instances.taskgraph.convert import Link, chain_iterations
 
 #: Largest archive of profiles, uncompressed; the published ones have 1 and 3 MB.
@@ -139,8 +139,14 @@ def _number(where: str, value: Any) -> float:
     return number
 
 
+@checked
 def job_graph(
-    profile: Any, parts: int, *, tick: float = 10.0, bandwidth: float = 1250.0, demand: dict[str, int] | None = None
+    profile: Any,
+    parts: int,
+    *,
+    tick: Positive = 10.0,
+    bandwidth: Positive = 1250.0,
+    demand: dict[str, int] | None = None,
 ) -> Any:
     """The tasks of a profile cut into at most `parts` consecutive pieces of about equal time, for `from_networkx`.
 
@@ -152,8 +158,6 @@ def job_graph(
     import networkx as nx
 
     within("parts", parts, 1)
-    within("tick", tick, 0, open_low=True)
-    within("bandwidth", bandwidth, 0, open_low=True)
     if not len(profile):
         raise InvalidInput("profile: has no layer")
     order = list(nx.lexicographical_topological_sort(profile, key=str))

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.params import one_of
+from mlsched.core.params import checked
 from mlsched.instances.workers.speed import Asynchronous, SpeedModel, Synchronous
 
 #: A measured point: workers, PSs, seconds an iteration.
@@ -31,7 +32,10 @@ class Fitted:
     points: int
 
 
-def fit(points: Sequence[Point], *, mode: str = "synchronous", relative: bool = True) -> Fitted:
+@checked
+def fit(
+    points: Sequence[Point], *, mode: Literal["synchronous", "asynchronous"] = "synchronous", relative: bool = True
+) -> Fitted:
     """The Optimus model that comes closest to `points`.
 
     mode: "synchronous" or "asynchronous". relative: minimise the sum of squared relative errors;
@@ -40,7 +44,6 @@ def fit(points: Sequence[Point], *, mode: str = "synchronous", relative: bool = 
 
     Raises InvalidInput: no point, or one that is no positive finite number.
     """
-    one_of("mode", mode, ("synchronous", "asynchronous"))
     table = np.array(points, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != 3 or not len(table):
         raise InvalidInput("points: must be at least one of (workers, PSs, seconds)")

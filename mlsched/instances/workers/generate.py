@@ -6,9 +6,11 @@ small allocation, which rules may look at.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
-from mlsched.core.params import MOST_SIZE, not_too_many, one_of, within
+from mlsched.core.params import Count, CountOrNone, Range, Share, checked, not_too_many
 from mlsched.instances.workers.instance import Instance
 from mlsched.instances.workers.models import CLUSTER, ITERATIONS, MODELS, RESOURCES, TrainingModel
 from mlsched.instances.workers.speed import Asynchronous, SpeedModel, Synchronous, Table
@@ -19,21 +21,22 @@ SPEEDS = ("paper", "synchronous", "asynchronous", "table")
 NOISE = 0.3
 
 
+@checked
 def generate(
     rng: np.random.Generator,
     *,
-    jobs: int = 3,
-    scale: float = 0.6,
-    cpu_factor: float = 1.0,
-    memory_factor: float = 1.0,
-    speed: str = "paper",
-    kinds: int = 3,
-    gaps: float = 0.0,
-    running: float = 0.5,
-    most_workers: int = 4,
-    most_ps: int = 5,
-    waiting: str = "slowest",
-    delay: float = 600.0,
+    jobs: CountOrNone = 3,
+    scale: Annotated[float, Range(0, 10**4)] = 0.6,
+    cpu_factor: Annotated[float, Range(0, 10**4)] = 1.0,
+    memory_factor: Annotated[float, Range(0, 10**4)] = 1.0,
+    speed: Annotated[str, SPEEDS] = "paper",
+    kinds: Count = 3,
+    gaps: Share = 0.0,
+    running: Share = 0.5,
+    most_workers: Annotated[int, Range(1, 1000)] = 4,
+    most_ps: Annotated[int, Range(1, 1000)] = 5,
+    waiting: Annotated[str, WAITING] = "slowest",
+    delay: Annotated[float, Range(0, 10**6)] = 600.0,
 ) -> Instance:
     """Draw an instance.
 
@@ -43,18 +46,7 @@ def generate(
     running: share of jobs that have run already. most_workers, most_ps: size of the tables. waiting: how a waiting job
     is charged, "slowest" or "pair"; delay: seconds until the next decision.
     """
-    for name, value, low in (("jobs", jobs, 0), ("kinds", kinds, 1)):
-        within(name, value, low, MOST_SIZE)
-    within("most_workers", most_workers, 1, 1000)
-    within("most_ps", most_ps, 1, 1000)
     not_too_many("jobs x workers x parameter servers", (jobs + kinds) * (most_workers + 1) * (most_ps + 1))
-    for name, size in (("scale", scale), ("cpu_factor", cpu_factor), ("memory_factor", memory_factor)):
-        within(name, size, 0, 10**4)
-    for name, share in (("gaps", gaps), ("running", running)):
-        within(name, share, 0, 1)
-    within("delay", delay, 0, 10**6)
-    one_of("speed", speed, SPEEDS)
-    one_of("waiting", waiting, WAITING)
     models = MODELS if speed == "paper" else draw_models(rng, kinds, speed, gaps, most_workers, most_ps)
     factors = (1.0, cpu_factor, memory_factor)
     model = rng.integers(0, len(models), jobs)

@@ -6,7 +6,7 @@ Presets are frozen: measurements and tests quote them by name; never change one,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from mlsched.core.contract import Preset
 from mlsched.core.errors import UnknownName
 from mlsched.core.fields import IntArray
-from mlsched.core.params import within
+from mlsched.core.params import Range, checked
 from mlsched.instances.workers.horizon import Horizon
 from mlsched.instances.workers.models import CLUSTER, ITERATIONS, MODELS, RESOURCES, TrainingModel
 
@@ -37,16 +37,20 @@ def horizon(preset: str, seed: int = 0) -> Horizon:
     return generate_horizon(np.random.default_rng(seed), **sizes)
 
 
+@checked
 def generate_horizon(
-    rng: np.random.Generator, *, jobs: int = 6, rate: float = 2.7, most_workers: int = 10, most_ps: int = 20
+    rng: np.random.Generator,
+    *,
+    jobs: Annotated[int, Range(0)] = 6,
+    rate: Annotated[float, Range(0, 10**6, open_low=True)] = 2.7,
+    most_workers: int = 10,
+    most_ps: int = 20,
 ) -> Horizon:
     """Draw a horizon: `rate` arrivals an hour, the first at time 0; models and iterations uniform as in the paper.
 
     most_workers, most_ps: size of the tables. Beyond them no configuration is of use: the cluster has 10 GPUs, and with
     10 workers none of the models gains from more than 18 PSs.
     """
-    within("jobs", jobs, 0)
-    within("rate", rate, 0, 10**6, open_low=True)
     gaps = rng.exponential(3_600_000 / rate, max(0, jobs - 1))
     arrival = np.concatenate([[0.0], np.cumsum(gaps)])[:jobs]
     return from_jobs(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.core.params import one_of
+from mlsched.core.params import checked
 from mlsched.instances.workers.instance import DELAY, Instance, pair_terms, waiting_terms
 from mlsched.instances.workers.models import TrainingModel
 
@@ -17,6 +18,7 @@ from mlsched.instances.workers.models import TrainingModel
 WAITING = {"slowest": waiting_terms, "pair": pair_terms}
 
 
+@checked
 def from_models(
     models: Sequence[TrainingModel],
     resources: Sequence[str],
@@ -26,7 +28,7 @@ def from_models(
     remaining: npt.ArrayLike,
     most_workers: int = 16,
     most_ps: int = 20,
-    waiting: str = "slowest",
+    waiting: Annotated[str, WAITING] = "slowest",
     delay: int = DELAY,
     current_workers: npt.ArrayLike | None = None,
     current_ps: npt.ArrayLike | None = None,
@@ -39,7 +41,6 @@ def from_models(
     left. most_workers, most_ps: size of the tables. waiting, delay: how a waiting job is charged (`WAITING`) and the
     ms until the next decision. The rest are observations, 0 by default.
     """
-    one_of("waiting", waiting, WAITING)
     kinds, left = np.asarray(model, dtype=np.int64), np.asarray(remaining, dtype=np.int64)
     jobs = len(kinds)
     if len(left) != jobs:

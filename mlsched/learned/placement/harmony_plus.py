@@ -10,11 +10,11 @@ answers to small questions, asked of the fitted model, and then from its own bes
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.params import within
+from mlsched.core.params import Range
 from mlsched.core.registry import answerer
 from mlsched.instances.placement import Instance, Plan
 from mlsched.learned.placement._plus_net import PlusNet, View
@@ -27,14 +27,15 @@ NONE = -1
 
 
 @answerer("harmony-plus", problem="placement", paper="ours, after Harmony Sections III and IV")
-def answer(instance: Instance, *, rng: np.random.Generator, weights: str = "", samples: int = 8) -> Plan:
+def answer(
+    instance: Instance, *, rng: np.random.Generator, weights: str = "", samples: Annotated[int, Range(1, 10**4)] = 8
+) -> Plan:
     """One part of a job after the other by a learned score; the best of several placements by learned speeds.
 
     weights: a file that `mlsched train harmony-plus` wrote; "": the weights that come with mlsched. samples: so many
     placements are made, the first always by the highest score, the others drawn by their scores; the one with the
     highest total speed by the fitted model is the answer. The instance's interference is not looked at.
     """
-    within("samples", samples, 1, 10**4)
     net, speeds = _made(of("harmony-plus", "placement", weights))
     states = States(Question(instance, speeds), samples)
     fill(states, net, rng)

@@ -10,11 +10,11 @@ gathers what it trains on.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.params import one_of, within
+from mlsched.core.params import Range
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._mlf_inner import Inner
 from mlsched.heuristics.taskgraph.mlf_c import Settings, controlled
@@ -36,8 +36,8 @@ def answer(
     rng: np.random.Generator,
     weights: str = "",
     greedy: bool = True,
-    switch: str = "converged",
-    learning: int = 0,
+    switch: Annotated[str, SWITCHES] = "converged",
+    learning: Annotated[int, Range(0)] = 0,
     h_r: float = 0.9,
     migration: bool = True,
     control: Settings,
@@ -47,8 +47,6 @@ def answer(
     weights, greedy: as for `mlf-rl`. switch: "converged" or "always". learning: ticks from the first question on in
     which MLF-H answers. h_r, migration: of both. control: the parameters of `mlf-c`.
     """
-    one_of("switch", switch, SWITCHES)
-    within("learning", learning, 0)
     since = int((memory or {}).get("since", snapshot.now))
     trained = switch == "always" or of("mlf-rl", "taskgraph", weights).card.get("trained") is True
     shared: dict[str, Any] = {"h_r": h_r, "migration": migration}

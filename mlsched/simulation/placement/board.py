@@ -13,33 +13,30 @@ some job is placed.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import within
+from mlsched.core.params import Checked, Range
 from mlsched.instances.placement import Instance, Plan
 
 #: No job is in a slot of this type.
 NOBODY = -1
 #: Counts of tasks are given to networks in these units.
 TASKS_UNIT = 3.0
+Size = Annotated[int, Range(1, 10**4)]
 
 
 @dataclasses.dataclass(frozen=True)
-class Shape:
+class Shape(Checked):
     """Sizes of a state: types L, servers M, resources K, new N' and running R slots, which together are N."""
 
-    types: int
-    servers: int
-    resources: int
-    new: int
-    running: int
-
-    def __post_init__(self) -> None:
-        for name, value in dataclasses.asdict(self).items():
-            within(name, value, 1, 10**4)
+    types: Size
+    servers: Size
+    resources: Size
+    new: Size
+    running: Size
 
     @property
     def slots(self) -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Annotated, Literal
 
 from mlsched.core.fields import UNLIMITED
-from mlsched.core.params import one_of, within
+from mlsched.core.params import Checked, Range
 
 
 @dataclasses.dataclass(frozen=True)
-class Options:
+class Options(Checked):
     """How the placement world behaves.
 
     most_jobs: N, most concurrent jobs. most_new: N', most jobs placed at one wake.
@@ -20,13 +21,7 @@ class Options:
         wake on.
     """
 
-    most_jobs: int = UNLIMITED
-    most_new: int = UNLIMITED
-    window: int = 0
-    departure: str = "wake"
-
-    def __post_init__(self) -> None:
-        within("most_jobs", self.most_jobs, 1, UNLIMITED)
-        within("most_new", self.most_new, 1, UNLIMITED)
-        within("window", self.window, 0, UNLIMITED)
-        one_of("departure", self.departure, ("wake", "instant"))
+    most_jobs: Annotated[int, Range(1, UNLIMITED)] = UNLIMITED
+    most_new: Annotated[int, Range(1, UNLIMITED)] = UNLIMITED
+    window: Annotated[int, Range(0, UNLIMITED)] = 0
+    departure: Literal["wake", "instant"] = "wake"

@@ -10,13 +10,14 @@ most.) All patterns and readings of one seed draw the same jobs, only the scale 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import one_of, within
+from mlsched.core.params import Checked, Positive, Range, Share, checked, ungrouped
 from mlsched.instances.placement.generate import EPOCHS, isolated_speed, worker_demand
 from mlsched.instances.placement.models import KINDS, MODELS, PS, RESOURCES, SERVER, WORKER, interference
 from mlsched.simulation.placement.workload import INTERVAL, Workload
@@ -29,111 +30,58 @@ SHORTEST, LONGEST = 0.5, 1.5
 LOAD = 0.3
 
 
-def uniform(
-    *,
-    jobs: int = 150,
-    seed: int = 0,
-    servers: int = 6,
-    mean: float = 3.0,
-    load: float = LOAD,
-    model: str = "pairwise",
-    sigma_scale: float = 1.0,
-    most_tasks: int = 3,
-    all_reduce: float = 0.0,
-) -> Workload:
+@dataclasses.dataclass(frozen=True)
+class Jobs(Checked):
+    """The parameters of all patterns.
+
+    load: see the module. model: "pairwise", "linear" or "quadratic" interference, times sigma_scale. most_tasks: most
+    workers and most PSs of a job. all_reduce: share without PSs.
+    """
+
+    jobs: Annotated[int, Range(1, 10**6)] = 150
+    seed: int = 0
+    servers: Annotated[int, Range(1, 10**5)] = 6
+    load: Positive = LOAD
+    model: Annotated[str, KINDS] = "pairwise"
+    sigma_scale: Annotated[float, Range(0, 100)] = 1.0
+    most_tasks: Annotated[int, Range(1, 1000)] = 3
+    all_reduce: Share = 0.0
+
+
+@ungrouped
+@checked
+def uniform(*, given: Jobs, mean: Annotated[float, Range(0.5)] = 3.0) -> Workload:
     """The paper's default pattern: a uniform random number of jobs in every interval, 0 to twice the mean.
 
-    mean: jobs an interval (the paper's 3). load: see the module. model: "pairwise", "linear" or "quadratic"
-    interference, times sigma_scale. most_tasks: most workers and most PSs of a job. all_reduce: share without PSs.
+    mean: jobs an interval (the paper's 3). The other parameters are those of `Jobs`.
     """
-    within("mean", mean, 0.5)
-    sizes = _stream(seed, jobs).integers(0, round(2 * mean) + 1, 1 + 4 * jobs)
-    submit = _submissions(sizes, jobs, seed)
-    return _workload(
-        submit,
-        "uniform",
-        f"mean={mean:g}",
-        jobs=jobs,
-        seed=seed,
-        servers=servers,
-        rate=mean,
-        load=load,
-        model=model,
-        sigma_scale=sigma_scale,
-        most_tasks=most_tasks,
-        all_reduce=all_reduce,
-    )
+    sizes = _stream(given).integers(0, round(2 * mean) + 1, 1 + 4 * given.jobs)
+    return _workload(given, _submissions(sizes, given.jobs), mean, f"synthetic:uniform mean={mean:g}")
 
 
-def poisson(
-    *,
-    jobs: int = 150,
-    seed: int = 0,
-    servers: int = 6,
-    mean: float = 2.0,
-    load: float = LOAD,
-    model: str = "pairwise",
-    sigma_scale: float = 1.0,
-    most_tasks: int = 3,
-    all_reduce: float = 0.0,
-) -> Workload:
+@ungrouped
+@checked
+def poisson(*, given: Jobs, mean: Positive = 2.0) -> Workload:
     """Pattern (2) of Fig. 8: a Poisson number of jobs in every interval. Parameters as of `uniform`."""
-    within("mean", mean, 0, open_low=True)
-    submit = _counted(_stream(seed, jobs), np.full(DAY, mean), jobs, seed, 0.0)
-    return _workload(
-        submit,
-        "poisson",
-        f"mean={mean:g}",
-        jobs=jobs,
-        seed=seed,
-        servers=servers,
-        rate=mean,
-        load=load,
-        model=model,
-        sigma_scale=sigma_scale,
-        most_tasks=most_tasks,
-        all_reduce=all_reduce,
-    )
+    submit = _counted(_stream(given), np.full(DAY, mean), given.jobs, 0.0)
+    return _workload(given, submit, mean, f"synthetic:poisson mean={mean:g}")
 
 
+@ungrouped
+@checked
 def google(
-    *,
-    jobs: int = 150,
-    seed: int = 0,
-    servers: int = 6,
-    mean: float = 2.0,
-    load: float = LOAD,
-    daily: float = 0.5,
-    burst: float = 1.0,
-    model: str = "pairwise",
-    sigma_scale: float = 1.0,
-    most_tasks: int = 3,
-    all_reduce: float = 0.0,
+    *, given: Jobs, mean: Positive = 2.0, daily: Share = 0.5, burst: Annotated[float, Range(0, 100)] = 1.0
 ) -> Workload:
     """A stand-in for pattern (3) of Fig. 8, Google's cluster trace downscaled, which is not at hand and not fitted.
 
     What is known of such arrivals is a daily cycle and bursts: the rate is mean x (1 + daily x sine of the time of day)
     x a gamma variable of mean 1 and variance `burst`, anew in every interval. Other parameters as of `uniform`.
     """
-    within("mean", mean, 0, open_low=True)
-    within("daily", daily, 0, 1)
-    within("burst", burst, 0, 100)
-    rng = _stream(seed, jobs)
+    rng = _stream(given)
     rates = mean * (1 + daily * np.sin(2 * np.pi * (np.arange(DAY) / DAY + rng.uniform())))
-    submit = _counted(rng, rates, jobs, seed, burst)
+    submit = _counted(rng, rates, given.jobs, burst)
     return _workload(
-        submit,
-        "google",
-        f"(a stand-in) mean={mean:g} daily={daily:g} burst={burst:g}",
-        jobs=jobs,
-        seed=seed,
-        servers=servers,
-        rate=mean,
-        load=load,
-        model=model,
-        sigma_scale=sigma_scale,
-        most_tasks=most_tasks,
-        all_reduce=all_reduce,
+        given, submit, mean, f"synthetic:google (a stand-in) mean={mean:g} daily={daily:g} burst={burst:g}"
     )
 
 
@@ -141,12 +89,11 @@ def google(
 SOURCES: Mapping[str, Callable[..., Workload]] = {"uniform": uniform, "poisson": poisson, "google": google}
 
 
+@checked
 def variants(
-    rng: np.random.Generator, count: int, *, most_tasks: int = 3, all_reduce: float = 0.0
+    rng: np.random.Generator, count: int, *, most_tasks: Annotated[int, Range(1, 1000)] = 3, all_reduce: Share = 0.0
 ) -> tuple[IntArray, IntArray, IntArray, Any]:
     """Type, workers, PSs and relative length (mean 1) of so many random job variants."""
-    within("most_tasks", most_tasks, 1, 1000)
-    within("all_reduce", all_reduce, 0, 1)
     kind = rng.integers(len(MODELS), size=count)
     workers, ps = rng.integers(1, most_tasks + 1, size=(2, count))
     ps[rng.uniform(size=count) < all_reduce] = 0
@@ -168,60 +115,42 @@ def jobs_of(kind: IntArray, workers: IntArray, ps: IntArray, lengths: Any) -> di
 
 def mean_length(load: float, capacity: float, rate: float, cores: float) -> float:
     """Isolated intervals of a job at an offered load, `rate` jobs of `cores` each arriving an interval."""
-    within("load", load, 0, open_low=True)
     return load * capacity / (rate * cores)
 
 
-def _workload(
-    submit: IntArray,
-    name: str,
-    settings: str,
-    *,
-    jobs: int,
-    seed: int,
-    servers: int,
-    rate: float,
-    load: float,
-    model: str,
-    sigma_scale: float,
-    most_tasks: int,
-    all_reduce: float,
-) -> Workload:
-    within("servers", servers, 1, 10**5)
-    within("sigma_scale", sigma_scale, 0, 100)
-    one_of("model", model, KINDS)
-    rng = np.random.default_rng([seed, jobs])
-    kind, workers, ps, relative = variants(rng, jobs, most_tasks=most_tasks, all_reduce=all_reduce)
-    cores = (most_tasks + 1) / 2 * (WORKER[0] + PS[0] * (1 - all_reduce))
-    mean = mean_length(load, servers * SERVER[0], rate, cores)
+def _workload(given: Jobs, submit: IntArray, rate: float, settings: str) -> Workload:
+    """Jobs drawn for these submission times, of which `rate` come an interval; `settings` says how."""
+    rng = np.random.default_rng([given.seed, given.jobs])
+    kind, workers, ps, relative = variants(rng, given.jobs, most_tasks=given.most_tasks, all_reduce=given.all_reduce)
+    cores = (given.most_tasks + 1) / 2 * (WORKER[0] + PS[0] * (1 - given.all_reduce))
+    mean = mean_length(given.load, given.servers * SERVER[0], rate, cores)
     return Workload(
         resources=RESOURCES,
-        server_capacity=np.tile(np.array(SERVER, dtype=np.int64), (servers, 1)),
-        **interference(model, sigma_scale),
+        server_capacity=np.tile(np.array(SERVER, dtype=np.int64), (given.servers, 1)),
+        **interference(given.model, given.sigma_scale),
         submit=submit,
         **jobs_of(kind, workers, ps, relative * mean),
-        source=f"synthetic:{name} {settings} jobs={jobs} seed={seed} servers={servers} load={load:g} model={model} "
-        f"sigma_scale={sigma_scale:g} most_tasks={most_tasks} all_reduce={all_reduce:g}; mean isolated length "
-        f"{mean:.3g} intervals",
+        source=f"{settings} jobs={given.jobs} seed={given.seed} servers={given.servers} load={given.load:g} "
+        f"model={given.model} sigma_scale={given.sigma_scale:g} most_tasks={given.most_tasks} "
+        f"all_reduce={given.all_reduce:g}; mean isolated length {mean:.3g} intervals",
     )
 
 
-def _stream(seed: int, jobs: int) -> np.random.Generator:
+def _stream(given: Jobs) -> np.random.Generator:
     """The random stream of the arrivals, apart from that of the jobs."""
-    within("jobs", jobs, 1, 10**6)
-    return np.random.default_rng([seed, jobs, 1])
+    return np.random.default_rng([given.seed, given.jobs, 1])
 
 
-def _counted(rng: np.random.Generator, rates: Any, jobs: int, seed: int, burst: float) -> IntArray:
+def _counted(rng: np.random.Generator, rates: Any, jobs: int, burst: float) -> IntArray:
     """Submissions of a Poisson number of jobs an interval, at rates that repeat day by day, times gamma bursts."""
     sizes: list[IntArray] = []
     while sum(int(s.sum()) for s in sizes) < jobs:
         factor = rng.gamma(1 / burst, burst, len(rates)) if burst else 1.0
         sizes.append(rng.poisson(rates * factor))
-    return _submissions(np.concatenate(sizes), jobs, seed)
+    return _submissions(np.concatenate(sizes), jobs)
 
 
-def _submissions(sizes: IntArray, jobs: int, seed: int) -> IntArray:
+def _submissions(sizes: IntArray, jobs: int) -> IntArray:
     """The first `jobs` submission times, s, of batches of these sizes, one an interval; the first at 0."""
     interval = np.repeat(np.arange(len(sizes)), sizes)[:jobs]
     return np.asarray((interval - interval[0]) * INTERVAL, dtype=np.int64)

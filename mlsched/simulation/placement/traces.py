@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.core.params import one_of, within
+from mlsched.core.params import NotNegative, Positive, Range, checked
 from mlsched.instances.placement.generate import worker_demand
 from mlsched.instances.placement.models import KINDS, PS, RESOURCES, SERVER, interference
 from mlsched.instances.traces import Trace
@@ -17,19 +19,20 @@ from mlsched.simulation.placement.workload import INTERVAL, Workload
 MILLI, MEBI = 1000, 1024
 
 
+@checked
 def from_trace(
     trace: Trace,
     nodes: IntArray | None,
     *,
     seed: int = 0,
-    skip: int = 0,
-    rate: float = 2.0,
-    load: float = LOAD,
-    workers: str = "gpus",
-    lengths: str = "drawn",
+    skip: Annotated[int, Range(0)] = 0,
+    rate: NotNegative = 2.0,
+    load: Positive = LOAD,
+    workers: Literal["gpus", "drawn"] = "gpus",
+    lengths: Literal["drawn", "trace"] = "drawn",
     most_tasks: int = 3,
-    model: str = "pairwise",
-    sigma_scale: float = 1.0,
+    model: Annotated[str, KINDS] = "pairwise",
+    sigma_scale: Annotated[float, Range(0, 100)] = 1.0,
 ) -> Workload:
     """A trace's arrivals as jobs of the paper's models, drawn evenly (a join, and the source says so).
 
@@ -39,12 +42,6 @@ def from_trace(
     lengths: "drawn" - as of the synthetic workloads; "trace" - proportional to the durations. Both are scaled to the
     offered `load`. nodes=None: the paper's six servers.
     """
-    one_of("workers", workers, ("gpus", "drawn"))
-    one_of("lengths", lengths, ("drawn", "trace"))
-    one_of("model", model, KINDS)
-    within("rate", rate, 0)
-    within("skip", skip, 0)
-    within("sigma_scale", sigma_scale, 0, 100)
     count = len(trace.submit) - skip
     if count < 2:
         raise InvalidInput(f"skip = {skip}: leaves {max(0, count)} of {len(trace.submit)} jobs; at least 2 are needed")

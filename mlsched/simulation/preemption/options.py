@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Annotated, Literal
 
 from mlsched.core.fields import UNLIMITED
-from mlsched.core.params import one_of, within
+from mlsched.core.params import Checked, Range
 
 
 @dataclasses.dataclass(frozen=True)
-class Options:
+class Options(Checked):
     """How the preemption world behaves.
 
     te_first: TE jobs go to the top of the queue (False: one queue for both kinds, the paper's FIFO).
@@ -27,20 +28,11 @@ class Options:
     """
 
     te_first: bool = True
-    preemption_limit: int = 1
-    blocking: str = "all"
+    preemption_limit: Annotated[int, Range(0, UNLIMITED)] = 1
+    blocking: Literal["all", "be", "none"] = "all"
     elsewhere: bool = True
-    during_grace: str = "work"
-    snapshot: int = 180
-    grace_weight: int = 4000
-    asked: str = "head"
-    ask_again: str = "change"
-
-    def __post_init__(self) -> None:
-        one_of("blocking", self.blocking, ("all", "be", "none"))
-        one_of("during_grace", self.during_grace, ("work", "paused"))
-        one_of("asked", self.asked, ("head", "all"))
-        one_of("ask_again", self.ask_again, ("change", "tick"))
-        within("preemption_limit", self.preemption_limit, 0, UNLIMITED)
-        within("snapshot", self.snapshot, 1, 10**9)
-        within("grace_weight", self.grace_weight, 0, 10**9)
+    during_grace: Literal["work", "paused"] = "work"
+    snapshot: Annotated[int, Range(1, 10**9)] = 180
+    grace_weight: Annotated[int, Range(0, 10**9)] = 4000
+    asked: Literal["head", "all"] = "head"
+    ask_again: Literal["change", "tick"] = "change"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray, ints
-from mlsched.core.params import one_of, within
+from mlsched.core.params import NotNegative, Positive, Share, checked
 from mlsched.instances.preemption.demand import truncated_normal
 from mlsched.instances.traces import Trace
 from mlsched.simulation.nodes import RESOURCES
@@ -30,18 +30,19 @@ AUTO_QUANTILE = 0.75
 PAPER_NODE = (32_000, 262_144, 8_000)
 
 
+@checked
 def from_trace(
     trace: Trace,
     nodes: IntArray | None,
     *,
     seed: int = 0,
-    kinds: str = "auto",
-    other_qos: str = "be",
-    te_share: float = 0.3,
+    kinds: Literal["auto", "qos", "random", "short"] = "auto",
+    other_qos: Literal["te", "be", "drop"] = "be",
+    te_share: Share = 0.3,
     te_longest: int = 600,
-    oversize: str = "keep",
-    arrivals: float = 1.0,
-    grace_scale: float = 1.0,
+    oversize: Literal["keep", "drop"] = "keep",
+    arrivals: Positive = 1.0,
+    grace_scale: NotNegative = 1.0,
 ) -> Workload:
     """A workload of a trace's jobs on `nodes` (nodes x cpu_milli, memory_mib, gpu_milli).
 
@@ -53,12 +54,6 @@ def from_trace(
     paper's nodes (enlarged to the largest job) as hold what three quarters of the arrivals would see running if nobody
     queued, so that the other quarter meets contention.
     """
-    one_of("kinds", kinds, ("auto", "qos", "random", "short"))
-    one_of("other_qos", other_qos, ("te", "be", "drop"))
-    one_of("oversize", oversize, ("keep", "drop"))
-    within("te_share", te_share, 0, 1)
-    within("arrivals", arrivals, 0, open_low=True)
-    within("grace_scale", grace_scale, 0)
     rng = np.random.default_rng([seed, len(trace.submit)])
     kind, how = _kinds(trace, rng, kinds, other_qos, te_share, te_longest)
     demand, known = _demands(trace)

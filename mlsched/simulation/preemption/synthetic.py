@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Annotated, Literal
 
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import one_of, within
+from mlsched.core.params import NotNegative, Positive, Range, Share, checked
 from mlsched.instances.preemption.demand import NODE, RESOURCES, draw_demand, truncated_normal
 from mlsched.simulation.preemption.options import Options
 from mlsched.simulation.preemption.workload import Workload
@@ -43,16 +44,17 @@ TE_MINUTES, BE_MINUTES, GRACE_MINUTES = (5.0, 5.0, 1.0, 30.0), (30.0, 10.0, 1.0,
 TICK = 60
 
 
+@checked
 def synthetic(
     *,
-    calibration: str = "z",
-    jobs: int = 65536,
+    calibration: Annotated[str, CALIBRATIONS] = "z",
+    jobs: Annotated[int, Range(1, 10**7)] = 65536,
     seed: int = 0,
-    nodes: int = 84,
-    te_share: float = 0.3,
-    load: float = 2.0,
-    grace_scale: float = 1.0,
-    rounding: str = "last",
+    nodes: Annotated[int, Range(1, 10**5)] = 84,
+    te_share: Share = 0.3,
+    load: Positive = 2.0,
+    grace_scale: NotNegative = 1.0,
+    rounding: Literal["last", "first"] = "last",
 ) -> Workload:
     """The paper's synthetic workload.
 
@@ -60,13 +62,6 @@ def synthetic(
     outside a node's range and then rounded ("last"), or rounded before it is tested ("first"), which lets demands down
     to half a unit below the smallest pass: the paper does not say.
     """
-    one_of("rounding", rounding, ("last", "first"))
-    one_of("calibration", calibration, CALIBRATIONS)
-    within("jobs", jobs, 1, 10**7)
-    within("nodes", nodes, 1, 10**5)
-    within("te_share", te_share, 0, 1)
-    within("load", load, 0, open_low=True)
-    within("grace_scale", grace_scale, 0)
     rng = np.random.default_rng([seed, jobs])
     te = np.zeros(jobs, dtype=np.int64)
     te[rng.permutation(jobs)[: round(jobs * te_share)]] = 1

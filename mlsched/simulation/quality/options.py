@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Annotated, Literal
 
 from mlsched.core.fields import UNLIMITED
-from mlsched.core.params import one_of, within
+from mlsched.core.params import Checked, Range
 
 
 @dataclasses.dataclass(frozen=True)
-class Options:
+class Options(Checked):
     """How the quality world behaves.
 
     epoch: T, seconds ahead that the tables look. The run's `wake` says when the question is really asked: set both
@@ -30,25 +31,13 @@ class Options:
     others: non-ML jobs hold "reservation" - what they ask for, as far as there is; "fair" - at most an equal share.
     """
 
-    epoch: int = 3
-    progress: str = "fluid"
-    normalise: str = "change"
-    newcomer: str = "unit"
-    information: str = "observed"
-    hints: str = "stop"
-    predictor: str = "fit"
-    least: int = 1
-    spare: str = "idle"
-    others: str = "reservation"
-
-    def __post_init__(self) -> None:
-        within("epoch", self.epoch, 1, 86400)
-        within("least", self.least, 0, UNLIMITED)
-        one_of("progress", self.progress, ("fluid", "carry"))
-        one_of("normalise", self.normalise, ("change", "range"))
-        one_of("newcomer", self.newcomer, ("unit", "flat"))
-        one_of("information", self.information, ("observed", "oracle"))
-        one_of("hints", self.hints, ("stop", "fit", "unknown"))
-        one_of("predictor", self.predictor, ("fit", "strawman"))
-        one_of("spare", self.spare, ("idle", "share"))
-        one_of("others", self.others, ("reservation", "fair"))
+    epoch: Annotated[int, Range(1, 86400)] = 3
+    progress: Literal["fluid", "carry"] = "fluid"
+    normalise: Literal["change", "range"] = "change"
+    newcomer: Literal["unit", "flat"] = "unit"
+    information: Literal["observed", "oracle"] = "observed"
+    hints: Literal["stop", "fit", "unknown"] = "stop"
+    predictor: Literal["fit", "strawman"] = "fit"
+    least: Annotated[int, Range(0, UNLIMITED)] = 1
+    spare: Literal["idle", "share"] = "idle"
+    others: Literal["reservation", "fair"] = "reservation"

@@ -8,7 +8,7 @@ cluster has between two arrivals. All readings of one seed draw the same jobs; o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.core.losses.curves import FAMILIES
-from mlsched.core.params import MOST_SIZE, not_too_many, one_of, within
+from mlsched.core.params import Count, CountOrNone, NotNegative, Positive, Range, Share, checked, not_too_many
 from mlsched.instances.quality.histories import History, synthetic_mix
 from mlsched.instances.quality.histories import recorded as recorded_history
 from mlsched.instances.quality.table1 import TABLE_1, algorithm
@@ -29,21 +29,22 @@ PAPER_CORES = 640
 MEAN_CORE_SECONDS = float(np.mean([row.core_seconds for row in TABLE_1]) * np.exp(0.3**2 / 2))
 
 
+@checked
 def table1(
     *,
-    jobs: int = 160,
+    jobs: Count = 160,
     seed: int = 0,
-    cores: int = PAPER_CORES,
-    mean_arrival: float = 15.0,
-    load: float = 0.8,
-    iterations: int = 100,
+    cores: Count = PAPER_CORES,
+    mean_arrival: NotNegative = 15.0,
+    load: Positive = 0.8,
+    iterations: Count = 100,
     threshold: float = 0.0,
     cap: int = 0,
     noise: float = 0.01,
-    important: float = 0.0,
-    others: int = 0,
-    target: float = 0.0,
-    hinted: str = "all",
+    important: Share = 0.0,
+    others: CountOrNone = 0,
+    target: Share = 0.0,
+    hinted: Literal["all", "nonconvex"] = "all",
 ) -> Workload:
     """The paper's workload (Section 6.2.1): jobs of Table 1's algorithms, drawn evenly, with Poisson arrivals.
 
@@ -55,11 +56,7 @@ def table1(
     hinted: "all" jobs have one, or the "nonconvex" ones of Table 1. The iterations that they save are not made up for:
     the offered load falls below `load`.
     """
-    for name, value in (("jobs", jobs), ("cores", cores), ("iterations", iterations)):
-        within(name, value, 1, MOST_SIZE)
     not_too_many("jobs x iterations", jobs * iterations)
-    within("important", important, 0, 1)
-    within("others", others, 0, MOST_SIZE)
     rng = np.random.default_rng([seed, jobs])
     histories = synthetic_mix(jobs, rng, iterations=iterations, noise=noise)
     submit = _poisson(rng, jobs, mean_arrival)
@@ -86,18 +83,19 @@ def table1(
     )
 
 
+@checked
 def recorded(
     *,
     path: str = "",
-    layout: str = "algoperf",
-    jobs: int = 160,
+    layout: Literal["algoperf", "pollux"] = "algoperf",
+    jobs: Count = 160,
     seed: int = 0,
-    cores: int = PAPER_CORES,
-    mean_arrival: float = 15.0,
-    load: float = 0.8,
-    iterations: int = 100,
+    cores: Count = PAPER_CORES,
+    mean_arrival: NotNegative = 15.0,
+    load: Positive = 0.8,
+    iterations: Count = 100,
     cap: int = 0,
-    target: float = 0.0,
+    target: Share = 0.0,
 ) -> Workload:
     """Jobs that train as recorded curves did, drawn evenly from the file `path`, with Poisson arrivals.
 
@@ -105,9 +103,6 @@ def recorded(
     the records do not say what an iteration costs on a core. Curves whose loss never falls are left out. target: the
     share of its loss reduction after which each job stops (Section 7), 0: none.
     """
-    one_of("layout", layout, ("algoperf", "pollux"))
-    for name, value in (("jobs", jobs), ("cores", cores), ("iterations", iterations)):
-        within(name, value, 1, MOST_SIZE)
     not_too_many("jobs x iterations", jobs * iterations)
     curves = algoperf.read_curves(path) if layout == "algoperf" else pollux.read_curves(path)
     pool = [recorded_history(curve, iterations=iterations) for curve in curves if len(curve) > 1]
@@ -132,18 +127,19 @@ def recorded(
 SOURCES: Mapping[str, Callable[..., Workload]] = {"table1": table1, "recorded": recorded}
 
 
+@checked
 def from_trace(
     trace: Trace,
     nodes: IntArray | None,
     *,
     seed: int = 0,
-    cores: int = 0,
-    arrivals: float = 1.0,
+    cores: Annotated[int, Range(0)] = 0,
+    arrivals: Positive = 1.0,
     iterations: int = 100,
     noise: float = 0.01,
     capped: bool = True,
-    target: float = 0.0,
-    hinted: str = "all",
+    target: Share = 0.0,
+    hinted: Literal["all", "nonconvex"] = "all",
 ) -> Workload:
     """A trace's jobs as training jobs, a "core" being a GPU: no trace holds losses, so they are drawn from Table 1.
 
@@ -152,8 +148,6 @@ def from_trace(
     GPUs of the cluster; 0: those of `nodes`, or else what the jobs need at a load of 1. arrivals: factor on the arrival
     rate. target, hinted: as in `table1`; the iterations that are saved shorten the traced jobs.
     """
-    within("cores", cores, 0)
-    within("arrivals", arrivals, 0, open_low=True)
     kept = np.flatnonzero(trace.gpus_milli > 0)
     if not kept.size:
         raise InvalidInput(
@@ -186,7 +180,6 @@ def from_trace(
 
 def _poisson(rng: np.random.Generator, jobs: int, mean: float) -> IntArray:
     """Submission times, s, the first 0."""
-    within("mean_arrival", mean, 0)
     gaps = rng.exponential(1.0, jobs) * mean
     gaps[:1] = 0
     return np.floor(np.cumsum(gaps)).astype(np.int64)
@@ -194,10 +187,10 @@ def _poisson(rng: np.random.Generator, jobs: int, mean: float) -> IntArray:
 
 def _factor(load: float, cores: int, mean_arrival: float, expected: float) -> float:
     """On core-seconds: what makes `expected` core-seconds a job this load; without arrivals over time, no change."""
-    within("load", load, 0, open_low=True)
     return load * cores * mean_arrival / expected if mean_arrival else 1.0
 
 
+@checked
 def _workload(
     histories: Sequence[History],
     submit: IntArray,
@@ -205,13 +198,11 @@ def _workload(
     cores: int,
     factor: float,
     source: str,
-    threshold: float = 0.0,
-    cap: int = 0,
+    threshold: Share = 0.0,
+    cap: CountOrNone = 0,
     weight: IntArray | None = None,
 ) -> Workload:
     """Histories with losses after iterations 0, 1, ... as jobs."""
-    within("threshold", threshold, 0, 1)
-    within("cap", cap, 0, MOST_SIZE)
     jobs, none = len(histories), np.zeros(0, dtype=np.int64)
     losses = np.stack([h.losses for h in histories])
     fields: dict[str, Any] = {"other_submit": none, "other_seconds": none, "other_cores": none}
@@ -231,13 +222,11 @@ def _workload(
 
 def _hinted(histories: Sequence[History], which: str) -> npt.NDArray[np.bool_]:
     """Which jobs of Table 1 have a target loss."""
-    one_of("hinted", which, ("all", "nonconvex"))
     return np.array([which == "all" or not algorithm(h.workload).convex for h in histories], dtype=bool)
 
 
 def _targets(made: Workload, share: float, hinted: npt.NDArray[np.bool_]) -> IntArray:
     """Target losses at `share` of each hinted job's loss reduction; none for jobs whose loss never falls."""
-    within("target", share, 0, 1)
     span = np.rint(share * (made.loss[:, 0] - made.lowest)).astype(np.int64)
     return np.where(hinted & (span > 0), made.loss[:, 0] - span, NO_TARGET)
 

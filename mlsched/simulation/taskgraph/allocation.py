@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import within
+from mlsched.core.params import Positive, checked
 from mlsched.heuristics.taskgraph._measures import remaining_ticks, stops_after
 from mlsched.heuristics.taskgraph._mlf_hosts import Hosts
 from mlsched.heuristics.taskgraph._mlf_priority import Weights, priorities
@@ -49,17 +49,17 @@ class Allocation:
     most: so many jobs, tasks, units or nodes a choice has at most, the first in MLF-H's order; 0: all.
     """
 
+    @checked
     def __init__(
         self,
         snapshot: Snapshot,
         stop_after: IntArray,
         *,
-        h_r: float = 0.9,
+        h_r: Positive = 0.9,
         migration: bool = True,
         stopping: bool = False,
         most: int = 0,
     ) -> None:
-        within("h_r", h_r, 0, open_low=True)
         self.snapshot, self._stop_after, self._most = snapshot, stop_after, most
         self.hosts = hosts = Hosts(snapshot, h_r, remaining_ticks(snapshot, stop_after), bandwidth=True)
         self._limit, self._gpu_limit = hosts.most, hosts.gpu_most

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Literal
 
-from mlsched.core.params import one_of
+from mlsched.core.params import Checked
 
 
 @dataclasses.dataclass(frozen=True)
-class Options:
+class Options(Checked):
     """How the task-graph world behaves.
 
     pausing: "none" - a run, once started, goes on to its end; "keep" - a paused run goes on later with the work it has
@@ -18,11 +19,6 @@ class Options:
     information: "observed" - durations are estimates until a task has run once; "oracle" - they are the true ones.
     """
 
-    pausing: str = "none"
-    movement: str = "given"
-    information: str = "observed"
-
-    def __post_init__(self) -> None:
-        one_of("pausing", self.pausing, ("none", "keep", "restart"))
-        one_of("movement", self.movement, ("given", "none", "between_iterations", "anytime"))
-        one_of("information", self.information, ("observed", "oracle"))
+    pausing: Literal["none", "keep", "restart"] = "none"
+    movement: Literal["given", "none", "between_iterations", "anytime"] = "given"
+    information: Literal["observed", "oracle"] = "observed"

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import UNLIMITED, IntArray
-from mlsched.core.params import MOST_SIZE, one_of, within
+from mlsched.core.params import Count, Positive, Range, Share, checked
 from mlsched.instances.taskgraph import Instance, from_networkx, generate
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS, SYNCS, name_roles, partition, training_graph
 from mlsched.instances.taskgraph.convert import Link
@@ -28,9 +28,10 @@ ERROR_SEEN, ERROR_NEW = 0.11, 0.30
 GPUS_A_NODE = 4
 
 
+@checked
 def generated(
     *,
-    jobs: int = 40,
+    jobs: Count = 40,
     seed: int = 0,
     nodes: int = 8,
     gpus: int = 4,
@@ -38,10 +39,10 @@ def generated(
     partitions: int = 4,
     replicas: int = 4,
     slack: float = 3.0,
-    load: float = 0.8,
-    movement: str = "none",
-    seen: float = 0.5,
-    error: float = 1.0,
+    load: Positive = 0.8,
+    movement: Literal["none", "between_iterations"] = "none",
+    seen: Share = 0.5,
+    error: Share = 1.0,
     graph: str = "mlfs",
 ) -> Workload:
     """The generator's jobs (see `mlsched.generate("taskgraph")`), of about so many task `runs` each, arriving in time.
@@ -49,8 +50,6 @@ def generated(
     load: GPU work over what the cluster's GPUs do while jobs arrive. seen: share of the models seen before; error:
     factor on the errors of the estimates, 0: they are true.
     """
-    within("jobs", jobs, 1, MOST_SIZE)
-    within("load", load, 0, open_low=True)
     rng = np.random.default_rng([seed, jobs])
     horizon = generate(
         rng,
@@ -82,8 +81,6 @@ SOURCES: Mapping[str, Callable[..., Workload]] = {
 
 def _estimated(horizon: Instance, rng: np.random.Generator, seen: float, error: float, source: str) -> Workload:
     """The horizon's durations are the truth; schedulers are told something near it, of every job's tasks alike."""
-    within("seen", seen, 0, 1)
-    within("error", error, 0, 1)
     jobs = len(horizon.arrival)
     mean = error * np.where(rng.uniform(size=jobs) < seen, ERROR_SEEN, ERROR_NEW)
     factor = 1 + mean[horizon.task_job] * rng.uniform(-2, 2, len(horizon.task_job))
@@ -91,21 +88,22 @@ def _estimated(horizon: Instance, rng: np.random.Generator, seen: float, error: 
     return Workload(horizon=horizon.replace(duration=told), true_duration=horizon.duration, source=source)
 
 
+@checked
 def from_trace(
     trace: Trace,
     nodes: IntArray | None,
     *,
     seed: int = 0,
-    tick: int = 60,
-    iterations: int = 10,
-    partitions: int = 4,
-    sync: str = "ring",
-    slack: float = 3.0,
-    bandwidth: int = 50,
-    load: float = 0.8,
-    seen: float = 0.5,
-    error: float = 1.0,
-    arrivals: float = 1.0,
+    tick: Count = 60,
+    iterations: Count = 10,
+    partitions: Count = 4,
+    sync: Annotated[str, SYNCS] = "ring",
+    slack: Annotated[float, Range(1)] = 3.0,
+    bandwidth: Count = 50,
+    load: Positive = 0.8,
+    seen: Share = 0.5,
+    error: Share = 1.0,
+    arrivals: Positive = 1.0,
 ) -> Workload:
     """A trace's arrivals, GPUs and durations, joined with graphs drawn from the MLFS paper's algorithms.
 
@@ -117,17 +115,6 @@ def from_trace(
     tick: seconds; bandwidth: MB that a transfer of [50, 100] MB moves in a tick; arrivals: factor on the arrival rate;
     seen, error: see `generated`. nodes=None: as many nodes of four GPUs as make this `load`.
     """
-    for name, value in (
-        ("tick", tick),
-        ("iterations", iterations),
-        ("partitions", partitions),
-        ("bandwidth", bandwidth),
-    ):
-        within(name, value, 1, MOST_SIZE)
-    one_of("sync", sync, SYNCS)
-    within("slack", slack, 1)
-    within("load", load, 0, open_low=True)
-    within("arrivals", arrivals, 0, open_low=True)
     rng = np.random.default_rng([seed, len(trace.submit)])
     submit = np.floor((trace.submit - trace.submit[:1]) / (arrivals * tick)).astype(np.int64)
     ticks = np.maximum(np.rint(trace.duration_ms / (1000 * tick)), 1).astype(np.int64)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Annotated, Literal
 
 from mlsched.core.fields import UNLIMITED
-from mlsched.core.params import one_of, within
+from mlsched.core.params import Checked, Range
 
 
 @dataclasses.dataclass(frozen=True)
-class Options:
+class Options(Checked):
     """How the workers world behaves.
 
     window: I, how many jobs, the first in arrival order, are asked about; the others wait as backlog, and their
@@ -19,9 +20,5 @@ class Options:
         what lies below a thousandth of an iteration.
     """
 
-    window: int = 0
-    floor: str = "always"
-
-    def __post_init__(self) -> None:
-        within("window", self.window, 0, UNLIMITED)
-        one_of("floor", self.floor, ("always", "changed", "never"))
+    window: Annotated[int, Range(0, UNLIMITED)] = 0
+    floor: Literal["always", "changed", "never"] = "always"

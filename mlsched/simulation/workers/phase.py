@@ -23,13 +23,14 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Callable
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.core.params import within
+from mlsched.core.params import Checked, Range
 from mlsched.instances.workers import NEVER, Instance, Plan
 
 Mask = npt.NDArray[np.bool_]
@@ -41,18 +42,14 @@ ITERATIONS_UNIT, TASKS_UNIT, BACKLOG_UNIT = 200.0, 10.0, 10.0
 
 
 @dataclasses.dataclass(frozen=True)
-class Phase:
+class Phase(Checked):
     """window: I. pair: Chic-Pair's actions. limit: most steps of a phase; the paper has none, but an action that
     changes nothing could go on for ever.
     """
 
-    window: int = 3
+    window: Annotated[int, Range(1, 1000)] = 3
     pair: bool = False
-    limit: int = 100
-
-    def __post_init__(self) -> None:
-        within("window", self.window, 1, 1000)
-        within("limit", self.limit, 1, 10**6)
+    limit: Annotated[int, Range(1, 10**6)] = 100
 
     @property
     def actions(self) -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Annotated
 
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.core.params import within
+from mlsched.core.params import Positive, Range, checked
 from mlsched.instances.traces import Trace
 from mlsched.instances.workers.models import CLUSTER, MODELS, RESOURCES
 from mlsched.simulation.workers.synthetic import chic, workload
@@ -21,14 +22,15 @@ SOURCES: Mapping[str, Callable[..., Workload]] = {"chic": chic}
 AUTO_LOAD = 0.75
 
 
+@checked
 def from_trace(
     trace: Trace,
     nodes: IntArray | None,
     *,
     seed: int = 0,
-    arrivals: float = 1.0,
-    most_workers: int = 16,
-    most_ps: int = 20,
+    arrivals: Positive = 1.0,
+    most_workers: Annotated[int, Range(1, 1000)] = 16,
+    most_ps: Annotated[int, Range(1, 1000)] = 20,
 ) -> Workload:
     """A join: arrivals, GPUs and run times of a trace's jobs, models drawn from the paper's three.
 
@@ -38,9 +40,6 @@ def from_trace(
     together are the cluster (cpu_milli, memory_mib, gpu_milli a node); CPU or memory that they do not give is the
     paper's for so many GPUs. None: the paper's cluster, enlarged until its load is three quarters.
     """
-    within("arrivals", arrivals, 0, open_low=True)
-    within("most_workers", most_workers, 1, 1000)
-    within("most_ps", most_ps, 1, 1000)
     rng = np.random.default_rng([seed, len(trace.submit)])
     model = rng.integers(0, len(MODELS), len(trace.submit))
     keep = trace.gpus_milli > 0

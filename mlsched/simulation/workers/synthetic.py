@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import within
+from mlsched.core.params import Range, checked, within
 from mlsched.instances.workers.models import CLUSTER, ITERATIONS, MODELS, RESOURCES, TrainingModel
 from mlsched.simulation.workers.workload import MS, Workload
 
 
+@checked
 def chic(
     *,
-    jobs: int = 30,
+    jobs: Annotated[int, Range(1, 10**6)] = 30,
     seed: int = 0,
-    rate: float = 1.8,
-    scale: float = 1.0,
-    least: int = ITERATIONS[0],
+    rate: Annotated[float, Range(0, 10**6)] = 1.8,
+    scale: Annotated[float, Range(0, 10**4, open_low=True)] = 1.0,
+    least: Annotated[int, Range(1, 10**9)] = ITERATIONS[0],
     most: int = ITERATIONS[1],
-    most_workers: int = 10,
-    most_ps: int = 20,
+    most_workers: Annotated[int, Range(1, 1000)] = 10,
+    most_ps: Annotated[int, Range(1, 1000)] = 20,
 ) -> Workload:
     """A sequence of jobs: models drawn evenly, iterations uniform in least..most, Poisson arrivals.
 
@@ -30,13 +32,7 @@ def chic(
     which is 10 workers, and more than 17 PSs never help its models. One seed draws the same jobs at every rate, their
     arrivals only stretched.
     """
-    within("jobs", jobs, 1, 10**6)
-    within("rate", rate, 0, 10**6)
-    within("scale", scale, 0, 10**4, open_low=True)
-    within("least", least, 1, 10**9)
     within("most", most, least, 10**9)
-    within("most_workers", most_workers, 1, 1000)
-    within("most_ps", most_ps, 1, 1000)
     rng = np.random.default_rng([seed, jobs])
     gaps = rng.exponential(1.0, jobs) * (3600 * MS / rate if rate else 0.0)
     return workload(

@@ -20,14 +20,14 @@ Ours, where a trace differs from the recipe:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.core.opening import shown_path
-from mlsched.core.params import MOST_SIZE, not_too_many, within
+from mlsched.core.params import CountOrNone, Positive, Range, checked, not_too_many
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS, Algorithm, partition, serve, training_graph
 from mlsched.instances.taskgraph.convert import Link
 from mlsched.instances.taskgraph.profiles import job_graph, read_profiles
@@ -46,20 +46,21 @@ SHORTEST = 60
 SPANS = (0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
 
 
+@checked
 def joined(
     *,
     trace: str = "twin:philly",
     profiles: str = "",
     curves: str = "",
-    jobs: int = 0,
+    jobs: CountOrNone = 0,
     seed: int = 0,
-    servers: int = 0,
-    load: float = 0.8,
-    arrivals: float = 1.0,
-    iterations: int = 40,
-    batch: float = 5.0,
-    largest: int = 0,
-    error: float = 1.0,
+    servers: CountOrNone = 0,
+    load: Positive = 0.8,
+    arrivals: Positive = 1.0,
+    iterations: Annotated[int, Range(2, 10**4)] = 40,
+    batch: Positive = 5.0,
+    largest: CountOrNone = 0,
+    error: Annotated[float, Range(0, 1.5)] = 1.0,
 ) -> Jobs:
     """A trace's arrivals, GPUs and running times as MLFS' training jobs; ticks of a second.
 
@@ -68,12 +69,6 @@ def joined(
     make this `load`, and hold the largest job. arrivals: factor on the arrival rate. iterations: most of a job. batch:
     seconds of a mini-batch. largest: jobs of more GPUs are left out, 0: none. error: factor on errors of estimates.
     """
-    for name, size in (("jobs", jobs), ("servers", servers), ("largest", largest)):
-        within(name, size, 0, MOST_SIZE)
-    within("iterations", iterations, 2, 10**4)
-    for name, value in (("load", load), ("arrivals", arrivals), ("batch", batch)):
-        within(name, value, 0, open_low=True)
-    within("error", error, 0, 1.5)
     path = located(trace)
     if path is None:
         raise InvalidInput(f"trace = {trace!r}: must be a log, twin:NAME or data:NAME")

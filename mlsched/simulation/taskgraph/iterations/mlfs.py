@@ -21,13 +21,13 @@ are off by 11 % on average for half of the jobs, by 30 % for the others (the pap
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import MOST_SIZE, within
+from mlsched.core.params import Count, Positive, Range, checked
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS, partition, training_graph
 from mlsched.instances.taskgraph.convert import Link
 from mlsched.instances.taskgraph.generate import GPUS, SERVER
@@ -86,17 +86,18 @@ class Templates:
         return {name: np.array(values) for name, values in self.columns.items()}
 
 
+@checked
 def mlfs(
     *,
-    jobs: int = 155,
+    jobs: Count = 155,
     seed: int = 0,
-    servers: int = 20,
-    hours: float = 2.0,
-    load: float = 0.8,
-    iterations: int = 40,
-    batches: int = 50,
-    largest: int = 32,
-    error: float = 1.0,
+    servers: Count = 20,
+    hours: Annotated[float, Range(0, 1000, open_low=True)] = 2.0,
+    load: Positive = 0.8,
+    iterations: Annotated[int, Range(2, 10**4)] = 40,
+    batches: Count = 50,
+    largest: Count = 32,
+    error: Annotated[float, Range(0, 1.5)] = 1.0,
 ) -> Jobs:
     """MLFS' cluster of training jobs (Section 4.1); ticks of a second.
 
@@ -105,12 +106,6 @@ def mlfs(
     an iteration, which sends its volume as often. largest: most GPUs of a job (no more than half of the cluster's).
     error: factor on all errors of estimates, 0: they are true.
     """
-    for name, value in (("jobs", jobs), ("servers", servers), ("batches", batches), ("largest", largest)):
-        within(name, value, 1, MOST_SIZE)
-    within("iterations", iterations, 2, 10**4)
-    within("hours", hours, 0, 1000, open_low=True)
-    within("load", load, 0, open_low=True)
-    within("error", error, 0, 1.5)
     rng = np.random.default_rng([seed, jobs, servers])
     sizes = [g for g in GPUS if g <= min(largest, max(1, servers * GPUS_A_SERVER // 2))]
     made = _templates(rng, sizes, iterations, batches, error)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Annotated, Literal
 
-from mlsched.core.params import one_of, within
+from mlsched.core.params import Number, Range
 from mlsched.simulation.taskgraph import options
 
 #: Beyond this, what is drawn evenly about a mean could be below 0.
@@ -22,15 +23,8 @@ class Options(options.Options):
     usage_seed: of the draws; one seed gives all rules the same.
     """
 
-    usage: str = "demand"
-    usage_spread: float = 0.2
-    usage_every: int = 60
+    usage: Literal["demand", "drawn"] = "demand"
+    usage_spread: Annotated[float, Range(0, MOST_SPREAD)] = 0.2
+    usage_every: Number = 60
     usage_at_start: bool = True
-    usage_seed: int = 0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of("usage", self.usage, ("demand", "drawn"))
-        within("usage_spread", self.usage_spread, 0, MOST_SPREAD)
-        within("usage_every", self.usage_every, 1)
-        within("usage_seed", self.usage_seed, 0)
+    usage_seed: Annotated[int, Range(0)] = 0

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput, shortened
 from mlsched.core.fields import UNLIMITED, IntArray
-from mlsched.core.params import MOST_SIZE, one_of, within
+from mlsched.core.params import Count, Number, Positive, Range, checked
 from mlsched.instances.traces import Trace
 from mlsched.simulation.nodes import RESOURCES
 from mlsched.simulation.taskgraph import sources as of_tasks
@@ -75,16 +75,17 @@ def _converted(graph: str) -> Callable[..., Jobs]:
     return made
 
 
+@checked
 def gangs(
     *,
-    jobs: int = 1000,
+    jobs: Count = 1000,
     seed: int = 0,
-    nodes: int = 8,
-    gpus: int = 8,
-    length: float = 60.0,
-    iteration: int = 1,
-    load: float = 0.8,
-    error: float = 0.0,
+    nodes: Count = 8,
+    gpus: Count = 8,
+    length: Annotated[float, Range(1)] = 60.0,
+    iteration: Count = 1,
+    load: Positive = 0.8,
+    error: Annotated[float, Range(0, 0.5)] = 0.0,
 ) -> Jobs:
     """Gangs of 1, 2, 4 and 8 GPUs (80, 8, 7 and 5 % of the jobs) that arrive at random, a Poisson process.
 
@@ -92,11 +93,6 @@ def gangs(
     minute. load: work over what the cluster's GPUs do while jobs arrive. error: schedulers are told lengths off by up
     to twice this share.
     """
-    for name, value in (("jobs", jobs), ("nodes", nodes), ("gpus", gpus), ("iteration", iteration)):
-        within(name, value, 1, MOST_SIZE)
-    within("length", length, 1)
-    within("load", load, 0, open_low=True)
-    within("error", error, 0, 0.5)
     rng = np.random.default_rng([seed, jobs])
     sizes = [size for size in GANGS if size <= nodes * gpus]
     share = np.array([GANGS[size] for size in sizes])
@@ -131,17 +127,18 @@ SOURCES: Mapping[str, Callable[..., Jobs]] = {
 }
 
 
+@checked
 def from_trace(
     trace: Trace,
     nodes: IntArray | None,
     *,
     seed: int = 0,
-    tick: int = 60,
-    iteration: int = 60,
-    load: float = 0.8,
-    error: float = 0.0,
-    arrivals: float = 1.0,
-    oversize: str = "refuse",
+    tick: Number = 60,
+    iteration: Number = 60,
+    load: Positive = 0.8,
+    error: Annotated[float, Range(0, 0.5)] = 0.0,
+    arrivals: Positive = 1.0,
+    oversize: Literal["refuse", "drop"] = "refuse",
 ) -> Jobs:
     """A trace's arrivals, GPUs and durations as gangs: a job of g GPUs is g equal tasks without edges.
 
@@ -154,12 +151,6 @@ def from_trace(
     no trace; there are none. arrivals: factor on the arrival rate. oversize: "drop" leaves out jobs that never fit.
     nodes=None: as many nodes of eight GPUs (or CPUs) as make this `load`, and hold the largest job.
     """
-    within("tick", tick, 1)
-    within("iteration", iteration, 1)
-    within("load", load, 0, open_low=True)
-    within("arrivals", arrivals, 0, open_low=True)
-    within("error", error, 0, 0.5)
-    one_of("oversize", oversize, ("refuse", "drop"))
     if not len(trace.submit):
         raise InvalidInput(f"{trace.source}: holds no job; check limit")
     asked, kept, said = _asked(trace, nodes)
