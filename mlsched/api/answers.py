@@ -18,13 +18,12 @@ from mlsched.api.functions import function_of, is_function
 from mlsched.api.guard import guarded
 from mlsched.api.isolation import Isolated, check_memory_limit, isolated_answer
 from mlsched.api.known import keep_known
-from mlsched.api.records import check_seed
 from mlsched.core.contract import Information, Instance, Objective, Plan, Question
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import AnswererError, InvalidInput, MlschedError
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.interrupts import interrupts
-from mlsched.core.params import one_of, resolve
+from mlsched.core.params import check_seed, one_of, resolve
 from mlsched.core.registry import Answerer, registry
 from mlsched.core.result import Result, relative_gap
 from mlsched.core.versions import versions

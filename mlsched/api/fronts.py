@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from mlsched.api.answers import resolve_answerer
-from mlsched.api.records import check_seed
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput, UnknownName, meant
+from mlsched.core.params import check_seed
 from mlsched.core.registry import registry
 
 if TYPE_CHECKING:

@@ -12,13 +12,10 @@ from mlsched.core.contract import Instance, Plan, Problem, Reader
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, meant
 from mlsched.core.files import check_header, read_json, write_json
 from mlsched.core.opening import open_file, shown_path
-from mlsched.core.params import parameters_of, resolve
+from mlsched.core.params import check_seed, parameters_of, resolve
 from mlsched.core.record import Record
 from mlsched.core.registry import registry
 from mlsched.simulation import every_simulation
-
-#: Kinds of files that hold more than one record: `api/saved.py` reads them.
-COMPOSED = ("result", "front", "run")
 
 
 def generate(problem: str, preset: str | None = None, seed: int = 0, **sizes: Any) -> Instance:
@@ -38,13 +35,6 @@ def _preset(problem: Problem, name: str) -> Any:
         there = ", ".join(problem.presets)
         raise UnknownName(f"{problem.name} has no preset '{name}'{meant(name, problem.presets)}; there are {there}")
     return problem.presets[name]
-
-
-def check_seed(seed: int) -> int:
-    """`seed` as an int >= 0, or InvalidInput."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InvalidInput(f"seed = {seed!r}: must be an integer >= 0")
-    return int(seed)
 
 
 def record_types() -> dict[str, type[Record]]:
@@ -76,13 +66,13 @@ def load_with_hash(path: str | os.PathLike[str], **options: Any) -> tuple[Any, s
         return reader.read(path, **resolve(shown_path(path), parameters_of(reader.read), options)), None
     if options:
         raise InvalidInput(f"{shown_path(path)}: {', '.join(options)}: a file of ours takes no options")
-    data = read_json(path)
-    if data.get("kind") in COMPOSED:
-        from mlsched.api import saved
+    from mlsched.api import saved  # fronts take a tenth of a second to import
 
+    data = read_json(path)
+    if data.get("kind") in [*saved.VERSIONS]:
         return saved.read(path, data), None
     types = record_types()
-    kind = check_header(path, data, {name: t.version for name, t in types.items()} | dict.fromkeys(COMPOSED, 1))
+    kind = check_header(path, data, {name: t.version for name, t in types.items()} | saved.VERSIONS)
     answers = data.pop("instance_hash", None) if issubclass(types[kind], Plan) else None
     if answers is not None and not isinstance(answers, str):
         raise InvalidFile(f"{shown_path(path)}: instance_hash = {answers!r}: must be a string")

@@ -15,12 +15,12 @@ import numpy as np
 from mlsched.api.adapters import as_rule
 from mlsched.api.answers import AnyAnswerer, make_limits, resolve_answerer, start_within
 from mlsched.api.isolation import check_memory_limit, isolated_rule
-from mlsched.api.records import check_seed, load
+from mlsched.api.records import load
 from mlsched.core.clock import cpu_time
 from mlsched.core.errors import InvalidInput, UnknownName, meant
 from mlsched.core.files import read_json
 from mlsched.core.opening import open_file
-from mlsched.core.params import parameters_of, resolve, split
+from mlsched.core.params import check_seed, parameters_of, resolve, split
 from mlsched.core.registry import registry
 from mlsched.core.versions import versions
 from mlsched.instances.traces import Trace, is_frame, read_nodes, read_trace

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import InvalidInput, shortened
 from mlsched.core.fields import IntArray
 from mlsched.core.files import check_header
 from mlsched.core.record import Record
+from mlsched.core.registry import registry
 
 
 class Fields:
@@ -111,6 +113,17 @@ class Fields:
         except InvalidInput as error:
             text = str(error)
             raise InvalidInput(text if text.startswith(name) else f"{self.where}{name}: {text}") from None
+
+    def instance(self) -> Instance:
+        """The instance beside an answer, of any problem."""
+        types = [t for p in registry().problems.values() for t in p.instance_types]
+        found: Instance = self.record("instance", {t.kind: t for t in types})
+        return found
+
+    def plan(self, instance: Instance) -> Plan:
+        """A plan for `instance`."""
+        found: Plan = self.record("plan", {instance.plan_type.kind: instance.plan_type})
+        return found
 
     def end(self) -> None:
         """Refuse what nobody took."""

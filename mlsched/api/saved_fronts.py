@@ -9,12 +9,10 @@ from typing import Any, get_args
 import numpy as np
 
 from mlsched.api.saved_fields import Fields
-from mlsched.api.saved_results import instance_of
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.core.params import resolve
-from mlsched.core.record import Record
 from mlsched.core.registry import registry
 from mlsched.core.result import Backing
 from mlsched.core.scalar import Status
@@ -134,15 +132,14 @@ def _with_plans(fields: Fields, front: Front) -> Front:
     """The front of an instance: its plans must be worth its points."""
     plans, objectives = fields.any("plans"), fields.any("objectives")
     fields.any("solutions")
-    instance = instance_of(fields)
+    instance = fields.instance()
     _check_objectives(fields, instance, objectives, front)
     if not isinstance(plans, list) or len(plans) != len(front.values):
         raise InvalidInput(f"plans: must be {len(front.values)}, one for each point")
-    kinds: dict[str, type[Record]] = {instance.plan_type.kind: instance.plan_type}
     found, _ = registry().answerer(instance.problem, str(front.answerer))
     front = dataclasses.replace(
         front,
-        plans=tuple(Fields({"plan": plan}, f"plans[{i}]").record("plan", kinds) for i, plan in enumerate(plans)),
+        plans=tuple(Fields({"plan": plan}, f"plans[{i}]").plan(instance) for i, plan in enumerate(plans)),
         objectives=tuple(objectives),
         instance=instance,
         params=resolve(found.name, found.parameters, front.params),

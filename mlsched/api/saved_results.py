@@ -10,7 +10,6 @@ from mlsched.api.saved_fields import Fields
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput, shortened
 from mlsched.core.formulation import Status, StoppedBy
-from mlsched.core.registry import registry
 from mlsched.core.result import Backing, Result, relative_gap
 
 
@@ -24,12 +23,9 @@ def document(result: Result, name: str, instance: Instance | None) -> dict[str, 
 
 def read(fields: Fields) -> Result:
     """A Result whose every figure that can be recomputed is."""
-    instance = instance_of(fields)
+    instance = fields.instance()
     goal = aim(instance, fields.text("objective"))
-    plan = fields.any("plan")
-    if plan is not None:
-        fields.data["plan"] = plan
-        plan = fields.record("plan", {instance.plan_type.kind: instance.plan_type})
+    plan = fields.any("plan") if fields.data.get("plan") is None else fields.plan(instance)
     status = fields.text("status", get_args(Status))
     if (plan is None) != (status in ("infeasible", "unknown")):
         raise fields.wrong("status", status, f"does not fit {'no' if plan is None else 'a'} plan")
@@ -79,10 +75,3 @@ def read(fields: Fields) -> Result:
         confirm_seconds=fields.number("confirm_seconds", none=True, low=0),
         doubt=fields.text("doubt", none=True),
     )
-
-
-def instance_of(fields: Fields) -> Instance:
-    """The instance beside an answer, of any problem."""
-    types = [t for p in registry().problems.values() for t in p.instance_types]
-    found: Instance = fields.record("instance", {t.kind: t for t in types})
-    return found

@@ -8,7 +8,6 @@ from typing import Any
 from mlsched.api.saved_fields import Fields
 from mlsched.core.errors import InvalidInput
 from mlsched.core.record import Record
-from mlsched.core.registry import registry
 from mlsched.simulation import Run, every_simulation, simulation
 from mlsched.simulation.clock import Decision, Rule
 from mlsched.simulation.wake import Wake
@@ -74,10 +73,8 @@ def read(fields: Fields) -> Run:
 
 def _decision(fields: Fields, number: int, given: Any) -> Decision:
     one = Fields(given, f"recorded[{number}]")
-    types = [t for p in registry().problems.values() for t in p.instance_types]
-    instance = one.record("instance", {t.kind: t for t in types})
-    plan = one.record("plan", {instance.plan_type.kind: instance.plan_type})
-    found = Decision(one.integer("number"), one.integer("time"), instance, plan)
+    instance = one.instance()
+    found = Decision(one.integer("number"), one.integer("time"), instance, one.plan(instance))
     one.end()
     return found
 

@@ -19,6 +19,8 @@ import typing
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
+import numpy as np
+
 from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.core.fields import UNLIMITED
 
@@ -214,6 +216,13 @@ def resolve(owner: str, declared: Mapping[str, Parameter], given: Mapping[str, A
         else:
             values[name] = parameter.check(owner, given[name])
     return {n: v for n, v in values.items() if not (declared[n].later and v == declared[n].default)}
+
+
+def check_seed(seed: int) -> int:
+    """`seed` as an int >= 0, or InvalidInput."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InvalidInput(f"seed = {seed!r}: must be an integer >= 0")
+    return int(seed)
 
 
 def one_of(name: str, value: str, choices: Collection[str]) -> None:
