@@ -79,19 +79,6 @@ class Fits:
             values[jobs] = getattr(other, name)[jobs]
         return Fits(**parts)
 
-    def paper_parameters(self) -> FloatArray:
-        """(4, N): a, b, c, d of the sublinear and mu, b, c, 0 of the superlinear form, in absolute iterations.
-
-        Amplitude 0 gives c = inf (sublinear) or b = -inf (superlinear). The form is for reading: `at` is exact where
-        it cancels (k_0 far larger than the window).
-        """
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            a, b, c = self.second / self.amplitude, self.first / self.amplitude, 1.0 / self.amplitude
-            about_0 = [a, b - 2 * a * self.origin, c - b * self.origin + a * self.origin**2, self.asymptote]
-            shift = self.origin + np.log(self.amplitude) / self.first
-            power = [np.exp(-self.first), shift, self.asymptote, np.zeros(len(self))]
-        return np.where(self.sublinear, about_0, power)
-
 
 def unfitted(jobs: int) -> Fits:
     """The fits of `jobs` jobs that have none."""

@@ -14,7 +14,6 @@ asymptote are not in the paper and are documented at `Predictor`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -26,7 +25,7 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.losses.curves import FAMILIES, Family, FloatArray, Floats
 from mlsched.core.losses.fits import Fits, Mask, fit
 from mlsched.core.losses.window import MOST_LOSS, Window
-from mlsched.core.params import Checked, Number, Range, checked, within
+from mlsched.core.params import Checked, Number, Range, checked
 
 Histories = Sequence[npt.ArrayLike]
 """One list of numbers a job, of any lengths."""
@@ -156,25 +155,6 @@ class Predictor(Checked):
             low, high = np.where(hinted, hint, low), np.where(hinted, hint, high)
         return low, high
 
-    @checked
-    def holdout_error(
-        self, iterations: Histories, losses: Histories, families: Sequence[Family], *, ahead: Number = 1
-    ) -> FloatArray:
-        """(N,) the error of such forecasts: the latest `ahead` losses of each history are withheld and predicted.
-
-        The mean of |predicted - reported| in the job's unit of loss; inf for a history that is too short (fewer than
-        `ahead` + 2 observations).
-        """
-        whole = Window.pack(iterations, losses, self.window + ahead)
-        jobs = np.flatnonzero(whole.lengths >= ahead + 2)
-        error = np.full(len(whole), np.inf)
-        if jobs.size:
-            kept = whole.take(jobs)
-            forecast = self.fit_window(kept.without_last(ahead), [families[j] for j in jobs.tolist()])
-            missed = forecast.loss_at(kept.iterations[-ahead:].T) - kept.losses[-ahead:].T
-            error[jobs] = np.abs(missed).mean(axis=1)
-        return error
-
 
 def _families(families: Sequence[Family], jobs: int) -> tuple[Mask, Mask]:
     """(N,) masks: the job is (for now) sublinear; its family is unknown."""
@@ -211,38 +191,3 @@ def strawman(window: Window, k: Floats, *, deltas: Number = 1, nonnegative: bool
         dropped = np.minimum(np.multiply(rate, passed, out=np.zeros_like(passed), where=rate > 0), 2 * MOST_LOSS)
     floor = np.where(nonnegative & (window.losses.min(axis=0) >= 0), 0.0, -MOST_LOSS)
     return np.asarray(np.maximum(window.last_loss.reshape(shape) - dropped, floor.reshape(shape)))
-
-
-@dataclass(frozen=True)
-class Runtime:
-    """Run time of iterations (4.2.1): c * S core-seconds, hence c * S / N seconds on N cores.
-
-    Attributes:
-        c: core-seconds an iteration needs per unit of data, a constant of the algorithm.
-    """
-
-    c: float
-
-    @classmethod
-    def learn(cls, core_seconds: Sequence[float], data: Sequence[float]) -> Runtime:
-        """c from past iterations: the aggregate worker time over the aggregate data size they processed.
-
-        Raises:
-            InvalidInput: nothing to learn from, or a number that is not finite and positive.
-        """
-        if len(core_seconds) != len(data) or not len(data):
-            raise InvalidInput(f"data: has {len(data)} entries: must be {len(core_seconds)} and at least 1")
-        for name, values in (("core_seconds", core_seconds), ("data", data)):
-            for value in values:
-                within(name, value, 0, MOST_LOSS / len(data), open_low=True)
-        c = math.fsum(core_seconds) / math.fsum(data)
-        within("c", c, 0, MOST_LOSS, open_low=True)
-        return cls(c)
-
-    def seconds(self, data: Floats, cores: Floats) -> FloatArray:
-        """Seconds of one iteration over `data` units on `cores` > 0 cores."""
-        return np.asarray(self.c * np.asarray(data, dtype=np.float64) / np.asarray(cores, dtype=np.float64))
-
-    def iterations(self, epoch: Floats, data: Floats, cores: Floats) -> FloatArray:
-        """Iterations done in `epoch` seconds, as a real number (fluid); `np.floor` it where only whole ones count."""
-        return np.asarray(np.asarray(epoch, dtype=np.float64) / self.seconds(data, cores))

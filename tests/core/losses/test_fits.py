@@ -91,17 +91,6 @@ def test_finds_curves_again(seed: int) -> None:
     assert np.quantile(np.abs(inside - window.losses).max(axis=0) / np.ptp(window.losses, axis=0), 0.9) < 5e-3
 
 
-def test_paper_parameters_draw_the_same_curve() -> None:
-    window, sublinear = draw(3, 0.01)
-    found = fits.fit(window, sublinear, *bounds(window), decay=DECAY)
-    p = found.paper_parameters()
-    later = window.last_iteration + 7
-    for j in range(JOBS):
-        form = curves.sublinear if sublinear[j] else curves.superlinear
-        values = p[:, j] if sublinear[j] else p[:3, j]
-        assert form(later[j], *values) == pytest.approx(found.at(later)[j], rel=1e-6)
-
-
 @given(seed=st.integers(0, 2**32 - 1))
 def test_warm_start_is_no_worse(seed: int) -> None:
     window, sublinear = draw(seed, 0.02)

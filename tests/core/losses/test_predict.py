@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.losses.curves import FAMILIES, sublinear, superlinear
-from mlsched.core.losses.predict import Predictor, Runtime, strawman
+from mlsched.core.losses.predict import Predictor, strawman
 from mlsched.core.losses.window import Window
 
 any_loss = st.floats(-1e300, 1e300)
@@ -60,9 +60,6 @@ def test_finite_never_rising_never_above_the_current_loss(jobs, hint) -> None:
         assert (forecast.final_loss() <= now).all()
         if hint is None:
             assert (predicted[[min(h) >= 0 for h in losses]] >= 0).all(), "a loss that was never negative stays so"
-    error = predictor.holdout_error(steps, losses, families)
-    assert not np.isnan(error).any()
-    assert (np.isinf(error) == [len(h) < 3 for h in losses]).all()
 
 
 @given(jobs=jobs, deltas=st.integers(1, 5))
@@ -100,24 +97,6 @@ def test_a_hint_is_where_the_curve_goes() -> None:
     assert passed.loss_at([9, 9])[0] == passed.loss_at([9, 9])[1], "a hint that was passed is no hint"
 
 
-def test_holdout_error_is_that_of_the_prediction() -> None:
-    k = np.arange(20)
-    loss = 1 / (1 + 0.3 * k)
-    spike = loss.copy()
-    spike[-1] += 0.5
-    error = Predictor().holdout_error([k, k], [loss, spike], ["sublinear"] * 2)
-    assert error == pytest.approx([0, 0.5], abs=1e-3)
-    far = Predictor().holdout_error([k], [spike], ["sublinear"], ahead=5)
-    assert far == pytest.approx([0.1], abs=5e-3)
-
-
-def test_runtime_is_c_s_over_n() -> None:
-    runtime = Runtime.learn([10.0, 14.0], [5.0, 7.0])
-    assert runtime.c == 2
-    assert runtime.seconds(6, [1, 4]).tolist() == [12, 3]
-    assert runtime.iterations(30, 6, [1, 4]).tolist() == [2.5, 10]
-
-
 BAD = {
     "families": (lambda: Predictor().fit([[0]], [[1]], []), "families: has 0 entries: must be 1"),
     "family": (lambda: Predictor().fit([[0]], [[1]], ["cubic"]), "families: holds 'cubic': must be one of sublinear"),
@@ -134,9 +113,6 @@ BAD = {
         ),
         "warm: holds 2 jobs: must be 1",
     ),
-    "ahead": (lambda: Predictor().holdout_error([[0]], [[1]], ["unknown"], ahead=0), "ahead = 0: must be"),
-    "no past": (lambda: Runtime.learn([], []), "data: has 0 entries"),
-    "no data": (lambda: Runtime.learn([1], [0]), "data = 0: must be above 0"),
 }
 
 
