@@ -202,7 +202,9 @@ class Problem:
     `readers` maps a file suffix (".stg") to the reader of such files.
 
     `contended()` is a strategy like `strategy()` of instances in which jobs want the same room, so that the decisions
-    of one answer bear on each other: a rule that forgets what it has just given away is caught there. `relations` says
+    of one answer bear on each other: a rule that forgets what it has just given away is caught there. `roomy(instance)`
+    has the same jobs and room for all of them at once on every node (None: no world rolls rules out over such
+    instances): there no rule has a reason to let a job wait for ever. `relations` says
     what is known of the optimum of a changed instance; `mlsched.testing` holds answerers to both.
     """
 
@@ -222,6 +224,7 @@ class Problem:
     other_types: tuple[type[Instance], ...] = ()
     readers: Mapping[str, Reader] = dataclasses.field(default_factory=dict)
     contended: Callable[[], SearchStrategy[Instance]] | None = None
+    roomy: Callable[[Any], Any] | None = None
     relations: Mapping[str, Relation] = dataclasses.field(default_factory=dict)
 
     @property

@@ -82,6 +82,10 @@ class AnswererError(MlschedError):
     """An answerer broke its contract: it raised, returned no plan, an infeasible plan, or a bound the judge refutes."""
 
 
+class Stuck(AnswererError):
+    """A simulated run can no longer proceed: jobs wait, the answerer serves none, and nothing will happen by itself."""
+
+
 class Contradiction(AnswererError):
     """Two engines contradict each other about one question: the message says how, and which file has both answers."""
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import AnswererError, MlschedError
+from mlsched.core.errors import AnswererError, MlschedError, Stuck
 from mlsched.core.interrupts import interrupts
 from mlsched.core.params import Share, checked
 from mlsched.simulation.wake import Wake
@@ -100,7 +100,7 @@ def run(
 
     record: share of decisions to keep (a seeded sample; 1.0 keeps all). progress(time, unfinished jobs) is called at
     every wake. unit: the world counts time in so many parts of a second; `wake` is in seconds all the same.
-    Raises AnswererError for an infeasible plan, naming decision and time, and when the run can no longer proceed.
+    Raises AnswererError for an infeasible plan, naming decision and time, and Stuck when the run can no longer proceed.
     """
     cadence = wake.in_units(unit)
     sampler = np.random.default_rng([seed, SAMPLING])
@@ -117,7 +117,7 @@ def run(
             if time is None or idle > MOST_IDLE_WISHES:
                 asked = f", and the rule had itself asked {idle - 1} times to start nothing" if time is not None else ""
                 stuck = f"jobs wait, nothing runs and nothing will arrive{asked}; the run is stuck"
-                raise AnswererError(f"{rule.name}: at {now / unit:.10g} s {stuck}")
+                raise Stuck(f"{rule.name}: at {now / unit:.10g} s {stuck}")
             now = time
             world.advance(now)
             wishes: list[int] = []

@@ -23,7 +23,9 @@ class Drawn:
     `workloads()` and `options()` are Hypothesis strategies of small workloads and of readings, `wakes` are cadences:
     under them every run ends. `long()` is a workload of at least 400 decisions, woken at events. `verbs` maps what may
     be done to the jobs ("anything" first) to a rule `(instance, *, rng) -> plan` that does so wherever it is allowed,
-    and never leaves a run stuck: the world must be able to live with what they bring about.
+    and never leaves a run stuck: the world must be able to live with what they bring about. `roomy(workload)` has the
+    same jobs, and room for all of them at once on every node: there no rule has a reason to let a job wait for ever
+    (None: nor has it anywhere, or it would not be asked).
     """
 
     workloads: Callable[[], Any]
@@ -31,6 +33,7 @@ class Drawn:
     long: Callable[[], Any]
     verbs: Mapping[str, Callable[..., Any]]
     wakes: tuple[str, ...] = ("events", "interval:1", "interval:3", "events+interval:2")
+    roomy: Callable[[Any], Any] | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from mlsched import api
 from mlsched.core.contract import Instance, Objective
-from mlsched.core.errors import MlschedError, TooLarge
+from mlsched.core.errors import MlschedError, Stuck, TooLarge
 from mlsched.core.gap import Gap, gap_between
 from mlsched.core.result import Result
 from mlsched.testing.counterexample import Counterexample
@@ -48,8 +48,9 @@ class Examiner:
     """Holds a scheduler to the checks that are `active`, instance after instance, and keeps what it saw.
 
     answer: the scheduler as a function of the instance, with a fresh rng at every call. best: the proven answer of an
-    instance, or None for no comparison. seen: instances examined; gaps: of those that were compared; known: some of the
-    instances with the plans that were given for them.
+    instance, or None for no comparison. roomy: as of `Problem`. seen: instances examined; starved: of these, those that
+    a rolled-out rule leaves with jobs that wait for ever, and serves where there is room; gaps: of those that were
+    compared; known: some of the instances with the plans that were given for them.
     """
 
     answer: Callable[[Instance], Any]
@@ -57,7 +58,9 @@ class Examiner:
     best: Callable[[Instance], Result | None]
     active: set[str]
     largest_gap: float | None = None
+    roomy: Callable[[Instance], Instance] | None = None
     seen: int = 0
+    starved: int = 0
     gaps: list[Gap] = dataclasses.field(default_factory=list)
     known: list[tuple[Instance, Any]] = dataclasses.field(default_factory=list)
 
@@ -70,6 +73,12 @@ class Examiner:
         before = copy.deepcopy(instance.to_json())
         try:
             plan, again = self.answer(instance), self.answer(instance)
+        except Stuck as error:
+            if self._serves_with_room(instance):
+                self.starved += 1
+            else:
+                self._found("answers", str(error), instance)
+            return
         except MlschedError as error:
             # Adapters ask rules themselves, and refuse what is wrong with their rounds.
             self._found("feasible" if "infeasible plan" in str(error) else "answers", str(error), instance)
@@ -84,6 +93,16 @@ class Examiner:
                 self._compare(instance, plan, best)
             if len(self.known) < 32:
                 self.known.append((instance, plan))
+
+    def _serves_with_room(self, instance: Instance) -> bool:
+        """Whether a rule that is stuck in a small cluster serves the same jobs in a large one (`testing/room.py`)."""
+        if self.roomy is None:
+            return False
+        try:
+            self.answer(self.roomy(instance))
+        except Stuck:
+            return False
+        return True
 
     def _found(self, check: str, sentence: str, instance: Instance, plan: Any = None) -> None:
         if check in self.active:

@@ -20,6 +20,7 @@ from mlsched.simulation import simulation as simulation_of
 from mlsched.simulation.clock import decision_rng
 from mlsched.simulation.run import Drawn, Simulation
 from mlsched.simulation.wake import Wake
+from mlsched.testing.room import served_with_room
 from mlsched.testing.subject import Subject, subject
 
 #: Decisions after which a run of a small workload can be said not to end.
@@ -33,28 +34,35 @@ class Stepped:
         self, simulation: Simulation, tested: Subject | None, workload: Any, readings: Any, wake: str, seed: int
     ) -> None:
         implied = {} if tested is None else tested.answerer.world(tested.params)
-        self.simulation, self.workload, self.seed = simulation, workload, seed
-        self.options = simulation.options({**readings, **implied})
+        self.simulation, self.tested, self.workload, self.seed = simulation, tested, workload, seed
+        self.given = {**readings, **implied}
+        self.options = simulation.options(self.given)
         self.world = simulation.world(workload, self.options)
         self.wake = Wake.parse(wake)
         self._cadence = self.wake.in_units(simulation.unit)
         self._rule = None if tested is None else tested.rule()
         self.now, self.number, self.memory = -1, 0, None
         self.wanted: int | None = None
+        self.starved = False
         self.question: Instance | None = None
         self._left = self.world.unfinished()
         self._rows: list[Any] = []
 
     @property
     def over(self) -> bool:
-        """Whether all jobs are done."""
-        return not self.world.unfinished()
+        """Whether all jobs are done, or those that are not wait for more room than there is."""
+        return self.starved or not self.world.unfinished()
 
     def proceed(self) -> None:
         """To the next wake: jobs are submitted, and finish."""
         time = self._cadence.next(self.now, self.world.next_event(), self.world.pending())
         time = min((t for t in (time, self.wanted) if t is not None), default=None)
-        assert time is not None, "jobs wait, nothing runs and nothing will arrive; the run is stuck"
+        if time is None:
+            self.starved = self.tested is not None and served_with_room(
+                self.tested, self.simulation, self.workload, self.given, self.wake, self.seed
+            )
+            assert self.starved, "jobs wait, nothing runs and nothing will arrive; the run is stuck"
+            return
         assert time > self.now, f"the clock is to go from {self.now} to {time}"
         self.now = time
         self.wanted = None if self.wanted is not None and self.wanted <= time else self.wanted
@@ -106,6 +114,8 @@ class Stepped:
             else:
                 self.answer(verb)
             assert self.number - decisions < MOST_DECISIONS, f"after {MOST_DECISIONS} more decisions there is no end"
+        if self.starved:
+            return  # the replay check is of whole runs
         wrong = self.simulation.violations(self.workload, self.options, self.wake, self.world.log)
         assert not wrong, f"the replay check says: {wrong[0]}"
 

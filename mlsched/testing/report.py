@@ -14,13 +14,17 @@ Status = Literal["passed", "failed", "expected", "skipped"]
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """One check. `reason`: why it was skipped, or why its failure was expected. count: of what it looked at."""
+    """One check. count: of what it looked at.
+
+    reason: why it was skipped, or why its failure was expected. note: what else is to be said of one that passed.
+    """
 
     check: str
     status: Status
     count: int = 0
     reason: str = ""
     counterexample: Counterexample | None = None
+    note: str = ""
 
     def __str__(self) -> str:
         said = f"{self.check:13} {self.status}"
@@ -28,7 +32,10 @@ class Outcome:
             return f"{said}: {self.reason}"
         said += f" on {self.count} {'runs' if self.check == 'runs' else 'instances'}"
         if self.status == "passed" and self.reason:
-            return f"{said}, though a failure was expected: {self.reason}"
+            said += f", though a failure was expected: {self.reason}"
+            return f"{said}; {self.note}" if self.note else said
+        if self.note:
+            return f"{said}: {self.note}"
         return f"{said}: {self.reason}" if self.reason else said
 
 
@@ -74,6 +81,7 @@ class Report:
             "checks": {
                 name: {"status": o.status, "count": o.count, "reason": o.reason}
                 | ({"sentence": o.counterexample.sentence} if o.counterexample else {})
+                | ({"note": o.note} if o.note else {})
                 for name, o in self.outcomes.items()
             },
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from mlsched.core.errors import MlschedError
+from mlsched.core.errors import MlschedError, Stuck
 from mlsched.simulation import every_simulation
 from mlsched.simulation.clock import run as run_clock
 from mlsched.simulation.run import Simulation
@@ -13,36 +13,45 @@ from mlsched.simulation.wake import Wake
 from mlsched.testing.checks import Failed, fail
 from mlsched.testing.counterexample import Counterexample
 from mlsched.testing.drawing import drawn
+from mlsched.testing.room import served_with_room
 from mlsched.testing.subject import Subject
 
 
 class _Runs:
-    """Makes runs in one world, and counts them."""
+    """Makes runs in one world, and counts them, and those that end with jobs which the rule leaves waiting for room."""
 
     def __init__(self, tested: Subject, simulation: Simulation) -> None:
-        self.tested, self.simulation, self.made = tested, simulation, 0
+        self.tested, self.simulation = tested, simulation
+        self.made = self.starved = 0
 
     def __call__(self, workload: Any, wake: str | None = None) -> None:
         """One run; raises Failed."""
         self.made += 1
         simulation, cadence = self.simulation, Wake.parse(wake or self.simulation.wake)
         what = f"{simulation.physics or simulation.problem} world, wake {cadence}, {workload!r}"
-        options = simulation.options(self.tested.answerer.world(self.tested.params))
+        implied = self.tested.answerer.world(self.tested.params)
+        options = simulation.options(implied)
         world = simulation.world(workload, options)
         try:
             run_clock(world, self.tested.rule(), wake=cadence, seed=0, unit=simulation.unit)
+        except Stuck as error:
+            if not served_with_room(self.tested, simulation, workload, implied, cadence):
+                raise fail("runs", f"{error}; {what}") from error
+            self.starved += 1
+            return
         except MlschedError as error:
             raise fail("runs", f"{error}; {what}") from error
         for sentence in simulation.violations(workload, options, cadence, world.log):
             raise fail("runs", f"the replay check says: {sentence}; {what}")
 
 
-def make_runs(tested: Subject, problem: str, examples: int, long: bool) -> tuple[int, Counterexample | None]:
-    """How many runs were made in all worlds of the problem, and what is wrong with the first bad one.
+def make_runs(tested: Subject, problem: str, examples: int, long: bool) -> tuple[int, int, Counterexample | None]:
+    """How many runs were made in all worlds of the problem, how many of them ended with jobs that wait for more room
+    than there is, and what is wrong with the first bad one.
 
     One small run for 40 examples, two at least; long: a run of hundreds of decisions as well.
     """
-    made = 0
+    made = starved = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # overloaded workloads are what is wanted here
         for simulation in every_simulation():
@@ -54,6 +63,6 @@ def make_runs(tested: Subject, problem: str, examples: int, long: bool) -> tuple
                 if long:
                     run(simulation.drawn.long(), "events")
             except Failed as failed:
-                return made + run.made, failed.counterexample
-            made += run.made
-    return made, None
+                return made + run.made, starved + run.starved, failed.counterexample
+            made, starved = made + run.made, starved + run.starved
+    return made, starved, None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from mlsched.testing.subject import subject
 
 #: Calls that a full check makes in all, and from how many examples on it is a full one.
 CALLS, FULL = 400, 100
+#: What is said of a rule that lets jobs wait for ever where there is little room, and serves them where there is more.
+STARVED = "in {} of them jobs wait for ever, which it serves in a larger cluster"
 
 
 def check_scheduler(
@@ -54,6 +57,9 @@ def check_scheduler(
     well; default: 400 from 100 examples on, else none are added. keep: a folder for counterexamples, as files and
     pictures. raising: False to look at the report's failures oneself.
 
+    A run in which the rule serves nobody any more while jobs wait is a failure only where it does the same in a cluster
+    with room for all jobs on every node; else the report counts it (a rule that never splits a job over nodes).
+
     A problem whose instances ask for a horizon is also answered by rules that decide now (registered so, or a function
     with `asks="decision"`): the problem's world rolls such a rule out, and the plan it makes is checked.
 
@@ -69,11 +75,11 @@ def check_scheduler(
         raise InvalidInput(f"objective = {objective!r}: {problem} has {', '.join(goals)}")
     tested = subject(scheduler, problem, goal.name, stateful, asks)
     calls = (CALLS if examples >= FULL else 0) if calls is None else calls
-    examiner = Examiner(tested.call, goal, exact(reference, goal.name), set(wanted), largest_gap)
+    examiner = Examiner(tested.call, goal, exact(reference, goal.name), set(wanted), largest_gap, found.roomy)
 
     failed: dict[str, Counterexample] = {}
     while examiner.active - {"runs"}:
-        examiner.seen, examiner.gaps, examiner.known = 0, [], []
+        examiner.seen, examiner.starved, examiner.gaps, examiner.known = 0, 0, [], []
         wrong = _examples(examiner, found, examples, calls) or _on_average(examiner, mean_gap)
         if wrong is None:
             break
@@ -82,15 +88,18 @@ def check_scheduler(
         examiner.active -= {wrong.check} if wrong.check in known or not raising else examiner.active
     if not examiner.seen and not failed and set(wanted) - {"runs"}:
         raise InvalidInput(f"{problem}: {reference} finds every instance infeasible; nothing was checked")
-    runs = 0
+    runs = starved = 0
     if "runs" in wanted and (not raising or set(failed) <= set(known)) and tested.decides(found.instance_type.asks):
-        runs, wrong = make_runs(tested, problem, examples, bool(calls))
+        runs, starved, wrong = make_runs(tested, problem, examples, bool(calls))
         if wrong is not None:
             failed["runs"] = wrong
     failed = {name: c if keep is None else c.kept(keep, tested.name) for name, c in failed.items()}
     counts = dict.fromkeys(wanted, examiner.seen) | {"bounded": len(examiner.gaps), "gap": len(examiner.gaps)}
     counts["runs"] = runs
     outcomes = {check: _outcome(check, counts[check], failed.get(check), known) for check in wanted}
+    for check, count in (("answers", examiner.starved), ("runs", starved)):
+        if check in outcomes and count and outcomes[check].status == "passed":
+            outcomes[check] = dataclasses.replace(outcomes[check], note=STARVED.format(count))
     report = Report(tested.name, problem, goal.name, examiner.seen, sum_up(examiner.gaps), outcomes)
     if raising and report.failures:
         raise CheckFailed(report)

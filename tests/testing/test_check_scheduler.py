@@ -1,4 +1,4 @@
-"""`check_scheduler` finds thirty planted bugs, passes what is built in, and says what it has seen."""
+"""`check_scheduler` finds forty-two planted bugs, passes what is correct, and says what it has seen."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from draws import THOROUGH, draws
 from planted_bugs import BUGS, everything_to_each, first_fit, good, tires
+from subtle_bugs import SUBTLE
+from unusual_rules import UNUSUAL
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import registry
@@ -15,8 +17,10 @@ from mlsched.instances.preemption import Instance
 from mlsched.testing import CHECKS, CheckFailed, check_scheduler
 
 #: One of each problem by default: shrinking takes seconds.
-QUICK = ("forgets its own placements", "ignores caps", "fails without jobs", "drops what runs")
-SOME = [b for b in BUGS if b.mistake in QUICK and b.problem != "preemption"]
+QUICK = ("leaves running jobs out of the count", "ignores caps", "fails without jobs", "drops what runs")
+SOME = [b for b in BUGS + SUBTLE if b.mistake in QUICK]
+#: Rules that never serve some jobs, and are right not to.
+STUBBORN = ("never_splits_a_job", "all_or_nobody", "one_node_for_a_job")
 #: What refuses instances that it cannot answer, in a line that says so; its own tests check it on those it can.
 REFUSES = {
     **dict.fromkeys(("lif-linear", "lif-quadratic"), "it needs to know the use of CPU and network"),
@@ -31,14 +35,31 @@ KNOWN = {
 RULES = [a for a in registry().available() if a.kind != "exact"]
 
 
-@pytest.mark.parametrize("bug", BUGS if THOROUGH else SOME, ids=lambda bug: bug.name)
+@pytest.mark.parametrize("bug", BUGS + SUBTLE if THOROUGH else SOME, ids=lambda bug: bug.name)
 def test_a_planted_bug_is_caught_and_shown_in_under_thirty_lines(bug, report):
     with pytest.raises(CheckFailed) as caught:
         check_scheduler(bug.make(), bug.problem, **bug.calling)
     text = str(caught.value)
+    assert caught.value.report.failures[0].check == bug.check, text
     assert len(text.splitlines()) < 30
     assert max(map(len, text.splitlines())) < 400
     report(f"planted bugs, {bug.name}", [caught.value.report.failures[0].check])
+
+
+@pytest.mark.parametrize("unusual", UNUSUAL, ids=lambda unusual: unusual.name)
+def test_a_correct_rule_passes_however_unusual_it_is(unusual):
+    count = draws(20, 200)
+    report = check_scheduler(unusual.rule, unusual.problem, examples=count, **unusual.calling)
+    assert report.outcomes["runs"].status == "passed"
+
+
+@pytest.mark.parametrize("unusual", [u for u in UNUSUAL if u.rule.__name__ in STUBBORN], ids=lambda u: u.name)
+def test_a_rule_that_leaves_jobs_waiting_for_more_room_is_not_called_stuck(unusual):
+    given = {"examples": 240, "calls": 1, "checks": ["runs"]}
+    report = check_scheduler(unusual.rule, unusual.problem, **given, **unusual.calling)
+    said = str(report.outcomes["runs"])
+    assert "of them jobs wait for ever, which it serves in a larger cluster" in said
+    assert report.to_json()["checks"]["runs"]["note"] in said
 
 
 @pytest.mark.parametrize("rule", RULES if THOROUGH else RULES[:1], ids=lambda a: f"{a.problem}-{a.name}")

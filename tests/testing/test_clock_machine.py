@@ -8,6 +8,7 @@ from draws import THOROUGH, draws
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from planted_bugs import gives_up, starts_all
+from unusual_rules import UNUSUAL
 
 from mlsched.core.errors import MlschedError
 from mlsched.core.registry import registry
@@ -160,6 +161,11 @@ def test_schedulers_of_every_kind_pass():
     run(clock_machine("preemption", "fitgpp"), draws(3, 200))
     run(clock_machine("taskgraph", "tiresias"), draws(3, 200))
     run(clock_machine("quality", registry().answerers["quality", "fair"].function), draws(3, 200))
+
+
+@pytest.mark.parametrize("unusual", [u for u in UNUSUAL if u.problem in ("placement", "workers")], ids=lambda u: u.name)
+def test_one_that_leaves_jobs_waiting_for_more_room_passes(unusual):
+    run(clock_machine(unusual.problem, unusual.rule), draws(10, 200))
 
 
 def test_one_that_forgets_what_it_started_is_found():

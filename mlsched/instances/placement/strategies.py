@@ -81,7 +81,10 @@ def instances(*, servers: int = 3, jobs: int = 3, runs: int = 2, tasks: int = 2)
 
 @functools.cache
 def contended() -> SearchStrategy[Instance]:
-    """Instances in which two to four new jobs want the same servers, which are alike and have room for some of them."""
+    """Instances in which two to four new jobs want the same servers, which are alike and have room for some of them.
+
+    Often fewer may run than there is room for: of the new jobs, or of these and the running ones together.
+    """
     from hypothesis import strategies as st
 
     @st.composite
@@ -94,11 +97,16 @@ def contended() -> SearchStrategy[Instance]:
         free = np.full((servers, 1), draw(one_of(1, 2, 3)))
         rate = draw(one_of(0, 250_000, 1_000_000))
         none = np.zeros((1, 1), dtype=np.int64)
+        running = draw(one_of(0, 0, 1, 2), label="running jobs")
+        run_workers = np.zeros((running, servers), dtype=np.int64)
+        run_workers[:, 0] = 1
+        held = np.zeros((servers, 1), dtype=np.int64)
+        held[0] = running
         return Instance(
             resources=("gpu",),
             types=("a",),
             pressures=(),
-            server_capacity=free,
+            server_capacity=free + held,
             server_free=free,
             sigma_worker=none + rate,
             sigma_ps=none + rate,
@@ -109,16 +117,17 @@ def contended() -> SearchStrategy[Instance]:
             quadratic=np.zeros((1, 0, 0), dtype=np.int64),
             rho_ps=none[0] + rate,
             rho_worker=none[0],
-            run_type=none[0, :0],
-            run_speed=none[0, :0],
-            run_workers=np.zeros((0, servers), dtype=np.int64),
-            run_ps=np.zeros((0, servers), dtype=np.int64),
+            run_type=np.zeros(running, dtype=np.int64),
+            run_speed=np.full(running, 500_000),
+            run_workers=run_workers,
+            run_ps=np.zeros((running, servers), dtype=np.int64),
             job_type=np.zeros(n, dtype=np.int64),
             job_speed=column(250_000, 500_000, 1_000_000),
             job_workers=column(1, 1, 2),
             job_ps=column(0, 0, 1),
             worker_demand=column(1, 1, 2)[:, None],
             ps_demand=column(0, 1)[:, None],
+            most_jobs=draw(one_of(running + 1, UNLIMITED, UNLIMITED)),
             most_new=draw(one_of(1, 2, UNLIMITED, UNLIMITED)),
         )
 

@@ -13,6 +13,7 @@ from mlsched.instances.taskgraph.generate import generate
 from mlsched.instances.taskgraph.instance import Instance, Timetable
 from mlsched.instances.taskgraph.presets import PRESETS
 from mlsched.instances.taskgraph.relations import RELATIONS
+from mlsched.instances.taskgraph.roomy import roomy
 from mlsched.instances.taskgraph.round import Round
 from mlsched.instances.taskgraph.snapshot import Snapshot
 from mlsched.instances.taskgraph.strategies import contended, instances
@@ -27,6 +28,7 @@ PROBLEM = Problem(
     presets=PRESETS,
     strategy=instances,
     contended=contended,
+    roomy=roomy,
     relations=RELATIONS,
     cases=cases,
     relaxations=relaxations,

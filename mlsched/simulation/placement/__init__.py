@@ -22,7 +22,13 @@ SIMULATION = Simulation(
     overload=overload,
     sources=SOURCES,
     from_trace=from_trace,
-    drawn=Drawn(strategies.workloads, strategies.options, lambda: SOURCES["uniform"](jobs=500), strategies.VERBS),
+    drawn=Drawn(
+        strategies.workloads,
+        strategies.options,
+        lambda: SOURCES["uniform"](jobs=500),
+        strategies.VERBS,
+        roomy=strategies.roomy,
+    ),
 )
 
 __all__ = ["SIMULATION", "Options", "PlacementWorld", "Workload"]

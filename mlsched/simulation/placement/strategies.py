@@ -74,6 +74,13 @@ def workloads(*, servers: int = 3, jobs: int = 6, tasks: int = 2) -> SearchStrat
     return draw_workload()
 
 
+def roomy(workload: Workload) -> Workload:
+    """The same jobs, where every server has room for all of them."""
+    workers, ps = workload.job_workers[:, None], workload.job_ps[:, None]
+    wanted = (workers * workload.worker_demand + ps * workload.ps_demand).sum(axis=0)
+    return workload.replace(server_capacity=workload.server_capacity + wanted)
+
+
 def options() -> SearchStrategy[dict[str, Any]]:
     """Readings of the world, every field drawn."""
     from hypothesis import strategies as st

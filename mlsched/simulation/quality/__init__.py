@@ -21,7 +21,13 @@ SIMULATION = Simulation(
     overload=overload,
     sources=SOURCES,
     from_trace=from_trace,
-    drawn=Drawn(strategies.workloads, strategies.options, lambda: SOURCES["table1"](jobs=60), strategies.VERBS),
+    drawn=Drawn(
+        strategies.workloads,
+        strategies.options,
+        lambda: SOURCES["table1"](jobs=60),
+        strategies.VERBS,
+        roomy=strategies.roomy,
+    ),
 )
 
 __all__ = ["SIMULATION", "Options", "QualityWorld", "Workload"]

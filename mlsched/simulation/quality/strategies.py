@@ -54,6 +54,12 @@ def workloads(*, jobs: int = 6, cores: int = 8, iterations: int = 6) -> SearchSt
     return draw_workload()
 
 
+def roomy(workload: Workload) -> Workload:
+    """The same jobs, with a core more for each of them, and those that others ask for."""
+    more = len(workload.submit) + int(workload.other_cores.sum())
+    return workload.replace(cores=min(workload.cores + more, UNLIMITED))
+
+
 def options() -> SearchStrategy[dict[str, Any]]:
     """Readings of the world, every field drawn. Every job that may run gets a core, so that every run ends."""
     from hypothesis import strategies as st

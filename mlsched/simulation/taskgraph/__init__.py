@@ -28,7 +28,13 @@ SIMULATION = Simulation(
     bound=bound.bound,
     rollout=rollout,
     receding=receding,
-    drawn=Drawn(strategies.workloads, strategies.options, lambda: SOURCES["mlfs"](jobs=12, nodes=2), strategies.VERBS),
+    drawn=Drawn(
+        strategies.workloads,
+        strategies.options,
+        lambda: SOURCES["mlfs"](jobs=12, nodes=2),
+        strategies.VERBS,
+        roomy=strategies.roomy,
+    ),
 )
 
 __all__ = ["SIMULATION", "Options", "TaskgraphWorld", "Workload"]

@@ -14,6 +14,8 @@ import numpy as np
 from mlsched.instances._values import one_of
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.gpus import fitting, taken
+from mlsched.instances.taskgraph.roomy import PAST
+from mlsched.instances.taskgraph.roomy import roomy as roomy_instance
 from mlsched.instances.taskgraph.strategies import instances
 from mlsched.simulation.clock import Rule, run
 from mlsched.simulation.taskgraph.options import Options
@@ -23,9 +25,6 @@ from mlsched.simulation.wake import Wake
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
-
-#: Fields of a horizon that tell of a past.
-PAST = ("finished", "on_time", "home", "last_end", "fixed_task", "fixed_node", "fixed_start", "fixed_gpu")
 
 
 @functools.cache
@@ -42,6 +41,11 @@ def workloads(*, jobs: int = 3, nodes: int = 3, tasks: int = 5, runs: int = 10) 
         return Workload(horizon=horizon, true_duration=np.where(horizon.duration == 0, 0, true))
 
     return draw_workload().filter(lambda workload: not impossible(workload.horizon))
+
+
+def roomy(workload: Workload) -> Workload:
+    """The same jobs, where every node has room for all of them."""
+    return workload.replace(horizon=roomy_instance(workload.horizon))
 
 
 def options() -> SearchStrategy[dict[str, Any]]:

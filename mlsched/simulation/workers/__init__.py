@@ -28,7 +28,12 @@ SIMULATION = Simulation(
     rollout=rollout,
     unit=MS,
     drawn=Drawn(
-        strategies.workloads, strategies.options, lambda: SOURCES["chic"](jobs=220), strategies.VERBS, strategies.WAKES
+        strategies.workloads,
+        strategies.options,
+        lambda: SOURCES["chic"](jobs=220),
+        strategies.VERBS,
+        strategies.WAKES,
+        strategies.roomy,
     ),
 )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlsched.core.fields import IntArray, ints
+from mlsched.core.fields import UNLIMITED, IntArray, ints
 from mlsched.instances._values import one_of
 from mlsched.instances.workers import NEVER, Instance, Plan
 from mlsched.simulation.workers.workload import MS, NS_PER_MS, Workload
@@ -59,6 +59,13 @@ def workloads(
         )
 
     return draw_workload()
+
+
+def roomy(workload: Workload) -> Workload:
+    """The same jobs, where there is room for all of them with as many workers and PSs as their tables have."""
+    workers, ps = workload.iteration.shape[1:]
+    each = workers * workload.worker_demand + ps * workload.ps_demand
+    return workload.replace(capacity=np.minimum(workload.capacity + each[workload.model].sum(axis=0), UNLIMITED))
 
 
 def options() -> SearchStrategy[dict[str, Any]]:

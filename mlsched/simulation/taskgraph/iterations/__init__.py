@@ -33,6 +33,7 @@ SIMULATION = Simulation(
         strategies.options,
         lambda: SOURCES["gangs"](jobs=140, nodes=2),
         tasks.VERBS,
+        roomy=strategies.roomy,
     ),
 )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlsched.instances._values import one_of
+from mlsched.instances.taskgraph.roomy import with_room
 from mlsched.simulation.taskgraph import strategies
 from mlsched.simulation.taskgraph.iterations.sources import from_tasks
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs, never_start
@@ -72,3 +73,9 @@ def options() -> SearchStrategy[dict[str, Any]]:
         }
     )
     return st.builds(lambda world, used: world | (used or {}), strategies.options(), st.one_of(st.none(), drawn))
+
+
+def roomy(workload: Jobs) -> Jobs:
+    """The same jobs, where every node may run every task and has room for all jobs at once."""
+    capacity = with_room(workload, len(workload.template))
+    return workload.replace(node_capacity=capacity, eligible=np.ones_like(workload.eligible))

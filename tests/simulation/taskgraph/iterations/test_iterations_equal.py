@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from mlsched import api
 from mlsched.core.registry import registry
 from mlsched.instances.taskgraph import Instance
+from mlsched.instances.taskgraph.roomy import PAST
 from mlsched.instances.taskgraph.strategies import instances
 from mlsched.simulation.taskgraph import Workload
 from mlsched.simulation.taskgraph.iterations import from_tasks
-from mlsched.simulation.taskgraph.strategies import PAST, workloads
+from mlsched.simulation.taskgraph.strategies import workloads
 
 #: Trained policies see how far jobs are, which the engines tell at different times, and may wait. List rules choose
 #: nodes by the physics, unless they are told how.
