@@ -32,7 +32,6 @@ from typing import Any, Literal
 import numpy as np
 
 from mlsched.papers.digits import significant
-from mlsched.simulation.metrics import mean_interval
 
 Verdict = Literal[
     "holds", "does not hold", "undecided", "depends on the reading", "assumed", "fitted", "not measured", "not trained"
@@ -128,7 +127,8 @@ def estimate(values: Sequence[float | None] | Any) -> Estimate | None:
         return None
     if len(data) == 1:
         return Estimate(data[0], None, 1)
-    mean, half = mean_interval(data, _student(1 - ERROR / 2, len(data) - 1))
+    mean = float(np.mean(data))
+    half = _student(1 - ERROR / 2, len(data) - 1) * float(np.std(data, ddof=1)) / math.sqrt(len(data))
     return Estimate(mean, half if half > ROUNDING * abs(mean) else 0.0, len(data))
 
 

@@ -20,10 +20,3 @@ def percentiles(values: Any, points: tuple[int, ...] = PERCENTILES) -> dict[str,
 def slowdown(wait: Any, execution: Any) -> Any:
     """1 + waiting time / execution time (FitGpp, Eq. 5)."""
     return 1 + np.asarray(wait) / np.asarray(execution)
-
-
-def mean_interval(values: Any, z: float = 1.96) -> tuple[float, float]:
-    """Mean of independent samples and half-width of its 95 % normal confidence interval (0 for one sample)."""
-    data = np.asarray(values, dtype=float)
-    half = z * data.std(ddof=1) / np.sqrt(len(data)) if len(data) > 1 else 0.0
-    return float(data.mean()), float(half)

@@ -17,13 +17,13 @@ import numpy as np
 
 from mlsched.heuristics.placement import _lif
 from mlsched.instances.placement import Instance
-from mlsched.learned.placement._harmony_speeds import speeds
 from mlsched.learned.weights import of
 from mlsched.papers.harmony import paper
 from mlsched.papers.harmony.grid import TESTBED, Grid
 from mlsched.papers.harmony.studies import NAMES
 from mlsched.simulation.placement.board import NOBODY
-from mlsched.simulation.placement.history import placement, slowdowns
+from mlsched.training.placement._harmony_speeds import speeds
+from mlsched.training.placement._history import placement, slowdowns
 
 #: Label -> LIF's regressors.
 METHODS = {"LIF-Line": _lif.linear, "LIF-Quad": _lif.quadratic}

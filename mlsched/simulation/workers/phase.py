@@ -56,11 +56,6 @@ class Phase(Checked):
         """How many actions there are; the last is the void action."""
         return (self.window if self.pair else 2 * self.window) + 1
 
-    @property
-    def state_size(self) -> int:
-        """Entries of the state: FIELDS a slot, and the backlog."""
-        return FIELDS * self.window + 1
-
     def feature_size(self, models: int) -> int:
         """Entries of the features: each slot's model as one of so many, its three numbers; the backlog."""
         return (models + FIELDS - 1) * self.window + 1
@@ -202,11 +197,6 @@ def decide(instance: Instance, choose: Choose, phase: Phase | None = None) -> De
     while not decision.over:
         decision.step(choose(decision))
     return decision
-
-
-def allocate(instance: Instance, choose: Choose, phase: Phase | None = None) -> Plan:
-    """The plan that a policy over Chic's actions makes of one question."""
-    return decide(instance, choose, phase).plan()
 
 
 def features(state: IntArray, models: int) -> Features:

@@ -35,7 +35,6 @@ from mlsched.core.params import one_of, within
 from mlsched.instances.placement.models import KINDS, MODELS, RESOURCES
 from mlsched.learned._net import sample
 from mlsched.learned.placement._harmony import Net, Policy
-from mlsched.learned.placement._harmony_speeds import speeds
 from mlsched.learned.weights import KIND, VERSION, Weights, of
 from mlsched.simulation.placement.board import Shape
 from mlsched.training._recipe import Validation, layers_of
@@ -43,6 +42,7 @@ from mlsched.training._torch import adam_state, layer_state, restore_adam, resto
 from mlsched.training.placement._harmony_clusters import Clusters
 from mlsched.training.placement._harmony_live import Measured
 from mlsched.training.placement._harmony_replay import Replay, Samples, columns, shuffled
+from mlsched.training.placement._harmony_speeds import speeds
 from mlsched.training.placement._harmony_validation import completion, random_completion, workloads
 
 if TYPE_CHECKING:

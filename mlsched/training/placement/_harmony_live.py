@@ -12,10 +12,10 @@ import numpy as np
 
 from mlsched.instances.placement import Instance
 from mlsched.instances.placement.models import RESOURCES, SERVER, interference
-from mlsched.learned.placement._harmony_speeds import Speeds
 from mlsched.simulation.placement.board import NOBODY
-from mlsched.simulation.placement.history import ALONE, slowdowns
 from mlsched.training.placement._harmony_rewards import TYPES, History, RewardNet, RewardParams, history
+from mlsched.training.placement._harmony_speeds import Speeds
+from mlsched.training.placement._history import ALONE, slowdowns
 
 #: Random placements of the first history that retraining mixes with what was measured.
 PAST = 2000

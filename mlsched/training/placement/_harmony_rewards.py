@@ -22,11 +22,11 @@ import numpy as np
 from mlsched.core.params import one_of, within
 from mlsched.instances.placement.models import KINDS, MODELS
 from mlsched.learned._net import Mlp
-from mlsched.learned.placement._harmony_speeds import FORMS, Speeds, flat_inputs, job_inputs
 from mlsched.simulation.placement.board import NOBODY
-from mlsched.simulation.placement.history import placement, slowdowns
 from mlsched.training._recipe import Validation, layers_of
 from mlsched.training._torch import adam_state, layer_state, restore_adam, restore_layers, seed_torch, torch
+from mlsched.training.placement._harmony_speeds import FORMS, Speeds, flat_inputs, job_inputs
+from mlsched.training.placement._history import placement, slowdowns
 
 #: Seeds of histories: no test draws placements by them.
 HISTORY = 2_000_000

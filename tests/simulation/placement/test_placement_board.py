@@ -10,8 +10,7 @@ from placement_examples import small
 
 from mlsched.core.errors import InvalidInput
 from mlsched.instances import strategies
-from mlsched.simulation.placement.board import NOBODY, Board, Shape
-from mlsched.simulation.placement.history import placement, slowdowns
+from mlsched.simulation.placement.board import Board, Shape
 
 ONLY = np.array([0])
 
@@ -93,11 +92,3 @@ def test_rows_do_not_see_each_other():
     for row, one in enumerate(alone):
         assert (board.features(both)[row] == one.features(ONLY)[0]).all()
         assert (board.valid(both)[row] == one.valid(ONLY)[0]).all()
-
-
-def test_a_history_is_saturated_and_measured_by_the_judge():
-    instance = placement(np.random.default_rng(0))
-    assert (instance.server_free >= 0).all()
-    speeds = instance.evaluate(type(instance).plan_type(workers=[], ps=[]))["total_speed"]
-    assert speeds == pytest.approx(sum(10**9 / slowdowns(instance)), abs=len(instance.run_type))
-    assert NOBODY < 0

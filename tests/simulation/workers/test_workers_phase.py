@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mlsched.core.errors import InvalidInput
 from mlsched.instances.workers import NEVER, Instance, instances
-from mlsched.simulation.workers.phase import Decision, Phase, allocate, features
+from mlsched.simulation.workers.phase import Decision, Phase, decide, features
 
 
 def instance(jobs=2, capacity=(3, 3), cost=((60, 40, 40), (40, 20, 30), (NEVER, 30, 20)), **changes) -> Instance:
@@ -130,7 +130,7 @@ def test_any_actions_end_in_a_feasible_plan(question, seed, window, pair):
         masks.append(decision.mask)
         return int(rng.integers(phase.actions))
 
-    plan = allocate(question, choose, phase)
+    plan = decide(question, choose, phase).plan()
     assert question.violations(plan) == []
     assert all(mask.any() for mask in masks)
     assert not plan.workers[window:].any()

@@ -14,7 +14,7 @@ from mlsched.simulation.clock import Rule
 from mlsched.simulation.clock import run as run_clock
 from mlsched.simulation.wake import Wake
 from mlsched.simulation.workers import Options, WorkersWorld
-from mlsched.simulation.workers.phase import Phase, allocate, features
+from mlsched.simulation.workers.phase import Phase, decide, features
 from mlsched.simulation.workers.strategies import workloads
 from mlsched.training.workers.batch import Batch, Rewards
 
@@ -43,7 +43,7 @@ class Recorded:
             return self.actions[-1]
 
         world = WorkersWorld(load, Options(window=phase.window, floor=floor))
-        rule = Rule("recorded", lambda i, memory, rng: (allocate(i, choose, phase), memory))
+        rule = Rule("recorded", lambda i, memory, rng: (decide(i, choose, phase).plan(), memory))
         run_clock(world, rule, wake=Wake.parse("events"), seed=0, unit=1000)
         self.finish = [0] * len(load.submit)
         for job, _, end, _, _, left in world.log.rows:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mlsched.core.errors import InvalidFile
-from mlsched.learned.placement._harmony_speeds import Speeds, flat_inputs, job_inputs, speeds
 from mlsched.learned.weights import Weights
 from mlsched.simulation.placement.board import NOBODY
+from mlsched.training.placement._harmony_speeds import Speeds, flat_inputs, job_inputs, speeds
 
 torch = pytest.importorskip("torch")
 from mlsched.training import train  # noqa: E402
