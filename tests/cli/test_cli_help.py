@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
 import pytest
+from documentation import DOCS
 
 from mlsched.cli.main import app
 
@@ -51,12 +53,16 @@ def test_the_version_does_not_even_load_rich():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
 
-def test_the_commands_are_listed():
-    words = (
-        "bench certify check collection compare data doctor export generate list pareto reproduce rerun simulate solve "
-        "train worst"
-    )
-    assert words.split() == COMMANDS
+def test_every_command_is_listed_with_what_it_does(cli):
+    lines = [line.strip(" │").split(maxsplit=1) for line in cli("--help").out.splitlines()]
+    assert set(COMMANDS) <= {line[0] for line in lines if len(line) == 2}
+
+
+def test_the_commands_of_the_page_are_all_there():
+    """What is documented cannot vanish."""
+    page = (DOCS / "command-line.md").read_text(encoding="utf-8")
+    assert len(called := set(re.findall(r"^mlsched ([a-z]+)", page, re.MULTILINE))) > 1
+    assert called <= set(COMMANDS)
 
 
 def test_a_call_reads_the_signature_of_its_command_alone():

@@ -24,11 +24,6 @@ READINGS = (
 )
 
 
-def test_the_names_are_those_of_the_paper():
-    expected = {"load-balancing", "tetris", "bin-packing", "standalone", "lif-linear", "lif-quadratic", "local-search"}
-    assert expected <= set(RULES)
-
-
 @pytest.mark.parametrize("rule", [*RULES, *READINGS])
 def test_plans_are_feasible_and_reproducible(rule):
     @given(instance=strategies.placement())

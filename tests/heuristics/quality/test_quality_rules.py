@@ -62,10 +62,6 @@ def plain_fair(instance: Instance) -> list[int]:
 PLAIN = {"slaq": plain_slaq, "slaq-max-min": plain_max_min, "fair": plain_fair}
 
 
-def test_all_rules_are_here():
-    assert {"slaq", "slaq-max-min", "envelope-greedy", "fair"} <= {a.name for a in RULES}
-
-
 @every_rule
 @settings(max_examples=4 * settings().max_examples)
 @given(instance=strategies.quality(jobs=6, cores=14))

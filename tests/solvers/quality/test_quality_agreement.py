@@ -14,11 +14,12 @@ from hypothesis import given, settings
 from quality_examples import generated
 
 from mlsched import api
+from mlsched.core.registry import registry
 from mlsched.instances import strategies
 from mlsched.instances.quality import PROBLEM, Instance, Plan
 
 OBJECTIVES = [o.name for o in Instance.objectives]
-HEURISTICS = ("slaq", "envelope-greedy", "slaq-max-min", "fair")
+HEURISTICS = [a.name for a in registry().available("quality", "heuristic")]
 
 
 @functools.cache
@@ -35,7 +36,7 @@ def optimum(instance: Instance, objective: str) -> tuple[int, Plan]:
 
 
 def check(instance: Instance, exact: str, **params) -> None:
-    for objective in OBJECTIVES:
+    for objective in registry().answerers["quality", exact].objectives:
         expected, _ = optimum(instance, objective)
         found = api.solve(instance, exact, objective=objective, **params)
         where = f"{objective}: {instance!r}"

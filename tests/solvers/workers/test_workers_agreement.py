@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from workers_examples import generated
 
 from mlsched import api
+from mlsched.core.registry import registry
 from mlsched.instances import strategies
 from mlsched.instances.workers import PROBLEM, Instance, Plan
 
-RULES = ("optimus", "marginal-gain", "drf", "fair", "srpt", "max-rate", "uniform-random")
+RULES = [a.name for a in registry().available("workers", "heuristic")]
 
 
 @functools.cache
