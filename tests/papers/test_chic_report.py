@@ -14,7 +14,8 @@ from mlsched.core.errors import AnswererError, InvalidInput
 from mlsched.papers import EXPERIMENTS, render, reproduce
 from mlsched.papers.chic import grid as g
 from mlsched.papers.chic.claims import STATEMENTS
-from mlsched.papers.chic.measure import measure
+from mlsched.papers.chic.measure import run_case
+from mlsched.papers.runs import measure_all
 from mlsched.simulation.run import Run
 
 TINY = {"quick": True, "jobs": 4, "seeds": 2}
@@ -105,16 +106,16 @@ def timeless(metrics):
 @pytest.mark.slow
 def test_the_measurements_are_the_same_for_any_number_of_workers():
     cases, steps = g.cases(GRID)[:: draws(4, 1)], []
-    alone = measure(cases, GRID, progress=lambda done, total: steps.append((done, total)))
+    alone = measure_all(run_case, cases, GRID, progress=lambda done, total: steps.append((done, total)))
     assert list(alone) == cases
     assert steps == [(n, len(cases)) for n in range(len(cases) + 1)]
-    assert timeless(measure(cases, GRID, workers=2)) == timeless(alone)
+    assert timeless(measure_all(run_case, cases, GRID, workers=2)) == timeless(alone)
 
 
 def test_a_run_that_fails_its_check_is_not_reported(monkeypatch):
     monkeypatch.setattr(Run, "violations", lambda self: ["capacity: something"])
     with pytest.raises(AnswererError, match="capacity: something"):
-        measure(g.cases(GRID)[:1], GRID)
+        measure_all(run_case, g.cases(GRID)[:1], GRID)
 
 
 def test_a_trace_is_refused():

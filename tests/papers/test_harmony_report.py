@@ -17,7 +17,8 @@ from mlsched.papers import EXPERIMENTS, render, reproduce
 from mlsched.papers.harmony import grid as g
 from mlsched.papers.harmony import paper, studies
 from mlsched.papers.harmony.claims import STATEMENTS
-from mlsched.papers.harmony.measure import measure, run_case
+from mlsched.papers.harmony.measure import run_case
+from mlsched.papers.runs import measure_all
 from mlsched.simulation.run import Run
 
 GRID = dataclasses.replace(g.QUICK, jobs=5, seeds=1)
@@ -101,10 +102,10 @@ def timeless(metrics):
 @pytest.mark.slow
 def test_the_measurements_are_the_same_for_any_number_of_workers():
     cases, steps = [c for c in g.cases(GRID) if c.pattern == "uniform"][:: draws(4, 1)], []
-    alone = measure(cases, GRID, progress=lambda done, total: steps.append((done, total)))
+    alone = measure_all(run_case, cases, GRID, progress=lambda done, total: steps.append((done, total)))
     assert list(alone) == cases
     assert steps == [(n, len(cases)) for n in range(len(cases) + 1)]
-    assert timeless(measure(cases, GRID, workers=2)) == timeless(alone)
+    assert timeless(measure_all(run_case, cases, GRID, workers=2)) == timeless(alone)
 
 
 def test_the_exact_answerer_says_what_it_proved():
@@ -116,7 +117,7 @@ def test_the_exact_answerer_says_what_it_proved():
 def test_a_run_that_fails_its_check_is_not_reported(monkeypatch):
     monkeypatch.setattr(Run, "violations", lambda self: ["capacity: something"])
     with pytest.raises(AnswererError, match="capacity: something"):
-        measure(g.cases(GRID)[:1], GRID)
+        measure_all(run_case, g.cases(GRID)[:1], GRID)
 
 
 def test_a_trace_is_refused():

@@ -9,8 +9,9 @@ import pytest
 from mlsched.learned.weights import read
 from mlsched.papers.harmony import claims_training, tables, training
 from mlsched.papers.harmony import grid as g
-from mlsched.papers.harmony.measure import measure
+from mlsched.papers.harmony.measure import run_case
 from mlsched.papers.harmony.measured import HarmonyView, Measured
+from mlsched.papers.runs import measure_all
 
 #: A training of a second.
 TINY = {"workers": 2, "minibatch": 4, "validation": 1, "jobs": 3, "every": 2, "span": 2, "live": 0, "replay": 64}
@@ -38,7 +39,7 @@ def test_each_training_is_made_run_and_judged(tiny, tmp_path):
 
     cases = g.learned(GRID, policies, ())
     assert {(case.reading, case.pattern) for case in cases} == {(g.BASE, "uniform")}
-    runs = measure(cases, GRID)
+    runs = measure_all(run_case, cases, GRID)
     view = HarmonyView(g.BASE, runs)
     assert view.shown() == [], "Figure 8 has no row of them"
     second, tenth = tables.trainings(view)
@@ -62,7 +63,7 @@ def test_a_policy_is_trained_for_the_rack_and_kept(tiny, tmp_path):
     (policy,) = training.large(GRID, tmp_path)
     (case, *_) = g.learned(GRID, (), (policy,))
     assert (case.reading, case.policy.kind) == (g.FULL.rack, "trained")
-    assert measure([case], GRID)[case].values["average_completion"] > 0
+    assert measure_all(run_case, [case], GRID)[case].values["average_completion"] > 0
     card = read(tmp_path / "harmony-30.safetensors", "harmony").card
     assert (card["recipe"]["servers"], card["recipe"]["rate"]) == (30, 15.0)
     assert training.untrained(policy) == "its training has not met the recipe's criterion"

@@ -12,10 +12,11 @@ from rich.console import Console
 
 from mlsched.core.errors import AnswererError, InvalidInput
 from mlsched.papers import EXPERIMENTS, render, reproduce
+from mlsched.papers.runs import measure_all
 from mlsched.papers.slaq import grid as g
 from mlsched.papers.slaq import paper
 from mlsched.papers.slaq.claims import STATEMENTS
-from mlsched.papers.slaq.measure import measure, run_case
+from mlsched.papers.slaq.measure import run_case
 from mlsched.simulation.run import Run
 
 TINY = {"quick": True, "jobs": 6, "seeds": 2}
@@ -100,16 +101,16 @@ def timeless(metrics):
 @pytest.mark.slow
 def test_the_measurements_are_the_same_for_any_number_of_workers():
     cases, steps = g.cases(GRID)[:: draws(4, 1)], []
-    alone = measure(cases, GRID, progress=lambda done, total: steps.append((done, total)))
+    alone = measure_all(run_case, cases, GRID, progress=lambda done, total: steps.append((done, total)))
     assert list(alone) == cases
     assert steps == [(n, len(cases)) for n in range(len(cases) + 1)]
-    assert timeless(measure(cases, GRID, workers=2)) == timeless(alone)
+    assert timeless(measure_all(run_case, cases, GRID, workers=2)) == timeless(alone)
 
 
 def test_a_run_that_fails_its_check_is_not_reported(monkeypatch):
     monkeypatch.setattr(Run, "violations", lambda self: ["capacity: something"])
     with pytest.raises(AnswererError, match="capacity: something"):
-        measure(g.cases(GRID)[:1], GRID)
+        measure_all(run_case, g.cases(GRID)[:1], GRID)
 
 
 def test_fair_looks_at_no_prediction():

@@ -12,7 +12,7 @@ from mlsched.papers.chic.measure import Metrics
 from mlsched.papers.chic.measured import ChicView, Measured
 from mlsched.papers.experiment import Experiment, Settings
 from mlsched.papers.report import Report
-from mlsched.papers.runs import CHECKED, versions_sentence
+from mlsched.papers.runs import CHECKED, measure_all, versions_sentence
 
 TITLE = "Chic: experience-driven scheduling in machine learning clusters"
 
@@ -22,7 +22,7 @@ def run(settings: Settings) -> Report:
     if settings.trace is not None:
         raise InvalidInput(f"trace = {settings.trace!r}: chic runs on the paper's own synthetic workload; leave it out")
     grid = settings.sized(g.QUICK if settings.quick else g.FULL)
-    metrics = measure.measure(g.cases(grid), grid, workers=settings.workers, progress=settings.progress)
+    metrics = measure_all(measure.run_case, g.cases(grid), grid, workers=settings.workers, progress=settings.progress)
     return report(grid, metrics, title=TITLE + (" (quick)" if settings.quick else ""))
 
 

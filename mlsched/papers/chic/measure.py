@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import time
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +12,6 @@ import numpy as np
 from mlsched import api
 from mlsched.learned.workers._chic import policy as chic_policy
 from mlsched.papers.chic.grid import Case, Grid
-from mlsched.papers.experiment import Progress
-from mlsched.papers.runs import measure as run_all
 from mlsched.papers.runs import refuse_unsound
 
 
@@ -25,16 +21,6 @@ class Metrics:
 
     values: dict[str, float]
     completion: list[float]
-
-
-def measure(
-    cases: Sequence[Case], grid: Grid, *, workers: int = 1, progress: Progress | None = None
-) -> dict[Case, Metrics]:
-    """The metrics of every case, in the order of `cases` whatever finishes first.
-
-    Raises AnswererError with the first sentence of a replay check that fails.
-    """
-    return run_all(cases, functools.partial(run_case, grid=grid), workers=workers, progress=progress)
 
 
 def run_case(case: Case, grid: Grid) -> Metrics:

@@ -15,8 +15,9 @@ from mlsched.papers.claim import estimate
 from mlsched.papers.experiment import Settings
 from mlsched.papers.findings.finding import Finding, Section
 from mlsched.papers.report import Number, Table
+from mlsched.papers.runs import measure_all
 from mlsched.papers.slaq import grid as g
-from mlsched.papers.slaq.measure import measure as run_all
+from mlsched.papers.slaq.measure import run_case
 from mlsched.papers.slaq.measured import SlaqView
 from mlsched.papers.statement import BELOW_0, Piece, Statement, stated
 from mlsched.papers.view import Values, change
@@ -97,7 +98,7 @@ def cases(grid: g.Grid) -> list[g.Case]:
 def measure(settings: Settings) -> Section:
     """Run both rules and compare them workload by workload."""
     grid = settings.sized(QUICK if settings.quick else FULL)
-    metrics = run_all(cases(grid), grid, workers=settings.workers, progress=settings.progress)
+    metrics = measure_all(run_case, cases(grid), grid, workers=settings.workers, progress=settings.progress)
     return section(grid, [SlaqView(reading, metrics) for reading in (*grid.readings, *grid.variants)])
 
 

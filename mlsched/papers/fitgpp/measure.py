@@ -7,7 +7,6 @@ grace periods do not change arrivals, since FIFO never preempts: they are put on
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import as_completed
 from typing import Any
@@ -18,7 +17,7 @@ from mlsched import api
 from mlsched.benchmark.pool import processes
 from mlsched.papers.experiment import Progress
 from mlsched.papers.fitgpp.grid import GRACE_SCALE, TRACE, Case
-from mlsched.papers.runs import refuse_unsound
+from mlsched.papers.runs import simulated
 from mlsched.simulation.preemption import outcome
 from mlsched.simulation.preemption.synthetic import CALIBRATIONS
 from mlsched.simulation.run import Run
@@ -141,13 +140,8 @@ def _with_grace(base: Any, source: Source, case: Case) -> Any:
 def _metrics(case: Case, workload: Any) -> Metrics:
     calibration = CALIBRATIONS.get(case.reading)
     options: dict[str, Any] = {"during_grace": calibration.during_grace} if calibration else {}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        run = api.simulate(
-            workload, case.policy.text, seed=1000 * case.repeat + case.seed, options=options | dict(case.policy.options)
-        )
-    refuse_unsound(run)
-    remarks = tuple(str(w.message) for w in caught)
+    seed = 1000 * case.repeat + case.seed
+    run, remarks = simulated(workload, case.policy.text, seed=seed, options=options | dict(case.policy.options))
     if case.reading == TRACE:
         remarks = (f"trace: {workload.source}; {len(workload.submit)} jobs on {workload.cluster}", *remarks)
     quantiles = {

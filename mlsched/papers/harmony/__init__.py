@@ -15,7 +15,7 @@ from mlsched.papers.harmony import grid as g
 from mlsched.papers.harmony.measure import Metrics
 from mlsched.papers.harmony.measured import COMPLETION, WHOLE, HarmonyView, Measured
 from mlsched.papers.report import Report
-from mlsched.papers.runs import CHECKED, PAIRED, versions_sentence
+from mlsched.papers.runs import CHECKED, PAIRED, measure_all, versions_sentence
 from mlsched.simulation import simulation
 from mlsched.simulation.placement.options import Options
 
@@ -35,7 +35,7 @@ def run(settings: Settings) -> Report:
     with tempfile.TemporaryDirectory() as folder:
         made = g.learned(grid, training.variants(grid, Path(folder)), training.large(grid, Path(folder)))
         cases = [*g.cases(grid), *made]
-        metrics = measure.measure(cases, grid, workers=settings.workers, progress=settings.progress)
+        metrics = measure_all(measure.run_case, cases, grid, workers=settings.workers, progress=settings.progress)
         return report(grid, metrics, title=TITLE + (" (quick)" if settings.quick else ""))
 
 

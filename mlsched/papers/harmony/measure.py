@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from mlsched import api
 from mlsched.instances.placement import Instance, Plan
-from mlsched.papers.experiment import Progress
 from mlsched.papers.harmony.grid import PATTERNS, TESTBED, Case, Grid
-from mlsched.papers.runs import measure as run_all
-from mlsched.papers.runs import refuse_unsound
+from mlsched.papers.runs import simulated
 from mlsched.simulation.run import Run
 
 
@@ -25,16 +20,6 @@ class Metrics:
 
     values: dict[str, float | None]
     remarks: tuple[str, ...] = ()
-
-
-def measure(
-    cases: Sequence[Case], grid: Grid, *, workers: int = 1, progress: Progress | None = None
-) -> dict[Case, Metrics]:
-    """The metrics of every case, in the order of `cases` whatever finishes first.
-
-    Raises AnswererError with the first sentence of a replay check that fails.
-    """
-    return run_all(cases, functools.partial(run_case, grid=grid), workers=workers, progress=progress)
 
 
 def run_case(case: Case, grid: Grid) -> Metrics:
@@ -52,14 +37,11 @@ def run_case(case: Case, grid: Grid) -> Metrics:
         model=reading.model,
     )
     exact = Exact(case.policy.text, grid.work) if case.policy.kind == "exact" else None
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        run = api.simulate(workload, exact or case.policy.text, seed=case.seed, options=dict(reading.options))
-    refuse_unsound(run)
+    run, remarks = simulated(workload, exact or case.policy.text, seed=case.seed, options=dict(reading.options))
     values = _values(run)
     if exact is not None:
         values["proven"] = 100 * float(np.mean(exact.proven)) if exact.proven else None
-    return Metrics(values, tuple(str(w.message) for w in caught))
+    return Metrics(values, remarks)
 
 
 class Exact:

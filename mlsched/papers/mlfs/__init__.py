@@ -11,7 +11,7 @@ from mlsched.papers.mlfs import grid as g
 from mlsched.papers.mlfs.measure import Metrics
 from mlsched.papers.mlfs.measured import Measured
 from mlsched.papers.report import Report
-from mlsched.papers.runs import CHECKED, PAIRED, versions_sentence
+from mlsched.papers.runs import CHECKED, PAIRED, measure_all, versions_sentence
 
 TITLE = "MLFS: job scheduling for large-scale machine learning clusters"
 
@@ -22,7 +22,7 @@ def run(settings: Settings) -> Report:
         raise InvalidInput(f"trace = {settings.trace!r}: mlfs runs on jobs drawn by the paper's recipe; leave it out")
     grid = settings.sized(g.QUICK if settings.quick else g.PAPERS_SIZE if settings.papers_size else g.FULL)
     grid = g.at_loads(grid, settings.loads)
-    metrics = measure.measure(g.cases(grid), grid, workers=settings.workers, progress=settings.progress)
+    metrics = measure_all(measure.run_case, g.cases(grid), grid, workers=settings.workers, progress=settings.progress)
     kind = " (quick)" if settings.quick else " (Figure 4 at its size)" if settings.papers_size else ""
     return report(grid, metrics, title=TITLE + kind)
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from mlsched import api
-from mlsched.papers.experiment import Progress
 from mlsched.papers.mlfs.grid import LOAD, Case, Grid
-from mlsched.papers.runs import measure as run_all
 from mlsched.papers.runs import refuse_unsound
 from mlsched.simulation.run import Run
 
@@ -29,16 +25,6 @@ class Metrics:
     """One run: figures of merit by name; None where nothing happened."""
 
     values: dict[str, float | None]
-
-
-def measure(
-    cases: Sequence[Case], grid: Grid, *, workers: int = 1, progress: Progress | None = None
-) -> dict[Case, Metrics]:
-    """The metrics of every case, in the order of `cases` whatever finishes first.
-
-    Raises AnswererError with the first sentence of a replay check that fails.
-    """
-    return run_all(cases, functools.partial(run_case, grid=grid), workers=workers, progress=progress)
 
 
 def workload(grid: Grid, x: float, seed: int) -> Any:

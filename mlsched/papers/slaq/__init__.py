@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from mlsched.papers.experiment import Experiment, Settings
 from mlsched.papers.report import Report
-from mlsched.papers.runs import CHECKED, PAIRED, versions_sentence
+from mlsched.papers.runs import CHECKED, PAIRED, measure_all, versions_sentence
 from mlsched.papers.slaq import claims, figures, measure, tables
 from mlsched.papers.slaq import grid as g
 from mlsched.papers.slaq.measure import Metrics
@@ -34,7 +34,7 @@ def run(settings: Settings) -> Report:
     """Measure the experiment and set it beside the paper."""
     grid = settings.sized(g.QUICK if settings.quick else g.FULL)
     recorded = recorded_errors(settings.trace, ahead=AHEAD[-1])
-    metrics = measure.measure(g.cases(grid), grid, workers=settings.workers, progress=settings.progress)
+    metrics = measure_all(measure.run_case, g.cases(grid), grid, workers=settings.workers, progress=settings.progress)
     return report(grid, metrics, errors(grid), recorded, title=TITLE + (" (quick)" if settings.quick else ""))
 
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from mlsched import api
-from mlsched.papers.experiment import Progress
-from mlsched.papers.runs import measure as run_all
-from mlsched.papers.runs import refuse_unsound
+from mlsched.papers.runs import simulated
 from mlsched.papers.slaq.grid import EPOCH, Case, Grid
 from mlsched.simulation.quality.outcome import Course, course, reached
 from mlsched.simulation.run import Run
@@ -35,16 +30,6 @@ class Metrics:
     remarks: tuple[str, ...] = ()
 
 
-def measure(
-    cases: Sequence[Case], grid: Grid, *, workers: int = 1, progress: Progress | None = None
-) -> dict[Case, Metrics]:
-    """The metrics of every case, in the order of `cases` whatever finishes first.
-
-    Raises AnswererError with the first sentence of a replay check that fails.
-    """
-    return run_all(cases, functools.partial(run_case, grid=grid), workers=workers, progress=progress)
-
-
 def run_case(case: Case, grid: Grid) -> Metrics:
     """Simulate, check, reduce."""
     reading = case.reading
@@ -60,12 +45,9 @@ def run_case(case: Case, grid: Grid) -> Metrics:
         target=reading.target,
     )
     options: dict[str, Any] = {"epoch": EPOCH, **dict(reading.options), **dict(case.policy.options)}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        run = api.simulate(workload, case.policy.text, seed=case.seed, wake=f"interval:{EPOCH}", options=options)
-    refuse_unsound(run)
+    run, remarks = simulated(workload, case.policy.text, seed=case.seed, wake=f"interval:{EPOCH}", options=options)
     found = course(workload, run.log)
-    return Metrics(_values(run), _curves(run, found), tuple(str(w.message) for w in caught))
+    return Metrics(_values(run), _curves(run, found), remarks)
 
 
 def _values(run: Run) -> dict[str, float | None]:
