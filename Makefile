@@ -23,7 +23,7 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
-check: test lint types
+check: lint types docs test  ## what continuous integration does
 
 coverage: $(STAMP)
 	$(BIN)/python -m pytest $(CORES) --cov --cov-report=term-missing

@@ -35,11 +35,13 @@ extensions = [
     "markdown_docstrings",
     "record_fields",
     "constants",
+    "contributors",
     "linked_names",
     "mathml",
 ]
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["results", "extensions"]
+# Notes are for contributors, who read them in the repository: readers would find diaries where they look for answers.
+exclude_patterns = ["results", "extensions", "notes"]
 templates_path: list[str] = []
 
 # Markdown: headings are link targets as on a code host, $...$ is mathematics.

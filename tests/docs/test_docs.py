@@ -15,17 +15,17 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_table_of_answerers_is_up_to_date() -> None:
-    spec = importlib.util.spec_from_file_location("make_answerers", ROOT / "docs" / "make_answerers.py")
+    spec = importlib.util.spec_from_file_location("make_answerers", ROOT / "tools" / "make_answerers.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     written = (ROOT / "docs" / "answerers.md").read_text(encoding="utf-8")
-    assert written == module.table(), "run python docs/make_answerers.py"
+    assert written == module.table(), "run python tools/make_answerers.py"
 
 
 def test_a_picture_is_made_smaller_without_a_change_of_its_words() -> None:
-    smaller = runpy.run_path(str(ROOT / "docs" / "make_pictures.py"))["smaller"]
+    smaller = runpy.run_path(str(ROOT / "tools" / "make_pictures.py"))["smaller"]
     bar = '<g id="patch_7">\n  <path d="M 1.2345 2 \nL 3 4.5678 \nz\n" style="fill: red"/>\n</g>\n'
     drawn = f"<svg><style>*{{}}</style>\n{bar}{bar}<text>loss 0.1625</text></svg>"
     small = '<g>\n<path d="M 1.2 2 L 3 4.6 z\n" class="s0"/>\n</g>\n'

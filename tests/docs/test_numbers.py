@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def _results() -> Any:
-    spec = importlib.util.spec_from_file_location("docs_results", ROOT / "docs" / "results.py")
+    spec = importlib.util.spec_from_file_location("docs_results", ROOT / "tools" / "results.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

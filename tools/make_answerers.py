@@ -1,4 +1,4 @@
-"""Write docs/answerers.md from the registry: `python docs/make_answerers.py`."""
+"""Write docs/answerers.md from the registry: `python tools/make_answerers.py`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mlsched.core.registry import registry
 
-TARGET = Path(__file__).with_name("answerers.md")
+TARGET = Path(__file__).resolve().parents[1] / "docs" / "answerers.md"
 
 
 def table() -> str:
@@ -17,7 +17,7 @@ def table() -> str:
         "Everything that answers instances, problem by problem. Parameters follow the name after a colon:",
         "`fitgpp:s=8,P=2`. [Information](glossary.md#information) is what an answerer is shown. Which rules and",
         "policies are better than random actions: [against-random.md](against-random.md). The page is made by",
-        "`docs/make_answerers.py`.",
+        "`tools/make_answerers.py`.",
     ]
     for problem in sorted(registry().problems.values(), key=lambda p: p.name):
         lines += ["", f"## {problem.name}", "", f"{problem.title.capitalize()}. Paper: {problem.paper}.", ""]

@@ -1,13 +1,13 @@
 """Hold the numbers of the documentation against recorded results.
 
-    python docs/results.py record NAME -- mlsched ...  run a command that prints one JSON document; keep it
-    python docs/results.py                             write the tables of all pages anew from what was recorded
+    python tools/results.py record NAME -- mlsched ...  run a command that prints one JSON document; keep it
+    python tools/results.py                             write the tables of all pages anew from what was recorded
 
-A recorded result (`results/NAME.json`) is the command and the document that it printed, without its figures. The
+A recorded result (`docs/results/NAME.json`) is the command and the document that it printed, without its figures. The
 command is `mlsched ...` or `python measurements/...`, run by the interpreter that runs this script. A page shows one of
 the document's tables between the lines `<!-- table NAME.TABLE -->` and `<!-- end -->`, or, as `NAME.claims`, the
-claims of a paper with their verdicts. A sentence with numbers is listed in `sentences.toml` (page, source, text), its
-numbers as places in the document:
+claims of a paper with their verdicts. A sentence with numbers is listed in `docs/sentences.toml` (page, source,
+text), its numbers as places in the document:
 
     text = "SLAQ cuts it by {claims[average-loss][evidence][0][measured][mean]:.0f} %"
 
@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-DOCS = Path(__file__).parent
+DOCS = Path(__file__).resolve().parents[1] / "docs"
 BLOCK = re.compile(r"<!-- table (?P<source>[\w-]+)\.(?P<table>[^>]+?) -->\n(?P<body>.*?)<!-- end -->", re.DOTALL)
 #: What counts as a measured number in a page that is complete: a percentage or an interval.
 MEASURED = re.compile(r"\d[\d.,]*\s?%|\d[\d.,]*\s?±")
@@ -81,7 +81,7 @@ def result(source: str, docs: Path = DOCS) -> dict[str, Any]:
     """The recorded result `source`: its command and its document."""
     path = docs / "results" / f"{source}.json"
     if not path.exists():
-        raise SystemExit(f"{path} is missing; record it: python docs/results.py record {source} -- COMMAND...")
+        raise SystemExit(f"{path} is missing; record it: python tools/results.py record {source} -- COMMAND...")
     return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
@@ -191,7 +191,7 @@ def faults(docs: Path = DOCS) -> list[str]:
     for name, text in pages(docs):
         own = [s for s in listed.get("sentence", []) if s["page"] == name]
         if with_tables(text, docs) != text:
-            found.append(f"{name}: a table is not as recorded; run python docs/results.py")
+            found.append(f"{name}: a table is not as recorded; run python tools/results.py")
         for sentence in own:
             if plain(said(sentence, docs)) not in plain(text):
                 found.append(f"{name}: recorded is, and the page does not say: {plain(said(sentence, docs))}")

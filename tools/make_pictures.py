@@ -1,7 +1,7 @@
-"""Draw the pictures of the pages with mlsched's own commands: `python docs/make_pictures.py [NAME...]`.
+"""Draw the pictures of the pages with mlsched's own commands: `python tools/make_pictures.py [NAME...]`.
 
-A page shows `pictures/NAME.svg` and, next to it, the commands that draw it. The files are small: text stays text, a
-style is written once, and coordinates have one decimal.
+A page shows `docs/pictures/NAME.svg` and, next to it, the commands that draw it. The files are small: text stays text,
+a style is written once, and coordinates have one decimal.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-TARGET = Path(__file__).resolve().with_name("pictures")
+TARGET = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 
 #: The commands of each picture, run one after the other in an empty folder; the last one draws `NAME.svg`.
 COMMANDS = {
