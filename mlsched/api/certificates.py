@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from mlsched.api.answers import aim, solve
+from mlsched.api.answers import aim, make_limits, solve
 from mlsched.certificates import bundle, engine
 from mlsched.certificates.bundle import Checked
 from mlsched.certificates.translation import translation_of
@@ -43,9 +43,10 @@ def certify(
     return bundle.certify(instance, goal, plan, Path(folder), seconds=time_limit)
 
 
-def check_certificate(folder: str | os.PathLike[str]) -> Checked:
+def check_certificate(folder: str | os.PathLike[str], *, time_limit: float | None = bundle.SECONDS) -> Checked:
     """Check a folder that `certify` wrote: judge, translation, proofs, hashes. `wrong` says what does not hold.
 
-    Raises InvalidFile for a folder in which there is no certificate to be read.
+    Nothing in the folder is run. time_limit: wall seconds, after which the folder is not certified; None: however long
+    it takes. Raises InvalidFile for a folder in which there is no certificate to be read.
     """
-    return bundle.check(Path(folder))
+    return bundle.check(Path(folder), seconds=make_limits(time_limit, None, seed=0, threads=1).seconds)

@@ -21,18 +21,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from mlsched.certificates import checker, engine
+from mlsched.certificates import checker, engine, limits
 from mlsched.certificates.elaborate import elaborated
-from mlsched.certificates.formula import Formula
+from mlsched.certificates.formula import Formula, TooLong, within
+from mlsched.certificates.limits import first_difference, lines_of
 from mlsched.certificates.received import KIND, MOST_LOG, VERSION, hash_of, manifest_of, record_of, wrong_files
 from mlsched.certificates.translation import translation_of
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline, OutOfTime
-from mlsched.core.errors import AnswererError, InvalidInput, SolverError
+from mlsched.core.errors import AnswererError, InvalidInput, SolverError, shortened
 from mlsched.core.files import write_json
-from mlsched.core.opening import read_text, shown_path
+from mlsched.core.opening import shown_path
 from mlsched.core.registry import registry
 from mlsched.core.versions import versions
+
+#: Wall limit of a check, where no other is given; the largest proofs so far took half a minute.
+SECONDS = 300.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +78,7 @@ def certify(instance: Instance, objective: str, plan: Plan, folder: Path, *, sec
         raise InvalidInput(f"the plan is infeasible: {wrong[0]}")
     with _new_folder(folder) as made:
         _write(instance, objective, plan, made, seconds)
-        found = check(made)
+        found = check(made, seconds=None)
         if found.wrong:
             raise SolverError(f"the certificate did not pass its own check: {found.wrong[0]}")
     return found
@@ -146,12 +150,13 @@ def _new_folder(target: Path) -> Iterator[Path]:
         shutil.rmtree(made, ignore_errors=True)
 
 
-def check(folder: Path) -> Checked:
+def check(folder: Path, *, seconds: float | None = SECONDS) -> Checked:
     """Check a certificate's folder, by code of this mlsched alone: what lies in the folder is read, never run.
 
+    seconds: wall limit, after which the folder is not certified; None: however long it takes.
     Raises InvalidFile where it holds no certificate that could be read.
     """
-    started = time.perf_counter()
+    started, deadline = time.perf_counter(), Deadline(seconds)
     manifest = manifest_of(folder)
     problem = registry().problem(manifest["problem"])
     wrong = list(wrong_files(folder, manifest))
@@ -163,7 +168,10 @@ def check(folder: Path) -> Checked:
     wrong += ["plan.json answers another instance"] if answers != instance.hash else []
     wrong += _wrong_plan(manifest, instance, plan, objective)
     if not wrong:
-        wrong = list(_wrong_proofs(folder, manifest, instance, plan, objective))
+        try:
+            wrong = list(_wrong_proofs(folder, manifest, instance, plan, objective, deadline))
+        except OutOfTime:
+            wrong = [f"the check did not end in {seconds:g} s; give it more time (--time-limit)"]
     value, lemma = manifest["value"], manifest["lemma"]
     return Checked(instance, plan, objective, value, lemma, tuple(wrong), time.perf_counter() - started)
 
@@ -179,38 +187,35 @@ def _wrong_plan(manifest: dict[str, Any], instance: Instance, plan: Plan, object
 
 
 def _wrong_proofs(
-    folder: Path, manifest: dict[str, Any], instance: Instance, plan: Plan, objective: str
+    folder: Path, manifest: dict[str, Any], instance: Instance, plan: Plan, objective: str, deadline: Deadline
 ) -> Iterator[str]:
     """The formulas are the instance's, the proofs hold, and the minima add up to the value."""
-    translation, proved = translation_of(instance), 0
-    formulas = translation.formulas(instance, objective, plan)
+    translation, proved, parts = translation_of(instance), 0, manifest["parts"]
+    size = sum((folder / f"{k}.opb").stat().st_size for k in range(1, len(parts) + 1))
+    try:
+        with within(deadline, size):
+            formulas = translation.formulas(instance, objective, plan)
+    except TooLong:
+        yield "the formulas of this instance and plan are longer than those in the folder"
+        return
     if manifest["lemma"] != translation.lemma(objective):
         yield "the manifest's lemma is not the one for this objective"
-    if len(manifest["parts"]) != len(formulas):
-        yield f"the manifest has {len(manifest['parts'])} parts: must have {len(formulas)}"
+    if len(parts) != len(formulas):
+        yield f"the manifest has {len(parts)} parts: must have {len(formulas)}"
         return
-    for k, (formula, part) in enumerate(zip(formulas, manifest["parts"], strict=True), 1):
+    for k, (formula, part) in enumerate(zip(formulas, parts, strict=True), 1):
         text = formula.text()
-        if different := _first_difference(read_text(folder / f"{k}.opb", most=MOST_LOG), text):
+        if different := first_difference(lines_of(folder / f"{k}.opb", MOST_LOG, deadline), text):
             yield f"{k}.opb is not the formula of this instance and plan: {different}"
             return
         try:
-            minimum = checker.check(text, read_text(folder / f"{k}.log", most=MOST_LOG))
+            minimum = limits.check(text, lines_of(folder / f"{k}.log", MOST_LOG, deadline), deadline)
         except checker.Wrong as wrong:
             yield f"{k}.log does not prove {k}.opb: {wrong}"
             return
         if minimum is None or part != _part(formula, minimum):
-            yield f"{k}.log proves the minimum {minimum}: the manifest says {str(part)[:100]}"
+            yield f"{k}.log proves the minimum {minimum}: the manifest says {shortened(str(part), 100)}"
             return
         proved += formula.value(minimum)
     if proved != manifest["value"]:
         yield f"{proved} is proved to be the best {objective}: the manifest claims {manifest['value']}"
-
-
-def _first_difference(found: str, expected: str) -> str:
-    """Where two texts differ, in words; empty where they do not."""
-    if found == expected:
-        return ""
-    ours, theirs = expected.split("\n"), found.split("\n")
-    line = next((i for i, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), min(len(ours), len(theirs)))
-    return f"line {line + 1} says '{(theirs[line] if line < len(theirs) else 'nothing')[:60]}'"

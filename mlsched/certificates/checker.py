@@ -1,7 +1,7 @@
-"""Check a proof that a 0-1 formula has a given minimum: `python checker.py FORMULA.opb PROOF.log`.
+"""Check a proof that a 0-1 formula has a given minimum: `python -I checker.py FORMULA.opb PROOF.log`.
 
-Standard library only, integers of any size. It vouches for "the minimum of this formula's objective is N" (or "this
-formula has no solution"). That the formula says what an instance of mlsched says is the word of mlsched's translation.
+Standard library only, exact integers. It vouches for "the minimum of this formula's objective is N" (or "this formula
+has no solution"). That the formula says what an instance of mlsched says is the word of mlsched's translation.
 
 FORMULA is in OPB: comment lines begin with `*`; then at most one line `min: +3 x1 -2 x2 ;` and constraints, one a line,
 `+1 x1 +2 ~x2 >= 2 ;`, where ~x2 is 1 - x2. Kept of a constraint: {variable: coefficient} and the least sum, its bound.
@@ -20,11 +20,11 @@ PROOF is in the style of VeriPB 1.1. After its header, each line but the last de
 
 import re
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 HEADER = "pseudo-Boolean proof version 1.1"
-NUMBER, LITERAL = re.compile("[+-]?[0-9]+"), re.compile("(~?)x([1-9][0-9]*)")
+NUMBER, LITERAL = re.compile("[+-]?[0-9]{1,77}"), re.compile("(~?)x([1-9][0-9]{0,17})")
 Constraint = tuple[dict[int, int], int]  # {variable: coefficient}, bound
 
 
@@ -57,9 +57,9 @@ def inequality(words: list[str]) -> Constraint:
     return terms, bound
 
 
-def lines(text: str, name: str, read: Callable[[list[str]], None]) -> None:
+def lines(text: Iterable[str], name: str, read: Callable[[list[str]], None]) -> None:
     """Call `read` with the words of every line that is no comment."""
-    for place, line in enumerate(text.split("\n"), 1):
+    for place, line in enumerate(text, 1):
         if (words := line.split()) and not words[0].startswith("*"):
             try:
                 read(words)
@@ -68,34 +68,17 @@ def lines(text: str, name: str, read: Callable[[list[str]], None]) -> None:
                 raise Wrong(f"{name}, line {place}: {reason}") from None
 
 
-def slack(terms: dict[int, int], bound: int, false: Collection[int] = ()) -> int:
-    """By how much the sum can exceed the bound when literals in `false` are 0; negative: the constraint cannot hold."""
-    return sum(c for x, c in terms.items() if (x not in false if c > 0 else -x in false)) - bound
-
-
-def scaled(rule: str, terms: dict[int, int], bound: int, factor: int) -> Constraint:
-    """A constraint times a factor (*), divided by it and rounded up (d), or with its coefficients cut down (s)."""
-    if factor < 1:
-        raise Wrong(f"{rule}: needs a positive integer")
-    if rule == "*":
-        return {x: c * factor for x, c in terms.items()}, bound * factor
-    degree = bound - sum(c for c in terms.values() if c < 0)  # the bound when no coefficient is negative
-    if degree <= 0:
-        return {}, 0
-    sizes = {x: -(-abs(c) // factor) if rule == "d" else min(abs(c), degree) for x, c in terms.items()}
-    terms = {x: size if terms[x] > 0 else -size for x, size in sizes.items()}
-    return terms, -(-degree // factor) + sum(c for c in terms.values() if c < 0)
-
-
 class Proof:
     """A formula, the constraints that a proof has derived from it so far, and the best solution that it has shown."""
+
+    # It sets no limits on time and memory; `mlsched check` does, around `step`, `find`, `slack` and `scaled`.
 
     def __init__(self, text: str) -> None:
         self.objective: Constraint | None = None  # as if it were to be at least 0
         self.formula, self.derived = list[Constraint](), list[Constraint]()
         self.minimum: int | None = None
         self.ended = False
-        lines(text, "formula", self.read)
+        lines(text.split("\n"), "formula", self.read)
 
     def read(self, words: list[str]) -> None:
         if words.pop() != ";":
@@ -112,7 +95,7 @@ class Proof:
         if self.ended:
             raise Wrong("comes after the end")
         if rule == "c":
-            self.ended = slack(*self.find(words, self.derived)) < 0
+            self.ended = self.slack(*self.find(words, self.derived)) < 0
             if not self.ended:
                 raise Wrong(f"constraint {words[0]} can hold")
         elif rule == "l":
@@ -121,6 +104,23 @@ class Proof:
             self.derived.append({"pol": self.polish, "rup": self.propagate, "soli": self.improve}[rule](words))
         else:
             raise Wrong(f"there is no rule '{rule[:40]}'")
+
+    def slack(self, terms: dict[int, int], bound: int, false: Collection[int] = ()) -> int:
+        """By how much the sum can exceed the bound when literals in `false` are 0; negative: it cannot hold."""
+        return sum(c for x, c in terms.items() if (x not in false if c > 0 else -x in false)) - bound
+
+    def scaled(self, rule: str, terms: dict[int, int], bound: int, factor: int) -> Constraint:
+        """A constraint times a factor (*), divided by it and rounded up (d), or with its coefficients cut down (s)."""
+        if factor < 1:
+            raise Wrong(f"{rule}: needs a positive integer")
+        if rule == "*":
+            return {x: c * factor for x, c in terms.items()}, bound * factor
+        degree = bound - sum(c for c in terms.values() if c < 0)  # the bound when no coefficient is negative
+        if degree <= 0:
+            return {}, 0
+        sizes = {x: -(-abs(c) // factor) if rule == "d" else min(abs(c), degree) for x, c in terms.items()}
+        terms = {x: size if terms[x] > 0 else -size for x, size in sizes.items()}
+        return terms, -(-degree // factor) + sum(c for c in terms.values() if c < 0)
 
     def find(self, words: list[str], among: list[Constraint]) -> Constraint:
         (word,) = words
@@ -140,7 +140,7 @@ class Proof:
             elif following in ("*", "d"):
                 factor = number(word)
             elif word in ("*", "d", "s"):
-                stack.append(scaled(word, *stack.pop(), factor if word != "s" else 1))
+                stack.append(self.scaled(word, *stack.pop(), factor if word != "s" else 1))
             elif word[0] in "~x":
                 x = literal(word)
                 stack.append(({abs(x): 1 if x > 0 else -1}, 0 if x > 0 else -1))
@@ -159,7 +159,7 @@ class Proof:
         while True:
             before = len(false)
             for some, least in named or [negation, *self.derived]:
-                if (room := slack(some, least, false)) < 0:
+                if (room := self.slack(some, least, false)) < 0:
                     return terms, bound
                 free = ((x, c) for x, c in some.items() if x not in false and -x not in false)
                 false.update([-x if c > 0 else x for x, c in free if abs(c) > room])
@@ -172,9 +172,9 @@ class Proof:
         if self.objective is None or len(known) < len(words) or not known.issuperset(self.objective[0]):
             raise Wrong("the formula must have an objective, and each of its variables one value")
         for place, (terms, bound) in enumerate(self.formula, 1):
-            if not known.issuperset(terms) or slack(terms, bound, false) < 0:
+            if not known.issuperset(terms) or self.slack(terms, bound, false) < 0:
                 raise Wrong(f"is no solution: constraint {place} of the formula does not hold")
-        value = slack(*self.objective, false)
+        value = self.slack(*self.objective, false)
         if self.minimum is not None and value >= self.minimum:
             raise Wrong(f"is not better than the solution before: {value} for {self.minimum}")
         self.minimum = value
@@ -186,7 +186,7 @@ def check(formula: str, proof: str) -> int | None:
     made = Proof(formula)
     if not proof.startswith(HEADER + "\n"):
         raise Wrong(f"proof, line 1: must be '{HEADER}'")
-    lines("* " + proof, "proof", made.step)
+    lines(("* " + proof).split("\n"), "proof", made.step)
     if not made.ended:
         raise Wrong("proof: has no end (rule c)")
     return made.minimum

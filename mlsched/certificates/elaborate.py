@@ -22,7 +22,7 @@ class _Log(Proof):
         super().__init__(formula)
         self.words: list[list[str]] = []
         self.deadline = deadline
-        lines("* " + log, "proof", self._keep)
+        lines(("* " + log).split("\n"), "proof", self._keep)
 
     def _keep(self, words: list[str]) -> None:
         self.deadline.check()

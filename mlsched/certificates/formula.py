@@ -2,16 +2,53 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from mlsched.core.deadline import Deadline
 from mlsched.core.errors import InvalidInput
 
 #: A coefficient and the variable (1, 2, ...) that it belongs to.
 Term = tuple[int, int]
 #: Most variables, and most terms of all constraints together: beyond, proofs are out of reach anyway.
 MOST_VARIABLES, MOST_TERMS = 200_000, 3_000_000
+
+
+class TooLong(Exception):
+    """The formulas have more signs than they may have (`within`)."""
+
+
+@dataclasses.dataclass
+class _Limits:
+    deadline: Deadline
+    signs: float = math.inf
+
+
+_limits: contextvars.ContextVar[_Limits] = contextvars.ContextVar("limits", default=_Limits(Deadline()))  # noqa: B039
+
+
+@contextlib.contextmanager
+def within(deadline: Deadline, signs: int) -> Iterator[None]:
+    """What is translated in this block raises OutOfTime at the deadline, and TooLong where the text of its formulas
+    would have more than so many signs: an instance from a stranger may be made to be without end.
+    """
+    token = _limits.set(_Limits(deadline, signs))
+    try:
+        yield
+    finally:
+        _limits.reset(token)
+
+
+def spend(signs: int = 0) -> None:
+    """Called by whatever a translation repeats, with the signs that come to the text at least."""
+    limits = _limits.get()
+    limits.deadline.check()
+    limits.signs -= signs
+    if limits.signs < 0:
+        raise TooLong
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +78,7 @@ class Formula:
 
     def variable(self, meaning: str) -> int:
         """A new variable, 1 where the plan does what `meaning` says."""
+        spend(len(meaning) + len("* x1: \n"))
         self.meanings.append(meaning)
         if len(self.meanings) > MOST_VARIABLES:
             raise InvalidInput(f"the formula has more than {MOST_VARIABLES} variables; certify a smaller instance")
@@ -49,6 +87,7 @@ class Formula:
     def at_least(self, family: str, terms: Iterable[Term], least: int) -> None:
         """The sum of the terms is at least `least`. A variable may occur once."""
         made = Constraint(family, tuple((c, x) for c, x in terms if c), least)
+        spend(len("+1 x1 ") * len(made.terms))
         self._terms += len(made.terms)
         if self._terms > MOST_TERMS:
             raise InvalidInput(f"the formula has more than {MOST_TERMS} terms; certify a smaller instance")
@@ -101,16 +140,21 @@ class Formula:
 
     def text(self) -> str:
         """The formula in OPB, with comments that say what its variables and constraints mean."""
-        lines = [f"* {self.claim}", f"* value = {self.scale} * minimum + {self.offset}"]
-        lines += [f"* x{x}: {meaning}" for x, meaning in enumerate(self.meanings, 1)]
+        lines = [_comment(self.claim), f"* value = {self.scale} * minimum + {self.offset}"]
+        lines += [_comment(f"x{x}: {meaning}") for x, meaning in enumerate(self.meanings, 1)]
         lines.append(f"min: {_sum(self.objective)};")
         family = ""
         for constraint in self.constraints:
             if constraint.family != family:
                 family = constraint.family
-                lines.append(f"* {family}")
+                lines.append(_comment(family))
             lines.append(f"{_sum(constraint.terms)}>= {constraint.least} ;")
         return "\n".join(lines) + "\n"
+
+
+def _comment(text: str) -> str:
+    """A line that says nothing to a checker, whatever the names of an instance are: one with a line end in it would."""
+    return f"* {text if text.isprintable() else ascii(text)}"
 
 
 def _sum(terms: Iterable[Term]) -> str:

@@ -21,7 +21,10 @@ KIND, VERSION = "certificate", 1
 FIELDS = ("kind", "version", "problem", "objective", "instance_hash", "value", "lemma", "parts", "made_by", "sha256")
 #: SHA-256 of every `checker.py` that mlsched ever wrote into a folder -> the first version that did. None is ever taken
 #: out: certificates are read for ever. A change of `checker.py` adds a line; a test says which.
-RELEASED = {"18bdd37c631972e3c87a7dc19e74a8851c5c456702b684fce1657c66a66d4c1f": "1.0.0rc1"}
+RELEASED = {
+    "18bdd37c631972e3c87a7dc19e74a8851c5c456702b684fce1657c66a66d4c1f": "1.0.0rc1",
+    "4d339429d0b4bad85a5ce28a056784313b40b14c45bf385af57431aeb0282a50": "1.0.0",
+}
 #: How to check a formula and its proof without a word from the folder; -I: nor a module from the current one.
 OWN_CHECKER = "python -I -m mlsched.certificates.checker"
 #: Bytes: of manifest and checker, of instance and plan, of a formula or a log.

@@ -17,15 +17,20 @@ def check(
     file: Annotated[Path, typer.Argument(help="Instance file, or a folder that `mlsched certify` made.")],
     plan: Annotated[Path | None, typer.Argument(help="Plan file, or a result's; none for a folder.")] = None,
     read: Read = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Wall seconds for a certificate's check (default: 300).")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Judge a plan: is it feasible, and what is it worth? Or check a certificate: is its plan optimal?"""
     if file.is_dir():
         if plan is not None or read:
             raise InvalidInput(f"{file}: is a folder: it is checked with its own plan; give no other argument")
-        _certificate(file, as_json)
+        _certificate(file, time_limit, as_json)
     elif plan is None:
         raise InvalidInput(f"{file}: is no folder of a certificate; give an instance file and a plan file")
+    elif time_limit is not None:
+        raise InvalidInput("--time-limit: is for a certificate's folder; the judge needs none")
     else:
         _plan(file, plan, read, as_json)
 
@@ -42,11 +47,12 @@ def _plan(file: Path, plan: Path, read: list[str] | None, as_json: bool) -> None
         raise ChecksFailed(f"{plan}: infeasible: {found[0]}")
 
 
-def _certificate(folder: Path, as_json: bool) -> None:
+def _certificate(folder: Path, time_limit: float | None, as_json: bool) -> None:
     from mlsched import api
 
+    limit = {} if time_limit is None else {"time_limit": time_limit}
     with waiting(f"checking {folder.name}", None):
-        found = api.check_certificate(folder)
+        found = api.check_certificate(folder, **limit)
     emit(as_json, lambda: certify.document(folder, found), lambda: certify.shown(folder, found))
     if found.wrong:
         raise ChecksFailed(f"{folder}: not certified: {found.wrong[0]}")

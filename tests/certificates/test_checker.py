@@ -161,7 +161,7 @@ def test_arithmetic(line, terms, bound):
 
 def test_sums_hold_the_variables_of_both_and_large_coefficients_are_cut():
     read = checker.Proof("+5 x1 +1 x2 >= 2 ;\n+1 x3 -4 x4 >= -3 ;\n")
-    checker.lines("l 1\nl 2\npol 1 2 +\npol 1 s\npol 2 s", "proof", read.step)
+    checker.lines(["l 1", "l 2", "pol 1 2 +", "pol 1 s", "pol 2 s"], "proof", read.step)
     assert read.derived[2:] == [({1: 5, 2: 1, 3: 1, 4: -4}, -1), ({1: 2, 2: 1}, 2), ({3: 1, 4: -1}, 0)]
 
 
@@ -205,7 +205,7 @@ def test_propagation_negates_bounds_rightly():
 def test_named_constraints_are_taken_once_and_in_their_order():
     formula = "+1 ~x1 +1 x2 >= 1 ;\n+1 ~x2 +1 x3 >= 1 ;\n"
     good = ("l 1", "l 2", "rup +1 ~x1 +1 x3 >= 1 ; ~ 1 2")
-    checker.lines("\n".join(good), "proof", checker.Proof(formula).step)
+    checker.lines(good, "proof", checker.Proof(formula).step)
     refused("line 4: does not follow", *good[:2], "rup +1 ~x1 +1 x3 >= 1 ; 2 1 ~", formula=formula)
     refused("line 4: does not follow", *good[:2], "rup +1 ~x1 >= 1 ;", formula=formula)
 
@@ -214,7 +214,7 @@ def test_propagation_goes_on_as_long_as_something_is_fixed():
     """What the second and third constraint fix contradicts the first, which comes before them."""
     formula = "+1 ~x2 +1 ~x3 >= 1 ;\n+1 ~x1 +1 x2 >= 1 ;\n+1 ~x1 +1 x3 >= 1 ;\n"
     read = checker.Proof(formula)
-    checker.lines("l 1\nl 2\nl 3\nrup +1 ~x1 >= 1 ;", "proof", read.step)
+    checker.lines(["l 1", "l 2", "l 3", "rup +1 ~x1 >= 1 ;"], "proof", read.step)
     assert read.derived[-1] == ({1: -1}, 0)
     refused("does not follow", "l 1", "l 2", "l 3", "rup +1 ~x1 >= 1 ; ~ 1 2 3", formula=formula)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from mlsched.certificates.formula import MOST_VARIABLES, Formula, Term
+from mlsched.certificates.formula import MOST_VARIABLES, Formula, Term, spend
 from mlsched.certificates.translation import Translation
 from mlsched.core.errors import InvalidInput
 
@@ -88,11 +88,10 @@ def _contents(instance: Instance, s: int) -> Iterator[Content]:
     free, count = instance.server_free[s].tolist(), 0
     stack: list[tuple[int, Content, list[int]]] = [(0, {}, free)]
     while stack:
+        spend()
         j, content, left = stack.pop()
         if j == len(instance.job_type):
             count += 1
-            if count > MOST_VARIABLES:
-                raise InvalidInput(f"server {s} may host more than {MOST_VARIABLES} things; certify a smaller instance")
             yield content
             continue
         worker, ps = instance.worker_demand[j].tolist(), instance.ps_demand[j].tolist()
@@ -102,8 +101,15 @@ def _contents(instance: Instance, s: int) -> Iterator[Content]:
         for w in range(int(instance.job_workers[j]) + 1):
             for p in range(int(instance.job_ps[j]) + 1):
                 rest = [room - w * a - p * b for room, a, b in zip(left, worker, ps, strict=True)]
-                if w + p and _fits(rest):
+                if not _fits(rest):
+                    break  # nor do more
+                if w + p:
                     stack.append((j + 1, {**content, j: (w, p)}, rest))
+                # Each entry of the stack leads to a content of its own.
+                if count + len(stack) > MOST_VARIABLES:
+                    raise InvalidInput(f"server {s} may host more than {MOST_VARIABLES} things; certify less")
+            if not _fits([room - w * a for room, a in zip(left, worker, strict=True)]):
+                break
 
 
 def _fits(rest: list[int]) -> bool:

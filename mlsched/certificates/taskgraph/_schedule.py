@@ -6,11 +6,11 @@ outside.
 
 from __future__ import annotations
 
-import functools
+import graphlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from mlsched.certificates.formula import Formula, Term
+from mlsched.certificates.formula import Formula, Term, spend
 
 if TYPE_CHECKING:
     from mlsched.instances.taskgraph.instance import Instance
@@ -135,6 +135,7 @@ class Schedule:
         end = max((self.first[run] + len(self.ticks[run]) + self.duration[run[0]] for run in lasting), default=0)
         for n, capacity in enumerate(instance.node_capacity.tolist()):
             for t in range(begin, end):
+                spend()
                 here = [run for run in lasting if n in self.places.of(run) and self._may_be_under_way(run, t)]
                 demands = [instance.demand[k].tolist() for k, _ in here]
                 short = [r for r, room in enumerate(capacity) if sum(demand[r] for demand in demands) > room]
@@ -156,32 +157,36 @@ class Schedule:
         return active
 
 
+def _in_order(instance: Instance) -> list[int]:
+    """The tasks, each after those that precede it in its own iteration."""
+    before: dict[int, list[int]] = {k: [] for k in range(len(instance.task_job))}
+    for u, v, lag, _, _ in edges(instance):
+        if not lag:
+            before[v].append(u)
+    return list(graphlib.TopologicalSorter(before).static_order())
+
+
 def heads(instance: Instance, counts: list[int]) -> dict[Run, int]:
     """The earliest start of each run, by arrivals and by what must end before it."""
     before: dict[int, list[tuple[int, int]]] = {k: [(k, 1)] for k in range(len(instance.task_job))}
     for u, v, lag, _, _ in edges(instance):
         before[v].append((u, lag))
-
-    @functools.cache
-    def head(run: Run) -> int:
-        k, i = run
-        ends = [head((u, i - lag)) + int(instance.duration[u]) for u, lag in before[k] if i >= lag]
-        return max([int(instance.arrival[instance.task_job[k]]), *ends])
-
-    # Iteration by iteration, so that no call goes deep.
-    jobs = instance.task_job.tolist()
-    return {(k, i): head((k, i)) for i in range(max(counts, default=0)) for k, j in enumerate(jobs) if i < counts[j]}
+    jobs, order, head = instance.task_job.tolist(), _in_order(instance), dict[Run, int]()
+    for i in range(max(counts, default=0)):
+        for k in order:
+            if i < counts[jobs[k]]:
+                ends = [head[u, i - lag] + int(instance.duration[u]) for u, lag in before[k] if i >= lag]
+                head[k, i] = max([int(instance.arrival[jobs[k]]), *ends])
+    return head
 
 
 def rests(instance: Instance) -> list[int]:
     """What must run, one after the other, after each task in its own iteration: the longest path from its end."""
-    after: dict[int, list[int]] = {k: [] for k in range(len(instance.task_job))}
+    rest = [0] * len(instance.task_job)
+    after: dict[int, list[int]] = {k: [] for k in range(len(rest))}
     for u, v, lag, _, _ in edges(instance):
         if not lag:
             after[u].append(v)
-
-    @functools.cache
-    def rest(k: int) -> int:
-        return max((int(instance.duration[v]) + rest(v) for v in after[k]), default=0)
-
-    return [rest(k) for k in after]
+    for k in reversed(_in_order(instance)):
+        rest[k] = max((int(instance.duration[v]) + rest[v] for v in after[k]), default=0)
+    return rest

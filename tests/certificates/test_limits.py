@@ -1,0 +1,206 @@
+"""What a proof, a formula or an instance from a stranger can ask for ends: each bomb is refused in a line."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from certificate_examples import DRAWN, drawn, needs_exact
+from preemption_examples import small
+
+from mlsched import api
+from mlsched.certificates import limits
+from mlsched.certificates.checker import HEADER, Proof, Wrong
+from mlsched.certificates.formula import TooLong, within
+from mlsched.certificates.placement import _contents
+from mlsched.certificates.taskgraph._schedule import heads, rests
+from mlsched.certificates.translation import translation_of
+from mlsched.core.deadline import Deadline, OutOfTime
+from mlsched.core.errors import InvalidFile, InvalidInput
+
+#: Sixty-four variables, one of which must be 1.
+WIDE = " ".join(f"+1 x{x}" for x in range(1, 65)) + " >= 1 ;\n"
+
+
+def check(formula: str, *steps: str, deadline: Deadline | None = None):
+    return limits.check(formula, [HEADER + "\n", *steps], deadline or Deadline())
+
+
+def tower(height: int):
+    """Each constraint is the one before and itself."""
+    return ["l 1", *(f"pol {k} {k} +" for k in range(1, height))]
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        (tower(10**4), r"line 258: derives a number of more than 256 bits"),
+        (["l 1", "pol 1 " + f"{9**70} * " * 1000], "line 3: derives a number of more than 256 bits"),
+        (["l 1", "pol 1 " + "9" * 78 + " *"], "is no integer"),
+        (["l 1", "pol " + "1 " * 101 + "+ " * 100], "line 3: more than 100 constraints wait"),
+        (["l 1", "pol " + "x1 " * 10**5], "line 3: more than 100 constraints wait"),
+        (["l 1", *["pol 1"] * 16_000], "derives more than 1000000 terms and one per 4 words"),
+        (["l 1", "pol 1 " + "+ " * 10], "words do not fit together"),
+        (["rup +1 x1 >= 1 ; " + "9" * 5000], "is no integer"),
+        (["rup +1 x" + "9" * 5000 + " >= 1 ;"], "is no literal"),
+    ],
+)
+def test_a_bomb_is_refused(steps, said):
+    with pytest.raises(Wrong, match=said):
+        check(WIDE, *steps)
+
+
+def test_what_is_below_the_limits_is_derived():
+    """The widest sums that proofs have, and numbers up to the limit."""
+    assert check("+1 x1 >= 2 ;\n", *tower(257)[:200], "c 200") is None
+    assert check("+1 x1 >= 2 ;\n", "l 1", "pol " + "1 " * 100 + "+ " * 99, "c 2") is None
+
+
+@pytest.mark.parametrize("step", ["rup +1 x1 >= 2 ;", "pol 1 " + "s " * 10**5, "pol 1 " + "1 + " * 10**5])
+def test_within_a_step_the_clock_is_looked_at(step, monkeypatch):
+    """Time is over at the third look: one before each step, and then one within the second."""
+
+    class Counting(Deadline):
+        looks = 0
+
+        def passed(self) -> bool:
+            self.looks += 1
+            return self.looks > 2
+
+    monkeypatch.setattr(limits, "TERMS_BETWEEN", 64)
+    with pytest.raises(OutOfTime):
+        check(WIDE, "l 1", step, deadline=Counting())
+
+
+def test_lines_of_a_file_are_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "MOST_LINE", 20)
+    path = tmp_path / "1.log"
+    path.write_bytes(b"* " + b"x" * 17 + b"\r\nl 1\r\n")
+    assert list(limits.lines_of(path, 100, Deadline())) == ["* " + "x" * 17 + "\n", "l 1\n"]
+    path.write_bytes(b"l 1\n" + b"x" * 21)
+    with pytest.raises(InvalidFile, match=r"1\.log, line 2: has more than 20 signs"):
+        list(limits.lines_of(path, 100, Deadline()))
+    path.write_bytes(b"l 1\n\xff\n")
+    with pytest.raises(InvalidFile, match=r"1\.log: is not text"):
+        list(limits.lines_of(path, 100, Deadline()))
+    path.write_bytes(b"\n" * 10**6)
+    with pytest.raises(OutOfTime):
+        list(limits.lines_of(path, 10**6, Deadline(0.0)))
+    with pytest.raises(InvalidFile, match="must have at most 100"):
+        list(limits.lines_of(path, 100, Deadline()))
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ("a\nb\n", ""),
+        ("a\nb", "it ends with line 2"),
+        ("a\n", "it ends with line 1"),
+        ("", "it ends with line 0"),
+        ("a\nc\n", "line 2 says 'c'"),
+        ("a\nb\nc\n", "line 3 says 'c'"),
+        ("a\nb\n\n", "line 3 says ''"),
+    ],
+)
+def test_texts_are_compared_letter_by_letter(found, said):
+    assert limits.first_difference(io.StringIO(found), "a\nb\n") == said
+
+
+# -- translations -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("problem", DRAWN)
+def test_names_in_an_instance_say_nothing_to_the_checker(problem):
+    """A name with a line end in it could otherwise add a constraint, and prove a false optimum."""
+    instance = next(drawn(problem, 1))
+    plan, objective = api.solve(instance, "brute-force").plan, instance.objectives[0].name
+    named = {"resources", "types", "pressures", "models"} & set(instance.to_json())
+    evil = {
+        name: [
+            f"{label}\n+1 x1 >= 1 ;\r+1 x1 >= 1 ;\n* x9: \x0b{k}" for k, label in enumerate(instance.to_json()[name])
+        ]
+        for name in named
+    }
+    other = type(instance).from_json({**instance.to_json(), **evil})
+    for ours, theirs in zip(*(translation_of(i).formulas(i, objective, plan) for i in (instance, other)), strict=True):
+        plain, changed = Proof(ours.text()), Proof(theirs.text())
+        assert changed.formula == plain.formula
+        assert changed.objective == plain.objective
+        assert len(theirs.text().splitlines()) == len(ours.text().splitlines())
+
+
+@pytest.mark.parametrize("problem", DRAWN)
+def test_a_translation_ends_with_its_room_and_its_time(problem):
+    instance = next(drawn(problem, 1))
+    plan, objective = api.solve(instance, "brute-force").plan, instance.objectives[0].name
+    translate = translation_of(instance).formulas
+    size = sum(len(formula.text()) for formula in translate(instance, objective, plan))
+    with within(Deadline(), size):
+        translate(instance, objective, plan)
+    with within(Deadline(), size // 3), pytest.raises(TooLong):
+        translate(instance, objective, plan)
+    with within(Deadline(0.0), size), pytest.raises(OutOfTime):
+        translate(instance, objective, plan)
+
+
+def test_a_server_that_may_host_ever_so_much_is_refused():
+    """Jobs of a thousand workers and as many PSs that take nothing: the contents are not listed to find that out."""
+    instance = next(drawn("placement", 1))
+    data = instance.to_json()
+    jobs = len(data["job_type"])
+    calm = {
+        name: np.zeros_like(data[name]).tolist()
+        for name in ("apart", "sigma_worker", "sigma_ps", "linear", "quadratic")
+    }
+    sizes = {"job_workers": [1000] * jobs, "job_ps": [1000] * jobs}
+    nothing = {"worker_demand": [[0]] * jobs, "ps_demand": [[0]] * jobs}
+    many = type(instance).from_json({**data, **calm, **sizes, **nothing})
+    with pytest.raises(InvalidInput, match="may host more than 200000 things"):
+        list(_contents(many, 0))
+    full = type(instance).from_json({**data, **calm, **sizes, "worker_demand": [[9]] * jobs, "ps_demand": [[9]] * jobs})
+    assert list(_contents(full, 0)) == [{}]
+
+
+def test_a_chain_of_many_tasks_is_gone_along_without_depth():
+    count = 3000
+    instance = next(drawn("taskgraph", 1))
+    data = instance.to_json()
+    edges = {"edge_from": list(range(count - 1)), "edge_to": list(range(1, count)), "edge_lag": [0] * (count - 1)}
+    edges |= {"edge_volume": [1] * (count - 1), "edge_delay": [0] * (count - 1)}
+    tasks = {"task_job": [0] * count, "duration": [2] * count, "demand": [[1]] * count, "eligible": [[1, 1]] * count}
+    jobs = {"arrival": [5], "deadline": [10**5], "urgency": [1], "required": [200_000], "min_iterations": [1]}
+    jobs |= {"max_iterations": [1], "accuracy": [data["accuracy"][0][:2]]}
+    kept = {name: data[name] for name in ("kind", "version", "resources", "node_capacity")}
+    chain = type(instance).from_json({**kept, **edges, **tasks, **jobs, "parameters": [0] * count})
+    assert rests(chain) == [2 * (count - 1 - k) for k in range(count)]
+    assert [heads(chain, [1])[k, 0] for k in range(count)] == [5 + 2 * k for k in range(count)]
+
+
+# -- whole folders ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("problem", ["preemption", "taskgraph"])
+def test_a_certificate_of_the_first_version_is_read_for_ever(problem, tmp_path):
+    """Written by 1.0.0rc1, with its checker."""
+    path = Path(__file__).with_name("certificates_of_1_0_0rc1.json")
+    for name, text in json.loads(path.read_text(encoding="utf-8"))[problem].items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert api.check_certificate(tmp_path).wrong == ()
+    dice = random.Random(problem)
+    (tmp_path / "checker.py").write_text(f"# {dice.random()}", encoding="utf-8")
+    assert "checker.py is none that mlsched released" in " ".join(api.check_certificate(tmp_path).wrong)
+
+
+@needs_exact
+def test_a_check_has_a_time_limit(tmp_path):
+    api.certify(small(), tmp_path / "proof")
+    assert api.check_certificate(tmp_path / "proof", time_limit=None).wrong == ()
+    late = api.check_certificate(tmp_path / "proof", time_limit=1e-9)
+    assert late.wrong == ("the check did not end in 1e-09 s; give it more time (--time-limit)",)
+    assert late.backing is None
+    with pytest.raises(InvalidInput, match="time_limit = 0: must be above 0"):
+        api.check_certificate(tmp_path / "proof", time_limit=0)
