@@ -263,7 +263,7 @@ def main() -> None:
             continue
         wanted = given.preset.split(",") if given.preset else (*SMALL[problem], *(LARGE[problem] if given.all else ()))
         known = (*SMALL[problem], *LARGE[problem])
-        objectives = [o.name for o in registry().problem(problem).instance_type.objectives]
+        objectives = registry().answerer(problem, registry().problem(problem).default)[0].objectives
         say(problem)
         for preset in [name for name in wanted if name in known]:
             for objective in [o for o in objectives if given.objective in (None, o)]:

@@ -17,7 +17,7 @@ from mlsched.api.known import keep_known
 from mlsched.core.contract import Instance, Plan, Question
 from mlsched.core.errors import AnswererError, InvalidInput
 from mlsched.core.formulation import Limits
-from mlsched.core.registry import Answerer
+from mlsched.core.registry import Answerer, registry
 from mlsched.simulation import simulations
 from mlsched.simulation.clock import Rule
 
@@ -25,6 +25,14 @@ from mlsched.simulation.clock import Rule
 ADAPTERS: dict[Question, str] = {"horizon": "rollout", "decision": "receding"}
 #: Finds a plan for an exact answerer to start from, and what that leaves of its limits.
 Start = Callable[[Instance, Answerer, str, Limits], tuple[Plan | None, Limits]]
+
+
+def prover(instance: Instance, objective: str) -> str | None:
+    """The problem's default, or else an exact answerer of this form of question and objective; None without any."""
+    exact = registry().available(instance.problem, "exact")
+    default = registry().problem(instance.problem).default
+    able = [a.name for a in exact if native(a, instance.asks) and objective in a.objectives and not a.restricted]
+    return default if default in able else next(iter(able), None)
 
 
 def native(answerer: Answerer, asks: Question) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from mlsched.api.adapters import prover
 from mlsched.api.answers import aim, make_limits, solve
 from mlsched.certificates import bundle, engine
 from mlsched.certificates.bundle import Checked
@@ -36,7 +37,7 @@ def certify(
     goal = aim(instance, objective).name
     translation_of(instance)
     if plan is None:
-        name = solver or registry().problem(instance.problem).default
+        name = solver or prover(instance, goal) or registry().problem(instance.problem).default
         plan = solve(instance, name, objective=goal, time_limit=time_limit).plan
         if plan is None:
             raise SolverError(f"{name} found no plan to certify; give it more time, or a plan")

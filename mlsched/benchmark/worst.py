@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mlsched import api
+from mlsched.api.adapters import prover
+from mlsched.api.answers import aim
 from mlsched.benchmark import plan_pictures, plots
 from mlsched.core import html, tables
 from mlsched.core.contract import Instance
@@ -100,7 +102,8 @@ def worst_cases(
         raise InvalidInput("instances: there is none")
     found = Losses()
     for number, (name, instance) in enumerate(named.items(), start=1):
-        exact = best or registry().problem(instance.problem).default
+        goal = aim(instance, objective).name
+        exact = best or prover(instance, goal) or registry().problem(instance.problem).default
         optimum = api.solve(instance, exact, objective=objective, time_limit=time_limit)
         if optimum.status != "infeasible":
             answer = api.solve(instance, solver, objective=objective, seed=seed, **params)

@@ -89,9 +89,9 @@ def solve(
     from mlsched import api
 
     instance = read_instance(file, read)
-    chosen = solver or _default(instance)
     if objective is None:
         objective = api.published_objective(file)
+    chosen = solver or _default(instance, objective)
     with waiting(chosen, time_limit), only_documents():
         result = api.solve(
             instance,
@@ -113,13 +113,13 @@ def solve(
         raise ChecksFailed(f"{file}: {result.answerer} found no plan within its limits; give it more time")
 
 
-def _default(instance: Instance) -> str:
-    """The problem's default, or where it does not answer this form of question itself, an exact answerer that does."""
+def _default(instance: Instance, objective: str | None) -> str:
+    """An exact answerer, the problem's default where it can; that also where none can, to be refused."""
+    from mlsched.api.adapters import prover
+    from mlsched.api.answers import aim
     from mlsched.core.registry import registry
 
-    usual = registry().problem(instance.problem).default
-    names = [usual, *(a.name for a in registry().available(instance.problem, "exact"))]
-    return next((n for n in names if registry().answerer(instance.problem, n)[0].asks == instance.asks), usual)
+    return prover(instance, aim(instance, objective).name) or registry().problem(instance.problem).default
 
 
 def _plot(result: Result, path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from mlsched.api import solve
-from mlsched.api.adapters import native
+from mlsched.api.adapters import prover
 from mlsched.api.known import trivial_bound
 from mlsched.benchmark.collection.entry import (
     DIGITS,
@@ -22,10 +22,8 @@ from mlsched.benchmark.collection.entry import (
     refutes,
 )
 from mlsched.benchmark.collection.table import text_table
-from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidFile, InvalidInput, MlschedError
 from mlsched.core.opening import MOST_TEXT, read_text, shown_path
-from mlsched.core.registry import registry
 
 #: What the bound of an entry rests on for whoever has just verified it: its certificate; a search that came to it, or
 #: the statement alone; the word of whoever reported it; there is none.
@@ -130,7 +128,7 @@ def _standing(entry: Entry, seconds: float | None) -> Standing:
 def _recomputed(entry: Entry, bound: int | float, seconds: float) -> bool:
     """Whether a search proves the bound, or a tighter one."""
     instance, name = entry.instance, entry.objective.name
-    solver = _prover(instance, name)
+    solver = prover(instance, name)
     if solver is None:
         return False
     result = solve(instance, solver, objective=name, time_limit=seconds, hint=entry.plan)
@@ -142,11 +140,3 @@ def _recomputed(entry: Entry, bound: int | float, seconds: float) -> bool:
         return False
     slack = instance.tolerance * abs(bound)
     return abs(result.bound - bound) <= slack or entry.objective.better(bound, result.bound)
-
-
-def _prover(instance: Instance, objective: str) -> str | None:
-    """The problem's default answerer, or where that answers another form of question, an exact one that does."""
-    exact = registry().available(instance.problem, "exact")
-    default = registry().problem(instance.problem).default
-    able = [a.name for a in exact if native(a, instance.asks) and objective in a.objectives and not a.restricted]
-    return default if default in able else next(iter(able), None)

@@ -71,7 +71,7 @@ def test_mip_agrees_on_adversarial_instances(instance):
 @pytest.mark.parametrize("preset", ["floored", "fluid", "contended"])
 def test_dp_agrees_with_the_mip_and_the_plain_recursion_on_presets(preset, seed):
     instance = api.generate("quality", preset, seed=seed, jobs=20, cores=60)
-    for objective in OBJECTIVES:
+    for objective in registry().answerers["quality", "dp"].objectives:
         values = {api.solve(instance, "dp", objective=objective).value}
         values.add(api.solve(instance, "dp", objective=objective, reduce=False).value)
         values.add(api.solve(instance, "highs", objective=objective).value)
