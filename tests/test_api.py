@@ -211,7 +211,7 @@ def test_an_exact_answerer_that_lies_is_named(outcome, message):
     ],
 )
 def test_an_honest_outcome_passes(outcome):
-    r = api.solve(small(), prover(outcome))
+    r = api.solve(small(), prover(outcome), hint="none")
     bound = 0 if outcome == Outcome("feasible", BEST, None) else outcome.bound  # no score is below 0
     assert (r.status, r.plan, r.bound) == (outcome.status, outcome.plan, bound)
     assert (r.value is None) == (outcome.plan is None)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from mlsched import solvers
-from mlsched.api.known import keep_known
+from mlsched.api.known import in_spite_of, keep_known
 from mlsched.core.contract import Instance, Plan, Question
-from mlsched.core.errors import AnswererError, InvalidInput
+from mlsched.core.errors import AnswererError, InvalidInput, SolverError
 from mlsched.core.formulation import Limits
 from mlsched.core.registry import Answerer, registry
 from mlsched.simulation import simulations
@@ -102,7 +102,10 @@ class _Call:
         if self.start is not None and self.time_limit is not None:
             # What a limit cuts off is as good as where it began; a proof is the same from anywhere.
             hint, limits = self.start(instance, self.answerer, self.objective, limits)
-        found = solvers.run(self.answerer, instance, self.objective, limits, hint, self.params)
+        try:
+            found = solvers.run(self.answerer, instance, self.objective, limits, hint, self.params)
+        except SolverError as error:
+            found = in_spite_of(error, self.answerer, hint)
         return keep_known(instance, self.answerer, self.objective, hint, found).plan, memory
 
     def planner(self, instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:

@@ -17,10 +17,10 @@ from mlsched.api.confirm import confirmed
 from mlsched.api.functions import function_of, is_function
 from mlsched.api.guard import guarded
 from mlsched.api.isolation import Isolated, check_memory_limit, isolated_answer
-from mlsched.api.known import keep_known
+from mlsched.api.known import ended_early, in_spite_of, keep_known
 from mlsched.core.contract import Information, Instance, Objective, Plan, Question
 from mlsched.core.deadline import Deadline
-from mlsched.core.errors import AnswererError, InvalidInput, MlschedError
+from mlsched.core.errors import AnswererError, InvalidInput, MlschedError, SolverError
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.interrupts import interrupts
 from mlsched.core.params import check_seed, one_of, resolve
@@ -83,8 +83,9 @@ def solve(
     solver: a registered name, with parameters if need be ("fitgpp:s=8"), or a function `answer(instance, *, rng)`.
     objective: one of the instance's; the first by default. time_limit: wall seconds, for exact answerers (finding a
     start included) and searches; work_limit: the backend's deterministic measure (reproducible, unlike seconds).
-    hint: a plan to start from, beside those of the problem's warm-start rules; "none" starts cold. An exact answer is
-    never worse than the best of them, and has a bound, however short the limit. isolate: ask the
+    hint: a plan to start from, added to those of the problem's warm-start rules; "none" starts cold. An exact answer is
+    never worse than the best of them, and has a bound, however short the limit, and also where its backend fails
+    (`Result.doubt` then says how). isolate: ask the
     answerer in a process of its own, which is ended at time_limit (one that knows of the limit gets a tenth and half a
     second more) and may take memory_limit bytes. confirm: where the answerer proves an optimum, another engine is asked
     whether anything is better, within the time that the answer took (or a second, where that is more): `Result.backing`
@@ -108,10 +109,17 @@ def solve(
             process = stack.enter_context(Isolated(answerer, "solve", objective, values, memory_limit=memory_limit))
         started = time.perf_counter()
         start, left = start_within(instance, answerer, objective, limits, hint)
-        if process is None:
-            outcome = answer_once(answerer, instance, objective, left, start, values)
-        else:
-            outcome = isolated_answer(process, answerer, instance, left, start)
+        try:
+            if process is None:
+                outcome = answer_once(answerer, instance, objective, left, start, values)
+            else:
+                outcome = isolated_answer(process, answerer, instance, left, start)
+        except SolverError as error:
+            outcome = in_spite_of(error, answerer, start)
+    if hint != "none" and not answerer.takes_hint and ended_early(instance, answerer, outcome):
+        # One that cannot start from a plan has not been given any: what the rules say is still known.
+        plans = _starts(instance, objective, limits, searching=False)
+        start = _best(instance, objective, plans + ([] if start is None else [start]))
     outcome = keep_known(instance, answerer, objective, start, outcome)
     seconds = time.perf_counter() - started
     result = judged(instance, answerer, objective, values, limits.seed, outcome, seconds)
@@ -152,7 +160,7 @@ def _hint(
 ) -> Plan | None:
     """The plan an exact backend starts from: the best of the hint and of what the problem's warm-start rules say.
 
-    A search for a start may take a share of the time limit; beside a hint, only rules that do not search are asked.
+    A hint that is no better than what they say changes nothing: the answer is the one without it.
     """
     if isinstance(hint, str) and hint != "none":
         raise InvalidInput(f"hint = {hint!r}: must be a plan, None (the problem's own rule) or 'none'")
@@ -164,13 +172,24 @@ def _hint(
     given = hint if isinstance(hint, Plan) else None
     if hint == "none" or not answerer.takes_hint or not native(answerer, instance.asks):
         return given
-    plans = [] if given is None else [given]
+    plans = _starts(instance, objective, limits, searching=True)
+    return _best(instance, objective, plans + ([] if given is None else [given]))
+
+
+def _starts(instance: Instance, objective: str, limits: Limits, *, searching: bool) -> list[Plan]:
+    """What the problem's warm-start rules say. searching: also those that search, for a share of the time limit."""
+    plans = []
     seconds = None if limits.seconds is None else START_SHARE * limits.seconds
     for rule in registry().available(instance.problem):
-        if rule.warm_start and (given is None or not rule.takes_limits):
+        if rule.warm_start and (searching or not rule.takes_limits):
             values, own = resolve(rule.name, rule.parameters, {}), Limits(seconds=seconds, seed=limits.seed)
             plan = answer_once(rule, instance, objective, own, None, values).plan
             plans += [plan] if plan is not None else []
+    return plans
+
+
+def _best(instance: Instance, objective: str, plans: list[Plan]) -> Plan | None:
+    """The best plan, of equal ones the first."""
     best = min if instance.objective(objective).sense == "min" else max
     return best(plans, key=lambda p: instance.evaluate(p)[objective], default=None)
 

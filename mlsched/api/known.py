@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.formulation import Outcome
 from mlsched.core.registry import Answerer, registry
 
@@ -16,20 +16,37 @@ def keep_known(instance: Instance, answerer: Answerer, objective: str, start: Pl
     Its bound is never weaker than the problem's trivial one (`Problem.trivial_bound`), which a solver that is stopped
     early does not know of: CP-SAT then reports what follows from the ranges of its variables, a negative number for a
     sum of scores, say. A plan that reaches the bound is optimal. A restricted model answers for some of the plans only,
-    so it keeps what it found.
+    so it has no bound; where it has proved which of them is best, that is its answer.
     """
-    if answerer.kind != "exact" or answerer.restricted or found.status not in ("feasible", "unknown"):
+    if not ended_early(instance, answerer, found) or (found.plan is None) != (found.status == "unknown"):
+        return found  # of an outcome that contradicts itself the judge says so
+    if answerer.restricted and found.stopped_by == "proof":
         return found
-    if not instance.objectives or (found.plan is None) != (found.status == "unknown"):
-        return found  # a round has no value, and of an outcome that contradicts itself the judge says so
-    bound = _tighter(instance, objective, found.bound, trivial_bound(instance, objective))
     try:
         plan, value = _better(instance, objective, found.plan, start)
     except InvalidInput:  # a malformed plan: the judge says what is wrong with it
         return found
-    if plan is not None and value == bound:
-        return Outcome("optimal", plan, bound, "proof", found.work)
+    bound = found.bound
+    if not answerer.restricted:
+        bound = _tighter(instance, objective, bound, trivial_bound(instance, objective))
+        if plan is not None and value == bound:
+            return Outcome("optimal", plan, bound, "proof", found.work)
     return dataclasses.replace(found, status="unknown" if plan is None else "feasible", plan=plan, bound=bound)
+
+
+def ended_early(instance: Instance, answerer: Answerer, found: Outcome) -> bool:
+    """Whether an exact answerer was asked for a value (a round has none), and has not settled what is the best one."""
+    return answerer.kind == "exact" and found.status in ("feasible", "unknown") and bool(instance.objectives)
+
+
+def in_spite_of(error: SolverError, answerer: Answerer, start: Plan | None) -> Outcome:
+    """What is still known where the backend of an exact answerer failed: the plan it started from.
+
+    Raises the error where there is none.
+    """
+    if start is None or answerer.kind != "exact":
+        raise error
+    return Outcome("feasible", start, None, "backend", doubt=f"the plan is where it started: {error}")
 
 
 def trivial_bound(instance: Instance, objective: str) -> int | None:

@@ -95,7 +95,7 @@ class Outcome:
 
     work: what it used, by unit, in measures that are the same on every machine (CP-SAT's deterministic time, HiGHS'
     simplex iterations and nodes, plans examined by brute force). doubt: why a proof of the backend's is not taken for
-    one.
+    one, or how the backend failed.
     """
 
     status: Status

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlsched import api
-from mlsched.api import known
-from mlsched.core.errors import TooLarge
+from mlsched.api import answers, known
+from mlsched.core.errors import SolverError, TooLarge
 from mlsched.core.formulation import Outcome
 from mlsched.core.registry import Answerer, registry
 from mlsched.instances.taskgraph import Instance
@@ -121,10 +121,70 @@ def test_a_bound_is_never_weaker_than_the_statements(ends):
     assert known.keep_known(quality, declared, "total_loss_reduction", None, beyond).bound == trivial < 2**60
 
 
-def test_a_restricted_model_answers_for_itself(ends):
+def test_a_restricted_model_knows_plans_and_no_bound(ends):
     ends(Outcome("unknown", None, None, "time limit"), restricted=True)
     found = api.solve(INSTANCE, "ends")
-    assert (found.status, found.bound) == ("unknown", None)
+    rule = min(api.solve(INSTANCE, name).value for name in ("fitgpp", "min-max-grace"))
+    assert (found.status, found.value, found.bound) == ("feasible", rule, None)
+    assert api.solve(INSTANCE, "ends", hint=BEST.plan).value == BEST.value
+    assert api.solve(INSTANCE, "ends", hint="none").status == "unknown"
+
+
+@pytest.mark.parametrize("hint", [None, NOTHING, BEST.plan])
+def test_no_backend_error_loses_a_known_plan(monkeypatch, hint):
+    from mlsched import solvers
+
+    def fails(*given, **more):
+        raise SolverError("highs: the backend broke down")
+
+    rule = min(api.solve(INSTANCE, name).value for name in ("fitgpp", "min-max-grace"))
+    monkeypatch.setattr(solvers, "run", fails)
+    found = api.solve(INSTANCE, "highs", hint=hint)
+    assert found.value == (BEST.value if hint is BEST.plan else rule)
+    assert (found.status, found.bound, found.stopped_by, found.backing) == ("feasible", 0, "backend", None)
+    assert found.doubt == "the plan is where it started: highs: the backend broke down"
+    with pytest.raises(SolverError, match="broke down"):
+        api.solve(INSTANCE, "highs", hint="none")
+
+
+def test_what_cannot_start_from_a_plan_knows_the_rules_all_the_same(monkeypatch):
+    def gives_up(instance, *, objective, limits):
+        return Outcome("unknown", None, None, "time limit")
+
+    objectives = tuple(o.name for o in INSTANCE.objectives)
+    declared = Answerer("ends", "preemption", "exact", gives_up, objectives, backend="direct")
+    monkeypatch.setitem(registry().answerers, ("preemption", "ends"), declared)
+    rule = min(api.solve(INSTANCE, name).value for name in ("fitgpp", "min-max-grace"))
+    assert api.solve(INSTANCE, "ends").value == rule
+    assert api.solve(INSTANCE, "ends", hint=NOTHING).value == rule
+    assert api.solve(INSTANCE, "ends", hint=BEST.plan).value == BEST.value
+    assert api.solve(INSTANCE, "ends", hint="none").plan is None
+
+
+def test_every_warm_start_rule_is_asked_beside_a_hint(monkeypatch):
+    """Also those that search, which a hint of a weak plan once put out of work."""
+    instance = api.generate("placement", "6x3", seed=3)
+    asked = []
+    honest = answers.answer_once
+    monkeypatch.setattr(answers, "answer_once", lambda rule, *more: asked.append(rule.name) or honest(rule, *more))
+    hint = api.solve(instance, "load-balancing").plan
+    for plan in (None, hint):
+        asked.clear()
+        api.solve(instance, "cp-sat", hint=plan)
+        rules = [a.name for a in registry().available("placement") if a.warm_start]
+        assert sorted(asked) == sorted([*rules, "cp-sat"])
+        assert "local-search" in asked
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_a_hint_that_is_no_better_than_the_rules_changes_nothing(problem):
+    instance = api.generate(problem, "small", seed=5)
+    for rule in (a for a in registry().available(problem, "heuristic") if a.warm_start):
+        hint = api.solve(instance, rule.name).plan
+        for name in ("cp-sat", "highs"):
+            if (problem, name) in registry().answerers:
+                cold, warm = (api.solve(instance, name, work_limit=0.001, hint=h) for h in (None, hint))
+                assert (warm.plan, warm.bound) == (cold.plan, cold.bound)
 
 
 @pytest.mark.parametrize("backend", ["cp-sat", "highs"])

@@ -1,0 +1,166 @@
+"""What a hint changes, at fixed work: it must never cost.
+
+python measurements/hints.py [--draws N] [--seed N] [--json]
+
+A draw is an instance, an exact answerer, an objective, a work limit and a hint: the plan of a rule, or of an exact
+answerer with another seed and as little work or twenty times as much. The answer is held against the hint, against
+every warm-start rule, and against the answer without a hint within the same work (CP-SAT's deterministic seconds, or
+branch-and-bound nodes), as the ratio of the two values: below 1 where the hint helps.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import math
+import sys
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from mlsched import api
+from mlsched.core.contract import Instance, Plan
+from mlsched.core.errors import MlschedError, TooLarge
+from mlsched.core.registry import registry
+
+#: Problem -> presets that the limits below do not always suffice for.
+PRESETS = {
+    "preemption": ("surge", "single", "exhausted"),
+    "quality": ("floored", "contended"),
+    "placement": ("6x3", "6x5"),
+    "workers": ("x16", "crowded", "x40"),
+    "taskgraph": ("small", "six-loose", "six-tight"),
+}
+#: Backend -> work limits: deterministic seconds of CP-SAT, nodes of branch and bound.
+WORK = {"cp-sat": (0.01, 0.05, 0.2), "highs": (1, 5, 30)}
+#: Share by which a draw may be worse than without its hint.
+SLACK = 0.01
+
+
+@dataclasses.dataclass(frozen=True)
+class Draw:
+    """One draw and what came of it; ratio: of the value to the one without the hint, below 1 where it is better."""
+
+    problem: str
+    preset: str
+    seed: int
+    answerer: str
+    objective: str
+    work: float
+    hint: str
+    ratio: float
+    worse_than: str  # the hint or rule than which the answer is worse, which must not be; empty
+
+
+def ratio(value: float, without: float, minimise: bool) -> float:
+    """How much worse a value is than another, as a factor; both are at least 0."""
+    worse, better = (value, without) if minimise else (without, value)
+    if worse == better:
+        return 1.0
+    return math.inf if better == 0 else worse / better
+
+
+def answerers(problem: str, instance: Instance) -> list[tuple[str, str]]:
+    """(name, backend of its work limit) of the exact answerers that keep to one."""
+    found = []
+    for one in registry().available(problem, "exact"):
+        engine = one.engine_of({})
+        if engine in WORK and one.asks in (None, instance.asks):
+            found.append((one.name, engine))
+            if one.backend == "highs":
+                found.append((f"{one.name}:solver=scip", engine))
+    return found
+
+
+def hint_of(kind: str, instance: Instance, objective: str, rng: np.random.Generator) -> Plan | None:
+    """A hint of a kind; None where it could not be made."""
+    if kind == "rule":
+        rules = [a.name for a in registry().available(instance.problem, "heuristic") if a.warm_start]
+    elif kind == "random rule":
+        rules = [a.name for a in registry().available(instance.problem, "heuristic") if not a.warm_start]
+    else:
+        rules = [name for name, _ in answerers(instance.problem, instance)]
+    name = str(rng.choice(rules))
+    options: dict[str, Any] = {"objective": objective, "seed": int(rng.integers(100))}
+    if kind in ("engine", "much work"):
+        engine = dict(answerers(instance.problem, instance))[name]
+        options["work_limit"] = float(rng.choice(WORK[engine])) * (1 if kind == "engine" else 20)
+    try:
+        return api.solve(instance, name, **options).plan
+    except MlschedError:  # a rule that does not take such instances
+        return None
+
+
+KINDS = ("rule", "random rule", "engine", "engine", "much work")
+
+
+def draw(number: int, seed: int) -> Draw | None:
+    """One draw; None where its hint could not be made."""
+    rng = np.random.default_rng([seed, number])
+    problem = list(PRESETS)[number % len(PRESETS)]
+    preset, at = str(rng.choice(PRESETS[problem])), int(rng.integers(1000))
+    instance = api.generate(problem, preset, seed=at)
+    choices = answerers(problem, instance)
+    name, engine = choices[int(rng.integers(len(choices)))]
+    declared = registry().answerer(problem, name)[0]
+    objective = str(rng.choice(list(declared.objectives)))
+    work, kind = float(rng.choice(WORK[engine])), str(rng.choice(KINDS))
+    hint = hint_of(kind, instance, objective, rng)
+    if hint is None:
+        return None
+    given: dict[str, Any] = {"objective": objective, "work_limit": work}
+    try:
+        without, found = api.solve(instance, name, **given), api.solve(instance, name, **given, hint=hint)
+    except TooLarge:
+        return None
+    goal = instance.objective(objective)
+    known = {"the hint": instance.evaluate(hint)[objective]}
+    for rule in registry().available(problem, "heuristic"):
+        if rule.warm_start:
+            known[rule.name] = api.solve(instance, rule.name, objective=objective).values[objective]  # type: ignore[index]
+    assert found.value is not None, "a plan is known"
+    worse = [what for what, value in known.items() if goal.better(value, found.value)]
+    share = 1.0 if without.value is None else ratio(found.value, without.value, goal.sense == "min")
+    return Draw(problem, preset, at, name, objective, work, kind, share, worse[0] if worse else "")
+
+
+def summary(draws: list[Draw]) -> dict[str, Any]:
+    """What is claimed of all draws: the mean ratio, the worst one, and how many are worse than what was known."""
+    logs = [math.log(d.ratio) for d in draws]
+    return {
+        "draws": len(draws),
+        "geometric_mean_ratio": math.exp(sum(logs) / len(logs)),
+        "largest_ratio": max(d.ratio for d in draws),
+        "worse_by_more_than_1_percent": sum(d.ratio > 1 + SLACK for d in draws),
+        "worse_at_all": sum(d.ratio > 1 for d in draws),
+        "better": sum(d.ratio < 1 for d in draws),
+        "worse_than_what_was_known": sum(bool(d.worse_than) for d in draws),
+        "draws_by_problem": dict(Counter(d.problem for d in draws)),
+    }
+
+
+def main() -> None:
+    """Print the summary; every draw that is worse on standard error."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--draws", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    made: list[Draw] = []
+    number = 0
+    while len(made) < given.draws:
+        one = draw(number, given.seed)
+        number += 1
+        if one is None:
+            continue
+        made.append(one)
+        if one.ratio > 1 or one.worse_than:
+            print(one, file=sys.stderr)
+    found = summary(made)
+    print(json.dumps(found) if given.json else "\n".join(f"{k}: {v}" for k, v in found.items()))
+
+
+if __name__ == "__main__":
+    main()
