@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from mlsched.core.errors import InvalidInput, UnknownName, meant
-from mlsched.core.params import Parameter, resolve
+from mlsched.core.params import parameters_of, resolve
 from mlsched.core.registry import registry
 
 Tensors = dict[str, Any]
@@ -66,10 +66,7 @@ class Recipe:
 
     def resolve(self, given: Mapping[str, Any]) -> Any:
         """The params with `given` ones set; text is parsed by the field's type."""
-        kinds = {"bool": bool, "int": int, "float": float, "str": str}
-        fields = dataclasses.fields(self.params)
-        declared = {f.name: Parameter(f.name, kinds[str(f.type)], f.default) for f in fields}
-        return self.params(**resolve(f"training {self.policy}", declared, given))
+        return self.params(**resolve(f"training {self.policy}", parameters_of(self.params), given))
 
 
 def layers_of(hidden: str) -> list[int]:

@@ -41,7 +41,7 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Checked, Range
+from mlsched.core.params import Checked, Count, Range
 from mlsched.heuristics.placement._room import PS, WORKER, Choose, Room, place_all
 from mlsched.heuristics.placement.load_balancing import least_loaded
 from mlsched.instances.placement import Instance, Plan
@@ -78,7 +78,7 @@ class Settings(Checked):
     the least score: the first by "index", a "random" one, the "least-loaded".
     """
 
-    samples: Annotated[int, Range(1, 10**6)] = 200
+    samples: Count = 200
     noise: Annotated[float, Range(0, 10)] = 0.0
     score: Annotated[str, SCORES] = "excess"
     tie: Annotated[str, TIES] = "index"

@@ -11,7 +11,7 @@ import numpy as np
 
 from mlsched.core.deadline import Deadline
 from mlsched.core.formulation import Limits
-from mlsched.core.params import Range
+from mlsched.core.params import CountOrNone, Range
 from mlsched.core.registry import answerer
 from mlsched.heuristics.placement._annealing import State, anneal, greedy
 from mlsched.instances.placement import Instance, Plan
@@ -31,7 +31,7 @@ def answer(
     *,
     rng: np.random.Generator,
     limits: Limits | None = None,
-    moves: Annotated[int, Range(0, 10**6)] = 1000,
+    moves: CountOrNone = 1000,
     rounds: Annotated[int, Range(1, 10**4)] = 2,
 ) -> Plan:
     """Best of `rounds` annealing runs of `moves` random moves a job, each from a greedy start."""

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Checked, Positive, Range, Share, checked, ungrouped
+from mlsched.core.params import Checked, Count, Positive, Range, Share, checked, ungrouped
 from mlsched.instances.placement.generate import EPOCHS, isolated_speed, worker_demand
 from mlsched.instances.placement.models import KINDS, MODELS, PS, RESOURCES, SERVER, WORKER, interference
 from mlsched.simulation.placement.workload import INTERVAL, Workload
@@ -38,7 +38,7 @@ class Jobs(Checked):
     workers and most PSs of a job. all_reduce: share without PSs.
     """
 
-    jobs: Annotated[int, Range(1, 10**6)] = 150
+    jobs: Count = 150
     seed: int = 0
     servers: Annotated[int, Range(1, 10**5)] = 6
     load: Positive = LOAD

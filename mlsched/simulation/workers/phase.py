@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Checked, Range
+from mlsched.core.params import Checked, Count, Range
 from mlsched.instances.workers import NEVER, Instance, Plan
 
 Mask = npt.NDArray[np.bool_]
@@ -49,7 +49,7 @@ class Phase(Checked):
 
     window: Annotated[int, Range(1, 1000)] = 3
     pair: bool = False
-    limit: Annotated[int, Range(1, 10**6)] = 100
+    limit: Count = 100
 
     @property
     def actions(self) -> int:

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from mlsched.core.fields import IntArray
-from mlsched.core.params import Range, checked, within
+from mlsched.core.params import Count, Range, checked, within
 from mlsched.instances.workers.models import CLUSTER, ITERATIONS, MODELS, RESOURCES, TrainingModel
 from mlsched.simulation.workers.workload import MS, Workload
 
@@ -16,7 +16,7 @@ from mlsched.simulation.workers.workload import MS, Workload
 @checked
 def chic(
     *,
-    jobs: Annotated[int, Range(1, 10**6)] = 30,
+    jobs: Count = 30,
     seed: int = 0,
     rate: Annotated[float, Range(0, 10**6)] = 1.8,
     scale: Annotated[float, Range(0, 10**4, open_low=True)] = 1.0,

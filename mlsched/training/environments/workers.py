@@ -9,7 +9,7 @@ Both forms step the same batched simulation, so that a vector of environments co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import gymnasium
 import numpy as np
@@ -49,7 +49,7 @@ class Task:
         p1: float = 5.0,
         p2: float = 1.0,
         unit_s: int = 1200,
-        floor: str = "always",
+        floor: Literal["always", "never"] = "always",
     ) -> None:
         within("unit_s", unit_s, 1)
         if workloads is not None and not len(workloads):

@@ -27,11 +27,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from mlsched.core.params import one_of, within
+from mlsched.core.params import Checked, Count, Range, Share, within
 from mlsched.instances.placement.models import KINDS, MODELS, RESOURCES
 from mlsched.learned._net import sample
 from mlsched.learned.placement._harmony import Net, Policy
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True)
-class HarmonyParams:
+class HarmonyParams(Checked):
     """Hyper-parameters, with the paper's values (Section VI-A) where it prints them.
 
     servers, new, running: M, N', R (N is both together). hidden: layers behind those of jobs (job_units) and
@@ -63,57 +63,44 @@ class HarmonyParams:
     processes: how many share the clusters; another number draws other samples.
     """
 
-    servers: int = 6
-    new: int = 6
-    running: int = 12
+    servers: Annotated[int, Range(1, 10**5)] = 6
+    new: Annotated[int, Range(1, 10**5)] = 6
+    running: Annotated[int, Range(1, 10**5)] = 12
     hidden: str = "196-196-128"
-    job_units: int = 16
-    server_units: int = 32
-    workers: int = 20
-    minibatch: int = 32
+    job_units: Annotated[int, Range(1, 4096)] = 16
+    server_units: Annotated[int, Range(1, 4096)] = 32
+    workers: Annotated[int, Range(1, 10**5)] = 20
+    minibatch: Annotated[int, Range(1, 10**5)] = 32
     replay: int = 8192
-    learning_rate: float = 0.0005
-    gamma: float = 0.9
-    epsilon: float = 0.5
-    entropy: float = 0.5
-    anneal: int = 1500
-    value: str = "network"
-    difference: str = "interval"
+    learning_rate: Annotated[float, Range(0, 10, open_low=True)] = 0.0005
+    gamma: Share = 0.9
+    epsilon: Share = 0.5
+    entropy: Annotated[float, Range(0, 100)] = 0.5
+    anneal: Count = 1500
+    value: Literal["network", "average"] = "network"
+    difference: Literal["interval", "action"] = "interval"
     explore: bool = True
     replayed: bool = True
     shuffle: bool = True
     live: int = 2
-    retrain: int = 100
-    rate: float = 3.0
-    load: float = 0.3
-    model: str = "pairwise"
+    retrain: Annotated[int, Range(1, 10**5)] = 100
+    rate: Annotated[float, Range(0.5, 10**4)] = 3.0
+    load: Annotated[float, Range(0, 10, open_low=True)] = 0.3
+    model: Annotated[str, KINDS] = "pairwise"
     reward: str = ""
-    validation: int = 4
-    jobs: int = 80
-    every: int = 250
-    flat: float = 0.05
+    validation: Annotated[int, Range(1, 10**5)] = 4
+    jobs: Annotated[int, Range(1, 10**5)] = 80
+    every: Annotated[int, Range(1, 10**5)] = 250
+    flat: Share = 0.05
     span: int = 750
     processes: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("servers", "new", "running", "workers", "minibatch", "retrain", "validation", "jobs", "every"):
-            within(name, getattr(self, name), 1, 10**5)
-        for name in ("job_units", "server_units"):
-            within(name, getattr(self, name), 1, 4096)
+        super().__post_init__()
         within("replay", self.replay, self.minibatch, 10**6)
-        within("learning_rate", self.learning_rate, 0, 10, open_low=True)
-        for name in ("gamma", "epsilon", "flat"):
-            within(name, getattr(self, name), 0, 1)
-        within("entropy", self.entropy, 0, 100)
-        within("anneal", self.anneal, 1, 10**6)
         within("span", self.span, self.every, 10**6)
         within("processes", self.processes, 1, self.workers)
         within("live", self.live, 0, -(-self.workers // self.processes))
-        within("rate", self.rate, 0.5, 10**4)
-        within("load", self.load, 0, 10, open_low=True)
-        one_of("value", self.value, ("network", "average"))
-        one_of("difference", self.difference, ("interval", "action"))
-        one_of("model", self.model, KINDS)
         self.layers  # noqa: B018 - says what is wrong with it
 
     @property

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.params import one_of, within
+from mlsched.core.params import Checked, Range, Share, within
 from mlsched.instances.placement.models import KINDS, MODELS
 from mlsched.learned._net import Mlp
 from mlsched.simulation.placement.board import NOBODY
@@ -36,35 +36,28 @@ EPS = 1e-5
 
 
 @dataclasses.dataclass(frozen=True)
-class RewardParams:
+class RewardParams(Checked):
     """samples: placements of the history. held_out: share of them that is tested on. form: see `_harmony_speeds`.
     shuffle: of the flat form. hidden, learning_rate, minibatch: the paper's. model: interference of the history's
     cluster. servers: M. slots: N of the flat form. error: the criterion, a relative error on the held-out placements.
     An iteration is one pass over the history.
     """
 
-    samples: int = 13177
-    held_out: float = 0.1
-    form: str = "jobs"
+    samples: Annotated[int, Range(20, 10**6)] = 13177
+    held_out: Annotated[float, Range(0, 0.9, open_low=True)] = 0.1
+    form: Annotated[str, FORMS] = "jobs"
     shuffle: bool = True
     hidden: str = "196-196-128"
-    learning_rate: float = 0.005
-    minibatch: int = 32
-    model: str = "pairwise"
-    servers: int = 6
+    learning_rate: Annotated[float, Range(0, 10, open_low=True)] = 0.005
+    minibatch: Annotated[int, Range(2, 10**5)] = 32
+    model: Annotated[str, KINDS] = "pairwise"
+    servers: Annotated[int, Range(1, 1000)] = 6
     slots: int = 18
-    error: float = 0.1
+    error: Share = 0.1
 
     def __post_init__(self) -> None:
-        within("samples", self.samples, 20, 10**6)
-        within("held_out", self.held_out, 0, 0.9, open_low=True)
-        one_of("form", self.form, FORMS)
-        one_of("model", self.model, KINDS)
-        within("learning_rate", self.learning_rate, 0, 10, open_low=True)
-        within("minibatch", self.minibatch, 2, 10**5)
-        within("servers", self.servers, 1, 1000)
+        super().__post_init__()
         within("slots", self.slots, 4 * self.servers // 2, 10**4)
-        within("error", self.error, 0, 1)
         layers_of(self.hidden)
 
 

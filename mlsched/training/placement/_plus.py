@@ -14,11 +14,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.params import one_of, within
+from mlsched.core.params import Checked, Count, CountOrNone, Range
 from mlsched.instances.placement import Plan
 from mlsched.instances.placement.models import KINDS
 from mlsched.learned.placement._plus_net import MOST_ATTENTION, PlusNet, View, shapes
@@ -38,7 +38,7 @@ Decisions = list[tuple[View, Any]]
 
 
 @dataclasses.dataclass(frozen=True)
-class PlusParams:
+class PlusParams(Checked):
     """interference: kind of the simulated cluster whose history is recorded; history: jobs in it. hidden: neurons.
     questions: exact answers to imitate (those without a proof are left out); walks: ways through each; imitation:
     iterations that imitate them alone, each of `steps` of Adam on `batch` decisions, at a learning rate that falls from
@@ -49,42 +49,27 @@ class PlusParams:
     else.
     """
 
-    interference: str = "pairwise"
-    history: int = 4000
-    hidden: int = 32
-    questions: int = 240
-    walks: int = 4
-    imitation: int = 8
-    steps: int = 60
-    batch: int = 256
-    imitation_rate: float = 0.003
-    own: int = 12
-    asked: int = 40
-    samples: int = 16
-    servers: int = 12
-    jobs: int = 9
-    learning_rate: float = 0.001
-    validation: int = 60
-    every: int = 5
-    gap: float = 5.0
-    flat: float = 1.0
-    span: int = 10
+    interference: Annotated[str, KINDS] = "pairwise"
+    history: Annotated[int, Range(20, 10**6)] = 4000
+    hidden: Count = 32
+    questions: Count = 240
+    walks: Count = 4
+    imitation: CountOrNone = 8
+    steps: Count = 60
+    batch: Count = 256
+    imitation_rate: Annotated[float, Range(0, 10, open_low=True)] = 0.003
+    own: CountOrNone = 12
+    asked: Count = 40
+    samples: Annotated[int, Range(2, 10**4)] = 16
+    servers: Annotated[int, Range(2, 1000)] = 12
+    jobs: Annotated[int, Range(2, 1000)] = 9
+    learning_rate: Annotated[float, Range(0, 10, open_low=True)] = 0.001
+    validation: Count = 60
+    every: Count = 5
+    gap: Annotated[float, Range(0, 100, open_low=True)] = 5.0
+    flat: Annotated[float, Range(0, 100, open_low=True)] = 1.0
+    span: Count = 10
     keep: str = dataclasses.field(default="", metadata={"card": False})
-
-    def __post_init__(self) -> None:
-        one_of("interference", self.interference, KINDS)
-        for name in ("hidden", "questions", "walks", "steps", "batch", "asked", "validation", "every", "span"):
-            within(name, getattr(self, name), 1, 10**6)
-        within("history", self.history, 20, 10**6)
-        for name in ("imitation", "own"):
-            within(name, getattr(self, name), 0, 10**6)
-        within("samples", self.samples, 2, 10**4)
-        within("servers", self.servers, 2, 1000)
-        within("jobs", self.jobs, 2, 1000)
-        for name in ("imitation_rate", "learning_rate"):
-            within(name, getattr(self, name), 0, 10, open_low=True)
-        for name in ("gap", "flat"):
-            within(name, getattr(self, name), 0, 100, open_low=True)
 
 
 @functools.lru_cache(maxsize=2)

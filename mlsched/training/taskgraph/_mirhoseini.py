@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from mlsched.core.params import within
+from mlsched.core.params import Checked, Count, Range, Share, within
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS
 from mlsched.learned._net import Mlp
 from mlsched.learned.taskgraph.mirhoseini_rl import FEATURES, choose, placed
@@ -25,35 +25,29 @@ from mlsched.training.taskgraph._scorer import Scorer
 
 
 @dataclasses.dataclass(frozen=True)
-class MirhoseiniParams:
+class MirhoseiniParams(Checked):
     """jobs, servers, hours, low, high: workloads as for mlf-rl. workloads: of an iteration. hidden: neurons of the two
     hidden layers. learning_rate: Adam's; entropy: weight of its bonus; batch: choices of a step; moving: share of the
     old in the moving average. validation: workloads; every: iterations between validations.
     """
 
-    jobs: int = 24
-    servers: int = 5
-    hours: float = 1.0
-    low: float = 0.7
+    jobs: Count = 24
+    servers: Count = 5
+    hours: Annotated[float, Range(0, 1000, open_low=True)] = 1.0
+    low: Annotated[float, Range(0, 1000, open_low=True)] = 0.7
     high: float = 2.0
-    workloads: int = 3
-    hidden: int = 24
-    learning_rate: float = 0.003
-    entropy: float = 0.002
-    batch: int = 512
-    moving: float = 0.9
-    validation: int = 4
-    every: int = 4
+    workloads: Count = 3
+    hidden: Count = 24
+    learning_rate: Annotated[float, Range(0, 10, open_low=True)] = 0.003
+    entropy: Annotated[float, Range(0, 10)] = 0.002
+    batch: Count = 512
+    moving: Share = 0.9
+    validation: Count = 4
+    every: Count = 4
 
     def __post_init__(self) -> None:
-        for name in ("jobs", "servers", "workloads", "hidden", "batch", "validation", "every"):
-            within(name, getattr(self, name), 1, 10**6)
-        within("hours", self.hours, 0, 1000, open_low=True)
-        within("low", self.low, 0, 1000, open_low=True)
+        super().__post_init__()
         within("high", self.high, self.low, 1000)
-        within("learning_rate", self.learning_rate, 0, 10, open_low=True)
-        within("entropy", self.entropy, 0, 10)
-        within("moving", self.moving, 0, 1)
 
 
 class MovingAverage:

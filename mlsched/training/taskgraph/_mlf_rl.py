@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.params import one_of, within
+from mlsched.core.params import Checked, Count, CountOrNone, Range, Share, within
 from mlsched.heuristics.taskgraph._measures import stops_after
 from mlsched.instances.taskgraph.algorithms import ALGORITHMS
 from mlsched.learned._net import Mlp, sample
@@ -45,7 +45,7 @@ BASELINES, BEGINNINGS = ("paired", "average"), ("mlf-h", "random")
 
 
 @dataclasses.dataclass(frozen=True)
-class MlfRlParams:
+class MlfRlParams(Checked):
     """jobs: of an episode; servers: of four GPUs; hours: median running time; low, high: load x of the evaluation,
     drawn between them for every workload (validation: evenly from low to high). begin: "mlf-h" or "random"; runs: of
     MLF-H to imitate; imitation_steps: of Adam, each on `imitation_batch` choices; imitation_rate: its learning rate.
@@ -56,53 +56,39 @@ class MlfRlParams:
     the `span` before by at most this share, and the best weights are no worse than MLF-H.
     """
 
-    jobs: int = 12
-    servers: int = 2
-    hours: float = 1.0
-    low: float = 1.0
+    jobs: Count = 12
+    servers: Count = 2
+    hours: Annotated[float, Range(0, 1000, open_low=True)] = 1.0
+    low: Annotated[float, Range(0, 1000, open_low=True)] = 1.0
     high: float = 3.0
-    begin: str = "mlf-h"
-    runs: int = 40
-    imitation_steps: int = 600
-    imitation_batch: int = 256
-    imitation_rate: float = 0.003
-    hidden: int = 48
-    workloads: int = 8
-    episodes: int = 6
-    learning_rate: float = 0.0005
-    batch: int = 100_000
-    entropy: float = 0.0
-    baseline: str = "paired"
+    begin: Annotated[str, BEGINNINGS] = "mlf-h"
+    runs: Count = 40
+    imitation_steps: CountOrNone = 600
+    imitation_batch: Count = 256
+    imitation_rate: Annotated[float, Range(0, 10, open_low=True)] = 0.003
+    hidden: Count = 48
+    workloads: Count = 8
+    episodes: Annotated[int, Range(2, 10**4)] = 6
+    learning_rate: Annotated[float, Range(0, 10, open_low=True)] = 0.0005
+    batch: Count = 100_000
+    entropy: Annotated[float, Range(0, 10)] = 0.0
+    baseline: Annotated[str, BASELINES] = "paired"
     beta1: float = 0.5
     beta2: float = 0.55
     beta3: float = 0.25
     beta4: float = 0.15
     beta5: float = 0.15
-    eta: float = 0.95
-    step: int = 600
-    steps: int = 36
-    validation: int = 12
-    every: int = 3
-    flat: float = 0.01
-    span: int = 4
+    eta: Share = 0.95
+    step: Count = 600
+    steps: Count = 36
+    validation: Annotated[int, Range(1, 10**4)] = 12
+    every: Annotated[int, Range(1, 10**4)] = 3
+    flat: Annotated[float, Range(0, 10)] = 0.01
+    span: Annotated[int, Range(1, 10**4)] = 4
 
     def __post_init__(self) -> None:
-        for name in ("jobs", "servers", "runs", "imitation_batch", "hidden", "workloads", "batch", "step", "steps"):
-            within(name, getattr(self, name), 1, 10**6)
-        for name in ("validation", "every", "span"):
-            within(name, getattr(self, name), 1, 10**4)
-        within("imitation_steps", self.imitation_steps, 0, 10**6)
-        within("episodes", self.episodes, 2, 10**4)
-        within("hours", self.hours, 0, 1000, open_low=True)
-        within("low", self.low, 0, 1000, open_low=True)
+        super().__post_init__()
         within("high", self.high, self.low, 1000)
-        for name in ("imitation_rate", "learning_rate"):
-            within(name, getattr(self, name), 0, 10, open_low=True)
-        within("entropy", self.entropy, 0, 10)
-        within("eta", self.eta, 0, 1)
-        within("flat", self.flat, 0, 10)
-        one_of("begin", self.begin, BEGINNINGS)
-        one_of("baseline", self.baseline, BASELINES)
         self.reward()
 
     def reward(self) -> Reward:

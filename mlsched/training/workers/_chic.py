@@ -26,11 +26,11 @@ spent on it (docs/notes/chic-training.md).
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from mlsched.core.params import one_of, within
+from mlsched.core.params import Checked, Count, CountOrNone, Range, Share
 from mlsched.learned._net import Mlp, sample
 from mlsched.learned.workers._chic import VOIDS, allowed_actions
 from mlsched.simulation.workers.phase import Phase
@@ -42,7 +42,7 @@ from mlsched.training.workers.batch import Batch, Rewards
 
 
 @dataclasses.dataclass(frozen=True)
-class ChicParams:
+class ChicParams(Checked):
     """Every hyper-parameter of the paper, with its value there (Sections 5 and 6.1) or, where the paper prints none or
     can be read in several ways, ours (see the module's docstring).
 
@@ -58,49 +58,34 @@ class ChicParams:
     phase ends by Conditions 1 and 2 alone. masked: never take actions that change nothing (not the paper's).
     """
 
-    window: int = 3
+    window: Count = 3
     hidden: str = "64-32-4"
-    dropout: float = 0.5
-    episodes: int = 35
-    uniform: int = 1
-    jobs: int = 30
-    rate: float = 1.8
-    keep: float = 0.3
-    smoothing: float = 0.7
-    learning_rate: float = 0.01
-    steps: int = 30
-    p1: float = 5.0
-    p2: float = 1.0
-    unit_s: int = 1200
-    validation: int = 30
-    every: int = 10
-    examples: int = 0
-    sequences: str = "iteration"
-    punished: float = 0.01
-    flat: float = 0.02
-    span: int = 50
-    limit: int = 100
-    floor: str = "always"
-    void: str = "forced"
+    dropout: Annotated[float, Range(0, 0.95)] = 0.5
+    episodes: Count = 35
+    uniform: CountOrNone = 1
+    jobs: Count = 30
+    rate: Annotated[float, Range(0, 10**6)] = 1.8
+    keep: Annotated[float, Range(0, 1, open_low=True)] = 0.3
+    smoothing: Annotated[float, Range(0, 1, open_low=True)] = 0.7
+    learning_rate: Annotated[float, Range(0, 10, open_low=True)] = 0.01
+    steps: Count = 30
+    p1: Annotated[float, Range(0, 10**6)] = 5.0
+    p2: Annotated[float, Range(0, 10**6)] = 1.0
+    unit_s: Count = 1200
+    validation: Count = 30
+    every: Count = 10
+    examples: CountOrNone = 0
+    sequences: Literal["episode", "iteration"] = "iteration"
+    punished: Share = 0.01
+    flat: Share = 0.02
+    span: Count = 50
+    limit: Count = 100
+    floor: Literal["always", "never"] = "always"
+    void: Annotated[str, VOIDS] = "forced"
     masked: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("window", "episodes", "jobs", "steps", "unit_s", "validation", "every", "span", "limit"):
-            within(name, getattr(self, name), 1, 10**6)
-        for name in ("uniform", "examples"):
-            within(name, getattr(self, name), 0, 10**6)
-        within("dropout", self.dropout, 0, 0.95)
-        within("rate", self.rate, 0, 10**6)
-        for name in ("keep", "smoothing"):
-            within(name, getattr(self, name), 0, 1, open_low=True)
-        within("learning_rate", self.learning_rate, 0, 10, open_low=True)
-        for name in ("p1", "p2"):
-            within(name, getattr(self, name), 0, 10**6)
-        for name in ("punished", "flat"):
-            within(name, getattr(self, name), 0, 1)
-        one_of("sequences", self.sequences, ("episode", "iteration"))
-        one_of("floor", self.floor, ("always", "never"))
-        one_of("void", self.void, VOIDS)
+        super().__post_init__()
         self.layers  # noqa: B018 - says what is wrong with it
 
     @property

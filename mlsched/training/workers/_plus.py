@@ -11,11 +11,11 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from mlsched.core.params import one_of, within
+from mlsched.core.params import Checked, Count, CountOrNone, Range, within
 from mlsched.learned._net import sample
 from mlsched.learned.workers._plus import CODE, DYNAMIC, STATIC, PlusNet
 from mlsched.simulation.workers.phase import Phase
@@ -28,7 +28,7 @@ from mlsched.training.workers.batch import Batch
 
 
 @dataclasses.dataclass(frozen=True)
-class PlusParams:
+class PlusParams(Checked):
     """window: most jobs looked at while training. hidden: neurons of the hidden layers. teacher: answerer to imitate
     ("": none); questions: how many; imitation_steps: of Adam, each on `imitation_batch` decisions;
     imitation_rate: its learning rate. sequences (S), episodes (K): of an iteration; jobs: in an episode; low, rate:
@@ -37,51 +37,31 @@ class PlusParams:
     weight of its bonus. validation: sequences; every: iterations between validations. floor: as in the world.
     """
 
-    window: int = 6
-    hidden: int = 32
+    window: Count = 6
+    hidden: Count = 32
     teacher: str = "lp-mpc"
-    questions: int = 1000
-    imitation_steps: int = 600
-    imitation_batch: int = 512
-    imitation_rate: float = 0.003
-    sequences: int = 6
-    episodes: int = 6
-    jobs: int = 30
-    low: float = 0.9
+    questions: Count = 1000
+    imitation_steps: CountOrNone = 600
+    imitation_batch: Count = 512
+    imitation_rate: Annotated[float, Range(0, 10, open_low=True)] = 0.003
+    sequences: Count = 6
+    episodes: Annotated[int, Range(2, 10**4)] = 6
+    jobs: Count = 30
+    low: Annotated[float, Range(0, 10**6, open_low=True)] = 0.9
     rate: float = 2.7
-    learning_rate: float = 0.001
-    passes: int = 2
-    decisions: int = 12000
-    batch: int = 2000
-    clip: float = 0.2
-    entropy: float = 0.001
-    validation: int = 30
-    every: int = 5
-    floor: str = "always"
+    learning_rate: Annotated[float, Range(0, 10, open_low=True)] = 0.001
+    passes: Count = 2
+    decisions: Count = 12000
+    batch: Count = 2000
+    clip: Annotated[float, Range(0, 10, open_low=True)] = 0.2
+    entropy: Annotated[float, Range(0, 10)] = 0.001
+    validation: Count = 30
+    every: Count = 5
+    floor: Literal["always", "never"] = "always"
 
     def __post_init__(self) -> None:
-        for name in (
-            "window",
-            "hidden",
-            "questions",
-            "imitation_batch",
-            "sequences",
-            "jobs",
-            "passes",
-            "decisions",
-            "batch",
-            "validation",
-            "every",
-        ):
-            within(name, getattr(self, name), 1, 10**6)
-        within("imitation_steps", self.imitation_steps, 0, 10**6)
-        within("episodes", self.episodes, 2, 10**4)
-        within("low", self.low, 0, 10**6, open_low=True)
+        super().__post_init__()
         within("rate", self.rate, self.low, 10**6)
-        for name in ("imitation_rate", "learning_rate", "clip"):
-            within(name, getattr(self, name), 0, 10, open_low=True)
-        within("entropy", self.entropy, 0, 10)
-        one_of("floor", self.floor, ("always", "never"))
 
 
 class PolicyGradient:

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, IntArray
-from mlsched.core.params import one_of, within
+from mlsched.core.params import Checked, Number, checked
 from mlsched.instances.workers import NEVER
 from mlsched.simulation.workers.log import PARTS
 from mlsched.simulation.workers.phase import BACKLOG_UNIT, FIELDS, ITERATIONS_UNIT, TASKS_UNIT, Features, Mask, Phase
@@ -34,7 +34,7 @@ _COUNT = (1 << 20) - 1
 
 
 @dataclasses.dataclass(frozen=True)
-class Rewards:
+class Rewards(Checked):
     """The paper's rewards (Eq. 8 and Section 6.1).
 
     p1: punishment of an action for an empty slot; p2: taken when a job gets its first worker or PS, given back when it
@@ -43,10 +43,7 @@ class Rewards:
 
     p1: float = 5.0
     p2: float = 1.0
-    unit: int = 20 * 60 * MS
-
-    def __post_init__(self) -> None:
-        within("unit", self.unit, 1)
+    unit: Number = 20 * 60 * MS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,18 +70,18 @@ class Batch:
     All are views that `step` updates in place: copy what must last. An episode that is done ignores its actions.
     """
 
+    @checked
     def __init__(
         self,
         workloads: Sequence[Workload],
         phase: Phase | None = None,
         *,
-        floor: str = "always",
+        floor: Literal["always", "never"] = "always",
         rewards: Rewards | None = None,
         room: int = 0,
     ) -> None:
         """room: jobs that an episode may have which `restart` begins later, if more than any has now."""
         self.phase, self.rewards, self.floor = phase or Phase(), rewards or Rewards(), floor
-        one_of("floor", floor, ("always", "never"))
         _check(workloads, self._parts)
         self._first = workloads[0]
         self._lay_out(workloads[0], len(workloads))
