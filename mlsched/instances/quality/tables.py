@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ import numpy.typing as npt
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import EXACT, IntArray
 from mlsched.core.losses.curves import Family, FloatArray, sublinear, superlinear
-from mlsched.core.params import one_of
+from mlsched.core.params import Checked, Number, Range
 from mlsched.instances.quality.instance import PPM, Instance, waiting_in_arrival_order
 
 Rounding = Literal["floor", "fluid"]
@@ -36,7 +36,7 @@ LossAt = Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
-class Epoch:
+class Epoch(Checked):
     """What is to be shared out for how long.
 
     cores, reserved: C and what non-ML jobs hold of it. milliseconds: T. rounding: "floor" or "fluid" iterations.
@@ -44,24 +44,15 @@ class Epoch:
     get while every other one keeps `least`.
     """
 
-    cores: int
-    milliseconds: int
+    cores: Annotated[int, Range(0)]
+    milliseconds: Number
     rounding: Rounding = "floor"
-    reserved: int = 0
-    least: int = 1
-    width: int = 0
+    reserved: Annotated[int, Range(0)] = 0
+    least: Annotated[int, Range(0)] = 1
+    width: Annotated[int, Range(0)] = 0
 
     def __post_init__(self) -> None:
-        one_of("rounding", self.rounding, get_args(Rounding))
-        for name, value, low in (
-            ("cores", self.cores, 0),
-            ("milliseconds", self.milliseconds, 1),
-            ("reserved", self.reserved, 0),
-            ("least", self.least, 0),
-            ("width", self.width, 0),
-        ):
-            if value < low:
-                raise InvalidInput(f"{name} = {value}: must be at least {low}")
+        super().__post_init__()
         if self.reserved > self.cores:
             raise InvalidInput(f"reserved = {self.reserved}: must be at most {self.cores} (cores)")
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.params import within
+from mlsched.core.params import Checked, NotNegative, within
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY
 from mlsched.simulation.taskgraph.iterations import outcome
 from mlsched.simulation.taskgraph.iterations.log import Stretches
@@ -26,18 +26,17 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True)
-class Reward:
+class Reward(Checked):
     """beta1 to beta5: weights of JCT, deadlines met, bandwidth, accuracy requirements met, accuracy (Section 4.1)."""
 
-    beta1: float = 0.5
-    beta2: float = 0.55
-    beta3: float = 0.25
-    beta4: float = 0.15
-    beta5: float = 0.15
+    beta1: NotNegative = 0.5
+    beta2: NotNegative = 0.55
+    beta3: NotNegative = 0.25
+    beta4: NotNegative = 0.15
+    beta5: NotNegative = 0.15
 
     def __post_init__(self) -> None:
-        for name, weight in dataclasses.asdict(self).items():
-            within(name, weight, 0)
+        super().__post_init__()
         within("beta1 to beta5", sum(dataclasses.astuple(self)), 0, open_low=True)
 
     def objectives(self, workload: Jobs, log: Stretches) -> Floats:
