@@ -82,12 +82,12 @@ class Instance(Record):
         """
         if information == "oracle" or not self.secrets:
             return self
-        found = object.__new__(type(self))
-        mine, its = self.__dict__, found.__dict__
+        copied = object.__new__(type(self))
+        mine, its = self.__dict__, copied.__dict__
         for name in specs(type(self)):
             if name not in self.secrets:
                 its[name] = mine[name]
-        return found
+        return copied
 
     def visible(self) -> list[str]:
         """See `Record`. Two instances that differ in secrets alone look, and hash, the same without them."""
@@ -131,9 +131,9 @@ class Instance(Record):
     @classmethod
     def objective(cls, name: str) -> Objective:
         """The objective of that name, or UnknownName."""
-        for found in cls.objectives:
-            if found.name == name:
-                return found
+        for objective in cls.objectives:
+            if objective.name == name:
+                return objective
         known = [o.name for o in cls.objectives]
         there = ", ".join(known) or "none"
         raise UnknownName(f"{cls.problem} has no objective '{name}'{meant(name, known)}; there are {there}")

@@ -22,9 +22,9 @@ class Deadline:
     def __init__(self, seconds: float | None = None) -> None:
         self._until = None if seconds is None else time.perf_counter() + seconds
 
-    def remaining(self, least: float = -math.inf) -> float | None:
-        """Wall seconds that remain, 0 or less when the time is over, but never below `least`; None: there is no end."""
-        return None if self._until is None else max(least, self._until - time.perf_counter())
+    def remaining(self, minimum: float = -math.inf) -> float | None:
+        """Wall seconds that remain, 0 or less when time is over, but never below `minimum`; None: there is no end."""
+        return None if self._until is None else max(minimum, self._until - time.perf_counter())
 
     def passed(self) -> bool:
         """Whether the time is over."""

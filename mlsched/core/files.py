@@ -95,12 +95,12 @@ def _refuse_constant(name: str) -> None:
 
 
 def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    seen: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found:
+        if name in seen:
             raise ValueError(f"field {shortened(name)!r} is given twice")
-        found[name] = value
-    return found
+        seen[name] = value
+    return seen
 
 
 def check_header(path: str | os.PathLike[str], data: dict[str, Any], versions: dict[str, int]) -> str:
@@ -109,8 +109,8 @@ def check_header(path: str | os.PathLike[str], data: dict[str, Any], versions: d
     if not isinstance(kind, str) or kind not in versions:
         raise InvalidFile(f"{path}: kind = {shortened(repr(kind))}: must be one of {', '.join(versions)}")
     version = data.get("version")
-    found = shortened(repr(version))
+    given = shortened(repr(version))
     if type(version) is not int or version != versions[kind]:
         hint = "upgrade mlsched" if type(version) is int and version > versions[kind] else "write the file anew"
-        raise InvalidFile(f"{path}: version = {found}: this mlsched reads version {versions[kind]} of {kind}; {hint}")
+        raise InvalidFile(f"{path}: version = {given}: this mlsched reads version {versions[kind]} of {kind}; {hint}")
     return str(kind)

@@ -35,9 +35,9 @@ class Gap(float):
 
     def __new__(cls, difference: int | float, unit: str, share: float | None, rank: str | None = None) -> Gap:
         """A gap whose number is `share`."""
-        found = super().__new__(cls, math.nan if share is None else share)
-        found.difference, found.unit, found.rank = difference, unit, rank
-        return found
+        gap = super().__new__(cls, math.nan if share is None else share)
+        gap.difference, gap.unit, gap.rank = difference, unit, rank
+        return gap
 
     def __getnewargs__(self) -> tuple[int | float, str, float | None, str | None]:  # type: ignore[override]
         """What a copy of it is made from."""
@@ -120,9 +120,9 @@ def gap_between(
     """
     sign = 1 if sense == "min" else -1
     if rank is not None:
-        (count, value), (least, reference) = rank.split(value), rank.split(reference)
-        if count != least:
-            return Gap(sign * (count - least), rank.name, None, rank.name)
+        (count, value), (fewest, reference) = rank.split(value), rank.split(reference)
+        if count != fewest:
+            return Gap(sign * (count - fewest), rank.name, None, rank.name)
     difference = sign * (value - reference)
     if abs(difference) <= tolerance * max(1, abs(value), abs(reference)):
         difference = 0

@@ -59,10 +59,10 @@ def open_file(path: str | os.PathLike[str], *, most: int | None = None, remedy: 
         raise InvalidFile(f"{name}: cannot be read: {_reason(error)}; check the path") from None
     stream = os.fdopen(descriptor, "rb")
     try:
-        found = os.fstat(descriptor)
-        _refuse_irregular(name, found.st_mode)
-        if most is not None and found.st_size > most:
-            raise InvalidFile(f"{name}: has {found.st_size} bytes: must have at most {most}; check the path")
+        status = os.fstat(descriptor)
+        _refuse_irregular(name, status.st_mode)
+        if most is not None and status.st_size > most:
+            raise InvalidFile(f"{name}: has {status.st_size} bytes: must have at most {most}; check the path")
     except BaseException:
         stream.close()
         raise

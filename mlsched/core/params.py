@@ -96,18 +96,18 @@ def _parse(kind: type, text: str) -> Any:
 
 def parameters_of(function: Callable[..., Any]) -> dict[str, Parameter]:
     """The parameters a function declares: its keyword-only arguments with defaults, less the reserved ones."""
-    found = {}
+    parameters = {}
     for name, kind, default in _declared(function):
         if _is_group(kind):
-            found.update(parameters_of(kind))
+            parameters.update(parameters_of(kind))
             continue
         kind, rule = _ruled(kind)
         if default is inspect.Parameter.empty or kind not in (int, float, bool, str):
             raise TypeError(
                 f"{function.__module__}: parameter {name} needs a default and a type int, float, bool or str"
             )
-        found[name] = Parameter(name, kind, default, rule=rule)
-    return found
+        parameters[name] = Parameter(name, kind, default, rule=rule)
+    return parameters
 
 
 def _is_group(kind: Any) -> bool:

@@ -37,11 +37,11 @@ def specs(cls: type[Record]) -> dict[str, Spec]:
 
 
 def _read_specs(cls: type[Record]) -> dict[str, Spec]:
-    found = {f.name: f.metadata.get("spec") for f in dataclasses.fields(cls)}
-    lacking = [name for name, spec in found.items() if not isinstance(spec, Spec)]
+    specs = {f.name: f.metadata.get("spec") for f in dataclasses.fields(cls)}
+    lacking = [name for name, spec in specs.items() if not isinstance(spec, Spec)]
     if lacking:
         raise TypeError(f"{cls.__name__}: fields without a specification: {', '.join(lacking)}")
-    return {name: spec for name, spec in found.items() if isinstance(spec, Spec)}
+    return {name: spec for name, spec in specs.items() if isinstance(spec, Spec)}
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -76,8 +76,8 @@ class Record:
     def __init_subclass__(cls, **given: Any) -> None:
         """Put the fields' own texts into the class's docstring, so that `help` shows shapes, ranges and units."""
         super().__init_subclass__(**given)
-        found = {name: f.metadata.get("spec") for name, f in vars(cls).items() if isinstance(f, dataclasses.Field)}
-        lines = [f"    {name} ({spec.form()}): {spec.doc}" for name, spec in found.items() if isinstance(spec, Spec)]
+        specs = {name: f.metadata.get("spec") for name, f in vars(cls).items() if isinstance(f, dataclasses.Field)}
+        lines = [f"    {name} ({spec.form()}): {spec.doc}" for name, spec in specs.items() if isinstance(spec, Spec)]
         if lines and cls.__doc__:
             cls.__doc__ = inspect.cleandoc(cls.__doc__) + "\n\nFields:\n" + "\n".join(lines)
 

@@ -15,10 +15,10 @@ RELEVANT = ("numpy", "scipy", "ortools", "highspy", "pyomo", "torch")
 @functools.cache
 def versions() -> dict[str, str]:
     """Name -> version of Python and of every relevant distribution that is installed."""
-    found = {"python": platform.python_version(), "mlsched": __version__}
+    installed = {"python": platform.python_version(), "mlsched": __version__}
     for name in RELEVANT:
         try:
-            found[name] = importlib.metadata.version(name)
+            installed[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return installed

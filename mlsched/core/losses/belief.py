@@ -23,7 +23,7 @@ from mlsched.core.losses.curves import FloatArray
 from mlsched.core.losses.window import Window
 
 #: Fewer losses than these determine no family of four parameters with anything left to judge it by.
-LEAST = 6
+MIN_LOSSES = 6
 _STEPS = 15
 _FLOOR = 1e-6  # no residual is taken to be smaller, in ranges of the losses seen: they are rounded
 
@@ -85,11 +85,13 @@ def believe(window: Window, at: FloatArray) -> Belief:
     """What the losses of N jobs, never negative, will be at iterations `at` (N,), no earlier than the latest one seen.
 
     Raises:
-        InvalidInput: a job has fewer than LEAST losses.
+        InvalidInput: a job has fewer than MIN_LOSSES losses.
     """
-    if (window.lengths < LEAST).any():
-        job = int((window.lengths < LEAST).argmax())
-        raise InvalidInput(f"losses[{job}]: has {window.lengths[job]}: must be at least {LEAST} to say how sure one is")
+    if (window.lengths < MIN_LOSSES).any():
+        job = int((window.lengths < MIN_LOSSES).argmax())
+        raise InvalidInput(
+            f"losses[{job}]: has {window.lengths[job]}: must be at least {MIN_LOSSES} to say how sure one is"
+        )
     lowest = window.losses.min(axis=0)
     scale = window.losses.max(axis=0) - lowest
     scale = np.where(scale > 0, scale, 1.0)

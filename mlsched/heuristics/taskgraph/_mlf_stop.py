@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
-from mlsched.core.losses.belief import LEAST, Belief, believe
+from mlsched.core.losses.belief import MIN_LOSSES, Belief, believe
 from mlsched.core.losses.window import Window
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY
@@ -22,7 +22,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 def by_curves(snapshot: Snapshot, jobs: IntArray, close: float, confidence: float, give_up: bool) -> Flags:
-    """Of these jobs, those that may stop; each has at least `LEAST` losses.
+    """Of these jobs, those that may stop; each has at least `MIN_LOSSES` losses.
 
     Those that with a probability of at least `confidence` have by now all but a part `close` of the loss reduction that
     they will have had after their most iterations. `give_up`: also those that with that probability will then lack the
@@ -74,7 +74,7 @@ def reported(snapshot: Snapshot) -> IntArray:
 
 def may_ask(snapshot: Snapshot) -> Flags:
     """jobs: whether enough losses are there for `by_curves`."""
-    return np.asarray(reported(snapshot) >= LEAST)
+    return np.asarray(reported(snapshot) >= MIN_LOSSES)
 
 
 def _window(snapshot: Snapshot, jobs: IntArray) -> Window:

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
-from mlsched.core.losses.belief import LEAST
+from mlsched.core.losses.belief import MIN_LOSSES
 from mlsched.core.params import Checked, NotNegative, Range, Share
 from mlsched.core.registry import answerer, registry
 from mlsched.heuristics.taskgraph import _mlf_stop
@@ -186,7 +186,7 @@ class Control:
         runs[snapshot.task_job[started]] = True
         enough = snapshot.accuracy[snapshot.accuracy_table] >= snapshot.required[:, None]
         reach = np.where(enough.any(axis=1), enough.argmax(axis=1), snapshot.max_iterations)
-        again = np.maximum(np.ceil(LOOK_AGAIN * self._looked).astype(np.int64), LEAST)
+        again = np.maximum(np.ceil(LOOK_AGAIN * self._looked).astype(np.int64), MIN_LOSSES)
         target = np.where(required, reach, snapshot.max_iterations)
         target = np.minimum(target, np.where(optstop & (self._done == 0), again, snapshot.max_iterations))
         ahead = np.maximum(target - snapshot.finished, 1)

@@ -177,12 +177,12 @@ def _network(path: Any, data: dict[str, Any], gpu: str, types: tuple[str, ...]) 
     """rho_worker of each type: two GPUs of one machine against two of different machines; 0 where not measured."""
     near = {_key(path, text): entry for text, entry in data[gpu].items()}
     far = {_key(path, text): entry for text, entry in data.get(f"{gpu}_unconsolidated", {}).items()}
-    found = []
+    slowdowns = []
     for name in types:
         rates = [_rate(path, side.get((name, 2), {}).get("null", 0)) for side in (near, far)]
         slower = rates[0] / rates[1] - 1 if min(rates) > 0 else 0.0
-        found.append(round(min(MOST_SLOWDOWN, 1e6 * max(0.0, slower))))
-    return ints(found)
+        slowdowns.append(round(min(MOST_SLOWDOWN, 1e6 * max(0.0, slower))))
+    return ints(slowdowns)
 
 
 def _read(path: str | os.PathLike[str]) -> dict[str, Any]:

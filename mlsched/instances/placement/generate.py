@@ -103,19 +103,19 @@ class _Jobs:
 
 def _settle(rng: np.random.Generator, free: IntArray, job: dict[str, Any]) -> bool:
     """Place a running job task by task, packing or balancing; takes from `free`. False, and nothing, if it fits not."""
-    left, packing = free.copy(), bool(rng.integers(2))
+    remaining, packing = free.copy(), bool(rng.integers(2))
     on = np.zeros((2, len(free)), dtype=np.int64)
     demands = [(0, worker_demand(job["type"]))] * job["workers"] + [(1, PS)] * job["ps"]
     for kind, demand in demands:
-        able = np.flatnonzero((left >= demand).all(axis=1))
+        able = np.flatnonzero((remaining >= demand).all(axis=1))
         if able.size == 0:
             return False
-        load = (left[able] / SERVER).sum(axis=1) * (1 if packing else -1)
+        load = (remaining[able] / SERVER).sum(axis=1) * (1 if packing else -1)
         best = able[load <= load.min() + 1e-9]
         server = int(best[int(rng.integers(len(best)))])
-        left[server] -= demand
+        remaining[server] -= demand
         on[kind, server] += 1
-    free[:] = left
+    free[:] = remaining
     job["on"] = on
     return True
 

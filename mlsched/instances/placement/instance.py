@@ -183,10 +183,10 @@ class Instance(contract.Instance):
 
     def shown(self, information: Information) -> Self:
         """See `contract.Instance`; whoever profiles may call `profile`, which looks at the whole instance."""
-        found = super().shown(information)
-        if information == "profiled" and found is not self:
-            found.__dict__["profile"] = self.profile
-        return found
+        copied = super().shown(information)
+        if information == "profiled" and copied is not self:
+            copied.__dict__["profile"] = self.profile
+        return copied
 
     def private(self) -> Self:
         """See `Record`; what may be profiled may still be, on a copy of its own."""

@@ -45,8 +45,8 @@ def violations(instance: Instance, plan: Any) -> list[str]:
     if not isinstance(plan, instance.plan_type):
         return [f"the answer is a {type(plan).__name__}: must be a {instance.plan_type.kind}"]
     answer: Any = plan
-    found = _malformed(instance, answer)
-    return found or _overfull(instance, answer) + _too_many(instance, answer) + _together(instance, answer)
+    malformed = _malformed(instance, answer)
+    return malformed or _overfull(instance, answer) + _too_many(instance, answer) + _together(instance, answer)
 
 
 def _malformed(instance: Instance, plan: Plan) -> list[str]:
@@ -54,13 +54,13 @@ def _malformed(instance: Instance, plan: Plan) -> list[str]:
     for name, table in (("workers", plan.workers), ("ps", plan.ps)):
         if jobs and table.shape != (jobs, servers):
             return [f"{name} is {' x '.join(map(str, table.shape))}: must be {jobs} x {servers} (jobs x servers)"]
-    found = []
+    faults = []
     for j in range(jobs):
         w, p = sum(plan.workers[j].tolist()), sum(plan.ps[j].tolist())
         whole = (int(instance.job_workers[j]), int(instance.job_ps[j]))
         if (w, p) not in (whole, (0, 0)):
-            found.append(f"job {j} has {w} workers and {p} PSs placed: must be {whole[0]} and {whole[1]}, or none")
-    return found
+            faults.append(f"job {j} has {w} workers and {p} PSs placed: must be {whole[0]} and {whole[1]}, or none")
+    return faults
 
 
 def _overfull(instance: Instance, plan: Plan) -> list[str]:
@@ -70,23 +70,23 @@ def _overfull(instance: Instance, plan: Plan) -> list[str]:
         for s, (w, p) in _parts(plan.workers[j].tolist(), plan.ps[j].tolist()).items():
             for r in range(len(instance.resources)):
                 need[s][r] += w * a_worker[r] + p * a_ps[r]
-    found = []
+    faults = []
     for s, free in enumerate(instance.server_free.tolist()):
         for r, resource in enumerate(instance.resources):
             if need[s][r] > free[r]:
-                found.append(f"server {s}: its new tasks need {need[s][r]} {resource}, free are {free[r]}")
-    return found
+                faults.append(f"server {s}: its new tasks need {need[s][r]} {resource}, free are {free[r]}")
+    return faults
 
 
 def _too_many(instance: Instance, plan: Plan) -> list[str]:
     placed = sum(1 for j in range(len(instance.job_type)) if any(plan.workers[j].tolist()))
     running = len(instance.run_type)
-    found = []
+    faults = []
     if placed > instance.most_new:
-        found.append(f"{placed} new jobs are placed: at most {instance.most_new} may be")
+        faults.append(f"{placed} new jobs are placed: at most {instance.most_new} may be")
     if placed + running > instance.most_jobs:
-        found.append(f"{placed} placed and {running} running jobs: at most {instance.most_jobs} may be concurrent")
-    return found
+        faults.append(f"{placed} placed and {running} running jobs: at most {instance.most_jobs} may be concurrent")
+    return faults
 
 
 def _parts(workers: list[int], ps: list[int]) -> dict[int, tuple[int, int]]:
@@ -119,14 +119,14 @@ def _hosted(instance: Instance, jobs: list[Job]) -> list[list[Job]]:
 
 
 def _together(instance: Instance, plan: Plan) -> list[str]:
-    found = []
+    faults = []
     for s, here in enumerate(_hosted(instance, _concurrent(instance, plan))):
         for k, one in enumerate(here):
             for other in here[k + 1 :]:  # running jobs come first: where one of the two is new, the second is
                 if other.new and int(instance.apart[one.kind, other.kind]):
                     kinds = f"{instance.types[one.kind]} and {instance.types[other.kind]}"
-                    found.append(f"server {s}: {one.name} and {other.name} ({kinds}) must not share a server")
-    return found
+                    faults.append(f"server {s}: {one.name} and {other.name} ({kinds}) must not share a server")
+    return faults
 
 
 def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
@@ -140,10 +140,10 @@ def speeds(instance: Instance, plan: Plan) -> list[int]:
         raise InvalidInput(f"the plan cannot be evaluated: {malformed[0]}")
     jobs = _concurrent(instance, plan)
     here = _hosted(instance, jobs)
-    found = [job.speed * 1000 // max(_slowdown(instance, job, here[s], s) for s in job.parts) for job in jobs]
-    placed = iter(found[len(instance.run_type) :])
+    speed_of = [job.speed * 1000 // max(_slowdown(instance, job, here[s], s) for s in job.parts) for job in jobs]
+    placed = iter(speed_of[len(instance.run_type) :])
     waits = [not any(plan.workers[j].tolist()) for j in range(len(instance.job_type))]
-    return found[: len(instance.run_type)] + [0 if wait else next(placed) for wait in waits]
+    return speed_of[: len(instance.run_type)] + [0 if wait else next(placed) for wait in waits]
 
 
 def _slowdown(instance: Instance, job: Job, here: list[Job], s: int) -> int:

@@ -98,11 +98,11 @@ def parts_of(workers: int, ps: int) -> list[tuple[int, int]]:
 def patterns_of(workers: int, ps: int, allowed: set[tuple[int, int]]) -> list[dict[tuple[int, int], int]]:
     """All multisets of allowed parts that sum to (workers, ps): part -> how often."""
     parts = [part for part in sorted(parts_of(workers, ps), reverse=True) if part in allowed]
-    found: list[dict[tuple[int, int], int]] = []
+    patterns: list[dict[tuple[int, int], int]] = []
 
     def extend(first: int, w: int, p: int, chosen: dict[Any, int]) -> None:
         if w == 0 and p == 0:
-            found.append(dict(chosen))
+            patterns.append(dict(chosen))
             return
         for index in range(first, len(parts)):
             a, b = parts[index]
@@ -114,4 +114,4 @@ def patterns_of(workers: int, ps: int, allowed: set[tuple[int, int]]) -> list[di
                     del chosen[parts[index]]
 
     extend(0, workers, ps, {})
-    return found
+    return patterns

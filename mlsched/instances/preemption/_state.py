@@ -11,7 +11,7 @@ from mlsched.instances.preemption.demand import BE_DEMAND, NODE, TE_DEMAND, draw
 #: Share of TE jobs among arrivals (Section 4.2), and how much sooner than a BE job one leaves (30 min against 6.5).
 TE_SHARE, TE_LEAVES = 0.3, 4.6
 #: So many jobs leave for each one that runs before a state counts, and at most until one is found.
-SETTLED, MOST_LEFT = 2, 500
+SETTLED, MOST_DEPARTED = 2, 500
 #: So many TE jobs try each state that counts; the first that fits nowhere asks. Few do, mostly in the fullest states.
 TRIES = 16
 
@@ -20,17 +20,17 @@ class _Nodes:
     """What runs, and what the nodes have left."""
 
     def __init__(self, nodes: int) -> None:
-        self.left = np.tile(np.array(NODE, dtype=np.int64), (nodes, 1))
+        self.free = np.tile(np.array(NODE, dtype=np.int64), (nodes, 1))
         self.running: list[tuple[int, IntArray, bool]] = []  # (node, demand, TE)
         self.best_effort = 0
 
     def fits(self, demand: IntArray) -> bool:
-        return bool((self.left >= demand).all(axis=1).any())
+        return bool((self.free >= demand).all(axis=1).any())
 
     def place(self, demand: IntArray, te: bool) -> None:
         """First fit. The demand fits."""
-        node = int((self.left >= demand).all(axis=1).argmax())
-        self.left[node] -= demand
+        node = int((self.free >= demand).all(axis=1).argmax())
+        self.free[node] -= demand
         self.running.append((node, demand, te))
         self.best_effort += not te
 
@@ -38,7 +38,7 @@ class _Nodes:
         """One job finishes: TE jobs sooner than BE jobs."""
         soon = np.array([TE_LEAVES if te else 1.0 for _, _, te in self.running])
         node, demand, te = self.running.pop(int(rng.choice(len(soon), p=soon / soon.sum())))
-        self.left[node] += demand
+        self.free[node] += demand
         self.best_effort -= not te
 
 
@@ -52,7 +52,7 @@ def asking(
     """
     cluster = _Nodes(nodes)
     head = draw_demand(rng, BE_DEMAND, 1)[0]
-    for gone in range((SETTLED + MOST_LEFT) * max(1, jobs)):
+    for gone in range((SETTLED + MOST_DEPARTED) * max(1, jobs)):
         while cluster.fits(head):
             cluster.place(head, te=False)
             head = draw_demand(rng, BE_DEMAND, 1)[0]
@@ -64,7 +64,7 @@ def asking(
                     best_effort = [(node, need) for node, need, te in cluster.running if not te]
                     hosts = np.array([node for node, _ in best_effort], dtype=np.int64)
                     needs = np.array([need for _, need in best_effort], dtype=np.int64).reshape(jobs, len(NODE))
-                    return hosts, needs, cluster.left, demand
+                    return hosts, needs, cluster.free, demand
         cluster.leave(rng)
     raise InvalidInput(
         f"jobs = {jobs}: no TE job asked while so many BE jobs ran; first fit keeps about {cluster.best_effort} on "

@@ -14,7 +14,7 @@ NODE = (32, 256, 8)
 #: (mean, standard deviation) a resource, and the smallest demand; the largest is a whole node.
 BE_DEMAND = ((-1.0, 6.5), (-2.5, 26.6), (2.8, 1.0))
 TE_DEMAND = ((4.4, 14.9), (73.5, 21.4), (0.34, 1.36))
-LEAST = (1, 1, 0)
+MINIMAL = (1, 1, 0)
 
 
 def draw_demand(
@@ -25,7 +25,7 @@ def draw_demand(
     A margin of half a unit is the same as rounding before the test.
     """
     columns = []
-    for (mean, sd), low, high in zip(kind, LEAST, NODE, strict=True):
+    for (mean, sd), low, high in zip(kind, MINIMAL, NODE, strict=True):
         drawn = truncated_normal(rng, mean, sd, low - margin, high + margin, count)
         columns.append(np.clip(np.rint(drawn), low, high))
     return np.stack(columns, axis=1).astype(np.int64)
@@ -35,7 +35,7 @@ def truncated_normal(
     rng: np.random.Generator, mean: float, sd: float, low: float, high: float, count: int
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
     """`count` normal draws, each drawn again while it is outside [low, high]."""
-    found = rng.normal(mean, sd, count)
-    while (outside := (found < low) | (found > high)).any():
-        found[outside] = rng.normal(mean, sd, int(outside.sum()))
-    return found
+    drawn = rng.normal(mean, sd, count)
+    while (outside := (drawn < low) | (drawn > high)).any():
+        drawn[outside] = rng.normal(mean, sd, int(outside.sum()))
+    return drawn

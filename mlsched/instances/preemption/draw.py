@@ -58,9 +58,9 @@ def draw(instance: Instance, plan: Plan, axes: Any) -> None:
     axes.grid(visible=False, axis="x")
     axes.set_axisbelow(True)
     if stack.seen:
-        found = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-        shown = [part for part in COLOURS if part in found]
-        axes.legend([found[part] for part in shown], shown, loc="upper right", ncols=4, fontsize="small")
+        handles = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        shown = [part for part in COLOURS if part in handles]
+        axes.legend([handles[part] for part in shown], shown, loc="upper right", ncols=4, fontsize="small")
 
 
 class _Stack:

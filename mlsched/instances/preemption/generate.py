@@ -22,7 +22,7 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Count, CountOrNone, Range, Share, checked
 from mlsched.instances.preemption import _state
-from mlsched.instances.preemption.demand import BE_DEMAND, LEAST, NODE, RESOURCES, draw_demand, truncated_normal
+from mlsched.instances.preemption.demand import BE_DEMAND, MINIMAL, NODE, RESOURCES, draw_demand, truncated_normal
 from mlsched.instances.preemption.instance import Instance
 
 #: A state of the clock: first fit, nothing reserved, and FitGpp has preempted one job in a hundred.
@@ -69,10 +69,10 @@ def generate(
     capacity = np.tile(np.array(NODE, dtype=np.int64), (nodes, 1))
     asking = None
     if fill == "first-fit":
-        job_node, job_demand, left, asking = _state.asking(rng, nodes, jobs, te_scale)
+        job_node, job_demand, unused, asking = _state.asking(rng, nodes, jobs, te_scale)
     else:
-        job_node, job_demand, left = _packed(rng, capacity, jobs)
-    free = np.floor(left * rng.uniform(0, 1, left.shape) ** (saturation / (1.001 - saturation))).astype(np.int64)
+        job_node, job_demand, unused = _packed(rng, capacity, jobs)
+    free = np.floor(unused * rng.uniform(0, 1, unused.shape) ** (saturation / (1.001 - saturation))).astype(np.int64)
     grace = np.ceil(truncated_normal(rng, 3, 1.25, 0, longest_grace, jobs)) * 60
     at_limit = rng.uniform(size=jobs) < limit_share
     te_demand = _state.te_demand(rng, tes, te_scale)
@@ -99,17 +99,17 @@ def generate(
 
 def _packed(rng: np.random.Generator, capacity: IntArray, jobs: int) -> tuple[IntArray, IntArray, IntArray]:
     """Put `jobs` random BE jobs on random nodes, each cut to what its node has left; also returns what stays free."""
-    left = capacity.copy()
+    remaining = capacity.copy()
     wanted = draw_demand(rng, BE_DEMAND, jobs)
     hosts = rng.integers(0, len(capacity), jobs)
     for j in range(jobs):
-        roomy = np.flatnonzero((left >= LEAST).all(axis=1))
+        roomy = np.flatnonzero((remaining >= MINIMAL).all(axis=1))
         if roomy.size == 0:
             raise InvalidInput(
                 f"jobs = {jobs}: {len(capacity)} nodes are full after {j}; ask for fewer jobs or more nodes"
             )
-        if not (left[hosts[j]] >= LEAST).all():
+        if not (remaining[hosts[j]] >= MINIMAL).all():
             hosts[j] = rng.choice(roomy)
-        wanted[j] = np.minimum(wanted[j], left[hosts[j]])
-        left[hosts[j]] -= wanted[j]
-    return hosts, wanted, left
+        wanted[j] = np.minimum(wanted[j], remaining[hosts[j]])
+        remaining[hosts[j]] -= wanted[j]
+    return hosts, wanted, remaining

@@ -114,11 +114,11 @@ class Instance(contract.Instance):
         """Fill in maxima that were not given; refuse maxima below a listed job's."""
         size = largest_size(self.job_demand, self.node_capacity[self.job_node])
         grace = int(self.job_grace.max(initial=0))
-        for name, given, least in (("max_size", self.max_size, size), ("max_grace", self.max_grace, grace)):
+        for name, given, minimum in (("max_size", self.max_size, size), ("max_grace", self.max_grace, grace)):
             if given == 0:
-                object.__setattr__(self, name, least)
-            elif given < least:
-                raise InvalidInput(f"{name} = {given}: must be at least {least}, the largest among the listed jobs")
+                object.__setattr__(self, name, minimum)
+            elif given < minimum:
+                raise InvalidInput(f"{name} = {given}: must be at least {minimum}, the largest among the listed jobs")
 
     @functools.cached_property
     def _size(self) -> np.ndarray[Any, np.dtype[np.float64]]:

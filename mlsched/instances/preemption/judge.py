@@ -41,30 +41,30 @@ def violations(instance: Instance, plan: Any) -> list[str]:
         return [f"the answer is a {type(plan).__name__}: must be a {instance.plan_type.kind}"]
     answer: Any = plan
     te_node, victims = answer.te_node.tolist(), answer.victims.tolist()
-    found = _malformed(instance, te_node, victims)
-    return found or _overfull(instance, te_node, victims) + _over_limit(instance, victims)
+    malformed = _malformed(instance, te_node, victims)
+    return malformed or _overfull(instance, te_node, victims) + _over_limit(instance, victims)
 
 
 def _malformed(instance: Instance, te_node: list[int], victims: list[int]) -> list[str]:
     tes, nodes, jobs = len(instance.te_demand), len(instance.node_capacity), len(instance.job_node)
     if len(te_node) != tes:
         return [f"te_node has {len(te_node)} entries: must have {tes}, one for each TE job"]
-    found = [f"TE job {t} is placed on node {n}: there are {nodes}" for t, n in enumerate(te_node) if n >= nodes]
-    found += [f"victim {j} does not exist: there are {jobs} BE jobs" for j in victims if j >= jobs]
-    found += [f"BE job {j} is listed as a victim twice" for j in sorted(set(victims)) if victims.count(j) > 1]
-    return found
+    faults = [f"TE job {t} is placed on node {n}: there are {nodes}" for t, n in enumerate(te_node) if n >= nodes]
+    faults += [f"victim {j} does not exist: there are {jobs} BE jobs" for j in victims if j >= jobs]
+    faults += [f"BE job {j} is listed as a victim twice" for j in sorted(set(victims)) if victims.count(j) > 1]
+    return faults
 
 
 def _overfull(instance: Instance, te_node: list[int], victims: list[int]) -> list[str]:
-    found = []
+    faults = []
     for node in sorted({n for n in te_node if n >= 0}):
         for r, resource in enumerate(instance.resources):
             needed = sum(int(instance.te_demand[t, r]) for t, n in enumerate(te_node) if n == node)
             there = int(instance.node_free[node, r]) + int(instance.node_draining[node, r])
             there += sum(int(instance.job_demand[j, r]) for j in victims if int(instance.job_node[j]) == node)
             if needed > there:
-                found.append(f"node {node}: its TE jobs need {needed} {resource}, free and released are {there}")
-    return found
+                faults.append(f"node {node}: its TE jobs need {needed} {resource}, free and released are {there}")
+    return faults
 
 
 def _over_limit(instance: Instance, victims: list[int]) -> list[str]:

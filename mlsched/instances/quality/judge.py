@@ -41,19 +41,19 @@ def violations(instance: Instance, plan: Any) -> list[str]:
     jobs = len(instance.most)
     if len(given) != jobs:
         return [f"cores has {len(given)} entries: must have {jobs}, one for each job"]
-    found = []
+    faults = []
     for j, count in enumerate(given):
         if int(instance.waiting[j]):
             if count != 0:
-                found.append(f"job {j} waits and gets {count} cores: must get none")
+                faults.append(f"job {j} waits and gets {count} cores: must get none")
         elif count < instance.least:
-            found.append(f"job {j} gets {count} cores: the least is {instance.least}")
+            faults.append(f"job {j} gets {count} cores: the least is {instance.least}")
         elif count > int(instance.most[j]):
-            found.append(f"job {j} gets {count} cores: its cap is {int(instance.most[j])}")
+            faults.append(f"job {j} gets {count} cores: its cap is {int(instance.most[j])}")
     there = instance.cores - instance.reserved
     if sum(given) > there:
-        found.append(f"the jobs get {sum(given)} cores: {there} are not reserved")
-    return found
+        faults.append(f"the jobs get {sum(given)} cores: {there} are not reserved")
+    return faults
 
 
 def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:

@@ -29,8 +29,8 @@ def instances(*, jobs: int = 4, cores: int = 8) -> SearchStrategy[Instance]:
         count = draw(st.integers(0, jobs), label="jobs")
         total = draw(st.integers(0, cores), label="cores")
         reserved = draw(st.integers(0, total)) if draw(st.booleans()) else 0
-        least = draw(one_of(0, 1, 1, 1, 2))
-        width = draw(st.integers(least, max(least, total)), label="width")
+        minimum = draw(one_of(0, 1, 1, 1, 2))
+        width = draw(st.integers(minimum, max(minimum, total)), label="width")
 
         def column(entries: SearchStrategy[int]) -> IntArray:
             return ints(draw(st.lists(entries, min_size=count, max_size=count)))
@@ -44,7 +44,7 @@ def instances(*, jobs: int = 4, cores: int = 8) -> SearchStrategy[Instance]:
         gain = np.hstack([start, np.cumsum(falls(small), axis=1)])
         drop = np.hstack([start, np.cumsum(falls(small), axis=1)])
         floor = column(one_of(0, 0, 3, 20))
-        waiting = waiting_in_arrival_order(count, total - reserved, least)
+        waiting = waiting_in_arrival_order(count, total - reserved, minimum)
         if draw(one_of(False, False, True)):
             waiting = np.maximum(waiting, column(st.integers(0, 1)))
         return Instance(
@@ -52,10 +52,10 @@ def instances(*, jobs: int = 4, cores: int = 8) -> SearchStrategy[Instance]:
             gain=gain,
             loss=(floor + drop[:, -1])[:, None] - drop,
             weight=column(one_of(1, 1, 1, 0, 2, 3)),
-            most=column(st.integers(least, width)),
+            most=column(st.integers(minimum, width)),
             waiting=waiting,
             reserved=reserved,
-            least=least,
+            least=minimum,
             predictor="adversarial",
         )
 
@@ -69,7 +69,7 @@ def contended() -> SearchStrategy[Instance]:
 
     @st.composite
     def draw_instance(draw: DrawFn) -> Instance:
-        count, least = draw(st.integers(2, 4), label="jobs"), draw(one_of(0, 1, 1))
+        count, minimum = draw(st.integers(2, 4), label="jobs"), draw(one_of(0, 1, 1))
         cores = draw(st.integers(max(count, 3), 8), label="cores")
         width = draw(st.integers(cores // count + 1, cores), label="width")
 
@@ -87,7 +87,7 @@ def contended() -> SearchStrategy[Instance]:
             weight=np.ones(count, dtype=np.int64),
             most=np.full(count, width),
             waiting=np.zeros(count, dtype=np.int64),
-            least=least,
+            least=minimum,
             predictor="contended",
         )
 

@@ -56,10 +56,10 @@ class Algorithm:
         """The noiseless losses at iterations `k` >= 0, the half life being `stretch` times the preset's."""
         x = np.minimum(np.asarray(k, dtype=np.float64) / (self.half_life * stretch), 1e100)
         if self.family == "superlinear":
-            left = np.exp2(-np.minimum(x, 1000.0))
+            share = np.exp2(-np.minimum(x, 1000.0))
         else:
-            left = 1.0 / (1.0 + (1.0 - self.squared) * x + self.squared * x * x)
-        return self.final + (self.initial - self.final) * left
+            share = 1.0 / (1.0 + (1.0 - self.squared) * x + self.squared * x * x)
+        return self.final + (self.initial - self.final) * share
 
 
 _GD, _LBFGS, _BOOST = "Gradient Descent", "L-BFGS", "Gradient Boosting"

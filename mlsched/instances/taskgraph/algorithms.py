@@ -76,15 +76,17 @@ SYNCS = ("parameter-server", "ring", "torus")
 
 def pieces(layers: tuple[Layer, ...], count: int) -> list[Layer]:
     """The layers as `count` consecutive pieces: neighbours with the least work are merged, or the largest is halved."""
-    found = list(layers)
-    while len(found) > count:
-        i = min(range(len(found) - 1), key=lambda i: found[i].work + found[i + 1].work)
-        found[i : i + 2] = [Layer(found[i].parameters + found[i + 1].parameters, found[i].work + found[i + 1].work)]
-    while len(found) < count:
-        i = max(range(len(found)), key=lambda i: found[i].work)
-        half = Layer(found[i].parameters / 2, found[i].work / 2)
-        found[i : i + 1] = [half, half]
-    return found
+    groups = list(layers)
+    while len(groups) > count:
+        i = min(range(len(groups) - 1), key=lambda i: groups[i].work + groups[i + 1].work)
+        groups[i : i + 2] = [
+            Layer(groups[i].parameters + groups[i + 1].parameters, groups[i].work + groups[i + 1].work)
+        ]
+    while len(groups) < count:
+        i = max(range(len(groups)), key=lambda i: groups[i].work)
+        half = Layer(groups[i].parameters / 2, groups[i].work / 2)
+        groups[i : i + 1] = [half, half]
+    return groups
 
 
 def partition(algorithm: Algorithm, parts: int) -> list[list[Layer]]:

@@ -17,8 +17,8 @@ def jobs(record: Any) -> None:
     """There is a node; a job's least iterations do not exceed its most."""
     if not len(record.node_capacity):
         raise InvalidInput("node_capacity: has no node; must have at least one")
-    least = record.min_iterations
-    refuse_first(least > record.max_iterations, "min_iterations", least, "must not exceed max_iterations")
+    minimum = record.min_iterations
+    refuse_first(minimum > record.max_iterations, "min_iterations", minimum, "must not exceed max_iterations")
 
 
 def rising(name: str, table: IntArray) -> None:

@@ -167,15 +167,15 @@ class _Lines:
         if text is None:
             raise self.wrong(f"the file ends here; {what} should follow")
         words = text.split()
-        found = []
+        numbers = []
         for word in words:
             digits = word.removeprefix("-")
             if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
                 raise self.wrong(f"{word[:20]!r} is not an integer; expected {what}")
-            found.append(int(word))
-        if len(found) != count and not (more and len(found) > count):
-            raise self.wrong(f"{len(found)} numbers: {what} needs {'at least ' if more else ''}{count}")
-        return found
+            numbers.append(int(word))
+        if len(numbers) != count and not (more and len(numbers) > count):
+            raise self.wrong(f"{len(numbers)} numbers: {what} needs {'at least ' if more else ''}{count}")
+        return numbers
 
     def end(self, what: str) -> None:
         """Refuse anything but comments from here on."""

@@ -81,16 +81,16 @@ def generate(
     capacity = {name: amount * gpus // 4 for name, amount in SERVER.items()}
     draw = _Jobs(rng, partitions, (min(least_replicas, replicas), replicas), longest, bandwidth, movement != "none")
     graphs = []
-    left = runs
+    remaining = runs
     for j in range(jobs):
-        share = max(1, round(left / (jobs - j)))
+        share = max(1, round(remaining / (jobs - j)))
         kind = _choose(rng, graph)
         made = draw.training(share, kind, parallelism, sync) if kind == "mlfs" else draw.random(share, kind)
         if roles and kind == "mlfs":
             name_roles(made)
         draw.demands(made, nodes, capacity, pinned, fractional, sharing)
         most = max(1, round(share / len(made)))
-        left = max(jobs - j - 1, left - most * len(made))
+        remaining = max(jobs - j - 1, remaining - most * len(made))
         made.graph["max_iterations"] = most
         made.graph["min_iterations"] = most - int(most > 1 and rng.random() < optional)
         graphs.append(made)

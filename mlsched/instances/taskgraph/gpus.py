@@ -20,8 +20,8 @@ GPU_UNITS = {"gpu": 1, "gpu_percent": 100, "gpu_milli": 1000}
 
 def gpu_column(resources: tuple[str, ...]) -> int:
     """The column of the one resource that counts GPUs; -1 where there is none, or more than one."""
-    found = [r for r, name in enumerate(resources) if name in GPU_UNITS]
-    return found[0] if len(found) == 1 else -1
+    columns = [r for r, name in enumerate(resources) if name in GPU_UNITS]
+    return columns[0] if len(columns) == 1 else -1
 
 
 def check(record: Any) -> None:

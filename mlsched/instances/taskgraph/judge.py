@@ -41,8 +41,8 @@ def violations(instance: Instance, plan: Any) -> list[str]:
     if not isinstance(plan, instance.plan_type):
         return [f"the answer is a {type(plan).__name__}: must be a {instance.plan_type.kind}"]
     answer: Any = plan
-    if found := _malformed(instance, answer) or _counts(instance, answer):
-        return found
+    if malformed := _malformed(instance, answer) or _counts(instance, answer):
+        return malformed
     runs, total = _runs(answer), _iterations(instance, answer)
     return (
         _misplaced(instance, runs)
@@ -66,20 +66,20 @@ def _runs(plan: Timetable) -> Runs:
 
 def _malformed(instance: Instance, plan: Timetable) -> list[str]:
     tasks, nodes = len(instance.task_job), len(instance.node_capacity)
-    found = []
+    faults = []
     seen = set()
     rows = zip(plan.job.tolist(), plan.iteration.tolist(), plan.task.tolist(), plan.node.tolist(), strict=True)
     for row, (job, iteration, task, node) in enumerate(rows):
         if task >= tasks:
-            found.append(f"row {row}: task {task} does not exist: there are {tasks}")
+            faults.append(f"row {row}: task {task} does not exist: there are {tasks}")
         elif job != int(instance.task_job[task]):
-            found.append(f"row {row}: task {task} belongs to job {int(instance.task_job[task])}, not to job {job}")
+            faults.append(f"row {row}: task {task} belongs to job {int(instance.task_job[task])}, not to job {job}")
         elif node >= nodes:
-            found.append(f"row {row}: node {node} does not exist: there are {nodes}")
+            faults.append(f"row {row}: node {node} does not exist: there are {nodes}")
         elif (task, iteration) in seen:
-            found.append(f"row {row}: task {task} runs iteration {iteration} a second time")
+            faults.append(f"row {row}: task {task} runs iteration {iteration} a second time")
         seen.add((task, iteration))
-    return found
+    return faults
 
 
 def _iterations(instance: Instance, plan: Timetable) -> list[int]:
@@ -92,35 +92,35 @@ def _iterations(instance: Instance, plan: Timetable) -> list[int]:
 
 def _counts(instance: Instance, plan: Timetable) -> list[str]:
     """Rule 1, for a plan that is not malformed."""
-    found = []
+    faults = []
     have = set(zip(plan.task.tolist(), plan.iteration.tolist(), strict=True))
     total = _iterations(instance, plan)
     for j, n in enumerate(total):
         if not int(instance.min_iterations[j]) <= n <= int(instance.max_iterations[j]):
             low, high = int(instance.min_iterations[j]), int(instance.max_iterations[j])
-            found.append(f"job {j} runs {n} iterations: must be {low} to {high}")
+            faults.append(f"job {j} runs {n} iterations: must be {low} to {high}")
     for task, iteration in sorted(have):
         if iteration < int(instance.finished[instance.task_job[task]]):
-            found.append(f"task {task} runs iteration {iteration}, which is finished already")
+            faults.append(f"task {task} runs iteration {iteration}, which is finished already")
     for task in range(len(instance.task_job)):
         j = int(instance.task_job[task])
         for i in range(int(instance.finished[j]), min(total[j], int(instance.max_iterations[j]))):
             if (task, i) not in have:
-                found.append(f"task {task} lacks its run in iteration {i}, which job {j} runs")
-    return found
+                faults.append(f"task {task} lacks its run in iteration {i}, which job {j} runs")
+    return faults
 
 
 def _misplaced(instance: Instance, runs: Runs) -> list[str]:
     """Rule 2, places, and rule 3."""
-    found = []
+    faults = []
     homes = {k: int(h) for k, h in enumerate(instance.home.tolist()) if h >= 0}
     for (task, iteration), (node, _) in sorted(runs.items()):
         if not int(instance.eligible[task, node]):
-            found.append(f"task {task}, iteration {iteration}: node {node} is not eligible")
+            faults.append(f"task {task}, iteration {iteration}: node {node} is not eligible")
         home = homes.setdefault(task, node)
         if instance.movement == "none" and node != home:
-            found.append(f"task {task}, iteration {iteration}: runs on node {node}, must stay on node {home}")
-    return found
+            faults.append(f"task {task}, iteration {iteration}: runs on node {node}, must stay on node {home}")
+    return faults
 
 
 def _fixed(instance: Instance) -> Runs:
@@ -130,24 +130,24 @@ def _fixed(instance: Instance) -> Runs:
 
 def _changed(instance: Instance, runs: Runs) -> list[str]:
     """Rule 2, runs that have started."""
-    found = []
+    faults = []
     for (task, iteration), (node, start) in sorted(_fixed(instance).items()):
         if runs.get((task, iteration)) != (node, start):
-            found.append(f"task {task}, iteration {iteration}: started at {start} on node {node}; that cannot change")
-    return found
+            faults.append(f"task {task}, iteration {iteration}: started at {start} on node {node}; that cannot change")
+    return faults
 
 
 def _too_early(instance: Instance, runs: Runs) -> list[str]:
     """Rule 2, times."""
-    found = []
+    faults = []
     fixed = _fixed(instance)
     for (task, iteration), (_, start) in sorted(runs.items()):
         job = int(instance.task_job[task])
         earliest = max(int(instance.arrival[job]), instance.now)
         if start < earliest and (task, iteration) not in fixed:
             reason = "now is" if instance.now > int(instance.arrival[job]) else f"job {job} arrives at"
-            found.append(f"task {task}, iteration {iteration}: starts at {start}, {reason} {earliest}")
-    return found
+            faults.append(f"task {task}, iteration {iteration}: starts at {start}, {reason} {earliest}")
+    return faults
 
 
 def _previous(instance: Instance, runs: Runs, task: int, iteration: int) -> tuple[int, int] | None:
@@ -168,12 +168,12 @@ def _running(instance: Instance, task: int, total: list[int]) -> range:
 
 def _out_of_order(instance: Instance, runs: Runs, total: list[int]) -> list[str]:
     """Rule 4. Between two fixed runs nothing is checked: what happened, happened."""
-    found = []
+    faults = []
     fixed = _fixed(instance)
     for (task, iteration), (_, start) in sorted(runs.items()):
         before = _previous(instance, runs, task, iteration - 1)
         if before is not None and start < before[1] and (task, iteration) not in fixed:
-            found.append(f"task {task}, iteration {iteration}: starts at {start}, its run before ends at {before[1]}")
+            faults.append(f"task {task}, iteration {iteration}: starts at {start}, its run before ends at {before[1]}")
     for e in range(len(instance.edge_from)):
         u, v = int(instance.edge_from[e]), int(instance.edge_to[e])
         for iteration in _running(instance, v, total):
@@ -185,15 +185,15 @@ def _out_of_order(instance: Instance, runs: Runs, total: list[int]) -> list[str]
             ready = source[1] + (int(instance.edge_delay[e]) if away else 0)
             if start < ready:
                 how = "from another node " if away else ""
-                found.append(
+                faults.append(
                     f"task {v}, iteration {iteration}: starts at {start}, what task {u} sends {how}arrives at {ready}"
                 )
-    return found
+    return faults
 
 
 def _overfull(instance: Instance, runs: Runs) -> list[str]:
     """Rule 5: use of each node after every start."""
-    found = []
+    faults = []
     for node in range(len(instance.node_capacity)):
         here = [
             (start, start + int(instance.duration[task]), task)
@@ -211,9 +211,9 @@ def _overfull(instance: Instance, runs: Runs) -> list[str]:
             for time, change in changes:
                 use += change
                 if use > capacity:
-                    found.append(f"node {node} at {time}: {use} {resource} in use, its capacity is {capacity}")
+                    faults.append(f"node {node} at {time}: {use} {resource} in use, its capacity is {capacity}")
                     break
-    return found
+    return faults
 
 
 def _unshareable(instance: Instance, runs: Runs, labels: Labels) -> list[str]:
@@ -222,9 +222,9 @@ def _unshareable(instance: Instance, runs: Runs, labels: Labels) -> list[str]:
     if not unit:
         return []
     column = gpu_column(instance.resources)
-    found = _wrong_labels(instance, runs, labels, column)
-    if found:
-        return found
+    faults = _wrong_labels(instance, runs, labels, column)
+    if faults:
+        return faults
     for node in range(len(instance.node_capacity)):
         changes = []
         for (task, iteration), (place, start) in runs.items():
@@ -232,25 +232,25 @@ def _unshareable(instance: Instance, runs: Runs, labels: Labels) -> list[str]:
             if place == node and need and max(start, instance.now) < end:
                 label = labels[task, iteration]
                 changes += [(start, need, label), (end, -need, label)]
-        found += _crowded(instance, node, sorted(changes), int(instance.node_capacity[node, column]) // unit)
-    return found
+        faults += _crowded(instance, node, sorted(changes), int(instance.node_capacity[node, column]) // unit)
+    return faults
 
 
 def _wrong_labels(instance: Instance, runs: Runs, labels: Labels, column: int) -> list[str]:
     """Parts of GPUs without a label, labels beyond a node's GPUs, and those of fixed runs that changed."""
-    unit, found, fixed = instance.gpu_unit, [], _fixed(instance)
+    unit, faults, fixed = instance.gpu_unit, [], _fixed(instance)
     given = dict(zip(instance.fixed_task.tolist(), instance.fixed_gpu.tolist(), strict=True))
     for (task, iteration), (node, start) in sorted(runs.items()):
         label, need = labels[task, iteration], int(instance.demand[task, column])
         name, gpus = f"task {task}, iteration {iteration}", int(instance.node_capacity[node, column]) // unit
         part = 0 < need < unit and max(start, instance.now) < start + int(instance.duration[task])
         if label >= gpus:
-            found.append(f"{name}: names GPU {label}, and node {node} has {gpus}, numbered from 0")
+            faults.append(f"{name}: names GPU {label}, and node {node} has {gpus}, numbered from 0")
         elif part and label < 0:
-            found.append(f"{name}: needs {need} of a GPU's {unit} and names no GPU")
+            faults.append(f"{name}: needs {need} of a GPU's {unit} and names no GPU")
         elif part and (task, iteration) in fixed and label != given[task]:
-            found.append(f"{name}: started on GPU {given[task]} of node {node}; that cannot change")
-    return found
+            faults.append(f"{name}: started on GPU {given[task]} of node {node}; that cannot change")
+    return faults
 
 
 def _crowded(instance: Instance, node: int, changes: list[tuple[int, int, int]], gpus: int) -> list[str]:

@@ -51,7 +51,7 @@ def read_profiles(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _archive(path: str | os.PathLike[str]) -> dict[str, Any]:
-    found, size = {}, 0
+    profiles, size = {}, 0
     with open_tar(path) as archive:
         for member in archive:
             size += member.size
@@ -60,10 +60,10 @@ def _archive(path: str | os.PathLike[str]) -> dict[str, Any]:
             stream = archive.extractfile(member) if member.isfile() else None
             if stream is not None and member.name.endswith((".txt", ".json")):
                 text = stream.read().decode("utf-8")
-                found[member.name] = _parse(f"{shown_path(path)}::{member.name}", text)
-    if not found:
+                profiles[member.name] = _parse(f"{shown_path(path)}::{member.name}", text)
+    if not profiles:
         raise InvalidFile(f"{path}: holds no .txt and no .json file; expected profiles")
-    return found
+    return profiles
 
 
 def _parse(name: str, text: str) -> Any:

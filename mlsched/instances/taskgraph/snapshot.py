@@ -198,21 +198,21 @@ class Snapshot(contract.Instance):
     @property
     def node_usage(self) -> IntArray:
         """nodes x resources: what the running tasks use."""
-        found = np.zeros(self.node_capacity.shape, dtype=np.int64)
+        used = np.zeros(self.node_capacity.shape, dtype=np.int64)
         running = np.flatnonzero(self.state == RUNNING)
-        np.add.at(found, self.node[running], self.usage[running])
-        return found
+        np.add.at(used, self.node[running], self.usage[running])
+        return used
 
     @property
     def gpu_usage(self) -> IntArray:
         """nodes x GPUs: what the running tasks use of each; one of several GPUs uses all of its own alike."""
-        found = np.zeros(self.gpu_in_use.shape, dtype=np.int64)
+        used = np.zeros(self.gpu_in_use.shape, dtype=np.int64)
         if not self.gpu_unit:
-            return found
+            return used
         usage = self.usage[:, gpus.gpu_column(self.resources)]
         task, node, gpu = self.gpus_held
-        np.add.at(found, (node, gpu), usage[task] // np.bincount(task)[task])
-        return found
+        np.add.at(used, (node, gpu), usage[task] // np.bincount(task)[task])
+        return used
 
     @property
     def gpus_held(self) -> tuple[IntArray, IntArray, IntArray]:
@@ -252,22 +252,22 @@ class Snapshot(contract.Instance):
         arrives = np.where(same, self.end[u], self.last_end[u]) + self.edge_delay
         if self.physics == "iterations":
             source = np.where(same, -1, source)
-        found: dict[int, list[int]] = {}
+        incoming: dict[int, list[int]] = {}
         for e in np.flatnonzero((source >= 0) & (arrives > self.now)).tolist():
-            found.setdefault(int(v[e]), []).append(int(source[e]))
-        return found
+            incoming.setdefault(int(v[e]), []).append(int(source[e]))
+        return incoming
 
     def chains(self, ticks: IntArray) -> IntArray:
         """For each task, the longest chain from its start to the end of its iteration, where each takes its `ticks`."""
         inside = self.edge_lag == 0
         u, v = self.edge_from[inside], self.edge_to[inside]
-        found = ticks.copy()
+        longest = ticks.copy()
         while True:
             longer = ticks.copy()
-            np.maximum.at(longer, u, ticks[u] + found[v])
-            if np.array_equal(longer, found):
-                return found
-            found = longer
+            np.maximum.at(longer, u, ticks[u] + longest[v])
+            if np.array_equal(longer, longest):
+                return longest
+            longest = longer
 
     @functools.cached_property
     def tails(self) -> IntArray:

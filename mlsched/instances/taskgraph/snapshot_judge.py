@@ -45,8 +45,8 @@ def violations(snapshot: Snapshot, plan: Any) -> list[str]:
     if not isinstance(plan, snapshot.plan_type):
         return [f"the answer is a {type(plan).__name__}: must be a {snapshot.plan_type.kind}"]
     answer: Any = plan
-    if found := _malformed(snapshot, answer):
-        return found
+    if malformed := _malformed(snapshot, answer):
+        return malformed
     starts = _pairs(answer.start_task, answer.start_node)
     moves = _pairs(answer.migrate_task, answer.migrate_node)
     return (
@@ -67,54 +67,54 @@ def _pairs(first: Any, second: Any) -> Pairs:
 def _malformed(snapshot: Snapshot, plan: Round) -> list[str]:
     """Rule 1, and names of things that do not exist."""
     tasks, nodes, jobs = len(snapshot.task_job), len(snapshot.node_capacity), len(snapshot.arrival)
-    found = []
+    faults = []
     seen: set[int] = set()
     for verb, named in (("start", plan.start_task), ("pause", plan.pause_task), ("migrate", plan.migrate_task)):
         for task in named.tolist():
             if task >= tasks:
-                found.append(f"{verb}: task {task} does not exist: there are {tasks}")
+                faults.append(f"{verb}: task {task} does not exist: there are {tasks}")
             elif task in seen:
-                found.append(f"{verb}: task {task} is named a second time")
+                faults.append(f"{verb}: task {task} is named a second time")
             seen.add(task)
     for verb, places in (("start", plan.start_node), ("migrate", plan.migrate_node)):
-        found += [f"{verb}: node {n} does not exist: there are {nodes}" for n in places.tolist() if n >= nodes]
+        faults += [f"{verb}: node {n} does not exist: there are {nodes}" for n in places.tolist() if n >= nodes]
     stopped = plan.stop_job.tolist()
     for place, job in enumerate(stopped):
         if job >= jobs:
-            found.append(f"stop: job {job} does not exist: there are {jobs}")
+            faults.append(f"stop: job {job} does not exist: there are {jobs}")
         elif job in stopped[:place]:
-            found.append(f"stop: job {job} is named a second time")
-    return found
+            faults.append(f"stop: job {job} is named a second time")
+    return faults
 
 
 def _wrong_state(snapshot: Snapshot, plan: Round) -> list[str]:
     """Rules 2 to 4: what the task does now, and what is allowed at all."""
-    found = []
+    faults = []
     for task in plan.start_task.tolist():
         if int(snapshot.state[task]) not in (WAITING, PAUSED):
-            found.append(f"start: task {task} {STATES[int(snapshot.state[task])]}")
+            faults.append(f"start: task {task} {STATES[int(snapshot.state[task])]}")
     for verb, named in (("pause", plan.pause_task), ("migrate", plan.migrate_task)):
         for task in named.tolist():
             if int(snapshot.state[task]) != RUNNING:
-                found.append(f"{verb}: task {task} {STATES[int(snapshot.state[task])]}: must run")
+                faults.append(f"{verb}: task {task} {STATES[int(snapshot.state[task])]}: must run")
     if len(plan.pause_task) and snapshot.pausing == "none":
-        found.append(f"pause: task {int(plan.pause_task[0])} may not pause: pausing is 'none'")
+        faults.append(f"pause: task {int(plan.pause_task[0])} may not pause: pausing is 'none'")
     if len(plan.migrate_task) and snapshot.movement != "anytime":
-        found.append(f"migrate: task {int(plan.migrate_task[0])} may not move: movement is '{snapshot.movement}'")
+        faults.append(f"migrate: task {int(plan.migrate_task[0])} may not move: movement is '{snapshot.movement}'")
     for task, node, gpu in zip(
         plan.migrate_task.tolist(), plan.migrate_node.tolist(), plan.migrate_gpu.tolist(), strict=True
     ):
         if node == int(snapshot.node[task]) and gpu in (-1, int(snapshot.gpu[task])):
-            found.append(f"migrate: task {task} runs on node {node} already")
-    return found
+            faults.append(f"migrate: task {task} runs on node {node} already")
+    return faults
 
 
 def _wrong_place(snapshot: Snapshot, places: Pairs) -> list[str]:
     """Rule 5."""
-    found = []
+    faults = []
     for task, node in places:
         if not int(snapshot.eligible[snapshot.task_class[task], node]):
-            found.append(f"task {task}: node {node} is not eligible")
+            faults.append(f"task {task}: node {node} is not eligible")
         here, home = int(snapshot.node[task]), int(snapshot.home[task])
         if snapshot.movement == "none" and max(here, home) >= 0:
             bound = home if home >= 0 else here
@@ -123,16 +123,16 @@ def _wrong_place(snapshot: Snapshot, places: Pairs) -> list[str]:
         else:
             continue
         if node != bound:
-            found.append(f"task {task}: goes to node {node}, must stay on node {bound}")
-    return found
+            faults.append(f"task {task}: goes to node {node}, must stay on node {bound}")
+    return faults
 
 
 def _not_ready(snapshot: Snapshot, places: Pairs) -> list[str]:
     """Rule 2: what is needed is there."""
-    found: list[str] = []
+    faults: list[str] = []
     target = dict(places)
     if not len(snapshot.edge_to) or not target:
-        return found
+        return faults
     receives = np.zeros(len(snapshot.task_job), dtype=bool)
     receives[list(target)] = True
     for e in np.flatnonzero(receives[snapshot.edge_to]).tolist():
@@ -141,7 +141,7 @@ def _not_ready(snapshot: Snapshot, places: Pairs) -> list[str]:
             if snapshot.physics == "iterations":
                 continue
             if int(snapshot.state[u]) != DONE:
-                found.append(f"task {v}: what it needs of task {u} is not there: task {u} is not done")
+                faults.append(f"task {v}: what it needs of task {u} is not there: task {u} is not done")
                 continue
             source, end = int(snapshot.node[u]), int(snapshot.end[u])
         else:
@@ -150,17 +150,17 @@ def _not_ready(snapshot: Snapshot, places: Pairs) -> list[str]:
             source, end = int(snapshot.home[u]), int(snapshot.last_end[u])
         arrives = end + (int(snapshot.edge_delay[e]) if source != target[v] else 0)
         if arrives > snapshot.now:
-            found.append(
+            faults.append(
                 f"task {v}: what task {u} sends arrives at node {target[v]} at {arrives}, now is {snapshot.now}"
             )
-    return found
+    return faults
 
 
 def _wrong_stops(snapshot: Snapshot, plan: Round) -> list[str]:
     """Rule 6."""
-    found: list[str] = []
+    faults: list[str] = []
     if not len(plan.stop_job):
-        return found
+        return faults
     begun = np.zeros(len(snapshot.arrival), dtype=bool)
     begun[snapshot.task_job[snapshot.state != WAITING]] = True
     begun[snapshot.task_job[plan.start_task]] = True
@@ -168,8 +168,8 @@ def _wrong_stops(snapshot: Snapshot, plan: Round) -> list[str]:
         low = max(int(snapshot.min_iterations[job]), int(snapshot.finished[job]) + bool(begun[job]))
         high = int(snapshot.max_iterations[job])
         if not low <= iterations <= high:
-            found.append(f"stop: job {job} after {iterations} iterations: must be {low} to {high}")
-    return found
+            faults.append(f"stop: job {job} after {iterations} iterations: must be {low} to {high}")
+    return faults
 
 
 def _overfull(snapshot: Snapshot, plan: Round) -> list[str]:
@@ -186,18 +186,18 @@ def _overfull(snapshot: Snapshot, plan: Round) -> list[str]:
         if node in use and int(snapshot.state[task]) == RUNNING and int(snapshot.duration[task]) > 0:
             for r, amount in enumerate(snapshot.demand[task].tolist()):
                 use[node][r] -= amount
-    found = []
+    faults = []
     for node in sorted(use):
         for r, resource in enumerate(snapshot.resources):
             capacity = int(snapshot.node_capacity[node, r])
             if use[node][r] > capacity:
-                found.append(f"node {node}: {use[node][r]} {resource} in use, its capacity is {capacity}")
-    return found
+                faults.append(f"node {node}: {use[node][r]} {resource} in use, its capacity is {capacity}")
+    return faults
 
 
 def _torn(snapshot: Snapshot, plan: Round) -> list[str]:
     """Rule 8."""
-    found = []
+    faults = []
     for verb, tasks in (("starts", plan.start_task), ("pauses", plan.pause_task)):
         named: dict[int, int] = {}
         for task in tasks.tolist():
@@ -206,8 +206,8 @@ def _torn(snapshot: Snapshot, plan: Round) -> list[str]:
         for job, count in named.items():
             first, end = np.searchsorted(snapshot.task_job, (job, job + 1))
             if int(snapshot.gang[job]) and count < end - first:
-                found.append(f"job {job} is a gang: {verb} {count} of its {end - first} tasks, must be all or none")
-    return found
+                faults.append(f"job {job} is a gang: {verb} {count} of its {end - first} tasks, must be all or none")
+    return faults
 
 
 def _wrong_gpus(snapshot: Snapshot, plan: Round) -> list[str]:
@@ -226,25 +226,25 @@ def _wrong_gpus(snapshot: Snapshot, plan: Round) -> list[str]:
         named = [(task, gpu) for task, _, gpu in coming if gpu >= 0]
         return [f"task {task}: names GPU {gpu}: the GPUs of a node are one pool here" for task, gpu in named]
     column = next(r for r, name in enumerate(snapshot.resources) if name in GPU_UNITS)
-    found, free = [], _after_leaving(snapshot, plan, column, sorted({node for _, node, _ in coming}))
+    faults, free = [], _after_leaving(snapshot, plan, column, sorted({node for _, node, _ in coming}))
     wanted = dict.fromkeys(free, 0)  # whole GPUs of each node that are not named
     for task, node, gpu in coming:
         need = int(snapshot.demand[task, column]) * (int(snapshot.duration[task]) > 0)
         if gpu >= len(free[node]):
-            found.append(f"task {task}: GPU {gpu} does not exist on node {node}, which has {len(free[node])}")
+            faults.append(f"task {task}: GPU {gpu} does not exist on node {node}, which has {len(free[node])}")
         elif gpu < 0 and 0 < need < unit:
-            found.append(f"task {task}: takes {need} of {unit} of a GPU and must name it")
+            faults.append(f"task {task}: takes {need} of {unit} of a GPU and must name it")
         elif gpu >= 0 and not 0 < need <= unit:
-            found.append(f"task {task}: names GPU {gpu} and takes {need}: only a task of at most one GPU names it")
+            faults.append(f"task {task}: names GPU {gpu} and takes {need}: only a task of at most one GPU names it")
         elif gpu >= 0:
             free[node][gpu] -= need
         else:
             wanted[node] += need // unit
-    for node, left in free.items():
-        found += [f"node {node}, GPU {g}: {-room} more in use than it has" for g, room in enumerate(left) if room < 0]
-        if wanted[node] > left.count(unit):
-            found.append(f"node {node}: {wanted[node]} whole GPUs are asked for, {left.count(unit)} are wholly free")
-    return found
+    for node, rooms in free.items():
+        faults += [f"node {node}, GPU {g}: {-room} more in use than it has" for g, room in enumerate(rooms) if room < 0]
+        if wanted[node] > rooms.count(unit):
+            faults.append(f"node {node}: {wanted[node]} whole GPUs are asked for, {rooms.count(unit)} are wholly free")
+    return faults
 
 
 def _after_leaving(snapshot: Snapshot, plan: Round, column: int, nodes: list[int]) -> dict[int, list[int]]:

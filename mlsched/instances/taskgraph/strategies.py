@@ -49,11 +49,11 @@ def instances(
         m = int(task_job.max(initial=-1)) + 1
         # Every task may run once; what is left of `runs` goes to a second or third iteration.
         most = np.ones(m, dtype=np.int64)
-        left = runs - count
+        remaining = runs - count
         for j in range(m):
-            more = draw(st.integers(0, min(2, left // max(1, int((task_job == j).sum())))))
+            more = draw(st.integers(0, min(2, remaining // max(1, int((task_job == j).sum())))))
             most[j] += more
-            left -= more * int((task_job == j).sum())
+            remaining -= more * int((task_job == j).sum())
         columns = int(most.max()) + 1 if m else 0
         edges = [
             (u, v, lag, volume, delay)
@@ -104,11 +104,11 @@ def instances(
 
 def _jobs(new: list[bool], jobs: int) -> IntArray:
     """The job of each task: True starts the next job, while there may be one more."""
-    found: list[int] = []
+    job_of: list[int] = []
     for starts in new:
-        last = found[-1] if found else -1
-        found.append(last + 1 if last < 0 or (starts and last + 1 < jobs) else last)
-    return ints(found)
+        last = job_of[-1] if job_of else -1
+        job_of.append(last + 1 if last < 0 or (starts and last + 1 < jobs) else last)
+    return ints(job_of)
 
 
 def _state(draw: DrawFn, fields: dict[str, Any]) -> dict[str, Any]:

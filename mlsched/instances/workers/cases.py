@@ -31,9 +31,9 @@ def cases(instance: Instance, plan: Plan) -> dict[str, bool]:
 
 def relaxations(instance: Instance) -> dict[str, Instance]:
     """Resource -> the instance with any amount of it. The resource binds where that makes the optimum better."""
-    found = {}
+    relaxed = {}
     for r, resource in enumerate(instance.resources):
         capacity = instance.capacity.copy()
         capacity[r] = UNLIMITED
-        found[resource] = instance.replace(capacity=capacity)
-    return found
+        relaxed[resource] = instance.replace(capacity=capacity)
+    return relaxed

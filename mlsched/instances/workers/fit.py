@@ -70,8 +70,8 @@ def solve(columns: npt.NDArray[np.float64], seconds: npt.NDArray[np.float64], *,
     # Columns of similar length: nnls stops by an absolute tolerance.
     length = np.sqrt(((columns * scale[:, None]) ** 2).sum(axis=0))
     length[length == 0] = 1
-    found, _ = nnls(columns * scale[:, None] / length, seconds * scale)
-    return [round(float(theta), 9) for theta in found / length]
+    coefficients, _ = nnls(columns * scale[:, None] / length, seconds * scale)
+    return [round(float(theta), 9) for theta in coefficients / length]
 
 
 def errors(

@@ -38,31 +38,33 @@ def violations(horizon: Horizon, plan: Any) -> list[str]:
     if not isinstance(plan, horizon.plan_type):
         return [f"the answer is a {type(plan).__name__}: must be a {horizon.plan_type.kind}"]
     answer: Any = plan
-    found = _malformed(horizon, answer)
-    return found or [*_early_or_late(horizon, answer), *_overfull(horizon, answer), *_unfinished(horizon, answer)]
+    malformed = _malformed(horizon, answer)
+    return malformed or [*_early_or_late(horizon, answer), *_overfull(horizon, answer), *_unfinished(horizon, answer)]
 
 
 def _malformed(horizon: Horizon, plan: Stages) -> list[str]:
     jobs, stages = len(horizon.arrival), len(plan.ends)
     if len(plan.finish) != jobs:
         return [f"finish has {len(plan.finish)} entries: must have {jobs}, one for each job"]
-    found = []
+    faults = []
     for k in range(1, stages):
         if int(plan.ends[k]) < int(plan.ends[k - 1]):
-            found.append(f"stage {k} ends at {int(plan.ends[k])} ns, before it begins at {int(plan.ends[k - 1])}")
+            faults.append(f"stage {k} ends at {int(plan.ends[k])} ns, before it begins at {int(plan.ends[k - 1])}")
     for j in range(jobs):
         if int(plan.finish[j]) >= stages:
-            found.append(f"job {j} finishes with stage {int(plan.finish[j])}: there are {stages} stages")
+            faults.append(f"job {j} finishes with stage {int(plan.finish[j])}: there are {stages} stages")
     _, most_workers, most_ps = horizon.time.shape
     for e in range(len(plan.stage)):
         k, j, w, p = int(plan.stage[e]), int(plan.job[e]), int(plan.workers[e]), int(plan.ps[e])
         if k >= stages or j >= jobs:
-            found.append(f"entry {e} is of stage {k} and job {j}: there are {stages} stages and {jobs} jobs")
+            faults.append(f"entry {e} is of stage {k} and job {j}: there are {stages} stages and {jobs} jobs")
         elif w > most_workers or p > most_ps:
-            found.append(f"entry {e}: job {j} has {w} workers and {p} PSs: its table ends at {most_workers}, {most_ps}")
+            faults.append(
+                f"entry {e}: job {j} has {w} workers and {p} PSs: its table ends at {most_workers}, {most_ps}"
+            )
         elif int(horizon.time[j, w - 1, p - 1]) == CANNOT:
-            found.append(f"entry {e}: job {j} has {w} workers and {p} PSs: it cannot train with so many")
-    return found
+            faults.append(f"entry {e}: job {j} has {w} workers and {p} PSs: it cannot train with so many")
+    return faults
 
 
 def _begin(plan: Stages, stage: int) -> int:
@@ -70,21 +72,21 @@ def _begin(plan: Stages, stage: int) -> int:
 
 
 def _early_or_late(horizon: Horizon, plan: Stages) -> list[str]:
-    found = []
+    faults = []
     for e in range(len(plan.stage)):
         k, j = int(plan.stage[e]), int(plan.job[e])
         if int(plan.time[e]) and _begin(plan, k) < int(horizon.arrival[j]) * NS:
-            found.append(
+            faults.append(
                 f"job {j} works in stage {k}, which begins at {_begin(plan, k)} ns: "
                 f"it arrives at {int(horizon.arrival[j]) * NS}"
             )
         if k > int(plan.finish[j]):
-            found.append(f"job {j} works in stage {k}: it has finished with stage {int(plan.finish[j])}")
-    return found
+            faults.append(f"job {j} works in stage {k}: it has finished with stage {int(plan.finish[j])}")
+    return faults
 
 
 def _overfull(horizon: Horizon, plan: Stages) -> list[str]:
-    found = []
+    faults = []
     spent: dict[tuple[int, int], int] = {}
     used: dict[tuple[int, int], int] = {}
     for e in range(len(plan.stage)):
@@ -97,12 +99,12 @@ def _overfull(horizon: Horizon, plan: Stages) -> list[str]:
     for (k, j), time in spent.items():
         length = int(plan.ends[k]) - _begin(plan, k)
         if time > length:
-            found.append(f"job {j} spends {time} ns in stage {k}, which lasts {length}")
+            faults.append(f"job {j} spends {time} ns in stage {k}, which lasts {length}")
     for (k, r), amount in used.items():
         there = int(horizon.capacity[r]) * (int(plan.ends[k]) - _begin(plan, k))
         if amount > there:
-            found.append(f"in stage {k} the jobs use {amount} ns of {horizon.resources[r]}: there are {there}")
-    return found
+            faults.append(f"in stage {k} the jobs use {amount} ns of {horizon.resources[r]}: there are {there}")
+    return faults
 
 
 def _unfinished(horizon: Horizon, plan: Stages) -> list[str]:
@@ -110,15 +112,15 @@ def _unfinished(horizon: Horizon, plan: Stages) -> list[str]:
     for e in range(len(plan.stage)):
         j, w, p = int(plan.job[e]), int(plan.workers[e]), int(plan.ps[e])
         done[j] += Fraction(int(plan.time[e]) + GRAIN, int(horizon.time[j, w - 1, p - 1]))
-    found = []
+    faults = []
     for j, iterations in enumerate(done):
         wanted = int(horizon.remaining[j])
         if iterations < wanted * (1 - WORK):
-            found.append(f"job {j} has done {float(iterations):.9g} iterations by its finish: it has {wanted}")
+            faults.append(f"job {j} has done {float(iterations):.9g} iterations by its finish: it has {wanted}")
         end = int(plan.ends[int(plan.finish[j])])
         if end < int(horizon.arrival[j]) * NS:
-            found.append(f"job {j} finishes at {end} ns: it arrives at {int(horizon.arrival[j]) * NS}")
-    return found
+            faults.append(f"job {j} finishes at {end} ns: it arrives at {int(horizon.arrival[j]) * NS}")
+    return faults
 
 
 def evaluate(horizon: Horizon, plan: Stages) -> dict[str, float]:

@@ -35,22 +35,22 @@ def _malformed(instance: Instance, plan: Plan) -> list[str]:
         if len(given) != jobs:
             return [f"{name} has {len(given)} entries: must have {jobs}, one for each job"]
     _, most_workers, most_ps = instance.cost.shape
-    found = []
+    faults = []
     for j in range(jobs):
         w, p = int(plan.workers[j]), int(plan.ps[j])
         if w == 0 and p == 0:
             continue
         if w == 0 or p == 0:
-            found.append(f"job {j} has {w} workers and {p} PSs: must have at least one of each, or neither")
+            faults.append(f"job {j} has {w} workers and {p} PSs: must have at least one of each, or neither")
         elif w > most_workers or p > most_ps:
-            found.append(f"job {j} has {w} workers and {p} PSs: its table ends at {most_workers} and {most_ps}")
+            faults.append(f"job {j} has {w} workers and {p} PSs: its table ends at {most_workers} and {most_ps}")
         elif int(instance.cost[j, w - 1, p - 1]) == CANNOT:
-            found.append(f"job {j} has {w} workers and {p} PSs: it cannot train with so many")
-    return found
+            faults.append(f"job {j} has {w} workers and {p} PSs: it cannot train with so many")
+    return faults
 
 
 def _overfull(instance: Instance, plan: Plan) -> list[str]:
-    found = []
+    faults = []
     for r, resource in enumerate(instance.resources):
         need = 0
         for j in range(len(instance.waiting)):
@@ -58,8 +58,8 @@ def _overfull(instance: Instance, plan: Plan) -> list[str]:
             need += int(plan.ps[j]) * int(instance.ps_demand[j, r])
         there = int(instance.capacity[r])
         if need > there:
-            found.append(f"the jobs need {need} {resource}: the capacity is {there}")
-    return found
+            faults.append(f"the jobs need {need} {resource}: the capacity is {there}")
+    return faults
 
 
 def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:

@@ -180,8 +180,8 @@ def _thetas(model: SpeedModel) -> tuple[Fraction, ...]:
 
 @functools.lru_cache(maxsize=1024)
 def _times(model: SpeedModel, workers: int, ps: int) -> Times:
-    found = [[model.seconds(w, p) for p in range(1, ps + 1)] for w in range(1, workers + 1)]
-    ms = [[Fraction(0) if g is None else 1000 * g for g in row] for row in found]
+    seconds = [[model.seconds(w, p) for p in range(1, ps + 1)] for w in range(1, workers + 1)]
+    ms = [[Fraction(0) if g is None else 1000 * g for g in row] for row in seconds]
     wide = any(max(g.numerator, g.denominator) > _INT64 for row in ms for g in row)
     kind = object if wide else np.int64
     parts = [

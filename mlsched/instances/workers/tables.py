@@ -41,14 +41,14 @@ def from_models(
     left. most_workers, most_ps: size of the tables. waiting, delay: how a waiting job is charged (`WAITING`) and the
     ms until the next decision. The rest are observations, 0 by default.
     """
-    kinds, left = np.asarray(model, dtype=np.int64), np.asarray(remaining, dtype=np.int64)
+    kinds, iterations = np.asarray(model, dtype=np.int64), np.asarray(remaining, dtype=np.int64)
     jobs = len(kinds)
-    if len(left) != jobs:
-        raise InvalidInput(f"remaining: has {len(left)} entries: must have {jobs}, one for each entry of model")
+    if len(iterations) != jobs:
+        raise InvalidInput(f"remaining: has {len(iterations)} entries: must have {jobs}, one for each entry of model")
     if ((kinds < 0) | (kinds >= len(models))).any():
         raise InvalidInput(f"model = {kinds.tolist()!r:.60}: must be indices of the {len(models)} models")
     chosen = [models[k] for k in kinds.tolist()]
-    tables = [m.speed.times(most_workers, most_ps).cost(b) for m, b in zip(chosen, left.tolist(), strict=True)]
+    tables = [m.speed.times(most_workers, most_ps).cost(b) for m, b in zip(chosen, iterations.tolist(), strict=True)]
     cost = np.array(tables, dtype=np.int64).reshape(jobs, most_workers, most_ps)
     none = np.zeros(jobs, dtype=np.int64)
 
@@ -63,7 +63,7 @@ def from_models(
         ps_demand=demand("ps"),
         cost=cost,
         waiting=WAITING[waiting](cost, delay),
-        remaining=left,
+        remaining=iterations,
         model=kinds,
         current_workers=none if current_workers is None else np.asarray(current_workers),
         current_ps=none if current_ps is None else np.asarray(current_ps),

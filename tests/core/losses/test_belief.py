@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import curve_fit
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.losses.belief import FAMILIES, LEAST, believe
+from mlsched.core.losses.belief import FAMILIES, MIN_LOSSES, believe
 from mlsched.core.losses.window import Window
 
 
@@ -61,7 +61,7 @@ def test_the_chance_is_the_mixture_of_the_families():
 
 
 @settings(max_examples=draws(30, 300))
-@given(losses=st.lists(st.floats(0, 10), min_size=LEAST, max_size=30), ahead=st.integers(0, 1000))
+@given(losses=st.lists(st.floats(0, 10), min_size=MIN_LOSSES, max_size=30), ahead=st.integers(0, 1000))
 def test_beliefs_are_finite_and_never_above_the_last_loss(losses, ahead):
     found = about(losses, len(losses) - 1 + ahead)
     assert np.isfinite(found.mean).all()
