@@ -28,11 +28,15 @@ Start = Callable[[Instance, Answerer, str, Limits], tuple[Plan | None, Limits]]
 
 
 def prover(instance: Instance, objective: str) -> str | None:
-    """The problem's default, or else an exact answerer of this form of question and objective; None without any."""
+    """The problem's default, or else an exact answerer of this form of question and objective; None without any.
+
+    Of several one with a model: enumeration, which has none, soon finds an instance too large.
+    """
     exact = registry().available(instance.problem, "exact")
     default = registry().problem(instance.problem).default
-    able = [a.name for a in exact if native(a, instance.asks) and objective in a.objectives and not a.restricted]
-    return default if default in able else next(iter(able), None)
+    able = [a for a in exact if native(a, instance.asks) and objective in a.objectives and not a.restricted]
+    able.sort(key=lambda a: (a.name != default, a.modelled is None))
+    return able[0].name if able else None
 
 
 def native(answerer: Answerer, asks: Question) -> bool:
