@@ -47,7 +47,7 @@ def engines(problem: str, objective: str) -> dict[str, str]:
     for text in ("cp-sat", "highs", "highs:solver=scip", "dp", "brute-force"):
         name = text.partition(":")[0]
         known = registry().answerers.get((problem, name))
-        if known is None or objective not in known.objectives or (":" in text and known.backend != "highs"):
+        if known is None or objective not in known.objectives or (":" in text and known.solved_by != "highs"):
             continue
         answerer, values = registry().answerer(problem, text)
         found[answerer.engine_of(values)] = text

@@ -50,7 +50,7 @@ def exact(problem: str, objective: str) -> list[str]:
         for a in registry().available(problem, "exact")
         if not a.restricted and objective in a.objectives and a.asks == asked
     ]
-    return [name for a in known for name in (a.name, *(["highs:solver=scip"] if a.backend == "highs" else []))]
+    return [name for a in known for name in (a.name, *(["highs:solver=scip"] if a.solved_by == "highs" else []))]
 
 
 def spent() -> float:

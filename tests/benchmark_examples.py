@@ -9,7 +9,8 @@ from typing import Any
 
 from mlsched.benchmark.row import Row
 from mlsched.benchmark.suites import Case, Suite
-from mlsched.core.registry import Answerer, registry
+from mlsched.core.answerer import Answerer
+from mlsched.core.registry import registry
 
 
 def suite(*answerers: str, seeds: Sequence[int] = (0, 1, 2), preset: str = "small", **details: Any) -> Suite:

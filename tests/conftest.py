@@ -47,7 +47,7 @@ def model_solvers() -> list[str]:
     from mlsched.core.registry import registry
 
     exact = registry().available(kind="exact")
-    return sorted({a.name for a in exact if a.backend not in (None, "direct") and not a.restricted})
+    return sorted({a.name for a in exact if a.solved_by is not None and not a.restricted})
 
 
 def pytest_generate_tests(metafunc):

@@ -25,7 +25,7 @@ for answerer in registry().available(problem):
     if answerer.kind != "heuristic" and answerer.name not in kept and not every:
         continue
     try:
-        answer = mlsched.solve(instance, answerer.name, seed=7, work_limit=1.0 if answerer.backend else None)
+        answer = mlsched.solve(instance, answerer.name, seed=7, work_limit=1.0 if answerer.rule is None else None)
         found[answerer.name] = [answer.plan.to_json() if answer.plan else None, answer.value, answer.bound, answer.work]
     except MlschedError as error:
         found[answerer.name] = str(error)

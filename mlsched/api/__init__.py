@@ -1,9 +1,12 @@
 """The public calls: thin paths from names to the layers below. No scheduling happens here."""
 
-from mlsched.api.answers import AnyAnswerer, answer_once, judged, resolve_answerer, solve
+from mlsched.api.answers import solve
+from mlsched.api.asked import AnyAnswerer, resolve_answerer
+from mlsched.api.calls import answer_once
 from mlsched.api.certificates import certify, check_certificate
 from mlsched.api.fronts import pareto
 from mlsched.api.functions import is_function
+from mlsched.api.judged import judged
 from mlsched.api.records import generate, load, load_with_hash, published_objective, record_types, save
 from mlsched.api.runs import problem_of, read_log, simulate, simulation_of, workload
 

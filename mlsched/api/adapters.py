@@ -14,10 +14,11 @@ import numpy as np
 
 from mlsched import solvers
 from mlsched.api.known import in_spite_of, keep_known
+from mlsched.core.answerer import Answerer
 from mlsched.core.contract import Instance, Plan, Question
 from mlsched.core.errors import AnswererError, InvalidInput, SolverError
-from mlsched.core.formulation import Limits
-from mlsched.core.registry import Answerer, registry
+from mlsched.core.formulation import NO_LIMITS, Limits
+from mlsched.core.registry import registry
 from mlsched.simulation import simulations
 from mlsched.simulation.clock import Rule
 
@@ -35,7 +36,7 @@ def prover(instance: Instance, objective: str) -> str | None:
     exact = registry().available(instance.problem, "exact")
     default = registry().problem(instance.problem).default
     able = [a for a in exact if native(a, instance.asks) and objective in a.objectives and not a.restricted]
-    able.sort(key=lambda a: (a.name != default, a.modelled is None))
+    able.sort(key=lambda a: (a.name != default, a.fronts_by is None))
     return able[0].name if able else None
 
 
@@ -82,9 +83,10 @@ def _planned(
     answerer: Answerer, question: Instance, objective: str, limits: Limits, params: dict[str, Any]
 ) -> Plan | None:
     """The plan of a planner for one question of its own form, None when it found none in time."""
-    if answerer.backend is not None:
+    if answerer.rule is None:
         return solvers.run(answerer, question, objective, limits, None, params).plan
-    plan: Plan | None = answerer.function(answerer.shown(question), rng=np.random.default_rng(limits.seed), **params)
+    rng = np.random.default_rng(limits.seed)
+    plan: Plan | None = answerer.rule(answerer.shown(question), memory=None, rng=rng, limits=limits, **params)[0]
     return plan
 
 
@@ -118,11 +120,11 @@ class _Call:
             raise AnswererError(f"{self.answerer.name}: found no plan for the rest of the run; give it more time")
         return plan, memory
 
-    def stateful(self, instance: Instance, memory: Any, rng: np.random.Generator) -> Any:
-        return self.answerer.function(self.answerer.shown(instance), memory=memory, rng=rng, **self.params)
-
-    def stateless(self, instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
-        return self.answerer.function(self.answerer.shown(instance), rng=rng, **self.params), memory
+    def rule(self, instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+        assert self.answerer.rule is not None
+        # A rule of a run is pure: it is told no limit, so that another machine gives the same run.
+        shown = self.answerer.shown(instance)
+        return self.answerer.rule(shown, memory=memory, rng=rng, limits=NO_LIMITS, **self.params)
 
 
 def as_rule(
@@ -132,6 +134,4 @@ def as_rule(
     call = _Call(answerer, params, objective, time_limit, start)
     if answerer.asks == "horizon":
         return Rule(answerer.name, call.planner)
-    if answerer.backend is not None:
-        return Rule(answerer.name, call.exact)
-    return Rule(answerer.name, call.stateful if answerer.stateful else call.stateless)
+    return Rule(answerer.name, call.exact if answerer.rule is None else call.rule)

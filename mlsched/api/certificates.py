@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 from mlsched.api.adapters import prover
-from mlsched.api.answers import aim, make_limits, solve
+from mlsched.api.answers import solve
+from mlsched.api.asked import aim, make_limits
 from mlsched.certificates import bundle, engine
 from mlsched.certificates.bundle import Checked
 from mlsched.certificates.translation import translation_of

@@ -16,13 +16,14 @@ from typing import Any
 from mlsched import solvers
 from mlsched.api.adapters import native
 from mlsched.api.guard import is_foreign
+from mlsched.core.answerer import SOLVER, Answerer
 from mlsched.core.contract import Instance
 from mlsched.core.deadline import MOMENT, Deadline
 from mlsched.core.errors import Contradiction, InvalidInput, SolverError
 from mlsched.core.files import write_json
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.params import resolve
-from mlsched.core.registry import SOLVER, Answerer, registry
+from mlsched.core.registry import registry
 from mlsched.core.result import Result
 
 #: Wall time that all second opinions together may take: a share of the first answer's, and at least so many seconds,
@@ -48,7 +49,7 @@ def confirmed(
     limits: threads and seed. work: backend -> its deterministic limit. least: seconds instead of LEAST_SECONDS. Raises
     Contradiction where the engines disagree, with instance and both answers in a file.
     """
-    if result.status not in ("optimal", "infeasible") or not answerer.backend:
+    if result.status not in ("optimal", "infeasible") or answerer.rule is not None:
         return result
     started, by = time.perf_counter(), None
     deadline = Deadline(max(LEAST_SECONDS if least is None else least, SHARE * result.seconds))
@@ -56,9 +57,9 @@ def confirmed(
         if deadline.passed():
             break
         own = dataclasses.replace(
-            limits, seconds=deadline.remaining(MOMENT), work=(work or {}).get(other.backend or "")
+            limits, seconds=deadline.remaining(MOMENT), work=(work or {}).get(other.solved_by or "")
         )
-        better_than = None if other.backend == "direct" else result.value
+        better_than = None if other.algorithm is not None else result.value
         hint = result.plan if other.takes_hint and better_than is None else None
         try:
             found = solvers.run(other, instance, result.objective, own, hint, values, better_than)
@@ -86,7 +87,7 @@ def second_opinions(
             continue
         if not native(other, instance.asks):
             continue
-        settings = [{}, *({SOLVER: name} for name in INSTALLED if other.backend == "highs")]
+        settings = [{}, *({SOLVER: name} for name in INSTALLED if other.solved_by == "highs")]
         for given in settings:
             values = resolve(other.name, other.parameters, given)
             if other.engine_of(values) != answerer.engine_of(params):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from mlsched.api.answers import resolve_answerer
+from mlsched.api.asked import resolve_answerer
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput, UnknownName, meant
 from mlsched.core.params import check_seed
@@ -52,7 +52,7 @@ def pareto(
             raise UnknownName(f"{instance.problem} has no objective '{name}'{meant(name, names)}; there are {there}")
         if chosen.count(name) > 1:
             raise InvalidInput(f"objectives: '{name}' is given twice")
-    able = [a.name for a in registry().available(instance.problem, "exact") if a.modelled is not None]
+    able = [a.name for a in registry().available(instance.problem, "exact") if a.fronts_by is not None]
     default = registry().problem(instance.problem).default
     if solver is None:
         solver = default if default in able or not able else able[0]

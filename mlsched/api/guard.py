@@ -14,27 +14,33 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.core.answerer import Answerer
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import AnswererError, MlschedError, RuleFailure, TooLarge
-from mlsched.core.registry import Answerer
 
 
 def is_foreign(answerer: Answerer) -> bool:
     """Whether the answerer is not one of mlsched's own."""
     function: Any = answerer.function
     module = getattr(function, "__module__", None) or type(function).__module__
-    return not str(module).startswith("mlsched.") or isinstance(function, Guarded)
+    return not str(module).startswith("mlsched.")
 
 
 def guarded(answerer: Answerer) -> Answerer:
-    """The answerer, its function `Guarded` where it is foreign."""
-    if not is_foreign(answerer) or isinstance(answerer.function, Guarded):
+    """The answerer, what is called of it `Guarded` where it is foreign."""
+    if not is_foreign(answerer):
         return answerer
-    return dataclasses.replace(answerer, function=Guarded(answerer.name, answerer.function))
+
+    def guard(form: Any) -> Any:
+        return form if form is None or isinstance(form, Guarded) else Guarded(answerer.name, form)
+
+    return dataclasses.replace(
+        answerer, rule=guard(answerer.rule), algorithm=guard(answerer.algorithm), model=guard(answerer.model)
+    )
 
 
 class Guarded:
-    """A foreign function, called as it wants to be called, on a copy of the instance.
+    """A foreign rule, algorithm or model builder, called on a copy of the instance.
 
     thorough: compare all numbers of the copy afterwards, not only whether they were replaced or made writeable; in a
     process of its own that costs next to nothing.
@@ -43,16 +49,14 @@ class Guarded:
     thorough = False
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
-        self.name = name
-        #: Where `inspect.signature` looks for the parameters.
-        self.__wrapped__ = function
+        self.name, self.function = name, function
 
     def __call__(self, instance: Instance, **arguments: Any) -> Any:
         """What the function returns; whatever it raises is its fault, not the caller's input."""
         given = instance.private()
         before = tuple(given.__dict__.values())
         try:
-            found = self.__wrapped__(given, **arguments)
+            found = self.function(given, **arguments)
         except TooLarge:
             raise  # what it refuses to answer is not answered wrongly
         except MlschedError as error:

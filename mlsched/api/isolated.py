@@ -189,7 +189,7 @@ def _prepared(task: dict[str, Any]) -> Callable[[Any], dict[str, Any]]:
 
 def _solver(answerer: Any, objective: str, params: dict[str, Any]) -> Callable[..., dict[str, Any]]:
     """Answers (instance, limits, hint) by an outcome."""
-    from mlsched.api.answers import answer_once
+    from mlsched.api.calls import answer_once
 
     def answer(message: Any) -> dict[str, Any]:
         instance, limits, hint = message
@@ -211,7 +211,7 @@ def _rule(
 ) -> Callable[..., dict[str, Any]]:
     """Answers (instance, rng, memory or None to go on with its own, whether to tell it) by a plan."""
     from mlsched.api.adapters import as_rule
-    from mlsched.api.answers import start_within
+    from mlsched.api.starts import start_within
 
     rule = as_rule(answerer, params, objective, time_limit, start_within)
     kept: list[Any] = [None]

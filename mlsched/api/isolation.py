@@ -26,10 +26,10 @@ from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 from mlsched.core import errors
+from mlsched.core.answerer import Answerer
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import AnswererError, InvalidInput, RuleFailure
 from mlsched.core.formulation import Limits, Outcome, Status, StoppedBy
-from mlsched.core.registry import Answerer
 from mlsched.simulation.clock import Rule
 
 #: What an answerer that knows its time limit may take beyond it before it is ended: seconds, and share of the limit.
@@ -232,7 +232,7 @@ def isolated_rule(
 
 def allowed(answerer: Answerer, time_limit: float | None) -> float | None:
     """Seconds after which an answerer is ended: its limit, and a little more where it keeps to the limit by itself."""
-    keeps = answerer.backend is not None or answerer.takes_limits
+    keeps = answerer.rule is None or answerer.searches
     return None if time_limit is None else time_limit * (1 + GRACE_SHARE * keeps) + GRACE_SECONDS * keeps
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 
+from mlsched.core.answerer import Answerer
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.formulation import Outcome
-from mlsched.core.registry import Answerer, registry
+from mlsched.core.registry import registry
 
 
 def keep_known(instance: Instance, answerer: Answerer, objective: str, start: Plan | None, found: Outcome) -> Outcome:

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from mlsched.api.adapters import as_rule
-from mlsched.api.answers import AnyAnswerer, make_limits, resolve_answerer, start_within
+from mlsched.api.asked import AnyAnswerer, make_limits, resolve_answerer
 from mlsched.api.isolation import check_memory_limit, isolated_rule
 from mlsched.api.records import load
+from mlsched.api.starts import start_within
 from mlsched.core.clock import cpu_time
 from mlsched.core.errors import InvalidInput, UnknownName, meant
 from mlsched.core.files import read_json

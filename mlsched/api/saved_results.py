@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, get_args
 
-from mlsched.api.answers import aim
+from mlsched.api.asked import aim
 from mlsched.api.saved_fields import Fields
 from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidInput, shortened

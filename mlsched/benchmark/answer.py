@@ -69,7 +69,8 @@ def _answered(task: Task, isolate: bool) -> list[Row]:
     """The rows of a task, or what its answerer raises."""
     if task.answerer == PUBLISHED:
         return task.rows(status="optimal", value=task.published, bound=task.published, gap=0.0)
-    apart = isolate and task.found is not None and is_foreign(task.found)
+    found = task.found
+    apart = isolate and found is not None and is_foreign(found)
     instance = task.instance()
     if instance.hash != task.instance_hash:
         if task.source is not None:
@@ -77,8 +78,8 @@ def _answered(task: Task, isolate: bool) -> list[Row]:
         return failed(task, f"the generator of {task.problem} drew another instance from the same seed")
     if task.answerer == JUDGE:
         return _judged(task, instance)
-    # Direct algorithms load nothing, and may be slow.
-    if task.backend != "direct" and not apart:
+    # Algorithms load nothing beforehand, and may be slow.
+    if not apart and (found is None or found.algorithm is None):
         _warm_up(task.problem, task.answerer)
 
     def ask() -> Result:

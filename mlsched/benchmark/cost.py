@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from mlsched.benchmark.formats import NONE, duration
 from mlsched.benchmark.row import BROKEN, Row
 from mlsched.benchmark.table import group_by
-from mlsched.core.registry import Kind
+from mlsched.core.answerer import Kind
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -121,7 +121,7 @@ def _longest_front(rows: Sequence[Row], key: str) -> Picture | None:
     None where there is one objective or no model of two, and where every front that was tried is one plan.
     """
     problem = registry().problems[rows[0].problem]
-    able = any(a.modelled is not None for a in registry().available(problem.name, "exact"))
+    able = any(a.fronts_by is not None for a in registry().available(problem.name, "exact"))
     small = [row for row in rows if row.size <= MOST_FRONT_SIZE]
     proofs = _proofs(small, rows[0].objective, MOST_FRONT_SECONDS)
     cases = [list(own.values()) for own in proofs.values()][:FRONT_PRESETS]

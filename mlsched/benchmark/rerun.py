@@ -54,7 +54,6 @@ def task_of(row: Row) -> Task:
         row.answerer if known is None else name,
         row.answerer,
         row.kind,
-        None if known is None else known.backend,
         tuple(sorted(row.params.items())),
         (row.objective,),
         (row.rank,),

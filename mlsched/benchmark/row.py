@@ -7,9 +7,10 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from mlsched.core.answerer import Kind
 from mlsched.core.contract import Rank, Sense
 from mlsched.core.gap import Gap
-from mlsched.core.registry import Kind, registry
+from mlsched.core.registry import registry
 from mlsched.core.result import Backing
 
 #: Of a Result; or "skipped" (the answerer refuses the instance, e.g. too large), "failed" (a broken contract), or how

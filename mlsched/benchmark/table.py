@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from mlsched.benchmark.compare import Interval, interval
 from mlsched.benchmark.reference import disagreements, failures, references
 from mlsched.benchmark.row import BROKEN, Row
+from mlsched.core.answerer import Kind
 from mlsched.core.gap import Gaps, sum_up
-from mlsched.core.registry import Kind
 
 K = TypeVar("K", bound=Hashable)
 

@@ -13,16 +13,17 @@ import numpy as np
 
 from mlsched.api import generate, load
 from mlsched.api.adapters import can_answer
-from mlsched.api.answers import resolve_answerer
+from mlsched.api.asked import resolve_answerer
 from mlsched.api.functions import is_function
 from mlsched.benchmark.cases import Case, Suite
 from mlsched.benchmark.row import Key, Row, canonical
+from mlsched.core.answerer import Answerer, Kind
 from mlsched.core.clock import now
 from mlsched.core.contract import Instance, Objective, Rank
 from mlsched.core.errors import UnknownName
 from mlsched.core.machine import machine
 from mlsched.core.params import split
-from mlsched.core.registry import Answerer, Kind, registry
+from mlsched.core.registry import registry
 from mlsched.core.versions import versions
 
 #: Added to an instance's seed for the answerer, so that a random rule does not draw the generator's own numbers.
@@ -72,7 +73,6 @@ class Task:
     answerer: str
     label: str
     kind: Kind
-    backend: str | None
     params: tuple[tuple[str, Any], ...]
     objectives: tuple[str, ...]
     ranks: tuple[Rank | None, ...]
@@ -238,7 +238,6 @@ def _tasks(
         JUDGE,
         JUDGE,
         "heuristic",
-        None,
         (),
         tuple(asked),
         tuple(instance.rank(objective) for objective in asked),
@@ -261,12 +260,11 @@ def _tasks(
                 answerer=name,
                 label=name if is_function(name) else label(answerer, params),
                 kind=answerer.kind,
-                backend=answerer.backend,
                 params=tuple(sorted(params.items())),
                 objectives=objectives,
                 ranks=tuple(instance.rank(objective) for objective in objectives),
                 time_limit=case.time_limit if exact else None,
-                work_limit=case.work_limit.get(answerer.engine or answerer.backend or "") if exact else None,
+                work_limit=case.work_limit.get(answerer.engine or answerer.solved_by or "") if exact else None,
             )
 
 

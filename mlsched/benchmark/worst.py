@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlsched import api
 from mlsched.api.adapters import prover
-from mlsched.api.answers import aim
+from mlsched.api.asked import aim
 from mlsched.benchmark import plan_pictures, plots
 from mlsched.core import html, tables
 from mlsched.core.contract import Instance

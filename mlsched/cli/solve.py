@@ -116,7 +116,7 @@ def solve(
 def _default(instance: Instance, objective: str | None) -> str:
     """An exact answerer, the problem's default where it can; that also where none can, to be refused."""
     from mlsched.api.adapters import prover
-    from mlsched.api.answers import aim
+    from mlsched.api.asked import aim
     from mlsched.core.registry import registry
 
     return prover(instance, aim(instance, objective).name) or registry().problem(instance.problem).default

@@ -89,6 +89,10 @@ class Limits:
     seed: int = 0
 
 
+#: As much time and work as it takes.
+NO_LIMITS = Limits()
+
+
 @dataclasses.dataclass(frozen=True)
 class Outcome:
     """What a solver returns: a plan or None, a bound on the optimum or None, and why it stopped.

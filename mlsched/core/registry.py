@@ -7,128 +7,45 @@ and it happens at the first look-up, never at `import mlsched`. Adding an answer
 
 from __future__ import annotations
 
+import copyreg
 import dataclasses
 import functools
 import importlib
 import importlib.metadata
 import importlib.util
 import inspect
+import pickle
 import pkgutil
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, Literal, TypeVar, get_args
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, TypeVar, cast, get_args
 
-from mlsched.core.contract import Information, Instance, Problem, Question
+from mlsched.core.answerer import SOLVER, Algorithm, Answerer, Kind, ModelBuilder, adapted
+from mlsched.core.contract import Problem
 from mlsched.core.errors import UnknownName, meant
 from mlsched.core.params import Parameter, parameters_of, resolve, split, ungrouped
 
 T = TypeVar("T")
-Kind = Literal["exact", "heuristic", "trained"]
+F = TypeVar("F", bound=Callable[..., Any])
+A = TypeVar("A", bound=Algorithm)
+M = TypeVar("M", bound=ModelBuilder)
 #: Which layer's folder holds which kind of answerer.
 LAYERS: dict[str, Kind] = {"formulations": "exact", "solvers": "exact", "heuristics": "heuristic", "learned": "trained"}
 
 
-#: The parameter of every model for HiGHS that hands it to another solver.
-SOLVER = "solver"
-#: Other names of an engine: HiGHS in two wrappers is one.
-WRAPPED = {"ortools-highs": "highs", "appsi_highs": "highs", "scip_direct": "scip", "scip_persistent": "scip"}
-
-
-def _no_options(params: dict[str, Any]) -> dict[str, Any]:
-    return {}
-
-
-@dataclasses.dataclass(frozen=True)
-class Answerer:
-    """A registered way to answer a problem.
-
-    `function` is, by `backend`: None - a rule `(instance, *, rng, **params) -> plan` (stateful ones also take and
-    return `memory`; a search may declare `limits: Limits | None = None`, to stop at a time limit); "direct" - an exact
-    algorithm `(instance, *, objective, limits, [hint,] **params) -> Outcome`; "cp-sat" or "highs" - a builder
-    `(instance, *, objectives, **params) -> Formulation | OneOf` for that solver (it may also declare
-    `limits: Limits | None = None`, and raise OutOfTime when they are over: `core/deadline.py`).
-
-    `objectives`: those it can optimise (exact) or aims at (others; empty: none in particular). `information`: what it
-    is shown of an instance (`Instance.shown`); only an "oracle" sees the instance's secrets. `warm_start`: exact
-    answerers of the problem may start from its plan. `world(params)`: options of the clock's world that the rule
-    implies, unless the user sets them (a rule without priorities runs in a world without priorities).
-    `asks`: the form of instance it answers natively, by default that of the problem's main instance type.
-    `model`: backend and builder `(instance, *, objectives, **params) -> Formulation` of an exact algorithm ("direct")
-    that can also hand out one model of several objectives, for fronts. `restricted`: its model holds only some of the
-    plans, so neither its bound nor its fronts are those of the instance; `solve` gives "feasible" and the bound in
-    `work["restricted_bound"]`. `engine`: the code whose word its proofs rest on, where that is neither the backend nor
-    its own (an algorithm of another package that calls CP-SAT says "cp-sat"): see `engine_of`.
-    """
-
-    name: str
-    problem: str
-    kind: Kind
-    function: Callable[..., Any]
-    objectives: tuple[str, ...] = ()
-    information: Information = "observed"
-    stateful: bool = False
-    backend: str | None = None
-    warm_start: bool = False
-    world: Callable[[dict[str, Any]], dict[str, Any]] = _no_options
-    paper: str = ""
-    parameters: dict[str, Parameter] = dataclasses.field(default_factory=dict)
-    asks: Question | None = None
-    model: tuple[str, Callable[..., Any]] | None = None
-    restricted: bool = False
-    engine: str | None = None
-
-    def engine_of(self, params: Mapping[str, Any]) -> str:
-        """The code that its proofs rest on; two answerers with one engine do not confirm each other.
-
-        A model's is the solver it is handed to, an exact algorithm's its own, under its name: "cp-sat" and "highs" are
-        algorithms around those solvers.
-        """
-        if self.engine is not None:
-            return self.engine
-        own = self.name if self.backend in (None, "direct") else str(self.backend)
-        return WRAPPED.get(chosen := str(params.get(SOLVER, own)), chosen)
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        """A registered answerer is sent to other processes by its name; what it calls is found there."""
-        if registry().answerers.get((self.problem, self.name)) is self:
-            return _registered, (self.problem, self.name)
-        return super().__reduce_ex__(protocol)
-
-    @property
-    def modelled(self) -> tuple[str, Callable[..., Any]] | None:
-        """Backend and builder of a model of all plans, None when it has none."""
-        if self.restricted:
-            return None
-        if self.backend in (None, "direct"):
-            return self.model
-        return str(self.backend), self.function
-
-    def shown(self, instance: Instance) -> Instance:
-        """What the answerer is handed of an instance, by the information that it declares."""
-        return instance.shown(self.information)
-
-    @property
-    def takes_hint(self) -> bool:
-        """Whether it may start from a plan: models do, a direct algorithm when it declares the keyword `hint`."""
-        if self.backend == "direct":
-            return "hint" in inspect.signature(self.function).parameters
-        return self.backend is not None
-
-    @property
-    def takes_limits(self) -> bool:
-        """Whether it is a rule or a builder that stops by itself at a time limit: it declares the keyword `limits`."""
-        return self.backend != "direct" and "limits" in inspect.signature(self.function).parameters
-
-    @property
-    def summary(self) -> str:
-        """The first line of the function's docstring, or of its module's."""
-        doc = inspect.getdoc(self.function) or ""
-        return doc.partition("\n")[0]
+def _sent(answerer: Answerer) -> Any:
+    """A registered answerer is sent to other processes by its name; what it calls is found there."""
+    if registry().answerers.get((answerer.problem, answerer.name)) is answerer:
+        return _registered, (answerer.problem, answerer.name)
+    return object.__reduce_ex__(answerer, pickle.HIGHEST_PROTOCOL)
 
 
 def _registered(problem: str, name: str) -> Answerer:
     """What was sent by its name."""
     return registry().answerer(problem, name)[0]
+
+
+copyreg.pickle(Answerer, _sent)
 
 
 class Registry:
@@ -175,26 +92,63 @@ class Registry:
         return found, resolve(name, found.parameters, settings)
 
 
-def answerer(name: str, *, problem: str, **details: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def answerer(
+    name: str, *, problem: str, backend: str | None = None, **details: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated function an answerer: `@answerer("fitgpp", problem="preemption", objectives=(...))`.
 
-    The kind follows from the layer the file lies in; outside mlsched it must be given (`kind="heuristic"`). Details
-    are the fields of `Answerer`.
+    Without a backend it is a rule or policy `(instance, *, rng, **params) -> plan`; one with `stateful=True` also takes
+    and returns memory, `(instance, *, memory, rng, **params) -> (plan, memory)`, and a search may declare `limits`.
+    backend="direct": an exact algorithm `(instance, *, objective, limits, **params) -> Outcome`, which may declare
+    `hint`. backend="cp-sat" or "highs": the builder `(instance, *, objectives, **params) -> Formulation | OneOf` of a
+    model for that solver, which may declare `limits`. The kind follows from the layer the file lies in; outside mlsched
+    it must be given (`kind="heuristic"`). Details are the fields of `Answerer`.
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-        layer = function.__module__.split(".")[1] if function.__module__.startswith("mlsched.") else ""
-        kind = details.pop("kind", None) or LAYERS.get(layer)
-        if kind is None:
-            raise ValueError(f"answerer '{name}': kind must be given, one of {', '.join(get_args(Kind))}")
-        parameters, function = parameters_of(function), ungrouped(function)
-        if details.get("backend") == "highs":
-            parameters[SOLVER] = Parameter(SOLVER, str, "highs", later=True)
-        declared = Answerer(name, problem, kind, function, parameters=parameters, **details)
-        function.__dict__.setdefault("__mlsched__", []).append(declared)
-        return function
+        if backend is None:
+            return _declared(function, name, problem, {}, details)
+        form = adapted(ungrouped(function))
+        if backend == "direct":
+            return _declared(function, name, problem, {"algorithm": form, "takes_hint": "hint" in form.takes}, details)
+        return _declared(function, name, problem, {"model": form, "solver": backend, "takes_hint": True}, details)
 
     return declare
+
+
+def exact_algorithm(name: str, *, problem: str, objectives: tuple[str, ...], **details: Any) -> Callable[[A], A]:
+    """Declare the decorated function an exact algorithm (`Algorithm`). Details are the fields of `Answerer`."""
+
+    def declare(function: A) -> A:
+        return _declared(function, name, problem, {"algorithm": function, "objectives": objectives}, details)
+
+    return declare
+
+
+def model_builder(
+    name: str, *, problem: str, solver: str, objectives: tuple[str, ...], **details: Any
+) -> Callable[[M], M]:
+    """Declare the decorated function the builder of a model (`ModelBuilder`) for a solver, "cp-sat" or "highs"."""
+
+    def declare(function: M) -> M:
+        form = {"model": function, "solver": solver, "takes_hint": True, "objectives": objectives}
+        return _declared(function, name, problem, form, details)
+
+    return declare
+
+
+def _declared(function: F, name: str, problem: str, form: dict[str, Any], details: dict[str, Any]) -> F:
+    """The function, with an `Answerer` that it declares added to those it declares already."""
+    layer = function.__module__.split(".")[1] if function.__module__.startswith("mlsched.") else ""
+    fields = {"kind": LAYERS.get(layer), **form, **details}
+    if fields["kind"] is None:
+        raise ValueError(f"answerer '{name}': kind must be given, one of {', '.join(get_args(Kind))}")
+    parameters, called = parameters_of(function), ungrouped(function)
+    if fields.get("solver") == "highs":
+        parameters[SOLVER] = Parameter(SOLVER, str, "highs", later=True)
+    declared = Answerer(name, problem, function=called, parameters=parameters, **fields)
+    called.__dict__.setdefault("__mlsched__", []).append(declared)
+    return cast(F, called)
 
 
 def _modules(package: str, *, packages: bool = False) -> Iterator[str]:

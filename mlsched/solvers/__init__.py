@@ -8,10 +8,11 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from mlsched.core.answerer import SOLVER, Answerer, Kind
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.formulation import Formulation, Limits, OneOf, Outcome
-from mlsched.core.registry import SOLVER, Answerer, Kind, registry
+from mlsched.core.registry import registry
 
 if TYPE_CHECKING:
     from mlsched.solvers.front import Front, enumerate_front
@@ -48,19 +49,15 @@ def run(
     better_than: models look only for plans whose value is better than that, and "infeasible" says that there is none;
     algorithms of their own answer as ever.
     """
-    if answerer.backend == "direct":
-        start = {"hint": hint} if answerer.takes_hint else {}
+    if answerer.algorithm is not None:
         try:
-            outcome: Outcome = answerer.function(
-                answerer.shown(instance), objective=objective, limits=limits, **start, **params
-            )
+            return answerer.algorithm(answerer.shown(instance), objective=objective, limits=limits, hint=hint, **params)
         except OutOfTime:
             return Outcome("unknown", None, None, "time limit")
-        return outcome
     from mlsched.solvers.backends.one_of import Budget, solve_one_of
 
     params = dict(params)
-    backend, minimise = _backend(str(answerer.backend), params.pop(SOLVER, "highs"))
+    backend, minimise = _backend(str(answerer.solver), params.pop(SOLVER, "highs"))
     budget = Budget(limits, backend.WORK)
     sense = instance.objective(objective).sense
     try:
@@ -93,10 +90,8 @@ def _built(
         # The first model of a process loads Pyomo, which says nothing of how long this model takes.
         importlib.import_module("pyomo.environ")
     deadline = Deadline(share.seconds)
-    given = {"limits": share} if answerer.takes_limits else {}
-    question: Formulation | OneOf = answerer.function(
-        answerer.shown(instance), objectives=(objective,), **given, **params
-    )
+    assert answerer.model is not None  # what is neither a rule nor an algorithm is a model
+    question = answerer.model(answerer.shown(instance), objectives=(objective,), limits=share, **params)
     if compiling and not isinstance(question, OneOf):  # the parts of a OneOf are built later
         deadline.check()
     return question

@@ -10,10 +10,10 @@ import numpy as np
 
 from mlsched import api
 from mlsched.api.adapters import adapted, as_rule, native
+from mlsched.core.answerer import Answerer
 from mlsched.core.contract import Instance, Question
 from mlsched.core.errors import InvalidInput
-from mlsched.core.formulation import Limits
-from mlsched.core.registry import Answerer
+from mlsched.core.formulation import NO_LIMITS, Limits
 from mlsched.simulation.clock import Rule
 
 
@@ -36,9 +36,8 @@ class Subject:
             return adapted(self.answerer, instance, self.objective, Limits(seed=0), self.params)
         rng = np.random.default_rng(0)
         shown = self.answerer.shown(instance)
-        if self.answerer.stateful:
-            return self.answerer.function(shown, memory=None, rng=rng, **self.params)[0]
-        return self.answerer.function(shown, rng=rng, **self.params)
+        assert self.answerer.rule is not None  # `subject` refuses the others
+        return self.answerer.rule(shown, memory=None, rng=rng, limits=NO_LIMITS, **self.params)[0]
 
     def rule(self) -> Rule:
         """The scheduler as the clock calls it."""
@@ -55,7 +54,7 @@ def subject(
     """The scheduler under test; refuses exact answerers, which are held to other things."""
     if isinstance(scheduler, str):
         entry, params = api.resolve_answerer(problem, scheduler, {})
-        if entry.backend is not None:
+        if entry.rule is None:
             raise InvalidInput(f"{entry.name}: is exact; check_scheduler is for rules and policies")
         return Subject(entry, params, objective)
     name = getattr(scheduler, "__name__", type(scheduler).__name__)

@@ -8,9 +8,10 @@ import pytest
 
 from mlsched import api, solvers
 from mlsched.api import confirm
+from mlsched.core.answerer import Answerer
 from mlsched.core.errors import Contradiction, TooLarge
 from mlsched.core.formulation import Limits, Outcome
-from mlsched.core.registry import Answerer, registry
+from mlsched.core.registry import registry
 
 INSTANCE = api.generate("preemption", "surge", seed=0)
 BEST = api.solve(INSTANCE, "cp-sat")
@@ -78,7 +79,11 @@ def test_an_engine_does_not_confirm_itself():
     assert highs.engine_of({"solver": "scip"}) == "scip"
     others = confirm.second_opinions(highs, {}, INSTANCE, "total_score")
     assert [other.engine_of(values) for other, values in others] == ["cp-sat", "scip", "brute-force"]
-    wrapper = Answerer("mine", "preemption", "exact", lambda: None, engine="cp-sat", backend="direct")
+
+    def answer(instance, *, objective, limits, hint):
+        raise NotImplementedError
+
+    wrapper = Answerer("mine", "preemption", "exact", answer, engine="cp-sat", algorithm=answer)
     assert wrapper.engine_of({}) == "cp-sat"
 
 

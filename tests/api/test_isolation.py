@@ -215,7 +215,8 @@ def test_what_a_rule_prints_is_not_in_the_document(tmp_path):
     path = tmp_path / "instance.json"
     mlsched.save(mlsched.generate("preemption", "small", seed=1), path)
     script = (
-        "import hostile_rules as h\nfrom mlsched.core.registry import Answerer, registry\n"
+        "import hostile_rules as h\nfrom mlsched.core.answerer import Answerer\n"
+        "from mlsched.core.registry import registry\n"
         "registry().add(Answerer('says', 'preemption', 'heuristic', h.says))\n"
         "from mlsched.cli import main\nmain()"
     )

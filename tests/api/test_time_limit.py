@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from mlsched import api
-from mlsched.api import answers
+from mlsched.api import starts
 from mlsched.core import deadline
-from mlsched.core.formulation import Limits
-from mlsched.core.registry import Answerer, registry
+from mlsched.core.answerer import Answerer
+from mlsched.core.formulation import NO_LIMITS, Limits
+from mlsched.core.registry import registry
 from mlsched.heuristics.placement import _annealing
 
 INSTANCE = api.generate("placement", "small", seed=1)
@@ -22,8 +23,8 @@ def left_after(monkeypatch, seconds: float, limit: float | None) -> Limits:
     """What `start_within` leaves of a limit when finding a start takes so many seconds by its clock."""
     clock = itertools.chain([0.0], itertools.repeat(seconds))
     monkeypatch.setattr(deadline.time, "perf_counter", lambda: next(clock))
-    monkeypatch.setattr(answers, "_hint", lambda *arguments: None)
-    return answers.start_within(INSTANCE, EXACT, "total_speed", Limits(seconds=limit, work=3.0, seed=5))[1]
+    monkeypatch.setattr(starts, "_hint", lambda *arguments: None)
+    return starts.start_within(INSTANCE, EXACT, "total_speed", Limits(seconds=limit, work=3.0, seed=5))[1]
 
 
 @pytest.mark.parametrize(("seconds", "limit", "left"), [(4, 10, 6), (20, 10, 0.1), (0, 10, 10), (4, None, None)])
@@ -49,7 +50,7 @@ def told(monkeypatch):
 
 def test_a_search_for_a_start_gets_a_share_of_the_limit(told):
     api.solve(INSTANCE, "cp-sat", time_limit=10.0)
-    assert told[0].seconds == 10.0 * answers.START_SHARE
+    assert told[0].seconds == 10.0 * starts.START_SHARE
     api.solve(INSTANCE, "cp-sat")
     assert told[1].seconds is None
 
@@ -57,15 +58,15 @@ def test_a_search_for_a_start_gets_a_share_of_the_limit(told):
 def test_a_search_asked_for_itself_gets_all_of_it(told):
     api.solve(INSTANCE, "search", time_limit=10.0)
     assert told[0].seconds == 10.0
-    assert registry().answerers["placement", "search"].takes_limits
-    assert not EXACT.takes_limits
+    assert registry().answerers["placement", "search"].searches
+    assert not EXACT.searches
 
 
 def test_a_run_tells_rules_no_limit(told):
     """Its rules are pure: another machine must give the same run."""
     api.simulate(api.workload("synthetic:uniform:jobs=4"), "search", time_limit=10.0)
     assert told
-    assert set(told) == {None}
+    assert set(told) == {NO_LIMITS}
 
 
 def test_local_search_stops_at_once_where_it_must(ticking):

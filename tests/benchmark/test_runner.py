@@ -85,7 +85,7 @@ def malformed(instance, *, rng):
     return instance.plan_type(te_node=[-7], victims=[])
 
 
-def lies(instance, *, objective, limits):
+def lies(instance, *, objective, limits, hint):
     return Outcome("optimal", waits(instance, rng=None), 0)
 
 
@@ -96,7 +96,7 @@ def lies(instance, *, objective, limits):
         (raises, {}, "raised ZeroDivisionError: division by zero"),
         (malformed, {}, "te_node"),
         (lambda instance, *, rng: None, {}, "returned no plan"),
-        (lies, {"kind": "exact", "backend": "direct", "objectives": ("total_score",)}, "contradicts the judge"),
+        (lies, {"kind": "exact", "algorithm": lies, "objectives": ("total_score",)}, "contradicts the judge"),
     ],
 )
 def test_a_lying_answerer_is_a_failed_row_and_the_suite_goes_on(function, details, said):
@@ -113,11 +113,11 @@ def test_a_lying_answerer_is_a_failed_row_and_the_suite_goes_on(function, detail
 
 
 def test_a_false_proof_is_a_failed_check_and_no_reference():
-    def gives_up(instance, *, objective, limits):
+    def gives_up(instance, *, objective, limits, hint):
         plan = waits(instance, rng=None)
         return Outcome("optimal", plan, instance.evaluate(plan)[objective])
 
-    details = {"kind": "exact", "backend": "direct", "objectives": ("total_score",)}
+    details = {"kind": "exact", "algorithm": gives_up, "objectives": ("total_score",)}
     with registered("gives-up", gives_up, **details):
         rows = run_suite(suite("gives-up", "cp-sat", "fitgpp", seeds=[0], objectives=("total_score",)), isolate=False)
     assert any("gives-up proves" in s and "but cp-sat proves" in s for s in failures(rows))

@@ -9,7 +9,7 @@ from benchmark_examples import suite
 
 from mlsched import InvalidInput, UnknownName
 from mlsched.api.adapters import can_answer
-from mlsched.api.answers import resolve_answerer
+from mlsched.api.asked import resolve_answerer
 from mlsched.benchmark.suites import MORE_PRESETS, SMALL_ONLY, SMALL_SEEDS, SUITES
 from mlsched.benchmark.tasks import tasks_of
 from mlsched.benchmark.user_suites import find_suite

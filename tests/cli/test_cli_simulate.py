@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from mlsched import api
-from mlsched.core.registry import Answerer, registry
+from mlsched.core.answerer import Answerer
+from mlsched.core.registry import registry
 from mlsched.instances.preemption import Plan
 
 SMALL = "synthetic:z:jobs=80,nodes=2"
@@ -38,7 +39,7 @@ def replaced(monkeypatch):
 
     def change(name, function):
         found = registry().answerers["preemption", name]
-        changed: Answerer = dataclasses.replace(found, function=function)
+        changed: Answerer = dataclasses.replace(found, function=function, rule=None)
         monkeypatch.setitem(registry().answerers, ("preemption", name), changed)
 
     return change

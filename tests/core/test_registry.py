@@ -14,8 +14,9 @@ from preemption_examples import small
 import mlsched
 from mlsched import api
 from mlsched.core import registry as module
+from mlsched.core.answerer import Answerer
 from mlsched.core.errors import UnknownName
-from mlsched.core.registry import Answerer, Registry, answerer, declared_in, registry
+from mlsched.core.registry import Registry, answerer, declared_in, registry
 
 PACKAGE = Path(mlsched.__file__).parent
 
@@ -31,7 +32,7 @@ def test_the_scan_finds_every_file_that_declares_an_answerer():
         ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
         for layer in module.LAYERS
         for path in (PACKAGE / layer).glob("*/*.py")
-        if re.search(r"^@answerer\(", path.read_text(encoding="utf-8"), re.MULTILINE)
+        if re.search(r"^@(answerer|exact_algorithm|model_builder)\(", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
     found = registry().available()
     assert {a.function.__module__ for a in found if a.function.__module__.startswith("mlsched.")} == declaring

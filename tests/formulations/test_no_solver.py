@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import mlsched
+from mlsched.core.formulation import NO_LIMITS
 from mlsched.core.registry import registry
 
 FOLDER = Path(mlsched.__file__).parent / "formulations"
@@ -80,9 +81,9 @@ def test_building_every_model_starts_nothing(monkeypatch):
     monkeypatch.setattr(subprocess, "Popen", refuse)
     built = set()
     for answerer in answerers:
-        if answerer.modelled is None or not answerer.modelled[1].__module__.startswith("mlsched.formulations"):
+        if answerer.fronts_by is None or not answerer.model.__module__.startswith("mlsched.formulations"):
             continue
         instance = mlsched.generate(answerer.problem, preset="small", seed=0)
-        answerer.modelled[1](instance, objectives=(instance.objectives[0].name,))
+        answerer.model(instance, objectives=(instance.objectives[0].name,), limits=NO_LIMITS)
         built.add(answerer.problem)
     assert built == {"preemption", "quality", "taskgraph"}

@@ -11,8 +11,9 @@ import pytest
 from draws import draws
 from rich.console import Console
 
+from mlsched.core.answerer import Answerer
 from mlsched.core.errors import AnswererError, InvalidInput
-from mlsched.core.registry import Answerer, registry
+from mlsched.core.registry import registry
 from mlsched.papers import EXPERIMENTS, render, reproduce
 from mlsched.papers.harmony import grid as g
 from mlsched.papers.harmony import paper, studies

@@ -50,7 +50,7 @@ def test_only_its_own_decisions_can_be_replayed(load):
 
 def test_a_stateful_rule_replays_with_the_memory_it_had(load):
     """`turns` counts its decisions in its memory and suspends by it: replayed without it the plans would differ."""
-    from mlsched.core.registry import Answerer
+    from mlsched.core.answerer import Answerer
     from mlsched.heuristics.preemption._room import Room
 
     def turns(instance, *, memory, rng):

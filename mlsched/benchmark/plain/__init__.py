@@ -18,7 +18,7 @@ from mlsched.benchmark.plain import _placement, _preemption, _quality, _taskgrap
 from mlsched.benchmark.row import PLAIN
 from mlsched.core.contract import Information, Instance, Plan, entry
 from mlsched.core.formulation import Limits, Outcome
-from mlsched.core.registry import answerer
+from mlsched.core.registry import A, exact_algorithm
 
 #: Problem -> its file, whose OBJECTIVES are those that the model can be posed for.
 MODELS: dict[str, ModuleType] = {
@@ -58,13 +58,12 @@ def _solved(instance: Instance, objective: str, limits: Limits) -> Outcome:
     return Outcome("optimal" if proven else "feasible", plan(solver), bound, stopped, work)
 
 
-def _plain(problem: str, information: Information = "observed") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _plain(problem: str, information: Information = "observed") -> Callable[[A], A]:
     """The decorator of a problem's function below."""
-    return answerer(
+    return exact_algorithm(
         f"{PLAIN}:{problem}",
         problem=problem,
         kind="exact",
-        backend="direct",
         engine="cp-sat",
         objectives=tuple(MODELS[problem].OBJECTIVES),
         information=information,
@@ -72,30 +71,30 @@ def _plain(problem: str, information: Information = "observed") -> Callable[[Cal
 
 
 @_plain("placement", information="oracle")
-def placement(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
+def placement(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
     """Numbers of workers and PSs a job and server, slowdowns as the statement sums them."""
     return _solved(instance, objective, limits)
 
 
 @_plain("preemption")
-def preemption(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
+def preemption(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
     """A Boolean a victim, a Boolean a TE job and node."""
     return _solved(instance, objective, limits)
 
 
 @_plain("quality")
-def quality(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
+def quality(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
     """A Boolean a job and number of cores."""
     return _solved(instance, objective, limits)
 
 
 @_plain("taskgraph")
-def taskgraph(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
+def taskgraph(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
     """A Boolean a task and node, an optional interval a run and node; clusters that start empty."""
     return _solved(instance, objective, limits)
 
 
 @_plain("workers")
-def workers(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
+def workers(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
     """A Boolean a job and combination of workers and PSs."""
     return _solved(instance, objective, limits)

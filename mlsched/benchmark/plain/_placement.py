@@ -104,7 +104,7 @@ def _some(model: cp_model.CpModel, amount: Any) -> Any:
 
 def _interference(model: cp_model.CpModel, instance: Instance, kind: int, others: list[Any], unit: int) -> Any:
     """1 and what the tasks of other jobs on the server add, in 1e-6 / `unit`."""
-    total = unit * 10**6
+    total: Any = unit * 10**6
     for other, w, p in others:
         total = (
             total + unit * int(instance.sigma_worker[kind, other]) * w + unit * int(instance.sigma_ps[kind, other]) * p

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mlsched.core.formulation import Formulation, OneOf, Term
-from mlsched.core.registry import answerer
+from mlsched.core.formulation import NO_LIMITS, Formulation, Limits, OneOf, Term
+from mlsched.core.registry import model_builder
 from mlsched.formulations.preemption._model import OBJECTIVES, Reduced, by_node, reduce
 from mlsched.instances.preemption import Instance, Plan
 
 
-@answerer("cp-sat", problem="preemption", backend="cp-sat", objectives=OBJECTIVES)
-def build(instance: Instance, *, objectives: tuple[str, ...], decompose: bool = True) -> Formulation | OneOf:
+@model_builder("cp-sat", problem="preemption", solver="cp-sat", objectives=OBJECTIVES)
+def build(
+    instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS, decompose: bool = True
+) -> Formulation | OneOf:
     """Joint choice of hosts and victims in integers; by node when one TE job waits (decompose)."""
     if decompose and len(instance.te_demand) == 1 and len(objectives) == 1:
         return by_node(instance, objectives[0], lambda reduced: model(reduced, objectives))

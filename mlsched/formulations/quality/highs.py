@@ -22,8 +22,8 @@ import numpy as np
 
 from mlsched.core.deadline import Deadline
 from mlsched.core.fields import IntArray
-from mlsched.core.formulation import Formulation, Limits, Term
-from mlsched.core.registry import answerer
+from mlsched.core.formulation import NO_LIMITS, Formulation, Limits, Term
+from mlsched.core.registry import model_builder
 from mlsched.instances.quality import Instance, Plan
 
 #: An objective's constant, its expression, and variables that are 1 where it is at least so large.
@@ -60,12 +60,12 @@ def _worst(mip: Any, loss: dict[int, list[int]], deadline: Deadline) -> Expresse
 OBJECTIVES = {"total_loss_reduction": ("gain", _total), "worst_loss": ("loss", _worst)}
 
 
-@answerer("highs", problem="quality", backend="highs", objectives=OBJECTIVES)
-def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits | None = None) -> Formulation:
+@model_builder("highs", problem="quality", solver="highs", objectives=tuple(OBJECTIVES))
+def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS) -> Formulation:
     """A binary for each step of each job's table; the worst loss by levels, without a big M."""
     import pyomo.environ as pyo
 
-    mip, deadline = pyo.ConcreteModel(), Deadline(None if limits is None else limits.seconds)
+    mip, deadline = pyo.ConcreteModel(), Deadline(limits.seconds)
     running, least = instance.running.tolist(), instance.least
     steps = {i: _steps(instance, i, objectives) for i in deadline.over(running)}
     mip.y = pyo.Var([(i, s) for i in running for s in range(1, len(steps[i]))], domain=pyo.Binary)

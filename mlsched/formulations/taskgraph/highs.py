@@ -23,8 +23,8 @@ from typing import Any
 from mlsched.core.contract import entry
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
-from mlsched.core.formulation import Formulation, Limits, Term
-from mlsched.core.registry import answerer
+from mlsched.core.formulation import NO_LIMITS, Formulation, Limits, Term
+from mlsched.core.registry import model_builder
 from mlsched.formulations.taskgraph._decoder import ANY, Decoder, compacted
 from mlsched.formulations.taskgraph._encoding import runs_of
 from mlsched.formulations.taskgraph._gpu_columns import GpuColumns, roomy_plans
@@ -45,10 +45,10 @@ TIMES = {
 MOST_COLUMNS = 10_000
 
 
-@answerer("highs", problem="taskgraph", backend="highs", objectives=tuple(TIMES))
-def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits | None = None) -> Formulation:
+@model_builder("highs", problem="taskgraph", solver="highs", objectives=tuple(TIMES))
+def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS) -> Formulation:
     """The time-indexed MIP of every run, for small instances; the cross-check of cp-sat."""
-    return model(Layout.of(instance), objectives, Deadline(None if limits is None else limits.seconds))
+    return model(Layout.of(instance), objectives, Deadline(limits.seconds))
 
 
 def pyomo_model(instance: Instance, objective: str) -> Any:

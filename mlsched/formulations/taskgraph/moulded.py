@@ -11,8 +11,8 @@ from typing import Any
 
 from mlsched.core.contract import entry
 from mlsched.core.errors import TooLarge
-from mlsched.core.formulation import Formulation, Term
-from mlsched.core.registry import answerer
+from mlsched.core.formulation import NO_LIMITS, Formulation, Limits, Term
+from mlsched.core.registry import model_builder
 from mlsched.formulations.taskgraph._columns import Mode, Moulded
 from mlsched.formulations.taskgraph.highs import accuracies, posed
 from mlsched.instances.taskgraph import Instance, Timetable
@@ -64,14 +64,14 @@ SHARES: dict[str, tuple[Callable[[_Values, Mode, int], int], str]] = {
 }
 
 
-@answerer("moulded", problem="taskgraph", backend="cp-sat", objectives=tuple(SHARES), restricted=True)
-def cp_sat_model(instance: Instance, *, objectives: tuple[str, ...]) -> Formulation:
+@model_builder("moulded", problem="taskgraph", solver="cp-sat", objectives=tuple(SHARES), restricted=True)
+def cp_sat_model(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS) -> Formulation:
     """Gangs by CP-SAT: each job picks a placement and runs as one block; an upper bound on the task level."""
     return _Gangs(Moulded(instance), objectives).formulation()
 
 
-@answerer("moulded-highs", problem="taskgraph", backend="highs", objectives=tuple(SHARES), restricted=True)
-def highs_model(instance: Instance, *, objectives: tuple[str, ...]) -> Formulation:
+@model_builder("moulded-highs", problem="taskgraph", solver="highs", objectives=tuple(SHARES), restricted=True)
+def highs_model(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS) -> Formulation:
     """Gangs by HiGHS: each job picks a placement and runs as one block; an upper bound on the task level."""
     return _TimeIndexed(Moulded(instance), objectives).formulation()
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 
 from mlsched.core.deadline import Deadline
-from mlsched.core.formulation import Limits
+from mlsched.core.formulation import NO_LIMITS, Limits
 from mlsched.core.params import CountOrNone, Range
 from mlsched.core.registry import answerer
 from mlsched.heuristics.placement._annealing import State, anneal, greedy
@@ -30,21 +30,21 @@ def answer(
     instance: Instance,
     *,
     rng: np.random.Generator,
-    limits: Limits | None = None,
+    limits: Limits = NO_LIMITS,
     moves: CountOrNone = 1000,
     rounds: Annotated[int, Range(1, 10**4)] = 2,
 ) -> Plan:
     """Best of `rounds` annealing runs of `moves` random moves a job, each from a greedy start."""
     pace = Pace(instance)
-    deadline = Deadline(None if limits is None else limits.seconds)
+    deadline = Deadline(limits.seconds)
     plans: list[Plan] = []
     for round_ in range(rounds):
         if plans and deadline.passed():
             break
-        left = deadline.remaining()
+        remaining = deadline.remaining()
         state = State(instance, pace)
         greedy(state, rng)
-        share = None if left is None else left / (rounds - round_)
+        share = None if remaining is None else remaining / (rounds - round_)
         plans.append(anneal(state, rng, moves * len(instance.job_type), share))
     return max(plans, key=lambda plan: _value(instance, pace, plan))
 

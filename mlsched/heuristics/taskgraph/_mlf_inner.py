@@ -9,6 +9,7 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import ArraySpec, IntArray
+from mlsched.core.formulation import NO_LIMITS
 from mlsched.core.record import specs
 from mlsched.core.registry import registry
 from mlsched.instances.taskgraph import Round, Snapshot
@@ -21,7 +22,7 @@ class Inner:
         self, name: str, rng: np.random.Generator, memory: Any, parameters: dict[str, Any] | None = None
     ) -> None:
         self.found, defaults = registry().answerer("taskgraph", name)
-        if self.found.asks != "decision" or self.found.backend is not None or "rule" in self.found.parameters:
+        if self.found.asks != "decision" or self.found.rule is None or "rule" in self.found.parameters:
             raise InvalidInput(f"rule = {name!r}: must be a rule that answers a snapshot and has no rule inside")
         self._rng, self._memory, self._parameters = rng, memory, defaults | (parameters or {})
 
@@ -39,10 +40,8 @@ class Inner:
         return plan.replace(**named), memory
 
     def _call(self, snapshot: Snapshot) -> tuple[Round, Any]:
-        if not self.found.stateful:
-            return self.found.function(snapshot, rng=self._rng, **self._parameters), None
-        plan, memory = self.found.function(snapshot, memory=self._memory, rng=self._rng, **self._parameters)
-        return plan, memory
+        assert self.found.rule is not None
+        return self.found.rule(snapshot, memory=self._memory, rng=self._rng, limits=NO_LIMITS, **self._parameters)
 
 
 def only(snapshot: Snapshot, jobs: Any) -> Snapshot:

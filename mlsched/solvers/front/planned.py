@@ -6,11 +6,12 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from mlsched.core.answerer import SOLVER, Answerer
 from mlsched.core.contract import Instance
 from mlsched.core.errors import AnswererError, InvalidInput
-from mlsched.core.formulation import Formulation
+from mlsched.core.formulation import NO_LIMITS, Formulation
 from mlsched.core.params import resolve
-from mlsched.core.registry import SOLVER, Answerer, registry
+from mlsched.core.registry import registry
 from mlsched.core.scalar import Limited, Scalar
 from mlsched.solvers.front.enumerate import _check_call, method_of, run, scalar_of, workers_of
 from mlsched.solvers.front.result import Front
@@ -36,8 +37,8 @@ def front_of(
     _check_call(objectives, threads, settings.get("time_limit"), settings.get("solve_limit"))
     senses = {o.name: o.sense for o in instance.objectives}
     chosen = [senses[name] for name in objectives]
-    assert answerer.modelled is not None
-    workers = workers_of(method_of(settings.get("method"), len(objectives)), answerer.modelled[0], threads)
+    assert answerer.fronts_by is not None
+    workers = workers_of(method_of(settings.get("method"), len(objectives)), answerer.fronts_by, threads)
     question, scalar, close = _scalar(answerer, instance, objectives, params, threads // workers, seed)
     again = replayer(answerer, instance, objectives, params, threads=threads, seed=seed)
     try:
@@ -76,7 +77,7 @@ class _Again:
 
     def __call__(self, backend: str) -> Scalar:
         for other in registry().available(self.instance.problem, "exact"):
-            if other.modelled is not None and other.modelled[0] == backend:
+            if other.fronts_by == backend:
                 values = self.params if other.name == self.name else resolve(other.name, other.parameters, {})
                 return _scalar(other, self.instance, self.objectives, values, self.threads, self.seed)[1]
         raise InvalidInput(f"backend = {backend!r}: {self.instance.problem} has no such formulation")
@@ -86,8 +87,8 @@ def _scalar(
     answerer: Answerer, instance: Instance, names: Sequence[str], params: dict[str, Any], threads: int, seed: int
 ) -> tuple[Formulation, Scalar, Callable[[], None]]:
     """The answerer's formulation, what answers its sub-problems, and what to call when that is no longer used."""
-    assert answerer.modelled is not None
-    question = answerer.modelled[1](answerer.shown(instance), objectives=tuple(names), **params)
+    assert answerer.model is not None
+    question = answerer.model(answerer.shown(instance), objectives=tuple(names), limits=NO_LIMITS, **params)
     if not isinstance(question, Formulation):
         raise InvalidInput(f"{answerer.name} gives no single model of {instance.problem} for {', '.join(names)}")
     senses = {o.name: o.sense for o in instance.objectives}

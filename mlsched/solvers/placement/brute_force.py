@@ -11,7 +11,7 @@ from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import Limits, Outcome
-from mlsched.core.registry import answerer
+from mlsched.core.registry import exact_algorithm
 from mlsched.instances.placement import Instance, Plan
 from mlsched.instances.placement.pace import Pace
 
@@ -25,8 +25,8 @@ CHUNK = 20_000
 MOST_MASKS = 128
 
 
-@answerer("brute-force", problem="placement", backend="direct", objectives=("total_speed",), information="oracle")
-def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
+@exact_algorithm("brute-force", problem="placement", objectives=("total_speed",), information="oracle")
+def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
     """Examine every plan; instances of up to 2^20 combinations that fit (about 5 s)."""
     pace, running, deadline = Pace(instance), len(instance.run_type), Deadline(limits.seconds)
     jobs, servers = len(instance.job_type), len(instance.server_free)

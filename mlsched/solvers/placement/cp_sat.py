@@ -8,7 +8,7 @@ from mlsched.core.deadline import Deadline
 from mlsched.core.errors import SolverError
 from mlsched.core.fields import ints
 from mlsched.core.formulation import Limits, Outcome
-from mlsched.core.registry import answerer
+from mlsched.core.registry import exact_algorithm
 from mlsched.formulations.placement._cp_sat_master import model
 from mlsched.formulations.placement._master import Master
 from mlsched.instances.placement import Instance, Plan
@@ -16,7 +16,7 @@ from mlsched.solvers.backends.limits import WORK, until, within
 from mlsched.solvers.placement._from_the_top import Found, check_size, prove
 
 
-@answerer("cp-sat", problem="placement", backend="direct", objectives=("total_speed",), information="oracle")
+@exact_algorithm("cp-sat", problem="placement", objectives=("total_speed",), takes_hint=True, information="oracle")
 def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
     """Server configurations: LP bounds, reduced-cost fixing, CP-SAT on what remains."""
     check_size(instance)

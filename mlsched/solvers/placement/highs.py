@@ -7,7 +7,7 @@ import numpy as np
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import Contradiction, SolverError
 from mlsched.core.formulation import Limits, Outcome, safe_bound
-from mlsched.core.registry import answerer
+from mlsched.core.registry import exact_algorithm
 from mlsched.formulations.placement._linear import highs_model
 from mlsched.formulations.placement._master import Master
 from mlsched.instances.placement import Instance, Plan
@@ -21,7 +21,7 @@ from mlsched.solvers.placement._from_the_top import Found, check_size, prove
 COUNTS: frozenset[Feature] = frozenset({"binary", "integer", "wide"})
 
 
-@answerer("highs", problem="placement", backend="direct", objectives=("total_speed",), information="oracle")
+@exact_algorithm("highs", problem="placement", objectives=("total_speed",), takes_hint=True, information="oracle")
 def answer(
     instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None, check: bool = True
 ) -> Outcome:

@@ -12,7 +12,7 @@ from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
 from mlsched.core.fields import ints
 from mlsched.core.formulation import Limits, Outcome
-from mlsched.core.registry import answerer
+from mlsched.core.registry import exact_algorithm
 from mlsched.instances.preemption import Instance, Plan
 
 #: Plans a run may examine: about 5 s.
@@ -31,8 +31,8 @@ BASES: dict[str, Callable[[Instance, Any, Any], Any]] = {
 }
 
 
-@answerer("brute-force", problem="preemption", backend="direct", objectives=tuple(BASES))
-def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
+@exact_algorithm("brute-force", problem="preemption", objectives=tuple(BASES))
+def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
     """Examine every plan; instances of up to 2^26 plans (about 5 s)."""
     candidates, deadline = np.flatnonzero(instance.preemptible), Deadline(limits.seconds)
     nodes, tes = len(instance.node_capacity), len(instance.te_demand)

@@ -11,8 +11,8 @@ from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
 from mlsched.core.fields import IntArray, ints
 from mlsched.core.formulation import Limits, Outcome
-from mlsched.core.registry import answerer
-from mlsched.instances.quality import Instance
+from mlsched.core.registry import exact_algorithm
+from mlsched.instances.quality import Instance, Plan
 
 #: Plans a run may examine: about 2 s and 400 MB.
 MOST_PLANS = 2**23
@@ -25,8 +25,8 @@ OBJECTIVES: dict[str, tuple[str, np.ufunc, Callable[[IntArray], np.intp]]] = {
 }
 
 
-@answerer("brute-force", problem="quality", backend="direct", objectives=tuple(OBJECTIVES))
-def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
+@exact_algorithm("brute-force", problem="quality", objectives=tuple(OBJECTIVES))
+def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
     """Examine every plan; instances of up to 2^23 plans (about 2 s)."""
     running, deadline = instance.running.tolist(), Deadline(limits.seconds)
     choices = [range(instance.least, int(instance.most[j]) + 1) for j in running]

@@ -30,9 +30,9 @@ import numpy.typing as npt
 from mlsched.core.deadline import Deadline
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import Limits, Outcome
-from mlsched.core.registry import answerer
+from mlsched.core.registry import exact_algorithm
 from mlsched.formulations.quality.relaxation import Choices, bound, choices, clearing_price, fill
-from mlsched.instances.quality import Instance
+from mlsched.instances.quality import Instance, Plan
 
 _NEVER = np.iinfo(np.int64).min // 2
 
@@ -110,8 +110,10 @@ OBJECTIVES: dict[str, Callable[[Instance, Limits, bool], Outcome]] = {
 }
 
 
-@answerer("dp", problem="quality", backend="direct", objectives=tuple(OBJECTIVES))
-def answer(instance: Instance, *, objective: str, limits: Limits, reduce: bool = True) -> Outcome:
+@exact_algorithm("dp", problem="quality", objectives=tuple(OBJECTIVES))
+def answer(
+    instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None, reduce: bool = True
+) -> Outcome:
     """Dynamic programming over cores (total), threshold search (worst loss): exact at any size."""
     return OBJECTIVES[objective](instance, limits, reduce)
 

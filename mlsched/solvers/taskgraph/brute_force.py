@@ -30,7 +30,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import Limits, Outcome
-from mlsched.core.registry import answerer
+from mlsched.core.registry import exact_algorithm
 from mlsched.instances.taskgraph import Instance, Timetable
 from mlsched.solvers.taskgraph._labels import Labels
 
@@ -43,8 +43,8 @@ OBJECTIVES = ("total_jct", "deadlines_met", "traffic", "accuracy_met", "total_ac
 Values = tuple[int, ...]
 
 
-@answerer("brute-force", problem="taskgraph", backend="direct", objectives=OBJECTIVES)
-def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
+@exact_algorithm("brute-force", problem="taskgraph", objectives=OBJECTIVES)
+def answer(instance: Instance, *, objective: str, limits: Limits, hint: Timetable | None = None) -> Outcome:
     """Examine every number of iterations, placement and active schedule; up to 400,000 steps (about 5 s)."""
     plans, steps = examined(instance, Deadline(limits.seconds))
     if not plans:

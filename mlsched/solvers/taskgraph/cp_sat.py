@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mlsched.core.formulation import Formulation, Limits, Outcome
-from mlsched.core.registry import answerer
+from mlsched.core.formulation import NO_LIMITS, Formulation, Limits, Outcome
+from mlsched.core.registry import exact_algorithm
 from mlsched.formulations.taskgraph._layout import Layout
 from mlsched.instances.taskgraph import Instance, Timetable
 from mlsched.solvers.taskgraph.fronts.front import front_model
@@ -12,12 +12,12 @@ from mlsched.solvers.taskgraph.one_objective import search
 OBJECTIVES = ("total_jct", "deadlines_met", "traffic", "accuracy_met", "total_accuracy", "makespan")
 
 
-def build(instance: Instance, *, objectives: tuple[str, ...]) -> Formulation:
+def build(instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS) -> Formulation:
     """The model of several objectives, for fronts."""
     return front_model(Layout.of(instance), objectives)
 
 
-@answerer("cp-sat", problem="taskgraph", backend="direct", objectives=OBJECTIVES, model=("cp-sat", build))
+@exact_algorithm("cp-sat", problem="taskgraph", objectives=OBJECTIVES, takes_hint=True, model=build, solver="cp-sat")
 def answer(instance: Instance, *, objective: str, limits: Limits, hint: Timetable | None = None) -> Outcome:
     """Where and when each task runs, and how many iterations: CP-SAT, with a linear relaxation for total_jct."""
     return search(instance, objective, limits, hint)

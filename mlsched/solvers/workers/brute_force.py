@@ -7,15 +7,15 @@ import numpy as np
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import Limits, Outcome
-from mlsched.core.registry import answerer
+from mlsched.core.registry import exact_algorithm
 from mlsched.instances.workers import NEVER, Instance, Plan
 
 #: Plans a run may examine: about 1 s.
 MOST_PLANS = 2**21
 
 
-@answerer("brute-force", problem="workers", backend="direct", objectives=("total_jct",))
-def answer(instance: Instance, *, objective: str, limits: Limits) -> Outcome:
+@exact_algorithm("brute-force", problem="workers", objectives=("total_jct",))
+def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
     """Examine every plan that fits; instances of up to 2^21 of them (about 1 s)."""
     jobs, deadline = len(instance.waiting), Deadline(limits.seconds)
     free = instance.capacity[None, :].copy()

@@ -26,7 +26,7 @@ import numpy as np
 from mlsched.core.deadline import Deadline
 from mlsched.core.fields import IntArray
 from mlsched.core.formulation import Limits, Outcome, StoppedBy
-from mlsched.core.registry import answerer
+from mlsched.core.registry import exact_algorithm
 from mlsched.instances.workers.horizon import NS, Horizon, Stages
 from mlsched.solvers.workers import _price_lp
 from mlsched.solvers.workers._event_lp import ARRIVE, FINISH, EventLP
@@ -68,8 +68,8 @@ class _Clock:
         return "time limit" if self.deadline.passed() else "work limit"
 
 
-@answerer("clairvoyant", problem="workers", backend="direct", objectives=("total_jct",), asks="horizon")
-def answer(instance: Horizon, *, objective: str, limits: Limits) -> Outcome:
+@exact_algorithm("clairvoyant", problem="workers", objectives=("total_jct",), asks="horizon")
+def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Stages | None = None) -> Outcome:
     """The fluid optimum over all orders of events; a lower bound on every scheduler, which it says."""
     if not len(instance.arrival):
         return Outcome("optimal", _empty(), 0.0, work={"nodes": 0})

@@ -8,14 +8,16 @@ there is one for each sum of uses. Beyond 1,000,000 states it refuses.
 from __future__ import annotations
 
 from mlsched.core.formulation import Limits, Outcome
-from mlsched.core.registry import answerer
+from mlsched.core.registry import exact_algorithm
 from mlsched.formulations.workers.columns import columns
-from mlsched.instances.workers import Instance
+from mlsched.instances.workers import Instance, Plan
 from mlsched.solvers.workers._state_search import cheapest, cheapest_plainly
 
 
-@answerer("dp", problem="workers", backend="direct", objectives=("total_jct",))
-def answer(instance: Instance, *, objective: str, limits: Limits, reduce: bool = True) -> Outcome:
+@exact_algorithm("dp", problem="workers", objectives=("total_jct",))
+def answer(
+    instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None, reduce: bool = True
+) -> Outcome:
     """Dynamic programming over what is used, reduced by Lagrangian bounds; refuses beyond 1,000,000 states."""
     choice = columns(instance)
     found = cheapest(choice, limits) if reduce else cheapest_plainly(choice, limits)

@@ -18,7 +18,7 @@ from mlsched.core.registry import registry
 from mlsched.instances import strategies
 from mlsched.instances.preemption import Instance, Plan
 
-RULES = [a for a in registry().available("preemption") if a.backend is None and not a.stateful]
+RULES = [a for a in registry().available("preemption") if a.rule is not None and not a.stateful]
 SEES_NO_TRUTH = [a for a in registry().available("preemption") if a.information == "observed"]
 #: Rules of mlsched that place on the first node with room, in queue order; and of these, those that preempt.
 FIRST_FIT = [a for a in RULES if a.name in ("fifo", "fitgpp", "lrtp", "min-max-grace", "rand")]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from mlsched.instances.taskgraph import Instance
 from mlsched.solvers.backends.limits import WORK, within
 from mlsched.solvers.backends.search import Search
 from mlsched.solvers.taskgraph.state import BUILDING
+
+if TYPE_CHECKING:
+    from ortools.sat.python.cp_model import LinearExprT
 
 #: Deterministic time that each small problem may take, and the most runs of a job that is looked at.
 WORK_EACH, MOST_RUNS = 0.5, 60
@@ -63,7 +67,7 @@ class _Single:
         self.offset, self.work, self.remaining = layout.tasks_of[j][0], 0.0, remaining
         self.model = IntervalModel(Layout.of(alone(layout, j)), ("total_jct",))
 
-    def lower_bound(self, expression: object) -> int:
+    def lower_bound(self, expression: LinearExprT) -> int:
         """A proved lower bound of an expression, mostly its minimum; 0, which is one, when the time is over."""
         seconds = self.remaining()
         if _over(seconds):

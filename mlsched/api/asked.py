@@ -1,0 +1,66 @@
+"""What is asked: of whom, for which objective, within which limits."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, get_args
+
+from mlsched.api.functions import function_of, is_function
+from mlsched.api.guard import guarded
+from mlsched.core.answerer import Answerer
+from mlsched.core.contract import Information, Instance, Objective, Question
+from mlsched.core.errors import InvalidInput
+from mlsched.core.formulation import Limits
+from mlsched.core.params import check_seed, one_of, resolve
+from mlsched.core.registry import registry
+
+#: What `solve` and `simulate` accept as an answerer: a registered name with parameters, or anyone's function, also by
+#: its name ("my_rules:rule").
+AnyAnswerer = str | Callable[..., Any]
+
+
+def resolve_answerer(problem: str, solver: AnyAnswerer, params: Mapping[str, Any]) -> tuple[Answerer, dict[str, Any]]:
+    """A registered answerer by name, or anyone's function wrapped as one, with its parameters filled in.
+
+    A function says by an attribute `information` what it must know ("observed" where it has none), and by an attribute
+    `asks` which form of question it answers: with `rule.asks = "decision"`, the clock runs a rule of snapshots over a
+    horizon (where it has none, it is asked the instance itself).
+    """
+    if isinstance(solver, str) and is_function(solver):
+        solver, given = function_of(solver)
+        params = {**given, **params}
+    if isinstance(solver, str):
+        found, values = registry().answerer(problem, solver)
+        return guarded(found), resolve(found.name, found.parameters, {**values, **params})
+    if not callable(solver):
+        raise InvalidInput(f"solver = {solver!r}: must be a name or a function answer(instance, *, rng) -> plan")
+    declared = getattr(solver, "__mlsched__", None)
+    if declared:
+        return guarded(declared[0]), resolve(declared[0].name, declared[0].parameters, params)
+    name = getattr(solver, "__name__", type(solver).__name__)
+    information: Any = getattr(solver, "information", "observed")
+    one_of(f"{name}.information", information, get_args(Information))
+    asks: Any = getattr(solver, "asks", None)
+    if asks is not None:
+        one_of(f"{name}.asks", asks, get_args(Question))
+    rule = functools.partial(solver, **params) if params else solver
+    return guarded(Answerer(name, problem, "heuristic", rule, information=information, asks=asks)), {}
+
+
+def aim(instance: Instance, objective: str | None) -> Objective:
+    """The objective of that name, or the first one.
+
+    A question may have no objective of its own (a snapshot); the problem's objectives are then what is aimed at.
+    """
+    judges = type(instance) if instance.objectives else registry().problem(instance.problem).instance_type
+    return judges.objectives[0] if objective is None else judges.objective(objective)
+
+
+def make_limits(time_limit: float | None, work_limit: float | None, seed: int, threads: int) -> Limits:
+    for name, value in (("time_limit", time_limit), ("work_limit", work_limit)):
+        if value is not None and not (isinstance(value, (int, float)) and value > 0):
+            raise InvalidInput(f"{name} = {value!r}: must be above 0")
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise InvalidInput(f"threads = {threads!r}: must be an integer >= 1")
+    return Limits(time_limit, work_limit, threads, check_seed(seed))
