@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.errors import InvalidFile
+from mlsched.learned.weights import Weights
 
 Floats = npt.NDArray[np.float32]
 
@@ -54,6 +56,17 @@ class Mlp:
             x += bias
             np.maximum(x, 0, out=x)
         return x @ last + shift
+
+
+@functools.lru_cache(maxsize=16)
+def scorer(weights: Weights, features: int) -> Mlp:
+    """The network of these weights, which gives each row of so many features one score."""
+    net = Mlp(weights.tensors)
+    if (net.inputs, net.outputs) != (features, 1):
+        raise InvalidFile(
+            f"{weights.source}: its network is {net.inputs} -> {net.outputs}: must be {features} -> 1; train it anew"
+        )
+    return net
 
 
 def sample(logits: Any, rng: np.random.Generator) -> Any:

@@ -13,14 +13,12 @@ trained once on many graphs, with estimated times: the snapshot's durations and 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from mlsched.core.errors import InvalidFile
 from mlsched.core.fields import IntArray
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._measures import iteration_ticks, remaining_ticks, stops_after
@@ -29,8 +27,8 @@ from mlsched.heuristics.taskgraph._mlf_priority import SERVER
 from mlsched.heuristics.taskgraph._mlf_queue import Asked, Queue
 from mlsched.heuristics.taskgraph.mlf_h import made_round
 from mlsched.instances.taskgraph import Round, Snapshot
-from mlsched.learned._net import Mlp, sample
-from mlsched.learned.weights import Weights, of
+from mlsched.learned._net import Mlp, sample, scorer
+from mlsched.learned.weights import of
 
 Floats = npt.NDArray[np.float32]
 #: `choose(rows) -> index`: which of the nodes hosts a task.
@@ -64,19 +62,8 @@ def answer(
     weights: a file that `mlsched train mirhoseini-rl` wrote; "": the weights that come with mlsched. greedy: always the
     highest score; otherwise drawn, as in training. stop: as for fifo.
     """
-    net = scorer(of("mirhoseini-rl", "taskgraph", weights))
+    net = scorer(of("mirhoseini-rl", "taskgraph", weights), FEATURES)
     return placed(snapshot, lambda rows: choose(net, rows, None if greedy else rng), stop)
-
-
-@functools.lru_cache(maxsize=16)
-def scorer(weights: Weights) -> Mlp:
-    """The network of these weights."""
-    net = Mlp(weights.tensors)
-    if (net.inputs, net.outputs) != (FEATURES, 1):
-        raise InvalidFile(
-            f"{weights.source}: its network is {net.inputs} -> {net.outputs}: must be {FEATURES} -> 1; train it anew"
-        )
-    return net
 
 
 def choose(net: Mlp, rows: Floats, rng: np.random.Generator | None) -> int:

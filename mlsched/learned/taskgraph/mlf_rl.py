@@ -8,17 +8,14 @@ each row of the state holds, is in `simulation/taskgraph/allocation.py` and `_al
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 
-from mlsched.core.errors import InvalidFile
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._measures import stops_after
 from mlsched.heuristics.taskgraph.mlf_h import world
 from mlsched.instances.taskgraph import Round, Snapshot
-from mlsched.learned._net import Mlp, sample
-from mlsched.learned.weights import Weights, of
+from mlsched.learned._net import Mlp, sample, scorer
+from mlsched.learned.weights import of
 from mlsched.simulation.taskgraph.allocation import FEATURES, Allocation, chosen
 
 
@@ -39,20 +36,9 @@ def answer(
     highest score; otherwise drawn, as in training. h_r: the share of a resource from which on a node is overloaded.
     migration: False leaves overloaded nodes alone. stop: as for fifo.
     """
-    net = scorer(of("mlf-rl", "taskgraph", weights))
+    net = scorer(of("mlf-rl", "taskgraph", weights), FEATURES)
     allocation = Allocation(snapshot, stops_after(snapshot, stop), h_r=h_r, migration=migration)
     return chosen(allocation, lambda due: choose(net, due, None if greedy else rng))
-
-
-@functools.lru_cache(maxsize=16)
-def scorer(weights: Weights) -> Mlp:
-    """The network of these weights."""
-    net = Mlp(weights.tensors)
-    if (net.inputs, net.outputs) != (FEATURES, 1):
-        raise InvalidFile(
-            f"{weights.source}: its network is {net.inputs} -> {net.outputs}: must be {FEATURES} -> 1; train it anew"
-        )
-    return net
 
 
 def choose(net: Mlp, due: Allocation, rng: np.random.Generator | None) -> int:

@@ -7,7 +7,7 @@ import pytest
 
 from mlsched import api
 from mlsched.core.errors import InvalidFile, InvalidInput
-from mlsched.learned.taskgraph import mirhoseini_rl, mlf_rl, mlfs
+from mlsched.learned.taskgraph import mlfs
 from mlsched.learned.weights import Weights, of, read, write
 from mlsched.simulation.clock import decision_rng
 
@@ -65,11 +65,13 @@ def test_in_the_time_of_learning_mlf_h_answers_and_then_mlf_rl():
     assert seen == {True, False}
 
 
-@pytest.mark.parametrize("policy", [mlf_rl, mirhoseini_rl])
-def test_networks_of_other_shapes_are_refused(policy):
+@pytest.mark.parametrize("name", ["mlf-rl", "mirhoseini-rl"])
+def test_networks_of_other_shapes_are_refused(tmp_path, name):
     tensors = {"0.weight": np.zeros((1, 3), dtype=np.float32), "0.bias": np.zeros(1, dtype=np.float32)}
+    path = tmp_path / "other.safetensors"
+    write(path, Weights(tensors, of(name, "taskgraph").card))
     with pytest.raises(InvalidFile, match=r"3 -> 1: must be .* train it anew"):
-        policy.scorer(Weights(tensors, {}, "x"))
+        api.simulate(load(), f"{name}:weights={path}", wake=WAKE, options=WORLD)
 
 
 def test_weights_of_another_policy_are_refused(tmp_path):
