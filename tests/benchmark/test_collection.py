@@ -146,7 +146,9 @@ def test_a_certified_optimum_brings_its_proof(folder):
     proof = proof_of(closed)
     log = proof / "1.log"
     log.write_text(log.read_text() + "c more\n")
-    assert f"{proof.name} does not hold: 1.log does not prove 1.opb" in verify(folder)[1][0]
+    assert (
+        f"{proof.name} does not hold: 1.log is not the file that the manifest was written for" in verify(folder)[1][0]
+    )
     shutil.rmtree(proof)
     assert verify(folder)[1] == [f"{closed.path}: is called certified, and {proof.name} is missing"]
 
