@@ -32,7 +32,7 @@ def files(tmp_path_factory):
     things = {
         "heuristic": mlsched.solve(small(), "fitgpp:s=8"),
         "exact": mlsched.solve(small(), "brute-force"),
-        "no plan": mlsched.solve(small(), nothing),
+        "no plan": mlsched.solve(small(), nothing, hint="none"),
         "front": mlsched.pareto(mlsched.generate("preemption", "small", seed=3), ("total_score", "victim_count")),
         "partial": mlsched.pareto(small(), ("total_score", "victim_count"), solve_limit=1),
         "run": mlsched.simulate(load, "fitgpp", record=1.0),
