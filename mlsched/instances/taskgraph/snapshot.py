@@ -140,6 +140,9 @@ class Snapshot(contract.Instance):
     permits: IntArray = array("jobs", high=7, fill=0, doc="options it may be switched to: the sum of their 1, 2, 4")
     payment: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="rate that its user pays, ppm")
     time_limit: IntArray = array("jobs", high=UNLIMITED, fill=0, doc="running time its user stated, ticks; 0: none")
+    pause_cost: IntArray = array(
+        "jobs", high=UNLIMITED, fill=0, later=True, doc="ticks without work when it goes on after a pause or a move"
+    )
     sample_job: IntArray = array("samples", high=UNLIMITED, fill=-1, doc="job of each loss seen, non-decreasing")
     sample_iteration: IntArray = array("samples", high=10**6, fill=-1, doc="after how many iterations, rising in a job")
     sample_loss: IntArray = array("samples", high=UNLIMITED, fill=-1, doc="the loss, ppm of the untrained model's")

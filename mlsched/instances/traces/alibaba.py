@@ -47,7 +47,7 @@ def read_pods(text: Text, jobs: TraceBuilder) -> None:
         tied += bool(spec)
         jobs.add(
             job,
-            submit // 1000,
+            jobs.seconds(submit),
             run,
             gpus,
             gpus_milli=gpus * share,
@@ -55,6 +55,7 @@ def read_pods(text: Text, jobs: TraceBuilder) -> None:
             memory_mib=memory_mib,
             qos=qos,
             status=phase,
+            node_count=1,
         )
         if jobs.full:
             break

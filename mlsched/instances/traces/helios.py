@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from mlsched.instances.traces.format import TraceFormat
 from mlsched.instances.traces.source import Text, csv_header, csv_rows
-from mlsched.instances.traces.trace import TraceBuilder
+from mlsched.instances.traces.trace import UNKNOWN, TraceBuilder
 
 REDUCED_COLUMNS = ("job_id", "arrival_s", "service_sec", "gpu_count")
 ORIGINAL_COLUMNS = ("job_id", "vc", "gpu_num", "cpu_num", "state", "submit_time", "start_time", "end_time", "duration")
@@ -28,7 +28,7 @@ def read_reduced(text: Text, jobs: TraceBuilder) -> None:
         clamped += duration_ms == CLAMP_MS
         jobs.add(
             text.label("job_id", job),
-            text.milliseconds("arrival_s", arrival) // 1000,
+            jobs.seconds(text.milliseconds("arrival_s", arrival)),
             duration_ms,
             text.whole("gpu_count", gpus),
         )
@@ -40,8 +40,11 @@ def read_reduced(text: Text, jobs: TraceBuilder) -> None:
 
 def read_original(text: Text, jobs: TraceBuilder) -> None:
     """Add the jobs of an original log, CPU jobs (gpu_num = 0) included; run time = `duration` = end - start."""
-    columns = (*ORIGINAL_COLUMNS, *(("user",) if "user" in csv_header(text) else ()))
-    for job, vc, gpu_num, cpu_num, state, submitted, started, ended, duration, *who in csv_rows(text, columns, {}):
+    more = [name for name in ("user", "node_num") if name in csv_header(text)]
+    for job, vc, gpu_num, cpu_num, state, submitted, started, ended, duration, *others in csv_rows(
+        text, (*ORIGINAL_COLUMNS, *more), {}
+    ):
+        of_more = dict(zip(more, others, strict=True))
         name = text.label("job_id", job)
         gpus, cpus = text.whole("gpu_num", gpu_num), text.whole("cpu_num", cpu_num)
         group, status = text.label("vc", vc, empty=True), text.label("state", state)
@@ -53,8 +56,17 @@ def read_original(text: Text, jobs: TraceBuilder) -> None:
             jobs.drop("never started" if started in _NO_TIME else "no end time")
             continue
         run_ms = _run_ms(text, submit, started, ended, duration)
-        user = text.label("user", who[0], empty=True) if who else ""
-        jobs.add(name, submit, run_ms, gpus, cpu_milli=1000 * cpus, group=group, status=status, user=user)
+        jobs.add(
+            name,
+            submit,
+            run_ms,
+            gpus,
+            cpu_milli=1000 * cpus,
+            group=group,
+            status=status,
+            user=text.label("user", of_more.get("user", ""), empty=True),
+            node_count=text.whole("node_num", of_more.get("node_num", "0")) or UNKNOWN,
+        )
         if jobs.full:
             break
 

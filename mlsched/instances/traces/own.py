@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from mlsched.core.errors import InvalidInput, shortened
 from mlsched.instances.traces.source import shown
 from mlsched.instances.traces.trace import UNKNOWN, TraceBuilder
-from mlsched.instances.traces.values import COUNTS, MEMORIES, TIMES, Place, Times, amount, is_missing
+from mlsched.instances.traces.values import COUNTS, MEMORIES, TIMES, Place, Times, amount, is_missing, number
 
 #: Rows: the values of the columns asked for, with a place that says which row is at hand.
 Rows = Callable[[Sequence[str]], Iterator[Sequence[object]]]
@@ -35,10 +35,13 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "user": ("user", "user_id", "user_name", "username", "owner"),
     "group": ("group", "account", "vc", "virtual_cluster", "project", "team"),
     "time_limit": ("time_limit", "timelimit", "requested_time", "req_time", "requested_walltime", "walltime_limit"),
+    "nodes": ("num_nodes", "num_node", "n_nodes", "nnodes", "node_count", "node_num", "alloc_nodes", "num_pods"),
+    "pause_cost": ("pause_cost", "resume_cost", "restart_cost"),
     "id": ("id", "job_id", "jobid"),
     "status": ("status", "state", "job_state"),
 }
-_TIMES = ("submit", "start", "end", "duration", "time_limit")
+_TIMES = ("submit", "start", "end", "duration", "time_limit", "pause_cost")
+_SPANS = ("duration", "time_limit", "pause_cost")
 _COUNTED = ("gpus", "cpus", "memory")
 #: End of a column's name -> unit.
 _ENDS = {
@@ -53,6 +56,9 @@ _ENDS = {
 UNFINISHED = frozenset({"running", "pending", "suspended", "queued", "requeued", "waiting"})
 #: Submits further apart than this are a sign of units mixed in one column.
 _LONGEST_MS = 20 * 366 * TIMES["d"]
+
+#: Nodes that a job may have.
+MOST_NODES = 10**5
 
 USAGE = "read submit=COLUMN,duration=COLUMN,gpus=COLUMN"
 
@@ -203,7 +209,7 @@ class _Reader:
     def __init__(self, place: Place, found: Mapping[str, Column], index: Mapping[str, int]) -> None:
         self.place, self.found, self.index = place, found, index
         self.times = {
-            field: Times(found[field].name, TIMES[found[field].unit], span=field in ("duration", "time_limit"))
+            field: Times(found[field].name, TIMES[found[field].unit], span=field in _SPANS)
             for field in _TIMES
             if field in found
         }
@@ -213,7 +219,7 @@ class _Reader:
     def add(self, row: Sequence[object], jobs: TraceBuilder) -> None:
         """Add the job of one row, or count why it is none."""
         submit, run, reason = self._times(row)
-        limit = self._time("time_limit", row)
+        limit, cost = self._time("time_limit", row), self._time("pause_cost", row)
         gpus, cpus = self._amount("gpus", row), self._amount("cpus", row)
         memory = self._amount("memory", row)
         if self._text("status", row).lower() in UNFINISHED:
@@ -231,7 +237,7 @@ class _Reader:
         self.users += bool(user)
         jobs.add(
             self._text("id", row) or self.place.where.replace(" ", "-"),
-            submit // 1000,
+            jobs.seconds(submit),
             run,
             -(-max(gpus, 0) // 1000),
             gpus_milli=max(gpus, 0),
@@ -241,6 +247,8 @@ class _Reader:
             status=self._text("status", row),
             user=user,
             time_limit_ms=UNKNOWN if limit is None else limit,
+            node_count=self._nodes(row),
+            pause_cost_ms=UNKNOWN if cost is None else cost,
         )
 
     def _times(self, row: Sequence[object]) -> tuple[int | None, int | None, str]:
@@ -274,6 +282,16 @@ class _Reader:
         value = row[self.index[field]] if column.constant is None else column.constant
         factor = MEMORIES[column.unit] if field == "memory" else COUNTS[column.unit]
         return amount(self.place, column.name or field, value, factor, f"a number of {field}")
+
+    def _nodes(self, row: Sequence[object]) -> int:
+        """On how many nodes the job was to run; -1 where the log does not say."""
+        if "nodes" not in self.found or is_missing(value := row[self.index["nodes"]]):
+            return UNKNOWN
+        name = self.found["nodes"].name
+        count = number(self.place, name, value, "a number of nodes")
+        if count != int(count) or count > MOST_NODES:
+            self.place.bad(name, value, f"must be a whole number of nodes, {MOST_NODES} at most")
+        return int(count) or UNKNOWN
 
     def _text(self, field: str, row: Sequence[object]) -> str:
         if field not in self.found or is_missing(value := row[self.index[field]]):

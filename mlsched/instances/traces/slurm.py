@@ -4,7 +4,8 @@
           --format=JobID,User,Account,Submit,Start,End,ElapsedRaw,Timelimit,AllocTRES,State > jobs.txt
 
 Columns are those of sacct's manual (slurm.schedmd.com/sacct.html), in any order, separated by "|". Submit is needed;
-Elapsed, ElapsedRaw, or Start and End; and AllocTRES, ReqTRES, AllocGRES or ReqGRES. Job steps ("12.batch") are no jobs.
+Elapsed, ElapsedRaw, or Start and End; and AllocTRES, ReqTRES, AllocGRES or ReqGRES. On how many nodes a job was is
+read from NNodes, AllocNodes or the TRES (node=2). Job steps ("12.batch") are no jobs.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ def _add(text: Text, row: Mapping[str, str], times: Mapping[str, Times], jobs: T
         return
     jobs.add(
         text.label("JobID", row["JobID"]),
-        submit // 1000,
+        jobs.seconds(submit),
         run,
         gpus,
         cpu_milli=1000 * text.whole("CPUs", cpus) if cpus else UNKNOWN,
@@ -116,6 +117,7 @@ def _add(text: Text, row: Mapping[str, str], times: Mapping[str, Times], jobs: T
         status=text.label("State", row.get("State", ""), empty=True),
         user=text.label("User", row.get("User", ""), empty=True),
         time_limit_ms=UNKNOWN if limit is None else limit,
+        node_count=_nodes(text, row, tres.get("node", "")),
     )
 
 
@@ -133,6 +135,14 @@ def _gpus(text: Text, row: Mapping[str, str]) -> int:
     if total > MOST_GPUS:
         text.bad(column, row[column], f"must be at most {MOST_GPUS} GPUs")
     return total
+
+
+def _nodes(text: Text, row: Mapping[str, str], tres: str) -> int:
+    """On how many nodes a job was; -1 where nothing says so."""
+    for column, value in (("NNodes", row.get("NNodes")), ("AllocNodes", row.get("AllocNodes")), ("node", tres)):
+        if value and value != "0":
+            return text.whole(column, value)
+    return UNKNOWN
 
 
 def _memory(text: Text, value: str) -> int:

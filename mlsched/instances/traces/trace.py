@@ -22,6 +22,10 @@ UNKNOWN = -1
 """Stands in a numeric column for what the trace does not say."""
 
 
+#: Columns that may be left out where no job has a value.
+_MAY_LACK = ("time_limit_ms", "node_count", "pause_cost_ms")
+
+
 def _read_only(owner: str, name: str, values: npt.ArrayLike, length: int) -> Column:
     """A read-only int64 copy of `values`, or `InvalidInput` if it is not one column of `length` integers."""
     column = np.asarray(values)
@@ -103,6 +107,8 @@ class Trace(_Table):
         notes: sentences on what the trace lacks or distorts.
         user: who submitted the job, or ''.
         time_limit_ms: the user's own estimate of the run time (a batch system's limit), in milliseconds, or -1.
+        node_count: on how many nodes the job was to run, as the log states it, or -1.
+        pause_cost_ms: for how long it holds what it asks for without progress whenever it goes on after a pause, or -1.
     """
 
     submit: Column
@@ -119,19 +125,22 @@ class Trace(_Table):
     notes: tuple[str, ...] = ()
     user: tuple[str, ...] = ()
     time_limit_ms: Column = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    node_count: Column = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    pause_cost_ms: Column = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __post_init__(self) -> None:
         if not len(self.user):
             object.__setattr__(self, "user", ("",) * len(self))
-        if not len(self.time_limit_ms):
-            object.__setattr__(self, "time_limit_ms", np.full(len(self), UNKNOWN))
-        numbers = ("submit", "duration_ms", "gpu_count", "gpus_milli", "cpu_milli", "memory_mib", "time_limit_ms")
-        self._freeze(numbers, ("qos", "group", "status", "user"))
+        for name in _MAY_LACK:
+            if not len(getattr(self, name)):
+                object.__setattr__(self, name, np.full(len(self), UNKNOWN))
+        numbers = ("submit", "duration_ms", "gpu_count", "gpus_milli", "cpu_milli", "memory_mib")
+        self._freeze((*numbers, *_MAY_LACK), ("qos", "group", "status", "user"))
         object.__setattr__(self, "dropped", dict(self.dropped))
         object.__setattr__(self, "notes", tuple(self.notes))
         self._at_least(0, "submit", "gpu_count", "gpus_milli")
         self._at_least(1, "duration_ms")
-        self._at_least(UNKNOWN, "cpu_milli", "memory_mib", "time_limit_ms")
+        self._at_least(UNKNOWN, "cpu_milli", "memory_mib", *_MAY_LACK)
         if len(self) and (self.submit[0] != 0 or (np.diff(self.submit) < 0).any()):
             raise InvalidInput(
                 "Trace.submit must start at 0 and never fall; sort the jobs and subtract the first submit"
@@ -179,6 +188,7 @@ class TraceBuilder:
         self._texts: list[tuple[str, str, str, str]] = []
         self.dropped: dict[str, int] = {}
         self.notes: list[str] = []
+        self._cut = 0
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -192,6 +202,11 @@ class TraceBuilder:
     def full(self) -> bool:
         """Whether `limit` jobs are in: the reader stops here."""
         return self._limit is not None and len(self._ids) >= self._limit
+
+    def seconds(self, submit_ms: int) -> int:
+        """A submit time in whole seconds; what is cut off is said in the notes."""
+        self._cut = max(self._cut, submit_ms % 1000)
+        return submit_ms // 1000
 
     def drop(self, reason: str) -> None:
         """Count a row that is legitimately no job with a run time."""
@@ -212,23 +227,28 @@ class TraceBuilder:
         status: str = "",
         user: str = "",
         time_limit_ms: int = UNKNOWN,
+        node_count: int = UNKNOWN,
+        pause_cost_ms: int = UNKNOWN,
     ) -> None:
         """Add a job; `submit` in s from any origin, `gpus_milli` whole GPUs unless given. A zero run is dropped."""
         if duration_ms == 0:
             self.drop("zero run time")
             return
         milli = 1000 * gpu_count if gpus_milli is None else gpus_milli
-        self._numbers.extend((submit, duration_ms, gpu_count, milli, cpu_milli, memory_mib, time_limit_ms))
+        numbers = (submit, duration_ms, gpu_count, milli, cpu_milli, memory_mib, time_limit_ms)
+        self._numbers.extend((*numbers, node_count, pause_cost_ms))
         self._ids.append(job)
         self._texts.append((qos, group, status, user))
 
     def build(self, source: str) -> Trace:
         """The trace of the jobs so far."""
-        table = np.frombuffer(self._numbers, dtype=np.int64).reshape(-1, 7)
+        table = np.frombuffer(self._numbers, dtype=np.int64).reshape(-1, 9)
         order = np.argsort(table[:, 0], kind="stable")
         table = table[order]
         ids = self._unique_ids()
         texts = [self._texts[i] for i in order]
+        if self._cut:
+            self.notes.append(f"Submit times are cut to whole seconds: by up to {self._cut} ms.")
         return Trace(
             ids=tuple(ids[i] for i in order),
             submit=table[:, 0] - table[:1, 0],
@@ -242,6 +262,8 @@ class TraceBuilder:
             status=tuple(row[2] for row in texts),
             user=tuple(row[3] for row in texts),
             time_limit_ms=table[:, 6],
+            node_count=table[:, 7],
+            pause_cost_ms=table[:, 8],
             source=source,
             dropped=self.dropped,
             notes=tuple(self.notes),

@@ -14,8 +14,9 @@ class Options(Checked):
 
     pausing: "none" - a run, once started, goes on to its end; "keep" - a paused run goes on later with the work it has
         done; "restart" - it starts again from nothing. Jobs can be held up between two iterations in any case.
-    movement: "given" - what the workload's horizon says ("none" or "between_iterations"); or one of these, or
-        "anytime" - runs may also migrate while they run.
+    movement: "given" - what the workload says ("none" or "between_iterations"; of a log "anytime", where runs may
+        pause, and "none" where they may not); or one of these, or "anytime" - runs may go on elsewhere, and migrate
+        while they run. By iterations, each of both costs the job its `pause_cost`.
     information: "observed" - durations are estimates until a task has run once; "oracle" - they are the true ones.
     """
 

@@ -23,15 +23,16 @@ class Stretches(Log):
     A row: the job; [start, end) in ticks; its progress at the start: `finished` iterations and a `part` of the next, in
     ppm; the lengths of its `first` and of every later iteration (`cycle`) in the stretch, in 10^-6 ticks, both 0 where
     a task was not placed, so that the job made no progress; `delay`: ticks at the start in which moved tasks fetched
-    what they need and no work was done; `outcome`: 0 a task paused, 1 the job ended, 2 a task moved, 3 a further task
-    was placed, 4 its pace changed. `places`: of each row the node of every task of the job, -1: none; `gpus`: where the
+    what they need and no work was done; `cost`: after that, 10^-6 ticks without work, since the job went on after a
+    pause or a move; `outcome`: 0 a task paused, 1 the job ended, 2 a task moved, 3 a further task was placed, 4 its
+    pace changed. `places`: of each row the node of every task of the job, -1: none; `gpus`: where the
     GPUs of a node are told apart, of each row the GPUs of that node that every task of the job holds. `stops`: (job,
     iterations, time) for every time a job was told after how many iterations to stop. `wakes`: when rounds asked to be
     woken. `above`: where usage is drawn, of each resource the node-ticks with more usage than capacity (of GPUs that
     are told apart, GPU-ticks).
     """
 
-    names = ("job", "start", "end", "finished", "part", "first", "cycle", "delay", "outcome")
+    names = ("job", "start", "end", "finished", "part", "first", "cycle", "delay", "cost", "outcome")
     order = ()  # as written: by their ends
 
     places: list[Row] = dataclasses.field(default_factory=list)
@@ -52,6 +53,8 @@ class Stretches(Log):
     @classmethod
     def from_json(cls, data: Any) -> Self:
         """The inverse of `to_json`."""
+        if isinstance(data, dict) and "cost" not in data and isinstance(data.get("job"), list):
+            data = {**data, "cost": [0] * len(data["job"])}  # files from before pauses had a cost
         rows = rows_of(data, cls.names, others=("places", "gpus", "above", "stops", "wakes"))
         places = [integers(nodes, "log: places") for nodes in lists(data.get("places"), "log: places")]
         gpus = [

@@ -13,7 +13,7 @@ from mlsched.instances.taskgraph.gpus import gpu_column
 from mlsched.simulation.taskgraph import results
 from mlsched.simulation.taskgraph.iterations.log import MOVE, PAUSE, Stretches
 from mlsched.simulation.taskgraph.iterations.pace import Paces
-from mlsched.simulation.taskgraph.iterations.workload import Jobs
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 from mlsched.simulation.taskgraph.iterations.world import Stretch
 from mlsched.simulation.taskgraph.merits import samples, summed_up
 
@@ -56,10 +56,10 @@ def _on_time(workload: Jobs, log: Stretches, iterations: IntArray, completion: I
     """Iterations of each job that ended by its deadline."""
     found = np.where(completion <= workload.deadline, iterations, 0)
     for row, nodes in zip(log.rows, log.places, strict=True):
-        job, start, _, finished, part, first, cycle, delay, _ = row
+        job, start, _, finished, part, first, cycle, delay, cost, _ = row
         deadline = int(workload.deadline[job])
         if completion[job] > deadline >= start:
-            stretch = Stretch(start, finished, part, nodes, first, cycle, delay)
+            stretch = Stretch(start, finished, part, nodes, first, cycle, delay, cost)
             found[job] = min(int(iterations[job]), stretch.progress(min(deadline, row[2]))[0])
     return found
 
@@ -104,11 +104,11 @@ def _overload(workload: Jobs, log: Stretches, makespan: int) -> dict[str, Any]:
     if workload.gpu_unit:
         places[gpu_column(workload.resources)] = gpus.counts(workload).sum()
     wanted = (workload.demand.max(axis=0, initial=0) > 0).tolist()
-    paces, worked, undisturbed = Paces(workload), 0, 0.0
+    paces, worked, undisturbed = Paces(workload), 0.0, 0.0
     for row, nodes in zip(log.rows, log.places, strict=True):
-        job, start, end, _, _, _, cycle, delay, _ = row
+        job, start, end, _, _, _, cycle, delay, cost, _ = row
         if cycle:
-            ticks = max(0, end - start - delay)
+            ticks = max(0.0, end - start - delay - cost / WHOLE)
             worked += ticks
             undisturbed += ticks * paces.of(job, list(nodes)).cycle / cycle
     above = zip(workload.resources, wanted, log.above, places.tolist(), strict=True)

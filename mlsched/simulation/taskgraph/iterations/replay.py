@@ -7,7 +7,8 @@
    it was told last, between its least and its most; or the job paused with as many finished. No stretch goes on after
    that, except with work that a pause has lost by the time the job is told.
 3. Lengths of iterations and delays of moves in the log are those of graph and placement; a job that is not wholly
-   placed makes no progress.
+   placed makes no progress. Nor does it for its `pause_cost`, after the delay, when it is wholly placed after some of
+   its tasks have paused or moved.
 4. Tasks pause and move only where the options allow it; a task that comes back, or moves, goes where movement lets it,
    and not before what the last iteration sent it has arrived there.
 5. Tasks are on eligible nodes; on every node, at every time, for every resource: demand <= capacity; and so on every
@@ -48,6 +49,7 @@ class Stretch:
     first: int
     cycle: int
     delay: int
+    cost: int
     outcome: int
     nodes: tuple[int, ...]
     gpus: tuple[tuple[int, ...], ...]  # of each task, those of its node that it holds
@@ -63,7 +65,11 @@ def violations(jobs: Jobs, options: Options, wake: Wake, log: Stretches) -> list
     found = Findings()
     by_job = _read(jobs, log, found)
     told = _told(jobs, log, found)
-    movement = jobs.movement if options.movement == "given" else options.movement
+    still = (
+        options.pausing == "none" and jobs.movement == "anytime"
+    )  # only what pauses moves, unless the options say so
+    given = "none" if still else jobs.movement
+    movement = given if options.movement == "given" else options.movement
     graphs = _Graphs(jobs)
     slow = Slowdowns(jobs, options, by_job) if options.usage == "drawn" else None
     if log.above != (slow.above if slow else []):
@@ -88,14 +94,14 @@ def _read(jobs: Jobs, log: Stretches, found: Findings) -> dict[int, list[Stretch
     if log.gpus and len(log.gpus) != len(log.rows):
         found.add("log", f"names the GPUs of {len(log.gpus)} of {len(log.rows)} stretches")
     for number, (row, places) in enumerate(zip(log.rows, log.places, strict=True)):
-        job, start, end, finished, part, lead, cycle, delay, outcome = row
+        job, start, end, finished, part, lead, cycle, delay, cost, outcome = row
         known = 0 <= job < len(jobs.arrival) and start <= end and outcome in (PAUSE, FINISH, MOVE, GROW, SLOW)
         if known:
             first, last = jobs.span(job)
             gpus = log.gpus[number] if number < len(log.gpus) else ((),) * (last - first)
             known = len(places) == len(gpus) == last - first and all(-1 <= node < nodes for node in places)
         if known and max(places) >= 0:
-            by_job[job].append(Stretch(start, end, finished, part, lead, cycle, delay, outcome, places, gpus))
+            by_job[job].append(Stretch(start, end, finished, part, lead, cycle, delay, cost, outcome, places, gpus))
         else:
             found.add("log", f"the row {tuple(row)} on {tuple(places)} names no job or node, or ends before it starts")
     for stretches in by_job.values():
@@ -186,6 +192,8 @@ class _Job:
         self.home: tuple[int, ...] | None = None  # where the last finished iteration ran
         self.home_end = 0  # and the tick in which it ended
         self.at = [-1] * self.count  # where each task last was in the iteration under way
+        self.price = int(jobs.pause_cost[job])
+        self.due = 0  # what of it the job still has to pay
         self.owed = 0  # ticks of fetching that moved tasks have still before them
 
     def take(self, s: Stretch) -> None:
@@ -209,19 +217,24 @@ class _Job:
         first, cycle = self._lengths(s, s.start) if wholly else (0, 0)
         if wholly and self.slow and s.start == s.end:  # in no time, nothing is used: any pace is as good
             first, cycle = s.first, s.cycle
-        delay = self.owed if wholly else 0
-        if self.before is not None and self.before.outcome == SLOW:
-            delay = max(0, self.before.start + self.before.delay - s.start)
-        if (s.first, s.cycle, s.delay) != (first, cycle, delay):
+        before = self.before
+        if before is not None and before.outcome in (PAUSE, MOVE):
+            self.due = self.price
+        delay, cost = (self.owed, self.due) if wholly else (0, 0)
+        if before is not None and before.outcome == SLOW:
+            until = before.start + before.delay
+            delay = max(0, until - s.start)
+            cost = min(before.cost, max(0, before.cost + (until - s.start) * WHOLE))
+        if (s.first, s.cycle, s.delay, s.cost) != (first, cycle, delay, cost):
             self.found.add(
                 "pace",
                 f"{self.name}: from {s.start} on, the log has iterations of {s.first}, then {s.cycle} x 10^-6 ticks "
-                f"after {s.delay} ticks: must be {first}, {cycle} and {delay}",
+                f"after {s.delay} ticks and {s.cost} x 10^-6: must be {first}, {cycle}, {delay} and {cost}",
             )
         if wholly:
-            self.owed = 0
+            self.owed = self.due = 0
             self._check_steady(s, (first, cycle))
-            self._run(s, first, cycle, delay)
+            self._run(s, first, cycle, delay, cost)
         elif s.outcome == FINISH:
             self.found.add("lost job", f"{self.name}: ends at {s.end} without all of its tasks placed")
         self.before = s
@@ -253,16 +266,16 @@ class _Job:
                     f"{s.start} on goes on with {lengths[1]}",
                 )
 
-    def _run(self, s: Stretch, first: int, cycle: int, delay: int) -> None:
+    def _run(self, s: Stretch, first: int, cycle: int, delay: int, cost: int) -> None:
         """Rule 2: the progress of a stretch, in fractions."""
         whole = math.floor(self.progress)
         head = (1 - (self.progress - whole)) * first
         if s.outcome == FINISH:
-            end = s.start + delay + math.ceil((head + (self.total - whole - 1) * cycle) / WHOLE)
+            end = s.start + delay + math.ceil((cost + head + (self.total - whole - 1) * cycle) / WHOLE)
             if s.end != end or whole >= self.total:
                 self.found.add("work", f"{self.name}: ends at {s.end}: has run its {self.total} iterations at {end}")
             return
-        elapsed = max(0, s.end - s.start - delay) * WHOLE
+        elapsed = max(0, (s.end - s.start - delay) * WHOLE - cost)
         if elapsed < head:
             done = self.progress + Fraction(elapsed, first)
             self.later = self.later and s.outcome == SLOW
@@ -270,7 +283,7 @@ class _Job:
             done = whole + 1 + Fraction(elapsed - head) / cycle
             boundary = head + (math.floor(done) - whole - 1) * cycle
             self.later = s.outcome == SLOW
-            self.home, self.home_end = s.nodes, s.start + delay + math.ceil(boundary / WHOLE)
+            self.home, self.home_end = s.nodes, s.start + delay + math.ceil((cost + boundary) / WHOLE)
         lost = s.outcome == PAUSE and self.pausing == "restart"
         kept = Fraction(math.floor(done)) if lost else done
         if (kept if self.since >= s.end else done) > self.total or whole >= self.total:

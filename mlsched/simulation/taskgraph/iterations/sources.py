@@ -17,6 +17,7 @@ from mlsched.simulation.nodes import RESOURCES
 from mlsched.simulation.taskgraph import sources as of_tasks
 from mlsched.simulation.taskgraph.iterations.joined import joined
 from mlsched.simulation.taskgraph.iterations.mlfs import mlfs
+from mlsched.simulation.taskgraph.iterations.shape import shapes
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 from mlsched.simulation.taskgraph.iterations.workload import oversize as too_large
 from mlsched.simulation.taskgraph.workload import Workload
@@ -86,12 +87,16 @@ def gangs(
     iteration: Count = 1,
     load: Positive = 0.8,
     error: Annotated[float, Range(0, 0.5)] = 0.0,
+    shape: Literal["fewest", "anywhere"] = "anywhere",
+    pause_cost: Annotated[float, Range(0, 10**6)] = 0.0,
+    movement: Literal["anytime", "between_iterations", "none"] = "none",
 ) -> Jobs:
     """Gangs of 1, 2, 4 and 8 GPUs (80, 8, 7 and 5 % of the jobs) that arrive at random, a Poisson process.
 
     Running times are log-normal with median `length` ticks (sigma 1.5), in iterations of `iteration` ticks; a tick is a
     minute. load: work over what the cluster's GPUs do while jobs arrive. error: schedulers are told lengths off by up
-    to twice this share.
+    to twice this share. shape: "fewest" - a job has a task on each of as few nodes as hold it; "anywhere" - a task per
+    GPU. pause_cost: seconds; movement: as for a log.
     """
     rng = np.random.default_rng([seed, jobs])
     sizes = [size for size in GANGS if size <= nodes * gpus]
@@ -103,13 +108,19 @@ def gangs(
     source = (
         f"synthetic:gangs jobs={jobs} seed={seed} nodes={nodes} gpus={gpus} length={length:g} iteration={iteration} "
         f"load={load:g} error={error:g}"
+        + (f" shape={shape}" if shape != "anywhere" else "")
+        + (f" pause_cost={pause_cost:g}" if pause_cost else "")
+        + (f" movement={movement}" if movement != "none" else "")
     )
+    capacity = np.full((nodes, 1), gpus)
+    asked = np.array(sizes)[kind][:, None]
     return _gangs(
-        capacity=np.full((nodes, 1), gpus),
+        capacity=capacity,
         resources=("gpu",),
         tick_ms=60_000,
-        sizes=np.array(sizes)[kind],
-        demand=np.ones((jobs, 1), dtype=np.int64),
+        tasks=shapes(asked, capacity, 0, shape, 1),
+        pause_cost=np.full(jobs, round(pause_cost * WHOLE / 60)),
+        movement=movement,
         arrival=np.floor(np.cumsum(gaps) - gaps[:1]).astype(np.int64),
         ticks=ticks.astype(np.float64),
         iteration=float(iteration),
@@ -139,11 +150,20 @@ def from_trace(
     error: Annotated[float, Range(0, 0.5)] = 0.0,
     arrivals: Positive = 1.0,
     oversize: Literal["refuse", "drop"] = "refuse",
+    shape: Literal["log", "fewest", "anywhere"] = "log",
+    pause_cost: Annotated[float, Range(0, 10**6)] = 30.0,
+    movement: Literal["anytime", "between_iterations", "none"] = "anytime",
 ) -> Jobs:
-    """A trace's arrivals, GPUs and durations as gangs: a job of g GPUs is g equal tasks without edges.
+    """A trace's arrivals, GPUs and durations as gangs: a task is what a job holds on one node, and has no edges.
 
+    shape: "fewest" - a job of g GPUs has a task on each of as few nodes as hold it: on nodes of G GPUs one of g, or
+    full ones and a remainder (see `shape`); "log" - so it is, but where the log says on how many nodes a job ran, it
+    has so many tasks, as equal as they can be; "anywhere" - g tasks of one GPU, which may be anywhere.
+    pause_cost: whenever a job goes on after a pause or a move, it holds its GPUs for so many seconds without progress;
+    a column of the log goes before. movement: where runs may pause, "anytime" lets them go on on other nodes,
+    "none" on their own alone.
     A job with a share of a GPU, or without one, is one task with that share; where there is such a job, the GPUs of a
-    node are told apart (`gpu_unit`). Where no job asks for a GPU, a job of c CPUs is a gang of c tasks.
+    node are told apart (`gpu_unit`). Where no job asks for a GPU, CPUs are counted instead.
     tick: seconds; iteration: so many seconds are one iteration, as nearly as whole iterations allow (a job has at least
     one), so that rules have something to stop after. What the trace says beyond GPUs is shared by the tasks, a GPU
     being 1000; a resource that the cluster has none of is left out, and jobs that then ask for nothing. Nothing is
@@ -155,7 +175,8 @@ def from_trace(
         raise InvalidInput(f"{trace.source}: holds no job; check limit")
     asked, kept, said = _asked(trace, nodes)
     submit = trace.submit[kept]
-    sizes = np.maximum(-(-asked[:, _counted(asked)] // 1000), 1)
+    counted = _counted(asked)
+    sizes = np.maximum(-(-asked[:, counted] // 1000), 1)
     _refuse_large(trace, kept, sizes)
     ticks = np.maximum(trace.duration_ms[kept], 1) / (1000 * tick)
     demand = -(-asked // sizes[:, None])
@@ -163,26 +184,44 @@ def from_trace(
     if nodes is None:
         nodes, how = _nodes(asked, demand, arrival, ticks, load)
         said.append(how)
+    if late := _cut(submit, arrival, arrivals * tick):
+        said.append(f"submits rounded down by up to {late:.4g} s")
+    costs = np.where(trace.pause_cost_ms[kept] < 0, round(1000 * pause_cost), trace.pause_cost_ms[kept])
     if len(ticks) and np.median(ticks) < SHORT:
         said.append(f"half the jobs run less than {SHORT} ticks, and ends are rounded up to one: set tick to less")
     used = np.flatnonzero(demand.any(axis=0) | nodes.any(axis=0))
     gpu = RESOURCES.index("gpu_milli")
+    of_used = used.tolist().index(counted)
+    tasks = shapes(asked[:, used], nodes[:, used], of_used, shape, 1000, trace.node_count[kept])
     made = _gangs(
         gpu_unit=GPU if (demand[:, gpu] % GPU).any() and not (nodes[:, gpu] % GPU).any() else 0,
         capacity=nodes[:, used],
+        tasks=tasks,
+        pause_cost=costs * (WHOLE // 1000) // tick,
+        movement=movement,
         resources=tuple(RESOURCES[r] for r in used.tolist()),
         tick_ms=1000 * tick,
-        sizes=sizes,
-        demand=demand[:, used],
         arrival=arrival,
         ticks=ticks,
         iteration=iteration / tick,
         factor=1 + error * np.random.default_rng([seed, len(sizes)]).uniform(-2, 2, len(sizes)),
-        source=f"{trace.source}; gangs; ticks of {tick} s; iterations of {iteration} s; estimates off by {error:g}; "
+        source=f"{trace.source}; gangs; shape={shape}; a pause costs {_costs(costs)}; movement={movement}; "
+        f"ticks of {tick} s; iterations of {iteration} s; estimates off by {error:g}; "
         f"arrival rate x {arrivals:g}{''.join(f'; {sentence}' for sentence in said)}",
     )
     made = made.replace(**_of_users(trace, kept, tick))
     return _without_oversize(made) if oversize == "drop" else made
+
+
+def _cut(submit: IntArray, arrival: IntArray, tick: float) -> float:
+    """Seconds by which submits are rounded down to ticks at most."""
+    return round(float(((submit - submit[0]) - arrival * tick).max(initial=0)), 3)
+
+
+def _costs(milliseconds: IntArray) -> str:
+    """Costs of pauses in words."""
+    low, high = milliseconds.min() / 1000, milliseconds.max() / 1000
+    return f"{low:g} s" if low == high else f"{low:g} to {high:g} s"
 
 
 def _refuse_large(trace: Trace, kept: IntArray, sizes: IntArray) -> None:
@@ -260,22 +299,25 @@ def _gangs(
     resources: tuple[str, ...],
     gpu_unit: int = 0,
     tick_ms: int,
-    sizes: IntArray,
-    demand: IntArray,
+    tasks: list[IntArray],
+    pause_cost: IntArray,
+    movement: str,
     arrival: IntArray,
     ticks: Floats,
     iteration: float,
     factor: Floats,
     source: str,
 ) -> Jobs:
-    """Jobs of so many equal tasks each; of equal size and demand, they share a template.
+    """Jobs of these `tasks` (of each job: tasks x resources); of equal tasks, they share a template.
 
     Lengths of iterations are rounded down to 10^-6 ticks, so that whole ticks of running time come out as they are.
     """
-    count = len(sizes)
-    shapes, template = np.unique(np.column_stack([sizes, demand]), axis=0, return_inverse=True)
-    template = template.reshape(-1)
-    owner = np.repeat(np.arange(len(shapes)), shapes[:, 0])
+    count = len(arrival)
+    kinds = {id(rows): (len(rows), *rows.ravel().tolist()) for rows in tasks}
+    alike = {kind: number for number, kind in enumerate(sorted(set(kinds.values())))}
+    template = np.array([alike[kinds[id(rows)]] for rows in tasks], dtype=np.int64)
+    first = np.unique(template, return_index=True)[1].tolist()
+    owner = np.repeat(np.arange(len(alike)), [len(tasks[job]) for job in first])
     rounds = np.clip(np.rint(ticks / iteration), 1, 10**6).astype(np.int64)
     scale = np.maximum(np.floor(ticks / rounds * WHOLE), 1).astype(np.int64)
     none = np.zeros(0, dtype=np.int64)
@@ -286,12 +328,12 @@ def _gangs(
         node_capacity=capacity,
         eligible=np.ones((1, len(capacity)), dtype=np.int64),
         accuracy=np.zeros((1, 1), dtype=np.int64),
-        gang=np.ones(len(shapes), dtype=np.int64),
-        accuracy_table=np.zeros(len(shapes), dtype=np.int64),
+        gang=np.ones(len(alike), dtype=np.int64),
+        accuracy_table=np.zeros(len(alike), dtype=np.int64),
         task_template=owner,
         duration=np.ones(len(owner), dtype=np.int64),
         estimate=np.ones(len(owner), dtype=np.int64),
-        demand=shapes[owner, 1:],
+        demand=np.concatenate([tasks[job] for job in first]),
         task_class=np.zeros(len(owner), dtype=np.int64),
         parameters=np.zeros(len(owner), dtype=np.int64),
         edge_from=none,
@@ -300,6 +342,8 @@ def _gangs(
         edge_volume=none,
         edge_delay=none,
         template=template,
+        movement=movement,
+        pause_cost=pause_cost,
         arrival=arrival,
         scale=scale,
         told=np.maximum(np.rint(scale * factor), 1).astype(np.int64),

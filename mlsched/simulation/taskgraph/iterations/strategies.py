@@ -28,7 +28,8 @@ def workloads(
     """Workloads with at most so many jobs, nodes, tasks and runs in all; jobs are slower or faster than their graphs.
 
     A node has room for all of a job's tasks that may run there, so that a gang never fails for how it is packed.
-    gpus: in half of the workloads, the GPUs of a node are told apart, 4 units each, and tasks may share them.
+    Jobs may pay for pauses. gpus: in half of the workloads, the GPUs of a node are told apart, 4 units each, and tasks
+    may share them.
     """
     from hypothesis import strategies as st
 
@@ -55,7 +56,18 @@ def workloads(
             capacity[:, 0] = -(-capacity[:, 0] // GPU) * GPU
         used = st.lists(one_of(WHOLE, WHOLE // 2, 1_700_000), min_size=demand.size, max_size=demand.size)
         usage = np.array(draw(used), dtype=np.int64).reshape(demand.shape)
-        return drawn.replace(node_capacity=capacity, scale=scale, demand=demand, gpu_unit=unit, usage=usage)
+        costs = st.lists(one_of(0, 0, WHOLE, 2_500_000), min_size=len(scale), max_size=len(scale))
+        cost = np.array(draw(costs), dtype=np.int64)
+        movement = draw(one_of(drawn.movement, drawn.movement, "anytime"))
+        return drawn.replace(
+            node_capacity=capacity,
+            scale=scale,
+            demand=demand,
+            gpu_unit=unit,
+            usage=usage,
+            pause_cost=cost,
+            movement=movement,
+        )
 
     return draw_workload().filter(lambda workload: not never_start(workload))
 

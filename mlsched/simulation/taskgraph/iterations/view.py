@@ -32,7 +32,7 @@ _KEPT_JOBS = ("finished", "on_time", "part", "executed", "idle_since", "placed",
 _SHOWN_TASKS = ("parameters", "task_class")
 _MOVING_TASKS = ("state", "node", "start", "home", "last_end")
 #: Columns that are 0 in many workloads, and are kept only where they are not.
-_RARE_JOBS = ("user", "option", "permits", "payment", "time_limit")
+_RARE_JOBS = ("user", "option", "permits", "payment", "time_limit", "pause_cost")
 _RARE_TASKS = ("role", "replica")
 _EDGES = ("edge_lag", "edge_volume", "edge_delay")
 
@@ -73,6 +73,7 @@ class View:
                 "accuracy_table": int(self._learning.table[template]),
                 "loss_table": int(self._learning.loss_table[template]),
                 **{name: int(getattr(w, name)[job]) for name in self._of_jobs},
+                **({"pause_cost": -(-int(w.pause_cost[job]) // WHOLE)} if "pause_cost" in self._of_jobs else {}),
                 "gang": int(w.gang[template]),
                 "count": end - first,
                 "stop_after": int(w.max_iterations[job]),
@@ -155,7 +156,7 @@ class View:
 
     def run(self, job: int, stretch: Stretch) -> None:
         """A job's iterations go on."""
-        head = -(-(WHOLE - stretch.part) * stretch.first // WHOLE)
+        head = stretch.cost - (-(WHOLE - stretch.part) * stretch.first // WHOLE)
         self.set_job(job, begin=stretch.start + stretch.delay, head=head, cycle=stretch.cycle)
 
     def stopped(self, job: int, finished: int, part: int, boundary: int, nodes: tuple[int, ...]) -> None:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import InvalidInput, shortened
 from mlsched.core.fields import UNLIMITED, IntArray, array, integer, labels, refuse_falling, refuse_first, text
 from mlsched.core.record import Record, specs
 from mlsched.instances.taskgraph import checks, gpus
@@ -33,6 +33,9 @@ class Jobs(Record):
     Schedulers are told the accuracies of row `accuracy_told`. They see the losses of a job's finished iterations: those
     of its table, or, without one, the share of wrong answers relative to the untrained model's.
     A task uses `usage` of what it demands, on average, which may be more: see the world's option of that name.
+
+    A task is what a job holds on one node. Whenever a job is wholly placed after some of its tasks have paused or
+    moved, it holds its nodes for `pause_cost` before it goes on.
     """
 
     kind: ClassVar[str] = "taskgraph.jobs"
@@ -64,7 +67,9 @@ class Jobs(Record):
     required: IntArray = array("jobs", high=FULL_ACCURACY, doc="required accuracy, ppm")
     min_iterations: IntArray = array("jobs", high=10**6, doc="least iterations")
     max_iterations: IntArray = array("jobs", low=1, high=10**6, doc="most iterations")
-    movement: str = text(choices=("none", "between_iterations"), default="none", doc="may tasks change node")
+    movement: str = text(
+        choices=("none", "between_iterations", "anytime"), default="none", doc="may tasks change node; see `moving`"
+    )
     accuracy_at: str = text(choices=("deadline", "final"), default="deadline", doc="which accuracy counts")
     tick_ms: int = integer(high=UNLIMITED, default=0, doc="length of a tick in milliseconds; 0: not stated")
     source: str = text(default="", doc="where the jobs come from and under which readings")
@@ -100,6 +105,13 @@ class Jobs(Record):
     payment: IntArray = array("jobs", high=UNLIMITED, fill=0, later=True, doc="rate that its user pays, ppm")
     time_limit: IntArray = array(
         "jobs", high=UNLIMITED, fill=0, later=True, doc="running time its user stated, ticks; 0: none"
+    )
+    pause_cost: IntArray = array(
+        "jobs",
+        high=10**15,
+        fill=0,
+        later=True,
+        doc="how long a job that goes on after a pause or a move makes no progress, 10^-6 ticks",
     )
     job_names: tuple[str, ...] = labels(
         "jobs", default=(), later=True, doc="name of each job, for people; may be left out"
@@ -168,6 +180,14 @@ class Jobs(Record):
         names = tuple(self.job_names[job] for job in kept.tolist()) if self.job_names else ()
         return {name: getattr(self, name)[kept] for name in of_jobs} | {"job_names": names}
 
+    def moving(self, pausing: str, movement: str) -> str:
+        """What tasks may do under the world's options of these names: "none", "between_iterations", "anytime".
+
+        A workload's own "anytime" is for jobs that pause: where none may (`pausing`), none moves either.
+        """
+        own = "none" if self.movement == "anytime" and pausing == "none" else self.movement
+        return own if movement == "given" else movement
+
     def span(self, job: int) -> tuple[int, int]:
         """A job's tasks among those of the templates: the first, and the number after the last."""
         return self.tasks[int(self.template[job])]
@@ -188,7 +208,8 @@ def never_start(jobs: Jobs) -> list[str]:
 def oversize(jobs: Jobs, template: int) -> str:
     """Why jobs of a template can never start; empty when nothing forbids it.
 
-    All tasks of a job hold their nodes at the same time: those that ask for the same must fit together.
+    All tasks of a gang hold their nodes at the same time: those that ask for the same must fit together, and all must,
+    by what each resource alone allows.
     """
     first, end = jobs.tasks[template]
     rows = np.column_stack(
@@ -200,6 +221,14 @@ def oversize(jobs: Jobs, template: int) -> str:
         if room(jobs.node_capacity[able], gpus.empty(jobs)[able], jobs, kind[1:], many) < many:
             need = ", ".join(f"{d} {r}" for d, r in zip(kind[1:].tolist(), jobs.resources, strict=True))
             return f"ask for {many} tasks of {need} at once and never fit the nodes that may run them"
+    for demand, capacity, name in zip(kinds[:, 1:].T, jobs.node_capacity.T, jobs.resources, strict=True):
+        # In parts of any size that a task asks for, rounded down, what is on a node is at most the node.
+        for part in {1, *demand[demand > 0].tolist()}:
+            if (demand // part * count).sum() > (capacity // part).sum():
+                sizes = " and ".join(
+                    f"{n} of {d}" for d, n in sorted(zip(demand.tolist(), count.tolist(), strict=True))
+                )
+                return f"have tasks that ask for {name}, {shortened(sizes, 60)}, and never fit the nodes together"
     return ""
 
 

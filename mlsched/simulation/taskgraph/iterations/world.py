@@ -11,7 +11,9 @@ A started task holds its node until its job ends or it pauses. While all tasks o
 each other at the pace of its graph under its placement (`pace`); nothing happens inside them. What a job has done is
 counted when its placement changes: whole iterations, and of the one under way a part in ppm, rounded down; with
 `pausing = "restart"`, a pause loses that part. Inside an iteration, a task that comes back on another node, or moves,
-first fetches what its edge of lag 1 to itself says; the job waits for it. A job ends in the first tick at which its
+first fetches what its edge of lag 1 to itself says; the job waits for it. A job that is wholly placed after some of
+its tasks have paused or moved holds its nodes for its `pause_cost` before it goes on; paused again before that is over,
+it pays the whole of it once more. A job ends in the first tick at which its
 iterations are done.
 """
 
@@ -48,6 +50,7 @@ class Stretch:
     first: int = 0
     cycle: int = 0
     delay: int = 0
+    cost: int = 0  # 10^-6 ticks after the delay without progress, since the job goes on after a pause
     later: bool = False  # the iteration under way is not the first since the job last started
     gpus: tuple[tuple[int, ...], ...] = ()
 
@@ -56,19 +59,19 @@ class Stretch:
 
         The tick is -1 where none has.
         """
-        elapsed = max(0, time - self.start - self.delay) * WHOLE
+        elapsed = max(0, (time - self.start - self.delay) * WHOLE - self.cost)
         head = (WHOLE - self.part) * self.first  # in 10^-12 ticks, to be exact
         if not self.first or elapsed * WHOLE < head:
             gained = elapsed * WHOLE // self.first if self.first else 0
             return self.finished, self.part + gained, -1
         whole, rest = divmod(elapsed * WHOLE - head, self.cycle * WHOLE)
-        end = -(-(head + whole * self.cycle * WHOLE) // WHOLE**2)
+        end = -(-(self.cost * WHOLE + head + whole * self.cycle * WHOLE) // WHOLE**2)
         return self.finished + 1 + whole, rest // self.cycle, self.start + self.delay + end
 
     def length(self, iterations: int) -> int:
         """Ticks from the stretch's start until the job has so many iterations in all."""
         work = (WHOLE - self.part) * self.first + (iterations - self.finished - 1) * self.cycle * WHOLE
-        return self.delay - (-work // WHOLE**2)
+        return self.delay - (-(self.cost * WHOLE + work) // WHOLE**2)
 
 
 class IterationWorld:
@@ -76,7 +79,7 @@ class IterationWorld:
 
     def __init__(self, workload: Jobs, options: Options) -> None:
         self.workload, self.options, self.log = workload, options, Stretches()
-        self.movement = workload.movement if options.movement == "given" else options.movement
+        self.movement = workload.moving(options.pausing, options.movement)
         self.now = 0
         self.free = workload.node_capacity.copy()
         self.view = View(self)
@@ -89,6 +92,7 @@ class IterationWorld:
             self.log.above = self.usage.above
         self._needs = _Needs(workload, self._demand)
         self._waiting = np.zeros(len(workload.gang), dtype=np.int64)  # jobs with a task that holds no node, by template
+        self._resuming: set[int] = set()  # jobs of which a task paused or moved since they were last wholly placed
         self._owed: dict[int, int] = {}  # ticks of fetching that a job's moved tasks still have before them
         self._serial = [0] * len(workload.arrival)  # of a job's present stretch: events of earlier ones do not count
         self._lags = [self._delays(template) for template in range(len(workload.gang))]
@@ -227,6 +231,8 @@ class IterationWorld:
         if not part:  # the next iteration has not begun: nothing is left of the tasks that hold no node
             left = state == PAUSED
             state[left], place[left], start[left] = WAITING, -1, 0
+        if outcome in (PAUSE, MOVE):
+            self._resuming.add(job)
         if outcome == PAUSE:
             paused = sum(what == PAUSE for what, _, _ in changed)
             self.view.set_job(job, preemptions=self.view.job(job, "preemptions") + paused)
@@ -248,6 +254,9 @@ class IterationWorld:
         self.stretches[job] = stretch
         if len(held) == len(nodes):
             stretch.delay = self._owed.pop(job, 0)
+            if job in self._resuming:
+                self._resuming.remove(job)
+                stretch.cost = int(self.workload.pause_cost[job])
             if self.usage is None:
                 self._run(job, stretch, self._paces.of(job, list(nodes)))
         else:
@@ -285,9 +294,11 @@ class IterationWorld:
         finished, part, boundary = old.progress(self.now)
         self._note(job, old, self.now, SLOW)
         self.view.slowed(job, finished, boundary, old.nodes)
-        delay = max(0, old.start + old.delay - self.now)
-        later = old.later or boundary >= 0
-        self.stretches[job] = Stretch(self.now, finished, part, old.nodes, delay=delay, later=later, gpus=old.gpus)
+        new = Stretch(self.now, finished, part, old.nodes, gpus=old.gpus)
+        new.delay = max(0, old.start + old.delay - self.now)
+        new.cost = max(0, old.cost - max(0, self.now - old.start - old.delay) * WHOLE)
+        new.later = old.later or boundary >= 0
+        self.stretches[job] = new
         return self.stretches[job]
 
     def _schedule(self, job: int) -> None:
@@ -308,7 +319,7 @@ class IterationWorld:
         self.view.stopped(job, finished, part, boundary, stretch.nodes)
 
     def _note(self, job: int, s: Stretch, end: int, outcome: int) -> None:
-        self.log.rows.append((job, s.start, end, s.finished, s.part, s.first, s.cycle, s.delay, outcome))
+        self.log.rows.append((job, s.start, end, s.finished, s.part, s.first, s.cycle, s.delay, s.cost, outcome))
         self.log.places.append(s.nodes)
         if s.gpus:
             self.log.gpus.append(s.gpus)

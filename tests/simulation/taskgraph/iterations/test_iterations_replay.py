@@ -24,9 +24,9 @@ JOBS = jobs_of(
     task_class=[0, 0, 1],
 )
 M = 10**6
-A = ((0, 0, 6, 0, 0, 4 * M, 4 * M, 0, 0), (0, 1))
-B = ((0, 10, 18, 1, 500_000, 4 * M, 4 * M, 2, 1), (0, 0))
-C = ((1, 1, 4, 0, 0, 3 * M, 3 * M, 0, 1), (1,))
+A = ((0, 0, 6, 0, 0, 4 * M, 4 * M, 0, 0, 0), (0, 1))
+B = ((0, 10, 18, 1, 500_000, 4 * M, 4 * M, 2, 0, 1), (0, 0))
+C = ((1, 1, 4, 0, 0, 3 * M, 3 * M, 0, 0, 1), (1,))
 EVENTS, TICKS = Wake(True, 0), Wake(False, 2)
 
 
@@ -156,8 +156,29 @@ def test_what_is_sent_inside_an_iteration_takes_its_time_in_every_job():
         edges=[(0, 1, 0, 5, 2), (2, 3, 0, 5, 5)],
         min_iterations=[1, 1],
     )
-    log = Stretches([(0, 0, 10, 0, 0, 10 * M, 10 * M, 0, 1), (1, 0, 9, 0, 0, 9 * M, 9 * M, 0, 1)], [(0, 1), (0, 1)])
+    log = Stretches(
+        [(0, 0, 10, 0, 0, 10 * M, 10 * M, 0, 0, 1), (1, 0, 9, 0, 0, 9 * M, 9 * M, 0, 0, 1)], [(0, 1), (0, 1)]
+    )
     assert violations(two, Options(), EVENTS, log) == []
+
+
+def test_who_goes_on_after_a_pause_pays_its_price():
+    """1.5 ticks after the delay; the job ends a tick or two later, in whole ticks."""
+    dear = JOBS.replace(pause_cost=[1_500_000, 0])
+    paid = changed(B, cost=1_500_000, end=20)
+    assert check([B], [paid], jobs=dear) == []
+    assert "pace" in kinds(check(jobs=dear)), "nothing is paid"
+    assert "work" in kinds(check([B], [changed(paid, end=19)], jobs=dear)), "paid, but not waited for"
+    assert "pace" in kinds(check([B], [paid])), "paid where nothing costs"
+    moved = [changed(A, outcome=2), changed(paid, start=6, end=16)]
+    assert check([A, B], moved, jobs=dear) == [], "who moves pays, too"
+
+
+def test_a_logs_jobs_move_where_they_may_pause():
+    anytime = JOBS.replace(movement="anytime")
+    assert check(jobs=anytime, movement="given") == []
+    assert kinds(check(jobs=JOBS, movement="given")) == {"place"}
+    assert "pause" in kinds(check(jobs=anytime, movement="given", pausing="none"))
 
 
 def test_a_task_that_is_not_there_stays_nowhere():

@@ -14,9 +14,10 @@ from mlsched.instances.traces import read_trace
 from mlsched.simulation import every_simulation, simulation
 from mlsched.simulation.taskgraph.iterations import IterationWorld, Jobs, Options
 from mlsched.simulation.taskgraph.iterations.pace import Pace, Paces
+from mlsched.simulation.taskgraph.iterations.shape import fewest
 from mlsched.simulation.taskgraph.iterations.sources import from_trace, gangs
 from mlsched.simulation.taskgraph.iterations.table import Table
-from mlsched.simulation.taskgraph.iterations.workload import never_start, overload, room
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE, never_start, overload, room
 
 JOBS = jobs_of([[(4, 1), (4, 1)], [(3, 2)]], [(0, 0, 3), (6, 1, 1)], edges=[(0, 1, 0, 5, 2)])
 
@@ -94,12 +95,45 @@ def trace(tmp_path):
 def test_a_trace_becomes_gangs_that_share_templates_and_keep_their_length(tmp_path):
     jobs = from_trace(trace(tmp_path), np.array([[0, 0, 8000]] * 2), tick=1, iteration=60)
     assert (jobs.arrival.tolist(), jobs.max_iterations.tolist()) == ([0, 60, 90, 120], [2, 10, 1, 1])
-    assert (len(jobs.gang), jobs.gang.tolist(), len(jobs.duration)) == (3, [1, 1, 1], 1 + 4 + 16)
-    assert jobs.resources == ("gpu_milli",)
-    assert (jobs.demand == 1000).all()
+    assert (jobs.gang.tolist(), jobs.demand[:, 0].tolist()) == ([1, 1, 1], [1000, 4000, 8000, 8000])
+    assert (jobs.resources, jobs.movement, jobs.pause_cost.tolist()) == (("gpu_milli",), "anytime", [30 * WHOLE] * 4)
+    assert "shape=log; a pause costs 30 s; movement=anytime; ticks of 1 s" in jobs.source
     run = api.simulate(jobs, "fifo")
     assert run.violations() == []
     assert run.jobs["completion"].tolist() == [90, 660, 151, 667], "the gang of 16 waits for all GPUs"
+
+
+def test_a_task_is_what_a_job_holds_on_one_node(tmp_path):
+    nodes = np.array([[0, 0, 8000]] * 3)
+    anywhere = from_trace(trace(tmp_path), nodes, shape="anywhere", pause_cost=0, movement="none")
+    assert (anywhere.demand == 1000).all()
+    assert (np.bincount(anywhere.task_template).tolist(), anywhere.pause_cost.any()) == ([1, 4, 16], False)
+    assert fewest(12, np.array([8, 8])) == [8, 4]
+    assert fewest(12, np.array([16, 8])) == [12]
+    assert fewest(32, np.array([16, 8, 8, 8])) == [8, 8, 8, 8], "there is one node of 16"
+    assert fewest(20, np.array([16, 4])) == [16, 4]
+    assert fewest(40, np.array([8, 8])) == [8] * 5, "never fits"
+
+
+def test_the_nodes_that_a_log_names_are_taken_at_their_word(tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("submit,duration,gpus,cpus,num_nodes,pause_cost\n0,60,4,10,2,\n0,60,5,0,2,90\n0.5,60,4,0,,\n")
+    read = read_trace(log)
+    assert (read.node_count.tolist(), read.pause_cost_ms.tolist()) == ([2, 2, -1], [-1, 90_000, -1])
+    assert "Submit times are cut to whole seconds: by up to 500 ms." in read.notes
+    nodes = np.array([[16000, 0, 8000]] * 2)
+    made = from_trace(read, nodes)
+    tasks = [made.demand[slice(*made.span(job))].tolist() for job in range(3)]
+    assert tasks == [[[5000, 2000]] * 2, [[0, 3000], [0, 2000]], [[0, 4000]]]
+    assert made.pause_cost.tolist() == [WHOLE // 2, 3 * WHOLE // 2, WHOLE // 2]
+    fewer = from_trace(read, nodes, shape="fewest")
+    assert [fewer.demand[slice(*fewer.span(job)), 1].tolist() for job in range(3)] == [[4000], [5000], [4000]]
+
+
+def test_submits_that_are_rounded_down_are_said_to_be(tmp_path):
+    nodes = np.array([[0, 0, 8000]] * 2)
+    assert "submits rounded down by up to 30 s" in from_trace(trace(tmp_path), nodes).source
+    assert "submits rounded" not in from_trace(trace(tmp_path), nodes, tick=30).source
 
 
 def test_where_jobs_share_gpus_the_gpus_of_a_node_are_told_apart(tmp_path):

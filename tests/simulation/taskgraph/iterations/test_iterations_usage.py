@@ -102,7 +102,10 @@ def test_what_overload_comes_to(played):
 
 def faulty(played, number=None, above=None, readings=None, jobs=JOBS, cut=None, **fields):
     """What the check finds when entries of a row (by its place in the order of `rows`) are others, or one is cut."""
-    log, names = played[0].log, ("job", "start", "end", "finished", "part", "first", "cycle", "delay", "outcome")
+    log, names = (
+        played[0].log,
+        ("job", "start", "end", "finished", "part", "first", "cycle", "delay", "cost", "outcome"),
+    )
     table = [list(row) for row in log.rows]
     places, held = list(log.places), list(log.gpus)
     if number is not None:
@@ -112,7 +115,7 @@ def faulty(played, number=None, above=None, readings=None, jobs=JOBS, cut=None, 
             table[row][names.index(name)] = value
         if cut:
             rest = list(table[row])
-            table[row][2], table[row][8] = cut[0], 4
+            table[row][2], table[row][9] = cut[0], 4
             rest[1], rest[3], rest[4] = cut
             table.append(rest)
             places.append(places[row])
@@ -140,7 +143,7 @@ def test_a_stretch_that_goes_on_while_its_pace_changes_is_named():
     world, _ = play(jobs, scripted({0: {"start": [(0, 0, 0)]}, 2: {"start": [(1, 0, 0)]}}), **READ)
     assert ends(world.log, 2) == [14, 16]
     log = Stretches(
-        [(0, 0, 8, 0, 0, 4 * M, 4 * M, 0, 1), (1, 2, 10, 0, 0, 8 * M, 8 * M, 0, 1)],
+        [(0, 0, 8, 0, 0, 4 * M, 4 * M, 0, 0, 1), (1, 2, 10, 0, 0, 8 * M, 8 * M, 0, 0, 1)],
         [(0,), (0,)],
         gpus=[((0,),), ((0,),)],
         above=[6],
