@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -102,3 +103,42 @@ def remembers(instance, *, memory, rng):
     pid = os.getpid()
     processes = sorted({*memory["processes"], pid})
     return right(instance, rng=rng), {"calls": memory["calls"] + 1, "processes": processes}
+
+
+def stops_its_parent(instance, *, rng):
+    """The process that would end it, by a signal that cannot be refused."""
+    os.kill(os.getppid(), signal.SIGSTOP)
+    hangs(instance, rng=rng)
+
+
+def stops_its_parent_and_answers(instance, *, rng):
+    os.kill(os.getppid(), signal.SIGSTOP)
+    return right(instance, rng=rng)
+
+
+def stops_its_parent_again_and_again(instance, *, rng):
+    """By a process in a session of its own, which begins before this goes on."""
+    loop = "import os, sys\nprint()\nsys.stdout.flush()\nwhile True: os.kill(int(sys.argv[1]), 19)"
+    child = subprocess.Popen(
+        [sys.executable, "-c", loop, str(os.getppid())], stdout=subprocess.PIPE, start_new_session=True
+    )
+    child.stdout.readline()
+    return right(instance, rng=rng)
+
+
+def stops_the_server(instance, *, rng):
+    """The parent of its parent."""
+    status = Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()
+    os.kill(int(status[1]), signal.SIGSTOP)
+    return right(instance, rng=rng)
+
+
+class Speechless(BaseException):
+    """An exception whose text fails."""
+
+    def __str__(self):
+        raise KeyError("no text")
+
+
+def raises_without_words(instance, *, rng):
+    raise Speechless

@@ -10,7 +10,7 @@ from mlsched import solvers
 from mlsched.api.adapters import adapted, native
 from mlsched.core.answerer import Answerer
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import AnswererError, MlschedError
+from mlsched.core.errors import AnswererError, MlschedError, said
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.interrupts import interrupts
 
@@ -30,7 +30,7 @@ def answer_once(
         except BaseException as error:
             if came():
                 raise
-            raise AnswererError(f"{answerer.name} raised {type(error).__name__}: {error}") from error
+            raise AnswererError(f"{answerer.name} raised {said(error)}") from error
 
 
 def _answer(

@@ -28,7 +28,7 @@ import numpy as np
 
 from mlsched.api.guard import Guarded
 from mlsched.core.contract import Plan
-from mlsched.core.errors import AnswererError, InvalidInput, MlschedError, RuleFailure
+from mlsched.core.errors import AnswererError, InvalidInput, MlschedError, RuleFailure, said
 
 #: Linux: orphans of this process' offspring become its children.
 PR_SET_CHILD_SUBREAPER = 36
@@ -63,6 +63,8 @@ def _keep(data: socket.socket, life: socket.socket) -> NoReturn:
     os.set_blocking(woken, False)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+    # Whom the caller has to wake where the answerer has stopped this process.
+    send(life, json.dumps({"keeper": os.getpid()}).encode())
     worker = os.fork()
     if worker == 0:
         signal.set_wakeup_fd(-1)
@@ -81,7 +83,7 @@ def _keep(data: socket.socket, life: socket.socket) -> NoReturn:
     while True:  # what a dying process has started in the meantime is found in the next round
         with contextlib.suppress(OSError):
             os.killpg(worker, signal.SIGKILL)
-        for child in _children():
+        for child in children(os.getpid()):
             with contextlib.suppress(OSError):
                 os.kill(child, signal.SIGKILL)
         try:
@@ -114,17 +116,26 @@ def _adopt_orphans() -> None:
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def _children() -> list[int]:
-    """The children of this process, where the system lists them; elsewhere the worker's group has to do."""
-    me = os.getpid()
+def children(parent: int) -> list[int]:
+    """The children of a process, where the system lists them; elsewhere the worker's group has to do."""
+    listed = list(Path(f"/proc/{parent}/task").glob("*/children"))
     with contextlib.suppress(OSError):
-        return [int(pid) for pid in Path(f"/proc/{me}/task/{me}/children").read_text().split()]
+        if listed:
+            return [int(pid) for task in listed for pid in task.read_text().split()]
     found = []
     for place in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it has ended since
             # After the name, which is in brackets and may hold anything: state, parent.
-            if int((place / "stat").read_text().rpartition(")")[2].split()[1]) == me:
+            if int((place / "stat").read_text().rpartition(")")[2].split()[1]) == parent:
                 found.append(int(place.name))
+    return found
+
+
+def descendants(parent: int) -> list[int]:
+    """The children of a process, theirs, and so on."""
+    found = children(parent)
+    for pid in found:  # which grows meanwhile
+        found += (child for child in children(pid) if child not in found)
     return found
 
 
@@ -163,7 +174,7 @@ def _failure(error: BaseException) -> dict[str, Any]:
         return {"how": error.how, "message": str(error)}
     if isinstance(error, MlschedError):
         return {"error": type(error).__name__, "message": str(error)}
-    return {"error": "AnswererError", "message": f"raised {type(error).__name__}: {error}"}
+    return {"error": "AnswererError", "message": f"raised {said(error)}"}
 
 
 def _plain(value: Any) -> Any:

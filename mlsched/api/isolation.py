@@ -36,6 +36,8 @@ from mlsched.simulation.clock import Rule
 GRACE_SECONDS, GRACE_SHARE = 0.5, 0.1
 #: Seconds that an answerer's own imports may take.
 START_SECONDS = 60.0
+#: Seconds until a keeper that does not end is seen to, and how often that is tried, a tenth of it apart.
+PATIENCE, ATTEMPTS = 0.5, 100
 #: Largest answer, in bytes.
 MOST_ANSWER = 2**28
 
@@ -64,6 +66,19 @@ class _Server:
                         raise
         return data, life
 
+    def hello(self, life: socket.socket) -> int:
+        """The process id of a new keeper, which is the first that it says."""
+        from mlsched.api.isolated import receive
+
+        until = time.monotonic() + START_SECONDS
+        while not select.select([life], [], [], PATIENCE)[0]:
+            if self._process is not None:
+                self._process.send_signal(signal.SIGCONT)  # an answerer before may have stopped it
+            if time.monotonic() > until:
+                raise errors.SolverError("isolate: the process that starts others does not answer; try again")
+        message = receive(life)
+        return int((_parsed(message or b"") or {}).get("keeper", 0))
+
     def _started(self) -> socket.socket:
         if self._line is None or self._owner != os.getpid():
             ours, theirs = socket.socketpair()
@@ -91,6 +106,7 @@ _LAUNCH = (
 
 def _end(line: socket.socket, process: subprocess.Popen[bytes]) -> None:
     line.close()
+    process.send_signal(signal.SIGCONT)
     process.wait()
 
 
@@ -117,6 +133,7 @@ class Isolated:
             raise InvalidInput("isolate: needs a system whose processes can fork; leave it out")
         self.name, self.cpu_seconds = answerer.name, 0.0
         self._lines: tuple[socket.socket, socket.socket] | None = None
+        self._keeper = 0
         packed = _packed(answerer, params)
         self._task = {
             "what": what,
@@ -142,6 +159,7 @@ class Isolated:
     def start(self) -> None:
         """Start the process; what goes wrong with the answerer's own imports is said here."""
         self._lines = _server.keeper()
+        self._keeper = _server.hello(self._lines[1])
         self.ask({**self._task, "folder": str(Path.cwd())}, START_SECONDS)
 
     def ask(self, message: Any, seconds: float | None) -> dict[str, Any]:
@@ -177,14 +195,37 @@ class Isolated:
         with data, life:
             with contextlib.suppress(OSError):
                 life.shutdown(socket.SHUT_WR)
-            said = b""
+            last = b""
             with contextlib.suppress(OSError):
-                while chunk := life.recv(4096):
-                    said += chunk
-        ended = _parsed(said[8:]) or {}
+                while chunk := _last_words(life, self._keeper):
+                    last += chunk
+        ended = _parsed(last[8:]) or {}
         self.cpu_seconds += float(ended.get("cpu_seconds", 0.0))
         status = ended.get("status")
         return status if isinstance(status, int) else None
+
+
+def _last_words(life: socket.socket, keeper: int) -> bytes:
+    """What the keeper says as it ends, at once or when it is made to.
+
+    An answerer may have stopped it (SIGSTOP), and have started processes that do so again and again. While it stands
+    still, none of its offspring is lost: all of it is ended here, and then the keeper goes on.
+    """
+    from mlsched.api.isolated import descendants
+
+    for patience in (PATIENCE, *[PATIENCE / 10] * ATTEMPTS):
+        _signal(keeper, signal.SIGCONT)
+        if select.select([life], [], [], patience)[0]:
+            return life.recv(4096)
+        for pid in descendants(keeper):
+            _signal(pid, signal.SIGKILL)
+    _signal(keeper, signal.SIGKILL)
+    return b""
+
+
+def _signal(pid: int, number: int) -> None:
+    with contextlib.suppress(OSError):  # it has ended since
+        os.kill(pid, number)
 
 
 def isolated_answer(

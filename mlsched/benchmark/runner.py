@@ -18,7 +18,7 @@ from mlsched.benchmark.row import Key, Row
 from mlsched.benchmark.store import Store
 from mlsched.benchmark.tasks import Asked, tasks_of
 from mlsched.benchmark.user_suites import find_suite
-from mlsched.core.errors import InvalidInput
+from mlsched.core.errors import InvalidInput, said
 
 #: Called with (rows there are, rows there will be), once at the start and after every task.
 Progress = Callable[[int, int], None]
@@ -166,4 +166,4 @@ def _result(task: Asked, future: Future[list[Row]]) -> list[Row]:
     except BrokenProcessPool:
         return failed(task, f"{task.answerer}: its process died: a crash, or out of memory")
     except Exception as error:
-        return failed(task, f"{task.answerer}: {type(error).__name__}: {error}")
+        return failed(task, f"{task.answerer}: {said(error)}")

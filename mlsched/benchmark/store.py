@@ -61,17 +61,13 @@ class Store:
 
     def _prepare(self) -> None:
         """Make a new file a store; refuse what is none."""
-        version, application, tables = (
-            int(self._connection.execute(query).fetchone()[0])
-            for query in ("PRAGMA user_version", "PRAGMA application_id", "SELECT COUNT(*) FROM sqlite_master")
-        )
-        if (version, application, tables) == (0, 0, 0):
-            with self._connection:
-                self._connection.execute("BEGIN")
-                self._connection.execute(_CREATE)
-                self._connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                self._connection.execute(f"PRAGMA user_version = {VERSION}")
-            return
+        if self._state() == (0, 0, 0):
+            with self._writing():
+                if self._state() == (0, 0, 0):  # and nobody else has made it one meanwhile
+                    self._connection.execute(_CREATE)
+                    self._connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                    self._connection.execute(f"PRAGMA user_version = {VERSION}")
+        version, application, _ = self._state()
         if application != APPLICATION:
             raise InvalidFile(
                 f"{self.path}: is an SQLite file of something else; give a store that mlsched bench wrote"
@@ -83,15 +79,34 @@ class Store:
         damage = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if damage != "ok":
             raise InvalidFile(f"{self.path}: is damaged ({' '.join(str(damage).split())}); start a new file")
+        self._lacking = self._missing()
+
+    def _state(self) -> tuple[int, ...]:
+        """Version, application and number of tables: all 0 in a new file."""
+        queries = ("PRAGMA user_version", "PRAGMA application_id", "SELECT COUNT(*) FROM sqlite_master")
+        return tuple(int(self._connection.execute(query).fetchone()[0]) for query in queries)
+
+    def _missing(self) -> list[str]:
         columns = {record[1] for record in self._connection.execute("PRAGMA table_info(rows)")}
-        self._lacking = [name for name in LATER if name not in columns]
+        return [name for name in LATER if name not in columns]
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """A transaction that begins when no other process writes.
+
+        One that begins by reading cannot wait for a writer: SQLite refuses it at once, since what it read is outdated.
+        """
+        with self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            yield
 
     def add(self, rows: Sequence[Row]) -> None:
         """Append rows, all of them or none."""
-        with _sentences(self.path), self._connection:
-            while self._lacking:
-                self._connection.execute(f"ALTER TABLE rows ADD COLUMN [{self._lacking.pop()}]")
+        with _sentences(self.path), self._writing():
+            for name in self._missing() if self._lacking else ():
+                self._connection.execute(f"ALTER TABLE rows ADD COLUMN [{name}]")
             self._connection.executemany(_INSERT, [_encode(row) for row in rows])
+        self._lacking = []
 
     def count(self, suite: str) -> int:
         """How many rows of `suite` there are."""

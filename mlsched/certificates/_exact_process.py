@@ -1,20 +1,28 @@
 """Run in a process of its own, never imported: minimise a 0-1 formula by `exact`, which logs its proof.
 
-    python _exact_process.py FORMULA.opb LOG SECONDS BYTES          (0 seconds: no limit)
+    python _exact_process.py FORMULA.opb LOG SECONDS BYTES CALLER          (0 seconds: no limit)
 
 `exact` is under the AGPL and is loaded here alone. It writes its own reading of the formula to LOG.formula and what it
-derives to LOG.proof, of which no more than BYTES are kept. The last line printed is "complete" or "unfinished".
+derives to LOG.proof, of which no more than BYTES are kept. The last line printed is "complete" or "unfinished". It ends
+with CALLER, the process that started it, however that ends.
 """
 
+import ctypes
+import os
 import resource
+import signal
 import sys
 from pathlib import Path
 
-import exact
+#: Linux: the signal that a process gets when the one that started it ends.
+PR_SET_PDEATHSIG = 1
 
 
-def main(formula: str, log: str, seconds: str, most: str) -> None:
+def main(formula: str, log: str, seconds: str, most: str, caller: str) -> None:
     """Read a formula as `Formula.text` writes it, and search."""
+    _end_with(int(caller))
+    import exact
+
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(most), int(most)))
     settings = [("proof-log", log), ("proof-assumptions", "0"), ("opt-ratio", "0")]
     solver, variables = exact.Exact(settings), 0
@@ -28,6 +36,14 @@ def main(formula: str, log: str, seconds: str, most: str) -> None:
         elif words[0] != "*":
             solver.addConstraint(_terms(words[:-3]), True, int(words[-2]))
     print("complete" if solver.runFull(True, float(seconds)) == "UNSAT" else "unfinished")  # noqa: T201
+
+
+def _end_with(caller: int) -> None:
+    """Nothing in this process looks at the caller while `exact` searches, so the system has to."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != caller:
+        sys.exit("the process that asked has ended")
 
 
 def _terms(words: list[str]) -> list[tuple[int, str]]:

@@ -15,7 +15,6 @@ import contextlib
 import dataclasses
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +32,7 @@ from mlsched.core.errors import AnswererError, InvalidInput, SolverError, shorte
 from mlsched.core.files import write_json
 from mlsched.core.opening import shown_path
 from mlsched.core.registry import registry
+from mlsched.core.temporary import swept_folder
 from mlsched.core.versions import versions
 
 #: Wall limit of a check, where no other is given; the largest proofs so far took half a minute.
@@ -135,19 +135,14 @@ def _part(formula: Formula, minimum: int) -> dict[str, Any]:
 def _new_folder(target: Path) -> Iterator[Path]:
     """A folder that gets its name when the block has ended without an error."""
     try:
-        made = Path(tempfile.mkdtemp(prefix=f".{target.name[:100]}.", dir=target.parent))
+        with swept_folder(f".{target.name[:100]}.", target.parent) as made:
+            yield made
+            mask = os.umask(0)
+            os.umask(mask)
+            made.chmod(0o777 & ~mask)
+            made.rename(target)
     except OSError as error:
         raise InvalidInput(f"{shown_path(target)}: cannot be written: {error.strerror}; check the path") from None
-    try:
-        yield made
-        mask = os.umask(0)
-        os.umask(mask)
-        made.chmod(0o777 & ~mask)
-        made.rename(target)
-    except OSError as error:
-        raise InvalidInput(f"{shown_path(target)}: cannot be written: {error.strerror}; check the path") from None
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
 
 
 def check(folder: Path, *, seconds: float | None = SECONDS) -> Checked:

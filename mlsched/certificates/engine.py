@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from mlsched.certificates.checker import Proof
 from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.core.temporary import swept_folder
 
 #: Largest log that is read, in bytes, and how long the process may go on after its own time limit, s.
 MOST_LOG, GRACE = 2**28, 10.0
+PROGRAM = Path(__file__).with_name("_exact_process.py")
 
 
 def version() -> str:
@@ -30,13 +32,14 @@ def version() -> str:
 def log_of(formula: str, seconds: float | None) -> str:
     """The log of a complete search for the formula's minimum, its constraints numbered as the formula has them."""
     version()
-    with tempfile.TemporaryDirectory(prefix="mlsched-certify-") as folder:
-        path, log = Path(folder) / "formula.opb", Path(folder) / "log"
+    with swept_folder("mlsched-certify-") as folder:
+        path, log = folder / "formula.opb", folder / "log"
         path.write_text(formula, encoding="utf-8")
-        command = [sys.executable, "-I", str(Path(__file__).with_name("_exact_process.py"))]
+        command = [sys.executable, "-I", str(PROGRAM)]
         try:
             done = subprocess.run(
-                [*command, str(path), str(log), str(seconds or 0), str(MOST_LOG)],
+                [*command, str(path), str(log), str(seconds or 0), str(MOST_LOG), str(os.getpid())],
+                stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
                 timeout=None if seconds is None else seconds + GRACE,

@@ -29,6 +29,14 @@ def one_line(message: str, most: int = LONGEST) -> str:
     return "".join(sign if sign.isprintable() else "?" for sign in " ".join(text.split()))
 
 
+def said(error: BaseException) -> str:
+    """An exception of somebody else's as its kind and its text, which may itself fail."""
+    try:
+        return f"{type(error).__name__}: {str(error)[:LONGEST]}"
+    except BaseException as failure:
+        return f"{type(error).__name__}, whose text cannot be shown ({type(failure).__name__})"
+
+
 def meant(name: str, known: Iterable[str]) -> str:
     """ " (did you mean 'fitgpp'?)", the known name that `name` most resembles; "" where none does."""
     import difflib

@@ -43,7 +43,7 @@ class Result:
     calls optimal is not called so here: its version is known to be wrong about such models.
 
     `instance` is what was asked; it is no part of comparisons and of `to_json`, but of the file that `mlsched.save`
-    writes, so that `mlsched.load` judges the plan again.
+    writes, so that `mlsched.load` judges the plan again. Two results are equal when all but it and the seconds is.
     """
 
     #: What the file is that `mlsched.save` writes.
@@ -65,14 +65,18 @@ class Result:
     gap: float | None
     status: Status
     stopped_by: StoppedBy | None
-    seconds: float
+    seconds: float = dataclasses.field(compare=False)
     work: dict[str, float]
     versions: dict[str, str]
     backing: Backing | None = None
     confirmed_by: str | None = None
-    confirm_seconds: float | None = None
+    confirm_seconds: float | None = dataclasses.field(default=None, compare=False)
     doubt: str | None = None
     instance: Instance | None = dataclasses.field(default=None, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        """Equal results have equal hashes; params, values, work and versions are dictionaries, which have none."""
+        return hash((self.instance_hash, self.answerer, self.objective, self.seed, self.status, self.plan, self.bound))
 
     def gap_to(self, reference: Result) -> Gap:
         """How much worse this answer is than what `reference` proved: its bound, which for an optimum is its value.

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import AnswererError, MlschedError, Stuck
+from mlsched.core.errors import AnswererError, MlschedError, Stuck, said
 from mlsched.core.interrupts import interrupts
 from mlsched.core.params import Share, checked
 from mlsched.simulation.wake import Wake
@@ -150,7 +150,5 @@ def _answer(
     except BaseException as error:
         if interrupted():
             raise
-        raise AnswererError(
-            f"{rule.name}: decision {number} at {now:.10g} s: raised {type(error).__name__}: {error}"
-        ) from error
+        raise AnswererError(f"{rule.name}: decision {number} at {now:.10g} s: raised {said(error)}") from error
     return plan, after

@@ -113,7 +113,7 @@ class Run:
     """A finished run. `jobs` holds one array a column; times in seconds.
 
     It can be pickled. A rule that cannot (a function within another, one that was asked isolated) stays behind, and
-    with it `replay`.
+    with it `replay`. Two runs are equal when the same was asked and the same happened, however long it took.
     """
 
     #: What the file is that `mlsched.save` writes.
@@ -126,13 +126,24 @@ class Run:
     options: Any
     wake: Wake
     seed: int
-    log: Any
+    log: Any = dataclasses.field(compare=False)
     decisions: int
     recorded: list[Decision]
-    seconds: float
-    cpu_seconds: float
+    seconds: float = dataclasses.field(compare=False)
+    cpu_seconds: float = dataclasses.field(compare=False)
     versions: dict[str, str]
-    rule: Rule
+    rule: Rule = dataclasses.field(compare=False)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Run:
+            return NotImplemented
+        compared = [field.name for field in dataclasses.fields(self) if field.compare]
+        same = all(getattr(self, name) == getattr(other, name) for name in compared)
+        return same and bool(self.log.to_json() == other.log.to_json())
+
+    def __hash__(self) -> int:
+        """Of what was asked: logs may still be written to."""
+        return hash((self.workload, self.answerer, self.wake, self.seed))
 
     @property
     def jobs(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from mlsched import api
 from mlsched.core.contract import Instance, Objective
-from mlsched.core.errors import MlschedError, Stuck, TooLarge
+from mlsched.core.errors import MlschedError, Stuck, TooLarge, said
 from mlsched.core.gap import Gap, gap_between
 from mlsched.core.result import Result
 from mlsched.testing.counterexample import Counterexample
@@ -84,7 +84,7 @@ class Examiner:
             self._found("feasible" if "infeasible plan" in str(error) else "answers", str(error), instance)
             return
         except Exception as error:
-            self._found("answers", f"the scheduler raised {type(error).__name__}: {error}", instance)
+            self._found("answers", f"the scheduler raised {said(error)}", instance)
             return
         for check, sentence in self._wrong(instance, before, plan, again):
             self._found(check, sentence, instance, plan)
@@ -148,7 +148,7 @@ class Examiner:
             try:
                 now = self.answer(instance)
             except Exception as error:
-                now = f"{type(error).__name__}: {error}"
+                now = said(error)
             if now != plan:
                 sentence = f"call {2 * self.seen + number + 1} answers an instance otherwise than an earlier one did"
                 self._found("reproducible", f"{sentence}; now it is {now!r}", instance, plan)

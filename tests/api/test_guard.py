@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hostile_rules
 import pytest
 from preemption_examples import small
 
@@ -88,7 +89,7 @@ def test_a_plan_of_a_class_of_its_own_is_refused():
         mlsched.solve(small(), lambda given, *, rng: Other(**RIGHT))
 
 
-@pytest.mark.parametrize("error", [SystemExit(0), KeyboardInterrupt(), GeneratorExit()])
+@pytest.mark.parametrize("error", [SystemExit(0), KeyboardInterrupt(), GeneratorExit(), hostile_rules.Speechless()])
 def test_what_would_end_the_program_is_the_rules_failure(error):
     def leaves(given, *, rng):
         raise error

@@ -51,10 +51,15 @@ def test_an_answer_is_the_same(instance, asked):
         (hostile.hangs, "timeout", r"hangs took longer than 0\.05 s"),
         (hostile.hoards, "memory", "hoards took more memory than its limit"),
         (hostile.cheats, "cheated", "cheats changed the instance that it was asked about"),
+        (hostile.stops_its_parent, "timeout", r"stops_its_parent took longer than 0\.05 s"),
     ],
 )
 def test_how_a_rule_ends_is_told(instance, rule, how, said):
-    limits = {"hangs": {"time_limit": 0.05}, "hoards": {"memory_limit": GIGABYTE}}.get(rule.__name__, {})
+    limits = {
+        "hangs": {"time_limit": 0.05},
+        "hoards": {"memory_limit": GIGABYTE},
+        "stops_its_parent": {"time_limit": 0.05},
+    }.get(rule.__name__, {})
     with pytest.raises(RuleFailure, match=said) as caught:
         isolated(instance, rule, **limits)
     assert caught.value.how == how
@@ -69,6 +74,7 @@ def test_how_a_rule_ends_is_told(instance, rule, how, said):
         (hostile.leaves, "leaves raised SystemExit: 0"),
         (hostile.answers_text, "answers_text returned a str: must be a preemption.plan"),
         (hostile.rewrites_the_judge, "returned an infeasible plan"),
+        (hostile.raises_without_words, r"raised Speechless, whose text cannot be shown \(KeyError\)"),
     ],
 )
 def test_what_breaks_the_contract_is_told(instance, rule, said):
@@ -76,7 +82,9 @@ def test_what_breaks_the_contract_is_told(instance, rule, said):
         isolated(instance, rule)
 
 
-@pytest.mark.parametrize("rule", [hostile.forks, hostile.leaves_a_thread, hostile.prints])
+@pytest.mark.parametrize(
+    "rule", [hostile.forks, hostile.leaves_a_thread, hostile.prints, hostile.stops_its_parent_and_answers]
+)
 def test_who_forks_prints_or_leaves_a_thread_answers_all_the_same(instance, rule):
     assert isolated(instance, rule).plan == mlsched.solve(instance, "fifo").plan
 
@@ -91,6 +99,26 @@ def test_nothing_that_a_rule_starts_outlives_it(instance, tmp_path, monkeypatch)
     pid = int(place.read_text())
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists the offspring of a process")
+def test_who_has_its_parent_stopped_again_and_again_is_ended_all_the_same(instance, monkeypatch):
+    """By a process that outlives the rule, until the caller ends it."""
+    monkeypatch.setattr(isolation, "PATIENCE", 0.01)
+    plan = mlsched.solve(instance, "fifo").plan
+    assert isolated(instance, hostile.stops_its_parent_again_and_again).plan == plan
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the rule finds the server in /proc")
+def test_a_server_that_a_rule_has_stopped_goes_on(instance, monkeypatch):
+    server = isolation._Server()
+    monkeypatch.setattr(isolation, "_server", server)
+    monkeypatch.setattr(isolation, "PATIENCE", 0.01)
+    plan = isolated(instance, hostile.stops_the_server).plan
+    assert isolated(instance, "fifo").plan == plan
+    isolated(instance, hostile.stops_the_server)
+    isolation._end(server._line, server._process)
+    assert server._process.returncode == 0
 
 
 def test_a_run_has_one_process_which_keeps_the_memory():

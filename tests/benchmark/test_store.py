@@ -64,6 +64,36 @@ def test_a_key_is_kept_once_and_a_batch_is_all_or_nothing(path):
     assert read_rows(path) == [row()]
 
 
+def test_a_store_that_another_process_makes_meanwhile_is_used(path, monkeypatch):
+    """Between the look at the new file and the write to it."""
+    look, came = Store._state, []
+
+    def state(self):
+        found = look(self)
+        if not came:
+            came.append(found)
+            with Store(path) as other:
+                other.add([row(suite="other")])
+        return found
+
+    monkeypatch.setattr(Store, "_state", state)
+    with Store(path) as store:
+        store.add([row()])
+        assert store.suites() == ["made", "other"]
+    assert came == [(0, 0, 0)]
+
+
+def test_columns_that_another_process_adds_meanwhile_are_used(path):
+    with Store(path) as store:
+        store.add([row(suite="before")])
+    write(path, *(f"ALTER TABLE rows DROP COLUMN [{name}]" for name in LATER))
+    with Store(path) as one, Store(path) as other:
+        one.add([row(suite="one")])
+        other.add([row(suite="other")])
+        one.add([row(suite="again")])
+    assert [found.suite for found in read_rows(path)] == ["before", "one", "other", "again"]
+
+
 def test_two_processes_write_to_one_store(path):
     """Each its own rows, in turns as it happens: none is lost, and none is there twice."""
     script = (

@@ -44,7 +44,8 @@ class Front:
     confirmed_by: the other engine that proved all of it again, if one did.
 
     Of the front of an instance, `instance`, `objectives`, `answerer` and `params` say what was asked of whom; they are
-    None (and no parameters) where a model of one's own was enumerated.
+    None (and no parameters) where a model of one's own was enumerated. Two fronts are equal when all of this is but the
+    seconds.
     """
 
     #: What the file is that `mlsched.save` writes.
@@ -62,7 +63,7 @@ class Front:
     certificate: Certificate
     method: str
     backend: str
-    seconds: float
+    seconds: float = dataclasses.field(compare=False)
     _scalar: Callable[[str], Scalar] = dataclasses.field(repr=False, compare=False)
     confirmed_by: str | None = None
     objectives: tuple[str, ...] | None = None
@@ -77,6 +78,17 @@ class Front:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Front:
+            return NotImplemented
+        compared = [field.name for field in dataclasses.fields(self) if field.compare]
+        return all(_equal(getattr(self, name), getattr(other, name)) for name in compared)
+
+    def __hash__(self) -> int:
+        """Of what says in short which front it is: solutions and parameters may have no hash."""
+        values = tuple(map(tuple, np.asarray(self.values).tolist()))
+        return hash((values, self.senses, self.status, self.method, self.backend, self.answerer))
 
     @property
     def complete(self) -> bool:
@@ -225,6 +237,15 @@ class Front:
 
 def _plain(plan: Any) -> Any:
     return plan.to_json() if hasattr(plan, "to_json") else repr(plan)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two things are equal that may be, or hold, arrays."""
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    if isinstance(one, (tuple, list)) and type(one) is type(other):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    return bool(one == other)
 
 
 def _corner(box: Box, senses: Sequence[str]) -> list[float]:
