@@ -98,7 +98,9 @@ class Placer:
         may choose otherwise: `choose`.) A gang: see `_gangs`.
         """
         if self.snapshot.gang[self.snapshot.task_job[task]]:
-            return _gangs.start(self, *tasks_of(self.snapshot, int(self.snapshot.task_job[task])))
+            first, end = tasks_of(self.snapshot, int(self.snapshot.task_job[task]))
+            if end - first > 1:
+                return _gangs.start(self, first, end)
         nodes = self.nodes(task)
         if not nodes.size:
             return False
@@ -178,11 +180,16 @@ class Placer:
 
         Where there is no room for a task's `need` unless something leaves, the emptiest comes first: least has to.
         """
-        room = self.free if self.spare is self.free else self.spare
-        free = (room[nodes] / self.largest)[:, self._asked].sum(axis=1)
+        room = (self.free if self.spare is self.free else self.spare)[nodes]
+        free = room @ self._weight
         if self.spare is not self.free:
-            free = np.where((room[nodes] >= need).all(axis=1), free, len(self._asked) - free)
+            free = np.where((room >= need).all(axis=1), free, len(self._asked) - free)
         return np.asarray(free)
+
+    @functools.cached_property
+    def _weight(self) -> Floats:
+        """resources: one by the most that a node has, of those that tasks ask for."""
+        return np.asarray(self.snapshot.demand.any(axis=0) / self.largest)
 
     def _load(self, nodes: IntArray) -> Floats:
         """nodes: the work bound to each, in ticks of its capacity, by the resource of which it has least."""

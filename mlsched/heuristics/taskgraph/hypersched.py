@@ -20,7 +20,7 @@ What is simpler, or other:
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -35,8 +35,12 @@ from mlsched.instances.taskgraph.instance import FULL_ACCURACY
 
 #: What a job is served as: it goes on, is new, is to pause, or can no longer gain anything by its deadline.
 GOES_ON, NEW, PAUSES, LATE = 0, 1, 2, 3
-#: Rung -> job -> the share of its required accuracy that it left there.
-Rungs = dict[str, dict[str, float]]
+#: `rungs`: of each, the shares of their required accuracies that jobs left there, the last ones; `cuts`: below which of
+#: them a job is to pause; `left`: of each job in the system that has reached a rung, what it left at each.
+Memory = dict[str, Any]
+EMPTY: Memory = {"rungs": [], "cuts": [], "left": {}}
+#: The cut of a rung at which one job has left something: nobody is below it.
+NOTHING = -1.0
 
 
 @answerer(
@@ -51,14 +55,14 @@ Rungs = dict[str, dict[str, float]]
 def answer(
     snapshot: Snapshot,
     *,
-    memory: Rungs | None,
+    memory: Memory | None,
     rng: np.random.Generator,
     grace: Number = 1,
     factor: Annotated[int, Range(2)] = 4,
     window: Annotated[int, Range(2)] = 1000,
     stop: str = "most",
     nodes: str = "auto",
-) -> tuple[Round, Rungs]:
+) -> tuple[Round, Memory]:
     """Serve jobs by what they have learned at the rungs that they reached, while their deadline leaves time.
 
     grace: iterations of the first rung; factor: between two rungs. window: accuracies kept a rung.
@@ -66,11 +70,12 @@ def answer(
     """
     required = np.where(snapshot.required > 0, snapshot.required, FULL_ACCURACY)
     share = snapshot.accuracy_seen / required
-    reached = rungs_reached(snapshot.finished.tolist(), grace, factor)
-    kept = left_behind(memory or {}, snapshot.job_id.tolist(), reached, share.tolist(), window)
-    short = lacking(kept, snapshot.job_id.tolist(), reached, factor)
-    rung = np.array(reached)
-    standing = np.where(rung < 0, NEW, np.where(short, PAUSES, GOES_ON))
+    rung = rungs_reached(snapshot.finished, grace, factor)
+    trained = np.flatnonzero(rung >= 0)
+    names = snapshot.job_id[trained].astype(str).tolist()
+    kept = left_behind(memory or EMPTY, names, rung[trained].tolist(), share[trained].tolist(), window, factor)
+    standing = np.where(rung < 0, NEW, GOES_ON)
+    standing[trained[lacking(kept)]] = PAUSES
     first = np.where(rung < 0, np.maximum(grace - snapshot.finished, 0) * iteration_ticks(snapshot), 0)
     standing[snapshot.now + first > snapshot.deadline] = LATE
     goes_on = standing == GOES_ON
@@ -89,32 +94,49 @@ def _next_rung(placer: Placer, pauses: list[int], milestone: IntArray) -> int:
     return snapshot.now + max(1, int(remaining_time(snapshot, milestone)[runs].min()))
 
 
-def rungs_reached(finished: list[int], grace: int, factor: int) -> list[int]:
+def rungs_reached(finished: IntArray, grace: int, factor: int) -> IntArray:
     """For each job, the highest rung that it has reached by so many iterations; -1: none."""
-    found = []
-    for iterations in finished:
-        rung, milestone = -1, grace
-        while iterations >= milestone:
-            rung, milestone = rung + 1, milestone * factor
-        found.append(rung)
-    return found
+    milestones = [grace]
+    while milestones[-1] <= finished.max(initial=0):
+        milestones.append(milestones[-1] * factor)
+    return np.asarray(np.searchsorted(np.array(milestones), finished, side="right") - 1)
 
 
-def left_behind(memory: Rungs, jobs: list[int], reached: list[int], share: list[float], window: int) -> Rungs:
-    """The rungs with what the jobs leave at those that they have newly reached; of each, the last entries."""
-    kept = {rung: dict(values) for rung, values in memory.items()}
+def left_behind(
+    memory: Memory, jobs: list[str], reached: list[int], share: list[float], window: int, factor: int
+) -> Memory:
+    """The memory with what jobs in the system leave at the rungs that they have newly reached.
+
+    What does not change is shared with the memory before.
+    """
+    before, new = memory["left"], dict[int, list[float]]()
+    left = {}
     for job, top, value in zip(jobs, reached, share, strict=True):
-        for rung in range(top + 1):
-            kept.setdefault(str(rung), {}).setdefault(str(job), value)
-    return {rung: dict(list(values.items())[-window:]) for rung, values in kept.items()}
+        mine = before.get(job, ())
+        if len(mine) <= top:
+            for rung in range(len(mine), top + 1):
+                new.setdefault(rung, []).append(value)
+            mine = [*mine, *[value] * (top + 1 - len(mine))]
+        left[job] = mine
+    if not new:
+        return {**memory, "left": left}
+    rungs, cuts = list(memory["rungs"]), list(memory["cuts"])
+    for rung in sorted(new):
+        if rung == len(rungs):
+            rungs.append([])
+            cuts.append(NOTHING)
+        rungs[rung] = [*rungs[rung], *new[rung]][-window:]
+        if len(rungs[rung]) > 1:
+            cuts[rung] = float(np.percentile(rungs[rung], 100 * (1 - 1 / factor)))
+    return {"rungs": rungs, "cuts": cuts, "left": left}
 
 
-def lacking(rungs: Rungs, jobs: list[int], reached: list[int], factor: int) -> Flags:
-    """For each job, whether at some rung it was below the best 1 / `factor` of all that are remembered there."""
-    best = 100 * (1 - 1 / factor)
-    cut = {rung: float(np.percentile(list(values.values()), best)) for rung, values in rungs.items() if len(values) > 1}
-    found = [
-        any(rungs[str(rung)].get(str(job), np.inf) < cut.get(str(rung), -np.inf) for rung in range(top + 1))
-        for job, top in zip(jobs, reached, strict=True)
-    ]
-    return np.array(found, dtype=np.bool_)
+def lacking(memory: Memory) -> Flags:
+    """For each job of `left`, whether at some rung it was below the best 1 / `factor` of all that are remembered."""
+    left = memory["left"].values()
+    if not left:
+        return np.zeros(0, dtype=np.bool_)
+    cuts = memory["cuts"]
+    below = np.fromiter((value < cuts[rung] for mine in left for rung, value in enumerate(mine)), dtype=np.bool_)
+    counts = np.fromiter(map(len, left), dtype=np.int64, count=len(left))
+    return np.asarray(np.logical_or.reduceat(below, np.cumsum(counts) - counts))
