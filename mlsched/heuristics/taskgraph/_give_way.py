@@ -1,7 +1,8 @@
 """Preemption by priority: capacity first, then pauses, then places.
 
 1. Capacity. In order of the jobs, units (gangs, or tasks of jobs that are none) are chosen as long as the cluster's
-   whole capacity has room for them, wherever that is; what is too large for what remains is passed by.
+   whole capacity has room for them, wherever that is, and where they are bound to nodes, these have; what is too large
+   for what remains is passed by.
 2. Pauses. What runs and is chosen stays where it is. What runs and is not may have to leave.
 3. Places. What is chosen and waits starts, where nothing has to leave if it can. Where the shape of what is free is in
    its way, what comes after it in the order leaves its nodes, and then takes them again, or others (where tasks may
@@ -12,13 +13,14 @@
 from __future__ import annotations
 
 import heapq
+import operator
 from typing import Any
 
 import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.heuristics.taskgraph._measures import Flags, by_job, per_job, tasks_of
+from mlsched.heuristics.taskgraph._measures import Flags, by_job, per_job
 from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
@@ -32,7 +34,11 @@ def give_way(placer: Placer, tasks: IntArray, jobs: IntArray) -> list[int]:
     rank = np.empty(len(jobs), dtype=np.int64)
     rank[jobs] = np.arange(len(jobs))
     units = _Units(placer, tasks, rank)
-    chosen = within_capacity(units.amounts, placer.free.sum(axis=0) + units.amounts[units.runs].sum(axis=0))
+    capacity = placer.free.sum(axis=0) + units.amounts[units.runs].sum(axis=0)
+    if placer.snapshot.movement == "anytime":
+        chosen = within_capacity(units.amounts, capacity)
+    else:
+        chosen = _within_nodes(placer, units, capacity)
     served = _Served(placer, units, chosen)
     overloaded = bool((placer.free < 0).any())
     if overloaded or (chosen != units.runs).any():
@@ -100,6 +106,47 @@ def refuse_unless_pausing(snapshot: Snapshot, rule: str) -> None:
         )
 
 
+def _within_nodes(placer: Placer, units: _Units, capacity: IntArray) -> Flags:
+    """As `within_capacity`, where what has begun stays on its nodes: these must have room for it as well."""
+    snapshot, held = placer.snapshot, placer.held
+    running = np.flatnonzero(snapshot.state == RUNNING)
+    room = placer.free.copy()
+    np.add.at(room, snapshot.node[running], held[running])
+    fixed = np.where(snapshot.state == RUNNING, snapshot.node, snapshot.bound)
+    spaces, amounts, holds, nodes = room.tolist(), units.amounts.tolist(), held.tolist(), fixed.tolist()
+    ends = units.ends.tolist()
+    chosen, left = np.zeros(len(units.head), dtype=np.bool_), capacity.tolist()
+    for unit in np.flatnonzero((units.amounts <= capacity).all(axis=1)).tolist():
+        if not _within(amounts[unit], left):
+            continue
+        first, end = ends[unit]
+        if min(nodes[first:end]) >= 0 and not _taken(range(first, end), nodes, spaces, holds):
+            continue
+        left = [b - a for a, b in zip(amounts[unit], left, strict=True)]
+        chosen[unit] = True
+        if not any(left):
+            break
+    chosen[~units.amounts.any(axis=1)] = True
+    return chosen
+
+
+def _within(amount: list[int], room: list[int]) -> bool:
+    return all(map(operator.le, amount, room))
+
+
+def _taken(tasks: range, nodes: list[int], spaces: list[list[int]], holds: list[list[int]]) -> bool:
+    """Whether each of the tasks takes what it holds from the room of its node; if one cannot, none does."""
+    for task in tasks:
+        room = spaces[nodes[task]]
+        if not _within(holds[task], room):
+            for before in range(tasks.start, task):
+                space = spaces[nodes[before]]
+                space[:] = map(operator.add, space, holds[before])
+            return False
+        room[:] = map(operator.sub, room, holds[task])
+    return True
+
+
 class _Units:
     """What starts, stays and pauses as one, in order of rank: a gang, or a task of a job that is none.
 
@@ -120,16 +167,14 @@ class _Units:
         order = np.argsort(2 * rank[job] + ~runs, kind="stable")
         self.head, self.runs, self._gang = head[order], runs[order], gang[order]
         self.amounts = placer.held[self.head]
+        self.ends = np.column_stack([self.head, self.head + 1])  # units: their first task, and the one after their last
         if gang.any():
             self.amounts[self._gang] = placer.whole[job[order][self._gang]]
-        self._snapshot = snapshot
+            self.ends[self._gang, 1] = np.searchsorted(snapshot.task_job, job[order][self._gang], side="right")
 
     def tasks(self, unit: int) -> IntArray:
         """The tasks of a unit."""
-        head = int(self.head[unit])
-        if self._gang[unit]:
-            return np.arange(*tasks_of(self._snapshot, int(self._snapshot.task_job[head])))
-        return np.array([head])
+        return np.arange(*self.ends[unit])
 
     def all_tasks(self, units: IntArray) -> IntArray:
         """The tasks of several units, in their order."""

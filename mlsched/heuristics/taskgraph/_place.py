@@ -34,16 +34,18 @@ class Placer:
     tasks that may still start in this round. A gang starts as a whole: asked for any of its tasks, all start or none.
 
     nodes: "best-fit" - a task goes to the fullest node with room; "least-work" - to the one to which least work is
-    bound; "auto" - by the physics: where a start holds its node until the job ends ("iterations"), room is what is
-    short, and the fullest is taken; where a task holds it for one run and mostly stays where it first ran ("tasks"),
-    it is work that is to be spread.
+    bound; "auto" - by the world: where a task is to come back to the node where it first ran, after each of its runs
+    (physics "tasks") or after a pause (without movement "anytime"), work is to be spread; elsewhere room is what is
+    short, and the fullest is taken.
     """
 
     def __init__(self, snapshot: Snapshot, stop: str = "most", nodes: str = "auto") -> None:
         one_of("nodes", nodes, NODES)
         self.snapshot = snapshot
         self.stop_after = stops_after(snapshot, stop)
-        self.best_fit = nodes == "best-fit" or (nodes == "auto" and snapshot.physics == "iterations")
+        stays = snapshot.pausing == "none" or snapshot.movement == "anytime"
+        by_room = snapshot.physics == "iterations" and stays
+        self.best_fit = nodes == "best-fit" or (nodes == "auto" and by_room)
         self.free = snapshot.free.copy()
         self.spare = self.free  # of `free`, what nobody has to leave for; the same, unless a rule makes tasks give way
         self.open = snapshot.startable & (self.stop_after > snapshot.finished)[snapshot.task_job]
@@ -369,9 +371,20 @@ class Placer:
 
     def round(self, pauses: Iterable[int] = (), wake_at: int = 0, moves: Iterable[tuple[int, int, int]] = ()) -> Round:
         """The finished round; `pauses`, `wake_at` and `moves` (task, node, GPU or -1) are the rule's own."""
-        changed = np.flatnonzero(self.stop_after != self.snapshot.stop_after)
-        stops = [(int(j), int(self.stop_after[j])) for j in changed]
-        names = self.gpus.names if self.gpus else {}
-        moved = [(task, node) for task, node in self.moves if node != self.snapshot.node[task]]
-        starts, own = ([(task, node, names.get(task, -1)) for task, node in of] for of in (self.starts, moved))
-        return self.snapshot.round(start=starts, pause=pauses, migrate=[*own, *moves], stop=stops, wake_at=wake_at)
+        snapshot, names = self.snapshot, self.gpus.names if self.gpus else {}
+        changed = np.flatnonzero(self.stop_after != snapshot.stop_after)
+        moved = [(task, node, -1) for task, node in self.moves if node != snapshot.node[task]]
+        columns: dict[str, IntArray] = {}
+        for verb, rows in (
+            ("start", [(task, node, names.get(task, -1)) for task, node in self.starts]),
+            ("migrate", [*moved, *moves]),
+        ):
+            sides = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+            columns |= {f"{verb}_{name}": side for name, side in zip(("task", "node", "gpu"), sides, strict=True)}
+        return Round.trusted(
+            **columns,
+            pause_task=np.array(list(pauses), dtype=np.int64),
+            stop_job=changed,
+            stop_after=self.stop_after[changed],
+            wake_at=int(wake_at),
+        )

@@ -25,8 +25,8 @@ def answer(
     strict: a task without room blocks all behind it; otherwise later ones may pass. stop: when jobs that may stop early
     do: "most", "least" iterations, or with the "required" accuracy. nodes: where a task goes that has no neighbours
     (tasks it exchanges data with): "best-fit" - the fullest node with room; "least-work" - the one with the least work
-    bound to it; "auto" - the first where a start holds its node until the job ends (physics = "iterations"), otherwise
-    the second.
+    bound to it; "auto" - the second where tasks come back to the node where they first ran, after each run (physics =
+    "tasks") or after a pause (unless movement = "anytime"), otherwise the first.
     """
     placer = Placer(snapshot, stop, nodes)
     placer.start_in_order(by_job(snapshot), strict=strict)

@@ -20,6 +20,7 @@ What is simpler, or other:
 
 from __future__ import annotations
 
+import itertools
 from typing import Annotated, Any
 
 import numpy as np
@@ -127,7 +128,7 @@ def left_behind(
             cuts.append(NOTHING)
         rungs[rung] = [*rungs[rung], *new[rung]][-window:]
         if len(rungs[rung]) > 1:
-            cuts[rung] = float(np.percentile(rungs[rung], 100 * (1 - 1 / factor)))
+            cuts[rung] = _best(rungs[rung], factor)
     return {"rungs": rungs, "cuts": cuts, "left": left}
 
 
@@ -136,7 +137,16 @@ def lacking(memory: Memory) -> Flags:
     left = memory["left"].values()
     if not left:
         return np.zeros(0, dtype=np.bool_)
-    cuts = memory["cuts"]
-    below = np.fromiter((value < cuts[rung] for mine in left for rung, value in enumerate(mine)), dtype=np.bool_)
     counts = np.fromiter(map(len, left), dtype=np.int64, count=len(left))
-    return np.asarray(np.logical_or.reduceat(below, np.cumsum(counts) - counts))
+    first = np.cumsum(counts) - counts
+    values = np.fromiter(itertools.chain.from_iterable(left), dtype=np.float64, count=int(counts.sum()))
+    rung = np.arange(len(values)) - np.repeat(first, counts)
+    return np.asarray(np.logical_or.reduceat(values < np.array(memory["cuts"])[rung], first))
+
+
+def _best(values: list[float], factor: int) -> float:
+    """Where the best 1 / `factor` of the values begin, between two of them in proportion (as `numpy.percentile`)."""
+    at = (len(values) - 1) * (1 - 1 / factor)
+    low = int(at)
+    below, above = np.partition(values, [low, min(low + 1, len(values) - 1)])[[low, min(low + 1, len(values) - 1)]]
+    return float(below + (above - below) * (at - low))

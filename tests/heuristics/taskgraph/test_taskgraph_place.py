@@ -91,9 +91,15 @@ def test_who_is_within_capacity_runs_unless_those_before_it_are_in_its_way(snaps
     place |= dict(placer.starts) | dict(placer.moves)
     place = {task: node for task, node in place.items() if task not in pauses}
     free, chosen = snapshot.node_capacity.copy(), snapshot.node_capacity.sum(axis=0)
+    bound = np.where(snapshot.state == 1, snapshot.node, snapshot.bound)
+    spaces = snapshot.node_capacity.copy()  # of the nodes, for what is chosen and bound to them
     for unit in units_in_order(snapshot, asked, rank):
-        amount = held[unit].sum(axis=0)
+        amount, fixed = held[unit].sum(axis=0), snapshot.movement != "anytime" and (bound[unit] >= 0).all()
         within = (amount <= chosen).all()
+        if fixed and within:
+            np.subtract.at(spaces, bound[unit], held[unit])
+            within = (spaces >= 0).all()
+            np.add.at(spaces, bound[unit], held[unit] * (not within))
         chosen = chosen - amount * within
         if unit[0] in place:
             for task in unit:
