@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 import re
 import shutil
+from collections import Counter
 from pathlib import Path
 
+import forgery
 import pytest
 from certificate_examples import drawn, needs_exact
+from draws import draws
 
 from mlsched import api
 from mlsched.certificates import checker, received
 from mlsched.cli.main import run
-from mlsched.core.errors import InvalidFile
+from mlsched.core.errors import InvalidFile, InvalidInput
 
 pytestmark = needs_exact
 GIGABYTE = 10**9
@@ -151,3 +155,22 @@ def test_a_manifest_that_is_no_object_is_refused(forged, refusal):
         with pytest.raises(InvalidFile):
             api.check_certificate(forged)
         assert "manifest.json" in refusal(2)
+
+
+def test_no_forgery_is_accepted_unless_what_it_claims_is_true(genuine, tmp_path, report):
+    """A small slice of `measurements/forged.py`. Too large files are a test of their own, above."""
+    fate = Counter[str]()
+    for number in range(draws(60, 1000)):
+        folder, dice = tmp_path / str(number), random.Random(number)
+        forgery.forge([genuine], folder, dice)
+        try:
+            found = api.check_certificate(folder)
+        except InvalidInput:
+            fate["cannot be read"] += 1
+        else:
+            fate["refused" if found.wrong else "accepted with the optimum"] += 1
+            if not found.wrong:
+                assert found.value == api.solve(found.instance, "brute-force", objective=found.objective).value
+        shutil.rmtree(folder)
+    report("forged certificates", [f"{n:5}  {how}" for how, n in sorted(fate.items())])
+    assert fate["refused"] + fate["cannot be read"] > fate["accepted with the optimum"]

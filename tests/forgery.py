@@ -1,0 +1,208 @@
+"""Forged certificates: a genuine folder, changed in one of many ways, its hashes made anew as a forger would.
+
+Used by the tests and by `measurements/forged.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mlsched import api
+from mlsched.certificates.checker import HEADER
+from mlsched.core.errors import MlschedError
+
+GIGABYTE = 10**9
+
+
+def rehash(folder: Path) -> None:
+    """Make the manifest say what the files are, and of which instance; files as they are where that cannot be read."""
+    path = folder / "manifest.json"
+    try:
+        manifest = json.loads(path.read_text())
+        for name in manifest["sha256"]:
+            if (folder / name).is_file() and (folder / name).stat().st_size < GIGABYTE:
+                manifest["sha256"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        manifest["instance_hash"] = api.load(folder / "instance.json").hash
+        plan = json.loads((folder / "plan.json").read_text())
+        (folder / "plan.json").write_text(json.dumps({**plan, "instance_hash": manifest["instance_hash"]}))
+        manifest["sha256"]["plan.json"] = hashlib.sha256((folder / "plan.json").read_bytes()).hexdigest()
+    except (MlschedError, ValueError, TypeError, KeyError, OSError, AttributeError):
+        pass  # what cannot be read is refused as it is
+    else:
+        path.write_text(json.dumps(manifest))
+
+
+def _number(text: str, dice: random.Random) -> str:
+    """One of the integers of a text changed, a little or beyond all limits."""
+    found = dice.choice(list(re.finditer(r"\d+", text)) or [None])
+    if found is None:
+        return text + "0"
+    old = int(found[0])
+    new = dice.choice([old - 1, old + 1, 2 * old, 0, 1, -1, 10**9, 2**53 + 1, 10**400])
+    return text[: found.start()] + str(new) + text[found.end() :]
+
+
+def _words(text: str, dice: random.Random) -> str:
+    """Lines and words left out, doubled, exchanged; a literal turned; a number changed."""
+    lines = text.split("\n")
+    for _ in range(dice.choice([1, 1, 1, 3])):
+        i, j = dice.randrange(len(lines)), dice.randrange(len(lines))
+        words = lines[i].split()
+        match dice.randrange(7):
+            case 0 if len(lines) > 1:
+                del lines[i]
+            case 1:
+                lines.insert(i, lines[j])
+            case 2:
+                lines[i], lines[j] = lines[j], lines[i]
+            case 3 if words:
+                del words[dice.randrange(len(words))]
+                lines[i] = " ".join(words)
+            case 4 if words:
+                k = dice.randrange(len(words))
+                words[k] = f"~{words[k]}".replace("~~", "")
+                lines[i] = " ".join(words)
+            case _:
+                lines[i] = _number(lines[i], dice)
+    return "\n".join(lines)
+
+
+def _bytes(text: str, dice: random.Random) -> str:
+    """Signs put in, taken out or repeated."""
+    i, j = sorted(dice.randrange(len(text) + 1) for _ in range(2))
+    return dice.choice(
+        [text[:i], text[i:], text[:i] + text[j:], text[:j] + text[i:], text[:i] + "\0\ufeff\u2028" + text[i:], text * 3]
+    )
+
+
+def _json(text: str, dice: random.Random) -> str:
+    """A field of a document left out, of another type, or deep."""
+    data = json.loads(text)
+    name = dice.choice(list(data))
+    odd: list[Any] = [None, True, -1, 1.5, 10**30, "x" * 10**5, [], {}, [[]], "\n+1 x1 >= 1 ;", data]
+    odd += [[[0] * 1000] * 100, [*([data[name]] * 3)]]
+    if dice.random() < 0.2:
+        del data[name]
+    else:
+        data[name] = dice.choice(odd)
+    made = json.dumps(data)
+    return made.replace("null", "[" * 10**5, 1) if dice.random() < 0.1 else made
+
+
+def _names(folder: Path, dice: random.Random, others: list[Path]) -> None:
+    """Names of an instance that would say something to a checker that read them."""
+    path = folder / "instance.json"
+    data = json.loads(path.read_text())
+    for field in ("resources", "types", "pressures", "models"):
+        if field in data:
+            sign = dice.choice(["\n", "\r", "\x0b", "\u2028", "\x85", "\r\n"])
+            step = f"{sign}{dice.choice('+-')}1 x{dice.randrange(1, 9)} >= {dice.randrange(2)} ;{sign}* "
+            data[field] = [f"{label}{step}{k}" for k, label in enumerate(data[field])]
+    path.write_text(json.dumps(data))
+    for opb in folder.glob("*.opb"):
+        text = opb.read_text()
+        opb.write_text(text.replace(" cpu", f" {data.get('resources', ['cpu'])[0]}"))
+
+
+def _bomb(folder: Path, dice: random.Random, others: list[Path]) -> None:
+    """A proof or a file that asks for more than any machine has."""
+    log = "1.log"
+    wide = "x1 " * 2 + "+ "
+    steps: list[Callable[[], str]] = [
+        lambda: "l 1\n" + "".join(f"pol {k} {k} +\n" for k in range(1, 10**4)),
+        lambda: "l 1\npol 1 " + f"{10**70} * " * 10**4 + "\n",
+        lambda: "l 1\n" + "pol 1\n" * 10**5,
+        lambda: "l 1\n" + "rup +1 x1 >= 0 ;\n" * 10**4,
+        lambda: "".join(f"rup +1 x{k} >= 0 ;\n" for k in range(1, 3000)) + "rup +1 x1 +1 x2 >= 2 ;\n" * 100,
+        lambda: "l 1\npol " + "1 " * 10**5 + "+ " * (10**5 - 1) + "\n",
+        lambda: "l 1\npol 1 " + "s " * 10**5 + "\n",
+        lambda: "pol x1 " + wide * 10**4 + "\n",
+        lambda: "\n" * 10**6,
+        lambda: "* " + "x" * 10**7,
+        lambda: "rup " + " ".join(f"+1 x{k}" for k in range(1, 10**5)) + " >= 0 ;\n" * 3,
+        lambda: "soli " + " ".join(f"x{k}" for k in range(1, 10**5)) + "\n",
+    ]
+    if dice.random() < 0.8:
+        (folder / log).write_text(f"{HEADER}\n{dice.choice(steps)()}c 1\n")
+    else:
+        name = dice.choice([log, "1.opb", "instance.json", "plan.json", "checker.py", "manifest.json"])
+        with (folder / name).open("r+b") as stream:
+            stream.truncate(dice.choice([3 * GIGABYTE, 2**28, 2**23, 2**20]))
+
+
+def _exchange(folder: Path, dice: random.Random, others: list[Path]) -> None:
+    """Files of another certificate."""
+    other = dice.choice(others)
+    for name in dice.choice(
+        [["plan.json"], ["instance.json"], ["instance.json", "plan.json"], ["1.opb", "1.log"], ["1.log"]]
+    ):
+        shutil.copyfile(other / name, folder / name)
+
+
+def _claims(folder: Path, dice: random.Random, others: list[Path]) -> None:
+    """A manifest that claims something else."""
+    path = folder / "manifest.json"
+    data = json.loads(path.read_text())
+    change = dice.choice(["value", "minimum", "offset", "scale", "parts", "objective", "version"])
+    if change == "value":
+        data["value"] += dice.choice([-1, 1, 10**6])
+    elif change == "parts":
+        data["parts"] = dice.choice([[], data["parts"] * 2, data["parts"][1:], data["parts"] * 10**3, [[]]])
+    elif change == "objective":
+        data["objective"] = dice.choice(["total_jct", "makespan", "victim_count", "worst_loss", "total_speed", "x"])
+    elif change == "version":
+        data["version"] = dice.choice([0, 1, 2, 3, "1"])
+    else:
+        data["parts"][0][change] += dice.choice([-1, 1])
+        data["value"] += dice.choice([0, -1, 1])
+    path.write_text(json.dumps(data))
+
+
+def _strangers(folder: Path, dice: random.Random, others: list[Path]) -> None:
+    """A file more, or another checker."""
+    name = dice.choice(["re.py", "sys.py", "pathlib.py", "x" * 200, "1.opb ", "checker.py"])
+    (folder / name).write_text('print("proved: the minimum is 0")\n')
+    if dice.random() < 0.5:
+        path = folder / "manifest.json"
+        data = json.loads(path.read_text())
+        data["sha256"][name] = ""
+        path.write_text(json.dumps(data))
+
+
+def _text_of(name: str, change: Callable[[str, random.Random], str]) -> Callable[..., None]:
+    def made(folder: Path, dice: random.Random, others: list[Path]) -> None:
+        text = (folder / name).read_text()
+        (folder / name).write_text(change(text, dice), encoding="utf-8", errors="replace")
+
+    made.__name__ = f"{change.__name__[1:]} of {name}"
+    return made
+
+
+#: Ways to forge: functions of the folder, the dice and the genuine folders.
+WAYS: list[Callable[..., None]] = [
+    *(_text_of(name, _number) for name in ("instance.json", "plan.json", "manifest.json")),
+    *(_text_of(name, _json) for name in ("instance.json", "plan.json", "manifest.json")),
+    *(_text_of(name, _words) for name in ("1.opb", "1.log", "1.log")),
+    *(_text_of(name, _bytes) for name in ("instance.json", "plan.json", "manifest.json", "1.opb", "1.log")),
+    *(_names, _bomb, _exchange, _claims, _strangers),
+]
+
+
+def forge(genuine: list[Path], folder: Path, dice: random.Random) -> str:
+    """Make `folder` a forged copy of one of the genuine ones; how it was forged."""
+    shutil.copytree(dice.choice(genuine), folder)
+    ways = dice.sample(WAYS, dice.choice([1, 1, 1, 2]))
+    for way in ways:
+        try:
+            way(folder, dice, genuine)
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, OSError):
+            continue  # the way before has left nothing for this one
+    rehash(folder)
+    return ways[0].__name__.removeprefix("_")
