@@ -113,13 +113,13 @@ class Space:
         Raises TooMany if there are more than `most`, OutOfTime if they cannot be listed by the deadline.
         """
         deadline = deadline or Deadline()
-        found: list[Table] = []
+        tables: list[Table] = []
         remaining = most
         for k, c in enumerate(self.classes):
             table = self._of_class(k, c, lower, remaining, deadline)
             remaining -= len(table)
-            found.append(table)
-        return Table(*(np.concatenate([getattr(t, f.name) for t in found]) for f in dataclasses.fields(Table)))
+            tables.append(table)
+        return Table(*(np.concatenate([getattr(t, f.name) for t in tables]) for f in dataclasses.fields(Table)))
 
     def _of_class(self, k: int, c: Class, lower: int, most: int, deadline: Deadline) -> Table:
         """The configurations of one class: job after job joins those so far.
@@ -164,13 +164,13 @@ class Space:
 def _classes(instance: Instance) -> list[Class]:
     """Servers grouped by what is free and what runs there."""
     jobs = len(instance.run_type) + len(instance.job_type)
-    found: dict[Any, Class] = {}
+    classes: dict[Any, Class] = {}
     for s in range(len(instance.server_free)):
         key = (tuple(instance.server_free[s]), tuple(instance.run_workers[:, s]), tuple(instance.run_ps[:, s]))
-        if key not in found:
+        if key not in classes:
             w, p = np.zeros((2, jobs), dtype=np.int64)
             w[: len(instance.run_type)] = instance.run_workers[:, s]
             p[: len(instance.run_type)] = instance.run_ps[:, s]
-            found[key] = Class([], instance.server_free[s], w, p)
-        found[key].servers.append(s)
-    return list(found.values())
+            classes[key] = Class([], instance.server_free[s], w, p)
+        classes[key].servers.append(s)
+    return list(classes.values())

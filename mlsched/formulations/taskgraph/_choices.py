@@ -124,7 +124,7 @@ class Choices:
     def sent(self, j: int, i: int, k: int) -> list[tuple[int, Literal]]:
         """(volume, whether it is sent between nodes) of what run (k, i) receives, if its iteration runs."""
         layout = self.layout
-        found = []
+        sent = []
         for arc in layout.into[k]:
             source = i - arc.lag
             if not arc.volume or (source < layout.finished[j] and not layout.finished[j]):
@@ -133,8 +133,8 @@ class Choices:
                 between = self.away((k, i), layout.home[arc.u])
             else:
                 between = self.apart((arc.u, source), (k, i))
-            found.append((arc.volume, self.both(between, self.running(j, i))))
-        return found
+            sent.append((arc.volume, self.both(between, self.running(j, i))))
+        return sent
 
     def break_symmetry(self) -> None:
         """Of interchangeable nodes, the c-th is used only after a task before uses the one before it.

@@ -176,11 +176,11 @@ class Moulded:
         for j in range(layout.jobs):
             modes = [Mode(j, None, 0)] if layout.mandatory[j] <= layout.finished[j] else []
             if layout.maximum[j] > layout.finished[j]:
-                found, listed = columns(layout, j)
-                self.listed, self.kept = self.listed + listed, self.kept + len(found)
-                least = max(layout.mandatory[j], layout.finished[j] + 1)
+                reduced, listed = columns(layout, j)
+                self.listed, self.kept = self.listed + listed, self.kept + len(reduced)
+                fewest = max(layout.mandatory[j], layout.finished[j] + 1)
                 modes += [
-                    Mode(j, c, n - layout.finished[j]) for c in found for n in range(least, layout.maximum[j] + 1)
+                    Mode(j, c, n - layout.finished[j]) for c in reduced for n in range(fewest, layout.maximum[j] + 1)
                 ]
             if not modes:
                 self.reason = self.reason or f"job {j} has no column"

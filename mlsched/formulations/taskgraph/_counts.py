@@ -72,9 +72,9 @@ class Counts:
         """Literals that all hold if and only if some runs have all ended by t: one for a whole group."""
         asked = set(runs)
         whole = dict.fromkeys(g for run in runs if (g := self._group.get(run)) and asked.issuperset(g.runs))
-        found = [self._started_of(group, t - group.duration)[-1] for group in whole]
+        ended = [self._started_of(group, t - group.duration)[-1] for group in whole]
         counted = {run for group in whole for run in group.runs}
-        return found + [self._started.ended(run, t) for run in runs if run not in counted]
+        return ended + [self._started.ended(run, t) for run in runs if run not in counted]
 
     def add_order(self) -> None:
         """Implied: what all runs of a group wait for has ended when the first of them starts."""
@@ -88,17 +88,17 @@ class Counts:
 
     def demands(self, pool: Pool, t: int, active: dict[Run, Terms]) -> list[tuple[int, Terms]]:
         """What runs under way at t demand of a pool; whole groups of equal demand are counted."""
-        found: list[tuple[int, Terms]] = []
+        demands: list[tuple[int, Terms]] = []
         seen: set[Group] = set()
         for run, terms in active.items():
             demand, group = pool.demand.get(run[0], 0), self._group.get(run)
             if group is None or any(pool.demand.get(k, 0) != demand for k, _ in group.runs):
-                found += [(demand, terms)] if demand else []
+                demands += [(demand, terms)] if demand else []
             elif demand and group not in seen:
                 seen.add(group)
                 begun, ended = self._started_of(group, t), self._started_of(group, t - group.duration)
-                found.append((demand, [*((1, v) for v in begun), *((-1, v) for v in ended)]))
-        return found
+                demands.append((demand, [*((1, v) for v in begun), *((-1, v) for v in ended)]))
+        return demands
 
 
 def _groups(layout: Layout) -> list[Group]:
@@ -109,8 +109,8 @@ def _groups(layout: Layout) -> list[Group]:
     depth = [0] * layout.tasks
     for k in itertools.chain.from_iterable(layout.order):
         depth[k] = max((depth[u] + 1 for u, _, lag, _, _ in layout.into[k] if not lag), default=0)
-    found: dict[tuple[int, ...], list[Run]] = {}
+    groups: dict[tuple[int, ...], list[Run]] = {}
     for j, i, k in layout.runs():
         if alike is not None and layout.duration[k]:
-            found.setdefault((j, i, depth[k], layout.duration[k], layout.demand[k][alike]), []).append((k, i))
-    return [Group(tuple(runs), key[3]) for key, runs in found.items() if len(runs) > 1]
+            groups.setdefault((j, i, depth[k], layout.duration[k], layout.demand[k][alike]), []).append((k, i))
+    return [Group(tuple(runs), key[3]) for key, runs in groups.items() if len(runs) > 1]

@@ -72,13 +72,13 @@ class GpuColumns:
 
     def _whole(self, mip: Any) -> dict[Slot, list[Any]]:
         """By node and time, the whole GPUs that each start of a run holds then."""
-        layout, found = self._layout, dict[Slot, list[Any]]()
+        layout, whole = self._layout, dict[Slot, list[Any]]()
         for (k, i), slots in self._slots.items():
             many = layout.gpus.need.get(k, 0) // layout.gpus.unit
             for n, t in slots if many else ():
                 for at in range(t, t + layout.duration[k]) if t < self._end else ():
-                    found.setdefault((n, at), []).append(many * mip.s[k, i, n, t])
-        return found
+                    whole.setdefault((n, at), []).append(many * mip.s[k, i, n, t])
+        return whole
 
     def timetable(self, node: Mapping[Run, int], start: Mapping[Run, int], chosen: Callable[[Any], int]) -> Timetable:
         """The plan of some runs on their nodes and GPUs; those without a start come last, one after the other.
@@ -97,20 +97,20 @@ class GpuColumns:
 
 def _one_by_one(layout: Layout, node: Mapping[Run, int], start: Mapping[Run, int]) -> dict[Run, int]:
     """When each run starts; those without a start do when all others, and those before them, have ended."""
-    found = dict(start)
+    begins = dict(start)
     time = max((t + layout.duration[k] for (k, _), t in start.items()), default=layout.instance.now)
     for j, i, k in layout.runs():
-        if (k, i) not in node or (k, i) in found:
+        if (k, i) not in node or (k, i) in begins:
             continue
         time = max(time, layout.ready[j])
         for u, source, delay in layout.sources(k, i):
             before = source < layout.finished[j]
             place = layout.home[u] if before else node[u, source]
-            ended = layout.last_end[u] if before else found[u, source] + layout.duration[u]
+            ended = layout.last_end[u] if before else begins[u, source] + layout.duration[u]
             time = max(time, ended + (delay if place != node[k, i] else 0))
-        found[k, i] = time
+        begins[k, i] = time
         time += layout.duration[k]
-    return found
+    return begins
 
 
 def roomy_plans(layout: Layout) -> list[Timetable]:
@@ -130,11 +130,11 @@ def roomy_plans(layout: Layout) -> list[Timetable]:
 def _first_free(layout: Layout, placed: Mapping[Run, Slot]) -> dict[Run, int]:
     """For each run of a part, the first GPU of its node that no other part holds; 0 where all are held."""
     held = [[0] * max(1, count) for count in layout.gpus.count]  # until when
-    found: dict[Run, int] = {}
+    assigned: dict[Run, int] = {}
     for run in sorted(placed, key=lambda run: (not layout.is_fixed(*run), placed[run][1])):
         n, start = placed[run]
         if run[0] in layout.gpus.parts:
             free = (g for g, until in enumerate(held[n]) if until <= start)
-            found[run] = layout.gpus.fixed[run[0]] if layout.is_fixed(*run) else next(free, 0)
-            held[n][found[run]] = max(held[n][found[run]], start + layout.duration[run[0]])
-    return found
+            assigned[run] = layout.gpus.fixed[run[0]] if layout.is_fixed(*run) else next(free, 0)
+            held[n][assigned[run]] = max(held[n][assigned[run]], start + layout.duration[run[0]])
+    return assigned

@@ -178,8 +178,8 @@ class Layout:
         """
         if self.fixed and self.is_fixed(k, i):
             return []
-        found = [(u, i - lag, delay) for u, _, lag, delay, _ in self.into[k] if lag <= i]
-        return [(k, i - 1, 0), *found] if i > self.finished[self.job[k]] else found
+        sources = [(u, i - lag, delay) for u, _, lag, delay, _ in self.into[k] if lag <= i]
+        return [(k, i - 1, 0), *sources] if i > self.finished[self.job[k]] else sources
 
     @functools.cached_property
     def mandatory_runs(self) -> tuple[IntArray, IntArray, IntArray]:
@@ -229,14 +229,14 @@ class Layout:
 
     def sinks(self, j: int, i: int) -> list[int]:
         """Tasks of which one ends last in iteration i: those that no run of the iteration waits for."""
-        found = []
+        sinks = []
         for k in self.tasks_of[j]:
             for _, v, lag, _, _ in self.out[k]:
                 if not lag and not (self.fixed and self.is_fixed(v, i)):
                     break
             else:
-                found.append(k)
-        return found
+                sinks.append(k)
+        return sinks
 
     @functools.cached_property
     def gpus(self) -> Gpus:
@@ -292,8 +292,8 @@ def _iteration_counts(
 ) -> tuple[list[int], list[int], list[int]]:
     """Finished, mandatory and most iterations of each job; a job with a run under way must end that iteration."""
     finished, maximum = instance.finished.tolist(), instance.max_iterations.tolist()
-    least = instance.min_iterations.tolist()
-    mandatory = [max(m, f + (j in begun)) for j, (m, f) in enumerate(zip(least, finished, strict=True))]
+    minimum = instance.min_iterations.tolist()
+    mandatory = [max(m, f + (j in begun)) for j, (m, f) in enumerate(zip(minimum, finished, strict=True))]
     runs = sum((m - f) * len(t) for m, f, t in zip(maximum, finished, tasks_of, strict=True))
     if runs > MOST_RUNS:
         raise TooLarge(
@@ -338,7 +338,7 @@ def _topological(tasks_of: list[list[int]], arcs: list[Arc], out: list[list[Arc]
     waiting = [0] * len(out)
     for _, v, lag, _, _ in arcs:
         waiting[v] += lag == 0
-    found: list[list[int]] = []
+    orders: list[list[int]] = []
     for tasks in tasks_of:
         order = [k for k in tasks if not waiting[k]]
         for u in order:  # grows while it is read
@@ -347,8 +347,8 @@ def _topological(tasks_of: list[list[int]], arcs: list[Arc], out: list[list[Arc]
                     waiting[v] -= 1
                     if not waiting[v]:
                         order.append(v)
-        found.append(order)
-    return found
+        orders.append(order)
+    return orders
 
 
 def _heads(layout: Layout) -> list[dict[int, int]]:

@@ -52,14 +52,14 @@ class Objectives:
         sure = int(layout.instance.on_time[j])
         if sure < layout.finished[j]:
             return sure, []
-        found: list[Literal] = []
+        counted: list[Literal] = []
         for i in layout.iterations(j):
             if max(layout.head[k][i] + layout.duration[k] for k in layout.tasks_of[j]) > layout.deadline[j]:
                 break
             if (j, i) not in self.on_time:
-                self.on_time[j, i] = self._timing.punctual(j, i, found[-1] if found else 1)
-            found.append(self.on_time[j, i])
-        return sure, found
+                self.on_time[j, i] = self._timing.punctual(j, i, counted[-1] if counted else 1)
+            counted.append(self.on_time[j, i])
+        return sure, counted
 
     def _total_accuracy(self) -> Parts:
         accuracy = self._layout.instance.accuracy.tolist()

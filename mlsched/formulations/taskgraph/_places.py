@@ -69,8 +69,8 @@ def symmetric(layout: Layout) -> list[tuple[int, ...]]:
     and eligibility, and that neither a home nor a fixed run names, maps plans to plans of equal values.
     """
     named = set(layout.home) | {node for node, _ in layout.fixed.values()}
-    found = [tuple(n for n in nodes if n not in named) for nodes in _classes(layout)]
-    return [nodes for nodes in found if len(nodes) > 1]
+    unnamed = [tuple(n for n in nodes if n not in named) for nodes in _classes(layout)]
+    return [nodes for nodes in unnamed if len(nodes) > 1]
 
 
 def colour(

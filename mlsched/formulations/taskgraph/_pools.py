@@ -31,7 +31,7 @@ class Pool:
 
 def overall(layout: Layout) -> list[Pool]:
     """One pool a resource: the nodes' capacities add up; and one of half GPUs, where GPUs are apart."""
-    found = []
+    relaxed = []
     for r in range(len(layout.instance.resources)):
         demand = {
             k: layout.demand[k][r]
@@ -39,18 +39,18 @@ def overall(layout: Layout) -> list[Pool]:
             if layout.duration[k] and layout.allowed[k] and layout.demand[k][r]
         }
         if demand:
-            found.append(Pool(sum(c[r] for c in layout.capacity), demand))
+            relaxed.append(Pool(sum(c[r] for c in layout.capacity), demand))
     if layout.gpus_apart:
         halves = {k: h for k, h in layout.gpus.halves.items() if h and layout.allowed[k]}
-        found += [Pool(2 * sum(layout.gpus.count), halves)] if halves else []
-    return found
+        relaxed += [Pool(2 * sum(layout.gpus.count), halves)] if halves else []
+    return relaxed
 
 
 def pools(layout: Layout) -> list[Pool]:
     """The pools over all nodes, and one a node and resource over the tasks that can only run there."""
-    found = overall(layout)
+    restricted = overall(layout)
     if layout.nodes < 2:
-        return found
+        return restricted
     here: list[list[int]] = [[] for _ in range(layout.nodes)]
     for k in range(layout.tasks):
         # A fixed run is where it is; later ones may move, so only tasks confined altogether are counted.
@@ -60,8 +60,8 @@ def pools(layout: Layout) -> list[Pool]:
         for r in range(len(layout.instance.resources)):
             demand = {k: layout.demand[k][r] for k in tasks if layout.demand[k][r]}
             if demand:
-                found.append(Pool(layout.capacity[n][r], demand))
-    return found
+                restricted.append(Pool(layout.capacity[n][r], demand))
+    return restricted
 
 
 def packed(layout: Layout) -> list[Pool]:
@@ -74,25 +74,25 @@ def packed(layout: Layout) -> list[Pool]:
     multiples of 1/(k(k+1)), so the pools are integer; those that say nothing new are left out. Without them
     `eight-replicas` 1001, 1003, 1004 and 1006 take 1.1 times the work.
     """
-    found: list[Pool] = []
+    packings: list[Pool] = []
     if layout.nodes < 2:
-        return found
+        return packings
     lasting = [k for k in range(layout.tasks) if layout.duration[k] and layout.allowed[k] and k not in layout.fixed]
     if len(lasting) < sum(1 for k in range(layout.tasks) if layout.duration[k] and layout.allowed[k]):
-        return found
+        return packings
     for r in range(len(layout.instance.resources)):
         total = sum(c[r] for c in layout.capacity)
         for k in range(1, MOST_STEPS + 1):
             unit = k * (k + 1)
             weight: dict[int, int] = {}
             for task in lasting:
-                least = min(_stepped(layout.demand[task][r], layout.capacity[n][r], k) for n in layout.allowed[task])
-                if least:
-                    weight[task] = least
+                minimal = min(_stepped(layout.demand[task][r], layout.capacity[n][r], k) for n in layout.allowed[task])
+                if minimal:
+                    weight[task] = minimal
             room = unit * layout.nodes
             if any(w * total > layout.demand[task][r] * room for task, w in weight.items()):
-                found.append(Pool(room, weight))
-    return found
+                packings.append(Pool(room, weight))
+    return packings
 
 
 def _stepped(demand: int, capacity: int, k: int) -> int:
@@ -175,13 +175,13 @@ def srpt(release: list[int], work: list[int]) -> int:
         while at < len(order) and release[order[at]] <= time:
             heapq.heappush(queue, work[order[at]])
             at += 1
-        left = heapq.heappop(queue)
-        until = release[order[at]] if at < len(order) else time + left
-        if time + left <= until:
-            time += left
+        remaining = heapq.heappop(queue)
+        until = release[order[at]] if at < len(order) else time + remaining
+        if time + remaining <= until:
+            time += remaining
             total += time
         else:
-            heapq.heappush(queue, left - (until - time))
+            heapq.heappush(queue, remaining - (until - time))
             time = until
     return total
 

@@ -100,9 +100,9 @@ class Rows:
 
 def windows_of(layout: Layout, upper: int) -> dict[Any, tuple[int, int]] | None:
     """Starts of mandatory runs and completions of all jobs for plans of total_jct <= upper; None: there are none."""
-    least = [layout.earliest_completion(j) for j in range(layout.jobs)]
+    earliest = [layout.earliest_completion(j) for j in range(layout.jobs)]
     until = layout.latest_completions(upper)
-    if any(low > high for low, high in zip(least, until, strict=True)):
+    if any(low > high for low, high in zip(earliest, until, strict=True)):
         return None
     windows: dict[Any, tuple[int, int]] = {}
     for j, i, k in layout.runs():
@@ -112,7 +112,7 @@ def windows_of(layout: Layout, upper: int) -> dict[Any, tuple[int, int]] | None:
                 last = layout.head[k][i]
             windows[k, i] = layout.head[k][i], last
     for j in range(layout.jobs):
-        windows[j] = least[j], until[j]
+        windows[j] = earliest[j], until[j]
     return windows
 
 

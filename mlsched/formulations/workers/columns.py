@@ -53,12 +53,12 @@ class Columns:
 
     def chosen(self, plan: Plan) -> IntArray:
         """The columns of `plan`, by index; a job waits instead where its column was dropped."""
-        first, found = self.first, []
+        first, chosen = self.first, []
         for j in range(self.jobs):
             mine = slice(int(first[j]), int(first[j + 1]))
             same = (self.workers[mine] == plan.workers[j]) & (self.ps[mine] == plan.ps[j])
-            found.append(int(first[j]) + (int(np.argmax(same)) if same.any() else 0))
-        return np.array(found, dtype=np.int64)
+            chosen.append(int(first[j]) + (int(np.argmax(same)) if same.any() else 0))
+        return np.array(chosen, dtype=np.int64)
 
 
 def columns(instance: Instance, cost: IntArray | None = None, waiting: IntArray | None = None) -> Columns:

@@ -49,8 +49,8 @@ def minimise(
     solver = within(limits)
     status = solver.solve(model)
     work = {WORK: solver.response_proto.deterministic_time}
-    found = _outcome(solver, status, formulation, constant, limits, work)
-    return believed(found, "cp-sat", lambda: features(model))
+    outcome = _outcome(solver, status, formulation, constant, limits, work)
+    return believed(outcome, "cp-sat", lambda: features(model))
 
 
 def features(model: Any) -> frozenset[Feature]:

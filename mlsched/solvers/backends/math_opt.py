@@ -44,8 +44,8 @@ def minimise(
     better_than: only plans whose value is better than that; "infeasible" then says that there is none.
     """
     run = _Run(formulation, limits, hint, solver)
-    found = minimise_terms(run, formulation, objective, sense, better_than)
-    return believed(found, solver, run.matrix.features)
+    outcome = minimise_terms(run, formulation, objective, sense, better_than)
+    return believed(outcome, solver, run.matrix.features)
 
 
 class _Run:
@@ -75,14 +75,14 @@ class _Run:
         """Minimise sign * term without its weight, which would only scale it."""
         cost, constant = self.costs(sign * term.expression)
         self.model.minimize(self._sum(cost) + constant)
-        left = dataclasses.replace(self.limits, seconds=self.deadline.remaining())
-        found = solve(self.model, self.name, left, hints=self.hints)
-        self.work[WORK] += max(0, found.solve_stats.node_count)
-        self.work["simplex_iterations"] += max(0, found.solve_stats.simplex_iterations)
-        return self._read(found)
+        remaining = dataclasses.replace(self.limits, seconds=self.deadline.remaining())
+        result = solve(self.model, self.name, remaining, hints=self.hints)
+        self.work[WORK] += max(0, result.solve_stats.node_count)
+        self.work["simplex_iterations"] += max(0, result.solve_stats.simplex_iterations)
+        return self._read(result)
 
-    def _read(self, found: Any) -> Stage:
-        reasons, why = self.mathopt.TerminationReason, found.termination
+    def _read(self, result: Any) -> Stage:
+        reasons, why = self.mathopt.TerminationReason, result.termination
         proved = {reasons.OPTIMAL: "optimal", reasons.INFEASIBLE: "infeasible"}
         if why.reason in proved:
             ended = proved[why.reason]
@@ -90,13 +90,13 @@ class _Run:
             ended = "time limit" if why.limit == self.mathopt.Limit.TIME else "work limit"
         else:
             raise SolverError(f"{self.name} ended with {why.reason.name}: neither a proof nor a limit ({why.detail})")
-        if not found.has_primal_feasible_solution():
+        if not result.has_primal_feasible_solution():
             if ended == "optimal":
                 raise SolverError(f"{self.name} reports a proof without a solution")
             return Stage(ended, None, None, safe_bound(why.objective_bounds.dual_bound))
-        values = found.variable_values()
+        values = result.variable_values()
         solution = np.array([values[column] for column in self.columns])
-        value = round(found.objective_value())
+        value = round(result.objective_value())
         return Stage(
             ended, solution, value, value if ended == "optimal" else safe_bound(why.objective_bounds.dual_bound)
         )

@@ -31,8 +31,12 @@ class Budget:
 
     def remaining(self) -> Limits:
         """What remains for the next solve."""
-        left = until(self._deadline, self._limits)
-        return left if left.work is None else dataclasses.replace(left, work=left.work - self.work[self._unit])
+        remaining = until(self._deadline, self._limits)
+        return (
+            remaining
+            if remaining.work is None
+            else dataclasses.replace(remaining, work=remaining.work - self.work[self._unit])
+        )
 
 
 def solve_one_of(

@@ -154,13 +154,13 @@ def _helper() -> None:
             # A wrapper that is stopped before it begins does not begin.
             solver.stop_search()
         run: Any = solver.solve
-        found = run(model)
+        search = run(model)
         searching.remove(solver)
         answer = {
-            "status": found.status.name,
-            "bound": found.best_objective_bound,
-            "solution": list(found.solution),
-            "work": found.deterministic_time,
+            "status": search.status.name,
+            "bound": search.best_objective_bound,
+            "solution": list(search.solution),
+            "work": search.deterministic_time,
         }
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()

@@ -87,19 +87,19 @@ class _Run:
         if (remaining := self.deadline.remaining()) is not None:
             more["timelimit"] = max(0.01, remaining)
         try:
-            found = self.solver.solve(self.model, load_solutions=False, **more)
+            result = self.solver.solve(self.model, load_solutions=False, **more)
         except Exception as error:  # Pyomo's interfaces raise what they like
             raise SolverError(f"{self.name}: {type(error).__name__}: {error}") from None
         self.work["solves"] += 1
-        return self._read(found)
+        return self._read(result)
 
     def _any(self) -> Any:
         """Pyomo refuses an objective without a variable."""
         return self.matrix.columns[0] if self.matrix.columns else 0
 
-    def _read(self, found: Any) -> Stage:
-        how, kinds = found.solver.termination_condition, self.pyo.TerminationCondition
-        bound = found.problem.lower_bound
+    def _read(self, result: Any) -> Stage:
+        how, kinds = result.solver.termination_condition, self.pyo.TerminationCondition
+        bound = result.problem.lower_bound
         bound = safe_bound(float(bound)) if isinstance(bound, (int, float)) else None
         if how == kinds.infeasible:
             return Stage("infeasible", None, None, None)
@@ -107,7 +107,7 @@ class _Run:
             return Stage("time limit", None, None, bound)
         if how != kinds.optimal:
             raise SolverError(f"{self.name} ended with {how}: neither a proof nor a limit")
-        self.model.solutions.load_from(found)
+        self.model.solutions.load_from(result)
         solution = np.array([v.value or 0.0 for v in self.matrix.columns])
         value = round(self.pyo.value(self.model.objective_of_stage))
         if _of(EXACT, self.name, None) is None and bound != value:

@@ -35,11 +35,11 @@ class Search:
     def run(self) -> str:
         """Search until proof, limit or `stop`; the status. `solution` (a value a variable) and `bound` are set."""
         run: Any = self._solver.solve
-        found = run(self._model.proto)
-        self.status = found.status.name
-        self.work = {WORK: float(found.deterministic_time)}
+        search = run(self._model.proto)
+        self.status = search.status.name
+        self.work = {WORK: float(search.deterministic_time)}
         if self.status == "MODEL_INVALID":
             raise SolverError(f"cp-sat calls the model invalid: {self._model.validate()}")
         if self.status in ("OPTIMAL", "FEASIBLE"):
-            self.solution, self.bound = list(found.solution), float(found.best_objective_bound)
+            self.solution, self.bound = list(search.solution), float(search.best_objective_bound)
         return self.status

@@ -39,14 +39,14 @@ class Subproblem:
         j != k, f_k >= lower[b]. For what holds in a union of boxes holds in each of them: sum_j w_j f_j >= bound, where
         f_j <= min(box_j, high_j) for j != k. The answer says this of f_k <= box_k only: lower[b] is at most box_k + 1.
         """
-        found = []
+        implied = []
         for k in (k for k, weight in enumerate(self.weights) if weight == max(self.weights)):
             lower = [(box, self._lower_bound(k, box, high)) for box in self.boxes]
             rows = [(box, value) for box, value in lower if value is not None]
             if rows:
                 bounds = np.array([[BIG if u is None else u + 1 for u in box] for box, _ in rows], dtype=np.int64)
-                found.append((k, bounds, np.minimum([value for _, value in rows], bounds[:, k])))
-        return found
+                implied.append((k, bounds, np.minimum([value for _, value in rows], bounds[:, k])))
+        return implied
 
     def _lower_bound(self, k: int, box: Bounds, high: Sequence[int | None]) -> int | None:
         """The lower bound on f_k in a box that follows from the answer; None where none does."""

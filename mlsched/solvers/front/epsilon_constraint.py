@@ -31,10 +31,10 @@ def run(search: Search) -> None:
         while to_come and crew.room:
             crew.submit(*to_come.pop(0).question)
         while crew.asked:
-            k, _, found = crew.next()
-            if sweeps[k].closed(found, sweeps[1 - k]):
+            k, _, explored = crew.next()
+            if sweeps[k].closed(explored, sweeps[1 - k]):
                 return
-            if not found.failed:
+            if not explored.failed:
                 crew.submit(*sweeps[k].question)
             elif to_come:
                 crew.submit(*to_come.pop(0).question)
@@ -54,9 +54,9 @@ class _Sweep:
         """The objective to minimise next, and the bounds."""
         return self._k, self._bounds
 
-    def closed(self, found: Explored, other: _Sweep) -> bool:
+    def closed(self, explored: Explored, other: _Sweep) -> bool:
         """Whether the answer closes the front: no point lies beyond, or the other sweep has met this one."""
-        point, self.failed = found.point, found.failed
+        point, self.failed = explored.point, explored.failed
         if self.failed:
             return False
         if point is None or point in other._met or point[self._other] == self._search.low[self._other]:

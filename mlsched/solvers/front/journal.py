@@ -94,18 +94,18 @@ class Journal:
         except (KeyError, TypeError):
             raise InvalidFile(f"{self.path}, line {number}: lacks a field; start a new file") from None
 
-    def _compare(self, found: dict[str, Any]) -> None:
+    def _compare(self, header: dict[str, Any]) -> None:
         """Refuse a file of another model or of other settings."""
-        if found.get("kind") != KIND:
-            raise InvalidFile(f"{self.path}: kind = {found.get('kind')!r}: must be {KIND}; choose another file")
-        if found.get("version") != VERSION:
+        if header.get("kind") != KIND:
+            raise InvalidFile(f"{self.path}: kind = {header.get('kind')!r}: must be {KIND}; choose another file")
+        if header.get("version") != VERSION:
             raise InvalidFile(
-                f"{self.path}: version = {found.get('version')!r}: this release reads {VERSION}; choose another file"
+                f"{self.path}: version = {header.get('version')!r}: this release reads {VERSION}; choose another file"
             )
         for name, value in self.header.items():
-            if found.get(name) != value:
+            if header.get(name) != value:
                 shown = (
-                    "another model or other objectives" if name == "fingerprint" else f"{name} = {found.get(name)!r}"
+                    "another model or other objectives" if name == "fingerprint" else f"{name} = {header.get(name)!r}"
                 )
                 raise InvalidFile(
                     f"{self.path}: belongs to {shown}, not to this call; repeat that call or choose another file"

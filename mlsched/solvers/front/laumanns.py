@@ -35,11 +35,11 @@ def run(search: Search) -> None:
         bounds = np.full(search.size, BIG, dtype=np.int64)
         for j in range(size):
             bounds[j + 1] = BIG if cell[j] == last[j] else cuts[j][cell[j] + 1]
-        found = search.explore(0, bounds)
-        point = found.point
-        if point is None or found.failed:
+        explored = search.explore(0, bounds)
+        point = explored.point
+        if point is None or explored.failed:
             # No point is there, or the solve failed: such a cell remains open in the certificate and is asked no more.
-            cleared[tuple(slice(c if found.failed else 0, c + 1) for c in cell)] = True
+            cleared[tuple(slice(c if explored.failed else 0, c + 1) for c in cell)] = True
             continue
         tops = cell
         for j in range(size):

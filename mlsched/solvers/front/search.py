@@ -97,10 +97,10 @@ class Search:
         """
         with self._lock:
             answers = {} if self._journal is None else self._journal.answers
-            found = []
+            recalled = []
             for (weights, boxes), answer in answers.items():  # in their order, so that it is the same every time
                 one = Subproblem(weights, boxes, answer.status, answer.values, answer.bound, answer.note)
-                found.append(one)
+                recalled.append(one)
                 if (weights, boxes) in self._unasked:
                     self.subproblems.append(one)
                     self.recalled += 1
@@ -108,7 +108,7 @@ class Search:
                     self._point(answer)
             self._opened = frozenset()
             self._unasked.clear()
-            return found
+            return recalled
 
     def recalls(self, k: int, bounds: Any) -> bool:
         """Whether the journal held all answers to this question when it was opened, and was not recalled since.
@@ -140,16 +140,16 @@ class Search:
         first = self._ask(weights, boxes)
         if min(weights) > 0:
             return self._explored(k, first)
-        found = self._explored(k, first, final=False)
-        if found.failed or found.lower_bound >= np.atleast_2d(bounds)[0, k]:
+        explored = self._explored(k, first, final=False)
+        if explored.failed or explored.lower_bound >= np.atleast_2d(bounds)[0, k]:
             # No solution is below bounds[k]: the zones are empty, and the second stage could only find a known point.
-            return dataclasses.replace(found, point=None)
-        ties, fixed = self._ties(k, boxes, found.lower_bound)
+            return dataclasses.replace(explored, point=None)
+        ties, fixed = self._ties(k, boxes, explored.lower_bound)
         second = self._explored(k, self._ask(ties, fixed, first.solution))
         if second.point is None and not second.failed:
-            self._fail(f"infeasible although {found.lower_bound} was attained", fixed)
-            return Explored(found.lower_bound, None, failed=True)
-        return Explored(found.lower_bound, second.point, second.failed)
+            self._fail(f"infeasible although {explored.lower_bound} was attained", fixed)
+            return Explored(explored.lower_bound, None, failed=True)
+        return Explored(explored.lower_bound, second.point, second.failed)
 
     def _question(self, k: int, bounds: Any) -> tuple[tuple[int, ...], tuple[Bounds, ...]]:
         """Weights and boxes of the one stage, or of the first of two, whose other weights are 0."""
@@ -224,11 +224,11 @@ class Search:
                 self.recalled += 1
         if answer is None:
             hint = start if start is not None or best is None else best[1]
-            found = self._solve(weights, boxes, hint)
+            solved = self._solve(weights, boxes, hint)
             with self._lock:
                 if self.workers > 1:
                     best = self._best(weights, boxes)  # other threads may have found points
-                answer = self._check(found, weights, boxes, None if best is None else best[0])
+                answer = self._check(solved, weights, boxes, None if best is None else best[0])
                 if self._journal is not None and answer.status in ("optimal", "infeasible"):
                     self._journal.add(weights, boxes, answer)
         with self._lock:

@@ -44,15 +44,15 @@ def run(search: Search) -> None:
                 free = free[1:]
             if not crew.asked:
                 return
-            k, bounds, found = crew.next()
-            if found.failed:
+            k, bounds, explored = crew.next()
+            if explored.failed:
                 zones.fail(k, bounds)
                 continue
-            if found.point is not None:
-                zones.insert(np.array(found.point, dtype=np.int64))
-            zones.prove(k, bounds, np.full(len(bounds), found.lower_bound))
-            if found.lower_bound != BIG and (bounds == BIG).all():
-                floor[k] = search.low[k] = found.lower_bound
+            if explored.point is not None:
+                zones.insert(np.array(explored.point, dtype=np.int64))
+            zones.prove(k, bounds, np.full(len(bounds), explored.lower_bound))
+            if explored.lower_bound != BIG and (bounds == BIG).all():
+                floor[k] = search.low[k] = explored.lower_bound
 
 
 def _next(search: Search, zones: Zones, floor: Any, free: list[int], crew: Crew) -> tuple[int, Any] | None:

@@ -137,12 +137,12 @@ class Zones:
 
     def _asked(self, asked: Sequence[tuple[int, Any]], equal: bool) -> Any:
         """Which zones lie within the bounds of what is under way; with `equal`, which are themselves under way."""
-        found = np.zeros(len(self), dtype=bool)
+        matched = np.zeros(len(self), dtype=bool)
         for k, bounds in asked:
             others = self._others[k]
             mine, given = self.upper[:, None, others], bounds[None, :, others]
-            found |= (mine == given if equal else mine <= given).all(axis=2).any(axis=1)
-        return found
+            matched |= (mine == given if equal else mine <= given).all(axis=2).any(axis=1)
+        return matched
 
     def fail(self, k: int, bounds: Any) -> None:
         """Record a failure to minimise f_k in zones: several are next asked one by one, a single one no more."""

@@ -172,15 +172,15 @@ def _from_the_top(search: Search, master: Master, priced: Bound | None, solver: 
         remaining = search.remaining()
         if remaining is None:
             break
-        found = _above(search, master, priced, target, hard, solver)
-        search.work.update(found.work)
-        if found.plan is not None:
-            search.offer(found.plan)
-        if found.status == "limit":
+        answer = _above(search, master, priced, target, hard, solver)
+        search.work.update(answer.work)
+        if answer.plan is not None:
+            search.offer(answer.plan)
+        if answer.status == "limit":
             # A plan that the master holds is at most its bound, every other plan at most the target.
-            bound = search.upper if found.bound is None else max(target, found.bound)
+            bound = search.upper if answer.bound is None else max(target, answer.bound)
             search.upper = max(search.lower, min(search.upper, bound))
-            if found.plan is None and hard:
+            if answer.plan is None and hard:
                 step *= 2
             hard = True
         else:
@@ -224,9 +224,9 @@ def _above(search: Search, master: Master, priced: Bound | None, target: int, ha
         return Answer("infeasible", None, None, {})
     if remaining is None:
         return Answer("limit", None, None, {})
-    found = solver(master, search.lower if hard else target, remaining)
-    plan = None if found.use is None else search.plan_of(master, found.use)
-    return Answer(found.status, plan, found.bound, found.work)
+    solved = solver(master, search.lower if hard else target, remaining)
+    plan = None if solved.use is None else search.plan_of(master, solved.use)
+    return Answer(solved.status, plan, solved.bound, solved.work)
 
 
 def _alive(master: Master, cuts: Any) -> list[dict[int, int]]:

@@ -35,19 +35,19 @@ def solve(master: Master, seconds: float | None) -> Any:
     highs = _fresh(lp, a, columns, costs, most)
     best, prices, again = None, None, True
     while True:
-        if (left := deadline.remaining(MOMENT)) is not None:
-            highs.setOptionValue("time_limit", highs.getRunTime() + left)
+        if (remaining := deadline.remaining(MOMENT)) is not None:
+            highs.setOptionValue("time_limit", highs.getRunTime() + remaining)
         highs.run()
         if highs.getModelStatus() == highspy.HighsModelStatus.kOptimal:
             # HiGHS minimises -speed and prices rows for that: a link row's price for maximising is the negative.
-            found = -np.asarray(highs.getSolution().row_dual)[: master.rows]
-            bound = price(master, found).value
+            duals = -np.asarray(highs.getSolution().row_dual)[: master.rows]
+            bound = price(master, duals).value
             if best is None or bound < best:
-                best, prices = bound, found
+                best, prices = bound, duals
             value = -highs.getInfo().objective_function_value
             if active.all() or bound <= value * (1 + CLOSE):
                 return prices
-            more = _worth_most(master, found, active)
+            more = _worth_most(master, duals, active)
         elif again and not deadline.passed():
             again, more = False, np.zeros(0, dtype=np.int64)  # a warm start may go wrong: solve once more without
         else:
@@ -97,10 +97,10 @@ def _restrict(lp: Any, a: Any, columns: Any, costs: Any, most: Any) -> None:
 def _worth_most(master: Master, prices: Any, active: Any) -> Any:
     """Of each class, the best few of the configurations outside the LP that are worth more than all inside it."""
     worth = -np.append(prices, 0.0)[master.supply].sum(axis=1)
-    found = []
+    chosen = []
     for k in range(len(master.space.classes)):
         mine = np.flatnonzero(master.table.group == k)
         inside = worth[mine[active[mine]]].max(initial=-np.inf)
         better = mine[(worth[mine] > inside + 1e-6) & ~active[mine]]
-        found.append(better[np.argsort(-worth[better], kind="stable")][:MORE])
-    return np.concatenate(found)
+        chosen.append(better[np.argsort(-worth[better], kind="stable")][:MORE])
+    return np.concatenate(chosen)

@@ -282,14 +282,14 @@ class EventLP:
     def solve(self) -> Solved | None:
         """The optimum; None where the order is impossible, since a job would finish before its work can be done."""
         self.orders += 1
-        found = self._price_out()
-        if found is None or not found.agrees:
+        solved = self._price_out()
+        if solved is None or not solved.agrees:
             # A warm start may go wrong: an LP that seems infeasible or contradicts itself is solved again without.
             self.highs.clearSolver()
-            found = self._price_out()
-        if found is not None and not found.agrees:
-            raise SolverError(f"highs: primal {found.value} and dual {found.bound} of an order's LP disagree")
-        return found
+            solved = self._price_out()
+        if solved is not None and not solved.agrees:
+            raise SolverError(f"highs: primal {solved.value} and dual {solved.bound} of an order's LP disagree")
+        return solved
 
     def _price_out(self) -> Solved | None:
         while True:

@@ -81,11 +81,11 @@ class Search:
             for event in self._events():
                 if self.stop(self.nodes):
                     raise OutOfLimits
-                found = self._bound((*order, event))
-                if found < self._limit:
-                    children.append((max(bound, found), event))
+                child_bound = self._bound((*order, event))
+                if child_bound < self._limit:
+                    children.append((max(bound, child_bound), event))
                 else:
-                    self.lowest = min(self.lowest, found)
+                    self.lowest = min(self.lowest, child_bound)
         except OutOfLimits:
             self.lowest = min(self.lowest, bound)
             raise
@@ -143,8 +143,8 @@ class Search:
         if begin >= fluid.jobs or (not lp.present and lp.arrived == fluid.jobs):
             lp.set_tails({}, 0.0)
         else:
-            found = {j: self._tail(j, begin) for j in lp.present}
-            tails = {j: t for j, t in found.items() if t is not None}
+            known = {j: self._tail(j, begin) for j in lp.present}
+            tails = {j: t for j, t in known.items() if t is not None}
             lp.set_tails(tails, self._rest(begin + (not finished), begin))
 
     def _tail(self, job: int, begin: int) -> Tail | None:

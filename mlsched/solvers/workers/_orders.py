@@ -45,9 +45,9 @@ def first_incumbent(lp: EventLP, out_of_time: Callable[[], bool]) -> Incumbent:
         tried.add(order)
         start = solve_order(lp, order)
         assert start is not None, "an order that a schedule led to is possible"
-        found = descend(lp, start, out_of_time)
-        if best is None or found.value < best.value * (1 - 1e-9):
-            best = found
+        incumbent = descend(lp, start, out_of_time)
+        if best is None or incumbent.value < best.value * (1 - 1e-9):
+            best = incumbent
     assert best is not None
     return best
 
@@ -130,7 +130,7 @@ def descend(lp: EventLP, start: Incumbent, out_of_time: Callable[[], bool]) -> I
             if out_of_time():
                 return best
             seen.add(order)
-            found = solve_order(lp, order)
-            if found is not None and found.value < best.value * (1 - 1e-9):
-                best, improving = found, True
+            incumbent = solve_order(lp, order)
+            if incumbent is not None and incumbent.value < best.value * (1 - 1e-9):
+                best, improving = incumbent, True
     return best

@@ -157,7 +157,7 @@ class _Program:
         """Of every block and cell the configuration of the most negative reduced cost; None when there is none."""
         price = duals[: self.capacity].reshape(-1, self.fluid.resources)
         priced = [price @ kind.use.T for kind in self.fluid.kinds]
-        found = []
+        columns = []
         for block in self.blocks:
             job, work, first, inside = block
             gain = duals[work] * self.fluid.of(job).speed + priced[self.fluid.kind[job]][inside]
@@ -165,11 +165,11 @@ class _Program:
             best = gain.argmax(axis=1)
             g = np.flatnonzero(gain[np.arange(len(inside)), best] > ENTERS)
             if len(g):
-                found.append(self._columns(block, g, best[g]))
-        if not found:
+                columns.append(self._columns(block, g, best[g]))
+        if not columns:
             return None
-        index = np.concatenate([f[0] for f in found])
-        return len(index), index, np.concatenate([f[1] for f in found])
+        index = np.concatenate([f[0] for f in columns])
+        return len(index), index, np.concatenate([f[1] for f in columns])
 
     def lp(self) -> object:
         """As HiGHS takes it."""

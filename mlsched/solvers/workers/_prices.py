@@ -72,15 +72,15 @@ class Bound:
 
     def windows(self, prices: Prices, limit: float) -> list[tuple[float, float]]:
         """When each job may finish in any schedule of flow time < `limit`: earliest and latest time."""
-        found = []
+        windows = []
         for first, cost in zip(self.first, self.cost, strict=True):
             able = np.flatnonzero(cost - cost.min() < limit - self.value)
             if not len(able):
                 able = np.array([int(cost.argmin())])
             last = first + int(able[-1]) + 1
             end = float(prices.times[last]) if last < len(prices.times) else math.inf
-            found.append((float(prices.times[first + int(able[0])]), end))
-        return found
+            windows.append((float(prices.times[first + int(able[0])]), end))
+        return windows
 
 
 class Pricing:

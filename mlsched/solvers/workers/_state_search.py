@@ -36,7 +36,7 @@ FEW = 3_000
 
 
 @dataclasses.dataclass(frozen=True)
-class Found:
+class Proved:
     """A plan and its proof. chosen: one column for each job, by index. bound: no plan costs less. optimal: nor more."""
 
     chosen: IntArray
@@ -45,7 +45,7 @@ class Found:
     work: dict[str, float]
 
 
-def cheapest(choice: Columns, limits: Limits | None = None) -> Found:
+def cheapest(choice: Columns, limits: Limits | None = None) -> Proved:
     """The cheapest plan; the best known one and a bound where the time limit ends the search.
 
     Raises TooLarge beyond `STATES` states.
@@ -60,15 +60,15 @@ def cheapest(choice: Columns, limits: Limits | None = None) -> Found:
             most = min(value - 1, low + reach)
             better = _search(choice, relaxed, most, clock)
             if better is not None:
-                return Found(better, total(choice, better), True, clock.work)
+                return Proved(better, total(choice, better), True, clock.work)
             # There is no plan of at most `most`.
             low, reach = most + 1, GROWTH * reach
     except OutOfTime:
-        return Found(known, low, False, clock.work)
-    return Found(known, value, True, clock.work)
+        return Proved(known, low, False, clock.work)
+    return Proved(known, value, True, clock.work)
 
 
-def cheapest_plainly(choice: Columns, limits: Limits | None = None) -> Found | None:
+def cheapest_plainly(choice: Columns, limits: Limits | None = None) -> Proved | None:
     """The cheapest plan by the plain recursion, without bounds; None where the time limit ends it."""
     clock = _Clock(limits or Limits())
     free = Relaxed(1, np.zeros_like(choice.capacity), np.zeros_like(choice.cost), 0)
@@ -77,7 +77,7 @@ def cheapest_plainly(choice: Columns, limits: Limits | None = None) -> Found | N
     except OutOfTime:
         return None
     assert best is not None, "waiting is always possible"
-    return Found(best, total(choice, best), True, clock.work)
+    return Proved(best, total(choice, best), True, clock.work)
 
 
 class _Clock:

@@ -128,14 +128,14 @@ def _math_opt(canary: Canary, engine: str) -> Said:
         model.minimize(goal)
     else:
         model.maximize(goal)
-    found = solve(model, engine, Limits(work=MOST[engine]), gap=0.0)
+    result = solve(model, engine, Limits(work=MOST[engine]), gap=0.0)
     reasons = mathopt.TerminationReason
     known = {reasons.OPTIMAL: "optimal", reasons.INFEASIBLE: "infeasible", reasons.UNBOUNDED: "unbounded"}
-    status = known.get(found.termination.reason, found.termination.reason.name)
+    status = known.get(result.termination.reason, result.termination.reason.name)
     if status != "optimal":
         return Said(status)
-    values = found.variable_values()
-    return Said("optimal", found.objective_value(), tuple(values[columns[v.name]] for v in canary.variables))
+    values = result.variable_values()
+    return Said("optimal", result.objective_value(), tuple(values[columns[v.name]] for v in canary.variables))
 
 
 def _cp_sat(canary: Canary, engine: str) -> Said:

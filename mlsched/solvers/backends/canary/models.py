@@ -70,14 +70,14 @@ def features_of(low: Any, high: Any, integer: Any, numbers: Iterable[float]) -> 
     low, high, integer = np.asarray(low, float), np.asarray(high, float), np.asarray(integer, bool)
     binary = integer & (low >= 0) & (high <= 1)
     finite = np.abs(np.concatenate([low, high, np.fromiter(numbers, float)]))
-    found = {
+    features = {
         "binary": binary.any(),
         "integer": (integer & ~binary).any(),
         "continuous": (~integer).any(),
         "unbounded": np.isinf(low).any() or np.isinf(high).any(),
         "wide": (finite[np.isfinite(finite)] >= WIDE).any(),
     }
-    return frozenset(name for name, there in found.items() if there)  # type: ignore[misc]
+    return frozenset(name for name, there in features.items() if there)  # type: ignore[misc]
 
 
 @functools.cache
@@ -127,7 +127,7 @@ def _row(text: str) -> Row:
 
 def _terms(text: str) -> Terms:
     """`3 x - 0.5 y` as name -> coefficient; a number alone (`0`) has no terms."""
-    found: dict[str, Fraction] = {}
+    coefficients: dict[str, Fraction] = {}
     rest = text.strip()
     while rest:
         match = _TERM.match(rest)
@@ -135,6 +135,6 @@ def _terms(text: str) -> Terms:
             raise ValueError(f"'{text}' is no sum of terms, at '{rest}'")
         if match[3]:
             sign = -1 if match[1] == "-" else 1
-            found[match[3]] = found.get(match[3], Fraction(0)) + sign * Fraction(match[2] or 1)
+            coefficients[match[3]] = coefficients.get(match[3], Fraction(0)) + sign * Fraction(match[2] or 1)
         rest = rest[match.end() :].strip()
-    return found
+    return coefficients
