@@ -1,8 +1,8 @@
 """Speed models from Pollux' profiles: measured times of a step by placement and batch size (Qiao et al., OSDI 2021).
 
 Source: github.com/petuum/adaptdl, branch osdi21-artifact, simulator/traces (Apache-2.0). `<app>/placements.csv` has
-`placement` (a digit a node: GPUs there), `local_bsz` (samples a GPU), `step_time` and the part of it that is gradient
-synchronisation, `sync_time` (s); `<app>/scalability.csv` has num_nodes and num_replicas instead of a placement.
+`placement` (a digit per node: GPUs there), `local_bsz` (samples per GPU), `step_time` and the part of it that is
+gradient synchronisation, `sync_time` (s); `<app>/scalability.csv` has num_nodes and num_replicas, no placement.
 
 The jobs are all-reduce: there are no PSs to measure. Here such a job has exactly one PS that demands nothing, and a
 worker is a GPU. A job keeps its global batch M, so w workers take M / w samples each.
@@ -33,9 +33,9 @@ _PLACEMENT = re.compile(r"[1-9]+")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Profile:
-    """What was measured of one application: a row a point.
+    """What was measured of one application: a row per point.
 
-    gpus, nodes: of the placement. local: samples a GPU and step. step, sync: seconds of a step, and of its
+    gpus, nodes: of the placement. local: samples per GPU and step. step, sync: seconds of a step, and of its
     synchronisation.
     """
 

@@ -2,10 +2,10 @@
 
     python measurements/against_random.py [--problems placement workers ...] [--workloads 10]
 
-Prints one JSON document with a table a problem: of each rule the figures of merit of its paper, by how many percent it
-is better than random actions on the same workload (mean and 95 % interval, Student's t over workloads), and a verdict:
-"better" or "worse" where a t-test says so, with a false discovery rate of 5 % over the table (Benjamini and Hochberg),
-else "undecided". Exact answerers are left out. Every run passes its replay check, or the script ends.
+Prints one JSON document with a table per problem: of each rule the figures of merit of its paper, by how many percent
+it is better than random actions on the same workload (mean and 95 % interval, Student's t over workloads), and a
+verdict: "better" or "worse" where a t-test says so, with a false discovery rate of 5 % over the table (Benjamini and
+Hochberg), else "undecided". Exact answerers are left out. Every run passes its replay check, or the script ends.
 
 Random actions are: of `placement` and `workers`, `uniform-random`. Of `taskgraph`, any choice that MLF-RL has. Of
 `quality`, one core after the other to any job that may have it. Of `preemption`, for each TE job any node on which it

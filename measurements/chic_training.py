@@ -10,10 +10,10 @@ rate (named as in choose_weights.py), anything else for trials. Tables:
   sequences, by iteration; the policy before it is trained is not validated so. The last row is where each ended.
 - `seeds`: where each training stood at its end; `trials`: the same for other files.
 - `variants`: of each variant, how many trainings met the criterion and the least ACT among those that did.
-- `trained`: ACT, on 30 test sequences of 1.8 jobs an hour, of the weights of those trainings that met the criterion,
+- `trained`: ACT, on 30 test sequences of 1.8 jobs per hour, of the weights of those trainings that met the criterion,
   against uniform-random actions of the same kind and against the same network before training, paired by sequence;
   intervals are over sequences. In the rows that name a number of seeds they are over training seeds.
-- `rates`: the weights that come with mlsched for an arrival rate, and those trained once at 1.8 jobs an hour, on 30
+- `rates`: the weights that come with mlsched for an arrival rate, and those trained once at 1.8 jobs per hour, on 30
   test sequences of that rate (Figure 4(c)).
 - `cost`: CPU time of an iteration, with its share of a validation, as the networks are at the beginning and at the end.
 """
@@ -132,7 +132,7 @@ def variants(files: dict[str, Weights]) -> dict[str, Any]:
                     *(f"{f(acts):.0f}" if acts else "" for f in (min, max)),
                 ]
                 rows.append([str(cell) for cell in cells])
-    header = ["policy", "I", "W", "jobs an hour", "criterion met", "iterations", "least ACT [s]", "largest ACT [s]"]
+    header = ["policy", "I", "W", "jobs per hour", "criterion met", "iterations", "least ACT [s]", "largest ACT [s]"]
     return {"name": "variants", "header": header, "rows": rows}
 
 

@@ -12,7 +12,7 @@ drawn from streams of their own). Prints one JSON document with tables:
 - "seeds" (with --weights): the gaps of each of these weights, and over them all;
 - "other" (needs --gavel FILE, Gavel's oracle_throughputs.json.gz): gaps under interference that the weights were not
   trained for: with the speed model that ships (types without history are like the mean of its own), and with one that
-  was fitted to a history there, the network as it ships; 20 instances a row, those of `placement_gaps.py`, whose file
+  was fitted to a history there, the network as it ships; 20 instances per row, those of `placement_gaps.py`, whose file
   of optima may be given (--optima);
 - "time": CPU time of an answer by `mlsched.solve`, against the exact answerer's in the same process, its search for a
   start included. --timed: on so many of the instances.

@@ -58,7 +58,7 @@ def main() -> None:
         "completion [intervals]",
         "Harmony below it [%]",
         "harmony-plus below it [%]",
-        "CPU ms a decision",
+        "CPU ms per decision",
     ]
     card = read(large.text.partition("=")[2], "harmony").card
     curve = [

@@ -42,7 +42,7 @@ FIRST = 5000
 
 
 def runs(policy: str, loads: list[Any]) -> Any:
-    """Average completion time of each run, in intervals, and CPU milliseconds a decision."""
+    """Average completion time of each run, in intervals, and CPU milliseconds per decision."""
     started, found = time.process_time(), []
     for seed, load in enumerate(loads):
         run = mlsched.simulate(load, Exact("cp-sat", FULL.work) if policy == EXACT else policy, seed=seed)
@@ -98,7 +98,7 @@ def measured(policy: str, count: int, jobs: int, files: list[Path]) -> dict[str,
         means = np.mean([values.mean(axis=1) for values in each.values()], axis=0)
         rows.append(row(label, means[0], cells, means[1]))
     header = ["policy", "intervals", "against random, %", "against itself untrained, %"]
-    header += ["against LIF by the increase, %", "against exact, %", "CPU ms a decision"]
+    header += ["against LIF by the increase, %", "against exact, %", "CPU ms per decision"]
     kept = {
         name: {o: {"mean": mean, "half": half} for o, (mean, half) in cells.items()} for name, cells in changes.items()
     }
@@ -117,7 +117,7 @@ def row(label: str, completion: float, cells: dict[str, tuple[float, float]], mi
 
 
 def curves(trained: list[Weights]) -> dict[str, Any]:
-    """What every training came to at its validations: by iteration, a column a seed."""
+    """What every training came to at its validations: by iteration, a column per seed."""
     curve = {w.card["seed"]: {e["iteration"]: e["validation"] for e in w.card["curve"]} for w in trained}
     iterations = sorted({iteration for one in curve.values() for iteration in one})
     rows = [["0", *(f"{w.card['scores']['untrained_validation']:.3g}" for w in trained)]]

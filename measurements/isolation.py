@@ -1,9 +1,9 @@
-"""What it costs to ask a foreign rule: its copy of the instance in a simulation, and a process of its own a call.
+"""What it costs to ask a foreign rule: its copy of the instance in a simulation, and a process of its own per call.
 
     python measurements/isolation.py
 
-Prints one JSON document. `copy`: CPU microseconds a decision of a whole run (world, rule, judge) of a rule of mlsched,
-and of what guards a foreign rule, over the same instances: the copy, and a look at it afterwards. `call`:
+Prints one JSON document. `copy`: CPU microseconds per decision of a whole run (world, rule, judge) of a rule of
+mlsched, and of what guards a foreign rule, over the same instances: the copy, and a look at it afterwards. `call`:
 milliseconds of one `solve` in this process and in a process of its own: the least and the median of many calls.
 """
 

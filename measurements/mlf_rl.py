@@ -98,7 +98,7 @@ def workload(seed: int, jobs: int, servers: int, x: float) -> Any:
 
 
 def measured(policies: dict[str, list[Any]], loads: list[Any]) -> dict[str, dict[str, Any]]:
-    """Policy -> figure -> one value a workload."""
+    """Policy -> figure -> one value per workload."""
     found: dict[str, dict[str, Any]] = {}
     for label, answerers in policies.items():
         runs = [[run(load, answerer, seed) for seed, load in enumerate(loads)] for answerer in answerers]

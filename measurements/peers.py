@@ -85,7 +85,7 @@ def both(path: Path, options: dict[str, int], optimum: int, given: argparse.Name
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pyjobshop-python", required=True, help="interpreter that has PyJobShop")
-    parser.add_argument("--limit", type=float, default=60, help="wall seconds a solve")
+    parser.add_argument("--limit", type=float, default=60, help="wall seconds per solve")
     parser.add_argument("--every", type=int, default=1, help="one of so many instances of a family")
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
     given = parser.parse_args()

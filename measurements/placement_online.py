@@ -90,7 +90,7 @@ def keep(path: Path | None, line: dict[str, Any]) -> None:
 
 
 def others(views: list[HarmonyView]) -> dict[str, Any]:
-    """By how many percent exact placement is below each policy, a row a reading and pattern."""
+    """By how many percent exact placement is below each policy, a row per reading and pattern."""
     policies = [p for p in g.policies() if p.kind not in ("exact", "former")]
     rows = []
     for view in views:

@@ -8,7 +8,7 @@ answers a small instance first. What counts are CPU seconds, those of its child 
 judged, and two proven optima must agree. Three demands of a preset's instances together:
 
 (a) where the plain model proves within the limit (of CPU seconds), the default, which then has none, takes at most 1.5
-    times as long and 0.3 s an instance;
+    times as long and 0.3 s per instance;
 (b) on no single one of them does it take more than 2.5 times as long and 0.5 s;
 (c) where it does not, the default proves or has a smaller gap when it is given the same wall clock.
 
@@ -215,7 +215,7 @@ def say(line: str) -> None:
 
 
 def document(summaries: list[Summary]) -> dict[str, Any]:
-    """A table a problem and objective, a row a preset; and one of each problem's objectives, over all presets."""
+    """A table per problem and objective, a row per preset; and one of each problem's objectives, over all presets."""
     tables = []
     for problem in dict.fromkeys(s.problem for s in summaries):
         own = [s for s in summaries if s.problem == problem]
@@ -251,7 +251,7 @@ def main() -> None:
     parser.add_argument("--objective", help="one of the problem's; all of them by default")
     parser.add_argument("--all", action="store_true", help="larger presets, too")
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
-    parser.add_argument("--verbose", action="store_true", help="a line an instance")
+    parser.add_argument("--verbose", action="store_true", help="a line per instance")
     given = parser.parse_args()
     first, _, last = given.seeds.partition("-")
     seeds = range(int(first), int(last or first) + 1)

@@ -5,7 +5,7 @@
 Prints one JSON document with three tables. `ways`: in which way the first TE job of a decision is served, percent of
 decisions, for every decision of FitGpp's runs of both calibrations and for draws of the presets. `gaps`: how many of
 those decisions are optimal in `total_score` with Eq. 4's one victim and with the fallback, and their mean gap to the
-optimum; only decisions with a single TE job. `states`: what the decisions look like, as medians: running BE jobs a
+optimum; only decisions with a single TE job. `states`: what the decisions look like, as medians: running BE jobs per
 node, shares of the capacity that are free and that BE jobs hold, the preemptible share of BE jobs, mean grace period
 and mean remaining time (min), demand of the TE job.
 """
@@ -100,7 +100,7 @@ def gaps(instances: list[Instance], ways: list[Way]) -> list[Any]:
 
 #: What a state looks like -> its number; resources in the order of the generator: CPU, RAM, GPU.
 STATE = {
-    "BE jobs a node": lambda i: len(i.job_node) / len(i.node_capacity),
+    "BE jobs per node": lambda i: len(i.job_node) / len(i.node_capacity),
     "free CPU": lambda i: _share(i, i.node_free, 0),
     "free RAM": lambda i: _share(i, i.node_free, 1),
     "free GPU": lambda i: _share(i, i.node_free, 2),

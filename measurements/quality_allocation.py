@@ -40,7 +40,7 @@ def main() -> None:
         instance = mlsched.generate("quality", jobs=a.jobs, cores=a.cores, width=width, rounding=a.rounding)
         for key, seconds in timed(instance, a.repeat).items():
             rows.setdefault(key, []).append(round(1000 * seconds, 1))
-    header = ["answerer", "objective", *(f"at most {width} cores a job [ms]" for width in a.widths)]
+    header = ["answerer", "objective", *(f"at most {width} cores per job [ms]" for width in a.widths)]
     table = {"name": "allocation", "header": header, "rows": [[*key, *times] for key, times in rows.items()]}
     print(json.dumps({"calibration_ms": 1000 * unit, "jobs": a.jobs, "cores": a.cores, "tables": [table]}))
 

@@ -2,8 +2,8 @@
 
     python measurements/quality_gap.py [--count N]
 
-Prints one JSON document. Each row is N instances (default 334) of 8 to 39 jobs on 2 to 6 cores a job, half of them with
-caps, half with weights on 30 % of the jobs; T is the epoch. The gap is (optimum - value) / optimum, in percent.
+Prints one JSON document. Each row is N instances (default 334) of 8 to 39 jobs on 2 to 6 cores per job, half of them
+with caps, half with weights on 30 % of the jobs; T is the epoch. The gap is (optimum - value) / optimum, in percent.
 """
 
 from __future__ import annotations

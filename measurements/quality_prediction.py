@@ -50,7 +50,7 @@ def errors(data: Path | None) -> list[dict[str, Any]]:
 
 
 def table(name: str, rows: Sequence[ErrorRow]) -> dict[str, Any]:
-    """One kind of curves, a row a workload."""
+    """One kind of curves, a row per workload."""
     header = ["workload", "curves", "predictions", "fit", "strawman", "fit, median", "strawman, median"]
     cells = [
         [r.workload, r.curves, r.predictions]

@@ -28,7 +28,7 @@ HEADER = ["suite", "instances", "questions", "proven optima", "by two engines", 
 def one(name: str, folder: Path | None) -> dict[str, float]:
     """The numbers of one suite; `wrong` counts failed calls and contradictions.
 
-    beyond_ms: CPU milliseconds a call beyond the answerers' own: drawing and judging, storing, first calls of a
+    beyond_ms: CPU milliseconds per call beyond the answerers' own: drawing and judging, storing, first calls of a
     process, which load solvers, and what second engines confirm.
     """
     begun = cpu_time()

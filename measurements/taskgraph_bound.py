@@ -71,7 +71,7 @@ def of_policies(load: Any, labels: list[str]) -> dict[str, Any]:
 
 
 def table(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Parts in million ticks, or gaps; a row a workload."""
+    """Parts in million ticks, or gaps; a row per workload."""
     first = ["GPUs", "jobs", "load", "gangs"]
     cells = [[r["gpus"], r["jobs"], f"{r['load']:.2f}", f"{100 * r['gangs']:.0f} %"] for r in rows]
     if "parts" in rows[0]:

@@ -151,7 +151,7 @@ def fronts(count: int, names: Sequence[str]) -> dict[str, Any]:
         each = estimate(longer), estimate(less)
         rows.append([call, *(worded(e) for e in each), f"{on}/{len(questions)}"])
         numbers.append({"name": call, "longer": numeric(each[0]), "less_accurate": numeric(each[1])})
-    header = ["rule", "longer at its accuracy, %", "less accurate at its JCT, points a job", "on the front"]
+    header = ["rule", "longer at its accuracy, %", "less accurate at its JCT, points per job", "on the front"]
     sizes = [len(front) for front in exact]
     return {"header": header, "rows": rows, "numbers": numbers, "points": [min(sizes), max(sizes)]}
 

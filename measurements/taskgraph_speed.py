@@ -7,12 +7,12 @@
 
 Prints one JSON document. The GPUs of a node are told apart: a job is placed GPU by GPU. `whole`: each rule over the
 trace, or over the jobs of some of its days, asked at every event or as `--wake` says (in ticks of a minute), with jobs
-a CPU-second, CPU seconds of the replay check and the peak of memory so far. A rule is `name` or
+per CPU-second, CPU seconds of the replay check and the peak of memory so far. A rule is `name` or
 `name,option=value,...` (options of the world). `growth`: FIFO over the first so many jobs; the exponent is the slope of
-log(CPU seconds a decision) against log(jobs), by least squares. `overload`: so many synthetic jobs on 550 nodes of 4 or
-5 GPUs, 2,474 in all, with usage drawn every hour (see `synthetic`). Runs are made in this process, one after another;
-the CPU time is the run's alone, without reading, replay and summary. How fast the machine is, in CPU seconds of a fixed
-load (`calibration_seconds`), is measured before the first run.
+log(CPU seconds per decision) against log(jobs), by least squares. `overload`: so many synthetic jobs on 550 nodes of 4
+or 5 GPUs, 2,474 in all, with usage drawn every hour (see `synthetic`). Runs are made in this process, one after
+another; the CPU time is the run's alone, without reading, replay and summary. How fast the machine is, in CPU seconds
+of a fixed load (`calibration_seconds`), is measured before the first run.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def measure(load: Any, label: str, wake: str | None = None) -> dict[str, Any]:
 
 def table(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """The runs as a table of a page."""
-    header = ["rule", "jobs", "decisions", "CPU s", "jobs a CPU s", "ms a decision", "replay, CPU s", "memory, MiB"]
+    header = ["rule", "jobs", "decisions", "CPU s", "jobs per CPU s", "ms per decision", "replay, CPU s", "memory, MiB"]
     cells = [
         [
             row["label"],
@@ -130,7 +130,7 @@ def table(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def growth(rows: list[dict[str, Any]]) -> float:
-    """The slope of log(CPU seconds a decision) against log(jobs)."""
+    """The slope of log(CPU seconds per decision) against log(jobs)."""
     x = np.log([row["jobs"] for row in rows])
     y = np.log([row["cpu_seconds"] / row["decisions"] for row in rows])
     return float(np.polyfit(x, y, 1)[0])

@@ -149,7 +149,7 @@ def latency(found: dict[str, list[Weights]]) -> dict[str, Any]:
         for decision in run.recorded:
             run.replay(decision)
         rows.append([text, f"{1000 * (time.process_time() - started) / len(run.recorded):.2g}"])
-    return {"name": "latency", "header": ["answerer", "CPU ms a decision (a whole allocation)"], "rows": rows}
+    return {"name": "latency", "header": ["answerer", "CPU ms per decision (a whole allocation)"], "rows": rows}
 
 
 def shown(tables: list[dict[str, Any]]) -> str:

@@ -2,7 +2,7 @@
 
     python measurements/verdict_changes.py
 
-Reads the recorded results of the experiments (docs/results). Prints one JSON document with a table an experiment: each
+Reads the recorded results of the experiments (docs/results). Prints one JSON document with a table per experiment: each
 claim, its verdict by means alone (a claim holds under a reading when every mean lies within its bound, "holds" when it
 does so under all readings, "does not hold" under none, else "depends on the reading"; every reading counts, and nothing
 is assumed, fitted or untrained), its verdict by intervals (`papers/claim.py`), and why they differ.

@@ -2,7 +2,7 @@
 
     python measurements/workers_clairvoyant.py [--jobs 6 8 10] [--seeds N] [--seconds S] [--rules NAME ...]
 
-One line a horizon size: proven within --seconds of CPU time on one thread, CPU seconds (median, largest) and their
+One line per horizon size: proven within --seconds of CPU time on one thread, CPU seconds (median, largest) and their
 ratio to the calibration load, nodes, and the gap of what was not proven. --rules adds the mean gap of rolled-out rules
 to the proven bound. Sizes other than 6, 8 and 10 are drawn as the presets are.
 """
@@ -29,14 +29,14 @@ def question(jobs: int, rate: float, seed: int):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, nargs="*", default=[6, 8, 10])
-    parser.add_argument("--rate", type=float, default=2.7, help="arrivals an hour")
+    parser.add_argument("--rate", type=float, default=2.7, help="arrivals per hour")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=60.0, help="CPU seconds within which a proof counts")
     parser.add_argument("--wall", type=float, default=300.0, help="wall seconds after which a run is given up")
     parser.add_argument("--rules", nargs="*", default=[])
     a = parser.parse_args()
     unit = cpu_seconds(load)
-    print(f"calibration load: {unit:.3f} CPU s;  {a.rate} arrivals an hour, proofs within {a.seconds:g} CPU s")
+    print(f"calibration load: {unit:.3f} CPU s;  {a.rate} arrivals per hour, proofs within {a.seconds:g} CPU s")
     print(
         f"{'jobs':>4} {'proven':>7} {'median s':>9} {'x load':>7} {'most s':>7} {'median nodes':>13} {'most':>6}  gaps"
     )

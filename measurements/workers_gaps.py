@@ -6,7 +6,7 @@
 Sequences of a few jobs of the Chic paper (seeds 0, 1, ...), small enough for the fluid optimum over the horizon to be
 proven; where it is not in time, the gap is to the bound that was proven, and the notes say how often. Every rule is
 run by the clock on the same sequences and checked by the independent replay; its gap is (total - bound) / bound. A
-column is a number of arrivals an hour, under Eq. 7's floor, or under another one that is named. Intervals: 95 %,
+column is a number of arrivals per hour, under Eq. 7's floor, or under another one that is named. Intervals: 95 %,
 Student's t over sequences. The optimum may share time and loses no iterations: no scheduler of whole workers and PSs
 reaches it. Trained policies: see trained_policies.py.
 """

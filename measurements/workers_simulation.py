@@ -1,12 +1,12 @@
-"""Microseconds a decision of the batched workers world, a 64-32-4 network's forward pass included.
+"""Microseconds per decision of the batched workers world, a 64-32-4 network's forward pass included.
 
     python measurements/workers_simulation.py [--episodes N] [--jobs N] [--repeat N] [--json]
 
 Target on an idle machine: at most 15 microseconds (the Chic paper: 780 on a 3.1 GHz Core i5). 36 episodes of 30 jobs
 at 1.8 jobs an hour are stepped from their beginning until the last is done, by an untrained network whose impossible
 actions are masked out, and, beside it, by uniform-random possible actions. Decisions are those of episodes that are not
-done. Quote the ratio to the calibration load, which drifts with the machine. Last: jobs a CPU second of the clock's own
-world, 300 jobs at 2.7 an hour under Optimus.
+done. Quote the ratio to the calibration load, which drifts with the machine. Last: jobs per CPU second of the clock's
+own world, 300 jobs at 2.7 per hour under Optimus.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def stepping(count: int, jobs: int, repeat: int, unit: float, profiled: bool) ->
 
 
 def clock(repeat: int) -> float:
-    """Jobs a CPU second of the clock's own world."""
+    """Jobs per CPU second of the clock's own world."""
     work = mlsched.workload("synthetic:chic", jobs=300, rate=2.7)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="the offered load")
@@ -110,7 +110,7 @@ def main() -> None:
     if arguments.json:
         print(json.dumps(document))
         return
-    print(f"calibration load: {unit:.3f} CPU s; the clock: {document['clock_jobs_a_second']:.0f} jobs a CPU second")
+    print(f"calibration load: {unit:.3f} CPU s; the clock: {document['clock_jobs_a_second']:.0f} jobs per CPU second")
     for row in [table["header"], *table["rows"]]:
         print(" | ".join(row))
 

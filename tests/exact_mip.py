@@ -103,7 +103,7 @@ def _relaxed(canary: Canary, cost, bounds):
 def _simplex(count, rows, goal):
     """min goal x with rows (terms <= right side) and x >= 0: (value, x), "infeasible" or "unbounded".
 
-    A tableau with a slack a row; where right sides are negative, the artificial variable `count + len(rows)` first.
+    A tableau with a slack per row; where right sides are negative, the artificial variable `count + len(rows)` first.
     """
     size = len(rows)
     width = count + size + 1

@@ -1,4 +1,4 @@
-"""Thirty schedulers with one mistake each, six a problem: what `check_scheduler` is there to find.
+"""Thirty schedulers with one mistake each, six per problem: what `check_scheduler` is there to find.
 
 Most answer another instance than the one they were asked: they read it wrongly, and are right about what they read.
 """

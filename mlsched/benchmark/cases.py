@@ -16,9 +16,9 @@ class Case:
 
     preset: of the problem, None for the generator's own sizes; sizes: changes to it. files: paths of instances instead;
     then preset is what they are called together, and sizes are options for the reader of others' files. answerers:
-    names with parameters, None for all registered ones. objectives: None for all. time_limit: wall seconds a solve, for
-    exact answerers. work_limit: backend ("cp-sat", "highs") -> its deterministic measure a solve; backends not named
-    run unlimited, and an algorithm that declares its engine keeps to the engine's. without: of the registered
+    names with parameters, None for all registered ones. objectives: None for all. time_limit: wall seconds per solve,
+    for exact answerers. work_limit: backend ("cp-sat", "highs") -> its deterministic measure per solve; backends not
+    named run unlimited, and an algorithm that declares its engine keeps to the engine's. without: of the registered
     answerers, those that are not asked. reference: where none of the answerers is exact, the problem's default is asked
     as well. published: file -> the optimum that is published for it, of the case's only objective. repeat: CPU seconds
     for which the same call is made again and again, for its cost; the judge is timed too.

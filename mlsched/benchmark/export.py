@@ -54,7 +54,7 @@ def flat(row: Row) -> dict[str, Any]:
 
 
 def _rows(rows: Sequence[Row], path: Path) -> None:
-    """A line a row; `row` is the number by which `mlsched rerun` knows it."""
+    """A line per row; `row` is the number by which `mlsched rerun` knows it."""
     table = [flat(row) for row in rows]
     names = [*(field.name for field in dataclasses.fields(Row)), "difference_to_optimum"]
     write({"row": list(range(1, len(table) + 1)), **{name: [row[name] for row in table] for name in names}}, path)
@@ -92,7 +92,7 @@ def _latex(rows: Sequence[Row], path: Path) -> None:
 
 
 def _gap_tables(rows: Sequence[Row]) -> list[tuple[str, list[str], list[list[str]]]]:
-    """One table a problem and objective: title, header, cells."""
+    """One table per problem and objective: title, header, cells."""
     lines = gap_lines(rows, intervals=True)
     header = ["preset", "answerer", "n", "optimal", "mean gap [95 %]", "largest gap", "proven", "failed"]
     header += ["CPU time", "wall time"]

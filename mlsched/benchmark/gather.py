@@ -20,7 +20,7 @@ from mlsched.core.errors import TooLarge
 from mlsched.core.formulation import Limits
 from mlsched.core.registry import registry
 
-#: Wall seconds a solve: a backstop for what measures of work do not count, such as linear relaxations. Without it a
+#: Wall seconds per solve: a backstop for what measures of work do not count, such as linear relaxations. Without it a
 #: solver may compute for hours in a single call, during which no signal reaches Python.
 MOST_SECONDS = 120.0
 #: Nodes that HiGHS may branch on for one deterministic second of CP-SAT: roughly as long.
@@ -39,10 +39,9 @@ def gather(
 
     `problems` of what is returned says the same for each problem; the CPU seconds that the call took are there too.
 
-    seeds: only the first so many of each case. work: deterministic seconds of CP-SAT a solve; dynamic programs have no
-    limit. A second engine is asked
-    to confirm every optimum. proofs: wall seconds for the certificate of an optimum of a problem that can be certified;
-    None: no certificates.
+    seeds: only the first so many of each case. work: deterministic seconds of CP-SAT per solve; dynamic programs have
+    no limit. A second engine is asked to confirm every optimum. proofs: wall seconds for the certificate of an optimum
+    of a problem that can be certified; None: no certificates.
     """
     begun = cpu_time()
     asked_for = find_suite(suite)

@@ -27,7 +27,7 @@ from mlsched.core.registry import registry
 VARIABLE, FOLDER = "MLSCHED_DATA", "known_optima"
 #: Rules that are asked beside the problem's default exact answerer.
 RULES = ("best-effort-fifo", "graphene", "srpt")
-#: CP-SAT's deterministic seconds a solve: four times what the hardest of the job shops takes.
+#: CP-SAT's deterministic seconds per solve: four times what the hardest of the job shops takes.
 WORK = 60.0
 #: Points of a front: larger ones take minutes.
 MOST_POINTS = 100

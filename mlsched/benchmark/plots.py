@@ -55,7 +55,7 @@ def figure(width: float = 7.0, height: float = 4.0, columns: int = 1, rows: int 
 
 
 def cdf(samples: Mapping[str, Mapping[str, Any]]) -> Figure:
-    """Empirical distributions: one panel a series, one line a policy; `samples[series][policy]` are its values."""
+    """Empirical distributions: one panel per series, one line per policy; `samples[series][policy]` are its values."""
     made, axes = figure(width=4.2 * max(1, len(samples)), height=3.6, columns=max(1, len(samples)))
     for ax, (series, lines) in zip(axes, samples.items(), strict=False):
         distribution(ax, lines)
@@ -65,7 +65,7 @@ def cdf(samples: Mapping[str, Mapping[str, Any]]) -> Figure:
 
 
 def distribution(ax: Any, lines: Mapping[str, Any]) -> None:
-    """The share of the values that are at most x, a step line a name, x on a scale of orders of magnitude.
+    """The share of the values that are at most x, a step line per name, x on a scale of orders of magnitude.
 
     Where some value is 0 or below, the axis is linear up to the least positive one: 0 has no logarithm. Values that are
     not a number (what never happened) count as larger than all.
@@ -92,7 +92,7 @@ def distribution(ax: Any, lines: Mapping[str, Any]) -> None:
 
 
 def lines(panels: Mapping[str, Mapping[str, tuple[Sequence[float], Sequence[float]]]], x: str, y: str) -> Figure:
-    """One panel a key, one line a name: (x values, y values)."""
+    """One panel a key, one line per name: (x values, y values)."""
     made, axes = figure(width=5.0 * max(1, len(panels)), columns=max(1, len(panels)))
     for ax, (title, series) in zip(axes, panels.items(), strict=False):
         for name, (xs, ys) in series.items():

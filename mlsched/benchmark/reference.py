@@ -137,7 +137,7 @@ def _infeasible_with_plan(rows: Sequence[Row]) -> list[str]:
 
 
 def failures(rows: Sequence[Row]) -> list[str]:
-    """Why the run is not clean, a sentence each: failed rows (one a call), then disagreements. Empty: exit status 0."""
+    """Why the run is not clean, one sentence each: failed rows (one per call), disagreements. Empty: exit status 0."""
     broken: dict[tuple[str, str, str | None], str] = {}
     for row in rows:
         if row.status in BROKEN:

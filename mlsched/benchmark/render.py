@@ -20,7 +20,7 @@ _STYLE = {"exact": "", "heuristic": "cyan", "trained": "magenta"}
 
 
 def gap_table(rows: Sequence[Row]) -> list[Table]:
-    """One table a problem and objective; a section a preset; "gap" is the mean. Empty for no rows.
+    """One table per problem and objective; a section per preset; "gap" is the mean. Empty for no rows.
 
     Gaps without a percentage stand in columns of their own, and the foot of such a table says what they are.
     `formats.GAP_NOTE` defines the others.

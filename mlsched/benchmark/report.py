@@ -37,7 +37,7 @@ CELLS = {
     "in the whole of every profile.",
 }
 HARDNESS_NOTE = (
-    "How often special cases occur over the instances and their optimal plans (one plan an instance, by the problem's "
+    "How often special cases occur over the instances and their optimal plans (one plan per instance, by the problem's "
     "first objective): agreement on trivial instances would be no evidence. A constraint binds where the optimum gets "
     "better without it."
 )
@@ -95,7 +95,7 @@ def _what_ran(rows: Sequence[Row], written: str | None) -> Iterator[str]:
             **({"written": written} if written else {}),
             "machine": "; ".join(machines) or NONE,
             "versions": ", ".join(versions) or NONE,
-            "rows": f"{len(rows)}; one thread a solve, fixed seeds",
+            "rows": f"{len(rows)}; one thread per solve, fixed seeds",
         }
     )
     yield html.text(known.sentence)
@@ -111,7 +111,7 @@ def _what_ran(rows: Sequence[Row], written: str | None) -> Iterator[str]:
         )
     found = group_by(rows, lambda row: (row.problem, row.case))
     cells = [[problem, case, *_extent(group)] for (problem, case), group in found.items()]
-    header = ["problem", "preset", "instances", "objectives", "answerers", "integers an instance"]
+    header = ["problem", "preset", "instances", "objectives", "answerers", "integers per instance"]
     yield html.table(header, cells, label="What was run")
 
 

@@ -15,7 +15,7 @@ from mlsched.benchmark.table import GapLine
 from mlsched.core.gap import amount, percentage
 
 OVERVIEW_NOTE = (
-    "Mean gap to the proven optimum, a line a preset and objective, with its 95 % bootstrap interval over the "
+    "Mean gap to the proven optimum, a line per preset and objective, with its 95 % bootstrap interval over the "
     "instances. The best mean of a line is marked; it is looked for among the answerers with a gap in percent on "
     "every instance of the line that has one, so that all are means over the same instances. In brackets: on how "
     "many of these instances an answerer has one, where it is not all. Exact answerers are in the tables below."
@@ -76,7 +76,7 @@ def _overview_row(label: str, own: dict[str, GapLine], names: Sequence[str]) -> 
 
 
 def gap_tables(problem: str, lines: Sequence[GapLine]) -> Iterator[str]:
-    """One table an objective, every answerer on every preset."""
+    """One table per objective, every answerer on every preset."""
     yield html.heading("Every answerer", 3)
     for objective in dict.fromkeys(line.objective for line in lines):
         own = [line for line in lines if line.objective == objective]

@@ -146,7 +146,7 @@ def _scale(values: Iterable[Floats], seconds: bool) -> tuple[str, float]:
 
 
 def _distributions(ax: Any, tables: Mapping[str, Mapping[str, Any]], stem: str, label: str) -> None:
-    """The share of jobs with at most a time, a step line a policy; 0 is on the axis."""
+    """The share of jobs with at most a time, a step line per policy; 0 is on the axis."""
     found = {name: _time(columns, stem) for name, columns in tables.items()}
     seconds = all(known for _, known in found.values())
     positive = [values[values > 0] for values, _ in found.values() if (values > 0).any()]

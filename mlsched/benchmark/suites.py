@@ -27,7 +27,7 @@ FULL_SEEDS = tuple(range(20))
 #: Backend -> its deterministic measure: CP-SAT's deterministic seconds, HiGHS's branch-and-bound nodes.
 QUICK_WORK = MappingProxyType({"cp-sat": 2.0, "highs": 500.0})
 FULL_WORK = MappingProxyType({"cp-sat": 60.0, "highs": 20000.0})
-#: Wall seconds a solve in `quick`: a backstop, wide enough that limits of work come first on a machine that is busy.
+#: Wall seconds per solve in `quick`: a backstop, wide enough that limits of work come first on a machine that is busy.
 QUICK_SECONDS = 10.0
 #: Problem -> exact answerers that `quick` asks about `small` only; `mlsched bench taskgraph` asks them all. Of the six
 #: larger task graphs HiGHS leaves five without a proof or a plan after 3 s, and the time-indexed model of the
@@ -37,7 +37,7 @@ SMALL_ONLY: Mapping[str, tuple[str, ...]] = MappingProxyType({"taskgraph": ("hig
 GAPS_SEEDS, EXACT_SEEDS, SCALE_SEEDS, SPEED_SEEDS = tuple(range(100, 110)), (200, 201, 202), (300, 301), (400,)
 #: Problem -> a preset of `gaps` beside `small`, on which rules for task graphs are mostly optimal, and how many of the
 #: seeds it is drawn from. HiGHS and the moulded models are not asked about the larger task graphs, as in SMALL_ONLY: on
-#: graphs as large they took 10 to 20 CPU seconds an instance, or did not end.
+#: graphs as large they took 10 to 20 CPU seconds per instance, or did not end.
 HARDER: Mapping[str, tuple[str, int, tuple[str, ...]]] = MappingProxyType(
     {
         "placement": ("6x5-contended", 3, ()),
@@ -199,10 +199,10 @@ def _default(problem: Problem) -> tuple[str, ...]:
 NAMED: Mapping[str, tuple[str, Callable[[], Iterator[Case]]]] = MappingProxyType(
     {
         "quick": ("every problem, small instances; about a minute", quick),
-        "gaps": ("every answerer: 10 small instances a problem, 3 to 5 harder ones; about two minutes", gaps),
+        "gaps": ("every answerer: 10 small instances per problem, 3 to 5 harder ones; about two minutes", gaps),
         "exact": ("the exact answerers against each other and against plain models; about a minute", exact),
         "scale": ("what an answer costs as instances double in size; about two minutes", scale),
-        "speed": ("CPU time a call of every rule and judge, beside a calibration load; about a minute", speed),
+        "speed": ("CPU time per call of every rule and judge, beside a calibration load; about a minute", speed),
         "collection": ("200 instances over five problems, for `mlsched collection make`", collection),
     }
 )

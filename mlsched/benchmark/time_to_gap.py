@@ -37,7 +37,7 @@ class Panel:
 
 
 def panels(rows: Sequence[Row]) -> list[Panel]:
-    """A panel an objective and gap; rows: of one problem, with gaps. None of groups with calls without CPU time."""
+    """A panel per objective and gap; rows: of one problem, with gaps. None of groups with calls without CPU time."""
     found = []
     for group in grouped(called(rows)):
         known = [q for q in group.questions if any(row.gap_to_optimum is not None for row in q.values())]

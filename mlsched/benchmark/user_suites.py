@@ -12,7 +12,7 @@
     read = {processors = 4}         # for the readers of others' files (.stg)
     solvers = ["cp-sat", "my_rules:rule"]
     objectives = ["total_score"]
-    time_limit = 60                 # wall seconds a solve, for exact answerers
+    time_limit = 60                 # wall seconds per solve, for exact answerers
     work_limit = {cp-sat = 10}      # a backend's deterministic measure
     reference = false               # ask no exact answerer where `solvers` names none
 
@@ -110,7 +110,7 @@ def _of_file(path: Path) -> Suite:
 
 
 def _cases(where: str, folder: Path, said: dict[str, Any]) -> list[Case]:
-    """The cases that a table of the file stands for: one, or one a problem of its files."""
+    """The cases that a table of the file stands for: one, or one per problem of its files."""
     for key, value in said.items():
         if key not in _KINDS:
             raise InvalidFile(f"{where}: {key}: unknown; a case has {', '.join(_KINDS)}")
@@ -169,7 +169,7 @@ def _matching(where: str, folder: Path, patterns: tuple[str, ...]) -> list[Path]
 
 
 def _filed(name: str, files: list[Path], read: dict[str, Any], common: dict[str, Any]) -> list[Case]:
-    """A case a problem, of the files that hold its instances."""
+    """A case per problem, of the files that hold its instances."""
     of_problem: dict[str, list[str]] = {}
     for path in files:
         instance = load(path, **(read if path.suffix != ".json" else {}))

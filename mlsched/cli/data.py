@@ -35,7 +35,7 @@ def _entry(found: Any) -> dict[str, Any]:
 
 
 def _lines(entries: list[dict[str, Any]]) -> list[Any]:
-    """Some lines a trace: addresses are too long for a table."""
+    """Some lines per trace: addresses are too long for a table."""
     found: list[Any] = []
     for entry in entries:
         size = sum(file["bytes"] for file in entry["files"]) / 1e6

@@ -145,7 +145,7 @@ def entries_of(entries: Iterable[tuple[str, list[tuple[str, str]]]]) -> Any:
 
 
 class Columns:
-    """A table with a row a figure and a column a policy, in several tables below each other where it is too wide."""
+    """A table with a row per figure and a column per policy, in several below each other where it is too wide."""
 
     def __init__(self, header: list[str], rows: list[list[str]]) -> None:
         self.header, self.rows = header, rows

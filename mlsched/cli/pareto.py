@@ -94,7 +94,7 @@ def _counter(time_limit: float | None) -> Iterator[Callable[[int, int], None]]:
 
 
 def write_csv(front: Front, objectives: list[str], path: Path) -> None:
-    """One row a point: the objectives, then the plan as JSON."""
+    """One row per point: the objectives, then the plan as JSON."""
     with atomic_write(path) as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow([*objectives, "plan"])

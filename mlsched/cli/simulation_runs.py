@@ -226,7 +226,7 @@ def _every_job(runs: dict[str, Run]) -> dict[str, Any]:
 
 
 def _render(workload: Any, details: list[dict[str, Any]], failures: list[str]) -> list[Any]:
-    """One table: a row a policy, a column a scalar or percentile of its summary."""
+    """One table: a row per policy, a column a scalar or percentile of its summary."""
     header, rows = ["policy"], []
     for entry in details:
         flat = _flatten({key: value for key, value in entry["summary"].items() if key != "tick_seconds"})

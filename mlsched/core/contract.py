@@ -114,7 +114,7 @@ class Instance(Record):
         raise NotImplementedError  # pragma: no cover - every problem defines it
 
     def table(self, plan: Any) -> dict[str, Any]:
-        """A plan as columns of equal length, a row a decision, with names where the instance has some."""
+        """A plan as columns of equal length, a row per decision, with names where the instance has some."""
         raise InvalidInput(f"{self.kind}: its plans have no table; use the plan's fields")
 
     def dataframe(self, plan: Any) -> Any:

@@ -54,7 +54,7 @@ def _umask() -> int:
 
 
 def write_json(path: str | os.PathLike[str], data: dict[str, Any], *, folders: bool = False) -> None:
-    """Write one JSON document atomically, one field a line so that files can be read and compared.
+    """Write one JSON document atomically, one field per line so that files can be read and compared.
 
     folders: make the file's folder.
     """

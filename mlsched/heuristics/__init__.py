@@ -1,1 +1,1 @@
-"""Published rules, one file a rule: `heuristics/<problem>/<rule>.py`."""
+"""Published rules, one file per rule: `heuristics/<problem>/<rule>.py`."""

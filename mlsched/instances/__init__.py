@@ -1,1 +1,1 @@
-"""The questions: one sub-package a problem (instance, judge, generator, strategies), and the readers of real traces."""
+"""The questions: a sub-package per problem (instance, judge, generator, strategies), and the readers of real traces."""

@@ -121,7 +121,7 @@ def exact(value: float) -> Estimate:
 
 
 def estimate(values: Sequence[float | None] | Any) -> Estimate | None:
-    """The estimate from one value a workload; None when a workload has none."""
+    """The estimate from one value per workload; None when a workload has none."""
     data = [math.nan if v is None else float(v) for v in values]
     if not data or not np.isfinite(data).all():
         return None

@@ -22,7 +22,7 @@ def reproduce(
         bool, typer.Option("--quick", help="Fewer jobs and seeds, no verdicts: seconds, not minutes.")
     ] = False,
     workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
-    jobs: Annotated[int | None, typer.Option(help="Jobs a workload (default: the paper's).", min=1)] = None,
+    jobs: Annotated[int | None, typer.Option(help="Jobs per workload (default: the paper's).", min=1)] = None,
     seeds: Annotated[int | None, typer.Option(help="Workloads a setting (default: the paper's).", min=1)] = None,
     papers_size: Annotated[
         bool, typer.Option("--papers-size", help="mlfs: as many servers and jobs as in the paper: hours.")

@@ -19,7 +19,7 @@ ABOVE_0, BELOW_0 = Bound(low=0.0, strict=True), Bound(high=0.0, strict=True)
 class Piece:
     """One quantity that a claim is tested on, as it was measured.
 
-    reading: of the paper. what: the quantity. measured: one value a workload, an estimate, or None where there is no
+    reading: of the paper. what: the quantity. measured: one value per workload, an estimate, or None where there is no
     measurement. bound: where its mean must lie. printed: the paper's number. lower_bound: the paper prints one
     ("at least", "more than"), which is shown as such and not as a target. untrained: why the policy that it is about
     does not count as trained; nothing firm then follows from the piece.

@@ -1,4 +1,4 @@
-"""What an experiment measured, asked for by policy, metric and place in the grid: one value a workload."""
+"""What an experiment measured, asked for by policy, metric and place in the grid: one value per workload."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mlsched.papers.claim import Estimate, estimate
 
-#: One value a workload, in the order of the seeds; NaN where nothing was measured.
+#: One value per workload, in the order of the seeds; NaN where nothing was measured.
 Values = npt.NDArray[np.float64]
 
 
@@ -43,7 +43,7 @@ class View(abc.ABC, Generic[Policy, Place, Metrics]):
         """The runs of a policy at a place: for each workload one run, or several of a policy that draws at random."""
 
     def values(self, policy: Policy, metric: str, at: Place | None = None) -> Values:
-        """One value a workload, the mean over its runs; empty where the policy did not run."""
+        """One value per workload, the mean over its runs; empty where the policy did not run."""
         workloads = self.runs(policy, self.here if at is None else at)
         means = [np.mean([_number(run.values.get(metric)) for run in each]) for each in workloads]
         return np.array(means, dtype=np.float64)
@@ -79,7 +79,7 @@ def ratio(new: Values, old: Values) -> Values:
 
 
 def ratio_of_means(new: Values, old: Values) -> Values:
-    """The ratio of the mean of `new` to that of `old`, as one pseudo-value a workload (centred jackknife).
+    """The ratio of the mean of `new` to that of `old`, as one pseudo-value per workload (centred jackknife).
 
     Their mean is the ratio; each lies above it by n - 1 times what leaving its workload out takes off the ratio. So
     Student's t over them is an interval for the ratio of the means; the mean of the workloads' own ratios is another

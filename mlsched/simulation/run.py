@@ -147,7 +147,7 @@ class Run:
 
     @property
     def jobs(self) -> dict[str, Any]:
-        """Column name -> one value a job."""
+        """Column name -> one value per job."""
         return self.simulation.jobs(self.workload, self.log)
 
     def table(self) -> dict[str, Any]:

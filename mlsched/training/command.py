@@ -110,7 +110,7 @@ def _render(target: Path, done: Any) -> list[Any]:
         ["iterations", number(card["iterations"])],
         *_parts(done.curve),
         *([] if done.trained is None else [["the recipe's criterion is met", "yes" if done.trained else "no"]]),
-        ["CPU seconds an iteration, this call", number(done.cpu_seconds / done.iterations_run)],
+        ["CPU seconds per iteration, this call", number(done.cpu_seconds / done.iterations_run)],
     ]
     return [table("", [card["policy"], ""], rows), f"written to {target}; use it as {card['policy']}:weights={target}"]
 

@@ -19,11 +19,11 @@ SMOOTHED = 30
 
 
 def training_picture(policy: str, curve: Sequence[Mapping[str, float]], scores: Mapping[str, float]) -> Figure:
-    """A panel a figure of a learning curve, the validation score first, iterations from left to right.
+    """A panel per figure of a learning curve, the validation score first, iterations from left to right.
 
-    curve: an entry an iteration, with those figures that were measured then. scores: of the weights' card; the score of
-    the weights that are kept is marked (the lowest, unless only another meets the recipe's criterion), and that of the
-    policy before its training is a dashed line.
+    curve: an entry per iteration, with those figures that were measured then. scores: of the weights' card; the score
+    of the weights that are kept is marked (the lowest, unless only another meets the recipe's criterion), and that of
+    the policy before its training is a dashed line.
     """
     names = list(dict.fromkeys(name for entry in curve for name in entry if name != "iteration"))
     names = [name for name in names if name == "validation" or not name.startswith("validation_")]

@@ -30,7 +30,7 @@ Curve = list[dict[str, float]]
 
 @dataclasses.dataclass(frozen=True)
 class Training:
-    """What a training came to. weights: the best, with their card. curve: one entry an iteration done, with the
+    """What a training came to. weights: the best, with their card. curve: one entry per iteration done, with the
     validation score where there was one. cpu_seconds: of this call; iterations_run: of this call. trained: whether the
     recipe's criterion is met; None where it has none.
     """

@@ -107,7 +107,7 @@ def test_a_lying_answerer_is_a_failed_row_and_the_suite_goes_on(function, detail
     assert all(r.status == "failed" and r.value is None and said in r.error for r in bad)
     assert all(r.status in ("optimal", "feasible") for r in rows if r.answerer != "liar")
     found = failures(rows)
-    assert len(found) == 3, "one sentence a call, not one an objective"
+    assert len(found) == 3, "one sentence per call, not one per objective"
     assert all("\n" not in sentence and "liar" in sentence for sentence in found)
     assert ("preemption", "liar") not in registry().answerers
 

@@ -31,7 +31,7 @@ def hard(problem):
 
 @pytest.fixture(scope="session", params=DRAWN)
 def certificate(request, tmp_path_factory):
-    """The folder of a certificate, one a problem."""
+    """The folder of a certificate, one per problem."""
     folder = tmp_path_factory.mktemp("certificates") / request.param
     assert api.certify(hard(request.param), folder).backing == "certified"
     return folder

@@ -15,7 +15,7 @@ def test_write_then_read(tmp_path):
     path = tmp_path / "a.json"
     write_json(path, {"kind": "k", "version": 1, "rows": [[1, 2], [3, 4]]})
     assert read_json(path) == {"kind": "k", "version": 1, "rows": [[1, 2], [3, 4]]}
-    assert path.read_text().count("\n") == 5, "one field a line"
+    assert path.read_text().count("\n") == 5, "one field per line"
 
 
 @pytest.mark.parametrize("bad", [object(), float("nan"), float("inf")])

@@ -24,7 +24,7 @@ REPEATS = draws(500, 5000)
 
 
 def normal(rng, pieces, workloads):
-    """Differences of one value a workload, normal, with a part that all pieces of a workload share."""
+    """Differences of one value per workload, normal, with a part that all pieces of a workload share."""
     return rng.normal(size=(pieces, workloads)) + rng.normal(size=workloads)
 
 

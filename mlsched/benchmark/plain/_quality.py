@@ -1,4 +1,4 @@
-"""Quality: a Boolean a job and number of cores, one a job, within the cores that are not reserved."""
+"""Quality: a Boolean per job and number of cores, one per job, within the cores that are not reserved."""
 
 from __future__ import annotations
 

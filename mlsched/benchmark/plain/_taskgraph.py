@@ -1,4 +1,4 @@
-"""Task graphs: a Boolean a task and node, an optional interval a run and node, cumulatives, delays behind literals.
+"""Task graphs: a Boolean per task and node, an optional interval per run and node, cumulatives, delays behind literals.
 
 It covers clusters that start empty: no finished iterations and no runs under way.
 """

@@ -1,4 +1,4 @@
-"""Workers: a Boolean a job and combination of workers and PSs, at most one a job, within the capacities."""
+"""Workers: a Boolean per job and combination of workers and PSs, at most one per job, within the capacities."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The placement problem as a 0-1 formula, written from the statement alone (`instances/placement/judge.py`).
 
-One variable a server and what it may host of the new jobs (its content: a number of workers and of PSs of each), one a
-job that is placed, and one a job and speed that it may have. What a server may host obeys rules 2 and 4; the speed of
-every job there is computed beforehand, in exact fractions, for each content.
+One variable per server and what it may host of the new jobs (its content: a number of workers and of PSs of each), one
+a job that is placed, and one per job and speed that it may have. What a server may host obeys rules 2 and 4; the speed
+of every job there is computed beforehand, in exact fractions, for each content.
 """
 
 from __future__ import annotations

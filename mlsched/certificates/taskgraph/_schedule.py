@@ -69,7 +69,7 @@ class Places:
 
 
 class Schedule:
-    """When runs start: a variable a run and tick, 1 where the run has started by then (rules 2, 4 and 5).
+    """When runs start: a variable per run and tick, 1 where the run has started by then (rules 2, 4 and 5).
 
     counts: job -> its iterations. done_by: job -> the tick by which its runs end. No run must start: one that starts at
     no tick is left out, and then nothing that is counted as done may rest on it.
@@ -129,7 +129,7 @@ class Schedule:
             self.formula.at_least(family, [*ended, (-1, x), *only], -len(only))
 
     def _share(self) -> None:
-        """Rule 5: a variable a run, node and tick, 1 where the run is under way there."""
+        """Rule 5: a variable per run, node and tick, 1 where the run is under way there."""
         instance, lasting = self.instance, [run for run in self.runs if self.duration[run[0]] and self.ticks[run]]
         begin = min((self.first[run] for run in lasting), default=0)
         end = max((self.first[run] + len(self.ticks[run]) + self.duration[run[0]] for run in lasting), default=0)

@@ -1,6 +1,6 @@
 """The workers problem as a 0-1 formula, written from the statement alone (`instances/workers/judge.py`).
 
-One variable a job and a number of workers and PSs with which it can train.
+One variable per job and a number of workers and PSs with which it can train.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def fit(
     warm: Fits | None = None,
     steps: int = 30,
 ) -> Fits:
-    """Fit one curve a job.
+    """Fit one curve per job.
 
     Args:
         window: the histories, N jobs.

@@ -28,7 +28,7 @@ from mlsched.core.losses.window import MOST_LOSS, Window
 from mlsched.core.params import Checked, Number, Range, checked
 
 Histories = Sequence[npt.ArrayLike]
-"""One list of numbers a job, of any lengths."""
+"""One list of numbers per job, of any lengths."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +159,7 @@ class Predictor(Checked):
 def _families(families: Sequence[Family], jobs: int) -> tuple[Mask, Mask]:
     """(N,) masks: the job is (for now) sublinear; its family is unknown."""
     if len(families) != jobs:
-        raise InvalidInput(f"families: has {len(families)} entries: must be {jobs}, one a job")
+        raise InvalidInput(f"families: has {len(families)} entries: must be {jobs}, one per job")
     if strange := sorted(set(families).difference(FAMILIES)):
         raise InvalidInput(f"families: holds {strange[0]!r}: must be one of {', '.join(FAMILIES)}")
     names = np.array(families, dtype="U11")
@@ -168,7 +168,7 @@ def _families(families: Sequence[Family], jobs: int) -> tuple[Mask, Mask]:
 
 @checked
 def strawman(window: Window, k: Floats, *, deltas: Number = 1, nonnegative: bool = False) -> FloatArray:
-    """The paper's strawman (4.2): the latest reduction an iteration, repeated for ever.
+    """The paper's strawman (4.2): the latest reduction per iteration, repeated for ever.
 
     Args:
         window: the histories.

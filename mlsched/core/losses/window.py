@@ -1,6 +1,6 @@
 """Loss histories of many jobs, cut to their latest observations and packed into one rectangle.
 
-The rectangle has one row an age and one column a job, the latest observation in the last row, so that a sum over a
+The rectangle has one row an age and one column per job, the latest observation in the last row, so that a sum over a
 history runs along contiguous memory for all jobs at once. Shorter histories are padded at the top and masked.
 """
 

@@ -9,7 +9,7 @@ at v_i. Demand_i: the patterns that need it at a speed of v_i or less, but above
 needs is hosted at the pattern's speed or faster. The last s is 0: no part is hosted that no pattern needs. The sum of
 v z is maximised. There is no big-M.
 
-`levels` > 0 rounds speeds up to about so many steps a job: a relaxation, whose bound is valid for the instance.
+`levels` > 0 rounds speeds up to about so many steps per job: a relaxation, whose bound is valid for the instance.
 """
 
 from __future__ import annotations

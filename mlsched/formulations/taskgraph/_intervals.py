@@ -1,4 +1,4 @@
-"""The task-level CP-SAT model with an interval a run: the reference that all other answers are measured against.
+"""The task-level CP-SAT model with an interval per run: the reference that all other answers are measured against.
 
 Per task a place (the same over iterations unless runs may move), per job the iterations that run, per run a start.
 s_v >= s_u + p_u (+ delay where the two are on different nodes); cumulative over every place and resource. Special cases

@@ -21,7 +21,7 @@ class Place:
 
 
 def places(layout: Layout, traffic: bool) -> list[Place]:
-    """One place a node, or one a class of identical nodes where that loses nothing.
+    """One place a node, or one per class of identical nodes where that loses nothing.
 
     It loses nothing when (a) two runs never fit on one node, (b) no delay and no asked-for traffic depends on which
     node of a class a run takes, and (c) a run may take any node whatever those before it took.

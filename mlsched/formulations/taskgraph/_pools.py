@@ -30,7 +30,7 @@ class Pool:
 
 
 def overall(layout: Layout) -> list[Pool]:
-    """One pool a resource: the nodes' capacities add up; and one of half GPUs, where GPUs are apart."""
+    """One pool per resource: the nodes' capacities add up; and one of half GPUs, where GPUs are apart."""
     relaxed = []
     for r in range(len(layout.instance.resources)):
         demand = {
@@ -47,7 +47,7 @@ def overall(layout: Layout) -> list[Pool]:
 
 
 def pools(layout: Layout) -> list[Pool]:
-    """The pools over all nodes, and one a node and resource over the tasks that can only run there."""
+    """The pools over all nodes, and one per node and resource over the tasks that can only run there."""
     restricted = overall(layout)
     if layout.nodes < 2:
         return restricted
@@ -145,7 +145,7 @@ def makespan_bound(layout: Layout, shared: Sequence[Pool]) -> int:
 def completion_bound(layout: Layout, pool: Pool) -> int:
     """No plan has a smaller sum of completion times (absolute): SRPT on one machine as fast as the whole pool.
 
-    Within `capacity` units a tick, the pool is a single machine on which a job's energy is its processing time; a
+    Within `capacity` units per tick, the pool is a single machine on which a job's energy is its processing time; a
     schedule of the runs is a preemptive schedule of that machine, for which shortest remaining processing time first
     minimises the sum of completions (Schrage 1968). After the job's last run in the pool, at least its least tail
     follows. Jobs without energy here count with their critical path. Time is scaled by the capacity, so all is integer.

@@ -38,7 +38,7 @@ class Relaxed:
 
 
 class Columns:
-    """The variables: one block of consecutive times a run, and one a job for "complete by t"."""
+    """The variables: one block of consecutive times per run, and one per job for "complete by t"."""
 
     def __init__(self, windows: dict[Any, tuple[int, int]]) -> None:
         self.windows = windows  # low, high: Y is 0 before low, 1 from high on
@@ -91,7 +91,7 @@ class Rows:
         return matrix, np.concatenate(self.upper) if self.upper else np.zeros(0, dtype=np.int64)
 
     def share(self, times: int, entries: list[tuple[IntArray, IntArray, int]], room: IntArray) -> None:
-        """One row a time: sum of value * column <= room; entries are (times, columns, value)."""
+        """One row per time: sum of value * column <= room; entries are (times, columns, value)."""
         for at, column, value in entries:
             self._put(self.count + at, column, np.full(len(at), value, dtype=np.int64))
         self.upper.append(room)

@@ -52,7 +52,7 @@ def no(literal: Literal) -> Literal:
 
 
 def valued(solution: Sequence[int]) -> Callable[[Literal], int]:
-    """The value of a literal or variable in a solution, which has a value a variable."""
+    """The value of a literal or variable in a solution, which has a value per variable."""
 
     def value(literal: Literal) -> int:
         if isinstance(literal, int):

@@ -12,7 +12,7 @@ from mlsched.formulations.taskgraph._rows import Rows, Terms, no
 class Started:
     """Whether runs have started by a time.
 
-    A run has started by no time before window[run][0]; then by begun[run], a literal a time; then, at all times, by
+    A run has started by no time before window[run][0]; then by begun[run], a literal per time; then, at all times, by
     after[run]: 1, or a literal that is false in plans in which the run never starts or is not looked at.
     """
 

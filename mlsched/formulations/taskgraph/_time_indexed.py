@@ -157,7 +157,7 @@ class TimeIndexed:
     # -- plans ---------------------------------------------------------------------------------------------------------
 
     def plan(self, solution: Sequence[int]) -> Timetable:
-        """The plan of a solution, a value a variable."""
+        """The plan of a solution, a value per variable."""
         value, started = valued(solution), self._started
         node = {run: self.choices.node_of(run, value) for run, runs in started.after.items() if value(runs)}
         return self.layout.timetable(node, {run: started.start_of(run, value) for run in node})

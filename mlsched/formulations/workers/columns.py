@@ -45,7 +45,7 @@ class Columns:
         return dataclasses.replace(self, **cut)
 
     def plan(self, chosen: Any) -> Plan:
-        """The plan of one column a job, by index; jobs without one wait."""
+        """The plan of one column per job, by index; jobs without one wait."""
         workers, ps = np.zeros(self.jobs, dtype=np.int64), np.zeros(self.jobs, dtype=np.int64)
         index = np.asarray(chosen, dtype=np.int64)
         workers[self.job[index]], ps[self.job[index]] = self.workers[index], self.ps[index]

@@ -1,4 +1,4 @@
-"""Workers for CP-SAT: one column a job, within the capacities (multiple-choice knapsack)."""
+"""Workers for CP-SAT: one column per job, within the capacities (multiple-choice knapsack)."""
 
 from __future__ import annotations
 

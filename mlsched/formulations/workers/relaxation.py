@@ -68,7 +68,7 @@ def at_prices(choice: Columns, price: IntArray, scale: int) -> Relaxed:
 
 
 def round_off(choice: Columns, relaxed: Relaxed) -> IntArray:
-    """A feasible plan near the relaxation: one column a job, by index.
+    """A feasible plan near the relaxation: one column per job, by index.
 
     It starts from each job's cheapest column at the prices. Until everything fits, the change is made that costs least
     for what it frees; then, as long as one fits, the change that saves most.

@@ -8,8 +8,8 @@ virtual machines: fit a regression to profiles, then put each task where the lea
 
 Profiling: each type is run beside random sets of tasks of random types on one server; the slowdown is measured (here:
 the instance's own interference, without its network terms) and the others' use of CPU and network recorded. Least
-squares then gives one model a type. LIF declares `information="profiled"`: these measurements (`Instance.profile`) are
-all that it is handed of the instance's interference.
+squares then gives one model per type. LIF declares `information="profiled"`: these measurements (`Instance.profile`)
+are all that it is handed of the instance's interference.
 
 What "slowdown of all workers/PSs on a server" adds up to is the option `score`:
 
@@ -72,7 +72,7 @@ def quadratic(use: Any) -> Any:
 class Settings(Checked):
     """The parameters of LIF.
 
-    samples: profiled co-locations a type, from which least squares fits the coefficients. noise: relative standard
+    samples: profiled co-locations per type, from which least squares fits the coefficients. noise: relative standard
     deviation of the measurements. score: what the slowdowns of a server's tasks add up to: "excess" over running alone,
     the "increase" of that by the new task, or "slowdown", which counts 1 for every task. tie: which of the servers with
     the least score: the first by "index", a "random" one, the "least-loaded".
@@ -107,7 +107,7 @@ def looked_at(instance: Instance) -> list[int]:
 def profile(
     instance: Instance, rng: np.random.Generator, samples: int, noise: float, most_tasks: int = 6
 ) -> tuple[Any, Any]:
-    """(CPU and network use by others, slowdown - 1) of `samples` co-locations a type: types x samples (x 2)."""
+    """(CPU and network use by others, slowdown - 1) of `samples` co-locations per type: types x samples (x 2)."""
     chosen = looked_at(instance)
     types = len(instance.types)
     counts = np.zeros((2, types, samples, types), dtype=np.int64)

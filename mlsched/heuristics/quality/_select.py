@@ -29,7 +29,7 @@ _LOWEST = np.iinfo(np.int64).min
 
 @dataclasses.dataclass(frozen=True)
 class _Block:
-    """Running minima of the keys of some jobs' first cores, one row a job; _LOWEST beyond a job's last core."""
+    """Running minima of the keys of some jobs' first cores, one row per job; _LOWEST beyond a job's last core."""
 
     jobs: IntArray
     keys: IntArray

@@ -3,7 +3,7 @@
 Model predictive control: at each decision the fluid problem of the jobs present (see `docs/clairvoyant.md`; no
 further arrivals) is solved for one order of finishes, a linear program. Its duals say by how much the total
 completion time falls for a unit less of work of each job: a job that holds up many others is worth more. The decision
-is the whole workers and PSs that do the most worth of work a second,
+is the whole workers and PSs that do the most worth of work per second,
 
     max  sum_j value_j * speed_j(w_j, p_j),
 
@@ -41,7 +41,7 @@ def answer(
     greed: Annotated[float, Range(0, 10)] = 1.0,
     swaps: Annotated[int, Range(0)] = 5,
 ) -> Plan:
-    """The allocation that does the most work a second, valued by the duals of a look-ahead without further arrivals.
+    """The allocation that does the most work per second, valued by the duals of a look-ahead without further arrivals.
 
     greed: the order of finishes is that of sharing the cluster in proportion to (time left when alone) ** -greed.
     swaps: how many orders that differ by a swap of neighbours may be tried to improve it.

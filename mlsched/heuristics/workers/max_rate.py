@@ -1,4 +1,4 @@
-"""Max-rate: the most iterations a second over all jobs, by dynamic programming.
+"""Max-rate: the most iterations per second over all jobs, by dynamic programming.
 
 Maximises sum_j 1 / g_j(w_j, p_j). It looks at speed alone, not at what is left: a job of slow iterations waits when
 others make more of its share.
@@ -24,8 +24,8 @@ MOST = 2**45
 def answer(instance: Instance, *, rng: np.random.Generator, of: Literal["iterations", "jobs"] = "iterations") -> Plan:
     """The largest sum of speeds, exactly.
 
-    of: "iterations" (1 / g, iterations a second) or "jobs" (1 / (B g): the share of the rest of the job done a second,
-    so that jobs with little left count for more).
+    of: "iterations" (1 / g, iterations per second) or "jobs" (1 / (B g): the share of the rest of the job done a
+    second, so that jobs with little left count for more).
     """
     rate = _rates(instance, of)
     top = int(rate.max(initial=0))

@@ -11,7 +11,7 @@ MOST_SERVERS = 30
 
 
 def draw(instance: Instance, plan: Plan, axes: Any) -> None:
-    """One stack of tasks a server, a colour a job: workers plain, PSs hatched, running jobs in grey."""
+    """One stack of tasks per server, a colour per job: workers plain, PSs hatched, running jobs in grey."""
     from matplotlib import colormaps
 
     colours = colormaps["tab20"]

@@ -24,7 +24,7 @@ from mlsched.core.params import Number, Range, checked
 from mlsched.instances.placement.generate import isolated_speed
 from mlsched.instances.placement.instance import MOST_SLOWDOWN, Instance
 
-#: Most steps a second; far more than anything measured.
+#: Most steps per second; far more than anything measured.
 MOST_RATE = 1e12
 #: Workers that one GPU hosts (Gavel measured pairs only).
 SLOTS = 2

@@ -3,7 +3,7 @@
 Jobs follow Section VI-B: a random model of Table I, 1 to 3 workers and PSs. Running jobs were placed task by task, half
 of them by load balancing and half by packing (the two rules that Harmony explores with), so that what is free is as
 ragged as in a cluster that has run for a while. A job's length alone is uniform in [1, `longest`] intervals: with W
-workers it trains c = 4 W epochs an interval (data sets are downscaled, as in the paper) of e = round(c * length).
+workers it trains c = 4 W epochs per interval (data sets are downscaled, as in the paper) of e = round(c * length).
 """
 
 from __future__ import annotations

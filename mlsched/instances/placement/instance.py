@@ -52,7 +52,7 @@ class Instance(contract.Instance):
     in thousandths, rounded down once; a share of nothing is 0. The network terms count where a worker of the job runs
     (the worker pulls and pushes); `network_at = "tasks"` is the other reading, in which the PS term counts on every
     server that hosts a part of the job. The speed of a job is `K * 1000 // slowdown`, with K = floor(10^6 c / e) its
-    isolated speed: c epochs an interval of e in all (Eq. 1). Types marked `apart` never share a server (a measured
+    isolated speed: c epochs per interval of e in all (Eq. 1). Types marked `apart` never share a server (a measured
     pair that does not fit in memory); running jobs that already do are left alone.
     """
 
@@ -81,11 +81,11 @@ class Instance(contract.Instance):
     rho_ps: IntArray = array("types", high=MOST_SLOWDOWN, doc="1e-6 when all PSs are elsewhere")
     rho_worker: IntArray = array("types", high=MOST_SLOWDOWN, doc="1e-6 when all other workers are (all-reduce)")
     run_type: IntArray = array("runs", doc="type of each running job")
-    run_speed: IntArray = array("runs", high=10**9, doc="K of each running job, 1e-6 of the job an interval")
+    run_speed: IntArray = array("runs", high=10**9, doc="K of each running job, 1e-6 of the job per interval")
     run_workers: IntArray = array("runs", "servers", doc="its workers on each server")
     run_ps: IntArray = array("runs", "servers", doc="its PSs on each server")
     job_type: IntArray = array("jobs", doc="type of each new job")
-    job_speed: IntArray = array("jobs", high=10**9, doc="K of each new job, 1e-6 of the job an interval")
+    job_speed: IntArray = array("jobs", high=10**9, doc="K of each new job, 1e-6 of the job per interval")
     job_workers: IntArray = array("jobs", low=1, high=1000, doc="W: workers of each new job")
     job_ps: IntArray = array("jobs", high=1000, doc="P: PSs of each new job; 0 for all-reduce")
     worker_demand: IntArray = array("jobs", "resources", doc="demand of one worker")

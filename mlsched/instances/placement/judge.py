@@ -135,7 +135,7 @@ def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
 
 
 def speeds(instance: Instance, plan: Plan) -> list[int]:
-    """Speed of every running job, then of every new one (0: it waits), 1e-6 of the job an interval."""
+    """Speed of every running job, then of every new one (0: it waits), 1e-6 of the job per interval."""
     if malformed := _malformed(instance, plan):
         raise InvalidInput(f"the plan cannot be evaluated: {malformed[0]}")
     jobs = _concurrent(instance, plan)

@@ -2,7 +2,7 @@
 
 Speeds (samples/s, 1 PS + 1 worker) are the same group's public table for the same 8-core servers with 2 GPUs and 48 GB:
 PS remote | PS on the same server. Their ratio is the network penalty: rho = same / remote - 1. The interference table
-is synthetic (the paper's Fig. 2 is an image); it keeps the text's anchors (Section II-B): two jobs a server lose 33 %
+is synthetic (the paper's Fig. 2 is an image); it keeps the text's anchors (Section II-B): two jobs per server lose 33 %
 on average, ResNeXt slows down nearly twice, ResNet with WLM or Seq2Seq is mild, ResNeXt with CTC severe.
 """
 
@@ -56,7 +56,7 @@ PAIRS = (
 )
 #: How much of a pair's interference its worker causes; the PS causes the rest.
 WORKER_SHARE = 0.7
-#: LIF's world: slowdown - 1 for a whole server of CPU and of bandwidth in use by others, a row a model.
+#: LIF's world: slowdown - 1 for a whole server of CPU and of bandwidth in use by others, a row per model.
 LINEAR = ((0.8, 0.9), (0.7, 1.1), (3.0, 0.8), (0.4, 0.9), (2.2, 0.4), (0.6, 1.0))
 #: The same for squares of the use (CPU CPU, bandwidth bandwidth) and for their product.
 QUADRATIC = ((1.6, 1.5, 0.5), (1.3, 1.8, 0.6), (6.0, 1.2, 1.5), (0.6, 1.5, 0.3), (4.4, 0.6, 0.8), (1.0, 1.7, 0.5))

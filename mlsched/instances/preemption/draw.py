@@ -19,7 +19,7 @@ COLOURS = {"kept": "#8fa3b8", "suspended": "#d1495b", "draining": "#edae49", "TE
 
 
 def draw(instance: Instance, plan: Plan, axes: Any) -> None:
-    """Two stacked bars a node and resource, in shares of the node's capacity: before the plan and after it.
+    """Two stacked bars per node and resource, in shares of the node's capacity: before the plan and after it.
 
     Parts bear the numbers of their jobs; those of TE jobs are written as T0, T1, ...
     """

@@ -13,7 +13,7 @@ MOST_JOBS = 60
 
 
 def draw(instance: Instance, plan: Plan, axes: Any) -> None:
-    """Bars: cores a job, by decreasing predicted loss. Dots on the right-hand axis: that loss, 1 at a job's start."""
+    """Bars: cores per job, by decreasing predicted loss. Dots on the right-hand axis: that loss, 1 at a job's start."""
     running = instance.running
     loss = instance.loss[running, plan.cores[running]] / PPM
     shown = running[np.argsort(-plan.cores[running], kind="stable")[:MOST_JOBS]]

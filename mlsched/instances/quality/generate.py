@@ -32,13 +32,13 @@ PRESETS: Mapping[str, Preset] = {
         Preset("fluid", "parts of iterations count: nearly concave", {"jobs": 40, "cores": 160, "rounding": "fluid"}),
         Preset(
             "contended",
-            "few cores to share out beyond one a job; caps, weights and a reservation",
+            "few cores to share out beyond one per job; caps, weights and a reservation",
             {"jobs": 48, "cores": 80, "cap": 10, "reserved_share": 0.2, "important": 0.3, "speed": 2.0},
         ),
         Preset("paper", "the paper's testbed: 160 jobs, 640 cores, epochs of 3 s", {"jobs": 160, "cores": 640}),
         Preset(
             "large",
-            "Fig. 10(c): 4,000 jobs, 16,000 cores, at most 64 cores a job",
+            "Fig. 10(c): 4,000 jobs, 16,000 cores, at most 64 cores per job",
             {"jobs": 4000, "cores": 16000, "width": 64},
         ),
     )

@@ -25,7 +25,7 @@ class History:
         family: what the job declares of its optimiser.
         steps: (n,) iterations, increasing; 0 is before the first.
         losses: (n,) the loss after so many iterations.
-        core_seconds: c * S of 4.2.1: CPU seconds an iteration.
+        core_seconds: c * S of 4.2.1: CPU seconds per iteration.
     """
 
     workload: str
@@ -87,7 +87,7 @@ def recorded(
     Args:
         curve: the record.
         family: what the job declares; Adam and SGD are first-order optimisers, hence sublinear.
-        core_seconds: CPU seconds an iteration. A log of seconds on GPUs does not say.
+        core_seconds: CPU seconds per iteration. A log of seconds on GPUs does not say.
         iterations: None keeps the curve's own steps. A number resamples the curve to so many equal parts of its length,
             and calls each an iteration: recorded runs have 10^3 to 10^5 steps between evaluations.
     """

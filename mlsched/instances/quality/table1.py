@@ -10,7 +10,7 @@ as printed. The rest is ours, because the paper prints none of it:
 - `half_life`: iterations until half of the reducible loss is gone, such that every algorithm is close to converged at
   iteration 100, the paper's convergence (6.2.1). `squared` is the share of the k^2 term, for optimisers between
   O(1/k) and O(1/k^2).
-- `core_seconds`: c * S of 4.2.1, CPU seconds an iteration. Synthetic: iterations take tenths of a second to seconds on
+- `core_seconds`: c * S of 4.2.1, CPU seconds per iteration. Synthetic: iterations take tenths of a second to seconds on
   some ten cores (4.2.2), more for larger models.
 """
 
@@ -36,7 +36,7 @@ class Algorithm:
         initial, final: loss before the first iteration and in the limit.
         half_life: iterations until the reducible loss has halved.
         squared: share of the k^2 term in the denominator at the half life (sublinear only), in [0, 1].
-        core_seconds: CPU seconds an iteration.
+        core_seconds: CPU seconds per iteration.
     """
 
     name: str

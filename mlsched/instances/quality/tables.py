@@ -71,7 +71,7 @@ class Epoch(Checked):
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Known loss curves, one a job.
+    """Known loss curves, one per job.
 
     families: "sublinear" or "superlinear". parameters: jobs x 4, a row a, b, c, d of a sublinear curve or mu, b, c and
     anything of a superlinear one.
@@ -167,7 +167,7 @@ def from_predictions(
     costs = np.asarray(work)
     jobs = len(costs)
     if costs.dtype.kind not in "iu" or (costs < 1).any():
-        raise InvalidInput(f"work = {costs.tolist()!r:.60}: must be integers >= 1 (core-milliseconds an iteration)")
+        raise InvalidInput(f"work = {costs.tolist()!r:.60}: must be integers >= 1 (core-milliseconds per iteration)")
     waits = waiting_in_arrival_order(jobs, epoch.cores - epoch.reserved, epoch.least)
     if waiting is not None:
         waits = np.asarray(waiting, dtype=np.int64)

@@ -22,7 +22,7 @@ UNITS = (("hours", 3_600_000), ("minutes", 60_000), ("seconds", 1000), ("millise
 
 
 def draw(instance: Instance, plan: Timetable, axes: Any) -> None:
-    """One band a node, a row for each run at a time. Ticks on the upper edge: deadlines, in their job's colour.
+    """One band per node, a row for each run at a time. Ticks on the upper edge: deadlines, in their job's colour.
 
     Bars bear the names of their tasks, and the number of the iteration where there are several. Colours tell jobs
     apart, or tasks where there is one job. Below a single node that is shared, what is in use of its resources.
@@ -157,7 +157,7 @@ def _runs(plan: Timetable) -> list[tuple[int, int, int, int, int]]:
 
 
 def _rows(instance: Instance, plan: Timetable) -> tuple[dict[tuple[int, int, int], int], list[int]]:
-    """(task, iteration, node) -> the lowest row of its node that is free from its start on; and rows a node."""
+    """(task, iteration, node) -> the lowest row of its node that is free from its start on; and rows per node."""
     free: list[list[int]] = [[] for _ in instance.node_capacity]
     rows = {}
     for _, iteration, task, node, start in _runs(plan):

@@ -14,7 +14,7 @@ MOST, STRIP = 6, 0.16
 
 
 def draw_usage(instance: Instance, plan: Timetable, axes: Any, shown: Callable[[int], float]) -> None:
-    """A strip a resource: the amount in use as an area, the capacity as a line; `shown` puts ticks on the axis.
+    """A strip per resource: the amount in use as an area, the capacity as a line; `shown` puts ticks on the axis.
 
     The strips share the place that the chart's axes had in their figure; axes without such a place get none.
     """

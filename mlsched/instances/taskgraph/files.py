@@ -62,7 +62,7 @@ def read_stg(path: str | os.PathLike[str], *, processors: int = 0) -> Instance:
 
 
 def read_jobshop(path: str | os.PathLike[str]) -> Instance:
-    """A job shop: "jobs machines", then a line a job of "machine duration" pairs, machines from 0."""
+    """A job shop: "jobs machines", then a line per job of "machine duration" pairs, machines from 0."""
     lines = _Lines(path)
     jobs, machines = lines.next("the numbers of jobs and machines", 2)
     if not (1 <= machines <= MOST and 0 <= jobs <= MOST):

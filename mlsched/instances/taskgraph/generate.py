@@ -1,7 +1,7 @@
 """Random task-graph instances: MLFS training jobs, or jobs with random graphs, on a small cluster.
 
 Nodes are the paper's p3.8xlarge servers (4 V100, 32 vCPU, 244 GB; GPUs in hundredths, since demand may be fractional),
-with as many GPUs as asked and the rest in proportion. Volumes follow Section 4.1: two draws from [50, 100] MB a job,
+with as many GPUs as asked and the rest in proportion. Volumes follow Section 4.1: two draws from [50, 100] MB per job,
 between workers and with the parameter server. What the paper leaves open is a parameter here. A tick is the clock's
 minute, and an "iteration" a block of the job's SGD iterations that fills some of them.
 """
@@ -61,7 +61,7 @@ def generate(
     """Draw an instance.
 
     jobs, nodes: how many. runs: task runs (tasks x iterations) of all jobs together, nearly met: graphs are drawn to
-    fit, and iterations fill the job's share. gpus: GPUs a node. graph: "mlfs" (the five algorithms), "dags" (random
+    fit, and iterations fill the job's share. gpus: GPUs per node. graph: "mlfs" (the five algorithms), "dags" (random
     graphs of all kinds), one of "layered", "fork-join", "series-parallel", "random-order", or "mixed".
     parallelism: "both", "data", "model", "none", or "mixed"; sync: "parameter-server", "ring", "torus" or "mixed".
     partitions, replicas: most partitions of a model (drawn from 1, 2, 4, ... 32) and most mini-batches at once, at

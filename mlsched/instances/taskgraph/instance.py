@@ -1,7 +1,7 @@
 """The task-graph question as data, and the shape of its answer.
 
 Jobs train in iterations. An iteration runs a graph of tasks (model partitions x mini-batches, parameter servers,
-reducers) on the nodes of a cluster. Decide where and when each task runs, and after how many iterations a job stops.
+reducers) on the nodes of a cluster. Decide where and when each task runs, and after how many iterations per job stops.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FULL_ACCURACY = 10**6
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Timetable(contract.Plan):
-    """Where and when every task of every iteration runs: one row a run, in any order.
+    """Where and when every task of every iteration runs: one row per run, in any order.
 
     `iteration` counts from 0, those finished before the plan included. A job runs as many iterations as it has rows
     for; it stops after the last. `gpu` is a label, not a slot: runs that hold parts of GPUs and have the same label at
@@ -209,7 +209,7 @@ class Instance(contract.Instance):
         return self.task_names[task] if self.task_names else str(task)
 
     def table(self, plan: Timetable) -> dict[str, Any]:
-        """The timetable with names, a row a run, in the order of their starts; times in ticks."""
+        """The timetable with names, a row per run, in the order of their starts; times in ticks."""
         order = np.lexsort((plan.task, plan.node, plan.start))
         task = plan.task[order]
         return {

@@ -1,10 +1,10 @@
 """Measured models as jobs: operator graphs of PipeDream (SOSP 2019) and dnn-partitioning (NeurIPS 2020).
 
-Formats: PipeDream's `graph.txt` has a line a layer, `id -- layer -- forward_compute_time=ms, backward_compute_time=ms,
-activation_size=bytes, parameter_size=bytes`, and indented lines `id -- id`; dnn-partitioning's JSON has nodes with
-`fpgaLatency` (ms on the accelerator) and `size` (bytes that the node holds, more than its parameters), and edges with
-`size` (bytes sent); their `cost` is not used, since its unit differs between the files. PipeDream's `Input` layers hold
-the time of loading data, up to 640 ms: it is set to 0.
+Formats: PipeDream's `graph.txt` has a line per layer, `id -- layer -- forward_compute_time=ms,
+backward_compute_time=ms, activation_size=bytes, parameter_size=bytes`, and indented lines `id -- id`;
+dnn-partitioning's JSON has nodes with `fpgaLatency` (ms on the accelerator) and `size` (bytes that the node holds, more
+than its parameters), and edges with `size` (bytes sent); their `cost` is not used, since its unit differs between the
+files. PipeDream's `Input` layers hold the time of loading data, up to 640 ms: it is set to 0.
 
 A profile becomes a networkx graph with `time` (ms, forward and backward), `parameters` (4 bytes each) of nodes and
 `bytes` of edges; `job_graph` cuts it into tasks.
@@ -150,8 +150,8 @@ def job_graph(
 ) -> Any:
     """The tasks of a profile cut into at most `parts` consecutive pieces of about equal time, for `from_networkx`.
 
-    The layers are cut in a topological order, so the pieces form a graph without cycles. tick: ms a tick; a piece lasts
-    its time, rounded up, at least 1. bandwidth: MB a second; an edge's volume is the MB sent between two pieces, its
+    The layers are cut in a topological order, so the pieces form an acyclic graph. tick: ms per tick; a piece lasts
+    its time, rounded up, at least 1. bandwidth: MB per second; an edge's volume is the MB sent between two pieces, its
     delay the ticks that takes, both rounded up. The first pieces of an iteration wait for the last of the one before.
     demand: of each task (default: one "gpu", in whole GPUs). `from_networkx` takes the tick's length as `tick_ms`.
     """

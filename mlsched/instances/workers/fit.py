@@ -18,7 +18,7 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.params import checked
 from mlsched.instances.workers.speed import Asynchronous, SpeedModel, Synchronous
 
-#: A measured point: workers, PSs, seconds an iteration.
+#: A measured point: workers, PSs, seconds per iteration.
 Point = tuple[float, float, float]
 
 

@@ -2,7 +2,7 @@
 
 The fluid model of a cluster (what the clairvoyant optimum is optimal for). At every instant a job runs a mixture of
 configurations (workers, PSs) whose shares sum to at most 1; the mixtures of all jobs together demand no more than the
-capacity; a share s of a configuration does s / time iterations a second, parts of iterations count, and changing the
+capacity; a share s of a configuration does s / time iterations per second, parts of iterations count, and changing the
 mixture is free. Any schedule of whole workers and PSs, with or without Eq. 7's floor and with whatever it costs to
 re-schedule, is a special case: the fluid optimum is a lower bound on what any scheduler can reach.
 """

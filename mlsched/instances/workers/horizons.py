@@ -21,9 +21,9 @@ from mlsched.instances.workers.models import CLUSTER, ITERATIONS, MODELS, RESOUR
 HORIZONS: Mapping[str, Preset] = {
     preset.name: preset
     for preset in (
-        Preset("poisson-6", "6 jobs of the paper, 2.7 an hour", {"jobs": 6, "rate": 2.7}),
-        Preset("poisson-8", "8 jobs of the paper, 2.7 an hour", {"jobs": 8, "rate": 2.7}),
-        Preset("poisson-10", "10 jobs of the paper, 2.7 an hour", {"jobs": 10, "rate": 2.7}),
+        Preset("poisson-6", "6 jobs of the paper, 2.7 per hour", {"jobs": 6, "rate": 2.7}),
+        Preset("poisson-8", "8 jobs of the paper, 2.7 per hour", {"jobs": 8, "rate": 2.7}),
+        Preset("poisson-10", "10 jobs of the paper, 2.7 per hour", {"jobs": 10, "rate": 2.7}),
         Preset("burst-4", "4 jobs at almost the same time", {"jobs": 4, "rate": 3600.0}),
     )
 }
@@ -46,7 +46,7 @@ def generate_horizon(
     most_workers: int = 10,
     most_ps: int = 20,
 ) -> Horizon:
-    """Draw a horizon: `rate` arrivals an hour, the first at time 0; models and iterations uniform as in the paper.
+    """Draw a horizon: `rate` arrivals per hour, the first at time 0; models and iterations uniform as in the paper.
 
     most_workers, most_ps: size of the tables. Beyond them no configuration is of use: the cluster has 10 GPUs, and with
     10 workers none of the models gains from more than 18 PSs.

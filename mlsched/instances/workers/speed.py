@@ -83,7 +83,7 @@ class Synchronous(SpeedModel):
 
 @dataclasses.dataclass(frozen=True)
 class Asynchronous(SpeedModel):
-    """Optimus, asynchronous training: w / (theta0 + theta1 w / p + theta2 w + theta3 p) steps a second.
+    """Optimus, asynchronous training: w / (theta0 + theta1 w / p + theta2 w + theta3 p) steps per second.
 
     Workers do not wait for each other: each makes a step in theta0 + ... seconds, the job w of them meanwhile.
     """

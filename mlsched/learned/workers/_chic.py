@@ -93,7 +93,7 @@ class Policy:
 class Variant(NamedTuple):
     """What weights were trained for; as a question, 0 leaves it open.
 
-    window: I. episode: W, jobs an episode. rate: arrivals an hour.
+    window: I. episode: W, jobs per episode. rate: arrivals per hour.
     """
 
     window: int = 0

@@ -28,7 +28,7 @@ def answer(
     It is Chic as the paper trains it, kept to be compared with (docs/trained-policies.md); chic-plus is ours.
     weights: a file that `mlsched train chic` wrote; "": the weights that come with mlsched. greedy: always the
     likeliest action that changes something. What the weights were trained for, 0 being the usual (W = 30, 1.8/h), or
-    what the file was trained for: episode: W, jobs an episode; rate: arrivals an hour. Asked for others than come with
-    mlsched, it says which do.
+    what the file was trained for: episode: W, jobs per episode; rate: arrivals per hour. Asked for others than come
+    with mlsched, it says which do.
     """
     return policy("chic", weights, Variant(0, episode, rate)).plan(instance, rng, greedy)

@@ -250,7 +250,7 @@ def _curve(policy: Policy, what: str, measured: Values, bound: Bound, unit: str 
 
 @stated(
     "episode-60",
-    text="training with W = 60 jobs an episode yields a slightly better result than with W = 30",
+    text="training with W = 60 jobs per episode yields a slightly better result than with W = 30",
     where="Section 6.2.3, Fig. 7(a)",
     tested="cut of the ACT of the one trained with W = 30, above 0 and at most 5 %, at 1.8/h, test sequences of either "
     "length",

@@ -47,7 +47,7 @@ def _figure_4a(m: Measured, view: ChicView) -> Figure:
     rates = list(m.grid.rates)
     policies = [p for p in everyone() if view.has(p, At(rates[0]))]
     panels = {"": {p.label: (rates, [float(view.values(p, "act", At(r)).mean()) for r in rates]) for p in policies}}
-    return Figure("Figure 4(a)", f"average completion time, {view.name}", panels, "jobs an hour", "ACT, s")
+    return Figure("Figure 4(a)", f"average completion time, {view.name}", panels, "jobs per hour", "ACT, s")
 
 
 def _figure_4b(m: Measured, view: ChicView) -> Figure:
@@ -93,7 +93,7 @@ def _figure_7a(m: Measured, view: ChicView) -> Figure:
 
 def _figure_7b(m: Measured, view: ChicView) -> Figure:
     panels = {
-        f"{rate:g} jobs an hour": {
+        f"{rate:g} jobs per hour": {
             each[0].label.partition(",")[0]: (
                 [float(w) for w in WINDOWS],
                 [float(view.values(p, "act", At(rate)).mean()) for p in each],

@@ -7,14 +7,14 @@ import dataclasses
 from mlsched.core.registry import registry
 from mlsched.learned.workers._chic import VARIANTS, Variant
 
-#: Section 6.1: arrivals an hour, and the one at which Fig. 5 and 6 are measured.
+#: Section 6.1: arrivals per hour, and the one at which Fig. 5 and 6 are measured.
 RATES = (0.9, 1.35, 1.8, 2.25, 2.7)
 AT = 1.8
 #: Fig. 5: intervals of Optimus, s.
 INTERVALS = (1200, 600, 300, 150)
 #: Fig. 7(b): I.
 WINDOWS = (2, 3, 4)
-#: Fig. 7(a): W, jobs an episode in training.
+#: Fig. 7(a): W, jobs per episode in training.
 EPISODES = (30, 60)
 
 Options = tuple[tuple[str, str], ...]

@@ -65,7 +65,7 @@ def seeds(policy: Policy) -> list[Mapping[str, Any]]:
 
 
 def change(policy: Policy, of_entry: Callable[[dict[str, float]], float]) -> Values:
-    """By how much a figure of the curve is higher at the end of a training than at its beginning, a value a seed."""
+    """By how much a figure of the curve is higher at the end of a training than at its beginning, a value per seed."""
     found = []
     for one in seeds(policy):
         each = [of_entry(entry) for entry in one["curve"]]
@@ -75,20 +75,20 @@ def change(policy: Policy, of_entry: Callable[[dict[str, float]], float]) -> Val
 
 
 def correlation(policy: Policy) -> Values:
-    """Correlation of mean reward and validation ACT over a training's validated iterations, a value a seed."""
+    """Correlation of mean reward and validation ACT over a training's validated iterations, a value per seed."""
     pairs = [np.array([(e["reward"], e["validation"]) for e in one["curve"]]).T for one in seeds(policy)]
     with np.errstate(invalid="ignore"):  # none where either never changes
         return np.array([np.corrcoef(rewards, act)[0, 1] for rewards, act in pairs])
 
 
 def after(policy: Policy, iteration: int) -> Values:
-    """Mean validation ACT after an iteration, s, a value a seed."""
+    """Mean validation ACT after an iteration, s, a value per seed."""
     late = [[e["validation"] for e in one["curve"] if e["iteration"] > iteration] for one in seeds(policy)]
     return np.array([np.mean(each) for each in late])
 
 
 def iterations(policy: Policy) -> Values:
-    """Iterations of a training until its criterion was met, or until it ended, a value a seed."""
+    """Iterations of a training until its criterion was met, or until it ended, a value per seed."""
     return np.array([float(one["iterations"]) for one in seeds(policy)])
 
 
@@ -99,7 +99,7 @@ def untrained_seeds(policy: Policy) -> str:
 
 
 def figure_6() -> Figure:
-    """A panel a quantity, a line a policy: the training of the weights that come with mlsched."""
+    """A panel per quantity, a line per policy: the training of the weights that come with mlsched."""
     panels: dict[str, dict[str, tuple[list[float], list[float]]]] = {title: {} for title in PANELS.values()}
     rates = []
     for policy in trained():

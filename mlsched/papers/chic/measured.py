@@ -1,4 +1,4 @@
-"""The measurements, asked for by reading, policy and metric: one value a sequence of jobs."""
+"""The measurements, asked for by reading, policy and metric: one value per sequence of jobs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mlsched.papers.view import Values, View
 
 @dataclasses.dataclass(frozen=True)
 class At:
-    """Arrivals an hour, and the number of jobs in a sequence (0: the grid's)."""
+    """Arrivals per hour, and the number of jobs in a sequence (0: the grid's)."""
 
     rate: float
     jobs: int = 0

@@ -12,7 +12,7 @@ BEST_INTERVAL, DEFAULT_INTERVAL = 300, 600
 RUNTIME_RATIO = 3.00
 #: Section 4.2: most ms of a time step (one action) on a 3.1 GHz Core i5.
 STEP_MS = 0.78
-#: Section 6.2.3, Fig. 7(b): Chic-Pair's ACT with I = 3 less that with I = 4 at 2.7 an hour, s.
+#: Section 6.2.3, Fig. 7(b): Chic-Pair's ACT with I = 3 less that with I = 4 at 2.7 per hour, s.
 WINDOW_GAIN_S = 71.28
 #: Section 6.2.1, Fig. 4(c): most percent by which Chic trained once at 1.8/h is behind, where arrivals are not dense.
 ONCE_BEHIND = 4.06

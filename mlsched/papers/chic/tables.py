@@ -39,7 +39,7 @@ COLUMNS = {
     "cpu": "cores held [%]",
     "lost": "iterations lost [%]",
     "decisions": "decisions",
-    "decision_ms": "CPU a decision [ms]",
+    "decision_ms": "CPU per decision [ms]",
     "step_ms": "CPU an action [ms]",
 }
 
@@ -151,7 +151,7 @@ def _figure_7a(m: Measured) -> Table:
     )
     header = ("policy", *(f"W = {w}, {n} jobs" for n in lengths for w in EPISODES))
     note = (
-        "W: jobs an episode in training; then the jobs of a test sequence. Who is not trained stands under the first "
+        "W: jobs per episode in training; then the jobs of a test sequence. Who is not trained stands under the first "
     )
     note += "W. Chic-plus is trained with W = 30 alone. The paper: W = 60 is slightly better."
     return Table(

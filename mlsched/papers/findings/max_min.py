@@ -107,7 +107,7 @@ def section(grid: g.Grid, views: Sequence[SlaqView]) -> Section:
     rows = tuple((v.name, tuple(Number(estimate(_against_sum(v, metric))) for metric in COLUMNS)) for v in views)
     return Section(
         readings=(
-            f"{grid.seeds} workloads of {grid.jobs} jobs on {grid.cores} cores a reading, those of `reproduce slaq`; "
+            f"{grid.seeds} workloads of {grid.jobs} jobs on {grid.cores} cores per reading, those of `reproduce slaq`; "
             "the rules `slaq` (Algorithm 1) and `slaq-max-min` on the same ones.",
         ),
         tables=(

@@ -52,7 +52,7 @@ def section(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> Section:
     names = (*grid.readings, *((g.TRACE,) if grid.trace else ()))
     readings = [Readings.of(name, grid, metrics) for name in names]
     views = [view for each in readings for view in (each.plain, each.literal)]
-    text = f"{grid.seeds} workloads a reading" + (
+    text = f"{grid.seeds} workloads per reading" + (
         "; " + next(remark for case, m in metrics.items() if case.reading == g.TRACE for remark in m.remarks[:1])
         if grid.trace
         else "; no trace: give one with --trace"

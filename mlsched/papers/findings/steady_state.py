@@ -28,7 +28,7 @@ def run(settings: Settings) -> Section:
 
 
 def cases(grid: g.Grid) -> list[g.Case]:
-    """Every run that it reads; random rules run once a workload."""
+    """Every run that it reads; random rules run once per workload."""
     here = [(seed, reading) for seed in range(grid.seeds) for reading in grid.readings]
     full = [g.Case(reading, seed, policy) for seed, reading in here for policy in POLICIES]
     return full + [

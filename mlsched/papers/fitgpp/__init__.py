@@ -46,7 +46,7 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
     """What was run, and how the paper was read."""
     world = ", ".join(f"{name}={value}" for name, value in dataclasses.asdict(Options()).items())
     found = [
-        f"{grid.seeds} workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs a reading, {len(metrics)} runs in "
+        f"{grid.seeds} workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs per reading, {len(metrics)} runs in "
         f"all; RAND is averaged over {grid.rand_repeats} runs a workload in the tables. {PAIRED}",
         CHECKED,
     ]

@@ -50,7 +50,7 @@ def ours_order_costs(view: FitGppView) -> list[Piece]:
 )
 def ours_backlog(view: FitGppView) -> list[Piece]:
     policies = (*g.PREEMPTIVE, g.FIRST, g.MINMAX)
-    return [Piece(view.name, p.label, view.values(p, "growth"), ABOVE_0, "loads a day") for p in policies]
+    return [Piece(view.name, p.label, view.values(p, "growth"), ABOVE_0, "loads per day") for p in policies]
 
 
 @stated(

@@ -23,7 +23,7 @@ class Policy:
 
 
 def fitgpp(s: float = 4.0, limit: str = "1", label: str | None = None, fallback: str = "random") -> Policy:
-    """FitGpp with weight `s`, at most `limit` preemptions a job, and its answer when no single job makes room."""
+    """FitGpp with weight `s`, at most `limit` preemptions per job, and its answer when no single job makes room."""
     again = f",fallback={fallback}" if fallback != "random" else ""
     return Policy(label or f"FitGpp (s = {s:.1f})", f"fitgpp:s={s:g},P={limit}{again}")
 

@@ -1,4 +1,4 @@
-"""The measurements, asked for by reading, policy and metric: one value a seed, averaged over repeats."""
+"""The measurements, asked for by reading, policy and metric: one value per seed, averaged over repeats."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class FitGppView(View[Policy, At, Metrics]):
     """The measurements under one reading. Policies that differ in their labels alone are one.
 
     reading: a calibration or the trace. literal: "a random BE job" is one job (fallback=again). pooled: percentiles of
-    re-scheduling intervals are of all workloads' intervals together, where `values` has one value a workload.
+    re-scheduling intervals are of all workloads' intervals together, where `values` has one value per workload.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class FitGppView(View[Policy, At, Metrics]):
     def over_intervals(self, figure: Callable[[Percentile], Values], *policies: Policy) -> Values | Estimate | None:
         """A figure made of percentiles of the policies' re-scheduling intervals, which figure(percentile) computes.
 
-        One value a workload. Pooled: the value over all intervals, with the spread of REPLICATES draws of as many
+        One value per workload. Pooled: the value over all intervals, with the spread of REPLICATES draws of as many
         workloads; None where some workload has no intervals.
         """
         if not self.pooled:
@@ -89,7 +89,7 @@ class FitGppView(View[Policy, At, Metrics]):
         return np.array([np.sum(each, axis=0) for each in padded], dtype=np.int64).reshape(len(found), longest)
 
 
-#: (policy, p) -> the p-th percentile of its intervals, min: one value a workload, or a single one of all together.
+#: (policy, p) -> the p-th percentile of its intervals, min: one value per workload, or a single one of all together.
 Percentile = Callable[[Policy, int], Values]
 #: How often workloads are drawn for the interval of a pooled figure, and from which seed.
 REPLICATES, SEED = 1000, 2019

@@ -6,7 +6,7 @@ import dataclasses
 
 from mlsched.core.registry import registry
 
-#: Arrival patterns of Fig. 8 and their mean number of jobs an interval on six servers.
+#: Arrival patterns of Fig. 8 and their mean number of jobs per interval on six servers.
 PATTERNS = {"uniform": 3.0, "poisson": 2.0, "google": 2.0}
 #: Servers of the testbed; of a rack (Section VI-C).
 TESTBED, RACK = 6, 30

@@ -1,4 +1,4 @@
-"""The measurements: those of Figure 8 asked for by reading, policy, metric and arrival pattern; one value a seed."""
+"""The measurements: those of Figure 8 asked for by reading, policy, metric and arrival pattern; one value per seed."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-#: Section II-B, Fig. 1: mean slowdown of six jobs packed two a server, percent; ResNeXt's is "nearly 2x".
+#: Section II-B, Fig. 1: mean slowdown of six jobs packed two per server, percent; ResNeXt's is "nearly 2x".
 MEAN_SLOWDOWN, RESNEXT_FACTOR = 33.0, 2.0
 #: Abstract and Section VI-C, Fig. 8: Harmony's cut of the average job completion time against every baseline, percent.
 CUT = 25.0

@@ -31,7 +31,7 @@ WAYS = ("profiled", "fitted")
 #: The reward network among the methods, and its way.
 NETWORK = ("trained", "reward network")
 PROFILES = 200
-#: (way, method, model or "all") -> mean relative error, percent, one value a seed.
+#: (way, method, model or "all") -> mean relative error, percent, one value per seed.
 Errors = dict[tuple[str, str, str], list[float]]
 
 

@@ -19,7 +19,7 @@ PARTS = {
     "waiting_jobs": "jobs waiting",
     "utilisation": "CPUs held [%]",
     "makespan": "makespan",
-    "cpu_ms": "CPU a decision [ms]",
+    "cpu_ms": "CPU per decision [ms]",
     "proven": "proven [%]",
 }
 #: Columns of Figure 9.
@@ -28,7 +28,7 @@ SYNTHETIC = "Of the presets' synthetic interference, made to keep the text's anc
 
 
 def tables(m: Measured) -> list[Table]:
-    """One table a figure, in the paper's order; Figure 8 a reading at a time, then what its numbers are made of."""
+    """One table per figure, in the paper's order; Figure 8 a reading at a time, then what its numbers are made of."""
     found = [_figure_1(), _figure_2(), _figure_3(), _figure_4(), _figure_5()]
     shown = [view for view in m.views if view.metric == "average_completion"]
     found += [figure_8(view) for view in shown] + ([figure_8(m.rack)] if m.rack else [])
@@ -51,7 +51,7 @@ def _figure_1() -> Table:
             rows.append((f"{kind}, {how}", numbers))
     return Table(
         "Figure 1",
-        "slowdown of six jobs, two a server, against standalone [%]",
+        "slowdown of six jobs, two per server, against standalone [%]",
         ("interference", "mean", *studies.NAMES),
         tuple(rows),
         SYNTHETIC,

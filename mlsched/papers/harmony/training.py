@@ -41,7 +41,7 @@ OTHERS: Mapping[str, Mapping[str, Any]] = MappingProxyType({"without shuffling":
 VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType({FULL: {}, **TECHNIQUES, **NETWORKS, **OTHERS})
 #: Exploration ends earlier than by default, so that more of a training is without it.
 ANNEAL = 500
-#: The policy for 30 machines: five times the slots and arrivals, and as many samples an iteration as on six servers.
+#: The policy for 30 machines: five times the slots and arrivals, and as many samples per iteration as on six servers.
 LARGE: Mapping[str, Any] = MappingProxyType(
     {
         "servers": RACK,

@@ -85,7 +85,7 @@ NAMES = {
     "slowdown": "slowed down by [%]",
     "moves": "moves",
     "utilisation": "GPUs held [%]",
-    "overhead": "CPU a decision [ms]",
+    "overhead": "CPU per decision [ms]",
 }
 MORE = frozenset({"soon", "deadlines", "urgent_deadlines", "accuracy", "guarantee"})
 

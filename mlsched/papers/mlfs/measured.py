@@ -1,4 +1,4 @@
-"""The measurements, asked for by policy, metric and load: one value a workload."""
+"""The measurements, asked for by policy, metric and load: one value per workload."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def figure_4(m: Measured, x: float) -> Table:
             numbers.append(Number(m.estimate(policy, name, x), _printed(m, policy, name, x)))
         rows.append((policy.label, tuple(numbers)))
     note = (
-        "CPU a decision is of the whole run, with the snapshot and its judge; the paper's is of 1,860 jobs at once. "
+        "CPU per decision is of the whole run, with the snapshot and its judge; the paper's is of 1,860 jobs at once. "
         "The paper does not say at which load so many of the jobs are done in 100 min."
     )
     return Table(

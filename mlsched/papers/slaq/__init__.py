@@ -67,9 +67,9 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics], recorded: Mapping
     """What was run, and how the paper was read."""
     world = ", ".join(f"{name}={value}" for name, value in dataclasses.asdict(Options()).items())
     found = [
-        f"{grid.seeds} workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs on {grid.cores} cores a reading for "
-        f"fair and SLAQ, the first {min(grid.few, grid.seeds)} for other policies, for Fig. 9 and for readings that do "
-        f"not count; Poisson arrivals every {g.MEAN_ARRIVAL:g} s, {len(metrics)} runs in all. {PAIRED}",
+        f"{grid.seeds} workloads (seeds 0 to {grid.seeds - 1}) of {grid.jobs} jobs on {grid.cores} cores per reading "
+        f"for fair and SLAQ, the first {min(grid.few, grid.seeds)} for other policies, for Fig. 9 and for readings "
+        f"that do not count; Poisson arrivals every {g.MEAN_ARRIVAL:g} s, {len(metrics)} runs in all. {PAIRED}",
         CHECKED,
         "Jobs: stand-ins for Table 1's algorithms, drawn evenly, 100 iterations each (the paper's convergence). The "
         "paper prints neither what an iteration costs nor how loaded its cluster was: a reading's load is expected "

@@ -104,7 +104,7 @@ def fit_beats_strawman(m: Measured) -> list[Piece]:
     "cpu-time-constant",
     text="an iteration's CPU time does not depend on the number of workers",
     where="Section 6.3, Fig. 10(b)",
-    tested="nothing: the simulated world assumes it (c S core-seconds an iteration)",
+    tested="nothing: the simulated world assumes it (c S core-seconds per iteration)",
     origin="assumed",
 )
 def cpu_time_constant(m: Measured) -> list[Piece]:
@@ -119,7 +119,7 @@ def cpu_time_constant(m: Measured) -> list[Piece]:
 )
 def scheduling_time(m: Measured) -> list[Piece]:
     seconds = m.seconds.get(paper.LARGEST[0])
-    return [Piece("this machine", "one decision, at most 64 cores a job", seconds, Bound(high=EPOCH), "s")]
+    return [Piece("this machine", "one decision, at most 64 cores per job", seconds, Bound(high=EPOCH), "s")]
 
 
 @stated(

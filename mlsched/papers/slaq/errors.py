@@ -63,7 +63,7 @@ def prediction_errors(
     ahead: int = 10,
     history: int = 5,
 ) -> list[ErrorRow]:
-    """The error `ahead` observations ahead, a row a workload in order of name and a last row "all".
+    """The error `ahead` observations ahead, a row per workload in order of name and a last row "all".
 
     From every moment of every run that has at least `history` observations before it and `ahead` after it, the loss
     `ahead` observations later is predicted from the past alone. A run too short for one prediction is left out, as is

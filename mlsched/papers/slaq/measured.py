@@ -1,4 +1,4 @@
-"""The measurements, asked for by reading, policy and metric: one value a seed."""
+"""The measurements, asked for by reading, policy and metric: one value per seed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SlaqView(View[Policy, float, Metrics]):
         return self.cut(SLAQ, FAIR, metric, at)
 
     def cut_of_means(self, metric: str, at: float | None = None) -> Values:
-        """By how many percent SLAQ's mean over workloads is below fair's, as one pseudo-value a workload."""
+        """By how many percent SLAQ's mean over workloads is below fair's, as one pseudo-value per workload."""
         return 100 * (1 - ratio_of_means(*self._pair(metric, at)))
 
     def fair_above(self, metric: str) -> Values:
@@ -44,7 +44,7 @@ class SlaqView(View[Policy, float, Metrics]):
         return change(fair, slaq)
 
     def fair_above_of_means(self, metric: str) -> Values:
-        """By how many percent fair's mean over workloads is above SLAQ's, as one pseudo-value a workload."""
+        """By how many percent fair's mean over workloads is above SLAQ's, as one pseudo-value per workload."""
         slaq, fair = self._pair(metric)
         return 100 * (ratio_of_means(fair, slaq) - 1)
 

@@ -26,20 +26,20 @@ from mlsched.simulation.quality.forecast import Forecaster
 AHEAD = (1, 2, 4, 6, 8, 10)
 #: Fig. 1: four algorithms, percent of the loss reduction, and the change of loss at which a job has converged.
 FOUR, REDUCTIONS, CONVERGED = ("LogReg", "SVM", "LDA", "MLPC"), (50, 75, 90, 95, 99), 1e-4
-#: Most cores a job in Fig. 10(c): wider tables would take gigabytes and change nothing for jobs of four cores each.
+#: Most cores per job in Fig. 10(c): wider tables would take gigabytes and change nothing for jobs of four cores each.
 WIDTH = 64
 
 
 @dataclasses.dataclass(frozen=True)
 class Errors:
-    """Mean prediction errors, percent, one value a seed: by (algorithm or "all", iterations ahead)."""
+    """Mean prediction errors, percent, one value per seed: by (algorithm or "all", iterations ahead)."""
 
     fit: dict[tuple[str, int], list[float]]
     strawman: dict[tuple[str, int], list[float]]
 
 
 def errors(grid: Grid) -> Errors:
-    """Errors relative to the true value, `grid.models` jobs of every algorithm a seed."""
+    """Errors relative to the true value, `grid.models` jobs of every algorithm per seed."""
     found = Errors({}, {})
     families = {row.acronym: row.family for row in TABLE_1}
     for seed in range(grid.seeds):
@@ -53,7 +53,7 @@ def errors(grid: Grid) -> Errors:
 
 
 def scheduling_seconds(grid: Grid) -> dict[int, Estimate | None]:
-    """Fig. 10(c): jobs -> CPU seconds of one decision (fits, tables and Algorithm 1) with four cores a job."""
+    """Fig. 10(c): jobs -> CPU seconds of one decision (fits, tables and Algorithm 1) with four cores per job."""
     return {jobs: estimate([_one_decision(jobs, seed) for seed in range(grid.seeds)]) for jobs in grid.scales}
 
 

@@ -39,7 +39,7 @@ class RecordedErrors:
     workloads: Mapping[str, tuple[ErrorRow, ...]]
 
     def overall(self, method: str) -> Values:
-        """Mean error over all predictions, as one pseudo-value a workload; method: "fit" or "strawman"."""
+        """Mean error over all predictions, as one pseudo-value per workload; method: "fit" or "strawman"."""
         return _mean_over_predictions([list(rows) for rows in self.workloads.values()], method)
 
     def of(self, workload: str, method: str) -> Values:
@@ -73,7 +73,7 @@ def _errors(curves: list[Curve], ahead: int) -> RecordedErrors:
 
 
 def _mean_over_predictions(groups: list[list[ErrorRow]], method: str) -> Values:
-    """100 x mean error over the predictions of all groups, as one pseudo-value a group."""
+    """100 x mean error over the predictions of all groups, as one pseudo-value per group."""
     count = np.array([sum(row.predictions for row in rows) for rows in groups], dtype=np.float64)
     total = np.array([sum(row.predictions * getattr(row, method) for row in rows) for rows in groups])
     return 100 * ratio_of_means(total, count)

@@ -34,7 +34,7 @@ PRINTED_SHARES = {"high": paper.HIGH_SHARE, "medium": 100 - paper.HIGH_SHARE - p
 
 
 def tables(m: Measured) -> list[Table]:
-    """One table a figure, in the paper's order; Figure 7 first as cuts, then in absolute numbers a reading."""
+    """One table per figure, in the paper's order; Figure 7 first as cuts, then in absolute numbers per reading."""
     return [
         _figure_1(),
         _figure_6(m),
@@ -120,7 +120,7 @@ def _absolute(m: Measured, view: SlaqView) -> Table:
         (p.label, tuple(Number(view.estimate(p, name), PRINTED.get((p, name))) for name in (*COLUMNS, "cpu_ms")))
         for p in policies
     )
-    header = ("policy", *COLUMNS.values(), "CPU a decision [ms]")
+    header = ("policy", *COLUMNS.values(), "CPU per decision [ms]")
     return Table("Figure 7", f"averages over jobs and time, {view.name}", header, rows)
 
 

@@ -14,7 +14,7 @@ from mlsched.simulation.placement.workload import Workload
 
 
 def jobs(workload: Workload, log: Log) -> dict[str, Any]:
-    """Column name -> one value a job.
+    """Column name -> one value per job.
 
     submit, start (placed), finish (its last epoch is trained), leave (its servers are given up), s; wait, completion
     (finish - submit) and whole (from the interval of its submission to that in which it leaves, both counted), in

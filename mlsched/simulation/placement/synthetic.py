@@ -4,8 +4,8 @@ A batch is submitted at the beginning of its interval and decided at once. The p
 length of a job alone on its servers is uniform in [0.5, 1.5] of a mean that `load` sets: the share of all CPUs that the
 jobs would hold if none ever slowed another down. The real load is that times the slowdown, which is the policy's doing,
 and what is left of the interval in which a job is done: with the default it stays below 1, at nine tenths for load
-balancing. (At 3 jobs an interval of 4 tasks each, the testbed's 24 task slots have room for a job during 2 intervals at
-most.) All patterns and readings of one seed draw the same jobs, only the scale of their lengths differs.
+balancing. (At 3 jobs per interval of 4 tasks each, the testbed's 24 task slots have room for a job during 2 intervals
+at most.) All patterns and readings of one seed draw the same jobs, only the scale of their lengths differs.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Jobs(Checked):
 def uniform(*, given: Jobs, mean: Annotated[float, Range(0.5)] = 3.0) -> Workload:
     """The paper's default pattern: a uniform random number of jobs in every interval, 0 to twice the mean.
 
-    mean: jobs an interval (the paper's 3). The other parameters are those of `Jobs`.
+    mean: jobs per interval (the paper's 3). The other parameters are those of `Jobs`.
     """
     sizes = _stream(given).integers(0, round(2 * mean) + 1, 1 + 4 * given.jobs)
     return _workload(given, _submissions(sizes, given.jobs), mean, f"synthetic:uniform mean={mean:g}")
@@ -114,7 +114,7 @@ def jobs_of(kind: IntArray, workers: IntArray, ps: IntArray, lengths: Any) -> di
 
 
 def mean_length(load: float, capacity: float, rate: float, cores: float) -> float:
-    """Isolated intervals of a job at an offered load, `rate` jobs of `cores` each arriving an interval."""
+    """Isolated intervals of a job at an offered load, `rate` jobs of `cores` each arriving per interval."""
     return load * capacity / (rate * cores)
 
 
@@ -142,7 +142,7 @@ def _stream(given: Jobs) -> np.random.Generator:
 
 
 def _counted(rng: np.random.Generator, rates: Any, jobs: int, burst: float) -> IntArray:
-    """Submissions of a Poisson number of jobs an interval, at rates that repeat day by day, times gamma bursts."""
+    """Submissions of a Poisson number of jobs per interval, at rates that repeat day by day, times gamma bursts."""
     sizes: list[IntArray] = []
     while sum(int(s.sum()) for s in sizes) < jobs:
         factor = rng.gamma(1 / burst, burst, len(rates)) if burst else 1.0
@@ -151,6 +151,6 @@ def _counted(rng: np.random.Generator, rates: Any, jobs: int, burst: float) -> I
 
 
 def _submissions(sizes: IntArray, jobs: int) -> IntArray:
-    """The first `jobs` submission times, s, of batches of these sizes, one an interval; the first at 0."""
+    """The first `jobs` submission times, s, of batches of these sizes, one per interval; the first at 0."""
     interval = np.repeat(np.arange(len(sizes)), sizes)[:jobs]
     return np.asarray((interval - interval[0]) * INTERVAL, dtype=np.int64)

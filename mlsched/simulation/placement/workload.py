@@ -56,7 +56,7 @@ class Workload(Record):
     rho_worker: IntArray = array("types", high=MOST_SLOWDOWN, doc="1e-6 when all other workers are (all-reduce)")
     submit: IntArray = array("jobs", doc="submission time, s, never falling")
     job_type: IntArray = array("jobs", doc="type of each job")
-    job_speed: IntArray = array("jobs", low=1, high=10**9, doc="K of each job, 1e-6 of the job an interval")
+    job_speed: IntArray = array("jobs", low=1, high=10**9, doc="K of each job, 1e-6 of the job per interval")
     job_workers: IntArray = array("jobs", low=1, high=1000, doc="W: workers of each job")
     job_ps: IntArray = array("jobs", high=1000, doc="P: PSs of each job; 0 for all-reduce")
     worker_demand: IntArray = array("jobs", "resources", doc="demand of one worker")

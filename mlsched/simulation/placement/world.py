@@ -99,7 +99,7 @@ class PlacementWorld:
 
     @property
     def total_speed(self) -> int:
-        """Speeds of the running jobs, summed (Eq. 1), 1e-6 of a job an interval."""
+        """Speeds of the running jobs, summed (Eq. 1), 1e-6 of a job per interval."""
         return int(self._speed.sum())
 
     # -- physics ------------------------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ class PlacementWorld:
             self._changed = True
 
     def _speeds(self) -> IntArray:
-        """Speeds of the running jobs, 1e-6 of the job an interval."""
+        """Speeds of the running jobs, 1e-6 of the job per interval."""
         pace = Pace(self._running_only())
         w, p = self._workers[self._running], self._ps[self._running]
         return pace.speeds(pace.at_server(w.T, p.T).max(axis=0, initial=0))

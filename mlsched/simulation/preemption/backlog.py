@@ -32,7 +32,7 @@ DAY = 86400
 
 @dataclasses.dataclass(frozen=True)
 class Slope:
-    """The slope of a straight line, in units a day, and the half-width of its 95 % interval."""
+    """The slope of a straight line, in units per day, and the half-width of its 95 % interval."""
 
     mean: float
     half: float

@@ -16,7 +16,7 @@ INTERVAL_PERCENTILES = (50, 75, 95, 99)
 
 
 def jobs(workload: Workload, log: Log) -> dict[str, Any]:
-    """Column name -> one value a job: submit, te, execution, start (first), finish, wait, slowdown, preemptions."""
+    """Column name -> one value per job: submit, te, execution, start (first), finish, wait, slowdown, preemptions."""
     columns = log.columns()
     count = len(workload.submit)
     start, finish = np.full(count, -1), np.full(count, -1)

@@ -22,7 +22,7 @@ GROUPS = {"high": 0.25, "medium": 0.5, "low": 1.0}
 
 
 def jobs(workload: Workload, log: Log) -> dict[str, Any]:
-    """Column name -> one value a job, times in s after its submission: start, time to 90 and 95 % of the loss
+    """Column name -> one value per job, times in s after its submission: start, time to 90 and 95 % of the loss
     reduction, completion; loss_seconds (integral of its normalised loss over its stay); core_seconds held.
     """
     c, count = log.columns(), len(workload.submit)

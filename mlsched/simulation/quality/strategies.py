@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def workloads(*, jobs: int = 6, cores: int = 8, iterations: int = 6) -> SearchStrategy[Workload]:
-    """Workloads of at most so many jobs, cores and iterations a job, every cap at least 2."""
+    """Workloads of at most so many jobs, cores and iterations per job, every cap at least 2."""
     from hypothesis import strategies as st
 
     @st.composite

@@ -186,7 +186,7 @@ def _poisson(rng: np.random.Generator, jobs: int, mean: float) -> IntArray:
 
 
 def _factor(load: float, cores: int, mean_arrival: float, expected: float) -> float:
-    """On core-seconds: what makes `expected` core-seconds a job this load; without arrivals over time, no change."""
+    """On core-seconds: what makes `expected` core-seconds per job this load; without arrivals over time, no change."""
     return load * cores * mean_arrival / expected if mean_arrival else 1.0
 
 

@@ -14,7 +14,7 @@ POINTS = (50, 95)
 
 
 def jobs(workload: Workload, log: Log) -> dict[str, Any]:
-    """Column name -> one value a job, times in s: submit, model, iterations, wait (until it first trains), completion
+    """Column name -> one value per job, times in s: submit, model, iterations, wait (until it first trains), completion
     (from submission), training (holding workers and PSs), lost (iterations that re-schedules cost it).
     """
     c, count = log.columns(), len(workload.submit)

@@ -200,7 +200,7 @@ def decide(instance: Instance, choose: Choose, phase: Phase | None = None) -> De
 
 
 def features(state: IntArray, models: int) -> Features:
-    """A state (or one a row) as input of a network: models one-hot, numbers in units of about 1; float32.
+    """A state (or one per row) as input of a network: models one-hot, numbers in units of about 1; float32.
 
     A slot is (one-hot model, B / 200, workers / 10, PSs / 10), all 0 where it is empty; then the backlog / 10.
     """

@@ -35,7 +35,7 @@ def rollout(instance: Horizon, rule: Rule, seed: int) -> Stages:
 def workload_of(horizon: Horizon) -> Workload:
     """The horizon's jobs as a workload.
 
-    A workload holds tables a model, a horizon a job: jobs of one model that differ in demand or speed become further
+    A workload has tables per model, a horizon per job: jobs of one model that differ in demand or speed become further
     models, listed after the horizon's own, so that an index below their number means what it means in the horizon.
     """
     rows: dict[tuple[int, bytes], int] = {}  # (model, its tables) -> the workload's model

@@ -27,8 +27,8 @@ def chic(
 ) -> Workload:
     """A sequence of jobs: models drawn evenly, iterations uniform in least..most, Poisson arrivals.
 
-    rate: arrivals an hour (the paper: 0.9 to 2.7), from time 0 on; 0: all jobs at time 0. scale: size of the cluster, 1
-    for the paper's. most_workers, most_ps: most of each that a job may get; the paper has no limit but the cluster's,
+    rate: arrivals per hour (the paper: 0.9 to 2.7), from time 0 on; 0: all jobs at time 0. scale: size of the cluster,
+    1 for the paper's. most_workers, most_ps: most of each that a job may get; the paper has no limit but the cluster's,
     which is 10 workers, and more than 17 PSs never help its models. One seed draws the same jobs at every rate, their
     arrivals only stretched.
     """

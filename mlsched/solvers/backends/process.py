@@ -25,7 +25,7 @@ from typing import Any
 @dataclasses.dataclass(frozen=True)
 class Ended:
     """How a search ended: CP-SAT's status ("ABORTED": a check of its own failed), its bound in units of the objective
-    (None: none), a value a variable (empty: no solution), and the deterministic time that it took."""
+    (None: none), a value per variable (empty: no solution), and the deterministic time that it took."""
 
     status: str
     bound: float | None = None

@@ -33,7 +33,7 @@ class Search:
         self._solver.stop_search()
 
     def run(self) -> str:
-        """Search until proof, limit or `stop`; the status. `solution` (a value a variable) and `bound` are set."""
+        """Search until proof, limit or `stop`; the status. `solution` (a value per variable) and `bound` are set."""
         run: Any = self._solver.solve
         search = run(self._model.proto)
         self.status = search.status.name

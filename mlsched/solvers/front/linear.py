@@ -67,7 +67,7 @@ def enclose(objectives: Sequence[Linear], low: Any, high: Any) -> tuple[tuple[in
 
 
 def signs_of(senses: Sequence[str], count: int) -> list[int]:
-    """+1 for "min", -1 for "max"; one sense an objective."""
+    """+1 for "min", -1 for "max"; one sense per objective."""
     if isinstance(senses, str) or len(senses) != count:
         raise InvalidInput(f"senses = {senses!r}: must name 'min' or 'max' for each of the {count} objectives")
     for sense in senses:

@@ -6,7 +6,7 @@ minimise f_k with f_j < u_j for j != k. f_k itself has no bound: so the points t
 sub-problem, and one of them starts it. The answer gives a new point or closes every zone that it covers (their
 Proposition on V_k).
 
-They solve one sub-problem a zone. Here zones of the same u_k, which the same points define, are asked together: f in
+They solve one sub-problem per zone. Here zones of the same u_k, which the same points define, are asked together: f in
 one of their boxes. Such disjunctions are known from Sylva, Crema, EJOR 158 (2004), where no known point may dominate f
 (a binary for each objective and point), and from Lokman, Koksalan, J. Global Optim. 57 (2013), where one of the bounds
 that the points imply must hold, for a fixed k. Ours is to unite the zones of one u_k only, so that a known optimum

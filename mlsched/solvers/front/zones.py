@@ -37,7 +37,7 @@ class Zones:
         return len(self.upper)
 
     def prove(self, k: int, bounds: Any, lower: Any) -> None:
-        """Enter proofs, one a row: f_k >= lower[b] wherever f_j < bounds[b, j] for all j != k.
+        """Enter proofs, one per row: f_k >= lower[b] wherever f_j < bounds[b, j] for all j != k.
 
         bounds: m x p. lower: m numbers, BIG where no point lies within the bounds.
         """

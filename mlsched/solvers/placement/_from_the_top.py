@@ -29,7 +29,7 @@ from mlsched.solvers.placement._relaxation import solve as solve_lp
 
 #: Most configurations that are listed; each takes about 100 bytes for every job.
 MOST_CONFIGURATIONS = 400_000
-#: Levels a job of the successive LPs; 0: all.
+#: Levels per job of the successive LPs; 0: all.
 LEVELS = (40, 120, 0)
 #: First share of the bound by which the target T lies below it, and the factor from one target to the next.
 FIRST_STEP, STEP_FACTOR = 0.001, 2.0

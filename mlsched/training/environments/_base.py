@@ -28,7 +28,7 @@ class MaskedEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc, unused-ignore]
     metadata: ClassVar[dict[str, Any]] = {"render_modes": [TEXT], "render_fps": 4}
 
     def _declare(self, low: Any, high: Any, mask_observation: bool, render_mode: str | None) -> None:
-        """Set the spaces: a float32 for every name of an observation, within `low` and `high`; an action a name."""
+        """Set the spaces: a float32 for every name of an observation, within `low` and `high`; an action per name."""
         if render_mode is not None:
             one_of("render_mode", render_mode, tuple(self.metadata["render_modes"]))
         self.render_mode = render_mode

@@ -54,12 +54,12 @@ class HarmonyEnv(MaskedEnv):
     """One episode after the other.
 
     pattern, jobs, servers and further keywords: of the synthetic workloads (`uniform`, `poisson`, `google`), a new one
-    every episode. new: N'. running: R, most jobs that run at once (0: as many as fit, two tasks a job).
+    every episode. new: N'. running: R, most jobs that run at once (0: as many as fit, two tasks per job).
     mask_observation, render_mode ("ansi"): see `MaskedEnv`.
 
     Actions, with M servers: (2 n + k) M + m puts a worker (k = 0) or a PS (k = 1) of waiting job n < N' on server m.
 
-    Observation, with L types, K resources, A = L + 2 (1 + K) + 2 entries a slot and B = K + 2 N a server:
+    Observation, with L types, K resources, A = L + 2 (1 + K) + 2 entries per slot and B = K + 2 N per server:
 
     | index | is |
     |---|---|
@@ -187,5 +187,5 @@ class HarmonyEnv(MaskedEnv):
 
 
 def most_running(servers: int) -> int:
-    """How many jobs of the paper's models can run at once: two tasks or more a job, four tasks a server."""
+    """How many jobs of the paper's models can run at once: two tasks or more a job, four tasks per server."""
     return 2 * servers

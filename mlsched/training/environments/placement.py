@@ -23,14 +23,14 @@ OF_SERVER, OF_TASK = 4, 6
 
 
 class PlacementEnv(MaskedEnv):
-    """One random instance an episode, or one of `instances` (of equally many servers and the same resources).
+    """One random instance per episode, or one of `instances` (of equally many servers and the same resources).
 
     servers, jobs and further keywords: sizes of `generate("placement", ...)`. `reset(options={"instance": 3})` takes
     that one of `instances`. mask_observation, render_mode ("ansi", "rgb_array"): see `MaskedEnv`.
 
     Actions, with S servers: s < S puts the task on server s; S gives the job up.
 
-    Observation, float32 in [0, 10], most entries in [0, 1]; K resources, and L = K + 4 entries a server:
+    Observation, float32 in [0, 10], most entries in [0, 1]; K resources, and L = K + 4 entries per server:
 
     | index | is |
     |---|---|

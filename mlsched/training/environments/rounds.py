@@ -38,7 +38,7 @@ WORLD = {"usage": "drawn", "usage_every": 600, "usage_at_start": False, "movemen
 
 
 class RoundsEnv(MaskedEnv):
-    """One workload an episode: drawn by `synthetic:mlfs-cluster` with `sizes`, or one of `workloads`.
+    """One workload per episode: drawn by `synthetic:mlfs-cluster` with `sizes`, or one of `workloads`.
 
     window: most choices beside "nothing". stop: after how many iterations jobs stop ("most", "least", "required");
     stopping: whether an action may stop a job earlier. wake, options: of the run, see `mlsched simulate`. h_r: beyond

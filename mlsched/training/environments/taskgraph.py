@@ -36,7 +36,7 @@ COUNT_UNIT = 10
 
 
 class TaskGraphEnv(MaskedEnv):
-    """One random horizon an episode, or one drawn from `instances` (of equally many nodes and the same resources).
+    """One random horizon per episode, or one drawn from `instances` (of equally many nodes and the same resources).
 
     preset, sizes: of `generate("taskgraph", ...)`. window: how many tasks are seen. unit: so many ticks count as one
     half in observations. stop: after how many iterations jobs stop ("most", "least", "required": as allowed, or with
@@ -54,7 +54,7 @@ class TaskGraphEnv(MaskedEnv):
     | W N | void: end the round |
 
     Observation, float32 in [-1, 1]; times t are t / (|t| + unit), counts n are n / (n + 10). K resources, and
-    S = K + 6 + 2 N entries a task of the window (`observation_names` spells them out; entries of no task are 0):
+    S = K + 6 + 2 N entries per task of the window (`observation_names` spells them out; entries of no task are 0):
 
     | index | is |
     |---|---|

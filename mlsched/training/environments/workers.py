@@ -95,7 +95,7 @@ class WorkersEnv(MaskedEnv):
 
     With `pair`, action i < I adds one of each to slot i, and I is void.
 
-    Observation, float32, with L models and S = L + 3 entries a slot (`observation_names` spells them out; entries of
+    Observation, float32, with L models and S = L + 3 entries per slot (`observation_names` spells them out; entries of
     an empty slot are 0):
 
     | index | is |

@@ -57,7 +57,7 @@ class HarmonyParams(Checked):
     servers (server_units). workers, minibatch, replay, gamma, epsilon, entropy: as the paper has them.
     learning_rate: Adam's; the paper's is .0001, with which little is learnt in CPU minutes. anneal: iterations in
     which epsilon and the entropy's weight fall to 0. value: the baseline, "network" or "average". difference,
-    explore, replayed, shuffle, live, retrain: see the module's docstring. rate, load, model: jobs an interval,
+    explore, replayed, shuffle, live, retrain: see the module's docstring. rate, load, model: jobs per interval,
     offered load, interference. reward: file of the reward model ("": the one that comes with mlsched). validation:
     workloads of `jobs` jobs; every: iterations between validations. flat, span: the criterion, see `trained`.
     processes: how many share the clusters; another number draws other samples.
@@ -317,7 +317,8 @@ def _layers(params: HarmonyParams, outputs: int, device: str) -> dict[str, Any]:
 def describe(params: HarmonyParams) -> dict[str, Any]:
     """For the model card."""
     return {
-        "source": f"{params.workers} simulated clusters of {params.servers} servers, {params.rate:g} jobs an interval, "
+        "source": f"{params.workers} simulated clusters of {params.servers} servers, "
+        f"{params.rate:g} jobs per interval, "
         f"load {params.load:g}, {params.model} interference",
         "models": [model.name for model in MODELS],
         "resources": list(RESOURCES),

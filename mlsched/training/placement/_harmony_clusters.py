@@ -20,7 +20,7 @@ from mlsched.instances.placement.models import PS, SERVER, WORKER
 from mlsched.simulation.placement.board import NOBODY, Board, Shape
 from mlsched.simulation.placement.synthetic import mean_length, variants
 
-#: A job that waits: type, workers, PSs, K in jobs an interval.
+#: A job that waits: type, workers, PSs, K in jobs per interval.
 Job = tuple[int, int, int, float]
 #: Longest queue, in N'.
 MOST_WAITING = 2
@@ -29,7 +29,7 @@ Speeds = Callable[[IntArray], Any]
 
 
 class Clusters:
-    """`rows` clusters. rate: jobs an interval, drawn uniformly from 0 to twice that; load: see `synthetic`.
+    """`rows` clusters. rate: jobs per interval, drawn uniformly from 0 to twice that; load: see `synthetic`.
 
     relative: speeds of all jobs so far, relative to alone; the owner empties it. speeds: set by the owner. Every row is
     at a decision (some action is valid) after `begin` and after `finish`.

@@ -11,7 +11,7 @@ from mlsched.training.taskgraph._episodes import Choices
 
 
 class Scorer:
-    """Two hidden layers and one score a row; the chance of a row is its share in the softmax over its choice's rows."""
+    """Two hidden layers and one score per row; a row's chance is its share in the softmax over its choice's rows."""
 
     def __init__(self, inputs: int, hidden: int, seed: int, device: str) -> None:
         t = torch()

@@ -47,9 +47,9 @@ class ChicParams(Checked):
     can be read in several ways, ours (see the module's docstring).
 
     window: I. hidden: neurons of the hidden layers. dropout: in the first of them, while learning. episodes: N.
-    uniform: episodes of uniform actions added to them. jobs: W, jobs an episode. rate: arrivals an hour. keep: share
+    uniform: episodes of uniform actions added to them. jobs: W, jobs per episode. rate: arrivals per hour. keep: share
     of the episodes that are kept. smoothing: share of the new parameters in line 11. learning_rate: Adam's. steps: of
-    Adam an iteration, together one pass. p1, p2: punishments; unit_s: seconds that count as 1 in r_t1. validation:
+    Adam per iteration, together one pass. p1, p2: punishments; unit_s: seconds that count as 1 in r_t1. validation:
     sequences; every: iterations between validations. examples: training sequences to draw from (0: new ones every
     time). sequences: whether every "episode" draws one of its own, or every "iteration" one for all of its episodes.
     punished, flat, span: the criterion, see `_rewards.trained`. limit: most steps of a decision phase. floor: what a
@@ -160,7 +160,7 @@ class CrossEntropy:
         return (*(np.concatenate(column) for column in zip(*kept, strict=True)), account)
 
     def _act(self, net: Mlp, batch: Batch, rng: np.random.Generator, uniform: int = 0) -> Any:
-        """An action an episode, drawn from the network's distribution; uniformly in the last `uniform` episodes."""
+        """An action per episode, drawn from the network's distribution; uniformly in the last `uniform` episodes."""
         logits = net(batch.features)
         logits[len(logits) - uniform :] = 0
         allowed = allowed_actions(batch.mask, self.params.masked, self.params.void)

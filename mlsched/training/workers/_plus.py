@@ -32,7 +32,7 @@ class PlusParams(Checked):
     """window: most jobs looked at while training. hidden: neurons of the hidden layers. teacher: answerer to imitate
     ("": none); questions: how many; imitation_steps: of Adam, each on `imitation_batch` decisions;
     imitation_rate: its learning rate. sequences (S), episodes (K): of an iteration; jobs: in an episode; low, rate:
-    arrivals an hour, drawn between them for every sequence (rate is also that of the validation set). learning_rate:
+    arrivals per hour, drawn between them for every sequence (rate is also that of the validation set). learning_rate:
     Adam's; passes: over `decisions` decisions drawn from an iteration's, in batches of `batch`; clip: PPO's; entropy:
     weight of its bonus. validation: sequences; every: iterations between validations. floor: as in the world.
     """

@@ -15,7 +15,7 @@ from mlsched.training.workers.batch import Batch
 
 
 class Account:
-    """Steps a batch of episodes and keeps account, an entry an episode, of rewards and useless actions.
+    """Steps a batch of episodes and keeps account, an entry per episode, of rewards and useless actions.
 
     completion, absent, halves: sums of r_t1, r_t2 and r_t3. actions: how many were taken; punished: for empty slots
     (what r_t2 punishes); useless: that changed nothing, those for empty slots and those that did not fit.

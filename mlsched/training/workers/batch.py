@@ -1,4 +1,4 @@
-"""Many episodes of the workers world stepped together, for training: one action an episode a step.
+"""Many episodes of the workers world stepped together, for training: one action per episode a step.
 
 An episode is a workload from its first arrival to its last completion, scheduled by Chic's alternation of decision and
 training phases. `Batch` does what `WorkersWorld`, woken at events with `window` = I, and `phase.Decision` do for one
@@ -48,7 +48,7 @@ class Rewards(Checked):
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """What a step did, one entry an episode (0 for those that were done before).
+    """What a step did, one entry per episode (0 for those that were done before).
 
     reward: r_t1 + r_t2 + r_t3. system_ms: time that all jobs together spent in the system in the training phase that
     followed, 0 when none did: summed over an episode, the sum of its completion times (r_t1 = -system_ms / unit).
@@ -207,10 +207,10 @@ class Batch:
             return np.asarray(total / served.sum(axis=1) / MS)
 
     def step(self, actions: npt.ArrayLike) -> Step:
-        """One action an episode: 0 .. A - 1, the last the void action."""
+        """One action per episode: 0 .. A - 1, the last the void action."""
         action = np.asarray(actions)
         if action.shape != (self._episodes,) or action.dtype.kind not in "iu":
-            raise InvalidInput(f"actions: must be {self._episodes} integers, one an episode")
+            raise InvalidInput(f"actions: must be {self._episodes} integers, one per episode")
         if action.min() < 0 or action.max() >= self.phase.actions:
             raise InvalidInput(f"actions: must be between 0 and {self.phase.actions - 1}, the void action")
         alive = ~self.done

@@ -42,7 +42,7 @@ def test_contention_adds_running_jobs():
 def test_the_synthetic_interference_keeps_the_papers_anchors():
     pairs = np.array(PAIRS)
     lost = 1 - 1 / (1 + pairs)
-    assert 0.32 <= lost.mean() <= 0.34, "two jobs a server lose 33 % on average"
+    assert 0.32 <= lost.mean() <= 0.34, "two jobs per server lose 33 % on average"
     assert 1.9 <= (1 + pairs[2]).mean() <= 2.1, "ResNeXt slows down nearly twice"
     assert max(pairs[0, 5], pairs[5, 0], pairs[0, 3], pairs[3, 0]) <= 0.15, "ResNet is mild with WLM and Seq2Seq"
     assert pairs.max() == pairs[2, 4], "ResNeXt with CTC is the worst"

@@ -128,11 +128,11 @@ REFUSED = [
     (lambda: Curves(["sublinear"], np.ones((1, 3))), "parameters: has shape (1, 3): must be (1, 4)"),
     (
         lambda: from_curves(Curves(["sublinear"], np.ones((1, 4))), Epoch(4, 1000), iteration=[0], work=[0]),
-        "must be integers >= 1 (core-milliseconds an iteration)",
+        "must be integers >= 1 (core-milliseconds per iteration)",
     ),
     (
         lambda: from_curves(Curves(["sublinear"], np.ones((1, 4))), Epoch(4, 1000), iteration=[0], work=[1.5]),
-        "must be integers >= 1 (core-milliseconds an iteration)",
+        "must be integers >= 1 (core-milliseconds per iteration)",
     ),
     (
         lambda: from_predictions(

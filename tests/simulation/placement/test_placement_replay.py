@@ -1,4 +1,4 @@
-"""The replay check: one injected fault a kind, and small random faults, which are found or change nothing."""
+"""The replay check: one injected fault per kind, and small random faults, which are found or change nothing."""
 
 from __future__ import annotations
 

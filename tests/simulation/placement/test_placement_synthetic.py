@@ -121,7 +121,7 @@ def philly(tmp_path):
 def test_arrivals_keep_their_pattern_at_another_rate(philly):
     load = api.workload(philly, "placement", rate=2.5)
     assert (load.submit / load.submit[-1]).tolist() == pytest.approx([0, 5 / 20, 6 / 20, 8 / 20, 12 / 20, 1])
-    assert load.submit[-1] == 2 * INTERVAL  # 5 jobs after the first, 2.5 an interval
+    assert load.submit[-1] == 2 * INTERVAL  # 5 jobs after the first, 2.5 per interval
     assert api.workload(philly, "placement", rate=0.0).submit.tolist() == [0, 300, 360, 480, 720, 1200]
     assert api.workload(philly, "placement", rate=0.0, skip=2).submit.tolist() == [0, 120, 360, 840]
 

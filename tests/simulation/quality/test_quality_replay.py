@@ -1,4 +1,4 @@
-"""The replay check: one injected fault a kind, and small random faults against a second-by-second recount."""
+"""The replay check: one injected fault per kind, and small random faults against a second-by-second recount."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The quality world: scenarios worked out by hand, and any registered answerer under any reading.
 
-A job is (submit, work [core-ms an iteration], losses after 0, 1, ... iterations); a row of the log (job, start, end,
+A job is (submit, work [core-ms per iteration], losses after 0, 1, ... iterations); a row of the log (job, start, end,
 cores, core-ms done, loss [10^-9]).
 """
 

@@ -1,4 +1,4 @@
-"""The replay check: one injected fault a kind, and small random faults against a tick-by-tick recount."""
+"""The replay check: one injected fault per kind, and small random faults against a tick-by-tick recount."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from mlsched.simulation.workers import Workload, outcome
 from mlsched.simulation.workers.log import Log
 
 S = 10**9
-#: 4 slots, 2 units of power; a worker takes a slot, a PS a unit; 12 s / w an iteration.
+#: 4 slots, 2 units of power; a worker takes a slot, a PS a unit; 12 s / w per iteration.
 LOAD = Workload(
     resources=("slots", "power"),
     models=("m",),

@@ -1,4 +1,4 @@
-"""The replay check: one injected fault a kind, and random faults in random runs."""
+"""The replay check: one injected fault per kind, and random faults in random runs."""
 
 from __future__ import annotations
 

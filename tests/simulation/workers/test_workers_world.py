@@ -83,7 +83,7 @@ def test_a_job_alone_trains_to_its_end_in_one_phase():
 
 
 def test_an_arrival_ends_the_phase_and_costs_the_iteration_that_was_started():
-    """Alone 3 s an iteration; at 7 s two are done and the third is lost. Then 6 s an iteration for both."""
+    """Alone 3 s per iteration; at 7 s two are done and the third is lost. Then 6 s per iteration for both."""
     load = workload([(0, 4), (7, 1)])
     assert rows(load) == [(0, 0, 7, 4, 2000), (0, 7, 13, 2, 1000), (1, 7, 13, 2, 0), (0, 13, 16, 4, 0)]
     assert simulate(load).jobs["lost"].tolist() == pytest.approx([1 / 3, 0])
@@ -222,7 +222,7 @@ def test_a_workload_that_can_never_end_is_refused():
 
 
 def test_overload_is_told_by_the_least_that_the_jobs_can_ask_for():
-    """100 jobs of 12 slot-seconds, one a second, on 4 slots: three times what there is, with one worker each."""
+    """100 jobs of 12 slot-seconds, one per second, on 4 slots: three times what there is, with one worker each."""
     with pytest.warns(UserWarning, match=r"the offered load on slots is at least 3\.0\d times the cluster's capacity"):
         api.simulate(workload([(s, 1) for s in range(100)]), "fair")
 

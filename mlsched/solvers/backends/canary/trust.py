@@ -2,7 +2,7 @@
 
 A model is like a canary when it has all of its features (`features_of`): a solver that is wrong about integer and
 continuous variables together is believed about 0-1 variables alone. Versions that this release was tested with are in
-`TESTED`; another version is asked all canaries once a process, when a model of its is first proved optimal.
+`TESTED`; another version is asked all canaries once per process, when a model of its is first proved optimal.
 """
 
 from __future__ import annotations

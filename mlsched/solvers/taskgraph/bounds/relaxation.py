@@ -20,7 +20,7 @@ MOST_COLUMNS = 150_000
 #: Deterministic time that is booked for an iteration of the simplex method, a column of the LP.
 ITERATION = 2e-8
 
-#: HiGHS has one scheduler of threads a process, which cannot be set up anew while another thread solves.
+#: HiGHS has one scheduler of threads per process, which cannot be set up anew while another thread solves.
 _ALONE = threading.Lock()
 
 

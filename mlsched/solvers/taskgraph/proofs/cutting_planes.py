@@ -31,7 +31,7 @@ class Model(Protocol):
     reason: str | None
 
     def plan(self, solution: Any) -> Timetable:
-        """The plan of a solution, a value a variable."""
+        """The plan of a solution, a value per variable."""
 
 
 class Cut:

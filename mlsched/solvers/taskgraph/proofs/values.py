@@ -126,8 +126,8 @@ class Values:
 def worth_placing(layout: Layout) -> bool:
     """Whether there may be plans, and it matters where a job's own tasks are, which is what cutting planes are for.
 
-    With one task a job the linear relaxation says as much; where each task has one node there is nothing to place, and
-    neither is there where classes of nodes are one place.
+    With one task per job the linear relaxation says as much; where each task has one node there is nothing to place,
+    and neither is there where classes of nodes are one place.
     """
     several = layout.nodes > 1 and layout.jobs > 1 and any(len(tasks) > 1 for tasks in layout.tasks_of)
     free = layout.reason is None and any(len(nodes) > 1 for nodes in layout.allowed)

@@ -2,10 +2,10 @@
 
 Two nodes, of 2 GPUs (1000 each) and 100 of memory. Without a spread, tasks use their mean.
 
-Job 0: one task, 600 of a GPU and 50 of memory; uses all of what it asks for. 4 ticks an iteration, 5 iterations.
-Job 1: one task, 400 of a GPU and 10 of memory; uses twice of the GPU. 4 ticks an iteration, 4 iterations; moving costs
+Job 0: one task, 600 of a GPU and 50 of memory; uses all of what it asks for. 4 ticks per iteration, 5 iterations.
+Job 1: one task, 400 of a GPU and 10 of memory; uses twice of the GPU. 4 ticks per iteration, 4 iterations; moving costs
 1 tick. Job 2: a gang of two tasks of one GPU and 20 of memory; uses half of the GPUs and four times the memory. 3 ticks
-an iteration, 4 iterations, from 6 on.
+per iteration, 4 iterations, from 6 on.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ JOBS = jobs_of(
     usage=[[M, M], [2 * M, M], [M // 2, 4 * M], [M // 2, 4 * M]],
 )
 READ = {"pausing": "keep", "movement": "anytime", "usage": "drawn", "usage_spread": 0.0, "usage_every": 60}
-#: From 0 on, 600 + 800 is used of GPU 0 of node 0: all takes 1.4 as long, 5.6 ticks an iteration. At 6 job 2 comes,
+#: From 0 on, 600 + 800 is used of GPU 0 of node 0: all takes 1.4 as long, 5.6 ticks per iteration. At 6 job 2 comes,
 #: with a task on each node: 50 + 10 + 80 = 140 of memory is used on node 0, of which each task uses some; that is as
 #: bad as the GPU, so jobs 0 and 1 go on at their pace, and the gang goes at that of its slower task, 4.2 ticks.
 #: At 7, after 7 / 5.6 = 1.25 iterations, job 1 moves to GPU 1 of node 1: it fetches for a tick and goes on undisturbed,
-#: 2.75 x 4 = 11 ticks, to 19. On node 0, 50 + 80 of memory is used: job 0 takes 5.2 ticks an iteration, the gang 3.9.
+#: 2.75 x 4 = 11 ticks, to 19. On node 0, 50 + 80 of memory is used: job 0 takes 5.2 ticks per iteration, the gang 3.9.
 #: The gang has done 1 / 4.2 (238,095 ppm) and needs 0.761905 x 3.9 + 3 x 3.9 = 14.67 ticks: it ends at 22.
 #: Job 0 has then done, since 7, 0.75 x 5.2 = 3.9 and 11.1 / 5.2 = 2.134615 iterations; it is alone from then on and
 #: takes 0.865385 x 4 = 3.46 ticks for its last: it ends at 26.
