@@ -1,4 +1,6 @@
-"""Task graphs: a Boolean per task and node, an optional interval per run and node, cumulatives, delays behind literals.
+"""Task graphs: a Boolean per task and node, an optional interval per run and node, a cumulative per resource of a node.
+
+An edge delays its target where a literal says that its two runs are on different nodes.
 
 It covers clusters that start empty: no finished iterations and no runs under way.
 """

@@ -9,8 +9,9 @@ of the minibatch and of the buffer. Readings:
 - The advantage is Q - V(s). Q is the empirical one, r for each action that is left in the interval, discounted, and
   then V of the next interval's first state; with difference="action" it is r + gamma V(s') from one action to the
   next ("temporal difference"), which says little until V knows what half a placement is worth. All of it times 1 -
-  gamma, so that V is of the size of r; less its mean in the minibatch and divided by its spread there: else all
-  actions get likelier as long as V is too low, and what weighs against the entropy is not known.
+  gamma, so that V is of the size of r. The advantages of a minibatch are standardised (mean 0, deviation 1). Otherwise
+  all actions would become likelier as long as V is too low, and the weight of the entropy bonus would mean something
+  else for every size of the rewards.
 - "Without value network": r minus the exponential moving average of the rewards. "Without exploration": neither entropy
   nor epsilon-greedy. "Without experience replay": the samples of this iteration's intervals are used, once.
 - Epsilon and the entropy's weight fall linearly from .5 to 0 over `anneal` iterations (the paper: "during training").

@@ -1,6 +1,6 @@
-"""Searches by conflicts that teach cutting planes, on models whose rows are linear and whose variables are Boolean.
+"""Pseudo-Boolean conflict learning: searches that learn cutting planes from conflicts, on linear 0-1 models.
 
-They run in processes of their own, because learning cutting planes may abort CP-SAT.
+They run in processes of their own, because CP-SAT may abort while it learns cutting planes.
 """
 
 from __future__ import annotations
