@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import warnings
 from typing import Any
 
-from mlsched.core.errors import MlschedError, Stuck
+import numpy as np
+
+from mlsched.core.contract import Instance
+from mlsched.core.errors import AnswererError, MlschedError, Stuck
 from mlsched.simulation import every_simulation
+from mlsched.simulation.clock import Rule
 from mlsched.simulation.clock import run as run_clock
 from mlsched.simulation.run import Simulation
 from mlsched.simulation.wake import Wake
@@ -33,7 +39,7 @@ class _Runs:
         options = simulation.options(implied)
         world = simulation.world(workload, options)
         try:
-            run_clock(world, self.tested.rule(), wake=cadence, seed=0, unit=simulation.unit)
+            run_clock(world, _remembering(self.tested.rule()), wake=cadence, seed=0, unit=simulation.unit)
         except Stuck as error:
             if not served_with_room(self.tested, simulation, workload, implied, cadence):
                 raise fail("runs", f"{error}; {what}") from error
@@ -45,11 +51,25 @@ class _Runs:
             raise fail("runs", f"the replay check says: {sentence}; {what}")
 
 
+def _remembering(rule: Rule) -> Rule:
+    """The rule, held to what a memory must be: JSON, so that a run can be written to a file."""
+
+    def call(instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+        plan, after = rule.call(instance, memory, rng)
+        try:
+            json.dumps(after, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise AnswererError(f"{rule.name}: its memory is no JSON: {error}") from None
+        return plan, after
+
+    return dataclasses.replace(rule, call=call)
+
+
 def make_runs(tested: Subject, problem: str, examples: int, long: bool) -> tuple[int, int, Counterexample | None]:
     """How many runs were made in all worlds of the problem, how many of them ended with jobs that wait for more room
     than there is, and what is wrong with the first bad one.
 
-    One small run for 40 examples, two at least; long: a run of hundreds of decisions as well.
+    One small run for 8 examples, two at least; long: a run of hundreds of decisions as well.
     """
     made = starved = 0
     with warnings.catch_warnings():
@@ -59,7 +79,7 @@ def make_runs(tested: Subject, problem: str, examples: int, long: bool) -> tuple
                 continue
             run = _Runs(tested, simulation)
             try:
-                drawn(run, simulation.drawn.workloads(), max(2, examples // 40))
+                drawn(run, simulation.drawn.workloads(), max(2, examples // 8))
                 if long:
                     run(simulation.drawn.long(), "events")
             except Failed as failed:

@@ -1,4 +1,4 @@
-"""`check_scheduler` finds forty-two planted bugs, passes what is correct, and says what it has seen."""
+"""`check_scheduler` finds fifty-four planted bugs, passes what is correct, and says what it has seen."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from draws import THOROUGH, draws
+from fresh_bugs import FRESH
 from planted_bugs import BUGS, everything_to_each, first_fit, good, tires
 from subtle_bugs import SUBTLE
 from unusual_rules import UNUSUAL
@@ -17,8 +18,14 @@ from mlsched.instances.preemption import Instance
 from mlsched.testing import CHECKS, CheckFailed, check_scheduler
 
 #: One of each problem by default: shrinking takes seconds.
-QUICK = ("leaves running jobs out of the count", "ignores caps", "fails without jobs", "drops what runs")
-SOME = [b for b in BUGS + SUBTLE if b.mistake in QUICK]
+QUICK = (
+    "remembers arrays",
+    "leaves running jobs out of the count",
+    "ignores caps",
+    "fails without jobs",
+    "drops what runs",
+)
+SOME = [b for b in BUGS + SUBTLE + FRESH if b.mistake in QUICK]
 #: Rules that never serve some jobs, and are right not to.
 STUBBORN = ("never_splits_a_job", "all_or_nobody", "one_node_for_a_job")
 #: What refuses instances that it cannot answer, in a line that says so; its own tests check it on those it can.
@@ -35,7 +42,7 @@ KNOWN = {
 RULES = [a for a in registry().available() if a.kind != "exact"]
 
 
-@pytest.mark.parametrize("bug", BUGS + SUBTLE if THOROUGH else SOME, ids=lambda bug: bug.name)
+@pytest.mark.parametrize("bug", BUGS + SUBTLE + FRESH if THOROUGH else SOME, ids=lambda bug: bug.name)
 def test_a_planted_bug_is_caught_and_shown_in_under_thirty_lines(bug, report):
     with pytest.raises(CheckFailed) as caught:
         check_scheduler(bug.make(), bug.problem, **bug.calling)

@@ -83,7 +83,8 @@ def instances(*, servers: int = 3, jobs: int = 3, runs: int = 2, tasks: int = 2)
 def contended() -> SearchStrategy[Instance]:
     """Instances in which two to four new jobs want the same servers, which are alike and have room for some of them.
 
-    Often fewer may run than there is room for: of the new jobs, or of these and the running ones together.
+    Often fewer may run than there is room for: of the new jobs, or of these and the running ones together. Sometimes
+    there are two types that must be apart.
     """
     from hypothesis import strategies as st
 
@@ -94,9 +95,10 @@ def contended() -> SearchStrategy[Instance]:
         def column(*entries: int) -> IntArray:
             return np.array(draw(st.lists(st.sampled_from(entries), min_size=n, max_size=n)), dtype=np.int64)
 
-        free = np.full((servers, 1), draw(one_of(1, 2, 3)))
+        free = np.full((servers, 1), draw(one_of(1, 2, 3, 6)))
         rate = draw(one_of(0, 250_000, 1_000_000))
-        none = np.zeros((1, 1), dtype=np.int64)
+        kinds = draw(one_of(1, 1, 2), label="types")
+        none = np.zeros((kinds, kinds), dtype=np.int64)
         running = draw(one_of(0, 0, 1, 2), label="running jobs")
         run_workers = np.zeros((running, servers), dtype=np.int64)
         run_workers[:, 0] = 1
@@ -104,24 +106,24 @@ def contended() -> SearchStrategy[Instance]:
         held[0] = running
         return Instance(
             resources=("gpu",),
-            types=("a",),
+            types=("a", "b")[:kinds],
             pressures=(),
             server_capacity=free + held,
             server_free=free,
             sigma_worker=none + rate,
             sigma_ps=none + rate,
-            apart=none,
-            use_worker=np.zeros((1, 0), dtype=np.int64),
-            use_ps=np.zeros((1, 0), dtype=np.int64),
-            linear=np.zeros((1, 0), dtype=np.int64),
-            quadratic=np.zeros((1, 0, 0), dtype=np.int64),
+            apart=1 - np.eye(kinds, dtype=np.int64),
+            use_worker=none[:, :0],
+            use_ps=none[:, :0],
+            linear=none[:, :0],
+            quadratic=np.zeros((kinds, 0, 0), dtype=np.int64),
             rho_ps=none[0] + rate,
             rho_worker=none[0],
             run_type=np.zeros(running, dtype=np.int64),
             run_speed=np.full(running, 500_000),
             run_workers=run_workers,
             run_ps=np.zeros((running, servers), dtype=np.int64),
-            job_type=np.zeros(n, dtype=np.int64),
+            job_type=column(*range(kinds)),
             job_speed=column(250_000, 500_000, 1_000_000),
             job_workers=column(1, 1, 2),
             job_ps=column(0, 0, 1),
