@@ -41,7 +41,11 @@ SECONDS = 300.0
 
 @dataclasses.dataclass(frozen=True)
 class Checked:
-    """What the check of a folder found: `wrong` is empty exactly when the plan is certified to be optimal."""
+    """What the check of a folder found: `wrong` is empty exactly when the plan is certified to be optimal.
+
+    `lemma` says why the formulas leave out nothing that is better, `claims` with which numbers of this instance and
+    plan, recomputed by the check: what a reader has to follow, since no formula proves it.
+    """
 
     instance: Instance
     plan: Plan
@@ -50,6 +54,7 @@ class Checked:
     lemma: str
     wrong: tuple[str, ...]
     seconds: float
+    claims: tuple[str, ...] = ()
 
     @property
     def backing(self) -> Literal["certified"] | None:
@@ -162,13 +167,15 @@ def check(folder: Path, *, seconds: float | None = SECONDS) -> Checked:
     objective = type(instance).objective(manifest["objective"]).name
     wrong += ["plan.json answers another instance"] if answers != instance.hash else []
     wrong += _wrong_plan(manifest, instance, plan, objective)
+    values: list[int] = []
     if not wrong:
         try:
-            wrong = list(_wrong_proofs(folder, manifest, instance, plan, objective, deadline))
+            wrong = list(_wrong_proofs(folder, manifest, instance, plan, objective, values, deadline))
         except OutOfTime:
             wrong = [f"the check did not end in {seconds:g} s; give it more time (--time-limit)"]
-    value, lemma = manifest["value"], manifest["lemma"]
-    return Checked(instance, plan, objective, value, lemma, tuple(wrong), time.perf_counter() - started)
+    claims = [] if wrong else translation_of(instance).claims(instance, objective, plan, values)
+    value, lemma, took = manifest["value"], manifest["lemma"], time.perf_counter() - started
+    return Checked(instance, plan, objective, value, lemma, tuple(wrong), took, tuple(claims))
 
 
 def _wrong_plan(manifest: dict[str, Any], instance: Instance, plan: Plan, objective: str) -> Iterator[str]:
@@ -182,10 +189,16 @@ def _wrong_plan(manifest: dict[str, Any], instance: Instance, plan: Plan, object
 
 
 def _wrong_proofs(
-    folder: Path, manifest: dict[str, Any], instance: Instance, plan: Plan, objective: str, deadline: Deadline
+    folder: Path,
+    manifest: dict[str, Any],
+    instance: Instance,
+    plan: Plan,
+    objective: str,
+    values: list[int],
+    deadline: Deadline,
 ) -> Iterator[str]:
-    """The formulas are the instance's, the proofs hold, and the minima add up to the value."""
-    translation, proved, parts = translation_of(instance), 0, manifest["parts"]
+    """The formulas are the instance's, the proofs hold, and the minima add up to the value; fills in their `values`."""
+    translation, parts = translation_of(instance), manifest["parts"]
     size = sum((folder / f"{k}.opb").stat().st_size for k in range(1, len(parts) + 1))
     try:
         with within(deadline, size):
@@ -211,6 +224,6 @@ def _wrong_proofs(
         if minimum is None or part != _part(formula, minimum):
             yield f"{k}.log proves the minimum {minimum}: the manifest says {shortened(str(part), 100)}"
             return
-        proved += formula.value(minimum)
-    if proved != manifest["value"]:
-        yield f"{proved} is proved to be the best {objective}: the manifest claims {manifest['value']}"
+        values.append(formula.value(minimum))
+    if sum(values) != manifest["value"]:
+        yield f"{sum(values)} is proved to be the best {objective}: the manifest claims {manifest['value']}"

@@ -22,10 +22,14 @@ class Translation:
     the objective, provided that this is the value of the plan. It is written from the problem's statement alone, as
     the judge is. The lemma: in a sentence, why plans that the formulas leave out need not be looked at; empty where
     none are.
+
+    `claims(instance, objective, plan, values)`: what no formula proves, in sentences with the numbers of this instance
+    and plan, computed from them; `values`: what was proved of each formula. They are what a reader has to follow.
     """
 
     kind: str
     by_objective: Mapping[str, tuple[Callable[[Any, Any], list[Formula]], str]]
+    claims: Callable[[Any, str, Any, list[int]], list[str]] = lambda instance, objective, plan, values: []
 
     def formulas(self, instance: Instance, objective: str, plan: Plan) -> list[Formula]:
         """The formulas of an objective, or InvalidInput where it cannot be certified."""

@@ -52,6 +52,7 @@ def document(folder: Path, found: Checked) -> dict[str, Any]:
         "value": found.value,
         "backing": found.backing,
         "lemma": found.lemma,
+        "claims": list(found.claims),
         "violations": list(found.wrong),
         "seconds": found.seconds,
     }
@@ -65,4 +66,5 @@ def shown(folder: Path, found: Checked) -> list[str]:
     best = "less" if goal.sense == "min" else "more"
     lines = [f"{folder}: certified: {goal.name} = {number(found.value)} {goal.unit}, no plan has {best}"]
     lines += [f"  rests on: {found.lemma}"] if found.lemma else []
+    lines += [f"  with these numbers, recomputed: {claim}" for claim in found.claims]
     return [*lines, f"  checked in {found.seconds:.2f} s; `mlsched check {folder}` checks it again"]

@@ -96,8 +96,8 @@ def test_a_horizon_is_long_enough_for_one_run_after_the_other():
         edge_lag=[1, 1], edge_volume=[1, 1], edge_delay=[5, 7], arrival=[4, 1], min_iterations=[2, 1],
         max_iterations=[2, 2], accuracy=[[0, 1, 2]] * 2,
     )  # fmt: skip
-    assert translation._long_enough(instance, [2, 1]) == 4 + (2 * 3 + 1 * 2) + (2 * 5 + 1 * 7)
-    assert translation._long_enough(instance, [0, 0]) == 4
+    assert translation._long_enough(instance, [2, 1]) == (4, 2 * 3 + 1 * 2, 2 * 5 + 1 * 7)
+    assert translation._long_enough(instance, [0, 0]) == (4, 0, 0)
 
 
 def ticks(formula, who: str) -> list[int]:

@@ -30,10 +30,26 @@ def formulas(objective: str, instance: Instance, plan: Plan) -> list[Formula]:
 def _fewest_waiting(instance: Instance, objective: str) -> Formula:
     formula = Formula("the fewest TE jobs that wait, times D")
     placed, _ = _plans(formula, instance)
-    of_victim, largest, _ = BASES[objective]
-    base = [of_victim(instance, j) for j in _able(instance)]
-    formula.optimise([(-1, y) for places in placed for y in places], offset=len(placed), weight=1 + largest(base))
+    terms = [(-1, y) for places in placed for y in places]
+    formula.optimise(terms, offset=len(placed), weight=1 + _largest_base(instance, objective))
     return formula
+
+
+def _largest_base(instance: Instance, objective: str) -> int:
+    """What no base value is above; D is one more."""
+    of_victim, largest, _ = BASES[objective]
+    return largest([of_victim(instance, j) for j in _able(instance)])
+
+
+def claims(instance: Instance, objective: str, plan: Plan, values: list[int]) -> list[str]:
+    """Why the two minima add up to the least value of all."""
+    waiting, number = plan.te_node.tolist().count(-1), len(plan.te_node)
+    largest = _largest_base(instance, objective)
+    return [
+        f"{waiting} of {number} TE jobs wait, and in no plan fewer do. No base value is above {largest}, so a plan in "
+        f"which one more waits is worse by D = {largest + 1} and better by at most {largest}. Where {waiting} wait, "
+        f"the least base value is {values[1]}: {waiting} x {largest + 1} + {values[1]} = {sum(values)} is the least."
+    ]
 
 
 def _least_base(instance: Instance, objective: str, waiting: int) -> Formula:
@@ -94,4 +110,6 @@ def _plans(formula: Formula, instance: Instance) -> tuple[list[list[int]], list[
     return placed, victims
 
 
-TRANSLATION = Translation("preemption.instance", {name: (functools.partial(formulas, name), "") for name in BASES})
+TRANSLATION = Translation(
+    "preemption.instance", {name: (functools.partial(formulas, name), "") for name in BASES}, claims
+)

@@ -49,7 +49,7 @@ def _total_jct(instance: Instance, objective: str, value: int) -> Formula:
     formula = Formula(f"the least total_jct among plans of at most {value}")
     counts, arrival = instance.min_iterations.tolist(), instance.arrival.tolist()
     least = _longest_paths(instance, counts)
-    done_by = [a + value - (sum(least) - own) for a, own in zip(arrival, least, strict=True)]
+    done_by = _done_by_total(arrival, least, value)
     schedule = Schedule(formula, instance, counts, done_by)
     terms: list[Term] = []
     for j, count in enumerate(counts):
@@ -59,6 +59,11 @@ def _total_jct(instance: Instance, objective: str, value: int) -> Formula:
     waits = sum(end - start for end, start, count in zip(done_by, arrival, counts, strict=True) if count)
     formula.optimise(terms, offset=waits)
     return formula
+
+
+def _done_by_total(arrival: list[int], least: list[int], value: int) -> list[int]:
+    """When each job is done at the latest, where all jobs' completion times are `value` at most."""
+    return [a + value - (sum(least) - own) for a, own in zip(arrival, least, strict=True)]
 
 
 def _makespan(instance: Instance, objective: str, value: int) -> Formula:
@@ -116,7 +121,7 @@ def _by_deadlines(instance: Instance, objective: str, value: int) -> Formula:
     jobs = instance.task_job.tolist()
     gains = [GAINS[objective](instance, j) for j in range(len(instance.arrival))]
     counts = [max(gain) for gain in gains]
-    done_by = [min(d, _long_enough(instance, counts)) for d in instance.deadline.tolist()]
+    done_by = _done_by_deadlines(instance, counts)
     if instance.accuracy_at == "final" and objective in ACCURACIES:
         places = Places(formula, instance, [(k, 0) for k in range(len(jobs))])
 
@@ -165,12 +170,49 @@ ACCURACIES = {"accuracy_met": _accuracy_met, "total_accuracy": _total_accuracy}
 GAINS = {"deadlines_met": _deadlines_met, **ACCURACIES}
 
 
-def _long_enough(instance: Instance, counts: list[int]) -> int:
-    """A tick by which all that counts can be done: after the last arrival, something runs or is sent all the time."""
+def _done_by_deadlines(instance: Instance, counts: list[int]) -> list[int]:
+    """Of each job its deadline, or a tick by which all that counts can be done, which may come before."""
+    return [min(deadline, sum(_long_enough(instance, counts))) for deadline in instance.deadline.tolist()]
+
+
+def _long_enough(instance: Instance, counts: list[int]) -> tuple[int, int, int]:
+    """The last arrival, and the ticks in which something runs, and is sent, after it, with no tick idle."""
     jobs = instance.task_job.tolist()
     work = sum(duration * counts[jobs[k]] for k, duration in enumerate(instance.duration.tolist()))
     sent = sum(delay * counts[jobs[v]] for _, v, _, delay, _ in edges(instance))
-    return max(instance.arrival.tolist(), default=0) + int(work) + int(sent)
+    return max(instance.arrival.tolist(), default=0), int(work), int(sent)
+
+
+def claims(instance: Instance, objective: str, plan: Timetable, values: list[int]) -> list[str]:
+    """Where in time the formula ends, by the lemma of the objective."""
+    value, counts, arrival = (
+        instance.evaluate(plan)[objective],
+        instance.min_iterations.tolist(),
+        instance.arrival.tolist(),
+    )
+    if objective == "traffic":
+        return [f"The formula has no time: its {sum(counts)} iterations can be carried out one run after the other."]
+    if objective == "makespan":
+        begin = min(arrival, default=0)
+        return [
+            f"With a makespan of at most {value}, all is done by tick {begin + value}: the first arrival is {begin}."
+        ]
+    if objective == "total_jct":
+        least = _longest_paths(instance, counts)
+        last = max(_done_by_total(arrival, least, value), default=0)
+        return [
+            f"The longest paths of the {len(least)} jobs are {sum(least)} ticks together. With a total of at most "
+            f"{value}, each job is done at most {value - sum(least)} ticks after its arrival and its own longest "
+            f"path: the last by tick {last}."
+        ]
+    counts = [max(GAINS[objective](instance, j)) for j in range(len(arrival))]
+    start, work, sent = _long_enough(instance, counts)
+    ends = _done_by_deadlines(instance, counts)
+    return [
+        f"The last arrival is {start}; all that can count runs for {work} ticks and is sent in {sent}, so that tick "
+        f"{start + work + sent} is late enough. Each job's formula ends there or at its deadline: the last at tick "
+        f"{max(ends, default=0)}."
+    ]
 
 
 BY_OBJECTIVE: dict[str, tuple[Callable[[Instance, str, int], Formula], str]] = {
@@ -182,4 +224,5 @@ BY_OBJECTIVE: dict[str, tuple[Callable[[Instance, str, int], Formula], str]] = {
 TRANSLATION = Translation(
     "taskgraph.instance",
     {name: (functools.partial(formulas, name), LEMMAS[lemma]) for name, (_, lemma) in BY_OBJECTIVE.items()},
+    claims,
 )
