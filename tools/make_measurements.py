@@ -2,7 +2,7 @@
 
 A row is a script: what it measures (the first sentence of its docstring), the CPU minutes of its recorded command, and
 the recorded results with the pages that show them. The minutes stand in the index alone and are kept; a script that is
-new there gets "?", to be replaced by hand.
+new there gets "-", until somebody enters what it takes.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def index() -> str:
     for path in scripts():
         what = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n")[0]
         of = [f"`{name}`{_links(pages.get(name, []))}" for name in results.get(path.name, [])]
-        cells = [f"[{path.name}]({path.name})", what.replace("|", r"\|"), known.get(path.name, "?"), ", ".join(of)]
+        cells = [f"[{path.name}]({path.name})", what.replace("|", r"\|"), known.get(path.name, "-"), ", ".join(of)]
         lines.append(f"| {' | '.join(cells)} |\n")
     return HEAD + "".join(lines)
 
