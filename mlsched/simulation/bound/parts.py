@@ -7,16 +7,16 @@ import math
 import numpy as np
 
 from mlsched.core.fields import IntArray
+from mlsched.simulation.bound.completion import by_completion
 from mlsched.simulation.bound.machine import least_work_left, most_weight
 from mlsched.simulation.bound.pieces import Pieces
-from mlsched.simulation.bound.prices import priced
 
 #: The parts of the bound on the sum of completion times, by name.
 PARTS = {
     "running times": "every job by itself",
     "least work left": "one machine as fast as all nodes, for the completion times (SRPT)",
     "mean busy times": "the same machine, for the mean busy times, and half of the running times",
-    "prices": "mean busy times where no job is faster than it can be",
+    "completion times": "prices of every resource over time, and the cheapest way of each job through them",
 }
 
 
@@ -42,7 +42,8 @@ def total_jct_parts(pieces: Pieces) -> dict[str, float]:
       sum of completion times is at least that of the machine's best, always the job with the least work left.
     - The sum of completion times is at least the weighted sum of the pieces' M + length / 2 + after (`Pieces`), and the
       sum of weight x M at least that of the machine's best, always the piece with the most weight for its work.
-    - The same, with what `prices` prove of the sum of weight x M.
+    - The sum of completion times is at least the weighted sum of the pieces' ends + after, and `by_completion` bounds
+      the sum of weight x end.
     """
     whole = pieces.with_gangs()
     work = whole.work
@@ -57,8 +58,8 @@ def total_jct_parts(pieces: Pieces) -> dict[str, float]:
     return {
         "running times": float(pieces.running.sum()),
         "least work left": max(completion, default=0.0),
-        "mean busy times": pieces.constant + max(busy, default=0.0),
-        "prices": pieces.constant + priced(whole, makespan(pieces) + float(pieces.arrival.min())),
+        "mean busy times": pieces.outside + float(pieces.weight @ pieces.length) / 2 + max(busy, default=0.0),
+        "completion times": pieces.outside + by_completion(whole, makespan(pieces) + float(pieces.arrival.min())),
     }
 
 

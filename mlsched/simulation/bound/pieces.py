@@ -49,10 +49,9 @@ class Pieces:
         return np.asarray(self.demand * self.length[:, None])
 
     @property
-    def constant(self) -> float:
-        """What is left of the sum of (completion - arrival) besides the sum of weight x (M - release)."""
-        start = (self.release - self.arrival[self.job]) + self.length / 2 + self.after
-        return float((self.weight * start).sum())
+    def outside(self) -> float:
+        """What of the sum of (completion - arrival) lies before the pieces' releases and after their ends."""
+        return float((self.weight * (self.release - self.arrival[self.job] + self.after)).sum())
 
     def with_gangs(self) -> Pieces:
         """The resources that some piece holds, and `halves` of the whole cluster: of these two pieces can hold one."""

@@ -130,7 +130,7 @@ def test_the_parts_of_an_example_by_hand():
     # The column in which each gang counts 2 of 2: the machine takes 0 for the single job, then 4 and 8.
     assert parts["least work left"] == 12
     assert parts["mean busy times"] == 5 + 1 + 2 + 6
-    assert 13.8 < parts["prices"] <= 14
+    assert 13.8 < parts["completion times"] <= 14
     assert bound.bound(load) == {"total_jct": 14, "makespan": 8}
     assert optimum((((4,), ()),), [(0, 4, [(1,)] * 3), (0, 4, [(1,)] * 3), (0, 2, [(1,)])]) == (14, 8)
 

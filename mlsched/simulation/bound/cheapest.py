@@ -1,0 +1,146 @@
+"""The cheapest way of a piece through prices over time, with pauses wherever it likes.
+
+Prices q(t) >= 0, a number for each resource, are constant on equal intervals of time, and 0 after the last. A piece of
+release a, length p, weight w and demand d that ends at E pays w for every tick from a to E, and d . q(t) for every tick
+t in which it runs. Where E is given, it is best to run in the p cheapest ticks of [a, E). What remains is the best E.
+
+E = a + p, without any pause, is where the search begins; its cost bounds what waiting can be worth. From there E moves
+on, interval by interval. Within an interval of price c, a later end costs w + c a tick and saves the dearest tick until
+now: it is worth while as long as that tick pays more than w + c. So in each interval the ticks dearer than w + c give
+way to its own, the dearest first, until one of the two is used up.
+
+All of this is exact where the numbers are integers. Pieces that are concerned with about as many intervals are worked
+on together: rows of a table whose columns are the intervals, sorted by what the piece pays there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.simulation.bound.pieces import Floats
+
+#: Entries of a table that is worked on at a time.
+MOST_ENTRIES = 2**20
+
+
+@dataclasses.dataclass(frozen=True)
+class Prices:
+    """Prices per tick (intervals x resources) on equal intervals of `step` ticks from `start` on."""
+
+    start: float
+    step: float
+    values: Floats
+
+    @property
+    def end(self) -> float:
+        """When prices are over."""
+        return self.start + self.step * len(self.values)
+
+
+@dataclasses.dataclass(frozen=True)
+class Ways:
+    """Pieces that look for their way: release, length and weight of each, all above 0 but the release; demand (pieces x
+    resources).
+    """
+
+    release: Floats
+    length: Floats
+    weight: Floats
+    demand: Floats
+
+    def cheapest(self, prices: Prices) -> tuple[Floats, Floats]:
+        """The cost of each piece's cheapest way, and what all of them hold: demand x ticks, intervals x resources."""
+        count = len(prices.values)
+        rate = np.vstack([prices.values, np.zeros_like(prices.values[:1])])
+        soonest = self.release + self.length
+        at_once = _paid(self.demand, prices, self.release, soonest)
+        # After the prices nobody waits for more than the ticks that he needs.
+        latest = np.clip(soonest + at_once / self.weight, soonest, np.maximum(prices.end + self.length, soonest))
+        first, reached, last = (
+            ((time - prices.start) // prices.step).astype(np.int64) for time in (self.release, soonest, latest)
+        )
+        cost, held = np.empty(len(soonest)), np.zeros((count + 1, self.demand.shape[1]))
+        for group in _groups(last - first + 1):
+            number = first[group][:, None] + np.arange(int((last - first)[group].max()) + 1)
+            pays = rate[np.minimum(number, count)] @ self.demand[group][:, :, None]
+            table = _Table(self, group, prices, number, pays[:, :, 0])
+            cost[group], ran = table.least(reached[group] - first[group], last[group] - first[group])
+            for r in range(held.shape[1]):
+                amount = (ran * self.demand[group, r][:, None]).ravel()
+                held[:, r] += np.bincount(np.minimum(number, count).ravel(), amount, minlength=count + 1)
+        return cost, held[:-1]
+
+
+def _paid(demand: Floats, prices: Prices, begin: Floats, end: Floats) -> Floats:
+    """What a demand pays from one time to another without a pause."""
+    none = np.zeros_like(prices.values[:1])
+    until = np.vstack([none, np.cumsum(prices.values * prices.step, axis=0)])
+    rate = np.vstack([prices.values, none])
+
+    def by(time: Floats) -> Floats:
+        number = np.minimum((time - prices.start) // prices.step, len(prices.values)).astype(np.int64)
+        found: Floats = until[number] + rate[number] * (time - prices.start - number * prices.step)[:, None]
+        return found
+
+    total: Floats = ((by(end) - by(begin)) * demand).sum(axis=1)
+    return total
+
+
+def _groups(widths: IntArray) -> list[IntArray]:
+    """The pieces, those of about equal width together, in groups whose tables are not too large."""
+    size = np.ceil(np.log2(widths)).astype(np.int64)
+    found: list[IntArray] = []
+    for one in np.unique(size):
+        members = np.flatnonzero(size == one)
+        parts = len(members) * int(widths[members].max()) // MOST_ENTRIES + 1
+        found += [part for part in np.array_split(members, parts) if part.size]
+    return found
+
+
+class _Table:
+    """Some pieces (rows) and the intervals that concern them (columns): the ticks there, and what each of them pays."""
+
+    def __init__(self, ways: Ways, group: IntArray, prices: Prices, number: IntArray, pays: Floats) -> None:
+        self.release, self.length, self.weight = ways.release[group], ways.length[group], ways.weight[group]
+        self.begin = np.maximum(prices.start + number * prices.step, self.release[:, None])
+        self.end = prices.start + (number + 1) * prices.step
+        self.pays, self.order = pays, np.argsort(pays, axis=1, kind="stable")
+        self.sorted = np.take_along_axis(pays, self.order, axis=1)
+
+    def least(self, reached: IntArray, last: IntArray) -> tuple[Floats, Floats]:
+        """The least cost of each row, and the ticks in which it then runs, by interval.
+
+        reached: the column of the end without any pause; last: that of the last end that may be better.
+        """
+        best, ran = np.full(len(reached), np.inf), np.zeros_like(self.pays)
+        for step in range(int((last - reached).max()) + 1):
+            rows = np.flatnonzero(reached + step <= last)
+            column = (reached + step)[rows]
+            end = self.begin[rows, column] if step else (self.release + self.length)[rows]
+            cost, ticks = self._ending_in(rows, column, end)
+            less = cost < best[rows]
+            best[rows[less]], ran[rows[less]] = cost[less], ticks[less]
+        return best, ran
+
+    def _ending_in(self, rows: IntArray, column: IntArray, end: Floats) -> tuple[Floats, Floats]:
+        """The least cost of rows that end in a column, at `end` or later, and the ticks in which they then run."""
+        order, pays, weight = self.order[rows], self.sorted[rows], self.weight[rows]
+        there = np.maximum(np.minimum(self.end[rows], end[:, None]) - self.begin[rows], 0)
+        there = np.take_along_axis(there, order, axis=1)
+        before = np.cumsum(there, axis=1) - there
+        chosen = np.clip(self.length[rows][:, None] - before, 0, there)
+        worth = (weight + self.pays[rows, column])[:, None]
+        dear = chosen * (pays > worth)
+        dearer = dear.sum(axis=1, keepdims=True) - np.cumsum(dear, axis=1)
+        remains = (self.end[rows, column] - end)[:, None]
+        exchanged = np.clip(remains - dearer, 0, dear)
+        cost = (
+            weight * (end - self.release[rows]) + (chosen * pays).sum(axis=1) - (exchanged * (pays - worth)).sum(axis=1)
+        )
+        ticks = np.zeros_like(pays)
+        np.put_along_axis(ticks, order, chosen - exchanged, axis=1)
+        ticks[np.arange(len(rows)), column] += exchanged.sum(axis=1)
+        return cost, ticks

@@ -1,0 +1,133 @@
+"""Prices of resources over time: what they prove, held against all ways of a piece and against best schedules."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import LinearConstraint, milp
+
+from mlsched.simulation.bound.cheapest import Prices, Ways
+from mlsched.simulation.bound.completion import Climb, by_completion
+from mlsched.simulation.bound.pieces import Pieces
+
+
+def alone(release, length, demand, capacity, weight=None) -> Pieces:
+    """Jobs of one piece each."""
+    release, length = np.array(release), np.array(length)
+    count = len(release)
+    return Pieces(
+        arrival=release,
+        running=length,
+        capacity=np.array(capacity),
+        job=np.arange(count),
+        release=release,
+        length=length,
+        demand=np.array(demand).reshape(count, -1),
+        after=np.zeros(count, dtype=np.int64),
+        weight=np.ones(count) if weight is None else np.array(weight, dtype=float),
+    )
+
+
+def best_schedule(pieces: Pieces, end: int) -> float:
+    """The least sum of weight x (end - release) where pieces may pause at every tick, by HiGHS over x[piece, tick]."""
+    count = len(pieces.release)
+    ticks = np.arange(1, end + 1)
+    cost = np.concatenate([np.zeros(count * end), pieces.weight])  # the last columns are the ends
+    rows, low, high = [], [], []
+
+    def add(row, least, most):
+        rows.append(row)
+        low.append(least)
+        high.append(most)
+
+    for i, (a, p) in enumerate(zip(pieces.release.tolist(), pieces.length.tolist(), strict=True)):
+        work = np.zeros((count, end))
+        work[i, a:] = 1
+        add(np.append(work.ravel(), np.zeros(count)), p, p)
+        before = np.zeros((count, end))
+        before[i, :a] = 1
+        add(np.append(before.ravel(), np.zeros(count)), 0, 0)
+        for t in range(end):
+            late = np.zeros((count, end))
+            late[i, t] = -ticks[t]
+            add(np.append(late.ravel(), np.eye(count)[i]), 0, np.inf)
+    for t in range(end):
+        for r, capacity in enumerate(pieces.capacity.tolist()):
+            held = np.zeros((count, end))
+            held[:, t] = pieces.demand[:, r]
+            add(np.append(held.ravel(), np.zeros(count)), 0, capacity)
+    whole = np.append(np.ones(count * end), np.zeros(count))
+    upper = np.append(np.ones(count * end), np.full(count, end))
+    found = milp(cost, integrality=whole, bounds=(0, upper), constraints=LinearConstraint(np.array(rows), low, high))
+    assert found.status == 0, found.message
+    return float(found.fun - pieces.weight @ pieces.release)
+
+
+def test_alone_every_piece_runs_from_its_release():
+    assert by_completion(alone([0, 3], [4, 2], [1, 1], [2]), 9) == pytest.approx(4 + 2)
+
+
+def test_one_job_at_a_time():
+    """Jobs of 2 and 6 ticks on one GPU: they end at 2 and at 8."""
+    assert 9.5 < by_completion(alone([0, 0], [2, 6], [1, 1], [1]), 8) <= 10
+
+
+def test_a_job_is_no_faster_than_it_can_be():
+    """Three GPUs; a gang of 2 and two single jobs, of 4 ticks each: not all have room at once."""
+    pieces = alone([0, 0, 0], [4, 4, 4], [2, 1, 1], [3])
+    assert 12 < by_completion(pieces, 8) <= best_schedule(pieces, 10) + 1e-9
+
+
+WAYS = st.lists(
+    st.tuples(st.integers(0, 7), st.integers(1, 6), st.integers(1, 4), st.integers(0, 2), st.integers(0, 2)),
+    min_size=1,
+    max_size=4,
+)
+
+
+@settings(max_examples=draws(60, 3000))
+@given(
+    pieces=WAYS,
+    prices=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=5),
+    step=st.integers(1, 4),
+)
+def test_the_cheapest_way_is_the_cheapest_of_all(pieces, prices, step):
+    """Every end, and the cheapest ticks before it; what is held is what that way holds."""
+    release, length, weight, one, two = (np.array(column, dtype=float) for column in zip(*pieces, strict=True))
+    demand, values = np.column_stack([one, two]), np.array(prices, dtype=float)
+    cost, held = Ways(release, length, weight, demand).cheapest(Prices(0.0, float(step), values))
+    whole = np.zeros((len(prices) * step + 30, 2))
+    whole[: len(prices) * step] = np.repeat(values, step, axis=0)
+    for i, (a, p) in enumerate(zip(release.astype(int), length.astype(int), strict=True)):
+        pays = whole @ demand[i]
+        ends = range(a + p, len(whole) + 1)
+        assert cost[i] == min(weight[i] * (end - a) + np.sort(pays[a:end])[:p].sum() for end in ends)
+    dearer = Prices(0.0, float(step), values + 1)
+    assert Ways(release, length, weight, demand).cheapest(dearer)[0].sum() <= cost.sum() + held.sum()
+
+
+JOBS = st.lists(
+    st.tuples(st.integers(0, 4), st.integers(1, 4), st.integers(0, 3), st.integers(1, 2), st.sampled_from([0.5, 1.0])),
+    min_size=1,
+    max_size=4,
+)
+
+
+@settings(max_examples=draws(8, 300), deadline=None)
+@given(jobs=JOBS, seed=st.integers(0, 99))
+def test_prices_never_prove_more_than_the_best_schedule(jobs, seed):
+    release, length, one, two, weight = zip(*jobs, strict=True)
+    pieces = alone(release, length, np.column_stack([one, two]), [3, 4], weight)
+    end = max(release) + sum(length)
+    best = best_schedule(pieces, end)
+    assert float(pieces.weight @ pieces.length) - 1e-6 <= by_completion(pieces, end) <= best + 1e-6
+    climb = Climb(pieces, np.arange(len(jobs)), float(end))
+    rng = np.random.default_rng(seed)
+    here, there = rng.random(climb.prices.shape), rng.random(climb.prices.shape)
+    value, slope = climb.value(here)
+    assert value <= best + 1e-6, "whatever the prices are"
+    other = climb.value(there)[0]
+    assert other <= value + float((slope * (there - here)).sum()) + 1e-6, "concave, and this is its slope"
