@@ -75,7 +75,7 @@ def answerers(preset: str, instance: Instance) -> list[tuple[str, str]]:
             if engine == "highs" and preset in CP_SAT_ONLY:
                 continue
             found.append((one.name, engine))
-            if one.backend == "highs":
+            if one.solver == "highs":
                 found.append((f"{one.name}:solver=scip", engine))
     return found
 
