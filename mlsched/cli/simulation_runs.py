@@ -185,6 +185,7 @@ def _describe(policy: str, run: Run, time_limit: float | None) -> dict[str, Any]
         "policy": policy,
         "params": run.params,
         "options": dataclasses.asdict(run.options),
+        "assumed": run.assumed,
         "wake": str(run.wake),
         "seed": run.seed,
         "cpu_seconds": run.cpu_seconds,
@@ -238,6 +239,7 @@ def _render(workload: Any, details: list[dict[str, Any]], failures: list[str]) -
     ticks = details[0]["summary"].get("tick_seconds")
     unit = f"; times in {LENGTHS.get(ticks, f'ticks of {ticks:g} s')}" if ticks else ""
     found: list[Any] = [f"{workload.source}", f"{len(workload.submit)} jobs on {workload.cluster}{unit}"]
+    found += _assumed(details)
     names = [row["policy"] for row in rows]
     cells = ([c if isinstance(c := row.get(key), str) else number(c) for row in rows] for key in header[1:])
     body = [[_worded(key), *row] for key, row in zip(header[1:], cells, strict=True)]
@@ -248,6 +250,18 @@ def _render(workload: Any, details: list[dict[str, Any]], failures: list[str]) -
     if not failures:
         found.append("every run passed the independent replay check")
     return found
+
+
+def _assumed(details: list[dict[str, Any]]) -> list[str]:
+    """A line for everything that runs took for granted; where they differ, one for each way, with who took it."""
+    lines = []
+    for name in details[0]["assumed"]:
+        by: dict[str, list[str]] = {}
+        for entry in details:
+            by.setdefault(entry["assumed"][name], []).append(entry["policy"])
+        for said, who in by.items():
+            lines.append(f"{name}: {said}" + (f" ({', '.join(who)})" if len(by) > 1 else ""))
+    return lines
 
 
 def _worded(key: str) -> str:

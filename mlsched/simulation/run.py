@@ -53,6 +53,7 @@ class Simulation:
     `replays_logs`: jobs run as a log has them, nothing about them is drawn; a log of jobs is run here unless a problem
     without such a world, or another physics, is named.
     `table(workload, log)` and `over_time(workload, log)`: what came of every job, and of the cluster, with units.
+    `assumed(workload, options)`: what a run takes for granted that changes its numbers, in words by name.
     `drawn`: what `mlsched.testing` draws to test the world, and schedulers in it.
     """
 
@@ -78,6 +79,7 @@ class Simulation:
     table: Callable[[Any, Any], dict[str, Any]] | None = None
     over_time: Callable[[Any, Any], dict[str, Any]] | None = None
     drawn: Drawn | None = None
+    assumed: Callable[[Any, Any], dict[str, str]] | None = None
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """A world of mlsched is sent to other processes by its name; what it calls is found there."""
@@ -144,6 +146,11 @@ class Run:
     def __hash__(self) -> int:
         """Of what was asked: logs may still be written to."""
         return hash((self.workload, self.answerer, self.wake, self.seed))
+
+    @property
+    def assumed(self) -> dict[str, str]:
+        """What the run took for granted that changes its numbers, in words by name; nothing where no world says so."""
+        return {} if self.simulation.assumed is None else self.simulation.assumed(self.workload, self.options)
 
     @property
     def jobs(self) -> dict[str, Any]:
@@ -225,6 +232,7 @@ class Run:
             "answerer": self.answerer,
             "params": self.params,
             "options": dataclasses.asdict(self.options),
+            **({"assumed": self.assumed} if self.assumed else {}),
             "wake": str(self.wake),
             "seed": self.seed,
             "workload_hash": self.workload.hash,

@@ -142,7 +142,7 @@ def test_a_trace(cli, pods):
 def test_a_policy_of_several_problems_is_told_apart_by_the_workload_or_must_be_said(cli, pods, tmp_path):
     """fifo is a rule for preemption and for taskgraph; a log runs as gangs, unless the problem is said."""
     gangs = cli("simulate", "fifo", "--trace", pods, *CLUSTER, "--json").document
-    assert "; gangs; ticks of 60 s" in gangs["source"]
+    assert "; gangs; shape=log; a pause costs 30 s; movement=anytime; ticks of 60 s" in gangs["source"]
     cli("simulate", "fifo", "--trace", "synthetic:none").refused("no synthetic workload 'none'; there are")
     graphs = cli("simulate", "fifo", "--trace", "synthetic:mlfs:jobs=4,runs=10", "--json").document
     assert graphs["runs"][0]["summary"]["jobs"] == 4

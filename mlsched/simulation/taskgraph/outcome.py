@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,16 @@ def table(workload: Workload, log: Log) -> dict[str, Any]:
 
 def over_time(workload: Workload, log: Log) -> dict[str, Any]:
     """The cluster over time, see `results.over_time`."""
-    return results.over_time(jobs(workload, log), holdings(workload, log), _cluster(workload))
+    return results.over_time(jobs(workload, log), holdings(workload, log), _cluster(workload), _kinds(workload))
+
+
+def _kinds(workload: Workload) -> results.Kinds:
+    """The tasks of the jobs, each a kind of its own."""
+    horizon = workload.horizon
+    demand, ends = horizon.demand * (horizon.duration > 0)[:, None], np.arange(len(horizon.arrival) + 1)
+    spans = [slice(a, b) for a, b in pairwise(np.searchsorted(horizon.task_job, ends).tolist())]
+    may = horizon.eligible == 1
+    return ends[:-1], [demand[span] for span in spans], [may[span] for span in spans]
 
 
 def _cluster(workload: Workload) -> results.Cluster:

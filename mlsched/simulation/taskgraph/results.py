@@ -14,6 +14,10 @@ import numpy.typing as npt
 
 from mlsched.core.fields import IntArray
 from mlsched.instances.taskgraph.gpus import GPU_UNITS, gpu_column
+from mlsched.simulation.taskgraph.fragmentation import Course, Queue, course, waits
+
+#: Of each job, its kind; of each kind, its tasks' demands (tasks x resources) and where they may go (tasks x nodes).
+Kinds = tuple[IntArray, list[IntArray], list[npt.NDArray[np.bool_]]]
 
 #: Names of resources in traces -> as people call them.
 NAMES = {"gpu_milli": "gpu", "gpu_percent": "gpu", "cpu_milli": "cpu", "memory_mib": "memory"}
@@ -88,13 +92,21 @@ def table(jobs: dict[str, Any], held: Holdings, cluster: Cluster, **names: Any) 
     return {"job": np.arange(count), **columns}
 
 
-def over_time(jobs: dict[str, Any], held: Holdings, cluster: Cluster) -> dict[str, Any]:
+def shape_of(jobs: dict[str, Any], held: Holdings, cluster: Cluster, kinds: Kinds) -> Course:
+    """What the shape of the jobs cost in a run. kinds: of each job, its kind; and the tasks of each kind."""
+    job, start, end = waits(jobs["arrival"], jobs["completion"], held.job, held.start, held.end)
+    queue = Queue(job, start, end, *kinds)
+    return course(queue, held.node, held.start, held.end, held.demand, cluster.capacity, cluster.resources)
+
+
+def over_time(jobs: dict[str, Any], held: Holdings, cluster: Cluster, kinds: Kinds) -> dict[str, Any]:
     """The cluster over time, a row for each time at which something changed; it holds until the next row's.
 
     running_jobs: that hold a node; slowed_jobs: those of them that run slower than alone, where usage is drawn and more
     is used than there is; waiting_jobs: that are there and hold no node; utilisation_*: the share of a resource that is
-    held, of those the cluster has; fragmentation: the share of the free GPUs that are on nodes of which other
-    GPUs are held (1 - it: on empty nodes, where a job that needs a whole node could run); 0 where none is free.
+    held, of those the cluster has; fragmentation: the share of the free GPUs that the job at the head of the queue
+    cannot use, since no task of it has room on their node, 0 where none waits or is free; waiting_for_shape: of the
+    waiting jobs, those that what is free would do for if it were on other nodes.
     """
     name, factor = cluster.unit
     first = int(jobs["arrival"].min()) if len(jobs["arrival"]) else 0
@@ -129,11 +141,10 @@ def over_time(jobs: dict[str, Any], held: Holdings, cluster: Cluster) -> dict[st
         columns[f"utilisation_{resource}"] = held_of(held.demand[:, r]) / total[r]
     here = cluster.gpus(cluster.capacity)
     if here.any():
-        amount = cluster.gpus(held.demand)
-        levels = _levels(held.node, held.start, held.end, amount)
-        free = here.sum() - held_of(amount)
-        partly = summed(*levels.turns(lambda level: np.where(level > 1e-9, here[levels.key] - level, 0)))
-        columns["fragmentation"] = np.where(free > 1e-9, partly / np.maximum(free, 1e-9), 0.0).clip(0, 1)
+        found = shape_of(jobs, held, cluster, kinds)
+        at = np.searchsorted(found.times, times, side="right") - 1
+        columns["fragmentation"] = np.where(at >= 0, found.fragmentation[at], 0.0)
+        columns["waiting_for_shape"] = np.where(at >= 0, found.for_shape[at], 0)
     return columns
 
 

@@ -40,8 +40,35 @@ def test_a_gang_that_waits():
         [1, 1, 1, 0],
         [0, 1, 0, 0],
         [0.25, 0.25, 1, 0],
-        [0.333, 0.333, 0, 0],
+        [0, 0.333, 0, 0],
     ]
+
+
+def test_what_shape_costs_a_job_that_needs_a_whole_node():
+    """Two nodes of 4, half of each held: 4 are free, and of no use to a job that needs 4 on one node."""
+    load = jobs_of([[(6, 2)], [(2, 4)], [(2, 1)]], [(0, 0, 1), (0, 0, 1), (1, 1, 1), (2, 2, 1)], nodes=((4,), (4,)))
+
+    def apart(snapshot, *, rng):
+        free = snapshot.node_capacity[:, 0] - snapshot.in_use[:, 0]
+        starts = []
+        for task in np.flatnonzero(snapshot.state == WAITING).tolist():
+            node = int(np.argmax(free))
+            if free[node] >= snapshot.demand[task, 0]:
+                starts.append((task, node))
+                free[node] -= snapshot.demand[task, 0]
+        return snapshot.round(start=starts)
+
+    run = api.simulate(load, apart)
+    assert run.violations() == []
+    course = run.over_time()
+    assert columns(course, "time_ticks", "waiting_jobs", "fragmentation", "waiting_for_shape") == [
+        [0, 1, 2, 4, 6, 8],
+        [0, 1, 1, 1, 0, 0],
+        [0, 1, 1, 1, 0, 0],
+        [0, 1, 0, 1, 0, 0],
+    ], "while three are free, amounts alone make it wait"
+    summary = run.summary()
+    assert (summary["waiting_for_shape"], summary["fragmentation"]) == (3 / 5, 1.0)
 
 
 def test_times_are_in_seconds_where_ticks_are_known_and_names_are_those_of_the_log():

@@ -3,6 +3,7 @@
 from mlsched.simulation.run import Drawn, Simulation
 from mlsched.simulation.taskgraph import strategies as tasks
 from mlsched.simulation.taskgraph.iterations import bound, outcome, replay, strategies
+from mlsched.simulation.taskgraph.iterations.assumed import assumed
 from mlsched.simulation.taskgraph.iterations.log import Stretches
 from mlsched.simulation.taskgraph.iterations.options import Options
 from mlsched.simulation.taskgraph.iterations.sources import SOURCES, from_tasks, from_trace
@@ -28,6 +29,7 @@ SIMULATION = Simulation(
     from_trace=from_trace,
     bound=bound.bound,
     replays_logs=True,
+    assumed=assumed,
     drawn=Drawn(
         lambda: strategies.workloads(gpus=True),
         strategies.options,

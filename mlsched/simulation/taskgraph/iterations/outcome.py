@@ -90,7 +90,12 @@ def summary(workload: Jobs, log: Stretches) -> dict[str, Any]:
     for job, nodes, ticks in zip(c["job"].tolist(), log.places, (c["end"] - c["start"]).tolist(), strict=True):
         first, end = workload.span(job)
         held += demand[first:end][np.array(nodes) >= 0].sum(axis=0) * ticks
-    found = summed_up(jobs(workload, log), workload, held, {"stretches": len(log.rows)})
+    table = jobs(workload, log)
+    found = summed_up(table, workload, held, {"stretches": len(log.rows)})
+    if table["waiting"].any() and gpu_column(workload.resources) >= 0:
+        shape = results.shape_of(table, holdings(workload, log), _cluster(workload), _kinds(workload))
+        found["waiting_for_shape"] = shape.share_for_shape()
+        found["fragmentation"] = shape.mean_fragmentation()
     return found | ({"overload": _overload(workload, log, found["makespan"])} if log.above else {})
 
 
@@ -151,7 +156,14 @@ def table(workload: Jobs, log: Stretches) -> dict[str, Any]:
 
 def over_time(workload: Jobs, log: Stretches) -> dict[str, Any]:
     """The cluster over time, see `results.over_time`."""
-    return results.over_time(jobs(workload, log), holdings(workload, log), _cluster(workload))
+    return results.over_time(jobs(workload, log), holdings(workload, log), _cluster(workload), _kinds(workload))
+
+
+def _kinds(workload: Jobs) -> results.Kinds:
+    """The tasks of the templates, which are the kinds of jobs."""
+    demand, may = workload.demand * (workload.duration > 0)[:, None], workload.eligible[workload.task_class] == 1
+    spans = [slice(*span) for span in workload.tasks]
+    return workload.template, [demand[span] for span in spans], [may[span] for span in spans]
 
 
 def _cluster(workload: Jobs) -> results.Cluster:

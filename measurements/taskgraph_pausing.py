@@ -1,0 +1,113 @@
+"""What pauses cost, and where the ranking of rules turns; and on how many nodes jobs sit.
+
+    python measurements/taskgraph_pausing.py prices [--limit 2000] [--costs 0 30 120 300] [--runs fifo ...]
+    python measurements/taskgraph_pausing.py shape [--limit 2000] [--nodes 16]
+
+Prints one JSON document. Logs: the jobs of Philly and of Helios (Venus) that arrive first, and the generated gangs of
+`synthetic:gangs` with a task on each of as few nodes as hold a job; all on nodes of 8 GPUs: `--nodes` of them, at the
+arrival rate at which the work asked for is `--load` of the cluster. Ticks are seconds of logs, minutes of generated
+jobs. `prices`: mean completion time in minutes of each rule at each price of a pause in seconds, how far above the
+bound it is and how often a job pauses or moves. `shape`: of the jobs of 2, 4 and 8 GPUs, how many ran on one node throughout, under
+each reading of shape; the share of waiting that is due to shape; the mean fragmentation while jobs wait. Every run
+passes its replay check.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import mlsched
+from mlsched.core.clock import cpu_time
+
+DATA = Path(os.environ.get("MLSCHED_DATA", "../shared")) / "data"
+LOGS = {
+    "Philly": str(DATA / "philly" / "philly.csv.gz"),
+    "Helios": str(DATA / "helios" / "helios_venus_gpu_jobs.csv.gz"),
+    "generated": "synthetic:gangs",
+}
+RULES = ["fifo", "easy-backfill", "srpt", "srpt:preempt=true", "las", "tiresias"]
+
+
+def workload(name: str, given: argparse.Namespace, cost: float, shape: str) -> Any:
+    """A log on the cluster, its arrivals closer together or further apart so that it has the load."""
+    told = {"pause_cost": cost, "shape": shape}
+    if name == "generated":
+        return mlsched.workload(
+            LOGS[name], "taskgraph", jobs=given.limit, nodes=given.nodes, load=given.load, movement="anytime", **told
+        )
+    settings = {**told, "tick": 1, "oversize": "drop", "cluster": f"{given.nodes}x(8gpu)", "limit": given.limit}
+    plain = mlsched.workload(LOGS[name], "taskgraph", physics="iterations", **settings)
+    gpus = np.bincount(plain.task_template, plain.demand[:, 0])[plain.template] / 1000
+    work = float((gpus * plain.max_iterations * plain.scale / 1e6).sum())
+    rate = given.load * 8 * given.nodes * float(np.ptp(plain.arrival)) / work
+    return mlsched.workload(LOGS[name], "taskgraph", physics="iterations", arrivals=round(rate, 6), **settings)
+
+
+def sound(load: Any, rule: str) -> Any:
+    run = mlsched.simulate(load, rule)
+    assert not run.violations(), (rule, run.violations())
+    return run
+
+
+def prices(given: argparse.Namespace) -> list[dict[str, Any]]:
+    found = []
+    for name in LOGS:
+        for cost in given.costs:
+            load = workload(name, given, cost, "fewest")
+            for rule in given.runs:
+                begun = cpu_time()
+                run = sound(load, rule)
+                summary = run.summary()
+                found.append(
+                    {
+                        "log": name,
+                        "jobs": len(load.arrival),
+                        "cost": cost,
+                        "rule": rule,
+                        "mean_jct_minutes": summary["mean_jct"] * load.tick_ms / 60_000,
+                        "gap": run.gaps["total_jct"].share,
+                        "pauses": (summary["pauses"] + summary["migrations"]) / len(load.arrival),
+                        "cpu_seconds": cpu_time() - begun,
+                    }
+                )
+    return found
+
+
+def shape(given: argparse.Namespace) -> list[dict[str, Any]]:
+    found = []
+    for name in LOGS:
+        for reading in ("fewest", "anywhere"):
+            load = workload(name, given, 30.0, reading)
+            run = sound(load, given.runs[0])
+            table, summary = run.table(), run.summary()
+            entry = {"log": name, "shape": reading, "rule": given.runs[0], "jobs": len(load.arrival)}
+            for size in (2, 4, 8):
+                those = table["gpus"] == size
+                entry[f"of {size}"] = int(those.sum())
+                entry[f"of {size} on one node"] = int((table["nodes"][those] == 1).sum())
+            kept = ("mean_jct", "waiting_for_shape", "fragmentation")
+            found.append({**entry, **{key: summary.get(key) for key in kept}})
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["prices", "shape"])
+    parser.add_argument("--limit", type=int, default=2000)
+    parser.add_argument("--nodes", type=int, default=16)
+    parser.add_argument("--load", type=float, default=0.9)
+    parser.add_argument("--costs", type=float, nargs="+", default=[0, 30, 120, 300])
+    parser.add_argument("--runs", nargs="+", default=RULES)
+    given = parser.parse_args()
+    rows = {"prices": prices, "shape": shape}[given.what](given)
+    print(json.dumps({"what": given.what, "arguments": vars(given), "rows": rows}))
+
+
+if __name__ == "__main__":
+    main()

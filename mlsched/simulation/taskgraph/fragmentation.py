@@ -1,0 +1,175 @@
+"""What the shape of jobs costs: free GPUs that are of no use to who waits, and waiting for nodes where amounts suffice.
+
+By what is free on each node; that a GPU of a node is shared is not looked at.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.fields import IntArray
+from mlsched.heuristics.taskgraph._packing import packing
+from mlsched.instances.taskgraph.gpus import gpu_column
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+#: Points in time that are looked at together.
+BLOCK = 256
+
+
+@dataclasses.dataclass(frozen=True)
+class Queue:
+    """Who waits when. A row for each interval [start, end) in which a job is there and holds no node.
+
+    job: rows; kind: of each job, which of `tasks` it has; tasks: of each kind, tasks x resources, what they ask for;
+    may: of each kind, tasks x nodes, where they may go.
+    """
+
+    job: IntArray
+    start: IntArray
+    end: IntArray
+    kind: IntArray
+    tasks: Sequence[IntArray]
+    may: Sequence[Flags]
+
+
+@dataclasses.dataclass(frozen=True)
+class Course:
+    """Over `times`, each until the next: `fragmentation`, the share of the free GPUs that are on nodes where no task of
+    the job at the head of the queue (the one that arrived first) has room, 0 where none waits or is free; `waiting`,
+    how many jobs hold no node; `for_shape`, how many of them could start by what is free in all, but fit no nodes.
+    """
+
+    times: IntArray
+    fragmentation: Floats
+    waiting: IntArray
+    for_shape: IntArray
+
+    def mean_fragmentation(self) -> float:
+        """Over the time in which some job waits."""
+        ticks = np.diff(self.times, append=self.times[-1:]) * (self.waiting > 0)
+        return float((self.fragmentation * ticks).sum() / max(1, ticks.sum()))
+
+    def share_for_shape(self) -> float:
+        """The share of the jobs' waiting that is for shape."""
+        ticks = np.diff(self.times, append=self.times[-1:])
+        return float((self.for_shape * ticks).sum() / max(1, (self.waiting * ticks).sum()))
+
+
+def waits(arrival: IntArray, completion: IntArray, job: IntArray, start: IntArray, end: IntArray) -> list[IntArray]:
+    """job, start and end of each interval of a job's stay in which none of its rows [start, end) is under way."""
+    count = len(arrival)
+    jobs = np.concatenate([job, np.arange(count)])
+    begins, ends = np.concatenate([start, completion]), np.concatenate([end, completion])
+    order = np.lexsort((begins, jobs))
+    jobs, begins, ends = jobs[order], begins[order], ends[order]
+    found: list[tuple[int, int, int]] = []
+    until = arrival.tolist()
+    for j, begin, done in zip(jobs.tolist(), begins.tolist(), ends.tolist(), strict=True):
+        if begin > until[j]:
+            found.append((j, until[j], begin))
+        until[j] = max(until[j], done)
+    return list(np.array(found, dtype=np.int64).reshape(-1, 3).T)
+
+
+def course(
+    queue: Queue,
+    node: IntArray,
+    start: IntArray,
+    end: IntArray,
+    held: IntArray,
+    capacity: IntArray,
+    names: tuple[str, ...],
+) -> Course:
+    """The course of a run. node, start, end, held (rows x resources): what held which node when."""
+    times = np.unique(np.concatenate([queue.start, queue.end, start, end]))
+    kinds = len(queue.tasks)
+    head = _heads(queue, times)
+    steps = np.zeros((len(times), kinds), dtype=np.int64)
+    kind = queue.kind[queue.job]
+    np.add.at(steps, (np.searchsorted(times, queue.start), kind), 1)
+    np.add.at(steps, (np.searchsorted(times, queue.end), kind), -1)
+    waiting = np.cumsum(steps, axis=0)
+    place = np.concatenate([np.searchsorted(times, start), np.searchsorted(times, end)])
+    order = np.argsort(place, kind="stable")
+    change, nodes = np.concatenate([-held, held])[order], np.concatenate([node, node])[order]
+    place, gpu = place[order], gpu_column(names)
+    fragmentation, for_shape = np.zeros(len(times)), np.zeros(len(times), dtype=np.int64)
+    free = capacity.astype(np.int64)
+    for low in range(0, len(times), BLOCK):
+        high = min(low + BLOCK, len(times))
+        rows = slice(*np.searchsorted(place, (low, high)).tolist())
+        block = np.zeros((high - low, *capacity.shape), dtype=np.int64)
+        np.add.at(block, (place[rows] - low, nodes[rows]), change[rows])
+        block = free + np.cumsum(block, axis=0)
+        free = block[-1]
+        for k in range(kinds):
+            here = head[low:high] == k
+            if here.any() and gpu >= 0:
+                fragmentation[low:high][here] = _of_no_use(block[here], queue.tasks[k], queue.may[k], gpu)
+            there = waiting[low:high, k] > 0
+            there &= (block.sum(axis=1) >= queue.tasks[k].sum(axis=0)).all(axis=1)
+            if there.any():
+                lost = ~_fit(block[there], queue.tasks[k], queue.may[k])
+                for_shape[low:high][there] += waiting[low:high, k][there] * lost
+    return Course(times, fragmentation, waiting.sum(axis=1), for_shape)
+
+
+def _heads(queue: Queue, times: IntArray) -> IntArray:
+    """times: the kind of the waiting job that arrived first; -1: none waits. Jobs are numbered by arrival."""
+    found = np.full(len(times), -1)
+    order = np.argsort(queue.start, kind="stable")
+    rows = zip(*(column[order].tolist() for column in (queue.start, queue.job, queue.end)), strict=True)
+    upcoming, heap, kind = next(rows, None), list[tuple[int, int]](), queue.kind.tolist()
+    for t, time in enumerate(times.tolist()):
+        while upcoming is not None and upcoming[0] <= time:
+            heapq.heappush(heap, (upcoming[1], upcoming[2]))
+            upcoming = next(rows, None)
+        while heap and heap[0][1] <= time:
+            heapq.heappop(heap)
+        if heap:
+            found[t] = kind[heap[0][0]]
+    return found
+
+
+def _of_no_use(free: IntArray, tasks: IntArray, may: Flags, gpu: int) -> Floats:
+    """times: the share of the free GPUs on nodes where none of the tasks has room; free: times x nodes x resources."""
+    useful = np.zeros(free.shape[:2], dtype=np.bool_)
+    for demand, able in {
+        (row.tobytes(), where.tobytes()): (row, where) for row, where in zip(tasks, may, strict=True)
+    }.values():
+        useful |= (free >= demand).all(axis=2) & able
+    amount = free[:, :, gpu]
+    total = amount.sum(axis=1)
+    return np.asarray(np.where(total > 0, (amount * ~useful).sum(axis=1) / np.maximum(total, 1), 0.0))
+
+
+def _fit(free: IntArray, tasks: IntArray, may: Flags) -> Flags:
+    """times: whether the tasks fit the nodes at once."""
+    alike = (tasks == tasks[0]).all(axis=1)
+    first, others = int(alike.sum()), len(tasks) - int(alike.sum())
+    if not (may == may[0]).all() or others > 1:
+        return np.array([packing(tasks, may, room) is not None for room in free], dtype=np.bool_)
+    room = _many(free, tasks[0]) * may[0]
+    total = room.sum(axis=1)
+    if not others:
+        return np.asarray(total >= first)
+    # The odd one goes somewhere where the others still have enough room.
+    odd = tasks[~alike][0]
+    beside = _many(free - odd, tasks[0])
+    good = (free >= odd).all(axis=2) & may[0] & (total[:, None] - room + beside >= first)
+    return np.asarray(good.any(axis=1))
+
+
+def _many(free: IntArray, demand: IntArray) -> IntArray:
+    """times x nodes: how many tasks of a demand each node has room for."""
+    needs = np.flatnonzero(demand)
+    if not needs.size:
+        return np.full(free.shape[:2], np.iinfo(np.int32).max)
+    return np.asarray(np.maximum(free[:, :, needs] // demand[needs], 0).min(axis=2))

@@ -1,0 +1,67 @@
+"""What a run took for granted that changes its numbers, in words: shape, cost of pauses, movement, length of a tick."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.simulation.nodes import WORDS
+from mlsched.simulation.taskgraph.iterations.options import Options
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
+
+
+def assumed(jobs: Jobs, options: Options) -> dict[str, str]:
+    """Name -> a sentence without its end."""
+    return {
+        "shape": _shape(jobs),
+        "pause cost": _cost(jobs, options),
+        "movement": _movement(jobs.moving(options.pausing, options.movement), options.pausing),
+        "tick": _tick(jobs),
+    }
+
+
+def _shape(jobs: Jobs) -> str:
+    """How many nodes jobs ask for at most, and how much of one."""
+    many = np.bincount(jobs.task_template, minlength=len(jobs.gang))[jobs.template]
+    if not many.size:
+        return "no jobs"
+    most = ", ".join(_amount(n, name) for n, name in zip(_largest(jobs), jobs.resources, strict=True) if n)
+    tasks = f"{many.min()}" if many.min() == many.max() else f"{many.min()} to {many.max()}"
+    alone = float((many == 1).mean())
+    return (
+        f"a task is what a job holds on one node: jobs of {tasks} {'task' if many.max() == 1 else 'tasks'} "
+        f"({100 * alone:.0f} % of one), a task of {most or 'nothing'} at most"
+    )
+
+
+def _largest(jobs: Jobs) -> list[int]:
+    used = np.isin(jobs.task_template, jobs.template)
+    return [int(amount) for amount in jobs.demand[used].max(axis=0, initial=0)]
+
+
+def _amount(count: int, resource: str) -> str:
+    word, factor = WORDS.get(resource, (resource, 1))
+    return f"{count / factor:.10g} {word}"
+
+
+def _cost(jobs: Jobs, options: Options) -> str:
+    if options.pausing == "none" and options.movement != "anytime":
+        return "jobs do not pause here"
+    if not jobs.pause_cost.any():
+        return "none: jobs go on after a pause as if there had been none"
+    low, high = (float(cost) / WHOLE for cost in (jobs.pause_cost.min(), jobs.pause_cost.max()))
+    factor, unit = (jobs.tick_ms / 1000, "s") if jobs.tick_ms else (1.0, "ticks")
+    span = f"{low * factor:g}" if low == high else f"{low * factor:g} to {high * factor:g}"
+    return f"a job that goes on after a pause or a move holds its nodes for {span} {unit} without progress"
+
+
+def _movement(movement: str, pausing: str) -> str:
+    if movement == "none":
+        return "none: jobs stay on their nodes" if pausing == "none" else "none: paused jobs go on where they were"
+    if movement == "between_iterations":
+        return "between iterations, jobs may change their nodes"
+    return "at any time: jobs may move, and go on after a pause on any nodes"
+
+
+def _tick(jobs: Jobs) -> str:
+    length = f"{jobs.tick_ms / 1000:g} s" if jobs.tick_ms else "of no stated length"
+    return f"{length}; jobs start, pause and end at whole ticks, ends rounded up"
