@@ -7,9 +7,9 @@ Prints one JSON document. Logs: the jobs of Philly and of Helios (Venus) that ar
 `synthetic:gangs` with a task on each of as few nodes as hold a job; all on nodes of 8 GPUs: `--nodes` of them, at the
 arrival rate at which the work asked for is `--load` of the cluster. Ticks are seconds of logs, minutes of generated
 jobs. `prices`: mean completion time in minutes of each rule at each price of a pause in seconds, how far above the
-bound it is and how often a job pauses or moves. `shape`: of the jobs of 2, 4 and 8 GPUs, how many ran on one node throughout, under
-each reading of shape; the share of waiting that is due to shape; the mean fragmentation while jobs wait. Every run
-passes its replay check.
+bound it is and how often a job pauses or moves. `shape`: of the jobs of 2, 4 and 8 GPUs, how many ran on one node
+throughout, under each reading of shape; the share of waiting that is due to shape; the mean fragmentation while jobs
+wait. Every run passes its replay check.
 """
 
 from __future__ import annotations

@@ -119,7 +119,9 @@ class Snapshot(contract.Instance):
     parameters: IntArray = array("tasks", doc="model parameters that the task holds")
     state: IntArray = array("tasks", high=3, doc="in the current iteration: 0 waits, 1 runs, 2 is paused, 3 is done")
     node: IntArray = array("tasks", low=-1, high=UNLIMITED, doc="where that run is or was last, -1: waits")
-    start: IntArray = array("tasks", high=UNLIMITED, doc="when it last started or resumed, ticks; 0: waits")
+    start: IntArray = array(
+        "tasks", high=UNLIMITED, doc="when it last started or resumed, or began to work again, ticks; 0: waits"
+    )
     end: IntArray = array("tasks", high=UNLIMITED, doc="when it ended, ticks; 0: is not done")
     progress: IntArray = array("tasks", high=UNLIMITED, doc="ticks of its work done before it last started or resumed")
     home: IntArray = array("tasks", low=-1, high=UNLIMITED, doc="node of the last finished iteration's run, -1: none")

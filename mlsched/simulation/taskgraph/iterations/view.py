@@ -27,8 +27,10 @@ _OF_JOBS = ("arrival", "deadline", "urgency", "required", "min_iterations", "max
 _SHOWN_JOBS = ("job_id", *_OF_JOBS, "accuracy_table", "gang")
 _MOVING_JOBS = ("stop_after", "first_start", "preemptions")
 #: Columns of jobs that are kept besides. `begin`: when iterations go on (-1: they do not); `head`, `cycle`: 10^-6 ticks
-#: from then to the end of the iteration under way, and of each later one; `since`: up to when service is counted.
-_KEPT_JOBS = ("finished", "on_time", "part", "executed", "idle_since", "placed", "busy_since", "begin", "head", "cycle")
+#: from then to the end of the iteration under way, and of each later one; `cost`: of the former, those without
+#: work since the job goes on after a pause; `since`: up to when service is counted.
+_KEPT_JOBS = ("finished", "on_time", "part", "executed", "idle_since", "placed", "busy_since")
+_PACE = ("begin", "head", "cycle", "cost")
 _SHOWN_TASKS = ("parameters", "task_class")
 _MOVING_TASKS = ("state", "node", "start", "home", "last_end")
 #: Columns that are 0 in many workloads, and are kept only where they are not.
@@ -48,7 +50,8 @@ class View:
         self._of_jobs = [name for name in _RARE_JOBS if getattr(self.workload, name).any()]
         self._of_tasks = [name for name in _RARE_TASKS if getattr(self.workload, name).any()]
         self.jobs = Table(
-            (*_SHOWN_JOBS, "loss_table", "count", *self._of_jobs), (*_MOVING_JOBS, *_KEPT_JOBS, "since", *served)
+            (*_SHOWN_JOBS, "loss_table", "count", *self._of_jobs),
+            (*_MOVING_JOBS, *_KEPT_JOBS, *_PACE, "since", *served),
         )
         demands = [f"demand:{r}" for r in amounts]
         shown = (*_SHOWN_TASKS, "told", "true", "held", *self._of_tasks)
@@ -157,7 +160,8 @@ class View:
     def run(self, job: int, stretch: Stretch) -> None:
         """A job's iterations go on."""
         head = stretch.cost - (-(WHOLE - stretch.part) * stretch.first // WHOLE)
-        self.set_job(job, begin=stretch.start + stretch.delay, head=head, cycle=stretch.cycle)
+        begin = stretch.start + stretch.delay
+        self.set_job(job, begin=begin, head=head, cycle=stretch.cycle, cost=stretch.cost)
 
     def stopped(self, job: int, finished: int, part: int, boundary: int, nodes: tuple[int, ...]) -> None:
         """What a job has done when its stretch ends; `boundary`: when the last iteration of it ended, -1: none did."""
@@ -232,7 +236,7 @@ class View:
             eligible=w.eligible,
             state=state,
             node=node,
-            start=np.where(later, boundary, tasks["start"]),
+            start=np.where(later, boundary, np.maximum(tasks["start"], self._loaded()[task_job])),
             end=np.zeros(tasks.count, dtype=np.int64),
             progress=np.where(state == WAITING, 0, duration * part // WHOLE),
             home=np.where(later, node, tasks["home"]),
@@ -248,6 +252,15 @@ class View:
             **self._rare(tasks, _RARE_TASKS, self._of_tasks),
             **self._gpus(),
         )
+
+    def _loaded(self) -> IntArray:
+        """jobs: since when they work again that go on after a pause, now where they do not yet; 0 for others.
+
+        What such a task has done since its start is no more than that.
+        """
+        begin, cost = self.jobs["begin"], self.jobs["cost"]
+        until = np.minimum(begin - (-cost // WHOLE), self.world.now)
+        return np.asarray(np.where((begin >= 0) & (cost > 0), until, 0))
 
     def _usage(self, demand: IntArray) -> IntArray:
         """What the tasks use now."""
