@@ -91,8 +91,8 @@ def shape(given: argparse.Namespace) -> list[dict[str, Any]]:
                 those = table["gpus"] == size
                 entry[f"of {size}"] = int(those.sum())
                 entry[f"of {size} on one node"] = int((table["nodes"][those] == 1).sum())
-            kept = ("mean_jct", "waiting_for_shape", "fragmentation")
-            found.append({**entry, **{key: summary.get(key) for key in kept}})
+            entry["mean_jct_minutes"] = summary["mean_jct"] * load.tick_ms / 60_000
+            found.append({**entry, **{key: summary.get(key) for key in ("waiting_for_shape", "fragmentation")}})
     return found
 
 
