@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from mlsched.instances.taskgraph import Snapshot
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
+#: Shares are counted in parts of this, where they are not counted exactly.
+FINE = 2**20
 #: When jobs that may stop early do: after as many iterations as allowed, as few, or with the required accuracy.
 STOPS = ("most", "least", "required")
 
@@ -79,6 +82,26 @@ def shares(snapshot: Snapshot) -> Floats:
     """For each task, its demand's dominant share of the whole cluster."""
     total = np.maximum(snapshot.node_capacity.sum(axis=0), 1)
     return np.asarray((snapshot.demand / total).max(axis=1, initial=0.0))
+
+
+def share_units(snapshot: Snapshot) -> IntArray:
+    """For each task, its demand's dominant share of the whole cluster in whole units, the same for all tasks.
+
+    Exact where the resources' totals have a least common multiple below 2^20, otherwise in units of 2^-20.
+    """
+    total = np.maximum(snapshot.node_capacity.sum(axis=0), 1)
+    asked = np.flatnonzero(snapshot.demand.any(axis=0))
+    common = math.lcm(*total[asked].tolist())
+    if common <= FINE:
+        return np.asarray((snapshot.demand[:, asked] * (common // total[asked])).max(axis=1, initial=0))
+    return np.asarray(np.rint(shares(snapshot) * FINE).astype(np.int64))
+
+
+def sum_per_job(snapshot: Snapshot, values: IntArray) -> IntArray:
+    """Sum of a whole number a task over the tasks of each job, exactly."""
+    found = np.zeros(len(snapshot.arrival), dtype=np.int64)
+    np.add.at(found, snapshot.task_job, values)
+    return found
 
 
 def per_job(snapshot: Snapshot, values: Any) -> Floats:

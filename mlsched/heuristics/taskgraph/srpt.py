@@ -6,9 +6,12 @@ longest chain, what does not fit is passed by, and runs are interrupted only wit
 to jobs that need the whole of one node, with `preempt` and true estimates.
 
 With `preempt`, the cluster is filled anew at every round in order of what is left, and what no longer fits pauses, a
-gang whole. A pause costs nothing, as in the source. Between two rounds what is left of a running job shrinks and of a
-waiting one does not: nobody has to give way before the next event. Within an iteration of a graph with edges, all of
-its tasks are taken to have been worked on for as long as the iteration runs.
+gang whole. In the source a pause costs nothing. Where it has a price c (`Snapshot.pause_cost`), of two jobs for one
+place the one that runs, with r left, should give way to one with w left only if w + c < r, or w + 2 c < r if that has
+to go on after a pause itself: so c counts for what runs, and against what would go on (`hysteresis`). Between two
+rounds what is left of a running job shrinks and of a waiting one does not: nobody has to give way before the next
+event. Within an iteration of a graph with edges, all of its tasks are taken to have been worked on for as long as the
+iteration runs.
 """
 
 from __future__ import annotations
@@ -17,11 +20,20 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mlsched.core.params import NotNegative
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._give_way import refuse_unless_pausing, serve
-from mlsched.heuristics.taskgraph._measures import by_job, per_job, remaining_ticks, remaining_time, shares
+from mlsched.heuristics.taskgraph._measures import (
+    by_job,
+    per_job,
+    remaining_ticks,
+    remaining_time,
+    share_units,
+    sum_per_job,
+)
 from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
+from mlsched.instances.taskgraph.states import RUNNING
 
 
 def _pauses(params: dict[str, Any]) -> dict[str, Any]:
@@ -44,22 +56,27 @@ def answer(
     rng: np.random.Generator,
     size: Literal["work", "time"] = "work",
     preempt: bool = False,
+    hysteresis: NotNegative = 1.0,
     stop: str = "most",
     nodes: str = "auto",
 ) -> Round:
     """Start ready tasks in order of what is left of their jobs, by the estimates; with `preempt`, what runs gives way.
 
     size: "work" - ticks x dominant share of the cluster, over all runs left; "time" - ticks of the runs left on the
-    longest chain of the graph. preempt: needs a world with pausing = "keep", and asks for one. stop, nodes: as for
-    fifo.
+    longest chain of the graph. preempt: needs a world with pausing = "keep", and asks for one. hysteresis: with
+    `preempt`, so many prices of a pause weigh for a job that runs, and against one that would go on. stop, nodes: as
+    for fifo.
     """
     placer = Placer(snapshot, stop, nodes)
+    units = share_units(snapshot)
     if size == "work":
-        left = per_job(snapshot, remaining_ticks(snapshot, placer.stop_after) * shares(snapshot))
+        left = sum_per_job(snapshot, remaining_ticks(snapshot, placer.stop_after) * units)
     else:
-        left = remaining_time(snapshot, placer.stop_after).astype(np.float64)
+        left = remaining_time(snapshot, placer.stop_after)
     if not preempt:
         placer.start_in_order(by_job(snapshot, left))
         return placer.round()
     refuse_unless_pausing(snapshot, "srpt: preempt = true")
-    return placer.round(serve(placer, left))
+    runs = per_job(snapshot, snapshot.state == RUNNING) > 0
+    price = np.rint(hysteresis * snapshot.pause_cost).astype(np.int64) * np.where(runs, -1, snapshot.first_start >= 0)
+    return placer.round(serve(placer, left + price * (sum_per_job(snapshot, units) if size == "work" else 1)))

@@ -11,7 +11,8 @@ What is simpler, or other, here:
 - Tasks of jobs that are no gangs (`Snapshot.gang`) start one by one; Tiresias gives a job all of its GPUs or none.
 - Runs are interrupted only in worlds with pausing = "keep"; there the rule asks to be woken when a job sinks or is
   promoted, as the simulator does. Elsewhere jobs give way between their iterations, and it is asked at events only.
-- A pause costs nothing. Tiresias' prototype writes and reads checkpoints.
+- What a pause costs is the world's (`Snapshot.pause_cost`); thresholds and `keep` say how often it is paid. Tiresias'
+  prototype writes and reads checkpoints.
 - Consolidation (Section 3.4): gangs whose tensors are skewed go to as few nodes as possible, all others to nodes chosen
   as by all list rules (`_place.Placer`). The paper measures tensors on the network; here a task's model parameters
   stand for them, and a job is skewed if its largest task holds at least `skew` times the mean. The paper gives no
@@ -19,7 +20,8 @@ What is simpler, or other, here:
   fewest nodes that are free, and does not wait for fewer.
 - 2D-Gittins, for known distributions of service, is `tiresias-gittins`.
 - Waiting for data between tasks counts as waiting where no task of the job runs.
-- By first start is the paper's order inside a queue; the simulator puts the waiting jobs behind those that run.
+- By first start is the paper's order inside a queue; the simulator puts the waiting jobs behind those that run
+  (`keep`).
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from mlsched.heuristics.taskgraph._give_way import give_way, holding
 from mlsched.heuristics.taskgraph._measures import Flags, Floats, by_job, per_job
 from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.instances.taskgraph import Round, Snapshot
+from mlsched.instances.taskgraph.states import RUNNING
 from mlsched.instances.taskgraph.units import gpu_seconds
 
 #: Job id -> its attained service (units x ticks), executed and waited ticks when it was last promoted.
@@ -71,33 +74,42 @@ def answer(
     second: float = 7200.0,
     knob: NotNegative = 8.0,
     skew: float = 0.0,
+    keep: bool = False,
     stop: str = "most",
     nodes: str = "auto",
 ) -> tuple[Round, Memory]:
     """Start ready tasks by queue, then by first start; where runs may be paused without loss, lower jobs give way.
 
-    first, second: thresholds, GPU-seconds (inf: one queue less). knob: 0 never promotes. skew: a gang whose largest
-    task holds so many times the mean of parameters is consolidated; 0: none is. stop, nodes: as for fifo. Needs a
-    resource that counts GPUs and the length of a tick (`instances/taskgraph/units.py`); refuses what lacks them.
+    first, second: thresholds, GPU-seconds (inf: one queue less); the higher, the fewer pauses. knob: 0 never promotes.
+    skew: a gang whose largest task holds so many times the mean of parameters is consolidated; 0: none is. keep: inside
+    a queue, what waits gives way to what runs. stop, nodes: as for fifo. Needs a resource that counts GPUs and the
+    length of a tick (`instances/taskgraph/units.py`); refuses what lacks them.
     """
     within("second", second, first)
     thresholds = (first, second)
     standing, kept = standings(snapshot, memory or {}, thresholds, knob)
     placer = Placer(snapshot, stop, nodes)
     placer.packed = skewed(snapshot, skew)
-    return serve(placer, standing, thresholds, knob)[0], kept
+    return serve(placer, standing, thresholds, knob, keep=keep)[0], kept
 
 
 def serve(
-    placer: Placer, standing: Standing, thresholds: tuple[float, float], knob: float, index: Floats | None = None
+    placer: Placer,
+    standing: Standing,
+    thresholds: tuple[float, float],
+    knob: float,
+    index: Floats | None = None,
+    keep: bool = False,
 ) -> tuple[Round, list[int]]:
     """The round that serves the queues from the top, each by falling `index` (if any), then by first start.
 
-    With it, the tasks that pause.
+    With it, the tasks that pause. keep: what runs comes before what waits in its queue.
     """
     snapshot = placer.snapshot
     started = np.where(snapshot.first_start >= 0, snapshot.first_start, UNLIMITED)
     order = [started] if index is None else [-index, started]
+    if keep:
+        order.insert(0, per_job(snapshot, snapshot.state == RUNNING) == 0)
     tasks = by_job(snapshot, standing.queue, *order)
     if snapshot.pausing != "keep":
         placer.start_in_order(tasks)
