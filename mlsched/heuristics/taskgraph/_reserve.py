@@ -5,15 +5,19 @@ its nodes until its job ends: by the user's own estimate (`time_limit`) where on
 durations; transfers are not counted. By tasks, it holds its node for one run, by its estimated duration. What has
 outlasted its estimate is taken to end at the next tick. Where GPUs are told apart, the GPUs of a node are counted as
 one pool: what asks for a part of one may find it later than promised.
+
+By count (`by_count`), room is counted as the textbooks count processors, wherever it is: exact where all tasks ask for
+the same and may go anywhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
 from mlsched.heuristics.taskgraph._measures import Flags, remaining_time, run_left, tasks_of
 from mlsched.heuristics.taskgraph._packing import packing
@@ -67,11 +71,15 @@ def waiting(placer: Placer, queue: IntArray) -> IntArray:
     return np.asarray(queue[placer.open[queue] & ~(torn & (snapshot.gang == 1))[snapshot.task_job[queue]]])
 
 
-def start(placer: Placer, unit: Unit, slot: Slot, room: IntArray) -> list[int]:
-    """Start a unit whose slot is due, within `room`: on the nodes that list rules would choose, else on its slot's.
+def start(placer: Placer, unit: Unit, slot: Slot, profile: Profile) -> list[int]:
+    """Start a unit whose slot is due, within what is free as long as it holds its nodes: on the nodes that list rules
+    would choose, else on its slot's.
 
     Returns the nodes; empty where something that it needs is still on its way.
     """
+    if profile.counts:
+        return slot.nodes if placer.start(unit.first) else []
+    room = np.minimum(placer.free, profile.room(0, unit.ticks))
     before = len(placer.starts)
     if placer.start_within(unit.first, room):
         return [node for _, node in sorted(placer.starts[before:])]
@@ -85,24 +93,58 @@ def start(placer: Placer, unit: Unit, slot: Slot, room: IntArray) -> list[int]:
     return slot.nodes
 
 
+def by_count(placer: Placer, reserve: str) -> bool:
+    """Whether reservations are of so much room, wherever it is ("count"), or of nodes ("nodes").
+
+    "auto": by count where that is exact: all tasks ask for the same, and may go to every node.
+    """
+    snapshot, held = placer.snapshot, placer.held[placer.held.any(axis=1)]
+    same = len(held) > 0 and bool((held == held[0]).all()) and bool(snapshot.eligible.all()) and not placer.gpus
+    same = same and bool((snapshot.bound[placer.open] < 0).all()) and not snapshot.fetching
+    if reserve == "count" and not same:
+        raise InvalidInput(
+            "reserve = count: tasks ask for different amounts here, or may not go to every node, so that enough room "
+            "in all is not room for a job; choose nodes, or auto"
+        )
+    return reserve != "nodes" and same
+
+
 class Profile:
     """What is free on every node from now on: `free[k]` (nodes x resources) from `times[k]` to the next time, the last
     one for good. At first, what runs (and what the placer has started) ends when it is estimated to, and nothing else
-    starts. `times`: others at which something is going to change.
+    starts. `times`: others at which something is going to change. counts: the cluster is one node, and its resource the
+    number of equal tasks that it has room for (`by_count`).
     """
 
-    def __init__(self, placer: Placer, ticks: IntArray, times: Iterable[int] = ()) -> None:
+    def __init__(self, placer: Placer, ticks: IntArray, times: Iterable[int] = (), counts: bool = False) -> None:
         snapshot = self.snapshot = placer.snapshot
-        self.held = placer.held
+        self.counts, self.held, free = counts, placer.held, placer.free
+        if counts:
+            self.held = np.minimum(placer.held.max(axis=1, initial=0), 1).reshape(-1, 1)
+            each: IntArray = placer.held[int(self.held.argmax())]
+            asked = np.flatnonzero(each)
+            many: IntArray = (np.maximum(free[:, asked], 0) // each[asked]).min(axis=1)
+            free = np.array([[many.sum()]])
         running = np.flatnonzero(snapshot.state == RUNNING)
         tasks = np.concatenate([running, np.array([task for task, _ in placer.starts], dtype=np.int64)])
         nodes = np.concatenate([snapshot.node[running], np.array([n for _, n in placer.starts], dtype=np.int64)])
         others = [snapshot.now, *(time for time in times if time > snapshot.now)]
         self.times, at = np.unique(np.append(snapshot.now + ticks[tasks], others), return_inverse=True)
-        change = np.zeros((len(self.times), *placer.free.shape), dtype=np.int64)
-        change[0] = placer.free
-        np.add.at(change, (at[: len(tasks)], nodes), self.held[tasks])
+        change = np.zeros((len(self.times), *free.shape), dtype=np.int64)
+        change[0] = free
+        np.add.at(change, (at[: len(tasks)], 0 * nodes if counts else nodes), self.held[tasks])
         self.free = np.cumsum(change, axis=0)
+
+    def noted(self, slot: Slot) -> list[int]:
+        """A slot as rules remember it: its start and its nodes; -1 for each where it is of no certain ones."""
+        return [slot.start, *([-1] * len(slot.nodes) if self.counts else slot.nodes)]
+
+    def recalled(self, unit: Unit, memory: dict[str, Any]) -> Slot | None:
+        """The slot of a unit that a rule remembers, if any; one that was counted is none of certain nodes."""
+        start, *nodes = memory.get(unit.name, [0])
+        if not nodes or (not self.counts and -1 in nodes):
+            return None
+        return Slot(start, [0] * len(nodes) if self.counts else nodes)
 
     def earliest(self, unit: Unit) -> Slot | None:
         """When and where the unit fits first, for as long as it holds its nodes; None: never."""
@@ -125,7 +167,8 @@ class Profile:
         if not asked.size:
             return np.ones(count, dtype=np.bool_)
         open_to = (self.snapshot.eligible[self.snapshot.task_class[tasks]] == 1).any(axis=0)
-        free = self.free[:count, :, asked] if open_to.all() else self.free[:count, open_to][:, :, asked]
+        every = self.counts or open_to.all()
+        free = self.free[:count, :, asked] if every else self.free[:count, open_to][:, :, asked]
         fit = np.maximum((free // least[asked]).min(axis=2), 0)
         return np.asarray(fit.sum(axis=1) >= unit.end - unit.first)
 
@@ -159,6 +202,8 @@ class Profile:
     def _may(self, unit: Unit) -> Flags:
         """tasks x nodes: where each may ever go, whatever is still on its way to it."""
         snapshot, tasks = self.snapshot, slice(unit.first, unit.end)
+        if self.counts:
+            return np.ones((unit.end - unit.first, 1), dtype=np.bool_)
         bound = snapshot.bound[tasks, None]
         here = (bound < 0) | (bound == np.arange(len(snapshot.node_capacity)))
         return np.asarray(here & (snapshot.eligible[snapshot.task_class[tasks]] == 1))
@@ -182,6 +227,8 @@ def _fitted(room: IntArray, need: IntArray, may: Flags) -> list[int] | None:
 def _in_turn(room: IntArray, need: IntArray, may: Flags, order: Iterable[int]) -> list[int] | None:
     """The nodes of the tasks, which choose in this order; None: one found none."""
     left, nodes = room.copy(), [-1] * len(need)
+    if len(room) == 1:
+        return [0] * len(need) if may.all() and (need.sum(axis=0) <= room[0]).all() else None
     for task in order:
         amounts = need[task]
         able = np.flatnonzero(may[task] & ((left >= amounts).all(axis=1) | (not amounts.any())))

@@ -7,8 +7,10 @@ starts later than it was first promised, if nothing outlasts its estimate.
 
 What is other here:
 
-- The source counts processors, this rule what is free on every node: a slot is of certain nodes. They may change, to
-  no later time.
+- The source counts processors, and so does this rule where all tasks ask for the same and may go anywhere. Elsewhere,
+  and with `reserve = nodes`, a slot is of certain nodes. They may change, to no later time. Where tasks that differ
+  come to a queue of equal ones, slots that were counted are made anew.
+- It wants to be asked at every arrival, also when nothing is free (`asked = events`), since promises are made then.
 - Where a promise no longer holds, since something has outlasted its estimate, it and all behind it are made anew, in
   order of arrival. A job that is promised the next tick again and again so stays ahead of those behind it.
 - `depth`: only the first so many units that wait have reservations, and the others do not start. The work of a round
@@ -19,7 +21,7 @@ What is other here:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -28,7 +30,7 @@ from mlsched.core.params import Number
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._measures import by_job
 from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._reserve import Profile, Slot, Unit, hold_ticks, start, unit_of, waiting
+from mlsched.heuristics.taskgraph._reserve import Profile, Slot, Unit, by_count, hold_ticks, start, unit_of, waiting
 from mlsched.heuristics.taskgraph.easy_backfill import promise
 from mlsched.instances.taskgraph import Round, Snapshot
 
@@ -38,6 +40,7 @@ from mlsched.instances.taskgraph import Round, Snapshot
     problem="taskgraph",
     asks="decision",
     stateful=True,
+    world=lambda params: {"asked": "events"},
     paper="Mu'alem and Feitelson, IEEE TPDS 2001",
 )
 def answer(
@@ -46,12 +49,13 @@ def answer(
     memory: dict[str, Any] | None,
     rng: np.random.Generator,
     depth: Number = 100,
+    reserve: Literal["auto", "count", "nodes"] = "auto",
     stop: str = "most",
     nodes: str = "auto",
 ) -> tuple[Round, dict[str, Any]]:
     """Give each of the first `depth` jobs that wait the earliest slot that delays none before it; start those due now.
 
-    depth: inf for all of them. stop, nodes: as for fifo.
+    depth: inf for all of them. reserve: as for easy-backfill. stop, nodes: as for fifo.
     """
     placer = Placer(snapshot, stop, nodes)
     queue = waiting(placer, by_job(snapshot))
@@ -63,7 +67,7 @@ def answer(
     memory = memory or {}
     ticks = hold_ticks(snapshot, placer.stop_after)
     units = _units(snapshot, queue, ticks, depth)
-    profile = Profile(placer, ticks, _times(units, memory))
+    profile = Profile(placer, ticks, _times(units, memory), by_count(placer, reserve))
     kept = _kept(profile, units, memory)
     slots = {}
     for unit in units:
@@ -76,14 +80,13 @@ def answer(
         slot = promise(profile, unit, memory if slot is not None else {})
         if slot is None:
             continue
-        room = np.minimum(placer.free, profile.room(0, unit.ticks))
-        if slot.start == snapshot.now and (places := start(placer, unit, slot, room)):
+        if slot.start == snapshot.now and (places := start(placer, unit, slot, profile)):
             slot = Slot(slot.start, places)
         else:
             slots[unit.name] = slot
         profile.take(unit, slot)
     wake = min((slot.start for slot in slots.values() if slot.start > snapshot.now), default=0)
-    return placer.round(wake_at=wake), {name: [slot.start, *slot.nodes] for name, slot in slots.items()}
+    return placer.round(wake_at=wake), {name: profile.noted(slot) for name, slot in slots.items()}
 
 
 def _times(units: list[Unit], memory: dict[str, Any]) -> list[int]:
@@ -107,10 +110,9 @@ def _kept(profile: Profile, units: list[Unit], memory: dict[str, Any]) -> dict[s
     """The promises that still hold, up to the first in the queue that does not; the profile has them taken."""
     kept = {}
     for unit in units:
-        if unit.name in memory:
-            start, *nodes = memory[unit.name]
-            slot = Slot(start, nodes)
-            if start < profile.times[0] or not profile.fits(unit, slot):
+        slot = profile.recalled(unit, memory)
+        if slot is not None:
+            if slot.start < profile.times[0] or not profile.fits(unit, slot):
                 break
             kept[unit.name] = slot
             profile.take(unit, slot)

@@ -7,24 +7,26 @@ fits and is estimated to end by then, or takes nothing that the reservation need
 
 What is other here:
 
-- The source counts processors, this rule what is free on every node: the reservation is of certain nodes, those on
+- The source counts processors, and so does this rule where all tasks ask for the same and may go anywhere. Elsewhere,
+  and with `reserve = nodes`, it looks at what is free on every node: the reservation is of certain nodes, those on
   which the first job fits at that time (tightest first). It is kept until the job starts unless an earlier one is
-  found, so the first job never starts later than it was first promised, if nothing outlasts its estimate.
+  found. So the first job never starts later than it was first promised, if nothing outlasts its estimate, and no tasks
+  that differ come to a queue of equal ones.
 - Estimates and what is started as one: see `_reserve`. Jobs are not killed at their time limit.
 - A job that would not fit even if all that runs had ended (what is in use beyond it does not end) is passed by.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._measures import by_job
+from mlsched.heuristics.taskgraph._measures import by_job, tasks_of
 from mlsched.heuristics.taskgraph._place import Placer
-from mlsched.heuristics.taskgraph._reserve import Profile, Slot, Unit, hold_ticks, start, unit_of, waiting
+from mlsched.heuristics.taskgraph._reserve import Profile, Slot, Unit, by_count, hold_ticks, start, unit_of, waiting
 from mlsched.instances.taskgraph import Round, Snapshot
 
 
@@ -34,12 +36,14 @@ def answer(
     *,
     memory: dict[str, Any] | None,
     rng: np.random.Generator,
+    reserve: Literal["auto", "count", "nodes"] = "auto",
     stop: str = "most",
     nodes: str = "auto",
 ) -> tuple[Round, dict[str, Any]]:
     """Start jobs in order of arrival; behind the first that waits, those that do not delay it.
 
-    stop, nodes: as for fifo.
+    reserve: of the first that waits, "count" - as much room as it asks for, wherever it is; "nodes" - certain nodes;
+    "auto" - by count, where that is exact. stop, nodes: as for fifo.
     """
     placer = Placer(snapshot, stop, nodes)
     queue = waiting(placer, by_job(snapshot))
@@ -47,28 +51,26 @@ def answer(
     queue = waiting(placer, queue)
     if not queue.size:
         return placer.round(), {}
-    ticks = hold_ticks(snapshot, placer.stop_after)
+    ticks, counts = hold_ticks(snapshot, placer.stop_after), by_count(placer, reserve)
     while queue.size:
         head = unit_of(snapshot, int(queue[0]), ticks)
         queue = queue[(queue < head.first) | (queue >= head.end)]
-        profile = Profile(placer, ticks)
+        profile = Profile(placer, ticks, counts=counts)
         slot = promise(profile, head, memory or {})
         if slot is None:
             continue
-        if slot.start > snapshot.now or not start(placer, head, slot, placer.free):
+        if slot.start > snapshot.now or not start(placer, head, slot, profile):
             _backfill(placer, queue, ticks, profile, head, slot)
-            return placer.round(), {head.name: [slot.start, *slot.nodes]}
+            return placer.round(), {head.name: profile.noted(slot)}
     return placer.round(), {}
 
 
 def promise(profile: Profile, unit: Unit, memory: dict[str, Any]) -> Slot | None:
     """The earliest slot of a unit, or the one promised to it before where that is no later and still there."""
     found = profile.earliest(unit)
-    if unit.name in memory:
-        start, *nodes = memory[unit.name]
-        old = Slot(start, nodes)
-        if (found is None or start < found.start) and start >= profile.times[0] and profile.fits(unit, old):
-            return old
+    old = profile.recalled(unit, memory)
+    if old is not None and (found is None or old.start < found.start):
+        return old if old.start >= profile.times[0] and profile.fits(unit, old) else found
     return found
 
 
@@ -76,7 +78,7 @@ def _backfill(placer: Placer, queue: IntArray, ticks: IntArray, profile: Profile
     """Start what fits now and ends by the reservation, or fits beside it."""
     at = int(np.searchsorted(profile.times, slot.start, side="right")) - 1
     beside = profile.free[at].copy()
-    np.subtract.at(beside, slot.nodes, placer.held[head.first : head.end])
+    np.subtract.at(beside, slot.nodes, profile.held[head.first : head.end])
     longer = placer.snapshot.now + ticks > slot.start
     queue = queue[placer.may_fit(queue)]
     while queue.size:
@@ -85,9 +87,20 @@ def _backfill(placer: Placer, queue: IntArray, ticks: IntArray, profile: Profile
             continue
         before = len(placer.starts)
         long = bool(longer[task])
-        if not placer.start_within(task, np.minimum(placer.free, beside) if long else placer.free):
+        if not _fits(placer, profile, task, beside if long else None):
             same = placer.as_hopeless(task, queue)
             queue = queue[placer.may_fit(queue) & ~(same & longer[queue] if long else same)]
         elif long:
             for started, node in placer.starts[before:]:
-                beside[node] -= placer.held[started]
+                beside[0 if profile.counts else node] -= profile.held[started]
+
+
+def _fits(placer: Placer, profile: Profile, task: int, beside: IntArray | None) -> bool:
+    """Start a task, or its gang, within what is free, and (unless None) what is `beside` the reservation."""
+    if beside is None:
+        return placer.start(task)
+    if not profile.counts:
+        return placer.start_within(task, np.minimum(placer.free, beside))
+    job = int(placer.snapshot.task_job[task])
+    first, end = tasks_of(placer.snapshot, job) if placer.snapshot.gang[job] else (task, task + 1)
+    return bool((profile.held[first:end].sum(axis=0) <= beside[0]).all()) and placer.start(task)

@@ -17,9 +17,11 @@ class Options(Checked):
     movement: "given" - what the workload says ("none" or "between_iterations"; of a log "anytime", where runs may
         pause, and "none" where they may not); or one of these, or "anytime" - runs may go on elsewhere, and migrate
         while they run. By iterations, each of both costs the job its `pause_cost`.
+    asked: "choice" - at events at which something could start, pause or move; "events" - at every event.
     information: "observed" - durations are estimates until a task has run once; "oracle" - they are the true ones.
     """
 
     pausing: Literal["none", "keep", "restart"] = "none"
     movement: Literal["given", "none", "between_iterations", "anytime"] = "given"
     information: Literal["observed", "oracle"] = "observed"
+    asked: Literal["choice", "events"] = "choice"

@@ -135,7 +135,8 @@ class TaskgraphWorld:
             return None
         may_interrupt = self.options.pausing != "none" or self.movement == "anytime"
         self._question = self._view.snapshot()
-        if self.now == self._wanted or (may_interrupt and self.running) or self._view.has_choice(self._question):
+        asked = self.now == self._wanted or self.options.asked == "events" or (may_interrupt and self.running)
+        if asked or self._view.has_choice(self._question):
             return self._question
         self._asking = False
         return None

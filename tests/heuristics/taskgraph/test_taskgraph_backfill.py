@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from draws import draws
 from gang_examples import gang_workloads
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from jobs_examples import jobs_of
 
 from mlsched import api
+from mlsched.core.errors import InvalidInput
 from mlsched.heuristics.taskgraph import conservative_backfill, easy_backfill
 
 pytestmark = pytest.mark.filterwarnings("ignore:the offered load")
@@ -78,10 +80,96 @@ def test_what_outlasts_its_estimate_delays_and_nothing_gets_lost():
 
 
 def test_the_users_own_estimate_counts_where_there_is_one():
-    """C's user says 8 ticks, and it takes 9: it may pass, and B waits until 11. Or A's says 30: so it may."""
-    for limits in ([10, 5, 8, 8], [30, 5, 9, 7]):
-        for rule in ("easy-backfill", "conservative-backfill"):
-            assert starts(SHORT.replace(time_limit=limits), rule) == [0, 11, 2, 16]
+    """C's user says 8 ticks, and it takes 9: it may pass, and B waits until 11. Or A's says 30: so it may.
+
+    Then, conservatively, D is promised 11 at its arrival, though nothing is free. When A ends at 10, B, promised 30,
+    takes what there is beside that, 18; D goes first, and B when that ends.
+    """
+    early, late = (SHORT.replace(time_limit=limits) for limits in ([10, 5, 8, 8], [30, 5, 9, 7]))
+    for rule in ("easy-backfill", "conservative-backfill"):
+        assert starts(early, rule) == [0, 11, 2, 16]
+    assert starts(late, "easy-backfill") == [0, 11, 2, 16]
+    assert starts(late, "conservative-backfill") == [0, 17, 2, 10]
+
+
+#: Two nodes of 2 GPUs, tasks of one. A holds two until 10, B one until 4; C, a gang of three, waits; D takes 20 ticks.
+EQUAL = jobs_of(
+    [[(10, 1), (10, 1)], [(4, 1)], [(5, 1)] * 3, [(20, 1)]],
+    [(0, 0, 1), (0, 1, 1), (1, 2, 1), (2, 3, 1)],
+    nodes=[(2,), (2,)],
+)
+
+
+def test_room_is_counted_wherever_it_is_where_all_tasks_ask_for_the_same():
+    """At 10 all four GPUs are free, and C needs any three of them: D takes the one that is free at 2 until 22."""
+    assert starts(EQUAL, "easy-backfill") == starts(EQUAL, "easy-backfill:reserve=count") == [0, 0, 10, 2]
+    assert starts(EQUAL, "conservative-backfill:reserve=count") == [0, 0, 10, 2]
+
+
+def test_node_by_node_the_reservation_is_of_certain_gpus():
+    """C is to have node 1, and a GPU of node 0: which is one of those free at 2, and D would hold it too long."""
+    load = EQUAL.replace(node_capacity=[[2], [2]])
+    found = {rule: starts(load, f"{rule}:reserve=nodes") for rule in ("easy-backfill", "conservative-backfill")}
+    assert all(plan[2] == 10 for plan in found.values())
+
+
+def test_nothing_is_counted_where_tasks_differ():
+    with pytest.raises(InvalidInput, match="reserve = count: tasks ask for different amounts here"):
+        api.simulate(SHORT, "easy-backfill:reserve=count")
+
+
+def counted(load):
+    """EASY as textbooks have it, for gangs of equal tasks: starts, by counting free GPUs alone."""
+    span = [slice(*load.span(j)) for j in range(len(load.arrival))]
+    need = [len(load.demand[s]) for s in span]
+    took = [int(-(-int(load.duration[s].max()) * int(load.scale[j]) // 10**6)) for j, s in enumerate(span)]
+    total, start, end = int(load.node_capacity.sum()), {}, {}
+    times = sorted(set(load.arrival.tolist()))
+    while times:
+        now = times.pop(0)
+        queue = [j for j in range(len(need)) if load.arrival[j] <= now and j not in start]
+        free = total - sum(need[j] for j in start if end[j] > now)
+
+        def begin(j, now=now):
+            start[j], end[j] = now, now + took[j]
+            times.append(end[j])
+            times.sort()
+
+        while queue and need[queue[0]] <= free:
+            free -= need[queue[0]]
+            begin(queue.pop(0))
+        if not queue:
+            continue
+        head, room = queue.pop(0), free
+        for shadow in sorted(end[j] for j in start if end[j] > now):
+            room = total - sum(need[j] for j in start if end[j] > shadow)
+            if room >= need[head]:
+                break
+        extra = room - need[head]
+        for j in queue:
+            if need[j] <= free and (now + took[j] <= shadow or need[j] <= extra):
+                extra -= need[j] * (now + took[j] > shadow)
+                free -= need[j]
+                begin(j)
+    return [start[j] for j in range(len(need))]
+
+
+def of_single_gpus(load):
+    """The same jobs with tasks of one GPU each, less those that then do not fit the cluster."""
+    fits = [b - a <= load.node_capacity.sum() for a, b in load.tasks]
+    kept = np.array([fits[template] for template in load.template.tolist()], dtype=bool)
+    assume(kept.any())
+    return load.replace(demand=np.ones_like(load.demand), **load.only(np.flatnonzero(kept)))
+
+
+@settings(max_examples=draws(30, 1000))
+@given(load=gang_workloads(true=True, equal=True))
+def test_by_count_easy_is_the_textbooks(load):
+    """Tasks of one GPU, jobs of one iteration."""
+    load = of_single_gpus(load)
+    once = np.ones_like(load.min_iterations)
+    load = load.replace(min_iterations=once, max_iterations=once, estimate=load.duration)
+    assert starts(load, "easy-backfill") == counted(load)
 
 
 def test_depth_limits_who_is_looked_at():
@@ -128,7 +216,7 @@ def placed(seen, plan):
 @given(load=gang_workloads(true=True, equal=True))
 def test_easy_never_delays_the_first_job_that_waits(load):
     """It starts no later than if nothing behind it were started any more."""
-    run = api.simulate(load, "easy-backfill", record=1.0)
+    run = api.simulate(load, "easy-backfill:reserve=nodes", record=1.0)
     assert run.violations() == []
     for decision in run.recorded:
         seen = decision.instance
@@ -141,15 +229,16 @@ def test_easy_never_delays_the_first_job_that_waits(load):
 
 
 @settings(max_examples=draws(20, 1000))
-@given(load=gang_workloads(true=True))
-def test_promises_are_kept(load):
+@given(load=gang_workloads(true=True), reserve=st.sampled_from(["nodes", "count"]))
+def test_promises_are_kept(load, reserve):
     """EASY's to the first that waits, conservative's to all: none is put off, and every job starts by its first."""
+    load = of_single_gpus(load) if reserve == "count" else load
     for rule, module in (("easy-backfill", easy_backfill), ("conservative-backfill", conservative_backfill)):
-        run = api.simulate(load, rule, record=1.0)
+        run = api.simulate(load, f"{rule}:reserve={reserve}", record=1.0)
         assert run.violations() == []
         promised: dict[str, int] = {}
         for decision in run.recorded:
-            _, memory = module.answer(decision.instance, memory=decision.memory, rng=RNG)
+            _, memory = module.answer(decision.instance, memory=decision.memory, rng=RNG, reserve=reserve)
             for name, (start, *_) in memory.items():
                 assert start <= promised.get(name, start), rule
                 promised[name] = start

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+import numpy as np
 import pytest
 from draws import draws
 from gang_examples import gang_workloads
@@ -14,6 +15,9 @@ from snapshot_examples import horizon
 
 from mlsched import api
 from mlsched.core.errors import InvalidInput
+from mlsched.heuristics.taskgraph import srpt
+from mlsched.heuristics.taskgraph._measures import remaining_ticks, share_units, sum_per_job
+from mlsched.simulation.taskgraph.iterations import IterationWorld, Options
 
 pytestmark = pytest.mark.filterwarnings("ignore:the offered load")
 
@@ -133,3 +137,47 @@ def test_on_one_machine_it_is_optimal_where_it_may_preempt(jobs, size):
     load = jobs_of([[(1, 1)]], [(arrival, 0, length) for arrival, length in jobs], nodes=[(1,)])
     run = api.simulate(load, f"srpt:preempt=true,size={size}")
     assert sum(run.jobs["completion"].tolist()) == least_total(tuple(jobs))
+
+
+def running_and_waiting(costs, left, **given):
+    """What `srpt` pauses and starts on one GPU: job 0 runs, of 20 ticks, and job 1 takes `left` and may have begun."""
+    price = [cost * 10**6 for cost in costs]
+    load = jobs_of([[(20, 1)], [(left, 1)]], [(0, 0, 1), (5, 1, 1)], nodes=[(1,)], pause_cost=price)
+    world = IterationWorld(load, Options(pausing="keep", movement="anytime"))
+    world.advance(0)
+    world.apply(world.ask().round(start=[(0, 0)]))
+    world.advance(5)
+    seen = world.ask()
+    plan = srpt.answer(seen.replace(**given), rng=np.random.default_rng(0), preempt=True, size="time")
+    assert seen.violations(plan) == []
+    return plan.pause_task.tolist(), plan.start_task.tolist()
+
+
+def test_what_runs_gives_way_only_where_the_price_of_its_pause_is_gained():
+    """15 ticks are left of job 0 at 5. To pause it costs 4 ticks: job 1 must take less than 11."""
+    assert running_and_waiting([0, 0], 14) == ([0], [1])
+    assert running_and_waiting([4, 4], 14) == ([], [])
+    assert running_and_waiting([4, 4], 11) == ([], [])
+    assert running_and_waiting([4, 4], 10) == ([0], [1])
+
+
+def test_what_would_go_on_after_a_pause_pays_as_well():
+    assert running_and_waiting([4, 4], 10, first_start=[0, 2]) == ([], [])
+    assert running_and_waiting([4, 4], 6, first_start=[0, 2]) == ([0], [1])
+
+
+def test_equal_work_is_equal_to_the_last_bit():
+    """3 GPUs for 7 ticks, 7 for 3 and 1 for 21, of 49: as shares of a cluster they differ in their last bits."""
+    load = jobs_of([[(7, 3)], [(3, 7)], [(21, 1)]], [(0, job, 1) for job in range(3)], nodes=[(49,)])
+    world = IterationWorld(load, Options())
+    world.advance(0)
+    seen = world.ask()
+    assert sum_per_job(seen, remaining_ticks(seen, seen.max_iterations) * share_units(seen)).tolist() == [21, 21, 21]
+
+
+def test_shares_of_several_resources_are_counted_in_common_units():
+    jobs = [(0, job, 1) for job in range(2)]
+    load = jobs_of([[(7, 3, 1)], [(3, 1, 5)]], jobs, nodes=[(6, 10)], resources=("gpu", "cpu"))
+    world = IterationWorld(load, Options())
+    world.advance(0)
+    assert share_units(world.ask()).tolist() == [15, 15]

@@ -85,7 +85,8 @@ class View:
                 "begin": -1,
             },
         )
-        true = _ticks(w.duration[first:end], int(w.scale[job]))
+        once = int(w.max_iterations[job]) == 1
+        true = _ticks(w.duration[first:end], int(w.scale[job]), once)
         oracle = self.world.options.information == "oracle"
         self.tasks.append(
             end - first,
@@ -93,7 +94,7 @@ class View:
                 "owner": job,
                 "parameters": w.parameters[first:end],
                 "task_class": w.task_class[first:end],
-                "told": true if oracle else _ticks(w.estimate[first:end], int(w.told[job])),
+                "told": true if oracle else _ticks(w.estimate[first:end], int(w.told[job]), once),
                 "true": true,
                 **{f"demand:{r}": w.demand[first:end, r] for r in range(self.resources)},
                 "held": np.minimum(true, 1),
@@ -324,6 +325,11 @@ class _Learning:
         }
 
 
-def _ticks(duration: IntArray, scale: int) -> IntArray:
-    """Durations in whole ticks, as they are observed: at least 1 where there is any."""
+def _ticks(duration: IntArray, scale: int, once: bool) -> IntArray:
+    """Durations in whole ticks, as they are observed: at least 1 where there is any.
+
+    Of a job of one iteration they are rounded up, as its end is; of others to the nearest, since they add up.
+    """
+    if once:
+        return np.asarray(-(-duration * scale // WHOLE))
     return np.asarray(np.maximum(np.rint(duration * (scale / WHOLE)).astype(np.int64), np.minimum(duration, 1)))

@@ -147,7 +147,7 @@ class IterationWorld:
         """The snapshot of now, if there is something to decide."""
         if not self._asking or not self.view.jobs.count:
             return None
-        if self.now == self._wanted:
+        if self.now == self._wanted or self.options.asked == "events":
             return self.view.snapshot()
         may_interrupt = self.options.pausing != "none" or self.movement == "anytime"
         if (may_interrupt and self.stretches) or self._needs.met(self._waiting, self.free, self.devices.free):

@@ -71,6 +71,8 @@ def test_estimates_are_never_truer_than_what_was_seen(drawn, data):
             done = int(snapshot.finished[job])
             factor, length = (load.scale, load.duration) if done else (load.told, load.estimate)
             ticks = np.maximum(np.rint(length[first:end] * (factor[name] / WHOLE)), np.minimum(length[first:end], 1))
+            if load.max_iterations[name] == 1:
+                ticks = -(-length[first:end] * int(factor[name]) // WHOLE)
             assert (snapshot.duration[tasks] == ticks).all()
             samples = snapshot.sample_job == job
             assert snapshot.sample_iteration[samples].tolist() in ([], list(range(done + 1)))
