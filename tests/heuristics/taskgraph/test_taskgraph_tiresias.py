@@ -208,3 +208,23 @@ def test_a_consolidated_gang_takes_the_fewest_nodes_that_are_free_now():
     inst = horizon([(0, 1, [(9, 1)] * 9)], nodes=[(3,), (4,), (1,)], parameters=[5] + [0] * 8)
     plan, _ = answer(asked(inst).replace(gang=[1]), memory=None, rng=RNG, skew=5.0)
     assert plan.start_node.tolist() == []
+
+
+def test_inside_a_queue_what_waits_may_give_way_to_what_runs():
+    """Both jobs have sunk to the same queue; job 0 started first and waits, job 1 runs."""
+    inst = horizon([(0, 1, [(40, 1)]), (1, 1, [(40, 1)])], nodes=[(1,)])
+    snapshot = play(inst, tiresias(first=6.0, second=1000.0, knob=0.0), pausing="keep")[2]
+    seen = next(seen for now, seen in sorted(snapshot.items()) if now > 1 and len(seen.arrival) == 2)
+    seen = seen.replace(
+        state=[2, 1],
+        node=[0, 0],
+        first_start=[0, 1],
+        service=[[9], [9]],
+        start=[0, seen.now - 1],
+        progress=[1, 0],
+        in_use=[[1]],
+        usage=[[0], [1]],
+    )
+    for keep, found in ((False, ([1], [0])), (True, ([], []))):
+        plan, _ = answer(seen, memory=None, rng=RNG, first=6.0, second=1000.0, knob=0.0, keep=keep)
+        assert (plan.pause_task.tolist(), plan.start_task.tolist()) == found
