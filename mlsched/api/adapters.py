@@ -75,8 +75,8 @@ def adapted(
 
 def _adapter(problem: str, asks: Question) -> Callable[..., Any] | None:
     world = simulations().get(problem)
-    found: Callable[..., Any] | None = getattr(world, ADAPTERS[asks], None)
-    return found
+    adapter: Callable[..., Any] | None = getattr(world, ADAPTERS[asks], None)
+    return adapter
 
 
 def _planned(
@@ -109,10 +109,10 @@ class _Call:
             # What a limit cuts off is as good as where it began; a proof is the same from anywhere.
             hint, limits = self.start(instance, self.answerer, self.objective, limits)
         try:
-            found = solvers.run(self.answerer, instance, self.objective, limits, hint, self.params)
+            outcome = solvers.run(self.answerer, instance, self.objective, limits, hint, self.params)
         except SolverError as error:
-            found = in_spite_of(error, self.answerer, hint)
-        return keep_known(instance, self.answerer, self.objective, hint, found).plan, memory
+            outcome = in_spite_of(error, self.answerer, hint)
+        return keep_known(instance, self.answerer, self.objective, hint, outcome).plan, memory
 
     def planner(self, instance: Instance, memory: Any, rng: np.random.Generator) -> tuple[Any, Any]:
         plan = adapted(self.answerer, instance, self.objective, self._limits(rng), self.params)

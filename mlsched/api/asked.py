@@ -31,8 +31,8 @@ def resolve_answerer(problem: str, solver: AnyAnswerer, params: Mapping[str, Any
         solver, given = function_of(solver)
         params = {**given, **params}
     if isinstance(solver, str):
-        found, values = registry().answerer(problem, solver)
-        return guarded(found), resolve(found.name, found.parameters, {**values, **params})
+        answerer, values = registry().answerer(problem, solver)
+        return guarded(answerer), resolve(answerer.name, answerer.parameters, {**values, **params})
     if not callable(solver):
         raise InvalidInput(f"solver = {solver!r}: must be a name or a function answer(instance, *, rng) -> plan")
     declared = getattr(solver, "__mlsched__", None)

@@ -62,11 +62,11 @@ def confirmed(
         better_than = None if other.algorithm is not None else result.value
         hint = result.plan if other.takes_hint and better_than is None else None
         try:
-            found = solvers.run(other, instance, result.objective, own, hint, values, better_than)
+            outcome = solvers.run(other, instance, result.objective, own, hint, values, better_than)
         except (InvalidInput, SolverError):
             # It does not take this instance, or broke down: no opinion.
             continue
-        if _agrees(instance, result, other, values, found, better_than):
+        if _agrees(instance, result, other, values, outcome, better_than):
             by = _label(other, values)
             break
     return dataclasses.replace(
@@ -81,7 +81,7 @@ def second_opinions(
     answerer: Answerer, params: Mapping[str, Any], instance: Instance, objective: str
 ) -> list[tuple[Answerer, dict[str, Any]]]:
     """Those exact answerers of mlsched that answer such a question with another engine, and their parameters."""
-    found = []
+    opinions = []
     for other in registry().available(instance.problem, "exact"):
         if other.restricted or is_foreign(other) or objective not in other.objectives:
             continue
@@ -91,9 +91,9 @@ def second_opinions(
         for given in settings:
             values = resolve(other.name, other.parameters, given)
             if other.engine_of(values) != answerer.engine_of(params):
-                found.append((other, values))
+                opinions.append((other, values))
     rank = {engine: number for number, engine in enumerate(ORDER)}
-    return sorted(found, key=lambda pair: rank.get(pair[0].engine_of(pair[1]), len(ORDER)))
+    return sorted(opinions, key=lambda pair: rank.get(pair[0].engine_of(pair[1]), len(ORDER)))
 
 
 def _label(answerer: Answerer, values: Mapping[str, Any]) -> str:
@@ -101,47 +101,52 @@ def _label(answerer: Answerer, values: Mapping[str, Any]) -> str:
 
 
 def _agrees(
-    instance: Instance, result: Result, other: Answerer, values: dict[str, Any], found: Outcome, better_than: int | None
+    instance: Instance,
+    result: Result,
+    other: Answerer,
+    values: dict[str, Any],
+    second: Outcome,
+    better_than: int | None,
 ) -> bool:
     """Whether an outcome confirms the result; False where it says nothing of it, Contradiction where it denies it."""
-    if found.status == "infeasible" and (better_than is not None or result.status == "infeasible"):
+    if second.status == "infeasible" and (better_than is not None or result.status == "infeasible"):
         return True
     slack = instance.tolerance * max(1, abs(result.value or 0))
-    if found.plan is None:
+    if second.plan is None:
         denies = (
-            "calls the instance infeasible" if found.status == "infeasible" else _denying_bound(result, found, slack)
+            "calls the instance infeasible" if second.status == "infeasible" else _denying_bound(result, second, slack)
         )
-    elif wrong := instance.violations(found.plan):
+    elif wrong := instance.violations(second.plan):
         denies = f"has an infeasible plan ({wrong[0]})"
     else:
-        value = instance.evaluate(found.plan)[result.objective]
+        value = instance.evaluate(second.plan)[result.objective]
         better = result.value is None or instance.objective(result.objective).better(value, result.value)
         if (better and (result.value is None or abs(value - result.value) > slack)) or better_than is not None:
             denies = f"has a plan of {value}"
-        elif found.status == "optimal" and result.value is not None and abs(value - result.value) > slack:
+        elif second.status == "optimal" and result.value is not None and abs(value - result.value) > slack:
             denies = f"proves {value}"
         else:
-            denies = _denying_bound(result, found, slack)
+            denies = _denying_bound(result, second, slack)
     if denies:
-        raise _contradiction(instance, result, _label(other, values), found, denies)
-    return found.status == "optimal" or (
-        found.bound is not None and result.value is not None and abs(found.bound - result.value) <= slack
+        raise _contradiction(instance, result, _label(other, values), second, denies)
+    return second.status == "optimal" or (
+        second.bound is not None and result.value is not None and abs(second.bound - result.value) <= slack
     )
 
 
-def _denying_bound(result: Result, found: Outcome, slack: float) -> str:
+def _denying_bound(result: Result, second: Outcome, slack: float) -> str:
     """What a bound says that the plan of the result refutes; empty where there is no such bound."""
-    if found.bound is None or result.value is None:
+    if second.bound is None or result.value is None:
         return ""
-    beyond = found.bound - result.value if result.sense == "min" else result.value - found.bound
-    return f"claims the bound {found.bound}" if beyond > slack else ""
+    beyond = second.bound - result.value if result.sense == "min" else result.value - second.bound
+    return f"claims the bound {second.bound}" if beyond > slack else ""
 
 
-def _contradiction(instance: Instance, result: Result, other: str, found: Outcome, denies: str) -> Contradiction:
+def _contradiction(instance: Instance, result: Result, other: str, outcome: Outcome, denies: str) -> Contradiction:
     """The error, after instance and both answers are written to a file in the working folder."""
     path = Path(f"contradiction-{instance.hash[:12]}-{result.objective}.json")
-    second = {**dataclasses.asdict(dataclasses.replace(found, plan=None)), "answerer": other}
-    second["plan"] = None if found.plan is None else found.plan.to_json()
+    second = {**dataclasses.asdict(dataclasses.replace(outcome, plan=None)), "answerer": other}
+    second["plan"] = None if outcome.plan is None else outcome.plan.to_json()
     document = {"instance": instance.to_json(), "first": result.to_json(), "second": second, "contradiction": denies}
     try:
         write_json(path, document)

@@ -37,9 +37,9 @@ def function_of(text: str) -> tuple[Callable[..., Any], dict[str, Any]]:
         ) from None
     except Exception as error:
         raise InvalidInput(f"{text}: importing {name} raised {said(error)}; mend it") from error
-    found = getattr(module, function, None)
-    if not callable(found):
+    attribute = getattr(module, function, None)
+    if not callable(attribute):
         raise InvalidInput(f"{text}: {name} has no function '{function}'; define it there")
     settings = split(f"{function}{match['rest'] or ''}")[1]
-    declared = getattr(found, "__mlsched__", None)
-    return found, settings if declared else resolve(text, parameters_of(found), settings) if settings else {}
+    declared = getattr(attribute, "__mlsched__", None)
+    return attribute, settings if declared else resolve(text, parameters_of(attribute), settings) if settings else {}

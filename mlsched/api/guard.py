@@ -56,18 +56,18 @@ class Guarded:
         given = instance.private()
         before = tuple(given.__dict__.values())
         try:
-            found = self.function(given, **arguments)
+            answer = self.function(given, **arguments)
         except TooLarge:
             raise  # what it refuses to answer is not answered wrongly
         except MlschedError as error:
             raise AnswererError(f"{self.name} raised {type(error).__name__}: {error}") from error
         if _touched(given, before) or (self.thorough and not instance.same_as(given)):
             raise RuleFailure(f"{self.name} changed the instance that it was asked about", "cheated")
-        plan = found[0] if isinstance(found, tuple) and found else found
+        plan = answer[0] if isinstance(answer, tuple) and answer else answer
         if isinstance(plan, Plan) and type(plan) is not instance.plan_type:
             # A class of its own could say one thing to the judge and another to the clock.
             raise AnswererError(f"{self.name} returned a {type(plan).__name__}: must be a {instance.plan_type.kind}")
-        return found
+        return answer
 
 
 def _touched(given: Instance, before: tuple[Any, ...]) -> bool:

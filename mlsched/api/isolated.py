@@ -45,14 +45,14 @@ def serve(descriptor: int) -> NoReturn:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     control.sendall(b"!")
     while True:
-        message, found, _, _ = socket.recv_fds(control, 1, 2)
+        message, descriptors, _, _ = socket.recv_fds(control, 1, 2)
         if not message:
             os._exit(0)
         with contextlib.suppress(OSError):  # the caller sees that its line is closed
             if os.fork() == 0:
                 control.close()
-                _keep(*(socket.socket(fileno=f) for f in found))
-        for one in found:
+                _keep(*(socket.socket(fileno=f) for f in descriptors))
+        for one in descriptors:
             os.close(one)
 
 
@@ -87,11 +87,11 @@ def _keep(data: socket.socket, life: socket.socket) -> NoReturn:
             with contextlib.suppress(OSError):
                 os.kill(child, signal.SIGKILL)
         try:
-            pid, found = os.waitpid(-1, 0)
+            pid, status_bits = os.waitpid(-1, 0)
         except ChildProcessError:
             break
         if pid == worker:
-            status = os.waitstatus_to_exitcode(found)
+            status = os.waitstatus_to_exitcode(status_bits)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     with contextlib.suppress(OSError):
         send(life, json.dumps({"status": status, "cpu_seconds": used.ru_utime + used.ru_stime}).encode())
@@ -122,13 +122,13 @@ def children(parent: int) -> list[int]:
     with contextlib.suppress(OSError):
         if listed:
             return [int(pid) for task in listed for pid in task.read_text().split()]
-    found = []
+    pids = []
     for place in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it has ended since
             # After the name, which is in brackets and may hold anything: state, parent.
             if int((place / "stat").read_text().rpartition(")")[2].split()[1]) == parent:
-                found.append(int(place.name))
-    return found
+                pids.append(int(place.name))
+    return pids
 
 
 def descendants(parent: int) -> list[int]:
@@ -204,14 +204,14 @@ def _solver(answerer: Any, objective: str, params: dict[str, Any]) -> Callable[.
 
     def answer(message: Any) -> dict[str, Any]:
         instance, limits, hint = message
-        found = answer_once(answerer, instance, objective, limits, hint, params)
+        outcome = answer_once(answerer, instance, objective, limits, hint, params)
         return {
-            "status": found.status,
-            "plan": None if found.plan is None else _written(answerer, instance, found.plan),
-            "bound": found.bound,
-            "stopped_by": found.stopped_by,
-            "work": found.work,
-            "doubt": found.doubt,
+            "status": outcome.status,
+            "plan": None if outcome.plan is None else _written(answerer, instance, outcome.plan),
+            "bound": outcome.bound,
+            "stopped_by": outcome.stopped_by,
+            "work": outcome.work,
+            "doubt": outcome.doubt,
         }
 
     return answer
@@ -245,8 +245,8 @@ def _import_main(name: str, is_module: bool) -> None:
     """The caller's program under another name, so that what it does only as the main one is not done again."""
     import runpy
 
-    found = (runpy.run_module if is_module else runpy.run_path)(name, run_name="__mp_main__")
-    sys.modules["__main__"].__dict__.update(found)
+    names = (runpy.run_module if is_module else runpy.run_path)(name, run_name="__mp_main__")
+    sys.modules["__main__"].__dict__.update(names)
 
 
 def _limit_memory(most: int) -> None:
@@ -274,10 +274,10 @@ def receive(line: socket.socket) -> bytes | None:
 
 
 def _exactly(line: socket.socket, size: int) -> bytes | None:
-    found = bytearray()
-    while len(found) < size:
-        chunk = line.recv(min(size - len(found), 2**20))
+    received = bytearray()
+    while len(received) < size:
+        chunk = line.recv(min(size - len(received), 2**20))
         if not chunk:
             return None
-        found += chunk
-    return bytes(found)
+        received += chunk
+    return bytes(received)

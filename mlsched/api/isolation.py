@@ -177,14 +177,14 @@ class Isolated:
             raise
         if answer is None:
             raise RuleFailure(f"{self.name} {_ending(self.close())}", "crash")
-        found = _parsed(answer)
-        if found is None:
+        parsed = _parsed(answer)
+        if parsed is None:
             self.close()
             raise RuleFailure(f"{self.name} sent what is no answer", "crash")
-        if "message" in found:
+        if "message" in parsed:
             self.close()
-            raise _failure(self.name, found)
-        return found
+            raise _failure(self.name, parsed)
+        return parsed
 
     def close(self) -> int | None:
         """End the process and all that it started; how it had ended by itself, if it had."""
@@ -232,10 +232,10 @@ def isolated_answer(
     process: Isolated, answerer: Answerer, instance: Instance, limits: Limits, hint: Plan | None
 ) -> Outcome:
     """What the answerer says of the instance: the outcome in its plain form, the plan read anew."""
-    found: Any = process.ask((answerer.shown(instance), limits, hint), allowed(answerer, limits.seconds))
-    plan = None if found.get("plan") is None else _plan(process.name, instance, found["plan"])
-    status, bound, stopped = found.get("status"), found.get("bound"), found.get("stopped_by")
-    work, doubt = found.get("work"), found.get("doubt")
+    parsed: Any = process.ask((answerer.shown(instance), limits, hint), allowed(answerer, limits.seconds))
+    plan = None if parsed.get("plan") is None else _plan(process.name, instance, parsed["plan"])
+    status, bound, stopped = parsed.get("status"), parsed.get("bound"), parsed.get("stopped_by")
+    work, doubt = parsed.get("work"), parsed.get("doubt")
     if (
         status not in get_args(Status)
         or stopped not in get_args(StoppedBy)
@@ -265,8 +265,8 @@ def isolated_rule(
     def call(instance: Instance, memory: Any, rng: Any) -> tuple[Any, Any]:
         given = (memory,) if tell_memory else None
         with process if not process.runs else contextlib.nullcontext():  # after the run, for one decision again
-            found = process.ask((answerer.shown(instance), rng, given, tell_memory), allowed(answerer, time_limit))
-        return _plan(process.name, instance, found.get("plan")), found.get("memory")
+            parsed = process.ask((answerer.shown(instance), rng, given, tell_memory), allowed(answerer, time_limit))
+        return _plan(process.name, instance, parsed.get("plan")), parsed.get("memory")
 
     return Rule(answerer.name, call), process
 
@@ -346,10 +346,10 @@ def _exchange(data: socket.socket, life: socket.socket, message: bytes, until: f
 def _parsed(answer: bytes) -> dict[str, Any] | None:
     """The object that an answer is, None where it is none."""
     try:
-        found = json.loads(answer) if len(answer) <= MOST_ANSWER else None
+        parsed = json.loads(answer) if len(answer) <= MOST_ANSWER else None
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return parsed if isinstance(parsed, dict) else None
 
 
 def _plan(name: str, instance: Instance, data: Any) -> Plan:
@@ -362,13 +362,13 @@ def _plan(name: str, instance: Instance, data: Any) -> Plan:
         raise AnswererError(f"{name} returned what is no {kind.kind}: {error}") from None
 
 
-def _failure(name: str, found: dict[str, Any]) -> errors.MlschedError:
+def _failure(name: str, parsed: dict[str, Any]) -> errors.MlschedError:
     """The error that an answer tells of."""
-    message = str(found["message"])
+    message = str(parsed["message"])
     message = message if message.startswith(name) else f"{name} {message}"
-    if found.get("how") in ("crash", "timeout", "memory", "cheated"):
-        return RuleFailure(message, found["how"])
-    kind = getattr(errors, str(found.get("error")), None)
+    if parsed.get("how") in ("crash", "timeout", "memory", "cheated"):
+        return RuleFailure(message, parsed["how"])
+    kind = getattr(errors, str(parsed.get("error")), None)
     known = isinstance(kind, type) and issubclass(kind, errors.MlschedError) and kind is not RuleFailure
     return kind(message) if known and kind is not None else AnswererError(message)
 

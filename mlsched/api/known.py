@@ -11,7 +11,7 @@ from mlsched.core.formulation import Outcome
 from mlsched.core.registry import registry
 
 
-def keep_known(instance: Instance, answerer: Answerer, objective: str, start: Plan | None, found: Outcome) -> Outcome:
+def keep_known(instance: Instance, answerer: Answerer, objective: str, start: Plan | None, outcome: Outcome) -> Outcome:
     """The outcome of an exact answerer that a limit has ended, with `start` where its own plan is no better.
 
     Its bound is never weaker than the problem's trivial one (`Problem.trivial_bound`), which a solver that is stopped
@@ -19,25 +19,25 @@ def keep_known(instance: Instance, answerer: Answerer, objective: str, start: Pl
     sum of scores, say. A plan that reaches the bound is optimal. A restricted model answers for some of the plans only,
     so it has no bound; where it has proved which of them is best, that is its answer.
     """
-    if not ended_early(instance, answerer, found) or (found.plan is None) != (found.status == "unknown"):
-        return found  # of an outcome that contradicts itself the judge says so
-    if answerer.restricted and found.stopped_by == "proof":
-        return found
+    if not ended_early(instance, answerer, outcome) or (outcome.plan is None) != (outcome.status == "unknown"):
+        return outcome  # of an outcome that contradicts itself the judge says so
+    if answerer.restricted and outcome.stopped_by == "proof":
+        return outcome
     try:
-        plan, value = _better(instance, objective, found.plan, start)
+        plan, value = _better(instance, objective, outcome.plan, start)
     except InvalidInput:  # a malformed plan: the judge says what is wrong with it
-        return found
-    bound = found.bound
+        return outcome
+    bound = outcome.bound
     if not answerer.restricted:
         bound = _tighter(instance, objective, bound, trivial_bound(instance, objective))
         if plan is not None and value == bound:
-            return Outcome("optimal", plan, bound, "proof", found.work)
-    return dataclasses.replace(found, status="unknown" if plan is None else "feasible", plan=plan, bound=bound)
+            return Outcome("optimal", plan, bound, "proof", outcome.work)
+    return dataclasses.replace(outcome, status="unknown" if plan is None else "feasible", plan=plan, bound=bound)
 
 
-def ended_early(instance: Instance, answerer: Answerer, found: Outcome) -> bool:
+def ended_early(instance: Instance, answerer: Answerer, outcome: Outcome) -> bool:
     """Whether an exact answerer was asked for a value (a round has none), and has not settled what is the best one."""
-    return answerer.kind == "exact" and found.status in ("feasible", "unknown") and bool(instance.objectives)
+    return answerer.kind == "exact" and outcome.status in ("feasible", "unknown") and bool(instance.objectives)
 
 
 def in_spite_of(error: SolverError, answerer: Answerer, start: Plan | None) -> Outcome:

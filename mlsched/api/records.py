@@ -23,11 +23,11 @@ def generate(problem: str, preset: str | None = None, seed: int = 0, **sizes: An
 
     The same problem, preset, seed and sizes give the same instance on every machine.
     """
-    found = registry().problem(problem)
-    settings: dict[str, Any] = dict(_preset(found, preset).sizes) if preset is not None else {}
+    entry = registry().problem(problem)
+    settings: dict[str, Any] = dict(_preset(entry, preset).sizes) if preset is not None else {}
     settings.update(sizes)
-    values = resolve(f"generate {problem}", parameters_of(found.generate), settings)
-    return found.generate(np.random.default_rng(check_seed(seed)), **values)
+    values = resolve(f"generate {problem}", parameters_of(entry.generate), settings)
+    return entry.generate(np.random.default_rng(check_seed(seed)), **values)
 
 
 def _preset(problem: Problem, name: str) -> Any:
@@ -90,10 +90,10 @@ def published_objective(path: str | os.PathLike[str]) -> str | None:
 
 def _reader(path: str | os.PathLike[str]) -> Reader | None:
     """The reader of a file of others, by its suffix; None for ours, which are JSON objects whatever their name."""
-    found = [p.readers[Path(path).suffix] for p in registry().problems.values() if Path(path).suffix in p.readers]
-    if len(found) > 1:
+    readers = [p.readers[Path(path).suffix] for p in registry().problems.values() if Path(path).suffix in p.readers]
+    if len(readers) > 1:
         raise InvalidInput(f"{shown_path(path)}: several problems read {Path(path).suffix} files; rename it")
-    return found[0] if found and not _is_json(path) else None
+    return readers[0] if readers and not _is_json(path) else None
 
 
 def _is_json(path: str | os.PathLike[str]) -> bool:

@@ -55,8 +55,8 @@ def read(path: str | os.PathLike[str], data: dict[str, Any]) -> Any:
     }
     try:
         fields = Fields({key: value for key, value in data.items() if key not in ("kind", "version")})
-        found = readers[kind](fields)
+        answer = readers[kind](fields)
         fields.end()
     except MlschedError as error:
         raise InvalidFile(f"{shown_path(path)}: {error}") from None
-    return found
+    return answer

@@ -90,10 +90,10 @@ class Fields:
         return None if value is None else self._row(value, width)
 
     def _row(self, value: Any, width: int) -> tuple[Any, ...]:
-        found: tuple[Any, ...] = Fields({"row": value}, self.where.removesuffix(": ")).integers("row", none=True)
-        if len(found) != width:
+        row: tuple[Any, ...] = Fields({"row": value}, self.where.removesuffix(": ")).integers("row", none=True)
+        if len(row) != width:
             raise self.wrong("row", value, f"must have {width} entries")
-        return found
+        return row
 
     def mapping(self, name: str, *kinds: type) -> dict[str, Any]:
         """A JSON object whose values are of these types."""
@@ -117,13 +117,13 @@ class Fields:
     def instance(self) -> Instance:
         """The instance beside an answer, of any problem."""
         types = [t for p in registry().problems.values() for t in p.instance_types]
-        found: Instance = self.record("instance", {t.kind: t for t in types})
-        return found
+        instance: Instance = self.record("instance", {t.kind: t for t in types})
+        return instance
 
     def plan(self, instance: Instance) -> Plan:
         """A plan for `instance`."""
-        found: Plan = self.record("plan", {instance.plan_type.kind: instance.plan_type})
-        return found
+        plan: Plan = self.record("plan", {instance.plan_type.kind: instance.plan_type})
+        return plan
 
     def end(self) -> None:
         """Refuse what nobody took."""

@@ -44,14 +44,14 @@ def read(fields: Fields) -> Front:
     values = fields.matrix("values", len(senses))
     certificate = _certificate(Fields(fields.any("certificate"), "certificate"), len(senses))
     points = _points(values, senses)
-    left = boxes(*certificate.open_zones(points), senses)
+    open_boxes = boxes(*certificate.open_zones(points), senses)
     front = Front(
         values=values,
         solutions=(),
         plans=None,
         senses=senses,
-        status=_status(fields, points, left),
-        open=left,
+        status=_status(fields, points, open_boxes),
+        open=open_boxes,
         solves=fields.integer("solves"),
         recalled=fields.integer("recalled"),
         failures=fields.texts("failures"),
@@ -104,13 +104,13 @@ def _points(values: IntArray, senses: Sequence[str]) -> list[tuple[int, ...]]:
     return points
 
 
-def _status(fields: Fields, points: Sequence[Any], left: Sequence[Box]) -> FrontStatus:
+def _status(fields: Fields, points: Sequence[Any], open_boxes: Sequence[Box]) -> FrontStatus:
     """The front's status, which must agree with the boxes that its certificate leaves open."""
     status: FrontStatus = fields.text("status", get_args(FrontStatus))
-    if (not left) != (status in ("complete", "infeasible")) or (status == "infeasible" and points):
-        raise fields.wrong("status", status, f"the certificate leaves {len(left)} boxes open")
-    right = [{name: list(bounds) for name, bounds in dataclasses.asdict(box).items()} for box in left]
-    for name, follows in (("complete", not left), ("open", right)):
+    if (not open_boxes) != (status in ("complete", "infeasible")) or (status == "infeasible" and points):
+        raise fields.wrong("status", status, f"the certificate leaves {len(open_boxes)} boxes open")
+    right = [{name: list(bounds) for name, bounds in dataclasses.asdict(box).items()} for box in open_boxes]
+    for name, follows in (("complete", not open_boxes), ("open", right)):
         if (said := fields.any(name)) != follows:
             raise fields.wrong(name, said, "does not follow from the certificate")
     return status
@@ -136,16 +136,16 @@ def _with_plans(fields: Fields, front: Front) -> Front:
     _check_objectives(fields, instance, objectives, front)
     if not isinstance(plans, list) or len(plans) != len(front.values):
         raise InvalidInput(f"plans: must be {len(front.values)}, one for each point")
-    found, _ = registry().answerer(instance.problem, str(front.answerer))
+    answerer, _ = registry().answerer(instance.problem, str(front.answerer))
     front = dataclasses.replace(
         front,
         plans=tuple(Fields({"plan": plan}, f"plans[{i}]").plan(instance) for i, plan in enumerate(plans)),
         objectives=tuple(objectives),
         instance=instance,
-        params=resolve(found.name, found.parameters, front.params),
+        params=resolve(answerer.name, answerer.parameters, front.params),
     )
     judge("the file", instance, objectives, front)
-    again = replayer(found, instance, objectives, front.params, threads=1, seed=0)
+    again = replayer(answerer, instance, objectives, front.params, threads=1, seed=0)
     return dataclasses.replace(front, _scalar=again)
 
 

@@ -74,9 +74,9 @@ def read(fields: Fields) -> Run:
 def _decision(fields: Fields, number: int, given: Any) -> Decision:
     one = Fields(given, f"recorded[{number}]")
     instance = one.instance()
-    found = Decision(one.integer("number"), one.integer("time"), instance, one.plan(instance))
+    decision = Decision(one.integer("number"), one.integer("time"), instance, one.plan(instance))
     one.end()
-    return found
+    return decision
 
 
 def _not_here(*_: Any) -> Any:

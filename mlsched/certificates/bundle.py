@@ -83,10 +83,10 @@ def certify(instance: Instance, objective: str, plan: Plan, folder: Path, *, sec
         raise InvalidInput(f"the plan is infeasible: {wrong[0]}")
     with _new_folder(folder) as made:
         _write(instance, objective, plan, made, seconds)
-        found = check(made, seconds=None)
-        if found.wrong:
-            raise SolverError(f"the certificate did not pass its own check: {found.wrong[0]}")
-    return found
+        checked = check(made, seconds=None)
+        if checked.wrong:
+            raise SolverError(f"the certificate did not pass its own check: {checked.wrong[0]}")
+    return checked
 
 
 def _write(instance: Instance, objective: str, plan: Plan, folder: Path, seconds: float | None) -> None:

@@ -53,11 +53,11 @@ def spend(signs: int = 0) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Constraint:
-    """The sum of coefficient * variable is at least `least`. `family`: the rule of the judge that it states."""
+    """The sum of coefficient * variable is at least `degree`. `family`: the rule of the judge that it states."""
 
     family: str
     terms: tuple[Term, ...]
-    least: int
+    degree: int
 
 
 class Formula:
@@ -84,9 +84,9 @@ class Formula:
             raise InvalidInput(f"the formula has more than {MOST_VARIABLES} variables; certify a smaller instance")
         return len(self.meanings)
 
-    def at_least(self, family: str, terms: Iterable[Term], least: int) -> None:
-        """The sum of the terms is at least `least`. A variable may occur once."""
-        made = Constraint(family, tuple((c, x) for c, x in terms if c), least)
+    def at_least(self, family: str, terms: Iterable[Term], degree: int) -> None:
+        """The sum of the terms is at least `degree`. A variable may occur once."""
+        made = Constraint(family, tuple((c, x) for c, x in terms if c), degree)
         spend(len("+1 x1 ") * len(made.terms))
         self._terms += len(made.terms)
         if self._terms > MOST_TERMS:
@@ -148,7 +148,7 @@ class Formula:
             if constraint.family != family:
                 family = constraint.family
                 lines.append(_comment(family))
-            lines.append(f"{_sum(constraint.terms)}>= {constraint.least} ;")
+            lines.append(f"{_sum(constraint.terms)}>= {constraint.degree} ;")
         return "\n".join(lines) + "\n"
 
 

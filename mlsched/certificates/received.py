@@ -37,23 +37,25 @@ def manifest_of(folder: Path) -> dict[str, Any]:
     """The manifest, its fields of the types that they must have."""
     path = folder / "manifest.json"
     name = shown_path(path)
-    found = parse_json(path, read_bytes(path, most=MOST_SMALL))
-    if not isinstance(found, dict):
-        raise InvalidFile(f"{name}: holds a JSON {type(found).__name__}; must be an object with a kind and a version")
-    check_header(path, found, {KIND: VERSION})
-    if set(found) != set(FIELDS):
-        odd = sorted(set(found) ^ set(FIELDS))[0]
-        raise InvalidFile(f"{name}: field {shortened(odd)!r}: is {'unknown' if odd in found else 'missing'}")
+    manifest = parse_json(path, read_bytes(path, most=MOST_SMALL))
+    if not isinstance(manifest, dict):
+        raise InvalidFile(
+            f"{name}: holds a JSON {type(manifest).__name__}; must be an object with a kind and a version"
+        )
+    check_header(path, manifest, {KIND: VERSION})
+    if set(manifest) != set(FIELDS):
+        odd = sorted(set(manifest) ^ set(FIELDS))[0]
+        raise InvalidFile(f"{name}: field {shortened(odd)!r}: is {'unknown' if odd in manifest else 'missing'}")
     kinds = {"problem": str, "objective": str, "value": int, "lemma": str, "parts": list, "sha256": dict}
     for field, kind in kinds.items():
-        if type(found[field]) is not kind:
+        if type(manifest[field]) is not kind:
             raise InvalidFile(f"{name}: field {field!r}: must be of type {kind.__name__}")
     for field in ("problem", "objective"):
-        if len(found[field]) > MOST_NAME:
+        if len(manifest[field]) > MOST_NAME:
             raise InvalidFile(f"{name}: field {field!r}: must have at most {MOST_NAME} signs")
-    if len(found["parts"]) > MOST_PARTS:
-        raise InvalidFile(f"{name}: field 'parts': has {len(found['parts'])}: must have at most {MOST_PARTS}")
-    return found
+    if len(manifest["parts"]) > MOST_PARTS:
+        raise InvalidFile(f"{name}: field 'parts': has {len(manifest['parts'])}: must have at most {MOST_PARTS}")
+    return manifest
 
 
 def record_of(path: Path, types: dict[str, Any]) -> tuple[Any, Any]:
@@ -78,10 +80,10 @@ def wrong_files(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
         yield f"the manifest must have hashes of {shortened(', '.join(sorted(names)), 200)}"
         return
     for name in names:
-        found = hash_of(folder / name, _most(name))
-        if manifest["sha256"][name] != found:
+        actual = hash_of(folder / name, _most(name))
+        if manifest["sha256"][name] != actual:
             yield f"{name} is not the file that the manifest was written for"
-        if name == "checker.py" and found not in RELEASED:
+        if name == "checker.py" and actual not in RELEASED:
             yield f"checker.py is none that mlsched released: do not run it; instead of it, run {OWN_CHECKER}"
 
 

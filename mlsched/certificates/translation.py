@@ -54,7 +54,7 @@ def translations() -> dict[str, Translation]:
 
 def translation_of(instance: Instance) -> Translation:
     """The translation for this kind of instance, or InvalidInput."""
-    found = translations().get(instance.kind)
-    if found is None:
+    translation = translations().get(instance.kind)
+    if translation is None:
         raise InvalidInput(f"a {instance.kind} cannot be certified; {', '.join(sorted(translations()))} can")
-    return found
+    return translation

@@ -38,33 +38,33 @@ def certify(
     if objective is None:
         objective = api.published_objective(file)
     with waiting(f"certifying {file.name}", None), only_documents():
-        found = api.certify(instance, output, objective=objective, solver=solver, plan=given, time_limit=time_limit)
-    emit(as_json, lambda: document(output, found), lambda: shown(output, found))
+        checked = api.certify(instance, output, objective=objective, solver=solver, plan=given, time_limit=time_limit)
+    emit(as_json, lambda: document(output, checked), lambda: shown(output, checked))
 
 
-def document(folder: Path, found: Checked) -> dict[str, Any]:
+def document(folder: Path, checked: Checked) -> dict[str, Any]:
     """What the check of a certificate's folder found, as JSON."""
     return {
         "folder": str(folder),
-        "instance_hash": found.instance.hash,
-        "problem": found.instance.problem,
-        "objective": found.objective,
-        "value": found.value,
-        "backing": found.backing,
-        "lemma": found.lemma,
-        "claims": list(found.claims),
-        "violations": list(found.wrong),
-        "seconds": found.seconds,
+        "instance_hash": checked.instance.hash,
+        "problem": checked.instance.problem,
+        "objective": checked.objective,
+        "value": checked.value,
+        "backing": checked.backing,
+        "lemma": checked.lemma,
+        "claims": list(checked.claims),
+        "violations": list(checked.wrong),
+        "seconds": checked.seconds,
     }
 
 
-def shown(folder: Path, found: Checked) -> list[str]:
+def shown(folder: Path, checked: Checked) -> list[str]:
     """The same for people."""
-    if found.wrong:
-        return list(found.wrong)
-    goal = found.instance.objective(found.objective)
+    if checked.wrong:
+        return list(checked.wrong)
+    goal = checked.instance.objective(checked.objective)
     best = "less" if goal.sense == "min" else "more"
-    lines = [f"{folder}: certified: {goal.name} = {number(found.value)} {goal.unit}, no plan has {best}"]
-    lines += [f"  rests on: {found.lemma}"] if found.lemma else []
-    lines += [f"  with these numbers, recomputed: {claim}" for claim in found.claims]
-    return [*lines, f"  checked in {found.seconds:.2f} s; `mlsched check {folder}` checks it again"]
+    lines = [f"{folder}: certified: {goal.name} = {number(checked.value)} {goal.unit}, no plan has {best}"]
+    lines += [f"  rests on: {checked.lemma}"] if checked.lemma else []
+    lines += [f"  with these numbers, recomputed: {claim}" for claim in checked.claims]
+    return [*lines, f"  checked in {checked.seconds:.2f} s; `mlsched check {folder}` checks it again"]

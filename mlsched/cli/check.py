@@ -37,14 +37,14 @@ def check(
 
 def _plan(file: Path, plan: Path, read: list[str] | None, as_json: bool) -> None:
     instance, (answer, answers) = read_instance(file, read), read_plan(plan)
-    found = [] if answers in (None, instance.hash) else [f"the plan answers another instance (hash {answers[:12]})"]
-    found += instance.violations(answer)
-    values = None if found else instance.evaluate(answer)
-    document = {"instance_hash": instance.hash, "feasible": not found, "violations": found, "values": values}
+    faults = [] if answers in (None, instance.hash) else [f"the plan answers another instance (hash {answers[:12]})"]
+    faults += instance.violations(answer)
+    values = None if faults else instance.evaluate(answer)
+    document = {"instance_hash": instance.hash, "feasible": not faults, "violations": faults, "values": values}
     rows = [[name, number(value)] for name, value in (values or {}).items()]
-    emit(as_json, lambda: document, lambda: found or ["feasible", table("", ["objective", "value"], rows)])
-    if found:
-        raise ChecksFailed(f"{plan}: infeasible: {found[0]}")
+    emit(as_json, lambda: document, lambda: faults or ["feasible", table("", ["objective", "value"], rows)])
+    if faults:
+        raise ChecksFailed(f"{plan}: infeasible: {faults[0]}")
 
 
 def _certificate(folder: Path, time_limit: float | None, as_json: bool) -> None:
@@ -52,7 +52,7 @@ def _certificate(folder: Path, time_limit: float | None, as_json: bool) -> None:
 
     limit = {} if time_limit is None else {"time_limit": time_limit}
     with waiting(f"checking {folder.name}", None):
-        found = api.check_certificate(folder, **limit)
-    emit(as_json, lambda: certify.document(folder, found), lambda: certify.shown(folder, found))
-    if found.wrong:
-        raise ChecksFailed(f"{folder}: not certified: {found.wrong[0]}")
+        checked = api.check_certificate(folder, **limit)
+    emit(as_json, lambda: certify.document(folder, checked), lambda: certify.shown(folder, checked))
+    if checked.wrong:
+        raise ChecksFailed(f"{folder}: not certified: {checked.wrong[0]}")

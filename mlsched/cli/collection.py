@@ -58,15 +58,15 @@ def verify(
     from mlsched.benchmark.collection import verify as faults
 
     with progress("verify", 1.0) as update, only_documents():
-        found = faults(folder, recompute, lambda done, total: update(done / max(1, total)))
-    bounds = ", ".join(f"{count} {standing}" for standing, count in found.bounds.items())
-    sentence = f"{found.entries} entries, {len(found.wrong)} wrong; bounds: {bounds or 'none'}"
-    document = {"entries": found.entries, "wrong": list(found.wrong), "bounds": found.bounds}
+        report = faults(folder, recompute, lambda done, total: update(done / max(1, total)))
+    bounds = ", ".join(f"{count} {standing}" for standing, count in report.bounds.items())
+    sentence = f"{report.entries} entries, {len(report.wrong)} wrong; bounds: {bounds or 'none'}"
+    document = {"entries": report.entries, "wrong": list(report.wrong), "bounds": report.bounds}
     emit(as_json, lambda: document, lambda: [sentence])
-    if found.wrong:
-        for fault in found.wrong[1:]:
+    if report.wrong:
+        for fault in report.wrong[1:]:
             say(fault)
-        raise ChecksFailed(found.wrong[0])
+        raise ChecksFailed(report.wrong[0])
 
 
 @collection.command()

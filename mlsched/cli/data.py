@@ -20,23 +20,23 @@ def list_(as_json: Json = False) -> None:
     emit(as_json, lambda: {"folder": str(public.folder()), "traces": entries}, lambda: _lines(entries))
 
 
-def _entry(found: Any) -> dict[str, Any]:
+def _entry(source: Any) -> dict[str, Any]:
     from mlsched.instances.traces import public
 
-    there = public.folder() / found.name / found.jobs.name
+    there = public.folder() / source.name / source.jobs.name
     return {
-        "name": found.name,
-        "about": found.about,
-        "licence": found.licence,
-        "cite": found.cite,
-        "files": [{"address": f.address, "bytes": f.bytes, "sha256": f.sha256} for f in found.files],
+        "name": source.name,
+        "about": source.about,
+        "licence": source.licence,
+        "cite": source.cite,
+        "files": [{"address": f.address, "bytes": f.bytes, "sha256": f.sha256} for f in source.files],
         "fetched": str(there) if there.exists() else None,
     }
 
 
 def _lines(entries: list[dict[str, Any]]) -> list[Any]:
     """Some lines per trace: addresses are too long for a table."""
-    found: list[Any] = []
+    lines: list[Any] = []
     for entry in entries:
         size = sum(file["bytes"] for file in entry["files"]) / 1e6
         rows = [
@@ -49,8 +49,8 @@ def _lines(entries: list[dict[str, Any]]) -> list[Any]:
         ]
         shown = table("", [entry["name"], ""], rows)
         shown.columns[1].justify = "left"
-        found.append(shown)
-    return found
+        lines.append(shown)
+    return lines
 
 
 @data.command()

@@ -20,19 +20,19 @@ def doctor(as_json: Json = False) -> None:
     from mlsched.solvers.backends.canary.models import canaries
     from mlsched.solvers.backends.canary.trust import TESTED, version_of
 
-    models, found = list(canaries()), []
+    models, verdicts = list(canaries()), []
     with progress("solvers on small models", float(len(models))) as update:
         for canary in models:
-            found.append(_line(canary, {engine: judged(canary, engine) for engine in ENGINES}))
-            update(float(len(found)))
-    engines = [_engine(name, version_of(name), found, (name, version_of(name)) in TESTED) for name in ENGINES]
+            verdicts.append(_line(canary, {engine: judged(canary, engine) for engine in ENGINES}))
+            update(float(len(verdicts)))
+    engines = [_engine(name, version_of(name), verdicts, (name, version_of(name)) in TESTED) for name in ENGINES]
     words = {"right": "right", "wrong": "**wrong**", "silent": "silent", "not asked": ""}
     rows = [
         [c["model"], c["of"], ", ".join(c["features"]), *(words[c["said"][e]["verdict"]] for e in ENGINES)]
-        for c in found
+        for c in verdicts
     ]
     tables = [{"name": "canaries", "header": ["model", "from a", "has", *ENGINES], "rows": rows}]
-    document = {"versions": versions(), "engines": engines, "canaries": found, "tables": tables}
+    document = {"versions": versions(), "engines": engines, "canaries": verdicts, "tables": tables}
     emit(as_json, lambda: document, lambda: _tables(document))
     # What a release was tested with is known and refused where it is wrong; another version is news.
     news = [e for e in engines if e["engine"] in TRUSTED and e["wrong"] and not e["tested"]]
@@ -52,9 +52,9 @@ def _line(canary: Canary, said: dict[str, tuple[str, str]]) -> dict[str, Any]:
     }
 
 
-def _engine(name: str, version: str, found: list[dict[str, Any]], tested: bool) -> dict[str, Any]:
+def _engine(name: str, version: str, lines: list[dict[str, Any]], tested: bool) -> dict[str, Any]:
     """One engine's line: how often it is right, and about what it is wrong."""
-    verdicts = [(c["model"], c["said"][name]["verdict"]) for c in found]
+    verdicts = [(c["model"], c["said"][name]["verdict"]) for c in lines]
     counts = {kind: sum(v == kind for _, v in verdicts) for kind in ("right", "silent", "not asked")}
     wrong = [model for model, verdict in verdicts if verdict == "wrong"]
     return {"engine": name, "version": version, "tested": tested, **counts, "wrong": wrong}

@@ -28,10 +28,10 @@ def entries(what: str) -> list[dict[str, Any]]:
     place = _place()
     if place is not None and (kept := _kept(place, what)) is not None:
         return kept
-    found = {"problems": _problems, "solvers": _solvers, "suites": _suites, "experiments": _experiments}[what]()
+    listed = {"problems": _problems, "solvers": _solvers, "suites": _suites, "experiments": _experiments}[what]()
     if place is not None:
-        _keep(place, what, found)
-    return found
+        _keep(place, what, listed)
+    return listed
 
 
 def check_problem(name: str) -> None:
@@ -73,23 +73,23 @@ def _files(folder: str) -> Iterator[tuple[str, int, int]]:
             if entry.is_dir(follow_symlinks=False):
                 yield from _files(entry.path)
             elif entry.name.endswith(".py"):
-                found = entry.stat()
-                yield entry.path, found.st_size, found.st_mtime_ns
+                status = entry.stat()
+                yield entry.path, status.st_size, status.st_mtime_ns
 
 
 def _kept(place: Path, what: str) -> list[dict[str, Any]] | None:
     """What was kept; None where there is nothing, or nothing that can be read."""
     try:
-        found = read_json(place / f"{what}.json").get(what)
+        kept = read_json(place / f"{what}.json").get(what)
     except InvalidFile:
         return None
-    return found if isinstance(found, list) and all(isinstance(entry, dict) for entry in found) else None
+    return kept if isinstance(kept, list) and all(isinstance(entry, dict) for entry in kept) else None
 
 
-def _keep(place: Path, what: str, found: list[dict[str, Any]]) -> None:
+def _keep(place: Path, what: str, entries: list[dict[str, Any]]) -> None:
     """Keep it, and drop what is older than a month; a folder that cannot be written keeps nothing."""
     try:
-        write_json(place / f"{what}.json", {"kind": "mlsched.list", "version": 1, what: found}, folders=True)
+        write_json(place / f"{what}.json", {"kind": "mlsched.list", "version": 1, what: entries}, folders=True)
         for old in place.parent.glob("list-*/*.json"):
             if old.stat().st_mtime < time.time() - KEPT:
                 old.unlink(missing_ok=True)

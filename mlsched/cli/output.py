@@ -87,9 +87,9 @@ def emit(as_json: bool, document: Callable[[], dict[str, Any]], renderables: Cal
 
     # Paths and messages are data: nothing in them is markup.
     terminal = sys.stdout.isatty()
-    told = os.environ.get("COLUMNS", "").isdigit()  # rich obeys it by itself
-    wide = None if terminal or told else WIDE
-    console = Console(soft_wrap=not terminal and not told, width=wide, markup=False, emoji=False)
+    fixed = os.environ.get("COLUMNS", "").isdigit()  # rich obeys it by itself
+    wide = None if terminal or fixed else WIDE
+    console = Console(soft_wrap=not terminal and not fixed, width=wide, markup=False, emoji=False)
     for item in renderables():
         console.print(item, highlight=False)
 
@@ -129,19 +129,19 @@ def entries_of(entries: Iterable[tuple[str, list[tuple[str, str]]]]) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    found: list[Any] = []
+    shown: list[Any] = []
     for head, lines in entries:
-        found.append(Text(head, style="bold"))
+        shown.append(Text(head, style="bold"))
         if any(label for label, _ in lines):
             below = Table.grid(padding=(0, 2))
             below.add_column(no_wrap=True)
             below.add_column()
             for label, text in lines:
                 below.add_row(label, Text(text))
-            found.append(Padding(below, (0, 0, 1, 4)))
+            shown.append(Padding(below, (0, 0, 1, 4)))
         else:
-            found += [Padding(Text(text), (0, 0, 0, 4)) for _, text in lines]
-    return Group(*found)
+            shown += [Padding(Text(text), (0, 0, 0, 4)) for _, text in lines]
+    return Group(*shown)
 
 
 class Columns:
@@ -178,15 +178,15 @@ def number(value: float | int | None) -> str:
 
 def settings(items: list[str], option: str) -> dict[str, str]:
     """`["a=1", "b=2"]` -> `{"a": "1", "b": "2"}`."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for item in items:
         key, equals, value = item.partition("=")
         if not equals or not key:
             raise InvalidInput(f"{option} {item}: must be KEY=VALUE")
-        if key in found:
+        if key in values:
             raise InvalidInput(f"{option} {item}: {key} is given twice")
-        found[key] = value
-    return found
+        values[key] = value
+    return values
 
 
 @contextlib.contextmanager

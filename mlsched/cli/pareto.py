@@ -116,7 +116,7 @@ def _render(front: Front, objectives: list[str]) -> list[Any]:
     if front.recalled:
         line += f" and {front.recalled} remembered"
     backing = front.backing if front.confirmed_by is None else f"{front.backing} by {front.confirmed_by}"
-    found: list[Any] = [f"{line} in {front.seconds:.3f} s; {backing}"]
+    lines: list[Any] = [f"{line} in {front.seconds:.3f} s; {backing}"]
     if front.open:
-        found.append(f"{len(front.open)} zones are open: points may be missing there (--json lists them)")
-    return [*found, table("", ["point", *objectives], rows)]
+        lines.append(f"{len(front.open)} zones are open: points may be missing there (--json lists them)")
+    return [*lines, table("", ["point", *objectives], rows)]

@@ -148,8 +148,8 @@ def _problem_of(policies: list[str], trace: str) -> str:
         if name not in every:
             raise UnknownName(f"no policy '{name}'{meant(name, every)}; see `mlsched list solvers`")
     if len(known) != 1:
-        found = f"{', '.join(known)} all know them" if known else "no simulated problem knows them all"
-        raise UnknownName(f"{' '.join(policies)}: {found}; give --problem, see `mlsched list solvers`")
+        reason = f"{', '.join(known)} all know them" if known else "no simulated problem knows them all"
+        raise UnknownName(f"{' '.join(policies)}: {reason}; give --problem, see `mlsched list solvers`")
     return known[0]
 
 
@@ -220,10 +220,10 @@ def _optimality(run: Run, time_limit: float | None) -> Gaps | None:
 
 def _every_job(runs: dict[str, Run]) -> dict[str, Any]:
     """The runs' tables of jobs, one below the other, with the policy in front."""
-    found = {policy: run.table() for policy, run in runs.items()}
-    columns = list(next(iter(found.values())))
-    policy = np.repeat(list(found), [len(table["job"]) for table in found.values()])
-    return {"policy": policy, **{name: np.concatenate([t[name] for t in found.values()]) for name in columns}}
+    tables = {policy: run.table() for policy, run in runs.items()}
+    columns = list(next(iter(tables.values())))
+    policy = np.repeat(list(tables), [len(table["job"]) for table in tables.values()])
+    return {"policy": policy, **{name: np.concatenate([t[name] for t in tables.values()]) for name in columns}}
 
 
 def _render(workload: Any, details: list[dict[str, Any]], failures: list[str]) -> list[Any]:
@@ -238,18 +238,18 @@ def _render(workload: Any, details: list[dict[str, Any]], failures: list[str]) -
         rows.append({"policy": entry["policy"], **flat})
     ticks = details[0]["summary"].get("tick_seconds")
     unit = f"; times in {LENGTHS.get(ticks, f'ticks of {ticks:g} s')}" if ticks else ""
-    found: list[Any] = [f"{workload.source}", f"{len(workload.submit)} jobs on {workload.cluster}{unit}"]
-    found += _assumed(details)
+    shown: list[Any] = [f"{workload.source}", f"{len(workload.submit)} jobs on {workload.cluster}{unit}"]
+    shown += _assumed(details)
     names = [row["policy"] for row in rows]
     cells = ([c if isinstance(c := row.get(key), str) else number(c) for row in rows] for key in header[1:])
     body = [[_worded(key), *row] for key, row in zip(header[1:], cells, strict=True)]
-    found.append(Columns(["", *names], body))
-    found += [BOUND_NOTE] if any(entry.get("gaps") for entry in details) else []
+    shown.append(Columns(["", *names], body))
+    shown += [BOUND_NOTE] if any(entry.get("gaps") for entry in details) else []
     recorded = [Gaps(**entry["optimality"]) for entry in details if entry["optimality"] is not None]
-    found += [GAP_NOTE, *apart_notes(recorded)] if recorded else []
+    shown += [GAP_NOTE, *apart_notes(recorded)] if recorded else []
     if not failures:
-        found.append("every run passed the independent replay check")
-    return found
+        shown.append("every run passed the independent replay check")
+    return shown
 
 
 def _assumed(details: list[dict[str, Any]]) -> list[str]:

@@ -44,10 +44,10 @@ def read_instance(path: Path, options: list[str] | None = None) -> Instance:
     from mlsched import api
     from mlsched.core.contract import Instance
 
-    found = api.load(path, **settings(options or [], "--read"))
-    if not isinstance(found, Instance):
-        raise InvalidFile(f"{path}: kind = '{found.kind}': must be an instance; `mlsched generate` writes one")
-    return found
+    instance = api.load(path, **settings(options or [], "--read"))
+    if not isinstance(instance, Instance):
+        raise InvalidFile(f"{path}: kind = '{instance.kind}': must be an instance; `mlsched generate` writes one")
+    return instance
 
 
 def read_plan(path: Path) -> tuple[Plan, str | None]:
@@ -56,13 +56,13 @@ def read_plan(path: Path) -> tuple[Plan, str | None]:
     from mlsched.core.contract import Plan
     from mlsched.core.result import Result
 
-    found: Any
-    found, answers = api.load_with_hash(path)
-    if isinstance(found, Result) and found.plan is not None:
-        found, answers = found.plan, found.instance_hash
-    if not isinstance(found, Plan):
-        raise InvalidFile(f"{path}: kind = '{found.kind}': must be a plan; `mlsched solve -o` writes one")
-    return found, answers
+    loaded: Any
+    loaded, answers = api.load_with_hash(path)
+    if isinstance(loaded, Result) and loaded.plan is not None:
+        loaded, answers = loaded.plan, loaded.instance_hash
+    if not isinstance(loaded, Plan):
+        raise InvalidFile(f"{path}: kind = '{loaded.kind}': must be a plan; `mlsched solve -o` writes one")
+    return loaded, answers
 
 
 def solve(
@@ -142,14 +142,14 @@ def _render(instance: Instance, result: Result, asked: str) -> list[Any]:
     line = f"{asked}: {result.status} in {result.seconds:.3f} s{_backing(result)}"
     if result.stopped_by in ("time limit", "work limit"):
         line += f" (stopped by the {result.stopped_by})"
-    found: list[Any] = [
+    lines: list[Any] = [
         line,
         *([] if result.doubt is None else [result.doubt]),
         table("", ["objective", "sense", "value", "bound", "gap to bound"], rows),
     ]
     if result.plan is not None:
-        found.append(_plan(instance, result.plan))
-    return found
+        lines.append(_plan(instance, result.plan))
+    return lines
 
 
 def _plan(instance: Instance, plan: Plan) -> Any:

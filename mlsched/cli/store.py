@@ -107,11 +107,11 @@ def rerun(
         raise InvalidInput(f"{store}: has no row {row}: there are {len(rows)}")
     before = rows[row - 1]
     after = again(before, isolate)
-    found = differences(before, after)
-    document = {"then": _plain(before), "now": _plain(after), "differences": found}
+    differing = differences(before, after)
+    document = {"then": _plain(before), "now": _plain(after), "differences": differing}
     emit(as_json, lambda: document, lambda: [f"{before.place}, {before.answerer}", _both(before, after)])
-    if found:
-        raise ChecksFailed(f"row {row} came out otherwise: {'; '.join(found)}")
+    if differing:
+        raise ChecksFailed(f"row {row} came out otherwise: {'; '.join(differing)}")
 
 
 def _plain(row: Row) -> dict[str, Any]:

@@ -19,16 +19,16 @@ def as_options(message: str, options: Set[str]) -> str:
     """
     options = options - OTHERS
 
-    def assigned(found: re.Match[str]) -> str:
-        option = _option(found[1])
-        return found[0].replace(found[1], option).replace(" = ", " ") if option in options else found[0]
+    def assigned(match: re.Match[str]) -> str:
+        option = _option(match[1])
+        return match[0].replace(match[1], option).replace(" = ", " ") if option in options else match[0]
 
-    def given(found: re.Match[str]) -> str:
-        verb, name, value = found[1], found[2], found[3]
+    def given(match: re.Match[str]) -> str:
+        verb, name, value = match[1], match[2], match[3]
         if (option := _option(name)) in options:
             return f"{verb} {option}" + ("" if value == "True" else f" {value}")
         way = next((way for way in OPEN if way in options), None)
-        return found[0] if way is None else f"{verb} {way} {name}={value}"
+        return match[0] if way is None else f"{verb} {way} {name}={value}"
 
     message = re.sub(r"^([a-z_]+)(?: = |(?=: needs ))", assigned, message)
     return re.sub(r"\b(give|set|with|needs) ([a-z_]+)=([\w.]+)", given, message)

@@ -70,7 +70,7 @@ def worst(
         instances = {path.name: read_instance(path, read) for path in files or ()}
         objective = objective or api.published_objective((files or [])[0])
     with progress(f"{solver} and the optimum", float(len(instances))) as update, only_documents():
-        found = losses.worst_cases(
+        worst_losses = losses.worst_cases(
             solver,
             instances,
             most=most,
@@ -80,13 +80,17 @@ def worst(
             progress=lambda done, total: update(float(done)),
         )
     if output is not None:
-        _write(found, output)
+        _write(worst_losses, output)
     if plot is not None:
-        losses.plot_losses(found, plot)
-    emit(as_json, lambda: {"instances": len(instances), **found.table()}, lambda: _render(found, len(instances)))
+        losses.plot_losses(worst_losses, plot)
+    emit(
+        as_json,
+        lambda: {"instances": len(instances), **worst_losses.table()},
+        lambda: _render(worst_losses, len(instances)),
+    )
 
 
-def _write(found: Losses, folder: Path) -> None:
+def _write(worst_losses: Losses, folder: Path) -> None:
     """The instance, the answerer's result and the best one of each."""
     from mlsched import api
 
@@ -94,19 +98,19 @@ def _write(found: Losses, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInput(f"{folder}: cannot be made: {error.strerror}") from None
-    for place, loss in enumerate(found, start=1):
+    for place, loss in enumerate(worst_losses, start=1):
         api.save(loss.instance, folder / f"{place}.json")
         api.save(loss.result, folder / f"{place}.{loss.result.answerer}.json")
         api.save(loss.best, folder / f"{place}.{loss.best.answerer}.json")
 
 
-def _render(found: Losses, count: int) -> list[Any]:
-    if not found:
+def _render(worst_losses: Losses, count: int) -> list[Any]:
+    if not worst_losses:
         return [f"none of {count} instances has a feasible plan"]
-    first = found[0]
+    first = worst_losses[0]
     rows = [
         [loss.name, number(loss.result.value), number(loss.best.value), loss.best.status, str(loss.gap)]
-        for loss in found
+        for loss in worst_losses
     ]
     title = f"{first.result.answerer}: {first.result.objective} [{first.result.unit}], worst of {count} instances"
     return [table(title, ["instance", "value", first.best.answerer, "which is", "gap"], rows)]

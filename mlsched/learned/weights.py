@@ -71,10 +71,10 @@ def write(path: str | os.PathLike[str], weights: Weights) -> None:
 def read(path: str | os.PathLike[str], policy: str | None = None, *, kind: str = KIND) -> Weights:
     """The weights in a file; InvalidFile when it is none, is damaged, or is not of `policy`."""
     content = read_bytes(path, most=MOST_BYTES, remedy="`mlsched train POLICY -o FILE` writes one")
-    found = parse(content, shown_path(path), kind=kind)
-    if policy is not None and found.card["policy"] != policy:
-        raise InvalidFile(f"{path}: holds weights of {found.card['policy']}: must be of {policy}; train them anew")
-    return found
+    parsed = parse(content, shown_path(path), kind=kind)
+    if policy is not None and parsed.card["policy"] != policy:
+        raise InvalidFile(f"{path}: holds weights of {parsed.card['policy']}: must be of {policy}; train them anew")
+    return parsed
 
 
 def parse(content: bytes, name: str, *, kind: str = KIND) -> Weights:
@@ -122,24 +122,24 @@ def _tensors(content: bytes, name: str) -> dict[str, Any]:
     from safetensors.numpy import load
 
     try:
-        found: dict[str, Any] = load(content)
+        tensors: dict[str, Any] = load(content)
     except (SafetensorError, ValueError, TypeError, KeyError) as error:
         raise InvalidFile(f"{name}: is no weights file, or a damaged one: {' '.join(str(error).split())}") from None
-    for key, value in found.items():
+    for key, value in tensors.items():
         if value.dtype not in (np.float32, np.uint8, np.int64) or not np.isfinite(value).all():
             raise InvalidFile(f"{name}: tensor {key} holds what no weights are; train it anew")
         value.flags.writeable = False
-    return found
+    return tensors
 
 
 def _digest(card: str, tensors: Mapping[str, Any]) -> str:
     """SHA-256 of the card and of every tensor with its name, type and shape."""
-    found = hashlib.sha256(card.encode())
+    digest = hashlib.sha256(card.encode())
     for key in sorted(tensors):
         value = tensors[key]
-        found.update(json.dumps([key, str(value.dtype), list(value.shape)]).encode())
-        found.update(np.ascontiguousarray(value).tobytes())
-    return found.hexdigest()
+        digest.update(json.dumps([key, str(value.dtype), list(value.shape)]).encode())
+        digest.update(np.ascontiguousarray(value).tobytes())
+    return digest.hexdigest()
 
 
 @functools.lru_cache(maxsize=16)

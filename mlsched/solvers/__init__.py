@@ -75,8 +75,8 @@ def run(
             lambda plan: instance.evaluate(plan)[objective],
             better_than,
         )
-    found: Outcome = minimise(question, objective, sense, budget.remaining(), hint, better_than)
-    return _of_restricted(found) if answerer.restricted else found
+    outcome: Outcome = minimise(question, objective, sense, budget.remaining(), hint, better_than)
+    return _of_restricted(outcome) if answerer.restricted else outcome
 
 
 def _built(
@@ -106,10 +106,10 @@ def _backend(name: str, solver: str) -> tuple[Any, Callable[..., Outcome]]:
     return module, module.minimise if solver == "highs" else functools.partial(module.minimise, solver=solver)
 
 
-def _of_restricted(found: Outcome) -> Outcome:
+def _of_restricted(outcome: Outcome) -> Outcome:
     """What the outcome of a model of only some plans says of the instance: its plan is valid, its bound is not."""
-    work = found.work if found.bound is None else {**found.work, "restricted_bound": float(found.bound)}
-    return Outcome("unknown" if found.plan is None else "feasible", found.plan, None, found.stopped_by, work)
+    work = outcome.work if outcome.bound is None else {**outcome.work, "restricted_bound": float(outcome.bound)}
+    return Outcome("unknown" if outcome.plan is None else "feasible", outcome.plan, None, outcome.stopped_by, work)
 
 
 def __getattr__(name: str) -> Any:

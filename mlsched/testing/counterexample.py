@@ -90,5 +90,5 @@ def _fields(record: Record, most: int) -> list[str]:
                 shown.append(_cut(f"  {field.name} = {value.tolist()}"))
         elif value not in ((), "", field.default):
             shown.append(_cut(f"  {field.name} = {value!r}"))
-    left = len(shown) - most
-    return shown if left <= 0 else [*shown[: most - 1], f"  ... and {left + 1} more fields"]
+    hidden = len(shown) - most
+    return shown if hidden <= 0 else [*shown[: most - 1], f"  ... and {hidden + 1} more fields"]

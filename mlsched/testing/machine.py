@@ -45,7 +45,7 @@ class Stepped:
         self.wanted: int | None = None
         self.starved = False
         self.question: Instance | None = None
-        self._left = self.world.unfinished()
+        self._remaining = self.world.unfinished()
         self._rows: list[Any] = []
 
     @property
@@ -97,13 +97,13 @@ class Stepped:
     def check(self) -> None:
         """What holds between any two steps."""
         world = self.world
-        left, rows = world.unfinished(), list(world.log.rows)
-        assert 0 <= left <= self._left, f"{left} jobs are unfinished: there were {self._left}"
+        remaining, rows = world.unfinished(), list(world.log.rows)
+        assert 0 <= remaining <= self._remaining, f"{remaining} jobs are unfinished: there were {self._remaining}"
         assert rows[: len(self._rows)] == self._rows, "the log of the past has changed"
         assert self.question == world.ask(), "asked twice, the world asks for something else"
         event = world.next_event()
         assert event is None or event >= self.now, f"the next event is at {event}, now is {self.now}"
-        self._left, self._rows = left, rows
+        self._remaining, self._rows = remaining, rows
 
     def finish(self, verb: Callable[..., Any] | None) -> None:
         """Run on to the end and replay the log."""

@@ -42,15 +42,15 @@ def check_relations(
     relations: only these, by name. Instances that it finds infeasible, or too large, are passed over. Raises
     CheckFailed with the first counterexample; else returns what it saw.
     """
-    found = registry().problem(problem)
-    names = list(found.relations if relations is None else relations)
-    if unknown := sorted(set(names) - set(found.relations)):
-        raise InvalidInput(f"relations: {problem} has no {unknown[0]!r}; there are {', '.join(found.relations)}")
-    goal = found.instance_type.objectives[0] if objective is None else found.instance_type.objective(objective)
+    entry = registry().problem(problem)
+    names = list(entry.relations if relations is None else relations)
+    if unknown := sorted(set(names) - set(entry.relations)):
+        raise InvalidInput(f"relations: {problem} has no {unknown[0]!r}; there are {', '.join(entry.relations)}")
+    goal = entry.instance_type.objectives[0] if objective is None else entry.instance_type.objective(objective)
     outcomes, title = {}, solver if isinstance(solver, str) else getattr(solver, "__name__", "solver")
-    strategies = [found.strategy(), *([found.contended()] if found.contended else [])]
+    strategies = [entry.strategy(), *([entry.contended()] if entry.contended else [])]
     for name in names:
-        compared = _Compared(solver, goal, name, found.relations[name])
+        compared = _Compared(solver, goal, name, entry.relations[name])
         try:
             for strategy in strategies if goal.name in compared.relation.says else ():
                 drawn(compared, strategy, max(1, examples // len(strategies)))

@@ -56,8 +56,8 @@ class Report:
     @property
     def failures(self) -> tuple[Counterexample, ...]:
         """The counterexamples of the checks that failed unexpectedly."""
-        found = [o.counterexample for o in self.outcomes.values() if o.status == "failed"]
-        return tuple(c for c in found if c is not None)
+        examples = [o.counterexample for o in self.outcomes.values() if o.status == "failed"]
+        return tuple(c for c in examples if c is not None)
 
     def __str__(self) -> str:
         """One line: how many instances, how often optimal, and the gaps."""

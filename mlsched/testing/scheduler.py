@@ -68,19 +68,19 @@ def check_scheduler(
     wanted, known = _wanted(checks, expected_failures, largest_gap, mean_gap)
     if examples < 4:
         raise InvalidInput(f"examples = {examples}: must be at least 4")
-    found = registry().problem(problem)
-    goals = {o.name: o for o in found.instance_type.objectives}
+    entry = registry().problem(problem)
+    goals = {o.name: o for o in entry.instance_type.objectives}
     goal = next(iter(goals.values())) if objective is None else goals.get(objective)
     if goal is None:
         raise InvalidInput(f"objective = {objective!r}: {problem} has {', '.join(goals)}")
     tested = subject(scheduler, problem, goal.name, stateful, asks)
     calls = (CALLS if examples >= FULL else 0) if calls is None else calls
-    examiner = Examiner(tested.call, goal, exact(reference, goal.name), set(wanted), largest_gap, found.roomy)
+    examiner = Examiner(tested.call, goal, exact(reference, goal.name), set(wanted), largest_gap, entry.roomy)
 
     failed: dict[str, Counterexample] = {}
     while examiner.active - {"runs"}:
         examiner.seen, examiner.starved, examiner.gaps, examiner.known = 0, 0, [], []
-        wrong = _examples(examiner, found, examples, calls) or _on_average(examiner, mean_gap)
+        wrong = _examples(examiner, entry, examples, calls) or _on_average(examiner, mean_gap)
         if wrong is None:
             break
         failed[wrong.check] = wrong
@@ -89,7 +89,7 @@ def check_scheduler(
     if not examiner.seen and not failed and set(wanted) - {"runs"}:
         raise InvalidInput(f"{problem}: {reference} finds every instance infeasible; nothing was checked")
     runs = starved = 0
-    if "runs" in wanted and (not raising or set(failed) <= set(known)) and tested.decides(found.instance_type.asks):
+    if "runs" in wanted and (not raising or set(failed) <= set(known)) and tested.decides(entry.instance_type.asks):
         runs, starved, wrong = make_runs(tested, problem, examples, bool(calls))
         if wrong is not None:
             failed["runs"] = wrong

@@ -58,6 +58,6 @@ def subject(
             raise InvalidInput(f"{entry.name}: is exact; check_scheduler is for rules and policies")
         return Subject(entry, params, objective)
     name = getattr(scheduler, "__name__", type(scheduler).__name__)
-    told: Any = getattr(scheduler, "information", "observed")
-    entry = Answerer(name, problem, "heuristic", scheduler, information=told, stateful=stateful, asks=asks)
+    information: Any = getattr(scheduler, "information", "observed")
+    entry = Answerer(name, problem, "heuristic", scheduler, information=information, stateful=stateful, asks=asks)
     return Subject(entry, {}, objective)

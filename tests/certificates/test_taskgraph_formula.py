@@ -68,7 +68,7 @@ def solution(schedule: Schedule, runs) -> dict[int, int]:
 
 def violated(formula: Formula, found: dict[int, int]) -> set[str]:
     """The families of constraints that do not hold."""
-    return {c.family for c in formula.constraints if sum(a * found[x] for a, x in c.terms) < c.least}
+    return {c.family for c in formula.constraints if sum(a * found[x] for a, x in c.terms) < c.degree}
 
 
 @pytest.mark.parametrize("number", range(COUNT))
@@ -162,5 +162,5 @@ def test_where_tasks_are_has_a_variable_a_task_or_where_they_may_move_a_run():
             for (m, x), (n, y) in itertools.product(places.of(one).items(), places.of(other).items()):
                 for is_away in (0, 1) if rows else ():
                     found = {**dict.fromkeys(range(1, len(formula.meanings) + 1), 0), x: 1, y: 1, away: is_away}
-                    holds = all(sum(a * found[v] for a, v in row.terms) >= row.least for row in rows)
+                    holds = all(sum(a * found[v] for a, v in row.terms) >= row.degree for row in rows)
                     assert holds == (bool(is_away) or m == n)

@@ -37,12 +37,12 @@ def total_speed(instance: Instance, plan: Plan) -> list[Formula]:
     formula.at_most("rule 3: new jobs", [(1, y) for y in placed], instance.most_new)
     formula.at_most("rule 3: concurrent jobs", [(1, y) for y in placed], instance.most_jobs - runs)
     terms: list[Term] = []
-    least = 0
+    minimum = 0
     for job in range(runs + len(placed)):
         gained, base = _speed(formula, instance, job, hosts, placed[job - runs] if job >= runs else None)
         terms += gained
-        least += base
-    formula.optimise(terms, sense="max", offset=least)
+        minimum += base
+    formula.optimise(terms, sense="max", offset=minimum)
     return [formula]
 
 
@@ -89,18 +89,18 @@ def _contents(instance: Instance, s: int) -> Iterator[Content]:
     stack: list[tuple[int, Content, list[int]]] = [(0, {}, free)]
     while stack:
         spend()
-        j, content, left = stack.pop()
+        j, content, remaining = stack.pop()
         if j == len(instance.job_type):
             count += 1
             yield content
             continue
         worker, ps = instance.worker_demand[j].tolist(), instance.ps_demand[j].tolist()
-        stack.append((j + 1, content, left))
+        stack.append((j + 1, content, remaining))
         if not _may_share(instance, s, j, content):
             continue
         for w in range(int(instance.job_workers[j]) + 1):
             for p in range(int(instance.job_ps[j]) + 1):
-                rest = [room - w * a - p * b for room, a, b in zip(left, worker, ps, strict=True)]
+                rest = [room - w * a - p * b for room, a, b in zip(remaining, worker, ps, strict=True)]
                 if not _fits(rest):
                     break  # nor do more
                 if w + p:
@@ -108,7 +108,7 @@ def _contents(instance: Instance, s: int) -> Iterator[Content]:
                 # Each entry of the stack leads to a content of its own.
                 if count + len(stack) > MOST_VARIABLES:
                     raise InvalidInput(f"server {s} may host more than {MOST_VARIABLES} things; certify less")
-            if not _fits([room - w * a for room, a in zip(left, worker, strict=True)]):
+            if not _fits([room - w * a for room, a in zip(remaining, worker, strict=True)]):
                 break
 
 

@@ -55,8 +55,8 @@ def claims(instance: Instance, objective: str, plan: Plan, values: list[int]) ->
 def _least_base(instance: Instance, objective: str, waiting: int) -> Formula:
     formula = Formula(f"the least {objective} of the victims where at most {waiting} TE jobs wait")
     placed, victims = _plans(formula, instance)
-    least = len(placed) - waiting
-    formula.at_least("no more TE jobs wait than must", [(1, y) for places in placed for y in places], least)
+    must_be_placed = len(placed) - waiting
+    formula.at_least("no more TE jobs wait than must", [(1, y) for places in placed for y in places], must_be_placed)
     of_victim, _, terms = BASES[objective]
     formula.optimise(terms(formula, {x: of_victim(instance, j) for j, x in enumerate(victims)}))
     return formula

@@ -48,14 +48,14 @@ def _refuse(instance: Instance) -> None:
 def _total_jct(instance: Instance, objective: str, value: int) -> Formula:
     formula = Formula(f"the least total_jct among plans of at most {value}")
     counts, arrival = instance.min_iterations.tolist(), instance.arrival.tolist()
-    least = _longest_paths(instance, counts)
-    done_by = _done_by_total(arrival, least, value)
+    minimal = _longest_paths(instance, counts)
+    done_by = _done_by_total(arrival, minimal, value)
     schedule = Schedule(formula, instance, counts, done_by)
     terms: list[Term] = []
     for j, count in enumerate(counts):
         if count:
             last = [(k, count - 1) for k, job in enumerate(schedule.jobs) if job == j]
-            terms += _done(schedule, f"job {j} is done", last, arrival[j] + least[j], done_by[j])
+            terms += _done(schedule, f"job {j} is done", last, arrival[j] + minimal[j], done_by[j])
     waits = sum(end - start for end, start, count in zip(done_by, arrival, counts, strict=True) if count)
     formula.optimise(terms, offset=waits)
     return formula
@@ -73,15 +73,15 @@ def _makespan(instance: Instance, objective: str, value: int) -> Formula:
     schedule = Schedule(formula, instance, counts, [end] * len(arrival))
     last = [(k, counts[j] - 1) for k, j in enumerate(schedule.jobs) if counts[j]]
     paths = zip(arrival, _longest_paths(instance, counts), strict=True)
-    least = max((start + path for start, path in paths), default=0)
-    formula.optimise(_done(schedule, "every job is done", last, least, end), offset=end - begin)
+    minimal = max((start + path for start, path in paths), default=0)
+    formula.optimise(_done(schedule, "every job is done", last, minimal, end), offset=end - begin)
     return formula
 
 
-def _done(schedule: Schedule, what: str, last: list[Run], least: int, end: int) -> list[Term]:
-    """A term for each tick from `least` to before `end` at which all of the `last` runs have ended: -1 each."""
+def _done(schedule: Schedule, what: str, last: list[Run], first: int, end: int) -> list[Term]:
+    """A term for each tick from `first` to before `end` at which all of the `last` runs have ended: -1 each."""
     terms = []
-    for t in range(least, end):
+    for t in range(first, end):
         done = schedule.formula.variable(f"{what} by {t}")
         terms.append((-1, done))
         for run in last:
@@ -146,8 +146,8 @@ def _by_deadlines(instance: Instance, objective: str, value: int) -> Formula:
 
 
 def _deadlines_met(instance: Instance, j: int) -> dict[int, int]:
-    least = int(instance.min_iterations[j])
-    return {least: int(least > 0 or instance.arrival[j] <= instance.deadline[j])}
+    minimum = int(instance.min_iterations[j])
+    return {minimum: int(minimum > 0 or instance.arrival[j] <= instance.deadline[j])}
 
 
 def _total_accuracy(instance: Instance, j: int) -> dict[int, int]:

@@ -253,8 +253,8 @@ class _Mip:
         import pyomo.environ as pyo
 
         layout, mip = self.layout, self.mip
-        least = [layout.earliest_completion(j) for j in range(layout.jobs)]
-        mip.c = pyo.Var(range(layout.jobs), domain=pyo.Integers, bounds=lambda _, j: (least[j], self.end))
+        earliest = [layout.earliest_completion(j) for j in range(layout.jobs)]
+        mip.c = pyo.Var(range(layout.jobs), domain=pyo.Integers, bounds=lambda _, j: (earliest[j], self.end))
         for j in range(layout.jobs):
             for i in range(max(layout.finished[j], layout.mandatory[j] - 1), layout.maximum[j]):
                 for k in layout.tasks_of[j]:
@@ -273,8 +273,8 @@ class _Mip:
         layout, mip = self.layout, self.mip
         if not layout.jobs:
             return 0
-        least = max(layout.earliest_completion(j) for j in range(layout.jobs))
-        mip.last = pyo.Var(domain=pyo.Integers, bounds=(least, self.end))
+        earliest = max(layout.earliest_completion(j) for j in range(layout.jobs))
+        mip.last = pyo.Var(domain=pyo.Integers, bounds=(earliest, self.end))
         for completion in self._completions:
             self._add(mip.last >= completion)
         self.constant["makespan"] = -min(layout.arrival)

@@ -84,21 +84,21 @@ class Policy:
                 f"run_type: {len(instance.run_type)} jobs are running: these weights know up to {s.running}; {_REMEDY}"
             )
         index = {name: k for k, name in enumerate(self.types)}
-        found = np.array([index.get(name, -1) for name in instance.types], dtype=np.int64)
+        kinds = np.array([index.get(name, -1) for name in instance.types], dtype=np.int64)
         asked_types = np.concatenate([instance.job_type[: s.new], instance.run_type])
-        if (found[asked_types] < 0).any():
-            name = instance.types[int(asked_types[found[asked_types] < 0][0])]
+        if (kinds[asked_types] < 0).any():
+            name = instance.types[int(asked_types[kinds[asked_types] < 0][0])]
             raise TooLarge(f"types: '{name}' is none that these weights know; {_REMEDY}")
-        return found
+        return kinds
 
     def _apart(self, instance: Instance) -> IntArray | None:
         """Which of the types that the network knows must stay apart."""
         if not instance.apart.any():
             return None
-        kinds, found = self._kinds(instance), np.zeros((len(self.types),) * 2, dtype=np.int64)
+        kinds, apart = self._kinds(instance), np.zeros((len(self.types),) * 2, dtype=np.int64)
         known = np.flatnonzero(kinds >= 0)
-        found[np.ix_(kinds[known], kinds[known])] = instance.apart[np.ix_(known, known)]
-        return found
+        apart[np.ix_(kinds[known], kinds[known])] = instance.apart[np.ix_(known, known)]
+        return apart
 
 
 _REMEDY = "train one for it (`mlsched train harmony --set servers=...`), or use a rule or harmony-plus"

@@ -99,9 +99,9 @@ class PlusNet:
 
 def attend(values: Any, weight: Any, group: Any, count: int) -> Any:
     """Weighted means of `values` (C x H) by group (C, never falling): count x H; 0 where a group is empty."""
-    found = np.zeros((count, values.shape[1]), dtype=np.float32)
+    attended = np.zeros((count, values.shape[1]), dtype=np.float32)
     if len(group):
         first = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
         total = np.add.reduceat(weight, first)
-        found[group[first]] = np.add.reduceat(values * weight[:, None], first, axis=0) / total[:, None]
-    return found
+        attended[group[first]] = np.add.reduceat(values * weight[:, None], first, axis=0) / total[:, None]
+    return attended

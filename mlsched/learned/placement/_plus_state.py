@@ -21,11 +21,11 @@ SMALL = 3
 
 def amounts(most: int) -> list[int]:
     """Numbers of tasks of a kind that a step may place, up to `most`."""
-    found, more = list(range(min(most, SMALL) + 1)), SMALL + 1
+    counts, more = list(range(min(most, SMALL) + 1)), SMALL + 1
     while more <= most:
-        found.append(more)
+        counts.append(more)
         more *= 2
-    return found
+    return counts
 
 
 class Question:
@@ -100,9 +100,9 @@ class Question:
         """Estimated slowdown of each job on each server (B x A x M); 0 where no part of it is."""
         own = np.diagonal(self.by_worker)[:, None] * w + np.diagonal(self.by_ps)[:, None] * p
         remote_ps, remote = network(w, p, self.workers[:, None], self.ps[:, None], self.everywhere)
-        found = 1.0 + self.by_worker @ w + self.by_ps @ p - own
-        found += self.remote_ps[:, None] * remote_ps + self.remote_worker[:, None] * remote
-        return np.where(w + p > 0, found, 0.0)
+        slowdowns = 1.0 + self.by_worker @ w + self.by_ps @ p - own
+        slowdowns += self.remote_ps[:, None] * remote_ps + self.remote_worker[:, None] * remote
+        return np.where(w + p > 0, slowdowns, 0.0)
 
 
 class States:
@@ -115,7 +115,7 @@ class States:
         self.w, self.p = np.zeros((2, count, len(q.kind), servers))
         self.w[:, : q.running], self.p[:, : q.running] = i.run_workers, i.run_ps
         self.free = np.repeat(i.server_free[None], count, axis=0)
-        self.left = np.repeat(np.stack([i.job_workers, i.job_ps], axis=1)[None], count, axis=0)
+        self.remaining = np.repeat(np.stack([i.job_workers, i.job_ps], axis=1)[None], count, axis=0)
         #: The job that is begun and not yet whole, or -1.
         self.begun = np.full(count, -1)
         self.waiting = np.ones((count, q.jobs), dtype=bool)
@@ -145,16 +145,16 @@ class States:
         if busy.any():
             only = np.arange(q.jobs) == self.begun[:, None]
             job = np.where(busy[:, None], only, job)
-        found = (q.parts <= self.left[:, :, None]).all(axis=3) & job[:, :, None]
-        found = found[:, :, None, :] & first[:, None, :, None]
+        possible = (q.parts <= self.remaining[:, :, None]).all(axis=3) & job[:, :, None]
+        possible = possible[:, :, None, :] & first[:, None, :, None]
         for r in range(self.free.shape[2]):
-            found &= self.free[:, None, :, None, r] >= q.need[None, :, None, :, r]
+            possible &= self.free[:, None, :, None, r] >= q.need[None, :, None, :, r]
         if q.apart.any():
             hosted = (self.w + self.p > 0).astype(np.float64)
             apart = q.apart[q.running :].astype(np.float64)
             own = np.diagonal(q.apart)[q.running :, None] * hosted[:, q.running :]
-            found &= ((apart @ hosted - own) == 0)[:, :, :, None]
-        return found
+            possible &= ((apart @ hosted - own) == 0)[:, :, :, None]
+        return possible
 
     # -- what is seen -------------------------------------------------------------------------------------------------
 
@@ -199,7 +199,7 @@ class States:
         gain = (fast - speed[b, mine]) / q.scale
         loss = self._loss(at, slow, elsewhere, speed)
         share = q.share[j, k]
-        rest = self.left[b, j] - q.parts[k]
+        rest = self.remaining[b, j] - q.parts[k]
         room = (self.free[b, s] - q.need[j, k]) / q.capacity[s]
         tasks = (self.w + self.p).sum(axis=1)[b, s] - w0 - p0
         size = (q.workers + q.ps)[mine]
@@ -246,17 +246,17 @@ class States:
     def _jobs(self) -> Any:
         """B x J x JOB."""
         q = self.question
-        rest = self.left.sum(axis=2) / np.maximum((q.workers + q.ps)[q.running :], 1)
+        rest = self.remaining.sum(axis=2) / np.maximum((q.workers + q.ps)[q.running :], 1)
         free = self.free.sum(axis=1) / np.maximum(q.instance.server_capacity.sum(axis=0), 1)
         crowd = (q.whole_need / np.maximum(free, 1e-2)[:, None]).max(axis=2, initial=0.0)
-        found = np.empty((self.count, q.jobs, JOB))
-        found[..., :7] = q.fixed
-        found[..., 7] = q.whole_share
-        found[..., 8] = np.minimum(crowd, 10)
-        found[..., 9] = rest
-        found[..., 10] = self.waiting
-        found[..., 11] = np.arange(q.jobs) == self.begun[:, None]
-        return found
+        features = np.empty((self.count, q.jobs, JOB))
+        features[..., :7] = q.fixed
+        features[..., 7] = q.whole_share
+        features[..., 8] = np.minimum(crowd, 10)
+        features[..., 9] = rest
+        features[..., 10] = self.waiting
+        features[..., 11] = np.arange(q.jobs) == self.begun[:, None]
+        return features
 
     def _servers(self, slow: Any, speed: Any, equal: Any) -> Any:
         """B M x SERVER."""
@@ -299,9 +299,9 @@ class States:
         self.w[states, jobs + q.running, servers] += w
         self.p[states, jobs + q.running, servers] += p
         self.free[states, servers] -= q.need[jobs, parts]
-        self.left[states, jobs] -= q.parts[parts]
+        self.remaining[states, jobs] -= q.parts[parts]
         self.touched[states, servers] = True
-        whole = (self.left[states, jobs] == 0).all(axis=1)
+        whole = (self.remaining[states, jobs] == 0).all(axis=1)
         self.begun[states] = np.where(whole, -1, jobs)
         self.waiting[states, jobs] = False
         self.placed[states] += whole
@@ -320,7 +320,7 @@ class States:
                 np.int64
             )
             self.w[row] = self.p[row] = 0
-            self.left[b, j] = i.job_workers[j], i.job_ps[j]
+            self.remaining[b, j] = i.job_workers[j], i.job_ps[j]
             self.begun[b] = -1
             self.done[b] = not self.waiting[b].any()
 

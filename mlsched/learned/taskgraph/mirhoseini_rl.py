@@ -154,7 +154,7 @@ class Graph:
         )
         self._count = count
 
-    def rows(self, task: int, nodes: IntArray, hosts: Hosts, so_far: float, left: int, last: int) -> Floats:
+    def rows(self, task: int, nodes: IntArray, hosts: Hosts, so_far: float, remaining: int, last: int) -> Floats:
         """nodes x FEATURES, within [0, 1]."""
         snapshot = self.snapshot
         mine = self._fixed[task].copy()
@@ -166,18 +166,18 @@ class Graph:
         mates = [hosts.place[t] for t in range(first, end) if hosts.holds(t)]
         there = np.bincount(np.array(mates, dtype=np.int64), minlength=len(hosts.count))[nodes]
         needs = demand > 0
-        slots = (hosts.free[nodes][:, needs] // demand[needs]).min(axis=1, initial=left)
+        slots = (hosts.free[nodes][:, needs] // demand[needs]).min(axis=1, initial=remaining)
         columns = [
             free[:, hosts.column] if hosts.column >= 0 else np.ones(len(nodes)),
             after.min(axis=1, initial=1.0),
             there / max(int(self._count[snapshot.task_job[task]]), 1),
             hosts.volumes(task)[nodes] / self._volume[task],
             nodes == last,
-            slots / left,
+            slots / remaining,
         ]
         rows = np.concatenate([np.tile(mine, (len(nodes), 1)), np.stack(columns, axis=1)], axis=1)
-        found: Floats = np.clip(rows, 0, 1).astype(np.float32)
-        return found
+        clipped: Floats = np.clip(rows, 0, 1).astype(np.float32)
+        return clipped
 
     def slower(self, job: int, hosts: Hosts) -> float:
         """How much longer an iteration of a job takes under its placement than on one node, at least 1."""

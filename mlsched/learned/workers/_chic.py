@@ -26,10 +26,10 @@ def allowed_actions(mask: Any, masked: bool, void: str) -> Any:
 
     masked: only those; otherwise all. void: with "forced" the void action only where nothing else changes anything.
     """
-    found = mask.copy() if masked else np.ones_like(mask)
+    allowed = mask.copy() if masked else np.ones_like(mask)
     if void == "forced":
-        found[..., -1] = ~mask[..., :-1].any(axis=-1)
-    return found
+        allowed[..., -1] = ~mask[..., :-1].any(axis=-1)
+    return allowed
 
 
 class Policy:
@@ -79,15 +79,15 @@ class Policy:
     def _known(self, instance: Instance) -> IntArray:
         """Index by which the network knows each of the instance's models; refuses jobs of a model it does not know."""
         index = {name: k for k, name in enumerate(self.models)}
-        found = np.array([index.get(name, -1) for name in instance.models], dtype=np.int64)
+        known = np.array([index.get(name, -1) for name in instance.models], dtype=np.int64)
         asked = instance.model[: self.phase.window]
-        if len(asked) and (found[asked] < 0).any():
-            name = instance.models[int(asked[found[asked] < 0][0])]
+        if len(asked) and (known[asked] < 0).any():
+            name = instance.models[int(asked[known[asked] < 0][0])]
             raise InvalidInput(
                 f"models: '{name}' is none that these weights know ({', '.join(self.models)}); "
                 "train one on your models and give its file as weights=, or use chic-plus"
             )
-        return found
+        return known
 
 
 class Variant(NamedTuple):
@@ -146,11 +146,11 @@ def shipped(name: str, asked: Variant = USUAL) -> Weights:
 
 def policy(name: str, path: str, asked: Variant = USUAL) -> Policy:
     """The policy of a weights file, or, for "", the one that comes with mlsched (see `shipped`); made once."""
-    found = _made(of(name, "workers", path) if path else shipped(name, asked), name == "chic-pair")
-    for key, value, trained in zip(Variant._fields, asked, found.variant, strict=True):
+    made = _made(of(name, "workers", path) if path else shipped(name, asked), name == "chic-pair")
+    for key, value, trained in zip(Variant._fields, asked, made.variant, strict=True):
         if path and value not in (0, trained):
             raise InvalidInput(f"{name}: {key} = {value}: {path} was trained for {trained}; leave it out")
-    return found
+    return made
 
 
 def world(name: str) -> Any:

@@ -41,8 +41,8 @@ def static(best: Any, pair: Any, worker: Any, ps: Any, there: Any, backlog: Any)
         10 * worker,
         10 * ps,
     ]
-    found = np.stack(np.broadcast_arrays(*columns), axis=-1).astype(np.float32)
-    return np.asarray(np.where(there[..., None], found, np.float32(0)))
+    features = np.stack(np.broadcast_arrays(*columns), axis=-1).astype(np.float32)
+    return np.asarray(np.where(there[..., None], features, np.float32(0)))
 
 
 def dynamic(ahead: Any, best: Any, workers: Any, servers: Any, worker: Any, ps: Any) -> Floats:
@@ -81,10 +81,10 @@ def valid(ahead: Any, workers: Any, servers: Any, fits: Any, there: Any) -> Any:
     cannot = np.isinf(ahead[0])
     worker = np.where(begun, (faster[0] | cannot) & fits[..., 0], fits[..., 2]) & there & ~half
     ps = np.where(begun, (faster[1] | cannot) & fits[..., 1], half)
-    found = np.stack([worker, ps & there], axis=-1)
+    pairs = np.stack([worker, ps & there], axis=-1)
     waiting = half.any(axis=-1)
     only = np.stack([np.zeros_like(half), half], axis=-1)
-    return np.where(waiting[..., None, None], only, found)
+    return np.where(waiting[..., None, None], only, pairs)
 
 
 class PlusNet:

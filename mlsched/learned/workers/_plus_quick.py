@@ -68,5 +68,5 @@ def _table(state: Allocation, net: PlusNet) -> list[list[list[list[float]]]]:
     helps = (ahead[1:3] < ahead[0]) | np.isinf(ahead[0])
     allowed = np.stack([helps[0], helps[1]], axis=-1) & ((workers > 0) & (servers > 0))[..., None]
     allowed[:, 0, 0, 0] = True
-    found: list[list[list[list[float]]]] = np.where(allowed, scores, -np.inf).tolist()
-    return found
+    table: list[list[list[list[float]]]] = np.where(allowed, scores, -np.inf).tolist()
+    return table

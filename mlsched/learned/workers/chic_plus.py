@@ -67,11 +67,11 @@ class Allocation:
         """Least time to finish alone on the cluster; infinite where it cannot."""
         w = np.arange(1, self.most[0] + 1)[:, None, None]
         p = np.arange(1, self.most[1] + 1)[None, :, None]
-        found = np.full(len(self.tasks), np.inf)
+        alone = np.full(len(self.tasks), np.inf)
         for j, (worker, ps, _) in enumerate(self.need):
             fits = (w * worker + p * ps <= self.instance.capacity).all(axis=-1)
-            found[j] = self.time[j, 1:-1, 1:-1][fits].min(initial=np.inf)
-        return found
+            alone[j] = self.time[j, 1:-1, 1:-1][fits].min(initial=np.inf)
+        return alone
 
     def start(self) -> Any:
         """`static` features of all jobs."""

@@ -42,7 +42,7 @@ SHARE, LEAST_SECONDS = 0.3, 3.0
 
 
 @dataclasses.dataclass
-class Found:
+class MasterAnswer:
     """What an integer master says: "optimal" (the best plan above T), "infeasible" (there is none), or "limit"."""
 
     status: Literal["optimal", "infeasible", "limit"]
@@ -53,7 +53,7 @@ class Found:
 
 @dataclasses.dataclass
 class Answer:
-    """A `Found` with its plan decoded."""
+    """A `MasterAnswer` with its plan decoded."""
 
     status: Literal["optimal", "infeasible", "limit"]
     plan: Plan | None
@@ -62,7 +62,7 @@ class Answer:
 
 
 #: Solve an integer master for plans of value above T within limits.
-Solver = Callable[[Master, int, Limits], Found]
+Solver = Callable[[Master, int, Limits], MasterAnswer]
 
 
 class Search:

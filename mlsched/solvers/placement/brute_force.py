@@ -57,10 +57,10 @@ def _banned(instance: Instance, job: int, tasks: IntArray) -> Any:
     """
     apart = instance.apart[instance.job_type[job]] > 0
     running = (instance.run_workers + instance.run_ps > 0)[apart[instance.run_type]].any(axis=0)
-    found = np.tile(running[:, None], len(tasks))
+    banned = np.tile(running[:, None], len(tasks))
     for other in np.flatnonzero(apart[instance.job_type[:job]]).tolist():
-        found |= tasks[:, other].T > 0
-    return found
+        banned |= tasks[:, other].T > 0
+    return banned
 
 
 def _fitting(
@@ -87,18 +87,18 @@ def _fitting(
         demand = workers * instance.worker_demand[job] + ps * instance.ps_demand[job]
         return (free[server] >= demand[:, None]).all(axis=0) & ~banned[server]
 
-    found, count = [], free.shape[-1]
+    fitting, count = [], free.shape[-1]
     for k, parts in enumerate(deadline.over(np.stack(ways, axis=2).tolist())):
         fits = may
         for server, (workers, ps) in enumerate(parts):
             if workers + ps > 0:
                 fits = fits & room(server, workers, ps)
         rows = np.flatnonzero(fits)
-        found.append((np.full(len(rows), k), rows))
+        fitting.append((np.full(len(rows), k), rows))
         count += len(rows)
         if count > MOST_PLANS:
             raise TooLarge(f"brute-force: more than {MOST_PLANS} plans: use cp-sat or highs")
-    options, rows = (np.concatenate([f[i] for f in found]) for i in (0, 1))
+    options, rows = (np.concatenate([f[i] for f in fitting]) for i in (0, 1))
     return options, rows
 
 

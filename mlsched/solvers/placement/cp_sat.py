@@ -13,7 +13,7 @@ from mlsched.formulations.placement._cp_sat_master import model
 from mlsched.formulations.placement._master import Master
 from mlsched.instances.placement import Instance, Plan
 from mlsched.solvers.backends.limits import WORK, until, within
-from mlsched.solvers.placement._from_the_top import Found, check_size, prove
+from mlsched.solvers.placement._from_the_top import MasterAnswer, check_size, prove
 
 
 @exact_algorithm("cp-sat", problem="placement", objectives=("total_speed",), takes_hint=True, information="oracle")
@@ -23,7 +23,7 @@ def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | N
     return prove(instance, limits, hint, solve)
 
 
-def solve(master: Master, above: int, limits: Limits) -> Found:
+def solve(master: Master, above: int, limits: Limits) -> MasterAnswer:
     """The integer master by CP-SAT; building its model counts."""
     from ortools.sat.python import cp_model
 
@@ -35,9 +35,9 @@ def solve(master: Master, above: int, limits: Limits) -> Found:
     if status == cp_model.MODEL_INVALID:
         raise SolverError(f"cp-sat calls the model invalid: {cp.validate()}")
     if status == cp_model.INFEASIBLE:
-        return Found("infeasible", None, None, work)
+        return MasterAnswer("infeasible", None, None, work)
     if status == cp_model.UNKNOWN:
-        return Found("limit", None, None, work)
+        return MasterAnswer("limit", None, None, work)
     chosen = ints(solver.value(v) for v in use)
     ended = "optimal" if status == cp_model.OPTIMAL else "limit"
-    return Found(ended, chosen, round(np.floor(solver.best_objective_bound + 1e-6)), work)  # type: ignore[arg-type]
+    return MasterAnswer(ended, chosen, round(np.floor(solver.best_objective_bound + 1e-6)), work)  # type: ignore[arg-type]

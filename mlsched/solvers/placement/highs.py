@@ -15,7 +15,7 @@ from mlsched.solvers.backends.canary.models import Feature
 from mlsched.solvers.backends.canary.trust import believed
 from mlsched.solvers.backends.limits import until
 from mlsched.solvers.placement import cp_sat
-from mlsched.solvers.placement._from_the_top import Found, check_size, prove
+from mlsched.solvers.placement._from_the_top import MasterAnswer, check_size, prove
 
 #: What there is in the integer master: how many servers have a configuration, and speeds in millionths.
 COUNTS: frozenset[Feature] = frozenset({"binary", "integer", "wide"})
@@ -32,29 +32,29 @@ def answer(
     return believed(prove(instance, limits, hint, solve), "highs", lambda: COUNTS)
 
 
-def checked(master: Master, above: int, limits: Limits) -> Found:
+def checked(master: Master, above: int, limits: Limits) -> MasterAnswer:
     """The integer master by HiGHS; CP-SAT must agree that no plan is better.
 
     HiGHS gets no start: from one it has claimed optimality in a single node, 3.5 % below the optimum.
     """
     deadline = Deadline(limits.seconds)
-    found = solve(master, above, limits)
-    if found.status == "limit":
-        return found
+    answer = solve(master, above, limits)
+    if answer.status == "limit":
+        return answer
     value = above
-    if found.use is not None:
-        assert found.bound is not None
-        value = found.bound
+    if answer.use is not None:
+        assert answer.bound is not None
+        value = answer.bound
     second = cp_sat.solve(master, value, until(deadline, limits))
-    work = {**found.work, "confirmations": 1}
+    work = {**answer.work, "confirmations": 1}
     if second.status == "infeasible":
-        return Found(found.status, found.use, found.bound, work)
+        return MasterAnswer(answer.status, answer.use, answer.bound, work)
     if second.use is not None:
         raise Contradiction(f"highs claims that nothing is better than {value}, cp-sat found better")
-    return Found("limit", found.use, second.bound, work)
+    return MasterAnswer("limit", answer.use, second.bound, work)
 
 
-def solve(master: Master, above: int, limits: Limits) -> Found:
+def solve(master: Master, above: int, limits: Limits) -> MasterAnswer:
     """The integer master by HiGHS alone; building its model counts."""
     import highspy
 
@@ -88,7 +88,7 @@ def solve(master: Master, above: int, limits: Limits) -> Found:
     return _read(highs, configurations, limits)
 
 
-def _read(highs: object, configurations: int, limits: Limits) -> Found:
+def _read(highs: object, configurations: int, limits: Limits) -> MasterAnswer:
     import highspy
 
     status, info = highs.getModelStatus(), highs.getInfo()  # type: ignore[attr-defined]
@@ -98,7 +98,7 @@ def _read(highs: object, configurations: int, limits: Limits) -> Found:
         "solves": 1.0,
     }
     if status == highspy.HighsModelStatus.kInfeasible:
-        return Found("infeasible", None, None, work)
+        return MasterAnswer("infeasible", None, None, work)
     limit = status in (
         highspy.HighsModelStatus.kTimeLimit,
         highspy.HighsModelStatus.kSolutionLimit,
@@ -113,7 +113,7 @@ def _read(highs: object, configurations: int, limits: Limits) -> Found:
     if feasible:
         use = np.rint(np.asarray(highs.getSolution().col_value)[:configurations]).astype(np.int64)  # type: ignore[attr-defined]
     if not limit:
-        return Found("optimal", use, round(-info.objective_function_value), work)
+        return MasterAnswer("optimal", use, round(-info.objective_function_value), work)
     # HiGHS minimises -speed: its lower bound, negated, is an upper bound on the speed.
     lower_bound = safe_bound(info.mip_dual_bound)
-    return Found("limit", use, None if lower_bound is None else -lower_bound, work)
+    return MasterAnswer("limit", use, None if lower_bound is None else -lower_bound, work)

@@ -58,9 +58,9 @@ def front(instance: Instance, objectives: Sequence[str]) -> list[Values]:
     """All non-dominated values of these objectives, in their natural senses, sorted as the values of a `Front` are."""
     columns = [OBJECTIVES.index(name) for name in objectives]
     signs = [1 if instance.objective(name).sense == "min" else -1 for name in objectives]
-    found = sorted({tuple(s * v[c] for s, c in zip(signs, columns, strict=True)) for v in examined(instance)[0]})
+    points = sorted({tuple(s * v[c] for s, c in zip(signs, columns, strict=True)) for v in examined(instance)[0]})
     kept: list[Values] = []
-    for values in found:  # only what comes before a point in this order can dominate it
+    for values in points:  # only what comes before a point in this order can dominate it
         if not any(all(a <= b for a, b in zip(other, values, strict=True)) for other in kept):
             kept.append(values)
     return [tuple(s * v for s, v in zip(signs, values, strict=True)) for values in kept]
@@ -88,9 +88,9 @@ def _remembered(instance: Instance) -> list[Examined]:
 
 def _examine(instance: Instance, deadline: Deadline) -> Examined:
     budget = _Steps(deadline)
-    found: dict[Values, Timetable] = {}
+    plans: dict[Values, Timetable] = {}
     if _started_too_much(instance):
-        return found, 0
+        return plans, 0
     counts = [
         range(max(low, done), high + 1)
         for low, done, high in zip(
@@ -106,9 +106,9 @@ def _examine(instance: Instance, deadline: Deadline) -> Examined:
                 budget.take()
                 for starts in work.schedules(nodes, labels, budget):
                     values = work.values(starts, traffic)
-                    if values not in found:
-                        found[values] = work.timetable(nodes, labels, starts)
-    return found, budget.taken
+                    if values not in plans:
+                        plans[values] = work.timetable(nodes, labels, starts)
+    return plans, budget.taken
 
 
 class _Steps:
@@ -130,11 +130,11 @@ class _Steps:
 
 def _least(instance: Instance) -> list[int]:
     """The least iterations of each job; one that has begun an iteration finishes it."""
-    least: list[int] = instance.min_iterations.tolist()
+    minimum: list[int] = instance.min_iterations.tolist()
     for task in instance.fixed_task.tolist():
         job = int(instance.task_job[task])
-        least[job] = max(least[job], int(instance.finished[job]) + 1)
-    return least
+        minimum[job] = max(minimum[job], int(instance.finished[job]) + 1)
+    return minimum
 
 
 def _started_too_much(instance: Instance) -> bool:
@@ -306,8 +306,8 @@ class _Schedules:
             self.starts[r] = start
             self.placed[node].append(r)
         self.ready = list(work.release)
-        for r, found in enumerate(work.waited):
-            for home, end, delay in found:
+        for r, waited in enumerate(work.waited):
+            for home, end, delay in waited:
                 self.ready[r] = max(self.ready[r], end + delay * (home != nodes[r]))
 
     def place(self, waiting: list[int], before: dict[int, int], clock: int, last: int) -> Iterator[list[int]]:
@@ -370,10 +370,10 @@ class _Schedules:
 
 def _by_task(runs: Iterable[tuple[int, int]]) -> list[list[int]]:
     """The runs' numbers, task by task, in the order of their iterations."""
-    found: dict[int, list[int]] = {}
+    rows_of: dict[int, list[int]] = {}
     for r, (task, _) in enumerate(runs):
-        found.setdefault(task, []).append(r)
-    return list(found.values())
+        rows_of.setdefault(task, []).append(r)
+    return list(rows_of.values())
 
 
 def _within(use: list[int], capacity: list[int]) -> bool:

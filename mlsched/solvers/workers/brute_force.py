@@ -27,13 +27,13 @@ def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | N
         cost = np.concatenate([instance.waiting[j : j + 1], instance.cost[j][tuple(grid.T)]])
         need = np.outer(w, instance.worker_demand[j]) + np.outer(p, instance.ps_demand[j])
         rows, options = [], []
-        found = 0
+        count = 0
         for k in deadline.over(range(len(w))):
             able = np.flatnonzero((free >= need[k]).all(axis=1))
             rows.append(able)
             options.append(np.full(len(able), k))
-            found += len(able)
-            if found > MOST_PLANS:
+            count += len(able)
+            if count > MOST_PLANS:
                 raise TooLarge(f"brute-force: more than {MOST_PLANS} plans fit: use dp, cp-sat or highs")
         row, option = np.concatenate(rows), np.concatenate(options)
         free, value = free[row] - need[option], value[row] + cost[option]

@@ -85,10 +85,10 @@ def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Stages | 
         try:
             search.run()
             proved = max(proved, min(search.lowest, best.value))
-        except BetterFound as found:
+        except BetterFound as better:
             clock.nodes += search.nodes
             lp = EventLP(data)
-            best = descend(lp, found.incumbent, clock.deadline.passed)
+            best = descend(lp, better.incumbent, clock.deadline.passed)
             continue
         except OutOfLimits:
             stopped = clock.reason()
@@ -119,11 +119,11 @@ def priced(data: Fluid, best: Incumbent, remaining_seconds: Callable[[], float |
         better = _price_lp.improved(data, times, windows, None if remaining is None else remaining / 4)
         if better is None:
             continue
-        found = Pricing(data, better, windows).bound()
-        narrower = found.windows(better, best.value)
+        root = Pricing(data, better, windows).bound()
+        narrower = root.windows(better, best.value)
         windows = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(windows, narrower, strict=True)]
-        if found.value > bound.value:
-            prices, bound = better, found
+        if root.value > bound.value:
+            prices, bound = better, root
         if level == 0:
             break
     return Pricing(data, prices, windows), bound

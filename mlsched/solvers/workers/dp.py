@@ -20,10 +20,10 @@ def answer(
 ) -> Outcome:
     """Dynamic programming over what is used, reduced by Lagrangian bounds; refuses beyond 1,000,000 states."""
     choice = columns(instance)
-    found = cheapest(choice, limits) if reduce else cheapest_plainly(choice, limits)
-    if found is None:
+    proved = cheapest(choice, limits) if reduce else cheapest_plainly(choice, limits)
+    if proved is None:
         return Outcome("unknown", None, None, "time limit")
-    plan = choice.plan(found.chosen)
-    if found.optimal:
-        return Outcome("optimal", plan, found.bound, work=found.work)
-    return Outcome("feasible", plan, found.bound, "time limit", found.work)
+    plan = choice.plan(proved.chosen)
+    if proved.optimal:
+        return Outcome("optimal", plan, proved.bound, work=proved.work)
+    return Outcome("feasible", plan, proved.bound, "time limit", proved.work)

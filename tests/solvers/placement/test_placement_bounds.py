@@ -19,7 +19,7 @@ from mlsched.formulations.placement._master import build, coarse, price
 from mlsched.instances import strategies
 from mlsched.instances.placement.pace import Pace, patterns_of
 from mlsched.solvers.placement import _from_the_top, brute_force, cp_sat, highs
-from mlsched.solvers.placement._from_the_top import Found
+from mlsched.solvers.placement._from_the_top import MasterAnswer
 from mlsched.solvers.placement._relaxation import solve as solve_lp
 
 
@@ -121,7 +121,7 @@ def test_who_confirms_gets_what_the_first_solver_left(monkeypatch):
     monkeypatch.setattr(deadline, "time", types.SimpleNamespace(perf_counter=lambda: next(times)))
     within = cp_sat.within
     monkeypatch.setattr(cp_sat, "within", lambda limits: given.append(limits.seconds) or within(limits))
-    monkeypatch.setattr(highs, "solve", lambda master, above, limits: Found("infeasible", None, None, {}))
+    monkeypatch.setattr(highs, "solve", lambda master, above, limits: MasterAnswer("infeasible", None, None, {}))
     space = space_of(api.generate("placement", "small", seed=3))
     master = build(space, space.configurations(-1, 10**6))
     highs.checked(master, space.upper, Limits(seconds=5.0))
@@ -133,7 +133,7 @@ def test_a_false_proof_of_highs_is_caught(monkeypatch):
     instance = api.generate("placement", "6x5", seed=1)
 
     def nothing_better(master, above, limits):
-        return Found("infeasible", None, None, {})
+        return MasterAnswer("infeasible", None, None, {})
 
     monkeypatch.setattr(highs, "solve", nothing_better)
     with pytest.raises(Contradiction, match="highs claims that nothing is better"):

@@ -99,7 +99,7 @@ def alone(layout: Layout, j: int) -> Instance:
     offset = int(tasks[0])
     of_job = ("arrival", "deadline", "urgency", "required", "accuracy", "finished", "on_time")
     of_task = ("duration", "demand", "eligible", "parameters", "role", "replica", "home", "last_end")
-    least = np.array([layout.mandatory[j]], dtype=np.int64)
+    minimum = np.array([layout.mandatory[j]], dtype=np.int64)
     return dataclasses.replace(
         instance,
         **{name: getattr(instance, name)[[j]] for name in of_job},
@@ -107,8 +107,8 @@ def alone(layout: Layout, j: int) -> Instance:
         **{name: getattr(instance, name)[edges] for name in ("edge_lag", "edge_volume", "edge_delay")},
         **{name: getattr(instance, name)[fixed] for name in ("fixed_node", "fixed_start", "fixed_gpu")},
         task_names=(),
-        min_iterations=least,
-        max_iterations=least,
+        min_iterations=minimum,
+        max_iterations=minimum,
         task_job=np.zeros(len(tasks), dtype=np.int64),
         edge_from=instance.edge_from[edges] - offset,
         edge_to=instance.edge_to[edges] - offset,
