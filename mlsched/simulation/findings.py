@@ -20,9 +20,9 @@ class Findings:
 
     def sentences(self) -> list[str]:
         """Everything found, `kind: sentence`."""
-        found = []
+        lines = []
         for kind, sentences in self.kinds.items():
-            found += [f"{kind}: {s}" for s in sentences[:SHOWN]]
+            lines += [f"{kind}: {s}" for s in sentences[:SHOWN]]
             if len(sentences) > SHOWN:
-                found.append(f"{kind}: {len(sentences) - SHOWN} more")
-        return found
+                lines.append(f"{kind}: {len(sentences) - SHOWN} more")
+        return lines

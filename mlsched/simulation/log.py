@@ -71,10 +71,10 @@ def rows_of(data: Any, names: Sequence[str], where: str = "log", others: Sequenc
     for name in data:
         if name not in names and name not in others:
             raise InvalidInput(f"{where}: {name}: unknown column; there are {', '.join(names)}")
-    found = [integers(data.get(name), f"{where}: {name}") for name in names]
-    if len({len(column) for column in found}) > 1:
+    columns = [integers(data.get(name), f"{where}: {name}") for name in names]
+    if len({len(column) for column in columns}) > 1:
         raise InvalidInput(f"{where}: the columns {', '.join(names)} have different lengths")
-    return list(zip(*found, strict=True))
+    return list(zip(*columns, strict=True))
 
 
 def integers(value: Any, where: str, width: int | None = None) -> Row:

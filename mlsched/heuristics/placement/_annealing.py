@@ -63,15 +63,15 @@ class State:
     def slowdowns(self, server: int, hosted: Hosted) -> dict[int, int]:
         """Slowdown of every job on `server` if it hosted `hosted` beside its running jobs."""
         key = (self.group[server], hosted)
-        found = self.cache.get(key)
-        if found is None:
+        cached = self.cache.get(key)
+        if cached is None:
             w, p = np.zeros((2, 1, len(self.speed)), dtype=np.int64)
             new = [(job + self.pace.running, a, b) for job, a, b in hosted]
             for job, a, b in (*self.running[server], *new):
                 w[0, job], p[0, job] = a, b
             row = self.pace.at_server(w, p)[0].tolist()
-            found = self.cache[key] = {job: s for job, s in enumerate(row) if s}
-        return found
+            cached = self.cache[key] = {job: s for job, s in enumerate(row) if s}
+        return cached
 
     def value_of(self, job: int, changed: dict[int, dict[int, int]]) -> int:
         """Speed of a concurrent `job` when servers' slowdowns are `changed`."""
@@ -111,11 +111,11 @@ class State:
             self.hosts[s], self.slow[s] = hosted, changed[s]
             for job in changed[s]:
                 self.on[job].add(s)
-            left = self.empty[s].copy()
+            free = self.empty[s].copy()
             for job, w, p in hosted:
                 for r, (a, b) in enumerate(zip(self.demand[0][job], self.demand[1][job], strict=True)):
-                    left[r] -= w * a + p * b
-            self.free[s] = left
+                    free[r] -= w * a + p * b
+            self.free[s] = free
         for job in touched:
             self.value[job] = self.value_of(job, {})
 

@@ -61,15 +61,15 @@ def _by_machine(room: Room, weight: float) -> None:
     work = _work(room.instance)
     waiting = set(range(len(work)))
     while True:
-        left = {
+        remaining = {
             (job, kind): int(count[job])
             for kind, count in ((WORKER, room.instance.job_workers), (PS, room.instance.job_ps))
             for job in sorted(waiting)
         }
         begun: set[int] = set()
         for server in range(len(room.free)):
-            _fill(room, server, left, begun, work, weight)
-        in_parts = {job for job in begun if left[job, WORKER] or left[job, PS]}
+            _fill(room, server, remaining, begun, work, weight)
+        in_parts = {job for job in begun if remaining[job, WORKER] or remaining[job, PS]}
         room.open -= len(begun - in_parts)
         waiting -= begun - in_parts
         if not in_parts:
@@ -79,19 +79,21 @@ def _by_machine(room: Room, weight: float) -> None:
         waiting.remove(max(in_parts, key=lambda job: (work[job], job)))
 
 
-def _fill(room: Room, server: int, left: dict[Task, int], begun: set[int], work: list[float], weight: float) -> None:
-    """Place the best of the tasks `left` on `server` until none fits; at most `room.open` jobs are begun."""
+def _fill(
+    room: Room, server: int, remaining: dict[Task, int], begun: set[int], work: list[float], weight: float
+) -> None:
+    """Place the best of the tasks `remaining` on `server` until none fits; at most `room.open` jobs are begun."""
     while True:
         aligned = {
             task: alignment(room, *task, server)
-            for task, count in left.items()
+            for task, count in remaining.items()
             if count and (task[0] in begun or len(begun) < room.open) and room.has_space(*task, server)
         }
         if not aligned:
             return
         job, kind = _best(aligned, work, weight)
         room.put(job, kind, server)
-        left[job, kind] -= 1
+        remaining[job, kind] -= 1
         begun.add(job)
 
 

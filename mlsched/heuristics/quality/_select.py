@@ -41,11 +41,11 @@ def select(instance: Instance, table: IntArray, *, differences: bool) -> IntArra
     The key of the core after the a-th is weight * (table[j, a + 1] - table[j, a]) with `differences`, else
     weight * table[j, a]; it must not be negative.
     """
-    running, least = instance.running, instance.least
-    last = instance.most[running] - least
-    count = min(instance.available - least * len(running), int(last.sum()))
+    running, minimum = instance.running, instance.least
+    last = instance.most[running] - minimum
+    count = min(instance.available - minimum * len(running), int(last.sum()))
     if count <= 0:
-        return np.full(len(running), least, dtype=np.int64)
+        return np.full(len(running), minimum, dtype=np.int64)
     width = min(int(last.max()), _AT_LEAST + _HEADROOM * -(-count // len(last)))
     blocks = [_read(instance, table, np.arange(len(running)), last, width, differences=differences)]
     taken = _first_in_order(blocks, len(running), count)
@@ -55,7 +55,7 @@ def select(instance: Instance, table: IntArray, *, differences: bool) -> IntArra
         width = min(int(last.max()), 4 * width)
         blocks = [*kept, _read(instance, table, np.flatnonzero(cut), last, width, differences=differences)]
         taken = _first_in_order(blocks, len(running), count)
-    return taken + least
+    return taken + minimum
 
 
 def _read(

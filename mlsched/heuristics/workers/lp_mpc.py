@@ -80,8 +80,8 @@ def _duals(instance: Instance, cost: IntArray, able: IntArray, greed: float, swa
     lp = EventLP(data)
     arrivals = [(ARRIVE, j) for j in range(len(able))]
     order = [*arrivals, *(e for e in shared_order(data, greed) if e[0] != ARRIVE)]
-    found = solve_order(lp, order)
-    if found is None:
+    incumbent = solve_order(lp, order)
+    if incumbent is None:
         raise SolverError("lp-mpc: highs found no schedule for an order that has one")
-    found = descend(lp, found, lambda: lp.orders > swaps)
-    return np.asarray(np.maximum(found.work, 0.0) * alone)
+    incumbent = descend(lp, incumbent, lambda: lp.orders > swaps)
+    return np.asarray(np.maximum(incumbent.work, 0.0) * alone)

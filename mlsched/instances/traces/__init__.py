@@ -89,10 +89,10 @@ def _left_out(jobs: TraceBuilder) -> str:
 
 
 def _read_frame(frame: Frame, given: Mapping[str, str], jobs: TraceBuilder) -> Trace:
-    found = own.columns_of(frame, frame.header, given)
-    own.read_rows(frame, found, frame.rows, jobs)
+    columns = own.columns_of(frame, frame.header, given)
+    own.read_rows(frame, columns, frame.rows, jobs)
     _check(frame, jobs)
-    return jobs.build(f"{frame.name} ({OWN}: {own.described(found)}{_left_out(jobs)})")
+    return jobs.build(f"{frame.name} ({OWN}: {own.described(columns)}{_left_out(jobs)})")
 
 
 def _read_own_csv(text: Text, given: Mapping[str, str], jobs: TraceBuilder) -> Trace:
@@ -100,11 +100,11 @@ def _read_own_csv(text: Text, given: Mapping[str, str], jobs: TraceBuilder) -> T
     text.line += 1
     if len(header) < 2:
         text.fail(f"begins with {shown(text.head.rstrip())}, no header of several columns", "separate them by commas")
-    found = own.columns_of(text, header, given)
+    fields = own.columns_of(text, header, given)
     text.line -= 1
-    own.read_rows(text, found, lambda columns: csv_rows(text, columns, {}), jobs)
+    own.read_rows(text, fields, lambda columns: csv_rows(text, columns, {}), jobs)
     _check(text, jobs)
-    return jobs.build(f"{text.name} ({OWN}: {own.described(found)}{_left_out(jobs)})")
+    return jobs.build(f"{text.name} ({OWN}: {own.described(fields)}{_left_out(jobs)})")
 
 
 def _check(place: Text | Frame, jobs: TraceBuilder) -> None:

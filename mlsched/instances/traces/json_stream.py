@@ -24,15 +24,15 @@ def json_entries(text: Text) -> Iterator[dict[str, object]]:
     if cursor.peek() == "]":
         return
     while True:
-        if (found := cursor.peek()) != "{":
-            cursor.fail(f"found {shown(found)}: each entry must be an object {{...}}")
+        if (char := cursor.peek()) != "{":
+            cursor.fail(f"found {shown(char)}: each entry must be an object {{...}}")
         yield cursor.entry()
         if cursor.peek() == "]":
             break
         cursor.expect(",")
     cursor.expect("]")
-    if found := cursor.peek():
-        cursor.fail(f"found {shown(found)} after the list: must be nothing there")
+    if char := cursor.peek():
+        cursor.fail(f"found {shown(char)} after the list: must be nothing there")
 
 
 class _Cursor:
@@ -64,8 +64,8 @@ class _Cursor:
 
     def expect(self, char: str) -> None:
         """Step over `char`."""
-        if (found := self.peek()) != char:
-            self.fail(f"found {shown(found)}: must be {char!r}" if found else f"the list ends too early: no {char!r}")
+        if (actual := self.peek()) != char:
+            self.fail(f"found {shown(actual)}: must be {char!r}" if actual else f"the list ends too early: no {char!r}")
         self._at += 1
 
     def entry(self) -> dict[str, object]:

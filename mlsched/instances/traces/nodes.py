@@ -34,31 +34,31 @@ def read(text: Text) -> Nodes:
             text.fail(
                 f"has a column {shown(column.name)}: this is a log of jobs, no list of nodes", "give one of nodes"
             )
-    found: dict[str, own.Column] = {}
+    fields: dict[str, own.Column] = {}
     for field, names in NAMES.items():
         column = own.guessed(text, header, field, names)
         if column is not None:
-            found[field] = column
-    if "gpus" not in found and "cpus" not in found:
+            fields[field] = column
+    if "gpus" not in fields and "cpus" not in fields:
         text.fail(
             f"begins with {shown(text.head.rstrip())}: no column says how many GPUs or CPUs a node has",
             "name its columns name, gpus, cpus, memory_gib, count",
         )
     text.line -= 1
-    columns = [column.name for column in found.values()]
+    columns = [column.name for column in fields.values()]
     ids: list[str] = []
     rows: list[tuple[int, int, int]] = []
     models: list[str] = []
     wanted = columns if len(columns) > 1 else columns * 2  # a reader of rows picks two columns or more
     for values in csv_rows(text, wanted, {}):
-        row = dict(zip(found, values, strict=False))
-        count = text.whole(found["count"].name, row["count"]) if "count" in row else 1
+        row = dict(zip(fields, values, strict=False))
+        count = text.whole(fields["count"].name, row["count"]) if "count" in row else 1
         if len(ids) + count > MOST_NODES:
             text.fail(f"there are more than {MOST_NODES} nodes", "give fewer")
-        name = text.label(found["name"].name, row["name"]) if "name" in row else f"line-{text.line}"
-        cpus, memory, gpus = (_amount(text, found, row, field) for field in ("cpus", "memory", "gpus"))
+        name = text.label(fields["name"].name, row["name"]) if "name" in row else f"line-{text.line}"
+        cpus, memory, gpus = (_amount(text, fields, row, field) for field in ("cpus", "memory", "gpus"))
         if gpus % 1000:
-            text.bad(found["gpus"].name, row["gpus"], "must be whole")
+            text.bad(fields["gpus"].name, row["gpus"], "must be whole")
         ids += [name] if count == 1 else [f"{name}-{k + 1}" for k in range(count)]
         rows += [(cpus, memory, gpus // 1000)] * count
         models += [text.label("model", row.get("model", ""), empty=True)] * count
@@ -78,10 +78,10 @@ def read(text: Text) -> Nodes:
     )
 
 
-def _amount(text: Text, found: dict[str, own.Column], row: dict[str, str], field: str) -> int:
+def _amount(text: Text, fields: dict[str, own.Column], row: dict[str, str], field: str) -> int:
     """Thousandths, or MiB of memory; 0 where no column says."""
-    if field not in found:
+    if field not in fields:
         return 0
-    column = found[field]
+    column = fields[field]
     factor = MEMORIES[column.unit] if field == "memory" else COUNTS[column.unit]
     return amount(text, column.name, row[field], factor, f"a number of {field}")

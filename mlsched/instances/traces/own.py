@@ -81,33 +81,33 @@ class Column:
 def parse(text: str | Mapping[str, str]) -> dict[str, str]:
     """`"submit=a,gpus=b"` (or a mapping) as field -> column, or InvalidInput."""
     if isinstance(text, str):
-        found: dict[str, str] = {}
+        columns: dict[str, str] = {}
         for item in filter(None, text.split(",")):
             field, equals, column = item.partition("=")
-            if not equals or field in found:
+            if not equals or field in columns:
                 raise InvalidInput(f"read: '{item}' is not FIELD=COLUMN, or names a field twice; {USAGE}")
-            found[field] = column
+            columns[field] = column
     else:
-        found = dict(text)
-    for field, column in found.items():
+        columns = dict(text)
+    for field, column in columns.items():
         if field not in NAMES:
             raise InvalidInput(f"read: there is no field {shown(field)}; there are {', '.join(NAMES)}")
         if not isinstance(column, str):
             raise InvalidInput(f"read: {field} = {shown(column)}: must be the name of a column; {USAGE}")
-    return found
+    return columns
 
 
 def columns_of(place: Place, header: Sequence[str], read: Mapping[str, str]) -> dict[str, Column]:
     """Field -> where it comes from; by `read`, and by common names for what that does not name."""
-    found = {field: _given(place, header, field, spec) for field, spec in read.items() if spec}
+    columns = {field: _given(place, header, field, spec) for field, spec in read.items() if spec}
     for field in NAMES:
         if field not in read and (column := guessed(place, header, field, NAMES[field])) is not None:
-            found[field] = column
-    if "duration" in found:
-        found.pop("end", None)
-        found.pop("start", None)
-    _check_complete(place, header, found)
-    return found
+            columns[field] = column
+    if "duration" in columns:
+        columns.pop("end", None)
+        columns.pop("start", None)
+    _check_complete(place, header, columns)
+    return columns
 
 
 def complete(header: Sequence[str]) -> bool:
@@ -170,13 +170,13 @@ def _default_unit(place: Place, field: str, name: str) -> str:
     return "s" if field in _TIMES else "whole" if field in _COUNTED else ""
 
 
-def _check_complete(place: Place, header: Sequence[str], found: Mapping[str, Column]) -> None:
+def _check_complete(place: Place, header: Sequence[str], columns: Mapping[str, Column]) -> None:
     there = f"; the columns are {_listed(header)}"
-    if "submit" not in found:
+    if "submit" not in columns:
         place.fail("no column says when jobs were submitted", f"read submit=COLUMN{there}")
-    if "duration" not in found and not {"start", "end"} <= set(found):
+    if "duration" not in columns and not {"start", "end"} <= set(columns):
         place.fail("no column says how long jobs ran", f"read duration=COLUMN, or start=COLUMN,end=COLUMN{there}")
-    if "gpus" not in found and "cpus" not in found:
+    if "gpus" not in columns and "cpus" not in columns:
         place.fail("no column says how many GPUs jobs asked for", f"read gpus=COLUMN, or gpus=1 for one each{there}")
 
 
@@ -184,18 +184,18 @@ def _listed(header: Sequence[str]) -> str:
     return shortened(", ".join(header), 120)
 
 
-def described(found: Mapping[str, Column]) -> str:
+def described(columns: Mapping[str, Column]) -> str:
     """What was read, in words: for the source of a trace."""
-    given = ", ".join(str(column) for column in found.values() if not column.guessed)
-    guessed = ", ".join(str(column) for column in found.values() if column.guessed)
+    given = ", ".join(str(column) for column in columns.values() if not column.guessed)
+    guessed = ", ".join(str(column) for column in columns.values() if column.guessed)
     return "; ".join(part for part in (given, f"by their names: {guessed}" if guessed else "") if part)
 
 
-def read_rows(place: Place, found: Mapping[str, Column], rows: Rows, jobs: TraceBuilder) -> None:
+def read_rows(place: Place, columns: Mapping[str, Column], rows: Rows, jobs: TraceBuilder) -> None:
     """Add the jobs of a log's rows. A job that never ran, or is not known to have ended, is dropped and counted."""
-    names = list(dict.fromkeys(column.name for column in found.values() if column.constant is None))
-    index = {field: names.index(column.name) for field, column in found.items() if column.constant is None}
-    reader = _Reader(place, found, index)
+    names = list(dict.fromkeys(column.name for column in columns.values() if column.constant is None))
+    index = {field: names.index(column.name) for field, column in columns.items() if column.constant is None}
+    reader = _Reader(place, columns, index)
     for row in rows(names):
         reader.add(row, jobs)
         if jobs.full:
@@ -206,12 +206,12 @@ def read_rows(place: Place, found: Mapping[str, Column], rows: Rows, jobs: Trace
 class _Reader:
     """Turns rows of a log into jobs."""
 
-    def __init__(self, place: Place, found: Mapping[str, Column], index: Mapping[str, int]) -> None:
-        self.place, self.found, self.index = place, found, index
+    def __init__(self, place: Place, columns: Mapping[str, Column], index: Mapping[str, int]) -> None:
+        self.place, self.columns, self.index = place, columns, index
         self.times = {
-            field: Times(found[field].name, TIMES[found[field].unit], span=field in _SPANS)
+            field: Times(columns[field].name, TIMES[columns[field].unit], span=field in _SPANS)
             for field in _TIMES
-            if field in found
+            if field in columns
         }
         self.limits = self.users = 0
         self.low = self.high = (0, "")  # first and last submit, and where
@@ -225,7 +225,7 @@ class _Reader:
         if self._text("status", row).lower() in UNFINISHED:
             reason = "not finished"
         if gpus > 1000 and gpus % 1000:
-            self.place.bad(self.found["gpus"].name, gpus / 1000, "must be whole, or a share of one GPU")
+            self.place.bad(self.columns["gpus"].name, gpus / 1000, "must be whole, or a share of one GPU")
         if gpus <= 0 and cpus <= 0:
             reason = reason or "asks for no GPU"
         if submit is None or run is None or reason:
@@ -254,7 +254,7 @@ class _Reader:
     def _times(self, row: Sequence[object]) -> tuple[int | None, int | None, str]:
         """Submit and run time in ms, and why a row without them is no job."""
         submit = self._time("submit", row)
-        if "duration" in self.found:
+        if "duration" in self.columns:
             run = self._time("duration", row)
             return submit, run, "no submit time" if submit is None else "no run time" if run is None else ""
         start, end = self._time("start", row), self._time("end", row)
@@ -266,8 +266,8 @@ class _Reader:
             self.place.fail(f"submit, start and end are on different clocks ({names})", "write them alike")
         for earlier, later, first, last in (("submit", "start", submit, start), ("start", "end", start, end)):
             if last < first:
-                rule = f"is before {self.found[earlier].name} = {shown(row[self.index[earlier]])}"
-                column, value = self.found[later].name, row[self.index[later]]
+                rule = f"is before {self.columns[earlier].name} = {shown(row[self.index[earlier]])}"
+                column, value = self.columns[later].name, row[self.index[later]]
                 self.place.bad(column, value, rule, "fix or remove the row; if units differ, read COLUMN:ms")
         return submit, end - start, ""
 
@@ -276,7 +276,7 @@ class _Reader:
 
     def _amount(self, field: str, row: Sequence[object]) -> int:
         """Thousandths (MiB of memory); -1 where the log has no such column."""
-        column = self.found.get(field)
+        column = self.columns.get(field)
         if column is None:
             return UNKNOWN
         value = row[self.index[field]] if column.constant is None else column.constant
@@ -285,20 +285,20 @@ class _Reader:
 
     def _nodes(self, row: Sequence[object]) -> int:
         """On how many nodes the job was to run; -1 where the log does not say."""
-        if "nodes" not in self.found or is_missing(value := row[self.index["nodes"]]):
+        if "nodes" not in self.columns or is_missing(value := row[self.index["nodes"]]):
             return UNKNOWN
-        name = self.found["nodes"].name
+        name = self.columns["nodes"].name
         count = number(self.place, name, value, "a number of nodes")
         if count != int(count) or count > MOST_NODES:
             self.place.bad(name, value, f"must be a whole number of nodes, {MOST_NODES} at most")
         return int(count) or UNKNOWN
 
     def _text(self, field: str, row: Sequence[object]) -> str:
-        if field not in self.found or is_missing(value := row[self.index[field]]):
+        if field not in self.columns or is_missing(value := row[self.index[field]]):
             return ""
         text = str(value)
         if not text.isprintable():
-            self.place.bad(self.found[field].name, value, "must be printable text")
+            self.place.bad(self.columns[field].name, value, "must be printable text")
         return text
 
     def _spread(self, submit: int) -> None:
@@ -311,18 +311,18 @@ class _Reader:
             other = self.low[1] if here == self.high else self.high[1]
             years = (self.high[0] - self.low[0]) / (365.25 * TIMES["d"])
             self.place.fail(
-                f"{self.found['submit'].name} lies {years:.0f} years from that of {other}", "write all in one unit"
+                f"{self.columns['submit'].name} lies {years:.0f} years from that of {other}", "write all in one unit"
             )
 
     def notes(self, jobs: TraceBuilder) -> list[str]:
         """What the log lacks."""
-        found = []
-        if "time_limit" not in self.found:
-            found.append("The log has no time limits of its users: backfilling goes by estimated running times.")
+        notes = []
+        if "time_limit" not in self.columns:
+            notes.append("The log has no time limits of its users: backfilling goes by estimated running times.")
         elif self.limits < len(jobs):
-            found.append(f"{len(jobs) - self.limits} jobs have no time limit.")
-        if "user" not in self.found:
-            found.append("The log has no users: all jobs are one user's.")
+            notes.append(f"{len(jobs) - self.limits} jobs have no time limit.")
+        if "user" not in self.columns:
+            notes.append("The log has no users: all jobs are one user's.")
         if self.times["submit"].kind == "a time of day":
-            found.append("Times have no zone: a change of clocks is in them.")
-        return found
+            notes.append("Times have no zone: a change of clocks is in them.")
+        return notes

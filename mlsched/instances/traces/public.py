@@ -140,7 +140,7 @@ def fetch(name: str, *, mirror: str | None = None) -> list[Path]:
 
     mirror: take the files, by their names, from this address instead of the one in the catalogue.
     """
-    found = public(name)
+    source = public(name)
     try:
         import pooch
         import requests
@@ -148,7 +148,7 @@ def fetch(name: str, *, mirror: str | None = None) -> list[Path]:
         raise InvalidInput("fetching traces needs pooch; pip install 'mlsched[data]'") from None
     pooch.get_logger().setLevel("WARNING")  # what is done is for the caller to say
     paths = []
-    for file in found.files:
+    for file in source.files:
         address = file.address if mirror is None else f"{mirror.rstrip('/')}/{file.name}"
         try:
             paths.append(_retrieve(pooch, address, file, folder() / name))

@@ -127,9 +127,9 @@ def _gpus(text: Text, row: Mapping[str, str]) -> int:
     A TRES lists the sum beside sums by model (gres/gpu=4,gres/gpu:v100=4); a GRES is that of a node.
     """
     column = next((name for name in _GPUS if row.get(name)), "")
-    found = [match for item in row.get(column, "").split(",") if (match := _GRES.fullmatch(item.strip()))]
-    plain = [match for match in found if match[0].startswith("gres/gpu=")]
-    total = sum(text.whole(column, match[1]) for match in plain[:1] or found)
+    matches = [match for item in row.get(column, "").split(",") if (match := _GRES.fullmatch(item.strip()))]
+    plain = [match for match in matches if match[0].startswith("gres/gpu=")]
+    total = sum(text.whole(column, match[1]) for match in plain[:1] or matches)
     if not column.endswith("TRES"):
         total *= text.whole("NNodes", row.get("NNodes") or row.get("AllocNodes") or "1")
     if total > MOST_GPUS:

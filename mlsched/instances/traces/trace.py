@@ -76,12 +76,12 @@ class _Table:
                 raise InvalidInput(f"{owner}.{name} has {len(column)} texts: must have {len(self)}, as ids has")
             object.__setattr__(self, name, column)
 
-    def _at_least(self, least: int, *names: str) -> None:
+    def _at_least(self, minimum: int, *names: str) -> None:
         for name in names:
             column: Column = getattr(self, name)
-            if len(column) and (low := int(column.min())) < least:
+            if len(column) and (low := int(column.min())) < minimum:
                 where = self.ids[int(column.argmin())]
-                raise InvalidInput(f"{type(self).__name__}.{name} of {where!r} is {low}: must be >= {least}")
+                raise InvalidInput(f"{type(self).__name__}.{name} of {where!r} is {low}: must be >= {minimum}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,26 +70,26 @@ def number(place: Place, column: str, value: object, what: str) -> float:
     """A finite number >= 0; `what` it must be a number of."""
     if isinstance(value, str):
         text = value.strip()
-        found = float(text) if _NUMBER.fullmatch(text) and text.isascii() else math.nan
+        parsed = float(text) if _NUMBER.fullmatch(text) and text.isascii() else math.nan
     elif isinstance(value, bool) or not hasattr(value, "__float__"):
-        found = math.nan
+        parsed = math.nan
     else:
-        found = float(value)
-    if math.isnan(found):
+        parsed = float(value)
+    if math.isnan(parsed):
         place.bad(column, value, f"must be {what}")
-    if found < 0:
+    if parsed < 0:
         place.bad(column, value, "must not be negative", "correct it, or leave it empty where it is not known")
-    return found
+    return parsed
 
 
 def amount(place: Place, column: str, value: object, factor: float, what: str) -> int:
     """A number of units >= 0, times `factor`, rounded up: a job that asks for a little must not get nothing."""
     if is_missing(value):
         place.bad(column, value, f"must be {what}", "write 0 for none")
-    found = number(place, column, value, what) * factor
-    if found >= MAX_NUMBER:
+    total = number(place, column, value, what) * factor
+    if total >= MAX_NUMBER:
         place.bad(column, value, f"must be below {MAX_NUMBER / factor:.3g}")
-    return math.ceil(round(found, 6))
+    return math.ceil(round(total, 6))
 
 
 @dataclass
@@ -111,22 +111,22 @@ class Times:
         if is_missing(value):
             return None
         if isinstance(value, str):
-            kind, found = self._text(place, value.strip())
+            kind, moment = self._text(place, value.strip())
         elif isinstance(value, datetime) and not self.span:
-            kind, found = _point(value)
+            kind, moment = _point(value)
         elif isinstance(value, timedelta) and self.span:
-            kind, found = "a span of time", value // _MILLISECOND
+            kind, moment = "a span of time", value // _MILLISECOND
         else:
-            kind, found = "a number", self._number(place, value)
+            kind, moment = "a number", self._number(place, value)
         if not self.kind:
             self.kind, self.first = kind, place.where
         elif kind != self.kind:
             place.bad(
                 self.column, value, f"is {kind}, but {self.first} has {self.kind}", "write the whole column alike"
             )
-        if found < 0 and self.span:
+        if moment < 0 and self.span:
             place.bad(self.column, value, "must not be negative")
-        return found
+        return moment
 
     def _text(self, place: Place, text: str) -> tuple[str, int]:
         if self.span:
@@ -145,12 +145,12 @@ class Times:
     def _number(self, place: Place, value: object) -> int:
         other = "H:MM:SS" if self.span else "YYYY-MM-DD HH:MM:SS"
         unit = next(name for name, factor in TIMES.items() if factor == self.unit)
-        found = number(place, self.column, value, f"a number (of {unit}) or {other}") * self.unit
-        if found >= 1000 * _TOO_MANY_SECONDS:
+        parsed = number(place, self.column, value, f"a number (of {unit}) or {other}") * self.unit
+        if parsed >= 1000 * _TOO_MANY_SECONDS:
             place.bad(
                 self.column, value, f"is too large for a time in {unit}", f"if it is in ms, read {self.column}:ms"
             )
-        return round(found)
+        return round(parsed)
 
 
 def _point(value: datetime) -> tuple[str, int]:

@@ -20,7 +20,7 @@ from mlsched.core.fields import IntArray
 from mlsched.simulation.bound.pieces import Floats
 
 
-def least_work_left(release: IntArray, work: IntArray, speed: int) -> Floats:
+def least_remaining_work(release: IntArray, work: IntArray, speed: int) -> Floats:
     """When each of these jobs is complete, ticks: whatever has the least work left runs."""
     return _scheduled(release, work, speed, None)[0]
 
@@ -37,9 +37,9 @@ def _scheduled(release: IntArray, work: IntArray, speed: int, rank: Floats | Non
     Counted in parts of a tick, 1 / speed, and so in whole numbers.
     """
     order = np.argsort(release, kind="stable").tolist()
-    starts, left = [time * speed for time in release.tolist()], work.tolist()
+    starts, remaining = [time * speed for time in release.tolist()], work.tolist()
     ranks = None if rank is None else rank.tolist()
-    ends, area = list(starts), [0] * len(left)  # area: twice the sum of time over the units of work
+    ends, area = list(starts), [0] * len(remaining)  # area: twice the sum of time over the units of work
     waiting: list[tuple[float, int]] = []
     now, arrived = 0, 0
     while arrived < len(order) or waiting:
@@ -48,18 +48,18 @@ def _scheduled(release: IntArray, work: IntArray, speed: int, rank: Floats | Non
         while arrived < len(order) and starts[order[arrived]] <= now:
             piece = order[arrived]
             arrived += 1
-            if left[piece]:
-                heapq.heappush(waiting, (left[piece] if ranks is None else ranks[piece], piece))
+            if remaining[piece]:
+                heapq.heappush(waiting, (remaining[piece] if ranks is None else ranks[piece], piece))
         if not waiting:
             continue
         piece = heapq.heappop(waiting)[1]
-        until = now + left[piece]
+        until = now + remaining[piece]
         if arrived < len(order):
             until = min(until, starts[order[arrived]])
         area[piece] += (until - now) * (now + until)
-        left[piece] -= until - now
-        if left[piece]:
-            heapq.heappush(waiting, (left[piece] if ranks is None else ranks[piece], piece))
+        remaining[piece] -= until - now
+        if remaining[piece]:
+            heapq.heappush(waiting, (remaining[piece] if ranks is None else ranks[piece], piece))
         else:
             ends[piece] = until
         now = until

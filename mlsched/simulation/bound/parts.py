@@ -8,7 +8,7 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.simulation.bound.completion import by_completion
-from mlsched.simulation.bound.machine import least_work_left, most_weight
+from mlsched.simulation.bound.machine import least_remaining_work, most_weight
 from mlsched.simulation.bound.pieces import Pieces
 
 #: The parts of the bound on the sum of completion times, by name.
@@ -51,7 +51,7 @@ def total_jct_parts(pieces: Pieces) -> dict[str, float]:
     for r in range(work.shape[1]):
         speed, of_job = int(whole.capacity[r]), np.zeros(len(pieces.arrival), dtype=np.int64)
         np.add.at(of_job, pieces.job, work[:, r])
-        completion.append(float((least_work_left(pieces.arrival, of_job, speed) - pieces.arrival).sum()))
+        completion.append(float((least_remaining_work(pieces.arrival, of_job, speed) - pieces.arrival).sum()))
         mean = most_weight(pieces.release, work[:, r], pieces.weight, speed)
         later = np.where(work[:, r] > 0, mean - pieces.release, pieces.length / 2)
         busy.append(float((pieces.weight * later).sum()))

@@ -85,11 +85,11 @@ class Board:
 
     def valid(self, chosen: IntArray) -> Any:
         """Which actions are valid in some rows (rows x actions); jobs that cannot be finished are taken back."""
-        found = self._mask(chosen)
-        while (stuck := chosen[~found.any(axis=1) & self._in_parts(chosen).any(axis=1)]).size:
+        valid = self._mask(chosen)
+        while (stuck := chosen[~valid.any(axis=1) & self._in_parts(chosen).any(axis=1)]).size:
             self._take_back(stuck)
-            found = self._mask(chosen)
-        return found
+            valid = self._mask(chosen)
+        return valid
 
     def _mask(self, chosen: IntArray) -> Any:
         """Valid: the job lacks such a task, no other job is in parts, and the server has room for the task."""
@@ -97,10 +97,10 @@ class Board:
         lacks = self.on[chosen, :, :new].sum(axis=1) < self.asked[chosen, :new]
         lacks &= self._turn(chosen)[..., None]
         fits = (self.need[chosen][:, :, :, None] <= self.free[chosen][:, None, None]).all(axis=-1)
-        found = lacks[..., None] & fits
+        mask = lacks[..., None] & fits
         if self.apart is not None:
-            found &= ~self._banned(chosen)[:, :, None]
-        return found.reshape(len(found), self.shape.actions)
+            mask &= ~self._banned(chosen)[:, :, None]
+        return mask.reshape(len(mask), self.shape.actions)
 
     def _turn(self, chosen: IntArray) -> Any:
         """Rows x N': whose tasks may come next: those of the job in parts, else of any as long as there is room."""

@@ -33,23 +33,23 @@ Hosts = dict[int, dict[int, tuple[int, int]]]
 
 def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
     """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
-    found = Findings()
+    findings = Findings()
     count = len(workload.submit)
     stretches: dict[int, list[Row]] = defaultdict(list)
     for row in sorted(log.rows):
         if 0 <= row[0] < count and row[1] < row[2] and row[3] >= 0:
             stretches[row[0]].append(row)
         else:
-            found.add("log", f"the row {tuple(row)} names no job, or no stretch of time, or no speed")
-    hosts, placed = _placements(workload, log, found)
+            findings.add("log", f"the row {tuple(row)} names no job, or no stretch of time, or no speed")
+    hosts, placed = _placements(workload, log, findings)
     for job in range(count):
-        _check_placement(workload, job, hosts[job], placed[job], stretches[job], found)
-        _check_work(workload, options, wake, job, stretches[job], found)
-    _check_together(workload, options, stretches, hosts, found)
-    return found.sentences()
+        _check_placement(workload, job, hosts[job], placed[job], stretches[job], findings)
+        _check_work(workload, options, wake, job, stretches[job], findings)
+    _check_together(workload, options, stretches, hosts, findings)
+    return findings.sentences()
 
 
-def _placements(workload: Workload, log: Log, found: Findings) -> tuple[Hosts, dict[int, set[int]]]:
+def _placements(workload: Workload, log: Log, findings: Findings) -> tuple[Hosts, dict[int, set[int]]]:
     """What every job has on which server, and the times at which it was placed."""
     hosts: Hosts = defaultdict(dict)
     placed: dict[int, set[int]] = defaultdict(set)
@@ -57,9 +57,9 @@ def _placements(workload: Workload, log: Log, found: Findings) -> tuple[Hosts, d
     for row in log.placements:
         job, time, server, workers, ps = row
         if not (0 <= job < jobs and 0 <= server < servers and min(workers, ps) >= 0 and workers + ps > 0):
-            found.add("log", f"the placement {tuple(row)} names no job, no server or no task")
+            findings.add("log", f"the placement {tuple(row)} names no job, no server or no task")
         elif server in hosts[job]:
-            found.add("placement", f"job {job} is placed twice on server {server}")
+            findings.add("placement", f"job {job} is placed twice on server {server}")
         else:
             hosts[job][server] = (workers, ps)
             placed[job].add(time)
@@ -67,15 +67,20 @@ def _placements(workload: Workload, log: Log, found: Findings) -> tuple[Hosts, d
 
 
 def _check_placement(
-    workload: Workload, job: int, hosts: dict[int, tuple[int, int]], placed: set[int], rows: list[Row], found: Findings
+    workload: Workload,
+    job: int,
+    hosts: dict[int, tuple[int, int]],
+    placed: set[int],
+    rows: list[Row],
+    findings: Findings,
 ) -> None:
     if not _whole(workload, job, hosts):
         w, p = sum(w for w, _ in hosts.values()), sum(p for _, p in hosts.values())
         must = f"{workload.job_workers[job]} and {workload.job_ps[job]}"
-        found.add("placement", f"job {job} has {w} workers and {p} PSs: must be {must}")
+        findings.add("placement", f"job {job} has {w} workers and {p} PSs: must be {must}")
     if rows and placed != {rows[0][1]}:
         times = ", ".join(map(str, sorted(placed))) or "never"
-        found.add("placement", f"job {job} is placed at {times}, and trains from {rows[0][1]} s on")
+        findings.add("placement", f"job {job} is placed at {times}, and trains from {rows[0][1]} s on")
 
 
 def _whole(workload: Workload, job: int, hosts: dict[int, tuple[int, int]]) -> bool:
@@ -84,42 +89,46 @@ def _whole(workload: Workload, job: int, hosts: dict[int, tuple[int, int]]) -> b
     return there == (int(workload.job_workers[job]), int(workload.job_ps[job]))
 
 
-def _check_work(workload: Workload, options: Options, wake: Wake, job: int, rows: list[Row], found: Findings) -> None:
+def _check_work(
+    workload: Workload, options: Options, wake: Wake, job: int, rows: list[Row], findings: Findings
+) -> None:
     submit, total, done = int(workload.submit[job]), 10**6 * workload.interval, 0
     if not rows:
-        found.add("lost job", f"job {job} never trains")
+        findings.add("lost job", f"job {job} never trains")
         return
     if rows[0][1] < submit:
-        found.add("arrival", f"job {job} starts at {rows[0][1]} s, before its submission at {submit} s")
+        findings.add("arrival", f"job {job} starts at {rows[0][1]} s, before its submission at {submit} s")
     if not wake.events and rows[0][1] % wake.interval:
-        found.add("wake", f"job {job} starts at {rows[0][1]} s, which is no multiple of {wake.interval} s")
+        findings.add("wake", f"job {job} starts at {rows[0][1]} s, which is no multiple of {wake.interval} s")
     until = rows[0][1]
     for _, start, end, speed, after in rows:
         if start != until:
-            found.add("stretches", f"job {job} has a stretch from {start} s on, the one before ends at {until} s")
+            findings.add("stretches", f"job {job} has a stretch from {start} s on, the one before ends at {until} s")
         if done >= total:
-            found.add("lost job", f"job {job} holds servers at {start} s, after it has left")
+            findings.add("lost job", f"job {job} holds servers at {start} s, after it has left")
             return
         if after != min(total, done + speed * (end - start)):
-            found.add("work", f"job {job} has done {after} at {end} s: its speed and {done} at {start} s say otherwise")
+            findings.add(
+                "work", f"job {job} has done {after} at {end} s: its speed and {done} at {start} s say otherwise"
+            )
         if after >= total:
-            _check_departure(options, wake, job, start + -(-(total - done) // speed) if speed else end, end, found)
+            _check_departure(options, wake, job, start + -(-(total - done) // speed) if speed else end, end, findings)
         done, until = after, end
     if done != total:
-        found.add("lost job", f"job {job} has done {done} of {total}")
+        findings.add("lost job", f"job {job} has done {done} of {total}")
 
 
-def _check_departure(options: Options, wake: Wake, job: int, finish: int, end: int, found: Findings) -> None:
+def _check_departure(options: Options, wake: Wake, job: int, finish: int, end: int, findings: Findings) -> None:
     """Whether a job that is done at `finish` leaves when it should."""
     due = finish
     if options.departure == "wake" and not wake.events:
         due = -(-finish // wake.interval) * wake.interval
     if end != due:
-        found.add("departure", f"job {job} leaves at {end} s: it is done at {finish} s and should leave at {due} s")
+        findings.add("departure", f"job {job} leaves at {end} s: it is done at {finish} s and should leave at {due} s")
 
 
 def _check_together(
-    workload: Workload, options: Options, stretches: dict[int, list[Row]], hosts: Hosts, found: Findings
+    workload: Workload, options: Options, stretches: dict[int, list[Row]], hosts: Hosts, findings: Findings
 ) -> None:
     """Everything about jobs that are there at the same time, from one change to the next."""
     starts: dict[int, int] = defaultdict(int)
@@ -128,23 +137,23 @@ def _check_together(
             starts[rows[0][1]] += 1
     for time, number in sorted(starts.items()):
         if number > options.most_new:
-            found.add("new jobs", f"{number} jobs start at {time} s: at most {options.most_new} may")
+            findings.add("new jobs", f"{number} jobs start at {time} s: at most {options.most_new} may")
     rows = sorted(row for each in stretches.values() for row in each)
     times = sorted({time for row in rows for time in row[1:3]})
     for begin, end in zip(times, times[1:], strict=False):
         speed = {row[0]: row[3] for row in rows if row[1] <= begin and row[2] >= end}
         present = list(speed)
         if len(speed) > options.most_jobs:
-            found.add("concurrent jobs", f"{len(speed)} jobs at {begin} s: at most {options.most_jobs} may be there")
-        _check_servers(workload, present, hosts, begin, found)
+            findings.add("concurrent jobs", f"{len(speed)} jobs at {begin} s: at most {options.most_jobs} may be there")
+        _check_servers(workload, present, hosts, begin, findings)
         if not all(_whole(workload, job, hosts[job]) for job in speed):
             continue  # what such a job does to its neighbours is undefined; it has been named above
         for job, right in zip(present, _speeds(workload, present, hosts), strict=True):
             if speed[job] != right:
-                found.add("speed", f"job {job} trains at {speed[job]} from {begin} s on: the judge says {right}")
+                findings.add("speed", f"job {job} trains at {speed[job]} from {begin} s on: the judge says {right}")
 
 
-def _check_servers(workload: Workload, present: list[int], hosts: Hosts, time: int, found: Findings) -> None:
+def _check_servers(workload: Workload, present: list[int], hosts: Hosts, time: int, findings: Findings) -> None:
     for s, capacity in enumerate(workload.server_capacity.tolist()):
         here = [job for job in present if s in hosts[job]]
         for r, name in enumerate(workload.resources):
@@ -153,11 +162,11 @@ def _check_servers(workload: Workload, present: list[int], hosts: Hosts, time: i
                 for j in here
             )
             if need > capacity[r]:
-                found.add("capacity", f"server {s} hosts {need} {name} at {time} s: it has {capacity[r]}")
+                findings.add("capacity", f"server {s} hosts {need} {name} at {time} s: it has {capacity[r]}")
         for k, one in enumerate(here):
             for other in here[k + 1 :]:
                 if workload.apart[workload.job_type[one], workload.job_type[other]]:
-                    found.add("apart", f"jobs {one} and {other} share server {s} at {time} s: they must not")
+                    findings.add("apart", f"jobs {one} and {other} share server {s} at {time} s: they must not")
 
 
 def _speeds(workload: Workload, present: list[int], hosts: Hosts) -> list[int]:

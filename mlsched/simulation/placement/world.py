@@ -38,7 +38,7 @@ class PlacementWorld:
         self._done = np.zeros(jobs, dtype=np.int64)
         self._waiting: list[int] = []  # in arrival order
         self._asked: IntArray = np.zeros(0, dtype=np.int64)
-        self._arrived, self._left = 0, jobs
+        self._arrived, self._unfinished = 0, jobs
         self._changed = False  # anything, since waiting jobs were last told to wait
         self._asking = False
 
@@ -60,7 +60,7 @@ class PlacementWorld:
 
     def unfinished(self) -> int:
         """How many jobs are not finished yet."""
-        return self._left
+        return self._unfinished
 
     def advance(self, time: int) -> None:
         """Let everything up to `time` happen."""
@@ -109,8 +109,8 @@ class PlacementWorld:
         moving = self._running[self._speed > 0]
         if not moving.size:
             return None
-        left = self.workload.total - self._done[moving]
-        return self.now + int((-(-left // self._speed[self._speed > 0])).min())
+        remaining = self.workload.total - self._done[moving]
+        return self.now + int((-(-remaining // self._speed[self._speed > 0])).min())
 
     def _train(self, time: int) -> None:
         """Credit the training from now until `time`, log it, and let the jobs go that are done."""
@@ -129,7 +129,7 @@ class PlacementWorld:
             for job in running[finished].tolist():
                 self._free += self._workers[job][:, None] * w.worker_demand[job]
                 self._free += self._ps[job][:, None] * w.ps_demand[job]
-            self._left -= int(finished.sum())
+            self._unfinished -= int(finished.sum())
             self._running = running[~finished]
             self._speed = self._speeds()
             self._changed = True

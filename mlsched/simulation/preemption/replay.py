@@ -26,52 +26,52 @@ from mlsched.simulation.wake import Wake
 
 def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
     """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
-    found = Findings()
+    findings = Findings()
     stretches: dict[int, list[tuple[int, ...]]] = defaultdict(list)
     nodes, count = len(workload.node_capacity), len(workload.submit)
     for row in sorted(log.rows, key=lambda row: (row[2], row[3])):
         if 0 <= row[0] < count and 0 <= row[1] < nodes and row[2] <= row[3]:
             stretches[row[0]].append(row)
         else:
-            found.add("log", f"the row {row} names no job or node, or ends before it starts")
+            findings.add("log", f"the row {row} names no job or node, or ends before it starts")
     for job in range(count):
-        _check_job(workload, options, wake, job, stretches[job], found)
-    _check_capacity(workload, log, found)
-    return found.sentences()
+        _check_job(workload, options, wake, job, stretches[job], findings)
+    _check_capacity(workload, log, findings)
+    return findings.sentences()
 
 
 def _check_job(
-    workload: Workload, options: Options, wake: Wake, job: int, rows: list[tuple[int, ...]], found: Findings
+    workload: Workload, options: Options, wake: Wake, job: int, rows: list[tuple[int, ...]], findings: Findings
 ) -> None:
     finished = [row for row in rows if row[5]]
     if len(finished) != 1:
-        found.add("lost job", f"job {job} finishes {len(finished)} times")
+        findings.add("lost job", f"job {job} finishes {len(finished)} times")
         return
     if not rows[-1][5]:
-        found.add("lost job", f"job {job} finishes at {finished[0][3]} s and runs again at {rows[-1][2]} s")
+        findings.add("lost job", f"job {job} finishes at {finished[0][3]} s and runs again at {rows[-1][2]} s")
     submit, execution = int(workload.submit[job]), int(workload.execution[job])
     if rows[0][2] < submit:
-        found.add("early start", f"job {job} starts at {rows[0][2]} s, before its submission at {submit} s")
+        findings.add("early start", f"job {job} starts at {rows[0][2]} s, before its submission at {submit} s")
     for before, after in zip(rows, rows[1:], strict=False):
         if after[2] < before[3]:
-            found.add("two places", f"job {job} starts again at {after[2]} s, before it left at {before[3]} s")
+            findings.add("two places", f"job {job} starts again at {after[2]} s, before it left at {before[3]} s")
     credited = sum(_credit(workload, options, job, row) for row in rows)
     if credited != execution:
-        found.add("work", f"job {job} did {credited} s of its {execution} s of work")
+        findings.add("work", f"job {job} did {credited} s of its {execution} s of work")
     signals = [row for row in rows if row[4] >= 0]
     if len(signals) > options.preemption_limit:
-        found.add(
+        findings.add(
             "preemption limit", f"job {job} is preempted {len(signals)} times, the limit is {options.preemption_limit}"
         )
     for row in signals:
-        _check_signal(workload, job, row, found)
+        _check_signal(workload, job, row, findings)
     for row in rows:
         if row[4] < 0 and not row[5]:
-            found.add("signal", f"job {job} leaves at {row[3]} s without having finished or got a signal")
+            findings.add("signal", f"job {job} leaves at {row[3]} s without having finished or got a signal")
     if wake.interval and not wake.events:
         for row in rows:
             if row[2] % wake.interval:
-                found.add("wake", f"job {job} starts at {row[2]} s, which is no multiple of {wake.interval} s")
+                findings.add("wake", f"job {job} starts at {row[2]} s, which is no multiple of {wake.interval} s")
 
 
 def _credit(workload: Workload, options: Options, job: int, row: tuple[int, ...]) -> int:
@@ -85,20 +85,20 @@ def _credit(workload: Workload, options: Options, job: int, row: tuple[int, ...]
     return end - start
 
 
-def _check_signal(workload: Workload, job: int, row: tuple[int, ...], found: Findings) -> None:
+def _check_signal(workload: Workload, job: int, row: tuple[int, ...], findings: Findings) -> None:
     _, _, start, end, signal, finished = row
     due = signal + int(workload.grace[job])
     if workload.te[job]:
-        found.add("victim", f"TE job {job} is preempted at {signal} s")
+        findings.add("victim", f"TE job {job} is preempted at {signal} s")
     if not start <= signal <= end:
-        found.add("signal", f"job {job} gets a signal at {signal} s while it does not run")
+        findings.add("signal", f"job {job} gets a signal at {signal} s while it does not run")
     if end > due or (end < due and not finished):
-        found.add(
+        findings.add(
             "grace period", f"job {job}, signalled at {signal} s, leaves at {end} s, its grace period ends at {due} s"
         )
 
 
-def _check_capacity(workload: Workload, log: Log, found: Findings) -> None:
+def _check_capacity(workload: Workload, log: Log, findings: Findings) -> None:
     """Sweep every node's starts and ends in time order; an end frees before a start at the same instant takes."""
     changes: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
     for job, node, start, end, _, _ in log.rows:
@@ -114,4 +114,4 @@ def _check_capacity(workload: Workload, log: Log, found: Findings) -> None:
         used = np.cumsum(sign * workload.demand[[e[2] for e in events]], axis=0)
         for index in np.flatnonzero((used > capacity).any(axis=1))[:SHOWN].tolist():
             time, over = events[index][0], used[index].tolist()
-            found.add("capacity", f"node {node} holds {over} at {time} s, its capacity is {capacity}")
+            findings.add("capacity", f"node {node} holds {over} at {time} s, its capacity is {capacity}")

@@ -67,7 +67,7 @@ def from_trace(
     grace = np.ceil(truncated_normal(rng, mean, sd, low, high, len(kind))) * 60
     dropped = len(keep) - int(keep.sum())
     submit = np.floor(trace.submit[keep] / arrivals).astype(np.int64)
-    found = Workload(
+    workload = Workload(
         resources=tuple(RESOURCES[r] for r in known),
         node_capacity=capacity,
         submit=submit - submit[0],
@@ -78,7 +78,7 @@ def from_trace(
         source=f"{trace.source}; TE jobs: {how}; grace periods drawn (seed {seed}); {dropped} jobs dropped; "
         f"arrival rate x {arrivals:g}",
     )
-    return found if nodes is not None else found.replace(node_capacity=_auto_nodes(found))
+    return workload if nodes is not None else workload.replace(node_capacity=_auto_nodes(workload))
 
 
 def _kinds(
@@ -91,8 +91,8 @@ def _kinds(
         if not any(trace.qos):
             raise InvalidInput(f"{trace.source}: says nothing of quality of service; use kinds=random or kinds=short")
         code = {"te": 1, "be": 0, "drop": -1}
-        found = [code[KIND_OF_QOS.get(q, other_qos)] for q in trace.qos]
-        return np.array(found, dtype=np.int64), f"QoS LS (BE: BE; others: {other_qos})"
+        codes = [code[KIND_OF_QOS.get(q, other_qos)] for q in trace.qos]
+        return np.array(codes, dtype=np.int64), f"QoS LS (BE: BE; others: {other_qos})"
     return (rng.uniform(size=len(trace.submit)) < te_share).astype(np.int64), f"a random share of {te_share:g}"
 
 

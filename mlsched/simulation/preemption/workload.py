@@ -67,15 +67,15 @@ def never_start(workload: Workload) -> list[str]:
 def overload(workload: Workload) -> list[str]:
     """On which resources the offered load outgrows the cluster while jobs arrive, with the numbers."""
     span = float(workload.submit[-1] - workload.submit[0]) if len(workload.submit) else 0.0
-    found = []
+    overloaded = []
     for name, load in offered_load(workload).items():
         backlog = (load - 1) * span
         if span and backlog > LONG_QUEUE * float(workload.execution.mean()):
-            found.append(
+            overloaded.append(
                 f"the offered load on {called(name)} is {load:.2f} times the cluster's capacity: "
                 f"at the last arrival some {backlog / 3600:.1f} hours of work wait"
             )
-    return found
+    return overloaded
 
 
 def offered_load(workload: Workload) -> dict[str, float]:

@@ -54,7 +54,7 @@ class PreemptionWorld:
         self._queue: deque[int] = deque()
         self._events: list[tuple[int, int, int, int]] = []  # (time, kind, job, serial of the start it belongs to)
         self._serial = [0] * jobs
-        self._arrived, self._left = 0, jobs
+        self._arrived, self._unfinished = 0, jobs
         self._asking: list[int] = []
         self._refused: set[int] = set()  # TE jobs told to wait since a job last left a node
 
@@ -73,7 +73,7 @@ class PreemptionWorld:
 
     def unfinished(self) -> int:
         """How many jobs are not finished yet."""
-        return self._left
+        return self._unfinished
 
     def advance(self, time: int) -> None:
         """Let everything up to `time` happen and start what fits."""
@@ -227,7 +227,7 @@ class PreemptionWorld:
     def _finish(self, job: int, time: int) -> None:
         self._running_be.pop(job, None)
         self._leave(job, time, finished=True)
-        self._left -= 1
+        self._unfinished -= 1
 
     def _leave(self, job: int, time: int, *, finished: bool) -> None:
         node, signal = int(self._node[job]), self._signal.pop(job, -1)

@@ -52,13 +52,13 @@ def _when(workload: Workload, log: Log, served: IntArray) -> Floats:
     c = log.columns()
     order = np.argsort(c["job"], kind="stable")
     job, start, after, cores = (c[name][order] for name in ("job", "start", "served", "cores"))
-    found = np.where(served == 0, 0.0, np.nan)
+    seconds = np.where(served == 0, 0.0, np.nan)
     enough = np.flatnonzero((after >= served[job]) & (served[job] > 0))
     first = enough[np.unique(job[enough], return_index=True)[1]]  # rows are in order of time
     before = np.where((first > 0) & (job[first - 1] == job[first]), after[first - 1], 0)
     done = start[first] + (served[job[first]] - before) / (1000.0 * cores[first])
-    found[job[first]] = done - workload.submit[job[first]]
-    return found
+    seconds[job[first]] = done - workload.submit[job[first]]
+    return seconds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,13 +92,13 @@ class Course:
         count, used = self.active.sum(axis=0), self.cores.sum(axis=0)
         kept = (count >= 4) & (used > 0)
         position = (rank + 0.5) / np.maximum(count, 1)
-        found, low = {}, 0.0
+        groups, low = {}, 0.0
         for name, high in GROUPS.items():
             member = self.active & (position > low) & (position <= high)
             cores = np.where(member, self.cores, 0).sum(axis=0)
-            found[name] = (cores[kept] / used[kept], member.sum(axis=0)[kept] / count[kept])
+            groups[name] = (cores[kept] / used[kept], member.sum(axis=0)[kept] / count[kept])
             low = high
-        return found
+        return groups
 
 
 def course(workload: Workload, log: Log) -> Course:
@@ -124,9 +124,9 @@ def course(workload: Workload, log: Log) -> Course:
 
 def _loss_seconds(workload: Workload, log: Log, completion: Floats) -> Floats:
     """Integral of each job's normalised loss from submission to completion, its loss taken at each interval's start."""
-    found = course(workload, log)
-    stay = np.clip((workload.submit + completion)[:, None] - found.time, 0, found.seconds)
-    return np.asarray(np.where(found.active, found.loss * stay, 0.0).sum(axis=1))
+    over_time = course(workload, log)
+    stay = np.clip((workload.submit + completion)[:, None] - over_time.time, 0, over_time.seconds)
+    return np.asarray(np.where(over_time.active, over_time.loss * stay, 0.0).sum(axis=1))
 
 
 def summary(workload: Workload, log: Log) -> dict[str, Any]:
@@ -135,10 +135,10 @@ def summary(workload: Workload, log: Log) -> dict[str, Any]:
     average_loss: over the active jobs, averaged over the time in which there are any; summed_loss: their sum, averaged
     likewise; loss_seconds: a job's integral. cores_by_loss: Fig. 8. Times in s, means over the jobs.
     """
-    table, found = jobs(workload, log), course(workload, log)
-    busy = found.active.any(axis=0)
-    weights = found.seconds[busy]
-    totals = np.where(found.active, found.loss, 0.0).sum(axis=0)[busy]
+    table, over_time = jobs(workload, log), course(workload, log)
+    busy = over_time.active.any(axis=0)
+    weights = over_time.seconds[busy]
+    totals = np.where(over_time.active, over_time.loss, 0.0).sum(axis=0)[busy]
     held = float(table["core_seconds"].sum())
     end = float((workload.submit + table["completion_s"]).max(initial=0))
     averages = {
@@ -147,13 +147,13 @@ def summary(workload: Workload, log: Log) -> dict[str, Any]:
     }
     return {
         "jobs": len(workload.submit),
-        "average_loss": float(np.average(found.average_loss()[busy], weights=weights)) if busy.any() else None,
+        "average_loss": float(np.average(over_time.average_loss()[busy], weights=weights)) if busy.any() else None,
         "summed_loss": float(np.average(totals, weights=weights)) if busy.any() else None,
         **averages,
         "time_to_90_percentiles_s": percentiles(table["time_to_90_s"]),
         "completion_percentiles_s": percentiles(table["completion_s"]),
-        "cores_by_loss": {name: _mean(shares) for name, (shares, _) in found.groups().items()},
-        "active_jobs": float(np.average(found.active.sum(axis=0)[busy], weights=weights)) if busy.any() else 0.0,
+        "cores_by_loss": {name: _mean(shares) for name, (shares, _) in over_time.groups().items()},
+        "active_jobs": float(np.average(over_time.active.sum(axis=0)[busy], weights=weights)) if busy.any() else 0.0,
         "core_seconds": held,
         "utilisation": held / (workload.cores * end) if end else 0.0,
         "makespan_s": end,

@@ -34,43 +34,43 @@ Row = tuple[int, ...]
 
 def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
     """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
-    found = Findings()
+    findings = Findings()
     rows: dict[int, list[Row]] = defaultdict(list)
     for row in sorted(log.rows):
         if 0 <= row[0] < len(workload.submit) and row[1] < row[2] and row[3] > 0:
             rows[row[0]].append(row)
         else:
-            found.add("log", f"the row {tuple(row)} names no job, or no stretch of time, or no core")
+            findings.add("log", f"the row {tuple(row)} names no job, or no stretch of time, or no core")
     for job in range(len(workload.submit)):
-        _check_job(workload, options, job, rows[job], found)
+        _check_job(workload, options, job, rows[job], findings)
     if wake.interval and not wake.events:
         for row in (row for each in rows.values() for row in each):
             if row[1] % wake.interval or row[2] != row[1] + wake.interval:
-                found.add("wake", f"job {row[0]} holds cores from {row[1]} to {row[2]} s: not from tick to tick")
-    _check_sharing(workload, options, wake, rows, found)
-    return found.sentences()
+                findings.add("wake", f"job {row[0]} holds cores from {row[1]} to {row[2]} s: not from tick to tick")
+    _check_sharing(workload, options, wake, rows, findings)
+    return findings.sentences()
 
 
-def _check_job(workload: Workload, options: Options, job: int, rows: list[Row], found: Findings) -> None:
+def _check_job(workload: Workload, options: Options, job: int, rows: list[Row], findings: Findings) -> None:
     cap = int(workload.most[job])
     total, before, until = _work_until_it_leaves(workload, job), 0, int(workload.submit[job])
     for _, start, end, cores, served, loss in rows:
         if start < int(workload.submit[job]):
-            found.add("arrival", f"job {job} holds cores at {start} s, before its submission at {until} s")
+            findings.add("arrival", f"job {job} holds cores at {start} s, before its submission at {until} s")
         elif start < until:
-            found.add("two places", f"job {job} holds cores at {start} s twice")
+            findings.add("two places", f"job {job} holds cores at {start} s twice")
         if cores > cap:
-            found.add("cap", f"job {job} holds {cores} cores, its cap is {cap}")
+            findings.add("cap", f"job {job} holds {cores} cores, its cap is {cap}")
         if before >= total:
-            found.add("lost job", f"job {job} holds cores at {start} s, after it has left")
+            findings.add("lost job", f"job {job} holds cores at {start} s, after it has left")
         expected = min(before + cores * (end - start) * 1000, total)
         if served != expected:
-            found.add("work", f"job {job} has done {served} core-ms at {end} s: {expected} follow from its cores")
+            findings.add("work", f"job {job} has done {served} core-ms at {end} s: {expected} follow from its cores")
         if not _is_loss(workload, options, job, served, loss):
-            found.add("loss", f"job {job} reports {loss} at {end} s, which is not its curve after {served} core-ms")
+            findings.add("loss", f"job {job} reports {loss} at {end} s, which is not its curve after {served} core-ms")
         before, until = served, end
     if before != total:
-        found.add("lost job", f"job {job} has done {before} of its {total} core-ms")
+        findings.add("lost job", f"job {job} has done {before} of its {total} core-ms")
 
 
 def _work_until_it_leaves(workload: Workload, job: int) -> int:
@@ -104,7 +104,7 @@ def _wakes(workload: Workload, wake: Wake, rows: list[Row]) -> list[int]:
 
 
 def _check_sharing(
-    workload: Workload, options: Options, wake: Wake, rows: dict[int, list[Row]], found: Findings
+    workload: Workload, options: Options, wake: Wake, rows: dict[int, list[Row]], findings: Findings
 ) -> None:
     """Capacity, least and arrival order at every wake."""
     everything = [row for each in rows.values() for row in each]
@@ -119,14 +119,14 @@ def _check_sharing(
         active = [j for j, s in enumerate(submit) if s <= time < gone.get(j, time + 1)]
         available = workload.cores - _others(workload, options, time, len(active))
         if sum(held.values()) > available:
-            found.add("capacity", f"{sum(held.values())} cores are held at {time} s: there are {available}")
+            findings.add("capacity", f"{sum(held.values())} cores are held at {time} s: there are {available}")
         if options.least:
             allowed = available // options.least
             for place, j in enumerate(active):
                 if place < allowed and held.get(j, 0) < options.least:
-                    found.add("least", f"job {j} holds {held.get(j, 0)} cores at {time} s: it may run")
+                    findings.add("least", f"job {j} holds {held.get(j, 0)} cores at {time} s: it may run")
                 elif place >= allowed and held.get(j, 0):
-                    found.add("order", f"job {j} holds cores at {time} s: earlier jobs leave none for it")
+                    findings.add("order", f"job {j} holds cores at {time} s: earlier jobs leave none for it")
 
 
 def _others(workload: Workload, options: Options, time: int, active: int) -> int:

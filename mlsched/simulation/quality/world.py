@@ -38,7 +38,7 @@ class QualityWorld:
         jobs = len(workload.submit)
         self._served, self._cores = np.zeros(jobs, dtype=np.int64), np.zeros(jobs, dtype=np.int64)
         self._active: IntArray = np.zeros(0, dtype=np.int64)  # arrived and not done, in arrival order
-        self._arrived, self._left = 0, jobs
+        self._arrived, self._unfinished = 0, jobs
         self._running = 0  # how many of the active jobs may hold cores
         self._available = workload.cores
         self._asking = False
@@ -56,8 +56,8 @@ class QualityWorld:
             times.append(int(self.workload.submit[self._arrived]))
         busy = self._active[self._cores[self._active] > 0]
         if busy.size:
-            left = self.workload.total[busy] - self._served[busy]
-            times.append(self.now + int((-(-left // (1000 * self._cores[busy]))).min()))
+            remaining = self.workload.total[busy] - self._served[busy]
+            times.append(self.now + int((-(-remaining // (1000 * self._cores[busy]))).min()))
         if self._active.size:
             times += self._changes[self._changes > self.now][:1].tolist()
         return min(times, default=None)
@@ -68,7 +68,7 @@ class QualityWorld:
 
     def unfinished(self) -> int:
         """How many jobs are not finished yet."""
-        return self._left
+        return self._unfinished
 
     def advance(self, time: int) -> None:
         """Let everything up to `time` happen; hand out cores where there is no choice."""
@@ -118,7 +118,7 @@ class QualityWorld:
             for job, *rest in zip(busy.tolist(), cores.tolist(), served.tolist(), losses.tolist(), strict=True)
         ]
         done = self._served[self._active] == w.total[self._active]
-        self._left -= int(done.sum())
+        self._unfinished -= int(done.sum())
         self._active = self._active[~done]
 
     def _losses(self, jobs: IntArray) -> IntArray:
@@ -156,8 +156,8 @@ class QualityWorld:
 
     def _instance(self) -> Instance:
         """The decision as an instance, by the trusted path: fresh arrays, no validation."""
-        jobs, least = self._active, self.options.least
-        width = self._available - least * (self._running - 1)  # what one gets while the others keep the least
+        jobs, minimum = self._active, self.options.least
+        width = self._available - minimum * (self._running - 1)  # what one gets while the others keep the least
         most = np.minimum(self.workload.most[jobs], width)
         width = int(most.max())
         gain, loss = self._forecaster.tables(jobs, self._served[jobs], width)
@@ -171,6 +171,6 @@ class QualityWorld:
             most=most,
             waiting=waiting,
             reserved=self.workload.cores - self._available,
-            least=least,
+            least=minimum,
             predictor=f"{self.options.information}, {self.options.predictor}, {self.options.progress}",
         )

@@ -144,24 +144,24 @@ class Features:
     def rows(self, kind: int | None, tasks: IntArray, nodes: IntArray, void: bool, placed: int) -> Floats:
         """Row 0, and one a choice; see `Allocation.rows`. void: whether row 0 may be chosen."""
         many = len(nodes) if kind == HOST else len(tasks)
-        found = np.zeros((1 + many, FEATURES), dtype=np.float32)
+        features = np.zeros((1 + many, FEATURES), dtype=np.float32)
         if kind is None:
-            return found
-        found[:, kind] = 1
-        found[0, len(OF_CHOICE) - 1] = 1
+            return features
+        features[:, kind] = 1
+        features[0, len(OF_CHOICE) - 1] = 1
         at = len(OF_CHOICE)
-        found[:, at : at + len(OF_CLUSTER)] = self._cluster(many, placed)
+        features[:, at : at + len(OF_CLUSTER)] = self._cluster(many, placed)
         at += len(OF_CLUSTER)
         end = at + self._fixed.shape[1]
-        found[1:, at:end] = self._fixed[tasks]
+        features[1:, at:end] = self._fixed[tasks]
         if kind == HOST:
-            found[1:, end:] = self._places(int(tasks[0]), nodes)
+            features[1:, end:] = self._places(int(tasks[0]), nodes)
         elif kind == LEAVE:
-            found[1:, end:] = self._leaving(tasks)
+            features[1:, end:] = self._leaving(tasks)
         else:
             # Room changes while a round is made.
-            found[1:, end - 2 : end] = self._room(self.snapshot.task_job[tasks])
-        return np.clip(found, -1, 1, out=found)
+            features[1:, end - 2 : end] = self._room(self.snapshot.task_job[tasks])
+        return np.clip(features, -1, 1, out=features)
 
     def _cluster(self, choices: int, placed: int) -> list[float]:
         hosts = self.hosts
@@ -215,17 +215,17 @@ class Features:
         return np.stack(columns, axis=1) if len(job) else np.zeros((0, len(OF_TASK)))
 
     def _replicas(self) -> IntArray:
-        found = np.ones(len(self.snapshot.arrival), dtype=np.int64)
-        np.maximum.at(found, self.snapshot.task_job, self.snapshot.replica + 1)
-        return found
+        replicas = np.ones(len(self.snapshot.arrival), dtype=np.int64)
+        np.maximum.at(replicas, self.snapshot.task_job, self.snapshot.replica + 1)
+        return replicas
 
     def _of_jobs(self, stop_after: IntArray, length: IntArray) -> Any:
         """jobs x OF_JOB; room is filled in where it is asked for."""
         s = self.snapshot
-        left = remaining_time(s, stop_after)
+        remaining = remaining_time(s, stop_after)
         until = np.where(s.deadline >= UNLIMITED, 64.0 * self._unit, s.deadline - s.now)
-        slack = until - left
-        jobs = np.arange(len(left))
+        slack = until - remaining
+        jobs = np.arange(len(remaining))
         now, then = (
             s.accuracy[s.accuracy_table, np.minimum(s.finished + k, max(0, s.accuracy.shape[1] - 1))] for k in (0, 1)
         )
@@ -243,7 +243,7 @@ class Features:
             s.accuracy_seen / FULL_ACCURACY,
             (s.required - s.accuracy_seen) / FULL_ACCURACY,
             (then - now) / FULL_ACCURACY,
-            self._time(left),
+            self._time(remaining),
             self._time(work),
             self._time(s.now - s.arrival),
             self._time(s.executed),
@@ -263,14 +263,14 @@ class Features:
         1."""
         total = np.zeros((len(self.snapshot.arrival), len(self.snapshot.resources)))
         np.add.at(total, self.snapshot.task_job, self.hosts.demand)
-        found = []
+        rooms = []
         for limit in (np.inf, self._limit):
             by_load = np.where((self.hosts.count == 0)[:, None], np.inf, limit - self.hosts.use)
             there = np.maximum(np.minimum(self.hosts.free, by_load), 0).sum(axis=0)
             asked = total[jobs]
             part = np.divide(there[None], asked, out=np.full(asked.shape, np.inf), where=asked > 0)
-            found.append(np.minimum(part.min(axis=1, initial=2.0) / 2, 1))
-        return np.stack(found, axis=1)
+            rooms.append(np.minimum(part.min(axis=1, initial=2.0) / 2, 1))
+        return np.stack(rooms, axis=1)
 
     # -- nodes --------------------------------------------------------------------------------------------------------
 
@@ -280,9 +280,9 @@ class Features:
         gpu_after = np.zeros(len(nodes))
         if hosts.need[task]:
             able = hosts.gpu_fits(task)[nodes]
-            least = np.where(able, hosts.gpu_use[nodes], np.iinfo(np.int64).max).min(axis=1)
+            minimal = np.where(able, hosts.gpu_use[nodes], np.iinfo(np.int64).max).min(axis=1)
             parts = max(1, int(hosts.need[task]) // snapshot.gpu_unit)
-            gpu_after = least + hosts.load[task, hosts.column] / parts
+            gpu_after = minimal + hosts.load[task, hosts.column] / parts
         volume = hosts.volumes(task)
         return self._node_columns(np.full(len(nodes), task), nodes, 1, gpu_after, volume[nodes], volume)
 

@@ -81,13 +81,13 @@ def _on_gpus(snapshot: Snapshot, starts: list[tuple[int, int, int]]) -> list[tup
     parts = (needs > 0) & (needs < unit)
     running = np.flatnonzero(parts & (snapshot.state == RUNNING)).tolist()
     named = {(int(snapshot.node[task]), int(snapshot.gpu[task])): int(snapshot.gpu[task]) for task in running}
-    found = []
+    placed = []
     for task, node, label in starts:
         if parts[task] and (node, label) not in named:
             (gpu,) = gpus.taken(free[node], unit, unit)
             free[node, gpu], named[node, label] = 0, gpu
-        found.append((task, node, named[node, label] if parts[task] else -1))
-    return found
+        placed.append((task, node, named[node, label] if parts[task] else -1))
+    return placed
 
 
 def _stops(snapshot: Snapshot, plan: Timetable) -> list[tuple[int, int]]:

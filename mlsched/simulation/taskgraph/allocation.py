@@ -97,9 +97,9 @@ class Allocation:
     @property
     def mask(self) -> npt.NDArray[np.bool_]:
         """Rows: which may be chosen."""
-        found = np.ones(self.choices + 1, dtype=np.bool_)
-        found[0] = self._void
-        return found
+        mask = np.ones(self.choices + 1, dtype=np.bool_)
+        mask[0] = self._void
+        return mask
 
     @property
     def choices(self) -> int:

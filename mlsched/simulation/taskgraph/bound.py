@@ -69,11 +69,11 @@ def pieces(workload: Workload) -> Pieces:
 
 def edges_into(asked: Instance | Jobs, *, backwards: bool = False) -> Edges:
     """The edges into each task; backwards, those out of it."""
-    found: Edges = {}
+    into: Edges = {}
     for u, v, lag in zip(asked.edge_from.tolist(), asked.edge_to.tolist(), asked.edge_lag.tolist(), strict=True):
         near, far = (u, v) if backwards else (v, u)
-        found.setdefault(near, []).append((far, lag))
-    return found
+        into.setdefault(near, []).append((far, lag))
+    return into
 
 
 def chains(tasks: Iterable[int], into: Edges, durations: list[int], iterations: int) -> list[dict[int, int]]:
@@ -83,13 +83,13 @@ def chains(tasks: Iterable[int], into: Edges, durations: list[int], iterations: 
     follow it take, for the last iteration first.
     """
     order = graphlib.TopologicalSorter({v: [u for u, lag in into.get(v, ()) if not lag] for v in tasks})
-    found: list[dict[int, int]] = []
+    longest: list[dict[int, int]] = []
     sequence = list(order.static_order())
     for _ in range(iterations):
         ends: dict[int, int] = {}
         for v in sequence:
-            last = found[-1] if found else {}
+            last = longest[-1] if longest else {}
             start = max([last.get(v, 0), *((last if lag else ends).get(u, 0) for u, lag in into.get(v, ()))])
             ends[v] = start + durations[v]
-        found.append(ends)
-    return found
+        longest.append(ends)
+    return longest

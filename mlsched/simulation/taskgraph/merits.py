@@ -42,16 +42,16 @@ def summed_up(table: dict[str, Any], asked: Instance | Jobs, held: Any, pieces: 
 
 def _asked_for(table: dict[str, Any], asked: Instance | Jobs) -> dict[str, int]:
     """Figures that say something only where some job has a deadline, sends data, needs an accuracy, or learns."""
-    found = {}
+    demanded = {}
     if (asked.deadline < UNLIMITED).any():
-        found["deadlines_met"] = int(table["met"].sum())
+        demanded["deadlines_met"] = int(table["met"].sum())
     if asked.edge_volume.any():
-        found["traffic"] = int(table["traffic"].sum())
+        demanded["traffic"] = int(table["traffic"].sum())
     if asked.required.any():
-        found["accuracy_met"] = int((table["accuracy"] >= asked.required).sum())
+        demanded["accuracy_met"] = int((table["accuracy"] >= asked.required).sum())
     if asked.accuracy.any():
-        found["total_accuracy"] = int(table["accuracy"].sum())
-    return found
+        demanded["total_accuracy"] = int(table["accuracy"].sum())
+    return demanded
 
 
 def samples(table: dict[str, Any]) -> dict[str, Any]:

@@ -35,23 +35,23 @@ Runs = dict[tuple[int, int], list[Stretch]]
 
 def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
     """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
-    found = Findings()
-    runs = _read(workload, log, found)
-    total = _check_counts(workload, log, runs, found)
+    findings = Findings()
+    runs = _read(workload, log, findings)
+    total = _check_counts(workload, log, runs, findings)
     movement = workload.horizon.movement if options.movement == "given" else options.movement
     homes: dict[int, int] = {}
     for (task, iteration), stretches in sorted(runs.items(), key=lambda run: (run[0][1], run[0][0])):
-        _check_work(workload, options, movement, task, iteration, stretches, found)
-        _check_places(workload, movement, homes, task, iteration, stretches, found)
-    _check_order(workload, runs, total, found)
-    _check_capacity(workload, log, found)
-    _check_gpus(workload.horizon, log, found)
+        _check_work(workload, options, movement, task, iteration, stretches, findings)
+        _check_places(workload, movement, homes, task, iteration, stretches, findings)
+    _check_order(workload, runs, total, findings)
+    _check_capacity(workload, log, findings)
+    _check_gpus(workload.horizon, log, findings)
     if wake.interval and not wake.events:
-        _check_ticks(wake, runs, set(log.wakes), found)
-    return found.sentences()
+        _check_ticks(wake, runs, set(log.wakes), findings)
+    return findings.sentences()
 
 
-def _read(workload: Workload, log: Log, found: Findings) -> Runs:
+def _read(workload: Workload, log: Log, findings: Findings) -> Runs:
     """The rows by run; those that make no sense are reported and left out."""
     horizon = workload.horizon
     runs: Runs = defaultdict(list)
@@ -61,24 +61,24 @@ def _read(workload: Workload, log: Log, found: Findings) -> Runs:
         if known and job == int(horizon.task_job[task]) and start <= end and outcome in (PAUSE, FINISH, MOVE):
             runs[task, iteration].append((node, start, end, outcome))
         else:
-            found.add("log", f"the row {tuple(row)} names no job, task or node, or ends before it starts")
+            findings.add("log", f"the row {tuple(row)} names no job, task or node, or ends before it starts")
     for stretches in runs.values():
         # A stretch of no length comes before the one that starts at the same time.
         stretches.sort(key=lambda s: (s[1], s[2], s[3] == FINISH))
     return dict(runs)
 
 
-def _check_counts(workload: Workload, log: Log, runs: Runs, found: Findings) -> list[int]:
+def _check_counts(workload: Workload, log: Log, runs: Runs, findings: Findings) -> list[int]:
     """Rule 1; returns how many iterations each job was to run."""
     horizon = workload.horizon
     total = [int(n) for n in horizon.max_iterations]
     for job, iterations, time in sorted(log.stops, key=lambda stop: stop[2]):
         if not 0 <= job < len(total):
-            found.add("log", f"the stop {(job, iterations, time)} names no job")
+            findings.add("log", f"the stop {(job, iterations, time)} names no job")
             continue
         low, high = int(horizon.min_iterations[job]), int(horizon.max_iterations[job])
         if not low <= iterations <= high:
-            found.add(
+            findings.add(
                 "stop", f"job {job} is told at {time} to stop after {iterations} iterations: {low} to {high} may be"
             )
         total[job] = iterations
@@ -87,10 +87,10 @@ def _check_counts(workload: Workload, log: Log, runs: Runs, found: Findings) -> 
         for iteration in range(total[job]):
             ends = [s for s in runs.get((task, iteration), []) if s[3] == FINISH]
             if len(ends) != 1:
-                found.add("lost run", f"task {task} finishes iteration {iteration} {len(ends)} times")
+                findings.add("lost run", f"task {task} finishes iteration {iteration} {len(ends)} times")
     for task, iteration in runs:
         if iteration >= total[int(horizon.task_job[task])]:
-            found.add("lost run", f"task {task} runs iteration {iteration}, after the last of its job")
+            findings.add("lost run", f"task {task} runs iteration {iteration}, after the last of its job")
     return total
 
 
@@ -111,30 +111,32 @@ def _check_work(
     task: int,
     iteration: int,
     stretches: list[Stretch],
-    found: Findings,
+    findings: Findings,
 ) -> None:
     """Rule 2, for one run."""
     name, done, before = f"task {task}, iteration {iteration}", 0, None
     for node, start, end, outcome in stretches:
         if before is not None:
             if before[3] == FINISH or start < before[2]:
-                found.add("two places", f"{name}: starts at {start}, it left at {before[2]}")
+                findings.add("two places", f"{name}: starts at {start}, it left at {before[2]}")
             elsewhere = node != before[0] or workload.horizon.gpu_unit  # another GPU of the same node, perhaps
             if before[3] == MOVE and (start != before[2] or not elsewhere):
-                found.add("move", f"{name}: moves at {before[2]} from node {before[0]}, is on node {node} at {start}")
+                findings.add(
+                    "move", f"{name}: moves at {before[2]} from node {before[0]}, is on node {node} at {start}"
+                )
         moved = before is not None and before[0] != node
         done += max(0, end - start - (_price(workload, task) if moved else 0))
         if outcome == PAUSE and options.pausing == "none":
-            found.add("pause", f"{name}: pauses at {end}: runs do not pause here")
+            findings.add("pause", f"{name}: pauses at {end}: runs do not pause here")
         if outcome == PAUSE and options.pausing == "restart":
             done = 0
         if outcome == MOVE and movement != "anytime":
-            found.add("move", f"{name}: moves at {end}: movement is '{movement}'")
+            findings.add("move", f"{name}: moves at {end}: movement is '{movement}'")
         before = (node, start, end, outcome)
     if stretches[-1][3] != FINISH:
-        found.add("lost run", f"{name}: does not go on after {stretches[-1][2]}")
+        findings.add("lost run", f"{name}: does not go on after {stretches[-1][2]}")
     elif done != int(workload.true_duration[task]):
-        found.add("work", f"{name}: did {done} ticks of its {int(workload.true_duration[task])}")
+        findings.add("work", f"{name}: did {done} ticks of its {int(workload.true_duration[task])}")
 
 
 def _check_places(
@@ -144,18 +146,20 @@ def _check_places(
     task: int,
     iteration: int,
     stretches: list[Stretch],
-    found: Findings,
+    findings: Findings,
 ) -> None:
     """Rule 3, for one run; `homes` holds where tasks must stay."""
     for node, start, _, _ in stretches:
         if not int(workload.horizon.eligible[task, node]):
-            found.add("place", f"task {task}, iteration {iteration}: node {node} is not eligible")
+            findings.add("place", f"task {task}, iteration {iteration}: node {node} is not eligible")
         bound = stretches[0][0] if movement == "between_iterations" else homes.setdefault(task, node)
         if movement != "anytime" and node != bound:
-            found.add("place", f"task {task}, iteration {iteration}: on node {node} at {start}, must stay on {bound}")
+            findings.add(
+                "place", f"task {task}, iteration {iteration}: on node {node} at {start}, must stay on {bound}"
+            )
 
 
-def _check_order(workload: Workload, runs: Runs, total: list[int], found: Findings) -> None:
+def _check_order(workload: Workload, runs: Runs, total: list[int], findings: Findings) -> None:
     """Rule 4."""
     horizon = workload.horizon
     complete: dict[tuple[int, int], int] = defaultdict(int)
@@ -167,7 +171,7 @@ def _check_order(workload: Workload, runs: Runs, total: list[int], found: Findin
         earliest = complete[job, iteration - 1] if iteration else int(horizon.arrival[job])
         if stretches[0][1] < earliest:
             what = "iteration before is complete" if iteration else "job arrives"
-            found.add(
+            findings.add(
                 "early start",
                 f"task {task}, iteration {iteration}: starts at {stretches[0][1]}, its {what} at {earliest}",
             )
@@ -181,14 +185,14 @@ def _check_order(workload: Workload, runs: Runs, total: list[int], found: Findin
             for node, start, _, _ in target:
                 arrives = end + (int(horizon.edge_delay[e]) if node != place else 0)
                 if start < arrives:
-                    found.add(
+                    findings.add(
                         "order",
                         f"task {v}, iteration {iteration}: is on node {node} at {start}, "
                         f"what task {u} sends arrives at {arrives}",
                     )
 
 
-def _check_capacity(workload: Workload, log: Log, found: Findings) -> None:
+def _check_capacity(workload: Workload, log: Log, findings: Findings) -> None:
     """Rule 5: every node's starts and ends in time order; an end frees before a start at the same instant takes."""
     horizon = workload.horizon
     changes: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
@@ -202,17 +206,17 @@ def _check_capacity(workload: Workload, log: Log, found: Findings) -> None:
             for r, amount in enumerate(horizon.demand[task].tolist()):
                 use[r] += sign * amount
                 if sign > 0 and use[r] > capacity[r]:
-                    found.add(
+                    findings.add(
                         "capacity",
                         f"node {node} at {time}: {use[r]} {horizon.resources[r]} in use, its capacity is {capacity[r]}",
                     )
 
 
-def _check_gpus(horizon: Instance, log: Log, found: Findings) -> None:
+def _check_gpus(horizon: Instance, log: Log, findings: Findings) -> None:
     """Rule 6."""
     unit = horizon.gpu_unit
     if len(log.gpus) != (len(log.rows) if unit else 0):
-        found.add("gpu", f"{len(log.gpus)} of {len(log.rows)} rows say which GPUs they hold, and gpu_unit = {unit}")
+        findings.add("gpu", f"{len(log.gpus)} of {len(log.rows)} rows say which GPUs they hold, and gpu_unit = {unit}")
         return
     column = next((r for r, name in enumerate(horizon.resources) if name in ("gpu", "gpu_percent", "gpu_milli")), 0)
     changes: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
@@ -221,7 +225,7 @@ def _check_gpus(horizon: Instance, log: Log, found: Findings) -> None:
             continue
         need, gpus = int(horizon.demand[task, column]), int(horizon.node_capacity[node, column]) // unit
         if len(set(held)) != len(held) or len(held) != -(-need // unit) or not set(held) <= set(range(gpus)):
-            found.add(
+            findings.add(
                 "gpu", f"task {task}, iteration {iteration}: needs {need} and holds the GPUs {held} of node {node}"
             )
         for gpu in held:
@@ -231,16 +235,16 @@ def _check_gpus(horizon: Instance, log: Log, found: Findings) -> None:
         for time, amount in sorted(events):  # at one instant, what leaves comes before what is taken
             use += amount
             if amount > 0 and use > unit:
-                found.add("gpu", f"node {node}, GPU {gpu} at {time}: {use} in use, it has {unit}")
+                findings.add("gpu", f"node {node}, GPU {gpu} at {time}: {use} in use, it has {unit}")
 
 
-def _check_ticks(wake: Wake, runs: Runs, asked: set[int], found: Findings) -> None:
+def _check_ticks(wake: Wake, runs: Runs, asked: set[int], findings: Findings) -> None:
     """Rule 7."""
     for (task, iteration), stretches in runs.items():
         for _, start, end, outcome in stretches:
             for time in (start, end) if outcome != FINISH else (start,):
                 if time % wake.interval and time not in asked:
-                    found.add(
+                    findings.add(
                         "wake",
                         f"task {task}, iteration {iteration}: changes at {time}, no multiple of "
                         f"{wake.interval}, unasked",

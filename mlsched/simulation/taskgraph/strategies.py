@@ -80,9 +80,9 @@ def snapshots(**readings: str) -> SearchStrategy[Snapshot]:
         seed = draw(st.integers(0, 99))
         trip = run(world, any_rule(), wake=Wake.parse(draw(wakes())), seed=seed, record=1.0)
         assume(trip.recorded)
-        found = trip.recorded[draw(st.integers(0, 99)) % len(trip.recorded)].instance
-        assert isinstance(found, Snapshot)
-        return found
+        snapshot = trip.recorded[draw(st.integers(0, 99)) % len(trip.recorded)].instance
+        assert isinstance(snapshot, Snapshot)
+        return snapshot
 
     return draw_snapshot()
 
@@ -127,15 +127,15 @@ def any_round(
     eager = start if running else 1.0
     waiting = _units(snapshot, snapshot.startable)
     for place in rng.permutation(len(waiting)).tolist():
-        left, found = room.copy(), []
+        remaining, placements = room.copy(), []
         for task in waiting[place]:
             for node in rng.permutation(len(room.free)).tolist():
-                if snapshot.nodes_of(task)[node] and left.has(task, node) and rng.random() < eager:
-                    found.append((task, node, left.take(task, node, rng)))
+                if snapshot.nodes_of(task)[node] and remaining.has(task, node) and rng.random() < eager:
+                    placements.append((task, node, remaining.take(task, node, rng)))
                     break
-        if len(found) == len(waiting[place]):
-            starts += found
-            room = left
+        if len(placements) == len(waiting[place]):
+            starts += placements
+            room = remaining
     stops = []
     begun = set(snapshot.task_job[snapshot.state != 0].tolist()) | {int(snapshot.task_job[k]) for k, _, _ in starts}
     for job in range(len(snapshot.arrival)):

@@ -109,7 +109,7 @@ class View:
         place = self._place = np.full(len(horizon.task_job) + 1, -1)
         place[self.tasks] = np.arange(len(self.tasks))
         edges = np.flatnonzero(place[horizon.edge_from] >= 0)
-        found: dict[str, Any] = {
+        selected: dict[str, Any] = {
             "job_id": jobs,
             "task_job": np.searchsorted(jobs, horizon.task_job[self.tasks]),
             "edge_from": place[horizon.edge_from[edges]],
@@ -123,9 +123,9 @@ class View:
             **{name: getattr(horizon, name)[self.tasks] for name in _OF_TASKS},
             **{name: getattr(horizon, name)[edges] for name in _OF_EDGES},
         }
-        for column in found.values():
+        for column in selected.values():
             column.flags.writeable = False  # every snapshot until then shares it
-        return found | {
+        return selected | {
             "resources": horizon.resources,
             "node_capacity": horizon.node_capacity,
             "eligible": self._classes,

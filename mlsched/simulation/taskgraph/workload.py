@@ -84,9 +84,9 @@ def hopeless(horizon: Instance) -> npt.NDArray[np.bool_]:
 
 def begun(horizon: Instance) -> npt.NDArray[np.bool_]:
     """For each job, whether its current iteration has begun."""
-    found = np.zeros(len(horizon.arrival), dtype=np.bool_)
-    found[horizon.task_job[horizon.fixed_task]] = True
-    return found
+    begun_jobs = np.zeros(len(horizon.arrival), dtype=np.bool_)
+    begun_jobs[horizon.task_job[horizon.fixed_task]] = True
+    return begun_jobs
 
 
 def impossible(horizon: Instance) -> list[str]:
@@ -95,12 +95,12 @@ def impossible(horizon: Instance) -> list[str]:
     A job that may stop where it stands needs no node. Runs that have started must fit together.
     """
     must = hopeless(horizon) & ((horizon.finished < horizon.min_iterations) | begun(horizon))
-    found = []
+    reasons = []
     lost = np.flatnonzero(~hosts(horizon).any(axis=1) & must[horizon.task_job])
     if lost.size:
         k = int(lost[0])
         need = ", ".join(f"{d} {r}" for d, r in zip(horizon.demand[k].tolist(), horizon.resources, strict=True))
-        found.append(
+        reasons.append(
             f"{lost.size} of {len(horizon.task_job)} tasks fit no node that may run them; the first is task {k} of job "
             f"{int(horizon.task_job[k])} ({need})"
         )
@@ -109,12 +109,12 @@ def impossible(horizon: Instance) -> list[str]:
         here = (horizon.fixed_node == node) & (starts <= start) & (ends > start)
         use = horizon.demand[horizon.fixed_task[here]].sum(axis=0)
         if (use > horizon.node_capacity[node]).any():
-            found.append(
+            reasons.append(
                 f"the fixed runs on node {node} use {use.tolist()} at {start}: "
                 f"its capacity is {horizon.node_capacity[node].tolist()}"
             )
             break
-    return found + _crowded(horizon)
+    return reasons + _crowded(horizon)
 
 
 def _crowded(horizon: Instance) -> list[str]:
@@ -141,17 +141,17 @@ def overload(workload: Workload) -> list[str]:
     """On which resources the offered load outgrows the cluster while jobs arrive, with the numbers."""
     horizon = workload.horizon
     span = float(np.ptp(horizon.arrival)) if len(horizon.arrival) else 0.0
-    found = []
+    overloaded = []
     for name, load in offered_load(workload).items():
         backlog = (load - 1) * span
         rounds = horizon.max_iterations[horizon.task_job]
         length = float((workload.true_duration * rounds).sum()) / max(1, len(horizon.arrival))
         if span and backlog > LONG_QUEUE * length:
-            found.append(
+            overloaded.append(
                 f"the offered load on {called(name)} is {load:.2f} times the cluster's capacity: "
                 f"at the last arrival some {backlog:.0f} ticks of work wait"
             )
-    return found
+    return overloaded
 
 
 def offered_load(workload: Workload) -> dict[str, float]:

@@ -39,12 +39,12 @@ def _lost(workload: Workload, c: dict[str, Any]) -> Any:
     time = workload.iteration[workload.model[c["job"]], c["workers"] - 1, c["ps"] - 1]
     trained = (c["end"] - c["start"]) * NS_PER_MS / time
     order = np.lexsort((c["start"], c["job"]))
-    job, left = c["job"][order], c["left"][order]
-    before = np.append(0, left[:-1])
+    job, remaining = c["job"][order], c["left"][order]
+    before = np.append(0, remaining[:-1])
     first = np.append(True, job[1:] != job[:-1])
     before = np.where(first, workload.iterations[job] * PARTS, before)
-    lost = np.maximum(trained[order] - (before - left) / PARTS, 0)
-    lost[left == 0] = 0
+    lost = np.maximum(trained[order] - (before - remaining) / PARTS, 0)
+    lost[remaining == 0] = 0
     return np.bincount(job, weights=lost, minlength=len(workload.submit))
 
 

@@ -68,7 +68,7 @@ class Decision:
         self.instance, self.phase = instance, phase
         self._jobs = min(phase.window, len(instance.waiting))
         self._model: list[int] = instance.model.tolist()
-        self._left: list[int] = instance.remaining.tolist()
+        self._remaining: list[int] = instance.remaining.tolist()
         self._backlog = len(instance.waiting) - self._jobs + instance.backlog
         self._free: list[int] = instance.capacity.tolist()
         self._cost: list[list[list[int]]] = instance.cost[: self._jobs].tolist()
@@ -85,24 +85,28 @@ class Decision:
     @property
     def state(self) -> IntArray:
         """The paper's s_t: (model, B, workers, PSs) of every slot, (-1, 0, 0, 0) if empty; the backlog N."""
-        found: list[int] = []
+        entries: list[int] = []
         for slot in range(self._jobs):
-            found += (self._model[slot], self._left[slot], self.workers[slot], self.ps[slot])
-        found += (-1, 0, 0, 0) * (self.phase.window - self._jobs)
-        return np.array([*found, self._backlog], dtype=np.int64)
+            entries += (self._model[slot], self._remaining[slot], self.workers[slot], self.ps[slot])
+        entries += (-1, 0, 0, 0) * (self.phase.window - self._jobs)
+        return np.array([*entries, self._backlog], dtype=np.int64)
 
     @property
     def features(self) -> Features:
         """`features` of the state, made directly: what a network reads at every step."""
         models = len(self.instance.models)
-        found: list[float] = []
+        entries: list[float] = []
         for slot in range(self._jobs):
             one_hot = [0.0] * models
             one_hot[self._model[slot]] = 1.0
-            found += one_hot
-            found += (self._left[slot] / ITERATIONS_UNIT, self.workers[slot] / TASKS_UNIT, self.ps[slot] / TASKS_UNIT)
-        found += [0.0] * ((models + FIELDS - 1) * (self.phase.window - self._jobs))
-        return np.array([*found, self._backlog / BACKLOG_UNIT], dtype=np.float32)
+            entries += one_hot
+            entries += (
+                self._remaining[slot] / ITERATIONS_UNIT,
+                self.workers[slot] / TASKS_UNIT,
+                self.ps[slot] / TASKS_UNIT,
+            )
+        entries += [0.0] * ((models + FIELDS - 1) * (self.phase.window - self._jobs))
+        return np.array([*entries, self._backlog / BACKLOG_UNIT], dtype=np.float32)
 
     @property
     def mask(self) -> Mask:
@@ -134,8 +138,8 @@ class Decision:
         for slot in range(self._jobs):
             if self._time(slot, 0, 0) < NEVER:
                 workers[slot], ps[slot] = self.workers[slot], self.ps[slot]
-        if not workers.any() and (least := self._least()) is not None:
-            workers[least[0]], ps[least[0]] = least[1:]
+        if not workers.any() and (smallest := self._smallest()) is not None:
+            workers[smallest[0]], ps[smallest[0]] = smallest[1:]
         return Plan(workers=workers, ps=ps)
 
     # -- the rules of the phase ---------------------------------------------------------------------------------------
@@ -149,11 +153,11 @@ class Decision:
 
     def _what_fits(self) -> list[bool]:
         """For every action but the void one: whether what it adds fits."""
-        found = []
+        fits = []
         for (slot, workers, ps), needs in zip(self._adds, self._need, strict=False):
             within_table = self.workers[slot] + workers <= self._most_workers and self.ps[slot] + ps <= self._most_ps
-            found.append(within_table and all(map(operator.le, needs, self._free)))
-        return found + [False] * (len(self._adds) - len(found))  # empty slots
+            fits.append(within_table and all(map(operator.le, needs, self._free)))
+        return fits + [False] * (len(self._adds) - len(fits))  # empty slots
 
     def _improvable(self) -> bool:
         """Whether Condition 2 is not met: an action would make some slot faster, or a slot lacks a worker or a PS."""
@@ -175,7 +179,7 @@ class Decision:
     def _trains(self) -> bool:
         return any(self._time(slot, 0, 0) < NEVER for slot in range(self._jobs))
 
-    def _least(self) -> tuple[int, int, int] | None:
+    def _smallest(self) -> tuple[int, int, int] | None:
         """The first slot that can train alone, with the fewest workers and then PSs with which it can."""
         capacity = self.instance.capacity.tolist()
         for slot in range(self._jobs):
@@ -206,8 +210,10 @@ def features(state: IntArray, models: int) -> Features:
     """
     rows = np.atleast_2d(state)
     slots = rows[:, :-1].reshape(len(rows), -1, FIELDS)
-    found = np.zeros((len(rows), slots.shape[1], models + FIELDS - 1), dtype=np.float32)
-    found[..., :models] = slots[..., :1] == np.arange(models)
-    found[..., models:] = slots[..., 1:] / np.array([ITERATIONS_UNIT, TASKS_UNIT, TASKS_UNIT])
-    flat = np.concatenate([found.reshape(len(rows), -1), rows[:, -1:] / BACKLOG_UNIT], axis=1, dtype=np.float32)
+    rows_of_features = np.zeros((len(rows), slots.shape[1], models + FIELDS - 1), dtype=np.float32)
+    rows_of_features[..., :models] = slots[..., :1] == np.arange(models)
+    rows_of_features[..., models:] = slots[..., 1:] / np.array([ITERATIONS_UNIT, TASKS_UNIT, TASKS_UNIT])
+    flat = np.concatenate(
+        [rows_of_features.reshape(len(rows), -1), rows[:, -1:] / BACKLOG_UNIT], axis=1, dtype=np.float32
+    )
     return flat if state.ndim == 2 else flat[0]

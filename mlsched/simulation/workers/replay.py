@@ -30,27 +30,29 @@ MILLION, THOUSAND, PARTS, CANNOT = 10**6, 10**3, 10**3, 2**53
 
 def violations(workload: Workload, options: Options, wake: Wake, log: Log) -> list[str]:
     """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
-    found = Findings()
+    findings = Findings()
     rows: dict[int, list[Row]] = defaultdict(list)
     for row in sorted(log.rows):
         if _time(workload, row) is not None:
             rows[row[0]].append(row)
         else:
-            found.add("log", f"the row {tuple(row)} names no job, no stretch of time, or no workers and PSs that train")
+            findings.add(
+                "log", f"the row {tuple(row)} names no job, no stretch of time, or no workers and PSs that train"
+            )
     for job in range(len(workload.submit)):
-        _check_job(workload, options, job, rows[job], found)
+        _check_job(workload, options, job, rows[job], findings)
     everything = [row for each in rows.values() for row in each]
-    _check_capacity(workload, everything, found)
-    _check_window(workload, options, everything, found)
-    _check_wakes(workload, options, wake, everything, found)
-    return found.sentences()
+    _check_capacity(workload, everything, findings)
+    _check_window(workload, options, everything, findings)
+    _check_wakes(workload, options, wake, everything, findings)
+    return findings.sentences()
 
 
 def _time(workload: Workload, row: Row) -> int | None:
     """Time of an iteration in a stretch, ns; None where the row is none."""
-    job, start, end, workers, ps, left = row
+    job, start, end, workers, ps, remaining = row
     _, most_workers, most_ps = workload.iteration.shape
-    if not (0 <= job < len(workload.submit) and start < end and left >= 0):
+    if not (0 <= job < len(workload.submit) and start < end and remaining >= 0):
         return None
     if not (1 <= workers <= most_workers and 1 <= ps <= most_ps):
         return None
@@ -58,42 +60,42 @@ def _time(workload: Workload, row: Row) -> int | None:
     return None if time == CANNOT else time
 
 
-def _check_job(workload: Workload, options: Options, job: int, rows: list[Row], found: Findings) -> None:
-    left, until = int(workload.iterations[job]) * PARTS, int(workload.submit[job])
+def _check_job(workload: Workload, options: Options, job: int, rows: list[Row], findings: Findings) -> None:
+    remaining, until = int(workload.iterations[job]) * PARTS, int(workload.submit[job])
     for row in rows:
         _, start, end, _, _, after = row
         if start < int(workload.submit[job]):
-            found.add("arrival", f"job {job} trains at {start} ms, before its submission at {until} ms")
+            findings.add("arrival", f"job {job} trains at {start} ms, before its submission at {until} ms")
         elif start < until:
-            found.add("two places", f"job {job} trains at {start} ms twice")
-        if left == 0:
-            found.add("lost job", f"job {job} trains at {start} ms, after its last iteration")
-        expected = _left(workload, options, row, left)
+            findings.add("two places", f"job {job} trains at {start} ms twice")
+        if remaining == 0:
+            findings.add("lost job", f"job {job} trains at {start} ms, after its last iteration")
+        expected = _remaining(workload, options, row, remaining)
         if after != expected:
-            found.add(
+            findings.add(
                 "work",
                 f"job {job} has {after} thousandths of an iteration left at {end} ms: "
-                f"{expected} follow from {left} at {start} ms",
+                f"{expected} follow from {remaining} at {start} ms",
             )
         time = _time(workload, row)
         assert time is not None  # such rows were sorted out
-        if after == 0 and end != start - (-left * time // (MILLION * PARTS)):
-            found.add("work", f"job {job} holds workers until {end} ms, past its last iteration")
-        left, until = after, end
-    if left:
-        found.add("lost job", f"job {job} ends with {left} thousandths of an iteration left")
+        if after == 0 and end != start - (-remaining * time // (MILLION * PARTS)):
+            findings.add("work", f"job {job} holds workers until {end} ms, past its last iteration")
+        remaining, until = after, end
+    if remaining:
+        findings.add("lost job", f"job {job} ends with {remaining} thousandths of an iteration left")
 
 
-def _left(workload: Workload, options: Options, row: Row, left: int) -> int:
-    """What is left after a stretch that began with `left`."""
+def _remaining(workload: Workload, options: Options, row: Row, remaining: int) -> int:
+    """What is left after a stretch that began with `remaining`."""
     time = _time(workload, row)
     assert time is not None  # such rows were sorted out
     elapsed = (row[2] - row[1]) * MILLION
     done = elapsed * PARTS // time if options.floor == "never" else elapsed // time * PARTS
-    return max(0, left - done)
+    return max(0, remaining - done)
 
 
-def _check_capacity(workload: Workload, rows: list[Row], found: Findings) -> None:
+def _check_capacity(workload: Workload, rows: list[Row], findings: Findings) -> None:
     """Sweep starts and ends in time order; an end frees before a start at the same instant takes."""
     events = sorted([(r[1], 1, r) for r in rows] + [(r[2], -1, r) for r in rows], key=lambda e: e[:2])
     used = [0] * len(workload.resources)
@@ -103,7 +105,7 @@ def _check_capacity(workload: Workload, rows: list[Row], found: Findings) -> Non
             need = workers * int(workload.worker_demand[model, k]) + ps * int(workload.ps_demand[model, k])
             used[k] += sign * need
             if sign > 0 and used[k] > int(workload.capacity[k]):
-                found.add("capacity", f"{used[k]} {name} are held at {time} ms: there are {workload.capacity[k]}")
+                findings.add("capacity", f"{used[k]} {name} are held at {time} ms: there are {workload.capacity[k]}")
 
 
 def _gone(workload: Workload, rows: list[Row]) -> dict[int, int]:
@@ -111,35 +113,37 @@ def _gone(workload: Workload, rows: list[Row]) -> dict[int, int]:
     return {row[0]: row[2] for row in rows if row[5] == 0}
 
 
-def _check_window(workload: Workload, options: Options, rows: list[Row], found: Findings) -> None:
+def _check_window(workload: Workload, options: Options, rows: list[Row], findings: Findings) -> None:
     if not options.window:
         return
     gone, submit = _gone(workload, rows), workload.submit.tolist()
     for job, start, *_ in rows:
         ahead = sum(1 for j in range(job) if submit[j] <= start < gone.get(j, start + 1))
         if ahead >= options.window:
-            found.add("window", f"job {job} trains at {start} ms behind {ahead} others: the window is {options.window}")
+            findings.add(
+                "window", f"job {job} trains at {start} ms behind {ahead} others: the window is {options.window}"
+            )
 
 
-def _check_wakes(workload: Workload, options: Options, wake: Wake, rows: list[Row], found: Findings) -> None:
+def _check_wakes(workload: Workload, options: Options, wake: Wake, rows: list[Row], findings: Findings) -> None:
     interval = wake.interval * THOUSAND
     completions = sorted(_gone(workload, rows).values())
     arrivals = _waking(workload, options, rows)
     events = sorted({*completions, *arrivals})
     starts = set(events) | set(workload.submit.tolist())
-    for job, start, end, _, _, left in rows:
+    for job, start, end, _, _, remaining in rows:
         for what, time in (("starts", start), ("stops", end)):
             tick = interval > 0 and time % interval == 0
-            if not tick and (not wake.events or time not in starts) and not (time == end and left == 0):
-                found.add("wake", f"job {job} {what} at {time} ms, where nobody wakes")
+            if not tick and (not wake.events or time not in starts) and not (time == end and remaining == 0):
+                findings.add("wake", f"job {job} {what} at {time} ms, where nobody wakes")
         if options.floor == "changed":
             continue
         if interval and end > start - start % interval + interval:
-            found.add("wake", f"job {job} trains from {start} to {end} ms, past a tick")
+            findings.add("wake", f"job {job} trains from {start} to {end} ms, past a tick")
         inside = bisect_left(events, end) - bisect_right(events, start)
         if wake.events and inside > 0:
             when = events[bisect_right(events, start)]
-            found.add("wake", f"job {job} trains from {start} to {end} ms, past a wake at {when} ms")
+            findings.add("wake", f"job {job} trains from {start} to {end} ms, past a wake at {when} ms")
 
 
 def _waking(workload: Workload, options: Options, rows: list[Row]) -> list[int]:

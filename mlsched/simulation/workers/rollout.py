@@ -102,10 +102,10 @@ def stages(horizon: Horizon, log: Log) -> Stages:
     place = {time: k for k, time in enumerate(ends.tolist())}  # a stage by the time at which it ends
     finish = np.zeros(len(horizon.arrival), dtype=np.int64)
     rows: list[tuple[int, int, int, int, int]] = []
-    for job, start, end, workers, ps, left in zip(*(column.tolist() for column in c.values()), strict=True):
+    for job, start, end, workers, ps, remaining in zip(*(column.tolist() for column in c.values()), strict=True):
         for k in range(place[start] + 1, place[end] + 1):
             rows.append((k, job, workers, ps, (int(ends[k]) - int(ends[k - 1])) * NS_PER_MS))
-        if left == 0:
+        if remaining == 0:
             finish[job] = place[end]
     table = np.array(rows, dtype=np.int64).reshape(len(rows), 5)
     stage, job, workers, ps, time = table.T.copy()

@@ -48,7 +48,7 @@ def from_trace(
     model, gpus = model[keep], -(-trace.gpus_milli[keep] // 1000)
     submit = np.floor(trace.submit[keep] * (MS / arrivals)).astype(np.int64)
     paper = np.array(CLUSTER, dtype=np.int64)
-    found = workload(
+    made = workload(
         MODELS,
         RESOURCES,
         paper if nodes is None else _capacity(nodes),
@@ -62,8 +62,8 @@ def from_trace(
         f"arrival rate x {arrivals:g}",
     )
     if nodes is None:
-        found = found.replace(capacity=paper * _factor(found))
-    return found
+        made = made.replace(capacity=paper * _factor(made))
+    return made
 
 
 def _iterations(model: IntArray, gpus: IntArray, duration_ms: IntArray, most_workers: int, most_ps: int) -> IntArray:
@@ -83,7 +83,7 @@ def _capacity(nodes: IntArray) -> IntArray:
     return np.array([gpus, cores, gigabytes], dtype=np.int64)
 
 
-def _factor(found: Workload) -> int:
+def _factor(made: Workload) -> int:
     """How many times the paper's cluster is loaded to AUTO_LOAD."""
-    loads = [load for load, _ in offered_load(found).values() if math.isfinite(load)]
+    loads = [load for load, _ in offered_load(made).values() if math.isfinite(load)]
     return max(1, math.ceil(max(loads, default=0.0) / AUTO_LOAD))

@@ -92,15 +92,15 @@ LONG_QUEUE = 5
 def overload(workload: Workload) -> list[str]:
     """On which resources more is asked than there is while jobs arrive, even if each job ran as thriftily as it can."""
     span = float(workload.submit[-1] - workload.submit[0]) if len(workload.submit) else 0.0
-    found = []
+    overloaded = []
     for name, (load, seconds) in offered_load(workload).items():
         backlog = (load - 1) * span / MS
         if span and backlog > LONG_QUEUE * seconds:
-            found.append(
+            overloaded.append(
                 f"the offered load on {name} is at least {load:.2f} times the cluster's capacity: "
                 f"at the last arrival some {backlog / 3600:.1f} hours of work wait"
             )
-    return found
+    return overloaded
 
 
 def offered_load(workload: Workload) -> dict[str, tuple[float, float]]:
@@ -113,7 +113,7 @@ def offered_load(workload: Workload) -> dict[str, tuple[float, float]]:
     _, most_workers, most_ps = workload.iteration.shape
     w, p = np.arange(1, most_workers + 1)[:, None], np.arange(1, most_ps + 1)[None, :]
     seconds = np.where(startable(workload), workload.iteration / 10**9, np.inf)
-    found = {}
+    loads = {}
     for r, name in enumerate(workload.resources):
         need = workload.worker_demand[:, r, None, None] * w + workload.ps_demand[:, r, None, None] * p
         with np.errstate(invalid="ignore"):
@@ -124,5 +124,5 @@ def offered_load(workload: Workload) -> dict[str, tuple[float, float]]:
         time = workload.iterations * seconds.reshape(len(rows), -1)[rows, thrifty][workload.model]
         room = float(workload.capacity[r]) * span / MS
         load = total / room if room else float("inf") if total else 0.0
-        found[name] = (load, float(time.mean()) if len(time) else 0.0)
-    return found
+        loads[name] = (load, float(time.mean()) if len(time) else 0.0)
+    return loads

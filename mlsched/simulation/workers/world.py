@@ -42,7 +42,7 @@ class WorkersWorld:
         self._never = workload.iteration == NEVER
         self._finite = np.where(self._never, 1, workload.iteration)
         self._slowest = int(self._finite.max(initial=0))
-        self._left: list[int] = [PARTS * b for b in workload.iterations.tolist()]  # at the start of the stretch
+        self._remaining: list[int] = [PARTS * b for b in workload.iterations.tolist()]  # at the start of the stretch
         self._held = [(0, 0)] * jobs  # workers and PSs
         self._since, self._end = [0] * jobs, [0] * jobs  # of the stretch; when it would be done
         self._active: list[int] = []  # arrived and not done, in arrival order
@@ -114,15 +114,15 @@ class WorkersWorld:
 
     def _open(self, job: int, held: tuple[int, int]) -> None:
         self._held[job], self._since[job] = held, self.now
-        self._end[job] = self.now - (-self._left[job] * self._time(job) // SCALE)
+        self._end[job] = self.now - (-self._remaining[job] * self._time(job) // SCALE)
         self._training.append(job)
 
     def _close(self, job: int, time: int) -> None:
         """End a stretch; what it has done counts, but for what the floor takes."""
-        before, self._left[job] = self._left[job], self._left_at(job, time)
-        if self._left[job] < before:
+        before, self._remaining[job] = self._remaining[job], self._remaining_at(job, time)
+        if self._remaining[job] < before:
             self._fruitless = 0
-        self.log.rows.append((job, self._since[job], time, *self._held[job], self._left[job]))
+        self.log.rows.append((job, self._since[job], time, *self._held[job], self._remaining[job]))
         self._held[job] = (0, 0)
         self._training.remove(job)
 
@@ -131,14 +131,14 @@ class WorkersWorld:
         table = self._iteration[self._model[job]]
         return table[workers - 1][ps - 1]
 
-    def _left_at(self, job: int, time: int) -> int:
+    def _remaining_at(self, job: int, time: int) -> int:
         """Thousandths of an iteration that are left of a training job if it is re-scheduled at `time`."""
         if time >= self._end[job]:
             return 0
         elapsed = time - self._since[job]
         if self.options.floor == "never":
-            return self._left[job] - elapsed * SCALE // self._time(job)
-        return self._left[job] - elapsed * NS_PER_MS // self._time(job) * PARTS
+            return self._remaining[job] - elapsed * SCALE // self._time(job)
+        return self._remaining[job] - elapsed * NS_PER_MS // self._time(job) * PARTS
 
     # -- the question -------------------------------------------------------------------------------------------------
 
@@ -147,10 +147,10 @@ class WorkersWorld:
         asked, w = self._asked(), self.workload
         jobs = np.array(asked, dtype=np.int64)
         training = set(self._training)
-        left = [self._left_at(j, self.now) if j in training else self._left[j] for j in asked]
+        remaining = [self._remaining_at(j, self.now) if j in training else self._remaining[j] for j in asked]
         held = np.array([self._held[j] for j in asked], dtype=np.int64)
         model = w.model[jobs]
-        cost = self._cost(model, np.array(left, dtype=np.int64))
+        cost = self._cost(model, np.array(remaining, dtype=np.int64))
         return Instance.trusted(
             resources=w.resources,
             models=w.models,
@@ -159,7 +159,7 @@ class WorkersWorld:
             ps_demand=w.ps_demand[model],
             cost=cost,
             waiting=waiting_terms(cost),
-            remaining=-(-np.array(left, dtype=np.int64) // PARTS),
+            remaining=-(-np.array(remaining, dtype=np.int64) // PARTS),
             model=model,
             current_workers=held[:, 0].copy(),
             current_ps=held[:, 1].copy(),
@@ -167,10 +167,10 @@ class WorkersWorld:
             backlog=len(self._active) - len(asked),
         )
 
-    def _cost(self, model: IntArray, left: IntArray) -> IntArray:
+    def _cost(self, model: IntArray, remaining: IntArray) -> IntArray:
         """ceil(left x g) in ms by job, workers - 1, PSs - 1; NEVER where a job cannot train so."""
-        whole = self.options.floor != "never"  # then every `left` is whole iterations, and the product stays small
-        work, scale = (left // PARTS, NS_PER_MS) if whole else (left, SCALE)
+        whole = self.options.floor != "never"  # then every `remaining` is whole iterations, and the product stays small
+        work, scale = (remaining // PARTS, NS_PER_MS) if whole else (remaining, SCALE)
         if int(work.max()) * self._slowest >= 2**63:
             work = work.astype(object)
         cost = -((-work[:, None, None] * self._finite[model]) // scale)

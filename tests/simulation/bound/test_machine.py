@@ -9,12 +9,12 @@ from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlsched.simulation.bound.machine import least_work_left, most_weight
+from mlsched.simulation.bound.machine import least_remaining_work, most_weight
 
 
 def test_the_least_work_left_goes_first():
     """Speed 2. Job 0 (8) runs from 0; job 1 (2) takes over from 1 to 2; job 2 (5) has less left than the 6, to 4.5."""
-    ends = least_work_left(np.array([0, 1, 2]), np.array([8, 2, 5]), 2)
+    ends = least_remaining_work(np.array([0, 1, 2]), np.array([8, 2, 5]), 2)
     assert ends.tolist() == [7.5, 2.0, 4.5]
 
 
@@ -31,7 +31,7 @@ def test_the_most_weight_for_its_work_goes_first():
 def test_no_list_of_jobs_is_better(jobs):
     """Every order of the jobs, the first that has arrived and is not done running at each tick."""
     release, work = (np.array(column) for column in zip(*jobs, strict=True))
-    ends = least_work_left(release, work, 1).sum()
+    ends = least_remaining_work(release, work, 1).sum()
     busy = most_weight(release, work, np.ones(len(jobs)), 1).sum()
     for order in itertools.permutations(range(len(jobs))):
         left, times = work.tolist(), [[] for _ in jobs]

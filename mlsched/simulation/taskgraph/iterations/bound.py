@@ -47,5 +47,5 @@ def pieces(workload: Jobs) -> Pieces:
 def _critical(jobs: Jobs) -> IntArray:
     """Ticks of the longest chain of durations of each template, for a scale of 10^6."""
     into, durations = edges_into(jobs), jobs.duration.tolist()
-    found = [chains(range(*span), into, durations, 1) for span in jobs.tasks]
-    return np.array([max(ends[-1].values(), default=0) for ends in found], dtype=np.int64)
+    longest = [chains(range(*span), into, durations, 1) for span in jobs.tasks]
+    return np.array([max(ends[-1].values(), default=0) for ends in longest], dtype=np.int64)

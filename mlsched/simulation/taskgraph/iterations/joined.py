@@ -116,9 +116,9 @@ def _servers(sizes: IntArray, running: mlfs.Floats, arrival: IntArray, load: flo
 
 def _said(log: Trace, jobs: int, models: _Models, seed: int, arrivals: float, batch: float) -> str:
     """What the workload is, for its source."""
-    left = len(log) - jobs
+    more = len(log) - jobs
     return (
-        f"join: arrivals, GPUs and running times of {log.source} ({jobs} jobs{f', {left} left out' if left else ''}) "
+        f"join: arrivals, GPUs and running times of {log.source} ({jobs} jobs{f', {more} left out' if more else ''}) "
         f"with {models.said}; users, requirements, volumes, usage and errors of estimates drawn (seed {seed}) by MLFS, "
         f"Section 4.1; arrival rate x {arrivals:g}; a mini-batch in {batch:g} s"
     )
@@ -197,9 +197,9 @@ def _falls(run: Curve) -> bool:
 def _pieces(profile: Any, parts: int) -> Any:
     """A measured model in `parts` pieces, or in half as many, and so on, where its layers cannot be cut like that."""
     tick = sum(time for _, time in profile.nodes(data="time")) / 1000 or 1.0
-    while len(found := job_graph(profile, parts, tick=tick)) < parts:
+    while len(pieces := job_graph(profile, parts, tick=tick)) < parts:
         parts //= 2
-    return found
+    return pieces
 
 
 def _replicated(pieces: Any, replicas: int, between: Link, syncing: Link) -> Any:

@@ -83,15 +83,15 @@ class Paces:
     def _sorted(self, first: int, end: int) -> list[int]:
         """The tasks of a template, sources of lag 0 before their receivers."""
         lacking = {v: sum(not lag for _, lag, _ in self._into[v]) for v in range(first, end)}
-        found = [v for v in range(first, end) if not lacking[v]]
+        sources = [v for v in range(first, end) if not lacking[v]]
         receivers: dict[int, list[int]] = {v: [] for v in range(first, end)}
         for v in range(first, end):
             for u, lag, _ in self._into[v]:
                 if not lag:
                     receivers[u].append(v)
-        for u in found:  # grows while it is read
+        for u in sources:  # grows while it is read
             for v in receivers[u]:
                 lacking[v] -= 1
                 if not lacking[v]:
-                    found.append(v)
-        return found
+                    sources.append(v)
+        return sources

@@ -62,9 +62,9 @@ class Stretch:
 
 def violations(jobs: Jobs, options: Options, wake: Wake, log: Stretches) -> list[str]:
     """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
-    found = Findings()
-    by_job = _read(jobs, log, found)
-    told = _told(jobs, log, found)
+    findings = Findings()
+    by_job = _read(jobs, log, findings)
+    stops = _stops(jobs, log, findings)
     still = (
         options.pausing == "none" and jobs.movement == "anytime"
     )  # only what pauses moves, unless the options say so
@@ -73,26 +73,26 @@ def violations(jobs: Jobs, options: Options, wake: Wake, log: Stretches) -> list
     graphs = _Graphs(jobs)
     slow = Slowdowns(jobs, options, by_job) if options.usage == "drawn" else None
     if log.above != (slow.above if slow else []):
-        found.add("usage", f"the log has {log.above} ticks above capacity: must be {slow.above if slow else []}")
+        findings.add("usage", f"the log has {log.above} ticks above capacity: must be {slow.above if slow else []}")
     for job in range(len(jobs.arrival)):
         stretches = by_job.get(job, [])
-        check = _Job(jobs, job, *told[job], options.pausing, movement, graphs, slow, found)
+        check = _Job(jobs, job, *stops[job], options.pausing, movement, graphs, slow, findings)
         for stretch in stretches:
             check.take(stretch)
         check.end()
-    _check_capacity(jobs, by_job, found)
-    replay_gpus.check(jobs, by_job, found)
+    _check_capacity(jobs, by_job, findings)
+    replay_gpus.check(jobs, by_job, findings)
     if wake.interval and not wake.events:
-        _check_ticks(wake, by_job, set(log.wakes), found)
-    return found.sentences()
+        _check_ticks(wake, by_job, set(log.wakes), findings)
+    return findings.sentences()
 
 
-def _read(jobs: Jobs, log: Stretches, found: Findings) -> dict[int, list[Stretch]]:
+def _read(jobs: Jobs, log: Stretches, findings: Findings) -> dict[int, list[Stretch]]:
     """The rows by job, in order of time; those that make no sense are reported and left out."""
     by_job: dict[int, list[Stretch]] = defaultdict(list)
     nodes = len(jobs.node_capacity)
     if log.gpus and len(log.gpus) != len(log.rows):
-        found.add("log", f"names the GPUs of {len(log.gpus)} of {len(log.rows)} stretches")
+        findings.add("log", f"names the GPUs of {len(log.gpus)} of {len(log.rows)} stretches")
     for number, (row, places) in enumerate(zip(log.rows, log.places, strict=True)):
         job, start, end, finished, part, lead, cycle, delay, cost, outcome = row
         known = 0 <= job < len(jobs.arrival) and start <= end and outcome in (PAUSE, FINISH, MOVE, GROW, SLOW)
@@ -103,26 +103,28 @@ def _read(jobs: Jobs, log: Stretches, found: Findings) -> dict[int, list[Stretch
         if known and max(places) >= 0:
             by_job[job].append(Stretch(start, end, finished, part, lead, cycle, delay, cost, outcome, places, gpus))
         else:
-            found.add("log", f"the row {tuple(row)} on {tuple(places)} names no job or node, or ends before it starts")
+            findings.add(
+                "log", f"the row {tuple(row)} on {tuple(places)} names no job or node, or ends before it starts"
+            )
     for stretches in by_job.values():
         stretches.sort(key=lambda s: (s.start, s.end))
     return dict(by_job)
 
 
-def _told(jobs: Jobs, log: Stretches, found: Findings) -> list[tuple[int, int]]:
+def _stops(jobs: Jobs, log: Stretches, findings: Findings) -> list[tuple[int, int]]:
     """How many iterations each job was to run in the end, and since when."""
-    told: list[tuple[int, int]] = [(most, 0) for most in jobs.max_iterations.tolist()]
+    stops: list[tuple[int, int]] = [(most, 0) for most in jobs.max_iterations.tolist()]
     for job, iterations, time in sorted(log.stops, key=lambda stop: stop[2]):
-        if not 0 <= job < len(told):
-            found.add("log", f"the stop {(job, iterations, time)} names no job")
+        if not 0 <= job < len(stops):
+            findings.add("log", f"the stop {(job, iterations, time)} names no job")
             continue
         low, high = int(jobs.min_iterations[job]), int(jobs.max_iterations[job])
         if not low <= iterations <= high:
-            found.add(
+            findings.add(
                 "stop", f"job {job} is told at {time} to stop after {iterations} iterations: {low} to {high} may be"
             )
-        told[job] = (iterations, time)
-    return told
+        stops[job] = (iterations, time)
+    return stops
 
 
 class _Graphs:
@@ -177,13 +179,13 @@ class _Job:
         movement: str,
         graphs: _Graphs,
         slow: Slowdowns | None,
-        found: Findings,
+        findings: Findings,
     ) -> None:
         self.slow, self.later = slow, False  # later: the iteration under way is not the first since the last start
         self.jobs, self.job, self.graphs = jobs, job, graphs
         self.total, self.since = total, since  # iterations that it was told last to run, and when
         self.pausing, self.movement = pausing, movement
-        self.name, self.found = f"job {job}", found
+        self.name, self.findings = f"job {job}", findings
         self.first, self.last = jobs.span(job)
         self.count, self.template = self.last - self.first, int(jobs.template[job])
         self.durations = graphs.duration[self.first : self.last]
@@ -203,7 +205,7 @@ class _Job:
         self._check_return(s)
         whole, part = divmod(int(self.progress * WHOLE), WHOLE)
         if (s.finished, s.part) != (whole, part):
-            self.found.add(
+            self.findings.add(
                 "work",
                 f"{self.name}: at {s.start} has {s.finished} iterations and {s.part} ppm of the next: "
                 f"{whole} and {part} ppm were done",
@@ -226,7 +228,7 @@ class _Job:
             delay = max(0, until - s.start)
             cost = min(before.cost, max(0, before.cost + (until - s.start) * WHOLE))
         if (s.first, s.cycle, s.delay, s.cost) != (first, cycle, delay, cost):
-            self.found.add(
+            self.findings.add(
                 "pace",
                 f"{self.name}: from {s.start} on, the log has iterations of {s.first}, then {s.cycle} x 10^-6 ticks "
                 f"after {s.delay} ticks and {s.cost} x 10^-6: must be {first}, {cycle}, {delay} and {cost}",
@@ -236,17 +238,17 @@ class _Job:
             self._check_steady(s, (first, cycle))
             self._run(s, first, cycle, delay, cost)
         elif s.outcome == FINISH:
-            self.found.add("lost job", f"{self.name}: ends at {s.end} without all of its tasks placed")
+            self.findings.add("lost job", f"{self.name}: ends at {s.end} without all of its tasks placed")
         self.before = s
 
     def end(self) -> None:
         """Check that the job is complete."""
         last = self.before
         if last is not None and last.outcome not in (FINISH, PAUSE):
-            self.found.add("lost job", f"{self.name}: does not go on after {last.end}")
+            self.findings.add("lost job", f"{self.name}: does not go on after {last.end}")
         elif (last is None or last.outcome == PAUSE) and self.progress != self.total:
             done = math.floor(self.progress)
-            self.found.add("lost job", f"{self.name}: has {done} of {self.total} iterations when its stretches end")
+            self.findings.add("lost job", f"{self.name}: has {done} of {self.total} iterations when its stretches end")
 
     def _lengths(self, s: Stretch, time: int) -> tuple[int, int]:
         """Lengths of the iteration under way and of later ones in a stretch, as tasks slow down from a time on."""
@@ -260,7 +262,7 @@ class _Job:
         """Rule 6: nothing changes the pace inside the stretch."""
         for time in self.slow.within(self.job, self.count, s.start, s.end) if self.slow else ():
             if (changed := self._lengths(s, time)) != lengths:
-                self.found.add(
+                self.findings.add(
                     "usage",
                     f"{self.name}: from {time} on its iterations take {changed[1]} x 10^-6 ticks, and its stretch from "
                     f"{s.start} on goes on with {lengths[1]}",
@@ -273,7 +275,7 @@ class _Job:
         if s.outcome == FINISH:
             end = s.start + delay + math.ceil((cost + head + (self.total - whole - 1) * cycle) / WHOLE)
             if s.end != end or whole >= self.total:
-                self.found.add("work", f"{self.name}: ends at {s.end}: has run its {self.total} iterations at {end}")
+                self.findings.add("work", f"{self.name}: ends at {s.end}: has run its {self.total} iterations at {end}")
             return
         elapsed = max(0, (s.end - s.start - delay) * WHOLE - cost)
         if elapsed < head:
@@ -287,7 +289,7 @@ class _Job:
         lost = s.outcome == PAUSE and self.pausing == "restart"
         kept = Fraction(math.floor(done)) if lost else done
         if (kept if self.since >= s.end else done) > self.total or whole >= self.total:
-            self.found.add("work", f"{self.name}: goes on after its {self.total} iterations, until {s.end}")
+            self.findings.add("work", f"{self.name}: goes on after its {self.total} iterations, until {s.end}")
         self.progress = Fraction(math.floor(kept * WHOLE), WHOLE)
 
     def _move(self, task: int) -> int:
@@ -301,33 +303,35 @@ class _Job:
         if before is None:
             arrival = int(self.jobs.arrival[self.job])
             if s.start < arrival:
-                self.found.add("early start", f"{self.name}: starts at {s.start}, arrives at {arrival}")
+                self.findings.add("early start", f"{self.name}: starts at {s.start}, arrives at {arrival}")
             return
         if s.start < before.end or before.outcome == FINISH:
-            self.found.add("two places", f"{self.name}: starts at {s.start}, its stretch before ends at {before.end}")
+            self.findings.add(
+                "two places", f"{self.name}: starts at {s.start}, its stretch before ends at {before.end}"
+            )
             return
         joined = s.start == before.end
-        left = [a >= 0 and not (joined and b >= 0) for a, b in zip(before.nodes, s.nodes, strict=True)]
+        departed = [a >= 0 and not (joined and b >= 0) for a, b in zip(before.nodes, s.nodes, strict=True)]
         moved = joined and any(a != b and min(a[0], b[0]) >= 0 for a, b in zip(before.places, s.places, strict=True))
         grown = joined and any(a < 0 <= b for a, b in zip(before.nodes, s.nodes, strict=True))
         goes_on = SLOW if joined and self.slow else None
-        what = PAUSE if any(left) else MOVE if moved else GROW if grown else goes_on
+        what = PAUSE if any(departed) else MOVE if moved else GROW if grown else goes_on
         if what == SLOW and self.slow and not self.slow.may_change(s.start):
-            self.found.add("usage", f"{self.name}: its pace cannot change at {s.start}, as the log says")
+            self.findings.add("usage", f"{self.name}: its pace cannot change at {s.start}, as the log says")
         if before.outcome != what:
-            self.found.add("log", f"{self.name}: at {before.end}, the log says {before.outcome}, it was {what}")
-        if any(left) and self.pausing == "none":
-            self.found.add("pause", f"{self.name}: pauses at {before.end}: jobs do not pause here")
+            self.findings.add("log", f"{self.name}: at {before.end}, the log says {before.outcome}, it was {what}")
+        if any(departed) and self.pausing == "none":
+            self.findings.add("pause", f"{self.name}: pauses at {before.end}: jobs do not pause here")
         if moved and self.movement != "anytime":
-            self.found.add("move", f"{self.name}: moves at {before.end}: movement is '{self.movement}'")
+            self.findings.add("move", f"{self.name}: moves at {before.end}: movement is '{self.movement}'")
 
     def _check_places(self, s: Stretch) -> None:
         """Rules 1 and 5: gangs are whole, nodes are eligible."""
         if int(self.jobs.gang[self.template]) and min(s.nodes) < 0:
-            self.found.add("gang", f"{self.name}: is a gang, and from {s.start} on only a part of it is placed")
+            self.findings.add("gang", f"{self.name}: is a gang, and from {s.start} on only a part of it is placed")
         for task, node in enumerate(s.nodes):
             if node >= 0 and not int(self.jobs.eligible[self.jobs.task_class[self.first + task], node]):
-                self.found.add("place", f"{self.name}, task {task}: node {node} is not eligible")
+                self.findings.add("place", f"{self.name}, task {task}: node {node} is not eligible")
 
     def _check_return(self, s: Stretch) -> None:
         """Rule 4: where tasks go that were not there before, and when."""
@@ -343,17 +347,19 @@ class _Job:
             elif self.movement == "between_iterations" and inside:
                 bound = self.at[task]
             if bound not in (-1, node):
-                self.found.add("place", f"{self.name}, task {task}: on node {node} at {s.start}, must stay on {bound}")
+                self.findings.add(
+                    "place", f"{self.name}, task {task}: on node {node} at {s.start}, must stay on {bound}"
+                )
             for u, v, lag, delay in self.graphs.edges.get(self.template, []):
                 if v == task and lag and self.home and self.home[u] != node and s.start < self.home_end + delay:
-                    self.found.add(
+                    self.findings.add(
                         "order",
                         f"{self.name}, task {task}: is on node {node} at {s.start}, what task {u} sends arrives at "
                         f"{self.home_end + delay}",
                     )
 
 
-def _check_capacity(jobs: Jobs, by_job: dict[int, list[Stretch]], found: Findings) -> None:
+def _check_capacity(jobs: Jobs, by_job: dict[int, list[Stretch]], findings: Findings) -> None:
     """Rule 5: every node's starts and ends in time order; an end frees before a start at the same instant takes."""
     demand, held = jobs.demand.tolist(), (jobs.duration > 0).tolist()
     changes: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
@@ -370,17 +376,17 @@ def _check_capacity(jobs: Jobs, by_job: dict[int, list[Stretch]], found: Finding
             for r, amount in enumerate(demand[task]):
                 use[r] += sign * amount
                 if sign > 0 and use[r] > capacity[r]:
-                    found.add(
+                    findings.add(
                         "capacity",
                         f"node {node} at {time}: {use[r]} {jobs.resources[r]} in use, its capacity is {capacity[r]}",
                     )
 
 
-def _check_ticks(wake: Wake, by_job: dict[int, list[Stretch]], asked: set[int], found: Findings) -> None:
+def _check_ticks(wake: Wake, by_job: dict[int, list[Stretch]], asked: set[int], findings: Findings) -> None:
     """Rule 7."""
     for job, stretches in by_job.items():
         slowed = {s.end for s in stretches if s.outcome == SLOW}
         for s in stretches:
             for time in {s.start, s.end} - slowed if s.outcome != FINISH else {s.start} - slowed:
                 if time % wake.interval and time not in asked:
-                    found.add("wake", f"job {job}: changes at {time}, no multiple of {wake.interval}, unasked")
+                    findings.add("wake", f"job {job}: changes at {time}, no multiple of {wake.interval}, unasked")

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 NAMES = ("gpu", "gpu_percent", "gpu_milli")
 
 
-def check(jobs: Jobs, by_job: dict[int, list[Stretch]], found: Findings) -> None:
+def check(jobs: Jobs, by_job: dict[int, list[Stretch]], findings: Findings) -> None:
     """Report what is wrong with the GPUs in these stretches."""
     unit = jobs.gpu_unit
     if not unit:
         for job, stretches in by_job.items():
             if any(any(s.gpus) for s in stretches):
-                found.add("gpu", f"job {job}: holds GPUs by name: the GPUs of a node are one pool here")
+                findings.add("gpu", f"job {job}: holds GPUs by name: the GPUs of a node are one pool here")
         return
     column = next(r for r, name in enumerate(jobs.resources) if name in NAMES)
     capacity = [int(row[column]) // unit for row in jobs.node_capacity]
@@ -39,9 +39,13 @@ def check(jobs: Jobs, by_job: dict[int, list[Stretch]], found: Findings) -> None
                 need = asked[first + task] if node >= 0 else 0
                 name = f"job {job}, task {task}: from {s.start} on"
                 if len(held) != -(-need // unit) or len(set(held)) != len(held):
-                    found.add("gpu", f"{name} holds the GPUs {list(held)}, takes {need} of the resource, {unit} a GPU")
+                    findings.add(
+                        "gpu", f"{name} holds the GPUs {list(held)}, takes {need} of the resource, {unit} a GPU"
+                    )
                 elif any(not 0 <= gpu < capacity[node] for gpu in held):
-                    found.add("gpu", f"{name} holds the GPUs {list(held)} of node {node}, which has {capacity[node]}")
+                    findings.add(
+                        "gpu", f"{name} holds the GPUs {list(held)} of node {node}, which has {capacity[node]}"
+                    )
                 elif s.end > s.start:
                     for gpu in held:
                         changes[node, gpu] += [(s.start, min(need, unit)), (s.end, -min(need, unit))]
@@ -50,4 +54,4 @@ def check(jobs: Jobs, by_job: dict[int, list[Stretch]], found: Findings) -> None
         for time, amount in sorted(events):  # at one instant, what leaves comes before what is taken
             use += amount
             if amount > 0 and use > unit:
-                found.add("capacity", f"node {node}, GPU {gpu} at {time}: {use} in use, it has {unit}")
+                findings.add("capacity", f"node {node}, GPU {gpu} at {time}: {use} in use, it has {unit}")

@@ -99,14 +99,14 @@ class Slowdowns:
 
     def within(self, job: int, count: int, start: int, end: int) -> list[int]:
         """Times between two times at which the slowdown of any of a job's tasks changes."""
-        found: set[int] = set()
+        shared: set[int] = set()
         for task in range(count):
             changes = self._changes.get((job, task), [])
             first = bisect_right(changes, (start, WORD))
             while first < len(changes) and changes[first][0] < end:
-                found.add(changes[first][0])
+                shared.add(changes[first][0])
                 first += 1
-        return sorted(found)
+        return sorted(shared)
 
     def _sweep(self, node: int, events: list[tuple[int, int, _Task]]) -> None:
         """Go through a node's time."""

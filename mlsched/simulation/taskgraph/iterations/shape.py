@@ -25,14 +25,14 @@ def shapes(
     """
     named = np.zeros(len(asked), dtype=np.int64) if stated is None or shape != "log" else stated
     made: dict[tuple[int, ...], IntArray] = {}
-    found = []
+    shapes_of_jobs = []
     there = np.sort(nodes[:, counted] // unit)[::-1]
     for row, many in zip(asked.tolist(), named.tolist(), strict=True):
         key = (*row, max(many, 0))
         if key not in made:
             made[key] = _tasks(row, there, counted, shape, unit, many)
-        found.append(made[key])
-    return found
+        shapes_of_jobs.append(made[key])
+    return shapes_of_jobs
 
 
 def _tasks(row: list[int], there: IntArray, counted: int, shape: str, unit: int, many: int) -> IntArray:

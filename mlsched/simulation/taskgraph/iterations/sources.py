@@ -360,5 +360,5 @@ def _without_oversize(jobs: Jobs) -> Jobs:
     """The jobs that fit the cluster; those that never do are left out, and the source says how many."""
     fits = np.array([not too_large(jobs, template) for template in range(len(jobs.gang))])
     kept = np.flatnonzero(fits[jobs.template])
-    left = len(jobs.template) - len(kept)
-    return jobs.replace(**jobs.only(kept), source=f"{jobs.source}; {left} jobs that never fit left out")
+    dropped = len(jobs.template) - len(kept)
+    return jobs.replace(**jobs.only(kept), source=f"{jobs.source}; {dropped} jobs that never fit left out")

@@ -42,24 +42,24 @@ class Table:
 
     def remove(self, first: int, end: int) -> None:
         """Take entries out. Fixed columns move to fresh memory: those handed out stay as they are."""
-        left = self.count - (end - first)
+        remaining = self.count - (end - first)
         for side, data in enumerate(self._data):
             fresh = np.empty_like(data)
             fresh[:, :first] = data[:, :first]
-            fresh[:, first:left] = data[:, end : self.count]
+            fresh[:, first:remaining] = data[:, end : self.count]
             self._data[side] = fresh
-        self.count = left
+        self.count = remaining
 
     def seen(self, names: Sequence[str]) -> dict[str, IntArray]:
         """Fixed columns to hand out, read-only."""
-        found = {name: self._data[0][self._fixed[name], : self.count] for name in names}
-        for column in found.values():
+        columns = {name: self._data[0][self._fixed[name], : self.count] for name in names}
+        for column in columns.values():
             column.flags.writeable = False
-        return found
+        return columns
 
     def block(self, first: str, count: int) -> IntArray:
         """So many fixed columns from the first on as one array, columns x entries, to hand out, read-only."""
         row = self._fixed.get(first, 0)
-        found = self._data[0][row : row + count, : self.count]
-        found.flags.writeable = False
-        return found
+        block = self._data[0][row : row + count, : self.count]
+        block.flags.writeable = False
+        return block

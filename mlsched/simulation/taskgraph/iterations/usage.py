@@ -112,10 +112,10 @@ class Usage:
 
     def seen(self, first: IntArray, tasks: int) -> IntArray:
         """tasks x resources: what each uses now; `first`: of each job, the number of its first task."""
-        found = np.zeros((tasks, self._amounts.shape[2]), dtype=np.int64)
+        usage = np.zeros((tasks, self._amounts.shape[2]), dtype=np.int64)
         job, task = self._names[:2, : self._size]
-        found[first[job] + task] = self._amounts[1, : self._size]
-        return found
+        usage[first[job] + task] = self._amounts[1, : self._size]
+        return usage
 
     # -- what it does to them -----------------------------------------------------------------------------------------
 

@@ -195,14 +195,14 @@ class Jobs(Record):
 
 def never_start(jobs: Jobs) -> list[str]:
     """Why some jobs can never start, with the numbers; empty when nothing forbids it."""
-    found = []
+    reasons = []
     for template in np.unique(jobs.template).tolist():
         reason = oversize(jobs, template)
         if reason:
             those = np.flatnonzero(jobs.template == template)
             name = f", {jobs.job_names[those[0]]!r} of the log" if jobs.job_names else ""
-            found.append(f"{len(those)} of {len(jobs.arrival)} jobs {reason}; the first is job {those[0]}{name}")
-    return found
+            reasons.append(f"{len(those)} of {len(jobs.arrival)} jobs {reason}; the first is job {those[0]}{name}")
+    return reasons
 
 
 def oversize(jobs: Jobs, template: int) -> str:
@@ -255,15 +255,15 @@ def overload(jobs: Jobs) -> list[str]:
     np.add.at(held, jobs.task_template, jobs.demand)
     ticks = length[jobs.template] * (jobs.scale / WHOLE) * jobs.max_iterations
     work = (held[jobs.template] * ticks[:, None]).sum(axis=0)
-    found = []
+    overloaded = []
     for name, amount, there in zip(jobs.resources, work, jobs.node_capacity.sum(axis=0), strict=True):
         backlog = amount / there - span if there else 0.0
         if span and backlog > LONG_QUEUE * ticks.mean():
-            found.append(
+            overloaded.append(
                 f"the offered load on {called(name)} is {amount / (there * span):.2f} times the cluster's capacity: "
                 f"at the last arrival some {backlog:.0f} ticks of work wait"
             )
-    return found
+    return overloaded
 
 
 #: A queue of so many mean job lengths at the last arrival is worth a warning; a burst stays below.
