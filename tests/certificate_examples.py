@@ -38,7 +38,7 @@ def minimum(formula: Formula, without: str = "") -> int:
     x = [model.new_bool_var("") for _ in formula.meanings]
     for constraint in formula.constraints:
         if constraint.family != without:
-            model.add(sum(c * x[v - 1] for c, v in constraint.terms) >= constraint.least)
+            model.add(sum(c * x[v - 1] for c, v in constraint.terms) >= constraint.degree)
     model.minimize(sum(c * x[v - 1] for c, v in formula.objective))
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1

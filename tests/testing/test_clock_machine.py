@@ -139,7 +139,7 @@ BUGS = {
     "work is credited twice": ("quality", None, QualityWorld, "_work", works_twice_as_fast),
     "non-ML jobs hold nothing": ("quality", None, QualityWorld, "_held_by_others", lambda m: lambda self: 0),
     "speeds stay when jobs leave": ("placement", None, PlacementWorld, "_train", keeps_speeds),
-    "all workers count, none is lost": ("workers", None, WorkersWorld, "_left_at", never_loses),
+    "all workers count, none is lost": ("workers", None, WorkersWorld, "_remaining_at", never_loses),
     "the window is ignored": ("workers", None, WorkersWorld, "_asked", lambda m: lambda self: self._active[:]),
     "a pause gains a tick": ("taskgraph", "tasks", TaskgraphWorld, "_interrupt", gains_a_tick),
     "jobs end a tick late": ("taskgraph", "iterations", IterationWorld, "_schedule", finishes_late),
