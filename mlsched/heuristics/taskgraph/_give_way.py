@@ -176,12 +176,11 @@ class _Units:
         """The tasks of a unit."""
         return np.arange(*self.ends[unit])
 
-    def all_tasks(self, units: IntArray) -> IntArray:
-        """The tasks of several units, in their order."""
-        if not self._gang[units].any():
-            return self.head[units]
-        found = [self.tasks(unit) for unit in units.tolist()]
-        return np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+    def all_tasks(self, units: IntArray) -> tuple[IntArray, IntArray]:
+        """The tasks of several units, in their order, and the unit of each."""
+        first, count = self.ends[units, 0], self.ends[units, 1] - self.ends[units, 0]
+        before = np.cumsum(count) - count
+        return np.arange(count.sum()) + np.repeat(first - before, count), np.repeat(units, count)
 
 
 class _Served:
@@ -265,7 +264,7 @@ class _Served:
 
     def _release(self, units: IntArray) -> None:
         """These running units give up their nodes for now."""
-        placer, tasks = self._placer, self._units.all_tasks(units)
+        placer, tasks = self._placer, self._units.all_tasks(units)[0]
         np.add.at(placer.free, placer.snapshot.node[tasks], placer.held[tasks])
         if placer.gpus:
             placer.gpus.release(tasks)
@@ -274,20 +273,18 @@ class _Served:
     def _return(self, units: IntArray) -> list[int]:
         """These take their nodes again, in their order; returns those that cannot."""
         placer, snapshot = self._placer, self._placer.snapshot
-        tasks = self._units.all_tasks(units)
+        tasks, owner = self._units.all_tasks(units)
         # Where nothing has started since, what fitted together fits again, in whatever order it comes back.
-        changed = np.zeros(len(placer.free), dtype=np.bool_)
+        changed: Flags = np.asarray((placer.spare < 0).any(axis=1))
         changed[[node for _, node in placer.starts + placer.moves]] = True
-        changed |= (placer.spare < 0).any(axis=1)
-        unsure = np.zeros(len(snapshot.task_job), dtype=np.bool_)
-        unsure[tasks[changed[snapshot.node[tasks]]]] = True
-        torn = np.array([unsure[self._units.tasks(unit)].any() for unit in units.tolist()], dtype=np.bool_)
-        sure = self._units.all_tasks(units[~torn])
+        unsure = np.zeros(len(self._holds), dtype=np.bool_)
+        unsure[owner[changed[snapshot.node[tasks]]]] = True
+        sure = tasks[~unsure[owner]]
         np.subtract.at(placer.free, snapshot.node[sure], placer.held[sure])
         if placer.gpus:
             placer.gpus.keep(sure)
-        self._holds[units[~torn]] = True
-        return [unit for unit in units[torn].tolist() if not self._hold(unit)]
+        self._holds[units[~unsure[units]]] = True
+        return [unit for unit in units[unsure[units]].tolist() if not self._hold(unit)]
 
     def _hold(self, unit: int) -> bool:
         """A running unit takes its nodes again, if there is room on all of them."""
