@@ -83,7 +83,7 @@ class Gpus:
             left[taken(left, need, self._unit, tightest(left, need, self._unit))] -= min(need, self._unit)
         return len(tasks)
 
-    # -- giving way ---------------------------------------------------------------------------------------------------
+    # -- preemption ---------------------------------------------------------------------------------------------------
 
     def release(self, tasks: IntArray) -> None:
         """These running tasks hold nothing until they are kept."""

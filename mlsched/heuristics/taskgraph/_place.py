@@ -47,7 +47,7 @@ class Placer:
         by_room = snapshot.physics == "iterations" and stays
         self.best_fit = nodes == "best-fit" or (nodes == "auto" and by_room)
         self.free = snapshot.free.copy()
-        self.spare = self.free  # of `free`, what nobody has to leave for; the same, unless a rule makes tasks give way
+        self.spare = self.free  # of `free`, the part that takes no preemption; the same, unless a rule preempts tasks
         self.open = snapshot.startable & (self.stop_after > snapshot.finished)[snapshot.task_job]
         self.place = np.where(snapshot.node >= 0, snapshot.node, snapshot.home)  # of each task, as far as known
         self.starts: list[tuple[int, int]] = []
@@ -75,7 +75,7 @@ class Placer:
         return np.asarray(np.maximum(self.snapshot.node_capacity.max(axis=0, initial=1), 1))
 
     def nodes(self, task: int) -> IntArray:
-        """Where the task could start now: it is ready there, and there is room; if it can, where nothing gives way."""
+        """Where the task could start now: ready there, and with room; if there is one, where it preempts nothing."""
         snapshot = self.snapshot
         if not self.open[task]:
             return np.zeros(0, dtype=np.int64)

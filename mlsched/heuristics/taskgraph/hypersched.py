@@ -6,8 +6,8 @@ any rung that it has reached, the job is to pause, and is promoted when it no lo
 cluster is filled with the jobs that go on or are promoted, those of the highest rung and accuracy first; then with new
 ones, by arrival; then, since nothing should idle, with those that are to pause. Last come jobs that have no time left
 before their deadline for what would count: those past it, and new ones that would not reach the first rung. Where runs
-may pause, those behind give way, at the latest when a job reaches a rung. Rungs, cut-offs and what is left idle follow
-github.com/ucbrise/hypersched.
+may pause, those behind are preempted, at the latest when a job reaches a rung. Rungs, cut-offs and what is left idle
+follow github.com/ucbrise/hypersched.
 
 What is simpler, or other:
 
@@ -28,9 +28,9 @@ import numpy as np
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Number, Range
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._give_way import holding, serve
 from mlsched.heuristics.taskgraph._measures import Flags, iteration_ticks, per_job, remaining_time
 from mlsched.heuristics.taskgraph._place import Placer
+from mlsched.heuristics.taskgraph._preemption import holding, serve
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY
 

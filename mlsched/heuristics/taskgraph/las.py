@@ -7,9 +7,9 @@ run, the longer it is likely to go on. There, jobs that have been served as litt
 - Service is counted in whole quanta; of jobs with as many, those that run come first, then the earlier arrival. So
   jobs take turns of a quantum instead of sharing, and with a small quantum it is the rule of the survey.
 - Service is GPU-seconds (`by = work`: what Tiresias calls two-dimensional) or seconds (`time`).
-- What does not fit is passed by. A gang starts and gives way whole; a pause costs nothing.
-- Where runs may not pause, jobs give way between their iterations at most, and in the physics of iterations never: what
-  waits there has attained nothing, and the rule is FIFO.
+- What does not fit is passed by. A gang starts and is preempted whole; a pause costs nothing.
+- Where runs may not pause, jobs are preempted between their iterations at most, and in the physics of iterations never:
+  what waits there has attained nothing, and the rule is FIFO.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ import numpy as np
 
 from mlsched.core.params import Positive
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._give_way import holding, serve
 from mlsched.heuristics.taskgraph._measures import Flags, Floats, per_job
 from mlsched.heuristics.taskgraph._place import Placer
+from mlsched.heuristics.taskgraph._preemption import holding, serve
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.units import gpu_seconds
 
@@ -44,7 +44,7 @@ def answer(
     stop: str = "most",
     nodes: str = "auto",
 ) -> Round:
-    """Serve jobs in order of attained service, in whole quanta; what has been served more gives way, if it may pause.
+    """Serve jobs in order of attained service, in whole quanta; where runs may pause, they preempt those served more.
 
     by: "work" - GPU-seconds; "time" - seconds in which some task of the job ran. quantum: so many of them. Needs a
     resource that counts GPUs and the length of a tick, as tiresias does. stop, nodes: as for fifo.
@@ -56,7 +56,7 @@ def answer(
     placer = Placer(snapshot, stop, nodes)
     pauses = serve(placer, turns)
     if snapshot.pausing != "keep" or not (pauses or placer.open.any()):
-        return placer.round()  # nobody can, or has to, give way when a quantum is over
+        return placer.round()  # nobody can, or has to, be preempted when a quantum is over
     holds = holding(placer, pauses)
     amount = per_job(snapshot, holds * snapshot.demand[:, column]) * seconds
     rate: Floats = np.asarray(amount if by == "work" else tick * (per_job(snapshot, holds) > 0))

@@ -4,7 +4,7 @@ As the evaluation of MLFS describes it: it predicts when a job converges, and fa
 sooner. Every `epoch` the iterations that a job still needs are predicted from its losses (Section 3.1): up to the first
 of which the predicted loss reduction is below `threshold` of the untrained model's loss, and no more than it has left.
 Their number times the time of one iteration is what it needs; the cluster is filled in that order, and where runs may
-pause, those behind give way.
+pause, those ahead preempt those behind.
 
 What is simpler, or other:
 
@@ -24,9 +24,9 @@ import numpy as np
 from mlsched.core.params import NotNegative, Number
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._forecast import forecast
-from mlsched.heuristics.taskgraph._give_way import epochs, serve
 from mlsched.heuristics.taskgraph._measures import Floats, iteration_ticks
 from mlsched.heuristics.taskgraph._place import Placer
+from mlsched.heuristics.taskgraph._preemption import epochs, serve
 from mlsched.instances.taskgraph import Round, Snapshot
 
 #: How finely the iteration of convergence is looked for, in steps of equal ratio.

@@ -3,7 +3,7 @@
 As the evaluation of MLFS uses it: "chooses the job with the maximum loss reduction per unit runtime". Every `epoch` all
 jobs are ranked by the loss reduction that is predicted for them if they run through the epoch, as a share of the
 largest reduction of one iteration that they have shown (Section 4.1); the cluster is filled in that order, and where
-runs may pause, those behind give way.
+runs may pause, those ahead preempt those behind.
 
 What is simpler, or other:
 
@@ -25,9 +25,9 @@ from mlsched.core.fields import IntArray
 from mlsched.core.params import Number
 from mlsched.core.registry import answerer
 from mlsched.heuristics.taskgraph._forecast import forecast
-from mlsched.heuristics.taskgraph._give_way import epochs, serve
 from mlsched.heuristics.taskgraph._measures import Floats, iteration_ticks
 from mlsched.heuristics.taskgraph._place import Placer
+from mlsched.heuristics.taskgraph._preemption import epochs, serve
 from mlsched.instances.taskgraph import Round, Snapshot
 
 

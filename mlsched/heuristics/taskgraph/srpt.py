@@ -7,9 +7,9 @@ to jobs that need the whole of one node, with `preempt` and true estimates.
 
 With `preempt`, the cluster is filled anew at every round in order of what is left, and what no longer fits pauses, a
 gang whole. In the source a pause costs nothing. Where it has a price c (`Snapshot.pause_cost`), of two jobs for one
-place the one that runs, with r left, should give way to one with w left only if w + c < r, or w + 2 c < r if that has
-to go on after a pause itself: so c counts for what runs, and against what would go on (`hysteresis`). Between two
-rounds what is left of a running job shrinks and of a waiting one does not: nobody has to give way before the next
+place the one that runs, with r left, should be preempted by one with w left only if w + c < r, or w + 2 c < r if that
+has to go on after a pause itself: so c counts for what runs, and against what would go on (`hysteresis`). Between two
+rounds what is left of a running job shrinks and of a waiting one does not: nobody has to be preempted before the next
 event. Within an iteration of a graph with edges, all of its tasks are taken to have been worked on for as long as the
 iteration runs.
 """
@@ -22,7 +22,6 @@ import numpy as np
 
 from mlsched.core.params import NotNegative
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._give_way import refuse_unless_pausing, serve
 from mlsched.heuristics.taskgraph._measures import (
     by_job,
     per_job,
@@ -32,6 +31,7 @@ from mlsched.heuristics.taskgraph._measures import (
     sum_per_job,
 )
 from mlsched.heuristics.taskgraph._place import Placer
+from mlsched.heuristics.taskgraph._preemption import refuse_unless_pausing, serve
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
@@ -60,7 +60,7 @@ def answer(
     stop: str = "most",
     nodes: str = "auto",
 ) -> Round:
-    """Start ready tasks in order of what is left of their jobs, by the estimates; with `preempt`, what runs gives way.
+    """Start ready tasks in order of the work that remains of their jobs; with `preempt`, they preempt what comes later.
 
     size: "work" - ticks x dominant share of the cluster, over all runs left; "time" - ticks of the runs left on the
     longest chain of the graph. preempt: needs a world with pausing = "keep", and asks for one. hysteresis: with

@@ -10,7 +10,7 @@ What is simpler, or other, here:
 
 - Tasks of jobs that are no gangs (`Snapshot.gang`) start one by one; Tiresias gives a job all of its GPUs or none.
 - Runs are interrupted only in worlds with pausing = "keep"; there the rule asks to be woken when a job sinks or is
-  promoted, as the simulator does. Elsewhere jobs give way between their iterations, and it is asked at events only.
+  promoted, as the simulator does. Elsewhere it preempts between iterations, and is asked at events only.
 - What a pause costs is the world's (`Snapshot.pause_cost`); thresholds and `keep` say how often it is paid. Tiresias'
   prototype writes and reads checkpoints.
 - Consolidation (Section 3.4): gangs whose tensors are skewed go to as few nodes as possible, all others to nodes chosen
@@ -34,9 +34,9 @@ import numpy as np
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.core.params import NotNegative, within
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._give_way import give_way, holding
 from mlsched.heuristics.taskgraph._measures import Flags, Floats, by_job, per_job
 from mlsched.heuristics.taskgraph._place import Placer
+from mlsched.heuristics.taskgraph._preemption import holding, preempt_by_priority
 from mlsched.instances.taskgraph import Round, Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 from mlsched.instances.taskgraph.units import gpu_seconds
@@ -78,11 +78,11 @@ def answer(
     stop: str = "most",
     nodes: str = "auto",
 ) -> tuple[Round, Memory]:
-    """Start ready tasks by queue, then by first start; where runs may be paused without loss, lower jobs give way.
+    """Start ready tasks by queue, then by first start; where runs may be paused without loss, lower jobs are preempted.
 
     first, second: thresholds, GPU-seconds (inf: one queue less); the higher, the fewer pauses. knob: 0 never promotes.
     skew: a gang whose largest task holds so many times the mean of parameters is consolidated; 0: none is. keep: inside
-    a queue, what waits gives way to what runs. stop, nodes: as for fifo. Needs a resource that counts GPUs and the
+    a queue, what waits comes after what runs. stop, nodes: as for fifo. Needs a resource that counts GPUs and the
     length of a tick (`instances/taskgraph/units.py`); refuses what lacks them.
     """
     within("second", second, first)
@@ -114,7 +114,7 @@ def serve(
     if snapshot.pausing != "keep":
         placer.start_in_order(tasks)
         return placer.round(), []
-    pauses = give_way(placer, tasks, np.lexsort((snapshot.arrival, *reversed(order), standing.queue)))
+    pauses = preempt_by_priority(placer, tasks, np.lexsort((snapshot.arrival, *reversed(order), standing.queue)))
     return placer.round(pauses, _next_change(placer, pauses, standing, thresholds, knob)), pauses
 
 
@@ -163,7 +163,7 @@ def _next_change(
     rate = seconds * per_job(snapshot, holds * snapshot.demand[:, column])
     runs = per_job(snapshot, holds) > 0
     limit = np.array([*thresholds, math.inf])[standing.queue]
-    waits = bool(pauses or placer.open.any())  # where nothing waits, nobody gives way to anything
+    waits = bool(pauses or placer.open.any())  # where nothing waits, nobody is preempted
     sinks = waits & runs & (rate > 0) & np.isfinite(limit)
     rises = ~runs & (standing.queue > 0) & (knob > 0)
     ticks = np.concatenate(

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from snapshot_examples import horizon, snapshot_at
 
-from mlsched.heuristics.taskgraph._give_way import give_way
 from mlsched.heuristics.taskgraph._measures import by_job, tasks_of
 from mlsched.heuristics.taskgraph._place import Placer
+from mlsched.heuristics.taskgraph._preemption import preempt_by_priority
 from mlsched.simulation.taskgraph.strategies import snapshots
 
 
@@ -83,7 +83,7 @@ def test_who_is_within_capacity_runs_unless_those_before_it_are_in_its_way(snaps
     rank = np.argsort(jobs)
     placer, asked = Placer(snapshot), Placer(snapshot)
     tasks = by_job(snapshot, rank)
-    pauses = give_way(placer, tasks, jobs)
+    pauses = preempt_by_priority(placer, tasks, jobs)
     plan = placer.round(pauses)
     assert snapshot.violations(plan) == []
     held = snapshot.demand * (snapshot.duration > 0)[:, None]
@@ -127,7 +127,7 @@ def test_nothing_gives_way_where_there_is_room():
     inst = horizon([(0, 1, [(4, 1)]), (1, 1, [(9, 1)])], nodes=[(1,), (1,)])
     snapshot = snapshot_at(inst, 1, {0: {"start": [(0, 0)]}}, pausing="keep")
     placer = Placer(snapshot)
-    assert give_way(placer, np.array([1]), np.array([1, 0])) == []
+    assert preempt_by_priority(placer, np.array([1]), np.array([1, 0])) == []
     assert placer.starts == [(1, 1)]
 
 

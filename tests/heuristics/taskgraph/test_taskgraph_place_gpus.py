@@ -15,10 +15,10 @@ from jobs_examples import jobs_of
 import mlsched
 from mlsched import api
 from mlsched.heuristics.taskgraph import fifo as fifo_file
-from mlsched.heuristics.taskgraph._give_way import give_way
 from mlsched.heuristics.taskgraph._gpus import Gpus
 from mlsched.heuristics.taskgraph._measures import by_job
 from mlsched.heuristics.taskgraph._place import Placer
+from mlsched.heuristics.taskgraph._preemption import preempt_by_priority
 from mlsched.instances.taskgraph.gpus import empty
 from mlsched.instances.taskgraph.states import RUNNING
 from mlsched.simulation.taskgraph import Workload
@@ -133,7 +133,7 @@ def test_what_runs_gives_way_gpu_by_gpu():
     world.advance(1)
     snapshot = world.ask()
     placer = Placer(snapshot)
-    pauses = give_way(placer, by_job(snapshot, np.array([1, 1, 0, 0])), np.array([2, 3, 1, 0]))
+    pauses = preempt_by_priority(placer, by_job(snapshot, np.array([1, 1, 0, 0])), np.array([2, 3, 1, 0]))
     plan = placer.round(pauses)
     assert snapshot.violations(plan) == []
     assert (placer.starts, placer.gpus.names, pauses) == ([(2, 1), (3, 0)], {2: 0, 3: -1}, [0])

@@ -3,11 +3,11 @@
 1. Capacity. In order of the jobs, units (gangs, or tasks of jobs that are none) are chosen as long as the cluster's
    whole capacity has room for them, wherever that is, and where they are bound to nodes, these have; what is too large
    for what remains is passed by.
-2. Pauses. What runs and is chosen stays where it is. What runs and is not may have to leave.
-3. Places. What is chosen and waits starts, where nothing has to leave if it can. Where the shape of what is free is in
-   its way, what comes after it in the order leaves its nodes, and then takes them again, or others (where tasks may
-   move at any time), or pauses, in its own turn. Only what has lost its place to another pauses: where something that
-   was chosen found no place, those that were not chosen stay, or start, in their order.
+2. Pauses. A unit that runs and is chosen keeps its place. One that runs and is not chosen may be preempted.
+3. Places. A chosen unit that waits starts where it preempts nobody, if there is such a place. Where the free room is
+   too scattered for it, the units after it in the order release their nodes; each of them, in its own turn, takes these
+   again, or others (where tasks may move at any time), or pauses. Only a unit whose place another one took is paused:
+   where a chosen unit finds no place, units that were not chosen go on, or start, in their order.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
 
 
-def give_way(placer: Placer, tasks: IntArray, jobs: IntArray) -> list[int]:
+def preempt_by_priority(placer: Placer, tasks: IntArray, jobs: IntArray) -> list[int]:
     """Serve the `jobs` in their order; returns the running tasks that pause, the placer notes the starts and moves.
 
     `tasks`: those that could start, in the same order of their jobs.
@@ -67,7 +67,7 @@ def within_capacity(amounts: IntArray, capacity: IntArray) -> Flags:
 def serve(placer: Placer, *keys: Any) -> list[int]:
     """Serve jobs in order of the keys, the first key first; of equals those that run, then the earlier arrival.
 
-    Where runs may pause and go on later, what runs gives way to what comes before it; returns the tasks that pause.
+    Where runs may pause and go on later, what runs is preempted by what comes before it; returns the tasks that pause.
     """
     snapshot = placer.snapshot
     idle = per_job(snapshot, snapshot.state == RUNNING) == 0
@@ -75,7 +75,7 @@ def serve(placer: Placer, *keys: Any) -> list[int]:
     if snapshot.pausing != "keep":
         placer.start_in_order(tasks)
         return []
-    return give_way(placer, tasks, np.lexsort((snapshot.job_id, snapshot.arrival, idle, *reversed(keys))))
+    return preempt_by_priority(placer, tasks, np.lexsort((snapshot.job_id, snapshot.arrival, idle, *reversed(keys))))
 
 
 def epochs(snapshot: Snapshot, memory: dict[str, Any] | None, ticks: int) -> tuple[dict[str, Any], bool]:
@@ -98,7 +98,7 @@ def holding(placer: Placer, pauses: list[int]) -> Flags:
 
 
 def refuse_unless_pausing(snapshot: Snapshot, rule: str) -> None:
-    """Refuse a snapshot of a world in which nothing may give way and go on later."""
+    """Refuse a snapshot of a world in which nothing may be preempted and go on later."""
     if snapshot.pausing != "keep":
         raise InvalidInput(
             f"{rule}: runs may not pause and go on later here (pausing = '{snapshot.pausing}'): simulate with the "
