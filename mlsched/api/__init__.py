@@ -1,14 +1,35 @@
 """The public calls: thin paths from names to the layers below. No scheduling happens here."""
 
-from mlsched.api.answers import solve
-from mlsched.api.asked import AnyAnswerer, resolve_answerer
-from mlsched.api.calls import answer_once
-from mlsched.api.certificates import certify, check_certificate
-from mlsched.api.fronts import pareto
-from mlsched.api.functions import is_function
-from mlsched.api.judged import judged
-from mlsched.api.records import generate, load, load_with_hash, published_objective, record_types, save
-from mlsched.api.runs import problem_of, read_log, simulate, simulation_of, workload
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mlsched.api.answers import solve
+    from mlsched.api.asked import AnyAnswerer, resolve_answerer
+    from mlsched.api.calls import answer_once
+    from mlsched.api.certificates import certify, check_certificate
+    from mlsched.api.fronts import pareto
+    from mlsched.api.functions import is_function
+    from mlsched.api.judging import judged
+    from mlsched.api.records import generate, load, load_with_hash, published_objective, record_types, save
+    from mlsched.api.runs import problem_of, read_log, simulate, simulation_of, workload
+
+#: Module -> the names it defines; imported at first use (PEP 562), so that reading a file loads no simulated world.
+#: No name is that of a module of this folder.
+_HOMES = {
+    "answers": ("solve",),
+    "asked": ("AnyAnswerer", "resolve_answerer"),
+    "calls": ("answer_once",),
+    "certificates": ("certify", "check_certificate"),
+    "fronts": ("pareto",),
+    "functions": ("is_function",),
+    "judging": ("judged",),
+    "records": ("generate", "load", "load_with_hash", "published_objective", "record_types", "save"),
+    "runs": ("problem_of", "read_log", "simulate", "simulation_of", "workload"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AnyAnswerer",
@@ -32,3 +53,13 @@ __all__ = [
     "solve",
     "workload",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'mlsched.api' has no attribute '{name}'")
+    return getattr(importlib.import_module(f"mlsched.api.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

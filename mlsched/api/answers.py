@@ -10,7 +10,7 @@ from mlsched.api.asked import AnyAnswerer, aim, make_limits, resolve_answerer
 from mlsched.api.calls import answer_once
 from mlsched.api.confirm import confirmed
 from mlsched.api.isolation import Isolated, check_memory_limit, isolated_answer
-from mlsched.api.judged import judged
+from mlsched.api.judging import judged
 from mlsched.api.known import ended_early, in_spite_of, keep_known
 from mlsched.api.starts import start_within, unsearched_start
 from mlsched.core.contract import Instance, Plan

@@ -40,7 +40,7 @@ def serve(descriptor: int) -> NoReturn:
     """Fork a keeper for each pair of sockets that comes, until the line is closed."""
     from mlsched.core.registry import registry
 
-    registry()  # the imports that every fork then has
+    registry().available()  # the imports that every fork then has
     control = socket.socket(fileno=descriptor)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     control.sendall(b"!")

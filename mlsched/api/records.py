@@ -15,7 +15,6 @@ from mlsched.core.opening import open_file, shown_path
 from mlsched.core.params import check_seed, parameters_of, resolve
 from mlsched.core.record import Record
 from mlsched.core.registry import registry
-from mlsched.simulation import every_simulation
 
 
 def generate(problem: str, preset: str | None = None, seed: int = 0, **sizes: Any) -> Instance:
@@ -37,13 +36,39 @@ def _preset(problem: Problem, name: str) -> Any:
     return problem.presets[name]
 
 
+#: Kinds of files that hold answers beside their questions, and their versions; `saved.py` reads and writes them.
+ANSWERS = {"result": 1, "front": 1, "run": 1}
+
+
 def record_types() -> dict[str, type[Record]]:
     """File kind -> class, of every record that can be saved."""
-    types: list[type[Record]] = [s.workload_type for s in every_simulation()]
-    for problem in registry().problems.values():
-        for instance_type in problem.instance_types:
-            types += [instance_type, instance_type.plan_type]
-    return {t.kind: t for t in types}
+    return {kind: found for problem in registry().problems for kind, found in _types_of(problem).items()}
+
+
+def _types_of(problem: str) -> dict[str, type[Record]]:
+    """File kind -> class, of every record of a problem, workloads included."""
+    from mlsched.simulation import simulations_of
+
+    workloads: dict[str, type[Record]] = {s.workload_type.kind: s.workload_type for s in simulations_of(problem)}
+    return _questions_of(problem) | workloads
+
+
+def _questions_of(problem: str) -> dict[str, type[Record]]:
+    """File kind -> class, of the instances and plans of a problem."""
+    pairs = [(t, t.plan_type) for t in registry().problem(problem).instance_types]
+    return {found.kind: found for pair in pairs for found in pair}
+
+
+def _types_for(kind: object) -> dict[str, type[Record]]:
+    """Kinds and classes, that kind among them where there is one: no more is imported than it takes to know.
+
+    A kind begins with the name of its problem. Workloads are of the problem's world, which questions do not need.
+    """
+    problem = str(kind).partition(".")[0]
+    for types in (_questions_of, _types_of) if problem in registry().problems else ():
+        if kind in (found := types(problem)):
+            return found
+    return record_types()
 
 
 def load(path: str | os.PathLike[str], **options: Any) -> Any:
@@ -66,13 +91,13 @@ def load_with_hash(path: str | os.PathLike[str], **options: Any) -> tuple[Any, s
         return reader.read(path, **resolve(shown_path(path), parameters_of(reader.read), options)), None
     if options:
         raise InvalidInput(f"{shown_path(path)}: {', '.join(options)}: a file of ours takes no options")
-    from mlsched.api import saved  # fronts take a tenth of a second to import
-
     data = read_json(path)
-    if data.get("kind") in [*saved.VERSIONS]:
+    if data.get("kind") in [*ANSWERS]:
+        from mlsched.api import saved  # fronts take a tenth of a second to import
+
         return saved.read(path, data), None
-    types = record_types()
-    kind = check_header(path, data, {name: t.version for name, t in types.items()} | saved.VERSIONS)
+    types = _types_for(data.get("kind"))
+    kind = check_header(path, data, {name: t.version for name, t in types.items()} | ANSWERS)
     answers = data.pop("instance_hash", None) if issubclass(types[kind], Plan) else None
     if answers is not None and not isinstance(answers, str):
         raise InvalidFile(f"{shown_path(path)}: instance_hash = {answers!r}: must be a string")
@@ -90,6 +115,8 @@ def published_objective(path: str | os.PathLike[str]) -> str | None:
 
 def _reader(path: str | os.PathLike[str]) -> Reader | None:
     """The reader of a file of others, by its suffix; None for ours, which are JSON objects whatever their name."""
+    if Path(path).suffix == ".json":  # no problem is imported to know that
+        return None
     readers = [p.readers[Path(path).suffix] for p in registry().problems.values() if Path(path).suffix in p.readers]
     if len(readers) > 1:
         raise InvalidInput(f"{shown_path(path)}: several problems read {Path(path).suffix} files; rename it")
@@ -109,6 +136,10 @@ def save(thing: Any, path: str | os.PathLike[str], *, instance: Instance | None 
     recorded decisions they hold questions and plans, but not the memory of a rule.
     Raises InvalidInput for anything else, and for a front of one's own model whose plans are no plans of mlsched.
     """
+    if isinstance(thing, Record):
+        answers = {"instance_hash": instance.hash} if isinstance(thing, Plan) and instance is not None else {}
+        write_json(path, {**thing.to_json(), **answers})
+        return
     from mlsched.api import saved
 
     write_json(path, saved.document(thing, shown_path(path), instance))

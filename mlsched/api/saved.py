@@ -12,42 +12,36 @@ from collections.abc import Callable
 from typing import Any
 
 from mlsched.api import saved_fronts, saved_results, saved_runs
+from mlsched.api.records import ANSWERS
 from mlsched.api.saved_fields import Fields
-from mlsched.core.contract import Instance, Plan
+from mlsched.core.contract import Instance
 from mlsched.core.errors import InvalidFile, InvalidInput, MlschedError
 from mlsched.core.files import check_header
 from mlsched.core.opening import shown_path
-from mlsched.core.record import Record
 from mlsched.core.result import Result
 from mlsched.simulation import Run
 from mlsched.solvers.front import Front
 
-#: Kind of a file -> its version.
-VERSIONS = {"result": 1, "front": 1, "run": 1}
-
 
 def document(thing: Any, name: str, instance: Instance | None) -> dict[str, Any]:
-    """The JSON object of anything that can be saved; `name` is the file's, for messages."""
+    """The JSON object of a result, front or run; `name` is the file's, for messages."""
     if isinstance(thing, Result):
         return _headed("result", saved_results.document(thing, name, instance))
     if isinstance(thing, Front):
         return _headed("front", saved_fronts.document(thing, name))
     if isinstance(thing, Run):
         return _headed("run", saved_runs.document(thing))
-    if isinstance(thing, Record):
-        hashed = {"instance_hash": instance.hash} if isinstance(thing, Plan) and instance is not None else {}
-        return {**thing.to_json(), **hashed}
     kinds = "an instance, plan, workload, result, front or run"
     raise InvalidInput(f"{name}: a {type(thing).__name__} cannot be saved; give {kinds}")
 
 
 def _headed(kind: str, body: dict[str, Any]) -> dict[str, Any]:
-    return {"kind": kind, "version": VERSIONS[kind], **body}
+    return {"kind": kind, "version": ANSWERS[kind], **body}
 
 
 def read(path: str | os.PathLike[str], data: dict[str, Any]) -> Any:
     """The result, front or run in a JSON object that was read from `path`."""
-    kind = check_header(path, data, VERSIONS)
+    kind = check_header(path, data, ANSWERS)
     readers: dict[str, Callable[[Fields], Any]] = {
         "result": saved_results.read,
         "front": saved_fronts.read,

@@ -199,7 +199,7 @@ class Problem:
 
     A problem may be asked in a second form, over a horizon or for a decision (`Instance.asks`): `other_types` holds
     the further instance types, each with its own plan type. `generate`, presets and strategy are of `instance_type`.
-    `readers` maps a file suffix (".stg") to the reader of such files.
+    `readers` maps a file suffix (".stg", never ".json", which is ours) to the reader of such files.
 
     `contended()` is a strategy like `strategy()` of instances in which jobs want the same room, so that the decisions
     of one answer bear on each other: a rule that forgets what it has just given away is caught there. `roomy(instance)`

@@ -2,7 +2,8 @@
 
 Scanning `instances/` finds problems, scanning `formulations|solvers|heuristics|learned/<problem>/` finds answerers,
 then the entry-point group `mlsched.answerers` adds those of other packages. This is the only dynamic import in mlsched,
-and it happens at the first look-up, never at `import mlsched`. Adding an answerer touches its own file and its test.
+and it happens at the first look-up, never at `import mlsched`: a look-up imports the folders of the problem that it
+names, and only what asks for all problems imports all. Adding an answerer touches its own file and its test.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import copyreg
 import dataclasses
 import functools
 import importlib
-import importlib.metadata
 import importlib.util
 import inspect
+import operator
 import pickle
 import pkgutil
 import warnings
@@ -23,6 +24,7 @@ from typing import Any, TypeVar, cast, get_args
 from mlsched.core.answerer import SOLVER, Algorithm, Answerer, Kind, ModelBuilder, adapted
 from mlsched.core.contract import Problem
 from mlsched.core.errors import UnknownName, meant
+from mlsched.core.gathered import Gathered
 from mlsched.core.params import Parameter, parameters_of, resolve, split, ungrouped
 
 T = TypeVar("T")
@@ -52,18 +54,43 @@ class Registry:
     """Problems and answerers by name. `mlsched.core.registry.registry()` is the library's one."""
 
     def __init__(self) -> None:
-        self.problems: dict[str, Problem] = {}
-        self.answerers: dict[tuple[str, str], Answerer] = {}
+        self.problems: Gathered[str, Problem] = Gathered(_folders, str, _problem_in)
+        self.answerers: Gathered[tuple[str, str], Answerer] = Gathered(
+            lambda: {*_folders(), *self._plugins}, operator.itemgetter(0), self._answerers_of
+        )
 
     def add(self, answerer: Answerer) -> None:
         """Add one answerer; a second of the same problem and name is an error, never a silent replacement."""
+        self._put(answerer, self.answerers.part(answerer.problem))
+
+    def _put(self, answerer: Answerer, among: dict[tuple[str, str], Answerer]) -> None:
         key = (answerer.problem, answerer.name)
-        if key in self.answerers:
-            first = self.answerers[key].function.__module__
+        if key in among:
+            first = among[key].function.__module__
             raise ValueError(f"answerer {key} registered twice: in {first} and in {answerer.function.__module__}")
         if answerer.asks is None and answerer.problem in self.problems:
             answerer = dataclasses.replace(answerer, asks=self.problems[answerer.problem].instance_type.asks)
-        self.answerers[key] = answerer
+        among[key] = answerer
+
+    def _answerers_of(self, problem: str) -> dict[tuple[str, str], Answerer]:
+        """The answerers in the folders of a problem, and those of other packages for it."""
+        found: dict[tuple[str, str], Answerer] = {}
+        if problem in self.problems:
+            for layer in LAYERS:
+                for name in _modules(f"mlsched.{layer}.{problem}"):
+                    for declared in declared_in(importlib.import_module(name)):
+                        self._put(declared, found)
+        for declared in self._plugins.get(problem, ()):
+            self._put(declared, found)
+        return found
+
+    @functools.cached_property
+    def _plugins(self) -> dict[str, list[Answerer]]:
+        """Problem -> the answerers that other packages declare for it."""
+        found: dict[str, list[Answerer]] = {}
+        for declared in _entry_points():
+            found.setdefault(declared.problem, []).append(declared)
+        return found
 
     def problem(self, name: str) -> Problem:
         """The problem of that name, or UnknownName."""
@@ -77,7 +104,8 @@ class Registry:
         if problem is not None:
             self.problem(problem)
         order = get_args(Kind)
-        chosen = [a for a in self.answerers.values() if problem in (None, a.problem) and kind in (None, a.kind)]
+        among = self.answerers if problem is None else self.answerers.part(problem)
+        chosen = [a for a in among.values() if kind in (None, a.kind)]
         return sorted(chosen, key=lambda a: (a.problem, order.index(a.kind), a.name))
 
     def answerer(self, problem: str, text: str) -> tuple[Answerer, dict[str, Any]]:
@@ -175,23 +203,30 @@ def declared_in(module: Any) -> list[Answerer]:
     return [a for f in functions for a in f.__dict__.get("__mlsched__", ())]
 
 
+def _folders() -> list[str]:
+    """Names of the folders of `instances/`, among them those of all problems."""
+    return [name.rpartition(".")[2] for name in _modules("mlsched.instances", packages=True)]
+
+
+def _problem_in(folder: str) -> dict[str, Problem]:
+    """The problem that a folder of `instances/` exports, under its name, which is the folder's."""
+    found = scan("mlsched.instances", "PROBLEM", Problem, among=(folder,))
+    if wrong := [p.name for p in found if p.name != folder]:
+        raise ValueError(f"mlsched/instances/{folder}: its problem is named '{wrong[0]}': must be the folder's name")
+    return {problem.name: problem for problem in found}
+
+
 @functools.cache
 def registry() -> Registry:
-    """The library's registry, filled by scanning at the first call."""
-    found = Registry()
-    found.problems = {p.name: p for p in scan("mlsched.instances", "PROBLEM", Problem)}
-    for layer in LAYERS:
-        for problem_name in found.problems:
-            for name in _modules(f"mlsched.{layer}.{problem_name}"):
-                for declared in declared_in(importlib.import_module(name)):
-                    found.add(declared)
-    _add_entry_points(found)
-    return found
+    """The library's registry; each problem's part is filled at the first look-up there."""
+    return Registry()
 
 
-def _add_entry_points(found: Registry) -> None:
+def _entry_points() -> Iterator[Answerer]:
     """Answerers of other packages: entry points that load to a decorated function or to a module holding some."""
-    for point in importlib.metadata.entry_points(group="mlsched.answerers"):
+    from importlib.metadata import entry_points  # a twentieth of a second, which reading a file does not need
+
+    for point in entry_points(group="mlsched.answerers"):
         try:
             loaded = point.load()
         except Exception as error:  # a broken plug-in must not take the library down; it is named instead
@@ -200,5 +235,4 @@ def _add_entry_points(found: Registry) -> None:
         declared = declared_in(loaded) if inspect.ismodule(loaded) else getattr(loaded, "__mlsched__", [])
         if not declared:
             warnings.warn(f"entry point '{point.name}' of mlsched.answerers declares no answerer", stacklevel=2)
-        for one in declared:
-            found.add(one)
+        yield from declared

@@ -9,22 +9,38 @@ from __future__ import annotations
 import functools
 
 from mlsched.core.errors import UnknownName
+from mlsched.core.gathered import Gathered
 from mlsched.core.registry import registry, scan
 from mlsched.simulation.run import Run, Simulation
 
 
 @functools.cache
-def simulations() -> dict[str, Simulation]:
-    """Problem name -> its simulation; of several, the first."""
-    found = scan("mlsched.simulation", "SIMULATION", Simulation, among=registry().problems)
-    return {s.problem: s for s in found}
+def simulations() -> Gathered[str, Simulation]:
+    """Problem name -> its simulation; of several, the first. A look-up imports that problem's world alone."""
+    return Gathered(lambda: registry().problems, str, _first_of)
+
+
+def _first_of(problem: str) -> dict[str, Simulation]:
+    if problem not in registry().problems:
+        return {}
+    return {s.problem: s for s in scan("mlsched.simulation", "SIMULATION", Simulation, among=(problem,))}
+
+
+@functools.cache
+def further_simulations(problem: str) -> tuple[Simulation, ...]:
+    """The simulations of a problem of other physics than its first, in sub-packages of that."""
+    return tuple(scan(f"mlsched.simulation.{problem}", "SIMULATION", Simulation)) if problem in simulations() else ()
 
 
 @functools.cache
 def every_simulation() -> tuple[Simulation, ...]:
-    """All simulations: of each problem its first, and those of other physics, in sub-packages of the problem's."""
-    others = [scan(f"mlsched.simulation.{problem}", "SIMULATION", Simulation) for problem in simulations()]
-    return (*simulations().values(), *(s for found in others for s in found))
+    """All simulations: of each problem its first, and then those of other physics."""
+    return (*simulations().values(), *(s for problem in simulations() for s in further_simulations(problem)))
+
+
+def simulations_of(problem: str) -> tuple[Simulation, ...]:
+    """The simulations of a problem, its first one first; none where the problem has no world."""
+    return (simulations()[problem], *further_simulations(problem)) if problem in simulations() else ()
 
 
 def of_logs(problem: str | None = None) -> Simulation:
@@ -39,11 +55,11 @@ def simulation(problem: str, physics: str | None = None) -> Simulation:
         raise UnknownName(f"{problem} has no simulated world; there are {', '.join(sorted(simulations()))}")
     if physics is None:
         return simulations()[problem]
-    having = {s.physics: s for s in every_simulation() if s.problem == problem and s.physics}
+    having = {s.physics: s for s in simulations_of(problem) if s.physics}
     if physics not in having:
         there = f"there are {', '.join(having)}" if having else "there is only one: leave it out"
         raise UnknownName(f"{problem} has no physics '{physics}'; {there}")
     return having[physics]
 
 
-__all__ = ["Run", "Simulation", "every_simulation", "of_logs", "simulation", "simulations"]
+__all__ = ["Run", "Simulation", "every_simulation", "of_logs", "simulation", "simulations", "simulations_of"]

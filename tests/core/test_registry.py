@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
+import subprocess
 import sys
 import types
 from pathlib import Path
@@ -23,7 +25,9 @@ PACKAGE = Path(mlsched.__file__).parent
 
 def fresh() -> Registry:
     """A registry filled anew, so that entry points put on the path by a test are seen (the cached one is untouched)."""
-    return registry.__wrapped__()
+    found = registry.__wrapped__()
+    found.available()
+    return found
 
 
 def test_the_scan_finds_every_file_that_declares_an_answerer():
@@ -225,3 +229,46 @@ def test_what_is_said_of_an_unknown_name_is_a_line_of_300_signs(name):
     assert listed.split(", ") == known[:fitting]
     # The count of the others is given room for some digits.
     assert not more or len(f"{said}, {known[fitting]}") > 290, "a further name would have fitted"
+
+
+IMPORTED = """
+import sys
+for name in ("taskgraph", "workers", "placement", "preemption", "quality"):
+    if any(m.startswith("mlsched.") and name in m.split(".") for m in sys.modules):
+        print(name)
+"""
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "mlsched.load(FILE)",
+        "mlsched.save(mlsched.generate('preemption', preset='small'), FILE)",
+        "mlsched.solve(mlsched.load(FILE), 'fitgpp')",
+        "mlsched.solve(mlsched.load(FILE), 'cp-sat')",
+        "mlsched.solvers.available('preemption')",
+        "from mlsched.simulation import simulation; simulation('preemption')",
+    ],
+)
+def test_what_asks_for_one_problem_imports_no_other(asked, tmp_path):
+    file = tmp_path / "instance.json"
+    mlsched.save(mlsched.generate("preemption", preset="small"), file)
+    code = f"import mlsched\nFILE = {str(file)!r}\n{asked}\n{IMPORTED}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["preemption"]
+
+
+def test_problems_and_answerers_come_in_one_order_whatever_was_looked_up_first():
+    one, other = registry.__wrapped__(), registry.__wrapped__()
+    one.answerer("workers", "dp")
+    other.problem("quality")
+    assert list(one.problems) == list(other.problems) == sorted(one.problems)
+    assert list(one.answerers) == list(other.answerers)
+
+
+def test_a_problem_lies_in_the_folder_of_its_name(monkeypatch):
+    import mlsched.instances.quality as folder
+
+    monkeypatch.setattr(folder, "PROBLEM", dataclasses.replace(folder.PROBLEM, name="others"))
+    with pytest.raises(ValueError, match="mlsched/instances/quality: its problem is named 'others'"):
+        registry.__wrapped__().problem("quality")
