@@ -22,7 +22,9 @@ import mlsched
 from mlsched.core.gap import amount, percentage, sum_up
 from mlsched.simulation.taskgraph import Workload
 
-RULES = ("fifo", "srpt", "fair", "drf", "graphene", "tiresias")
+RULES = ("fifo", "best-effort-fifo", "srpt", "fair", "drf", "graphene", "tiresias")
+#: Its plans pause runs, which those of the horizons' optima do not.
+PREEMPTIVE = "srpt:preempt=true"
 TRACES = {
     "Philly": "philly/philly.csv.gz",
     "Helios Venus": "helios/helios_venus_gpu_jobs.csv.gz",
@@ -49,13 +51,13 @@ def checked(load: Any, rule: str, **arguments: Any) -> Any:
 def synthetic() -> dict[str, Any]:
     load = mlsched.workload("synthetic:mlfs")
     columns = []
-    for rule in RULES:
+    for rule in (*RULES, PREEMPTIVE):
         started = time.process_time()
         summary = checked(load, rule).summary()
         columns.append([amount(round(summary[key], 1)) for key in FIGURES] + [f"{time.process_time() - started:.2f}"])
     titles = [*FIGURES.values(), "CPU seconds"]
     return {
-        "header": ["", *RULES],
+        "header": ["", *RULES, PREEMPTIVE],
         "rows": [[t, *cells] for t, cells in zip(titles, zip(*columns, strict=True), strict=True)],
     }
 
@@ -67,6 +69,7 @@ def traces(folder: Path, jobs: int) -> dict[str, Any]:
         first = checked(load, "fifo")
         runs = {
             "fifo": first,
+            **{rule: checked(load, rule) for rule in ("best-effort-fifo", "srpt", PREEMPTIVE)},
             "tiresias": checked(load, "tiresias", options={"pausing": "none"}),
             "tiresias, runs may pause": checked(load, "tiresias"),
         }
