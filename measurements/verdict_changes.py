@@ -47,14 +47,16 @@ def reason(claim: dict[str, Any], former: str) -> str:
         return MADE[verdict]
     if verdict == "not trained":
         return f"what it is about is not trained: {next(e['untrained'] for e in evidence if e['untrained'])}"
-    defended = [e for e in evidence if e["reading"] not in claim["undefended"]]
+    counted = [e for e in evidence if e["reading"] not in claim["excluded"] and e["measured"]]
+    if verdict == "not measured":
+        return next((e["repeats"] for e in evidence if e["repeats"]), "")
     if verdict == "undecided":
-        unclear = [e for e in defended if e["side"] == "unclear"]
-        closest = min(unclear or defended, key=lambda e: abs(Bound(**e["bound"]).margin(e["measured"]["mean"])))
-        return f"{len(unclear)} of {len(defended)} intervals cross the bound; {worded(closest)}"
-    if claim["undefended"]:
-        return f"{len(claim['undefended'])} readings that nobody would defend do not count"
-    outside = [e for e in defended if e["side"] == "outside"]
+        unclear = [e for e in counted if e["side"] == "unclear"]
+        closest = min(unclear or counted, key=lambda e: abs(Bound(**e["bound"]).margin(e["measured"]["mean"])))
+        return f"{len(unclear)} of {len(counted)} intervals cross the bound; {worded(closest)}"
+    if claim["excluded"]:
+        return f"excluded readings do not count: {'; '.join(claim['excluded'])}"
+    outside = [e for e in counted if e["side"] == "outside"]
     return f"one refuted piece is enough: {worded(outside[0])}" if outside else ""
 
 

@@ -127,26 +127,20 @@ def cell(number: dict[str, Any]) -> str:
 
 
 def of_claims(claims: list[dict[str, Any]]) -> dict[str, Any]:
-    """A paper's claims as a table: each with one piece of evidence, one that its verdict rests on."""
+    """A paper's claims as a table, each with the range of its evidence over the readings that count."""
     header = ["claim", "where", "the paper's number", "measured here", "verdict"]
     return {"header": header, "rows": [_claim(claim) for claim in claims]}
 
 
 def _claim(claim: dict[str, Any]) -> list[str]:
-    side = {"does not hold": "outside", "undecided": "unclear"}.get(claim["verdict"], "inside")
-    measured = [piece for piece in claim["evidence"] if piece["measured"]]
-    pieces = [piece for piece in measured if piece["side"] == side] or measured
-    if not pieces:
-        return [claim["text"], claim["where"], "", "", claim["verdict"]]
-    piece, number = pieces[0], pieces[0]["measured"]
-    half = f" ± {Number(number['half']):sig2}" if number["half"] else ""
+    printed = [_printed(piece) for piece in claim["evidence"] if piece["paper"] is not None]
+    paper = " and ".join(dict.fromkeys(printed)) if len(set(printed)) <= 2 else ""
+    return [claim["text"], claim["where"], paper, claim["summary"], claim["verdict"]]
+
+
+def _printed(piece: dict[str, Any]) -> str:
     unit = f" {piece['unit']}" if piece["unit"] else ""
-    least = "≥ " if piece["lower_bound"] else ""
-    paper = "" if piece["paper"] is None else f"{least}{Number(piece['paper']):sig3}{unit}"
-    several = len({other["reading"] for other in measured}) > 1
-    what = f"{piece['what']} ({piece['reading']})" if several else piece["what"]
-    here = f"{what}: {Number(number['mean']):sig3}{half}{unit}"
-    return [claim["text"], claim["where"], paper, here, claim["verdict"]]
+    return f"{'≥ ' if piece['lower_bound'] else ''}{Number(piece['paper']):sig3}{unit}"
 
 
 def with_tables(page: str, docs: Path = DOCS) -> str:

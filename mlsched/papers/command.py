@@ -30,6 +30,9 @@ def reproduce(
     load: Annotated[list[float] | None, typer.Option(help="mlfs: a load x to run; may be given again.")] = None,
     trace: Annotated[str | None, typer.Option(help="Public trace that stands in for a private one.")] = None,
     cluster: Annotated[str | None, typer.Option(help="Cluster of the trace: 84x(32cpu,256gb,8gpu) or a file.")] = None,
+    claim: Annotated[
+        str | None, typer.Option("--claim", help="Show only the claims with this in their name or text.")
+    ] = None,
     html: Annotated[Path | None, to_write(text="Self-contained HTML report to write.", folders=True)] = None,
     as_json: Json = False,
 ) -> None:
@@ -50,6 +53,7 @@ def reproduce(
             loads=load or None,
             trace=trace,
             cluster=cluster,
+            claim=claim,
             progress=lambda done, total: update(done / max(1, total)),
         )
     if html is not None:

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from mlsched.core.errors import InvalidInput
-from mlsched.papers.report import Report
+from mlsched.papers.report import Report, matches
+from mlsched.papers.statement import Statement
 
 #: The dataclass that says how large an experiment is.
 Grid = TypeVar("Grid", bound=Any)
@@ -37,12 +38,23 @@ class Settings:
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """A paper's evaluation: `run` measures it anew. sizes: whether `papers_size` and `loads` are for it."""
+    """A paper's evaluation: `run` measures it anew.
+
+    sizes: whether `papers_size` and `loads` are for it. statements: its claims before anything is measured;
+    empty where they are known only then.
+    """
 
     name: str
     doc: str
     run: Callable[[Settings], Report]
     sizes: bool = False
+    statements: tuple[Statement, ...] = ()
+
+    def has(self, claim: str) -> bool:
+        """Whether some claim's name or text has `claim` in it, as far as that is known before they are measured."""
+        return not self.statements or any(
+            matches(claim, statement.name, statement.text) for statement in self.statements
+        )
 
     def measured(self, settings: Settings) -> Report:
         """What `run` finds. Raises InvalidInput where a setting is not for this experiment."""

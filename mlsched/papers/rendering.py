@@ -19,10 +19,15 @@ _LINE_STYLE = {"measured": "bold"}
 
 def render(report: Report) -> list[Any]:
     """What to print, in order: title, readings, tables, claims. Figures are in the HTML report and in the JSON."""
-    found: list[Any] = [Text(report.title, style="bold"), *(Text(sentence) for sentence in report.readings), Text("")]
+    found: list[Any] = [
+        Text(report.title, style="bold"),
+        Text(report.summary, style="bold"),
+        *(Text(sentence) for sentence in report.readings),
+        Text(""),
+    ]
     for table in report.tables:
         found += _table(table)
-    found += [Text("Claims, with the evidence that comes closest to its bound", style="bold"), Text(report.rule)]
+    found += [Text("Claims, with the range of their evidence", style="bold"), Text(report.rule)]
     found.append(_claims(report))
     names = ", ".join(dict.fromkeys(figure.name for figure in report.figures))
     if names:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from mlsched.benchmark import html, plots
+from mlsched.core.errors import InvalidInput
 from mlsched.papers.claim import Claim, Estimate
 from mlsched.papers.digits import signed_percent, significant
 
@@ -17,11 +19,16 @@ MARKS = {"holds": "good", "does not hold": "bad"}
 RULE = (
     "Verdicts: a claim holds under a reading when the 95 % interval of every piece of evidence lies within its bound, "
     "and does not when that of some piece, corrected for their number (Bonferroni), lies wholly outside; otherwise it "
-    "is undecided. It depends on the reading when it holds under one and does not under another, corrected for the "
-    "number of readings as well; it is assumed or fitted when the input was made from the claim, and "
+    "is undecided. Ties on every workload, and what was measured where the question does not arise, decide nothing; "
+    "repetitions of one trace are no workloads. Every reading counts that the paper or the program of its authors has, "
+    "or that both leave open. A claim depends on the reading when it holds under one and does not under another, "
+    "corrected for the number of readings as well; it is assumed or fitted when the input was made from the claim, and "
     "not trained when its policy has not met the criterion of its training, or is not the one that the paper means."
 )
-NO_VERDICTS = "No verdicts: a quick run is too small to judge a claim by; it gives estimates with their 95 % intervals."
+NO_VERDICTS = (
+    "No verdicts: a quick run is too small to judge a claim by; it gives estimates with their 95 % intervals. Those of "
+    "the full experiment are recorded in docs/papers.md, with the command that measured them."
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,6 +146,23 @@ class Report:
         """Name of a claim -> its verdict; none of a quick report."""
         return {} if self.quick else {claim.name: claim.verdict for claim in self.claims}
 
+    @property
+    def summary(self) -> str:
+        """How many claims have which verdict, most frequent first; of a quick report, how many there are."""
+        counts = Counter(self.verdicts().values()).most_common()
+        each = "".join(f", {number} {verdict}" for verdict, number in counts)
+        return f"{len(self.claims)} claim{'s' * (len(self.claims) != 1)}{each}"
+
+    def only(self, text: str) -> Report:
+        """The report of those claims alone whose name or text has `text` in it, in any case; without tables or figures.
+
+        Raises InvalidInput where there is none.
+        """
+        found = tuple(claim for claim in self.claims if matches(text, claim.name, claim.text))
+        if not found:
+            raise InvalidInput(f"claim = {text!r}: in no claim's name or text; there are {_names(self.claims)}")
+        return dataclasses.replace(self, tables=(), figures=(), claims=found)
+
     def to_json(self) -> dict[str, Any]:
         """The report as plain JSON data."""
         return {
@@ -146,6 +170,7 @@ class Report:
             "version": 2,
             "title": self.title,
             "quick": self.quick,
+            "summary": self.summary,
             "readings": list(self.readings),
             "tables": [table.to_json() for table in self.tables],
             "figures": [figure.to_json() for figure in self.figures],
@@ -155,7 +180,7 @@ class Report:
 
     def to_html(self) -> str:
         """The report as one self-contained HTML page (needs the `plot` extra)."""
-        sections = [html.text(sentence) for sentence in self.readings]
+        sections = [html.text(self.summary), *(html.text(sentence) for sentence in self.readings)]
         sections += [html.heading("Claims"), html.text(self.rule), self._claims_html(), html.heading("Tables")]
         for table in self.tables:
             sections.append(html.text(f"{table.name}: {table.title}"))
@@ -169,7 +194,7 @@ class Report:
         return html.page(self.title, sections)
 
     def _claims_html(self) -> str:
-        header = ["claim", "in the paper", "tested", "closest to the bound"]
+        header = ["claim", "in the paper", "tested", "from the lowest to the highest"]
         rows = [[c.text, c.where, c.tested, "; ".join(self.evidence(c))] for c in self.claims]
         if self.quick:
             return html.table(header, rows)
@@ -178,8 +203,10 @@ class Report:
         return html.table(["verdict", *header], judged, marks=marks)
 
     def evidence(self, claim: Claim) -> list[str]:
-        """A claim's decisive evidence under each reading, in a line each."""
-        return [claim.told(reading, judged=not self.quick) for reading in claim.readings]
+        """The range of a claim's evidence over its readings, then each reading in a line."""
+        judged = not self.quick
+        each = [claim.told(reading, judged=judged) for reading in claim.readings]
+        return [claim.summary(judged=judged), *each] if len(each) != 1 or claim.level else each
 
     def _evidence_html(self) -> str:
         rows = [
@@ -188,3 +215,12 @@ class Report:
             for e in c.evidence
         ]
         return html.table(["claim", "reading", "measured"], rows)
+
+
+def matches(text: str, name: str, words: str) -> bool:
+    """Whether a claim of this name and these words is one that `text` asks for."""
+    return text.casefold() in name.casefold() or text.casefold() in words.casefold()
+
+
+def _names(claims: Sequence[Claim]) -> str:
+    return ", ".join(claim.name for claim in claims)

@@ -26,6 +26,7 @@ def reproduce(
     seeds: int | None = None,
     papers_size: bool = False,
     loads: Sequence[float] | None = None,
+    claim: str | None = None,
 ) -> Report:
     """Repeat the evaluation of a paper.
 
@@ -33,7 +34,8 @@ def reproduce(
     same for any number. progress: called with (runs done, runs in all). trace, cluster: a public trace (and the nodes
     to run it on: cluster text or a node file) that stands in for a private one. jobs, seeds: other sizes than the
     version's own; of a trace, its first so many jobs. papers_size, loads: of "mlfs", the paper's own size where the
-    default is smaller, and the loads to run (of 0.25, 0.5, 1, 2 and 3).
+    default is smaller, and the loads to run (of 0.25, 0.5, 1, 2 and 3). claim: show only the claims with this in their
+    name or text.
 
     Raises AnswererError when a run fails its replay check: such a run must not be reported.
     """
@@ -46,7 +48,12 @@ def reproduce(
         raise InvalidInput(f"cluster = {cluster!r}: is for a trace; give trace as well")
     if quick and papers_size:
         raise InvalidInput("quick, papers_size: give one of them")
+    experiment = EXPERIMENTS[name]
+    if claim is not None and not experiment.has(claim):
+        there = ", ".join(statement.name for statement in experiment.statements)
+        raise InvalidInput(f"claim = {claim!r}: in no claim's name or text; there are {there}")
     chosen = None if loads is None else tuple(loads)
     settings = Settings(quick, workers, progress, trace, cluster, jobs, seeds, papers_size, chosen)
-    report = EXPERIMENTS[name].measured(settings)
-    return dataclasses.replace(report, quick=quick)
+    report = experiment.measured(settings)
+    report = dataclasses.replace(report, quick=quick)
+    return report if claim is None else report.only(claim)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mlsched.papers.claim import Bound, Claim, Estimate, Evidence, Origin, estimate
+from mlsched.papers.claim import Bound, Claim, Estimate, Evidence, Exclusion, Origin, estimate
 from mlsched.papers.view import Values
 
 #: Where a paper prints a percentage, a measurement must come within so many percentage points.
@@ -22,7 +22,8 @@ class Piece:
     reading: of the paper. what: the quantity. measured: one value per workload, an estimate, or None where there is no
     measurement. bound: where its mean must lie. printed: the paper's number. lower_bound: the paper prints one
     ("at least", "more than"), which is shown as such and not as a target. untrained: why the policy that it is about
-    does not count as trained; nothing firm then follows from the piece.
+    does not count as trained; nothing firm then follows from the piece. idle: why the question does not arise where it
+    was measured, repeats: what its values are where they are not of different workloads; it then decides nothing.
     """
 
     reading: str
@@ -33,15 +34,16 @@ class Piece:
     printed: float | None = None
     lower_bound: bool = False
     untrained: str = ""
+    idle: str = ""
+    repeats: str = ""
 
     def evidence(self) -> Evidence:
         """The piece with its mean and interval."""
         found = self.measured
         if found is not None and not isinstance(found, Estimate):
             found = estimate(found)
-        return Evidence(
-            self.reading, self.what, found, self.bound, self.unit, self.printed, self.lower_bound, self.untrained
-        )
+        shown = (self.unit, self.printed, self.lower_bound, self.untrained, self.idle, self.repeats)
+        return Evidence(self.reading, self.what, found, self.bound, *shown)
 
 
 #: From what an experiment measured to the pieces of evidence.
@@ -58,26 +60,29 @@ class Statement:
     tested: str
     collect: Collect
     origin: Origin = "measured"
+    chance: tuple[str, ...] = ()
 
-    def judge(self, *measured: Any, undefended: Collection[str] = ()) -> Claim:
+    def judge(self, *measured: Any, excluded: Mapping[str, Exclusion] | None = None) -> Claim:
         """The claim with the evidence that each of `measured` gives.
 
-        Comparisons of policies are paired, workload by workload. undefended: names of readings that nobody would
-        defend; their evidence is shown and does not count.
+        Comparisons of policies are paired, workload by workload. excluded: readings whose evidence is shown and does
+        not count, with the reason.
         """
         evidence = tuple(piece.evidence() for found in measured for piece in self.collect(found))
-        return Claim(self.name, self.text, self.where, self.tested, evidence, self.origin, frozenset(undefended))
+        kept = dict(excluded or {})
+        return Claim(self.name, self.text, self.where, self.tested, evidence, self.origin, kept, self.chance)
 
 
 def stated(
-    name: str, *, text: str, where: str, tested: str, origin: Origin = "measured"
+    name: str, *, text: str, where: str, tested: str, origin: Origin = "measured", chance: tuple[str, ...] = ()
 ) -> Callable[[Collect], Statement]:
     """Declare the decorated collector the test of a claim.
 
     origin: "assumed" where the measured world supposes what the claim says, "fitted" where its parameters were fitted
-    to the claim's numbers; that is then the verdict, and the numbers are shown beside it.
+    to the claim's numbers; that is then the verdict, and the numbers are shown beside it. chance: names of the claims
+    that the policies which it is about are better than chance.
     """
-    return lambda collect: Statement(name, text, where, tested, collect, origin)
+    return lambda collect: Statement(name, text, where, tested, collect, origin, chance)
 
 
 def near(printed: float, points: float = POINTS) -> Bound:

@@ -99,23 +99,17 @@ def test_tables_are_written_as_recorded(docs: Path) -> None:
     assert "| fifo | 3 |\n| srpt |  |\n<!-- end -->" in RESULTS.with_tables(empty, docs)
 
 
-def _piece(reading: str, mean: float, side: str, paper: float | None = None) -> dict[str, Any]:
-    measured = {"mean": mean, "half": 1.5}
-    return {"reading": reading, "what": "cut", "measured": measured, "paper": paper, "unit": "%"} | {
-        "lower_bound": True,
-        "side": side,
-    }
-
-
-def test_claims_are_shown_with_evidence_of_their_verdict() -> None:
-    evidence = [_piece("a", 30.0, "inside"), _piece("b", 12.0, "outside", 25.0)]
-    failed = {"text": "cuts it by 25 %", "where": "Fig. 1", "verdict": "does not hold", "evidence": evidence}
-    single = failed | {"verdict": "holds", "evidence": evidence[:1]}
-    nothing = failed | {"verdict": "not measured", "evidence": []}
-    assert RESULTS.of_claims([failed, single, nothing])["rows"] == [
-        ["cuts it by 25 %", "Fig. 1", "≥ 25 %", "cut (b): 12 ± 1.5 %", "does not hold"],
-        ["cuts it by 25 %", "Fig. 1", "", "cut: 30 ± 1.5 %", "holds"],
-        ["cuts it by 25 %", "Fig. 1", "", "", "not measured"],
+def test_claims_are_shown_with_the_range_of_their_evidence() -> None:
+    piece = {"paper": 25.0, "unit": "%", "lower_bound": True}
+    failed = {"text": "cuts it by 25 %", "where": "Fig. 1", "verdict": "does not hold", "summary": "12 % to 30 %"}
+    nothing = failed | {"verdict": "not measured", "summary": "not measured", "evidence": []}
+    several = failed | {"evidence": [piece, piece | {"paper": 20.0}]}
+    many = failed | {"evidence": [piece | {"paper": 20.0 + k} for k in range(3)]}
+    assert RESULTS.of_claims([failed | {"evidence": [piece]}, nothing, several, many])["rows"] == [
+        ["cuts it by 25 %", "Fig. 1", "≥ 25 %", "12 % to 30 %", "does not hold"],
+        ["cuts it by 25 %", "Fig. 1", "", "not measured", "not measured"],
+        ["cuts it by 25 %", "Fig. 1", "≥ 25 % and ≥ 20 %", "12 % to 30 %", "does not hold"],
+        ["cuts it by 25 %", "Fig. 1", "", "12 % to 30 %", "does not hold"],
     ]
 
 

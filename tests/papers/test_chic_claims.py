@@ -7,7 +7,7 @@ import pytest
 from mlsched.learned.workers._chic import Variant
 from mlsched.papers.chic import grid as g
 from mlsched.papers.chic import learning, paper
-from mlsched.papers.chic.claims import STATEMENTS, claims
+from mlsched.papers.chic.claims import ALL, OF_OPTIMUS, STATEMENTS, claims
 from mlsched.papers.chic.measure import Metrics
 from mlsched.papers.chic.measured import At, ChicView, Measured
 
@@ -103,7 +103,7 @@ REFUTED = {
     "optimus-cannot-catch-up-at-events": {g.OPTIMUS: {"act": 3199.0}},
     "shortest-median": {g.CHIC: {"act": 3000.0, "shortest": 900.0, "median": 2501.0}},
     "runtime-ratio": {g.CHIC_PAIR: {"act": 3200.0, "runtime_s": 2.0}},
-    "episode-60": {LONGER[g.CHIC_PAIR]: {"act": 3200.0}},
+    "episode-60": {LONGER[g.CHIC_PAIR]: {"act": 3201.0}},
     "window-4": {PAIRS[2]: {"act": 3201.0}},
     "trained-once-4.06": {g.CHIC_ONCE: {"act": 3150.0}},
     "pair-adapts": {g.CHIC_PAIR_ONCE: {"act": 3400.0}},
@@ -160,10 +160,26 @@ def test_who_is_trained_anew_runs_with_the_weights_of_the_rate():
     }
 
 
-def test_the_weaker_stops_of_optimus_are_shown_and_do_not_count():
-    found = {claim.name: claim for claim in claims(measured())}["chic-12.65"]
-    assert set(found.readings) == {reading.name for reading in g.READINGS}
-    assert found.undefended == {reading.name for reading in g.READINGS if reading.stop != "full"}
+def test_optimus_counts_as_it_stops_in_print_and_at_full_strength_it_is_ours():
+    found = {claim.name: claim for claim in claims(measured())}
+    full = {reading.name for reading in g.READINGS if reading.stop == "full"}
+    assert {reading.stop for reading in g.READINGS if reading.name in g.PRINTED} == {"used-up", "misfit"}
+    for statement in OF_OPTIMUS:
+        claim, ours = found[statement.name], found[f"full-{statement.name}"]
+        assert set(claim.counted) == set(claim.readings) == set(g.PRINTED)
+        assert ours.where == "ours"
+        assert set(ours.counted) == set(ours.readings) <= full
+    assert all(not claim.excluded for claim in found.values())
+    assert [(c.name, c.text) for c in found.values()] == [(s.name, s.text) for s in ALL]
+
+
+def test_a_policy_level_with_chance_is_said_to_be_so_beside_what_it_confirms():
+    level = {claim.name: claim for claim in claims(measured(REFUTED["learning-needed"]))}
+    assert level["chic-12.65"].verdict == "holds"
+    assert "not shown to be above chance" in level["chic-12.65"].level
+    assert "not shown to be above chance" in level["chic-12.65"].summary()
+    assert level["chic-pair-10.08"].level == level["optimus-beats-drf"].level == ""
+    assert all(claim.level == "" for claim in claims(measured()))
 
 
 def test_the_weights_that_come_with_mlsched_say_for_what_they_are_trained(monkeypatch):
@@ -194,22 +210,26 @@ def test_without_a_policy_its_claims_are_not_measured():
         "random-worse-at-events",
         "optimus-beats-drf",
         "optimus-300",
+        "full-random-worse",
+        "full-random-worse-at-events",
+        "full-optimus-beats-drf",
+        "full-optimus-300",
         *CURVES,
+        "full-fig6-19-iterations",
     }
     assert set(found.values()) == {"holds", "not measured"}
 
 
 def test_a_reading_can_decide():
     found = measured()
-    worse = g.case(GRID.readings[1], g.OPTIMUS, 1.8, 0)  # counted like the first
+    worse = g.case(GRID.readings[2], g.OPTIMUS, 1.8, 0)  # as the paper describes it
     metrics = dict(found.views[0]._metrics)
     for seed in range(GRID.seeds):
         metrics[dataclasses_replace(worse, seed)] = Metrics({**USUAL, "act": 3400.0}, [1.0])
     both = Measured(GRID, [ChicView(reading, GRID, metrics) for reading in GRID.readings])
     claim = next(c for c in claims(both) if c.name == "optimus-300")
     assert claim.verdict == "depends on the reading"
-    held = dict.fromkeys((reading.name for reading in GRID.readings), "holds")
-    assert claim.by_reading == held | {GRID.readings[1].name: "does not hold"}
+    assert claim.by_reading == {GRID.readings[2].name: "does not hold", GRID.readings[3].name: "holds"}
 
 
 def dataclasses_replace(case, seed):

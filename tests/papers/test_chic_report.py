@@ -36,7 +36,7 @@ def test_every_table_figure_and_claim_is_there(tiny):
         + ["Figure 5"] * count
         + ["Figure 7(a)", "Figure 7(b)"]
     )
-    assert [claim.name for claim in tiny.claims] == [s.name for s in STATEMENTS]
+    assert [c.name for c in tiny.claims if not c.name.startswith("full-")] == [s.name for s in STATEMENTS]
     assert tiny.verdicts() == {}
     for table in tiny.tables:
         assert table.rows

@@ -9,6 +9,8 @@ import json
 import pytest
 from rich.console import Console
 
+from mlsched.core.errors import InvalidInput
+from mlsched.papers import EXPERIMENTS, reproduce
 from mlsched.papers.claim import Bound, Claim, Estimate, Evidence, exact
 from mlsched.papers.rendering import render
 from mlsched.papers.report import NO_VERDICTS, RULE, Number, Report, Table
@@ -58,7 +60,7 @@ def test_a_report_says_its_rule_once_and_each_claims_interval(form):
     assert "does not hold" in text.replace(RULE, "")
     assert REPORT.verdicts() == {"large": "holds", "small": "does not hold"}
     if form != "json":
-        assert "A (does not hold): x: -9.00 ± 1.00 s (needed: at least 0) [outside]" in text
+        assert "x: -9.00 ± 1.00 s (needed: at least 0) [outside]" in text
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -82,3 +84,25 @@ def test_a_table_of_many_columns_fits_a_terminal_with_whole_words():
     assert "…" not in text
     assert all(len(line) <= 80 for line in text.splitlines())
     assert all(word in text for word in ("min-max", "deviation", "requirement", "12"))
+
+
+def test_a_summary_counts_the_verdicts_and_stands_on_top():
+    assert REPORT.summary == "2 claims, 1 holds, 1 does not hold"
+    assert REPORT.to_json()["summary"] == REPORT.summary
+    shown = [str(part) for part in render(REPORT)]
+    assert shown[1] == REPORT.summary
+    assert QUICK.summary == "2 claims"
+    assert "docs/papers.md" in NO_VERDICTS
+
+
+def test_some_claims_alone_are_shown_by_a_part_of_their_name_or_text():
+    assert [claim.name for claim in REPORT.only("SMA").claims] == ["small"]
+    assert REPORT.only("small").tables == ()
+    with pytest.raises(InvalidInput, match=r"'tiny': in no claim's name or text; there are large, small"):
+        REPORT.only("tiny")
+
+
+@pytest.mark.parametrize("name", sorted(set(EXPERIMENTS) - {"findings"}))
+def test_a_claim_that_there_is_not_is_refused_before_anything_runs(name):
+    with pytest.raises(InvalidInput, match=r"claim = 'no such claim'.*there are [a-z]"):
+        reproduce(name, claim="no such claim")

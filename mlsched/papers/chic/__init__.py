@@ -81,4 +81,4 @@ def _ends(card: Mapping[str, Any]) -> list[float]:
     return list(dict.fromkeys(card["data"]["rates"]))
 
 
-EXPERIMENT = Experiment("chic", f"{TITLE} (Figures 4 to 7)", run)
+EXPERIMENT = Experiment("chic", f"{TITLE} (Figures 4 to 7)", run, statements=claims.ALL)

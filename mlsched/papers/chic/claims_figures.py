@@ -44,6 +44,7 @@ def _lower_rates(m: Measured) -> list[float]:
     text="where arrivals are not dense, Chic trained once at 1.8/h is at most 4.06 % behind Chic trained for the rate",
     where="Section 6.2.1, Fig. 4(c)",
     tested="its ACT above that of Chic trained anew, at the rates below 1.8/h",
+    chance=("learning-needed",),
 )
 def trained_once(m: Measured) -> list[Piece]:
     return [
@@ -65,6 +66,7 @@ def trained_once(m: Measured) -> list[Piece]:
     text="trained once at 1.8/h, Chic-Pair adapts to other rates better than Chic does",
     where="Section 6.2.1, Fig. 4(c)",
     tested="how much less it is behind itself trained anew than Chic is behind itself, at every other rate",
+    chance=("learning-needed", "pair-learning-needed"),
 )
 def pair_adapts(m: Measured) -> list[Piece]:
     everyone = (CHIC_ONCE, CHIC, CHIC_PAIR_ONCE, CHIC_PAIR)
@@ -90,6 +92,7 @@ def pair_adapts(m: Measured) -> list[Piece]:
     text="trained once at 1.8/h, Chic and Chic-Pair are below Optimus at every rate",
     where="Section 6.2.1, Fig. 4(c), implied",
     tested="their cut of Optimus-600's ACT, at every rate",
+    chance=("learning-needed", "pair-learning-needed"),
 )
 def once_below_optimus(m: Measured) -> list[Piece]:
     return [
@@ -168,6 +171,7 @@ def step_time(m: Measured) -> list[Piece]:
     text="the reward bound and the mean reward increase with iterations",
     where="Section 6.2.2, Fig. 6(a) and 6(c)",
     tested="the last fifth of a training's validated iterations less the first, over training seeds",
+    chance=("learning-needed", "pair-learning-needed"),
 )
 def reward_grows(m: Measured) -> list[Piece]:
     return [
@@ -182,6 +186,7 @@ def reward_grows(m: Measured) -> list[Piece]:
     text="the gap between the reward bound and the mean reward narrows",
     where="Section 6.2.2, Fig. 6(a)",
     tested="the last fifth of a training's validated iterations less the first, over training seeds",
+    chance=("learning-needed", "pair-learning-needed"),
 )
 def gap_narrows(m: Measured) -> list[Piece]:
     gap = lambda e: abs(e["bound"] - e["reward"])  # noqa: E731
@@ -203,6 +208,7 @@ def reward_is_act(m: Measured) -> list[Piece]:
     text="the ACT of Chic and of Chic-Pair improves with iterations",
     where="Section 6.2.2, Fig. 6(b) and 6(d)",
     tested="ACT on validation sequences, the last fifth of a training less the first, s, over training seeds",
+    chance=("learning-needed", "pair-learning-needed"),
 )
 def act_falls(m: Measured) -> list[Piece]:
     return [
@@ -217,6 +223,7 @@ def act_falls(m: Measured) -> list[Piece]:
     where="Section 6.2.2, Fig. 6(b)",
     tested="mean ACT on validation sequences after iteration 19, over training seeds, below Optimus-600's on the test "
     "sequences of 1.8/h",
+    chance=("learning-needed",),
 )
 def after_19(m: Measured) -> list[Piece]:
     found = []

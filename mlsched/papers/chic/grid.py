@@ -116,8 +116,9 @@ READINGS = (
     Reading("Optimus stops when a resource is used up", "used-up"),
     Reading("Optimus stops at the first misfit", "misfit"),
 )
-#: Optimus counts at full strength; its weaker stops are shown (see `heuristics/workers/optimus.py`).
-UNDEFENDED = tuple(reading.name for reading in READINGS if reading.stop != "full")
+#: How Optimus stops where Chic's Section 6.1 ("until at least one type of resource is used up") or the program that
+#: Optimus' authors published says when. As it goes on until nothing fits it is a stronger baseline than either: ours.
+PRINTED = tuple(reading.name for reading in READINGS if reading.stop != "full")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from mlsched.papers.experiment import Experiment, Settings
-from mlsched.papers.fitgpp import claims, figures, measure, tables
+from mlsched.papers.fitgpp import claims, claims_tables, figures, measure, tables
 from mlsched.papers.fitgpp import grid as g
 from mlsched.papers.fitgpp.measure import Metrics, Source
 from mlsched.papers.fitgpp.measured import Readings
@@ -74,4 +74,9 @@ def _remarks(metrics: Mapping[g.Case, Metrics]) -> list[str]:
     return [f"Reading {case.reading.upper()}, seed {case.seed}: {remark}." for remark, case in found.items()]
 
 
-EXPERIMENT = Experiment("fitgpp", f"{TITLE} (Tables 1-5, Figures 3-8)", run)
+EXPERIMENT = Experiment(
+    "fitgpp",
+    f"{TITLE} (Tables 1-5, Figures 3-8)",
+    run,
+    statements=(*claims.STATEMENTS, *claims_tables.TRACE_STATEMENTS),
+)

@@ -35,5 +35,7 @@ TE_P95_CUT, BE_MEDIAN_RISE, BE_P95_RISE = 96.6, 18.0, 23.9
 MEDIAN_INTERVAL_RATIO, P95_SHORTER_THAN_LRTP, P95_SHORTER_THAN_RAND = 50.0, 20.0, 33.0
 #: Section 4.2: FitGpp's preempted jobs are less than so much of LRTP's and RAND's.
 PREEMPTED_RATIO = 7.0
+#: Intervals between preemption and re-scheduling are below so many minutes "in most cases".
+MOST_INTERVALS_MIN = 5.0
 #: Section 4.4, the trace: BE slowdown of FitGpp below FIFO's.
 TRACE_BE_MEDIAN_CUT, TRACE_BE_P95_CUT = 29.6, 16.0

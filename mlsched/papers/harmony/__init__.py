@@ -122,4 +122,4 @@ def _seeds(reading: g.Reading, metrics: Mapping[g.Case, Metrics]) -> str:
     return f"{reading.name}: " + ", ".join(f"{pattern} {' '.join(map(str, seeds))}" for pattern, seeds in used.items())
 
 
-EXPERIMENT = Experiment("harmony", f"{TITLE} (Figures 1-5, 8-10, Table II)", run)
+EXPERIMENT = Experiment("harmony", f"{TITLE} (Figures 1-5, 8-10, Table II)", run, statements=claims.STATEMENTS)

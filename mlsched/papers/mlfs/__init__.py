@@ -62,4 +62,4 @@ def _readings(grid: g.Grid, metrics: Mapping[g.Case, Metrics]) -> list[str]:
     return [*found, versions_sentence()]
 
 
-EXPERIMENT = Experiment("mlfs", f"{TITLE} (Figures 4 to 9)", run, sizes=True)
+EXPERIMENT = Experiment("mlfs", f"{TITLE} (Figures 4 to 9)", run, sizes=True, statements=claims.STATEMENTS)

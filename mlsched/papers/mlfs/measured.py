@@ -13,6 +13,8 @@ from mlsched.papers.view import Values, View
 
 #: There is one reading.
 READING = "MLFS' cluster, joined from its recipe"
+#: Jobs wait at a load where, under the median scheduler, they do so for this share of their time, percent.
+WAIT = 1.0
 
 
 class Measured(View[Policy, float, Metrics]):
@@ -28,6 +30,16 @@ class Measured(View[Policy, float, Metrics]):
 
     def runs(self, policy: Policy, at: float) -> list[list[Metrics]]:
         return [[found] for _, found in sorted(self._runs.get((policy, at), {}).items(), key=lambda item: item[0])]
+
+    def idle(self, x: float) -> str:
+        """Why the schedulers cannot differ much at a load: hardly a job waits under most; "" where jobs do wait."""
+        shares = [
+            100 * self.values(policy, "waiting", x).mean() / self.values(policy, "jct", x).mean()
+            for policy in self.policies
+            if not policy.feature
+        ]
+        share = float(np.median(shares)) if shares else 0.0
+        return f"jobs wait {share:.1f} % of their time at x = {x:g}, in the median of the schedulers" * (share < WAIT)
 
     def better(self, policy: Policy, other: Policy, metric: str, at: float | None = None) -> Values:
         """By how many percent a policy improves on another, workload by workload; empty without a pair."""

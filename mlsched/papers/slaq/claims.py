@@ -43,7 +43,7 @@ ARITHMETIC = (
 )
 
 
-def _defended(m: Measured) -> Iterator[SlaqView]:
+def _counted(m: Measured) -> Iterator[SlaqView]:
     """The views under readings that count."""
     return (v for v in m.core if v.name not in m.departures)
 
@@ -71,7 +71,7 @@ def average_loss_73(m: Measured) -> list[Piece]:
     bound, printed = near(paper.AVERAGE_LOSS_CUT), paper.AVERAGE_LOSS_CUT
     return [
         Piece(f"{v.name}, {way.name}", "average loss", way.loss(v), bound, "%", printed)
-        for v in _defended(m)
+        for v in _counted(m)
         for way in ARITHMETIC
     ]
 
@@ -119,7 +119,7 @@ def _time(m: Measured, level: int, printed: float) -> list[Piece]:
     """The cut of the time to a loss reduction, workload by workload and of the means."""
     return [
         Piece(name, f"time to {level} %", cut(v, level), near(printed), "%", printed)
-        for v in _defended(m)
+        for v in _counted(m)
         for name, cut in ((v.name, _cut), (f"{v.name}, {OF_MEANS}", _cut_of_means))
     ]
 
@@ -152,7 +152,7 @@ def time_95(m: Measured) -> list[Piece]:
 )
 def both_headlines(m: Measured) -> list[Piece]:
     found = []
-    for v in _defended(m):
+    for v in _counted(m):
         for way in ARITHMETIC:
             loss, time = paper.AVERAGE_LOSS_CUT, paper.CUT_90
             reading = f"{v.name}, {way.name}"
@@ -271,4 +271,4 @@ STATEMENTS: tuple[Statement, ...] = (
 
 def claims(found: Measured) -> list[Claim]:
     """Every claim with its evidence."""
-    return [statement.judge(found, undefended=found.departures) for statement in STATEMENTS]
+    return [statement.judge(found, excluded=found.departures) for statement in STATEMENTS]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mlsched.papers.claim import Estimate
+from mlsched.papers.claim import Estimate, Exclusion
 from mlsched.papers.slaq.grid import FAIR, SLAQ, Case, Grid, Policy, Reading
 from mlsched.papers.slaq.measure import Line, Metrics
 from mlsched.papers.slaq.prediction import Errors
@@ -74,6 +74,6 @@ class Measured:
     recorded: Mapping[str, RecordedErrors] = dataclasses.field(default_factory=dict)
 
     @property
-    def departures(self) -> frozenset[str]:
-        """Names of the readings that count for no verdict."""
-        return frozenset(reading.name for reading in self.grid.departures)
+    def departures(self) -> dict[str, Exclusion]:
+        """Readings that count for no verdict, with the reason."""
+        return {reading.name: reading.excluded for reading in self.grid.departures if reading.excluded is not None}
