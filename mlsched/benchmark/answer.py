@@ -194,11 +194,11 @@ def _hardness(task: Task, instance: Instance, result: Result) -> dict[str, Any]:
     """Special cases of an optimal plan, and which constraints bind there."""
     if result.status != "optimal" or result.plan is None:
         return {}
-    found: dict[str, Any] = {"cases": registry().problem(task.problem).cases(instance, result.plan)}
+    hardness: dict[str, Any] = {"cases": registry().problem(task.problem).cases(instance, result.plan)}
     default = instance.objectives[0].name
     if (task.preset, task.answerer, task.objectives[0]) == (RELAXED_PRESET, RELAXING_ANSWERER, default):
-        found["binding"] = _binding(task, instance, result.plan)
-    return found
+        hardness["binding"] = _binding(task, instance, result.plan)
+    return hardness
 
 
 def _binding(task: Task, instance: Instance, plan: Plan) -> dict[str, bool]:
@@ -207,11 +207,11 @@ def _binding(task: Task, instance: Instance, plan: Plan) -> dict[str, bool]:
     The plan is valued by the relaxed instance too: a value's scale may depend on the instance (the price of a deferred
     job does). A relaxed instance too large for the answerer is left out.
     """
-    found = {}
+    binding = {}
     objective = instance.objectives[0]
     for name, relaxed in registry().problem(task.problem).relaxations(instance).items():
         with contextlib.suppress(InvalidInput):
             better = solve(relaxed, task.answerer, objective=objective.name, time_limit=task.time_limit)
             if better.status == "optimal" and better.value is not None:
-                found[name] = objective.better(better.value, relaxed.evaluate(plan)[objective.name])
-    return found
+                binding[name] = objective.better(better.value, relaxed.evaluate(plan)[objective.name])
+    return binding

@@ -54,6 +54,6 @@ def _powers(low: float, high: float) -> list[float]:
     if last - first >= 2:
         every = (last - first) // 6 + 1
         return [10.0**e for e in range(first, last + 1) if (e - first) % every == 0]
-    found = [r * 10.0**e for e in range(first - 1, last + 1) for r in ROUND]
-    found = [v for v in found if low * (1 - 1e-9) <= v <= high * (1 + 1e-9)]
-    return found if len(found) >= 2 else _steps(low, high)
+    powers = [r * 10.0**e for e in range(first - 1, last + 1) for r in ROUND]
+    powers = [v for v in powers if low * (1 - 1e-9) <= v <= high * (1 + 1e-9)]
+    return powers if len(powers) >= 2 else _steps(low, high)

@@ -35,12 +35,12 @@ class Series:
 
 def steps(points: Points) -> list[tuple[float, float]]:
     """The line that stays at each point's height until the next point."""
-    found: list[tuple[float, float]] = []
+    corners: list[tuple[float, float]] = []
     for x, y in points:
-        if found:
-            found.append((x, found[-1][1]))
-        found.append((x, y))
-    return found
+        if corners:
+            corners.append((x, corners[-1][1]))
+        corners.append((x, y))
+    return corners
 
 
 def chart(title: str, x: Axis, y: Axis, series: Sequence[Series]) -> str:
@@ -58,12 +58,12 @@ def chart(title: str, x: Axis, y: Axis, series: Sequence[Series]) -> str:
 
 def legend(names: Mapping[str, int]) -> dict[str, str]:
     """Name -> a sample of its line; `names` gives the styles."""
-    found = {}
+    entries = {}
     for name, style in names.items():
-        found[name] = (
+        entries[name] = (
             f'<svg viewBox="0 0 32 10" aria-hidden="true"><line x1="0" x2="32" y1="5" y2="5" {_stroke(style)}/></svg>'
         )
-    return found
+    return entries
 
 
 def _width(index: int, count: int) -> float:
@@ -86,22 +86,22 @@ def _place(axis: Axis, value: float, *, upright: bool) -> float:
 def _grid(x: Axis, y: Axis) -> list[str]:
     """Lines at round values, their texts, and what the axes are."""
     floor, right = HEIGHT - BOTTOM, WIDTH - RIGHT
-    found = []
+    elements = []
     for value in x.ticks():
         at = _place(x, value, upright=False)
-        found.append(f'<path d="M{at} {TOP}V{floor}" stroke="var(--rule)"/>')
+        elements.append(f'<path d="M{at} {TOP}V{floor}" stroke="var(--rule)"/>')
         end = "end" if at > right - 10 else "middle"
-        found.append(_text(at, floor + 16, x.write(value), end))
+        elements.append(_text(at, floor + 16, x.write(value), end))
     for value in y.ticks():
         at = _place(y, value, upright=True)
-        found.append(f'<path d="M{LEFT} {at}H{right}" stroke="var(--rule)"/>')
-        found.append(_text(LEFT - 6, at + 4, y.write(value), "end"))
-    found.append(f'<path d="M{LEFT} {TOP}V{floor}H{right}" fill="none" stroke="var(--soft)"/>')
-    found.append(_text((LEFT + right) / 2, HEIGHT - 8, x.label, "middle"))
+        elements.append(f'<path d="M{LEFT} {at}H{right}" stroke="var(--rule)"/>')
+        elements.append(_text(LEFT - 6, at + 4, y.write(value), "end"))
+    elements.append(f'<path d="M{LEFT} {TOP}V{floor}H{right}" fill="none" stroke="var(--soft)"/>')
+    elements.append(_text((LEFT + right) / 2, HEIGHT - 8, x.label, "middle"))
     middle = (TOP + floor) / 2
     turned = f'transform="rotate(-90 12 {middle})"'
-    found.append(_text(12, middle, y.label, "middle", turned))
-    return found
+    elements.append(_text(12, middle, y.label, "middle", turned))
+    return elements
 
 
 def _text(x: float, y: float, words: str, anchor: str, more: str = "") -> str:

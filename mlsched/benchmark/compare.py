@@ -70,10 +70,10 @@ def compared(first: Sequence[Row], second: Sequence[Row], solvers: Sequence[str]
         wanted = [(label, label) for label in labels if label in there]
     else:
         wanted = [_two(text, labels, [row.answerer for row in second]) for text in solvers]
-    found = [line for a, b in wanted for line in _lines(first, second, a, b)]
-    if not found:
+    lines = [line for a, b in wanted for line in _lines(first, second, a, b)]
+    if not lines:
         raise InvalidInput("the stores have no question in common; bench the same suite into both")
-    return found
+    return lines
 
 
 def _two(text: str, first: Sequence[str], second: Sequence[str]) -> tuple[str, str]:
@@ -93,13 +93,13 @@ def _labelled(text: str, labels: Sequence[str]) -> str | None:
 
 
 def _words(label: str) -> list[str | float]:
-    found: list[str | float] = []
+    cells: list[str | float] = []
     for word in re.split("[:,=]", label):
         try:
-            found.append(float(word))
+            cells.append(float(word))
         except ValueError:
-            found.append(word)
-    return found
+            cells.append(word)
+    return cells
 
 
 def _lines(first: Sequence[Row], second: Sequence[Row], a: str, b: str) -> list[Comparison]:

@@ -128,10 +128,10 @@ def _table(problem: str, lines: Sequence[CostLine]) -> Table:
 
 
 def _by_answerer(lines: Sequence[CostLine]) -> dict[tuple[str, str], list[CostLine]]:
-    found: dict[tuple[str, str], list[CostLine]] = {}
+    lines_of: dict[tuple[str, str], list[CostLine]] = {}
     for line in lines:
-        found.setdefault((line.answerer, line.objective), []).append(line)
-    return found
+        lines_of.setdefault((line.answerer, line.objective), []).append(line)
+    return lines_of
 
 
 def _cell(line: CostLine | None) -> str:

@@ -78,17 +78,17 @@ class FrontTask:
         begun = cpu_time()
         front = enumerate_front(*program.cp_sat())
         spent = cpu_time() - begun
-        found = {tuple(point) for point in front.values.tolist()}
+        points = {tuple(point) for point in front.values.tolist()}
         published = {tuple(point) for point in known}
-        if not front.complete or found != published:
+        if not front.complete or points != published:
             raise AnswererError(
-                f"{self.path}: {len(published - found)} points of the published front are missing, and "
-                f"{len(found - published)} others were found"
+                f"{self.path}: {len(published - points)} points of the published front are missing, and "
+                f"{len(points - published)} others were found"
             )
         return self.rows(
             status="optimal",
-            value=len(found),
-            bound=len(found),
+            value=len(points),
+            bound=len(points),
             gap=0.0,
             stopped_by="proof",
             cpu_seconds=spent,

@@ -61,12 +61,12 @@ def gather(
         for entry in entries(folder):
             if entry.instance.kind in translations():
                 certify(entry, proofs)
-    found = [(entry.instance.problem, entry.backing or "open") for entry in entries(folder)]
+    backed = [(entry.instance.problem, entry.backing or "open") for entry in entries(folder)]
     return {
-        "entries": len(found),
-        **_counts(backing for _, backing in found),
+        "entries": len(backed),
+        **_counts(backing for _, backing in backed),
         "problems": {
-            name: _counts(backing for problem, backing in found if problem == name) for name in sorted(dict(found))
+            name: _counts(backing for problem, backing in backed if problem == name) for name in sorted(dict(backed))
         },
         "cpu_seconds": cpu_time() - begun,
     }

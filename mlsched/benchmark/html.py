@@ -113,7 +113,7 @@ def picture(svg: str, caption: str) -> str:
 
 def panels(svgs: Sequence[str], caption: str, legend: Mapping[str, str] | None = None, *, wide: bool = False) -> str:
     """Pictures beside or below one another, as the screen allows. legend: name -> its sample (an SVG)."""
-    found = "".join(f"<div>{svg}</div>" for svg in svgs)
+    drawn = "".join(f"<div>{svg}</div>" for svg in svgs)
     names = "".join(
         f'<li><button type="button" aria-pressed="false" data-name="{html.escape(name)}">{sample}{html.escape(name)}'
         "</button></li>"
@@ -121,7 +121,7 @@ def panels(svgs: Sequence[str], caption: str, legend: Mapping[str, str] | None =
     )
     below = f'<ul class="legend">{names}</ul>' if names else ""
     return (
-        f'<figure><div class="panels{" wide" * wide}">{found}</div>{below}'
+        f'<figure><div class="panels{" wide" * wide}">{drawn}</div>{below}'
         f"<figcaption>{html.escape(caption)}</figcaption></figure>"
     )
 
@@ -136,10 +136,10 @@ def page(title: str, sections: Sequence[str]) -> str:
     numbers = itertools.count(1)
     headings: list[tuple[int, str, str]] = []
 
-    def numbered(found: re.Match[str]) -> str:
+    def numbered(match: re.Match[str]) -> str:
         anchor = f"s{next(numbers)}"
-        headings.append((int(found[1]), anchor, found[2]))
-        return f'<h{found[1]} id="{anchor}">{found[2]}</h{found[1]}>'
+        headings.append((int(match[1]), anchor, match[2]))
+        return f'<h{match[1]} id="{anchor}">{match[2]}</h{match[1]}>'
 
     body = re.sub(r"<h([23])>(.*?)</h\1>", numbered, "".join(sections))
     name = html.escape(title)

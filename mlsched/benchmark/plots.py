@@ -31,11 +31,11 @@ def style(index: int, count: int = 1) -> dict[str, Any]:
 
 def legend(made: Figure, axes: Sequence[Any], *, above: bool = False) -> None:
     """One legend for all panels, beside or above them, every name once."""
-    found = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    handle_of = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     place: dict[str, Any] = {"loc": "outside right center"}
     if above:
-        place = {"loc": "outside upper center", "ncols": min(6, len(found)) or 1}
-    made.legend(list(found.values()), list(found), frameon=False, **place)
+        place = {"loc": "outside upper center", "ncols": min(6, len(handle_of)) or 1}
+    made.legend(list(handle_of.values()), list(handle_of), frameon=False, **place)
 
 
 def figure(width: float = 7.0, height: float = 4.0, columns: int = 1, rows: int = 1) -> tuple[Figure, list[Any]]:

@@ -54,13 +54,13 @@ def grouped(rows: Sequence[Row]) -> list[Group]:
     asked: dict[tuple[str, str, str, int], Question] = defaultdict(dict)
     for row in rows:
         asked[row.objective, row.suite, row.instance_hash, row.seed][row.answerer] = row
-    found: dict[tuple[str, frozenset[str]], list[Question]] = defaultdict(list)
+    groups: dict[tuple[str, frozenset[str]], list[Question]] = defaultdict(list)
     for (objective, *_), question in asked.items():
-        found[objective, frozenset(question)].append(question)
-    objectives = [objective for objective, _ in found]
+        groups[objective, frozenset(question)].append(question)
+    objectives = [objective for objective, _ in groups]
     return [
         Group(objective if objectives.count(objective) == 1 else f"{objective} ({_cases(questions)})", questions)
-        for (objective, _), questions in found.items()
+        for (objective, _), questions in groups.items()
     ]
 
 
@@ -107,7 +107,7 @@ def value_profiles(rows: Sequence[Row]) -> list[Profile]:
     value where the best is 0, have an infinite ratio. Exact answerers that are the best on every question are not
     among the lines.
     """
-    found = []
+    profiles = []
     for group in grouped(rows):
         if len(group.questions[0]) < 2:
             continue
@@ -117,8 +117,8 @@ def value_profiles(rows: Sequence[Row]) -> list[Profile]:
         hidden = {name for name, ratios in made.ratios.items() if kinds[name] and ratios == [1.0] * solved}
         shown = {name: ratios for name, ratios in made.ratios.items() if name not in hidden}
         if shown:
-            found.append(dataclasses.replace(made, ratios=shown))
-    return found
+            profiles.append(dataclasses.replace(made, ratios=shown))
+    return profiles
 
 
 def _values(question: Question) -> dict[str, float]:

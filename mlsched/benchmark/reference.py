@@ -58,21 +58,21 @@ def _disputes(first: Row, optimum: int | float, group: list[Row]) -> list[str]:
     """How the rows of one instance contradict an optimum that `first` has proved."""
     sign = 1 if first.sense == "min" else -1
     claim = f"{first.place}: {first.answerer} proves {optimum}"
-    found = []
+    disputes = []
     for row in group:  # one sentence a row: a wrong proof brings its wrong bound along
         # Any plan of the instance counts, also one made for another objective.
         same = row.objective == first.objective
         # A published optimum comes without a plan.
         value = (row.value if same else None) if row.values is None else row.values.get(first.objective)
         if same and row.status == "optimal" and value is not None and not _close(value, optimum):
-            found.append(f"{claim} optimal, but {row.answerer} proves {value}")
+            disputes.append(f"{claim} optimal, but {row.answerer} proves {value}")
         elif value is not None and sign * value < sign * optimum and not _close(value, optimum):
-            found.append(f"{claim} optimal, but the plan of {row.answerer} has {value}")
+            disputes.append(f"{claim} optimal, but the plan of {row.answerer} has {value}")
         elif same and row.status == "infeasible":
-            found.append(f"{claim} optimal, but {row.answerer} calls the instance infeasible")
+            disputes.append(f"{claim} optimal, but {row.answerer} calls the instance infeasible")
         elif same and row.bound is not None and sign * row.bound > sign * optimum and not _close(row.bound, optimum):
-            found.append(f"{claim} optimal, but {row.answerer} claims the bound {row.bound}")
-    return list(dict.fromkeys(found))
+            disputes.append(f"{claim} optimal, but {row.answerer} claims the bound {row.bound}")
+    return list(dict.fromkeys(disputes))
 
 
 def _close(a: int | float, b: int | float) -> bool:
@@ -92,11 +92,11 @@ def with_gaps(rows: Sequence[Row]) -> list[Row]:
 
 def _infeasible(rows: Sequence[Row]) -> dict[str, set[str]]:
     """Instance -> the engines that call it infeasible."""
-    found: dict[str, set[str]] = defaultdict(set)
+    claims: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         if row.status == "infeasible":
-            found[row.instance_hash].add(row.engine)
-    return found
+            claims[row.instance_hash].add(row.engine)
+    return claims
 
 
 def _backing(row: Row, known: dict[tuple[str, str], Reference], nowhere: dict[str, set[str]]) -> Backing | None:

@@ -12,7 +12,7 @@ from mlsched.core.versions import versions
 
 def rerun(row: Row, isolate: bool = True) -> Row:
     """The row that its answerer makes of the question now: the same instance, parameters, seed and limits."""
-    return next(found for found in answer(task_of(row), isolate) if found.objective == row.objective)
+    return next(row_anew for row_anew in answer(task_of(row), isolate) if row_anew.objective == row.objective)
 
 
 def differences(before: Row, after: Row) -> list[str]:
@@ -20,18 +20,18 @@ def differences(before: Row, after: Row) -> list[str]:
 
     CPU and wall time differ from run to run and are not compared.
     """
-    found = [
+    differing = [
         f"{name}: {getattr(before, name)} then, {getattr(after, name)} now"
         for name in ("status", "value", "bound", "values")
         if getattr(before, name) != getattr(after, name)
     ]
-    if found:
+    if differing:
         now = versions()
         changed = [f"{k} {v} then, {now.get(k)} now" for k, v in before.versions.items() if now.get(k) != v]
         if "time limit" in (before.stopped_by, after.stopped_by):
             changed.append("the wall clock cut it: it may end differently each time")
-        found += changed
-    return found
+        differing += changed
+    return differing
 
 
 def task_of(row: Row) -> Task:

@@ -103,14 +103,14 @@ class Row:
         name = self.answerer.partition(":")[0]
         if name == PLAIN:
             return "cp-sat"
-        found = registry().answerers.get((self.problem, name))
-        return name if found is None else found.engine_of(self.params)
+        answerer = registry().answerers.get((self.problem, name))
+        return name if answerer is None else answerer.engine_of(self.params)
 
     @property
     def restricted(self) -> bool:
         """Whether the answerer's model holds only some of the plans: it proves nothing about the instance."""
-        found = registry().answerers.get((self.problem, self.answerer.partition(":")[0]))
-        return found is not None and found.restricted
+        answerer = registry().answerers.get((self.problem, self.answerer.partition(":")[0]))
+        return answerer is not None and answerer.restricted
 
     @property
     def case(self) -> str:

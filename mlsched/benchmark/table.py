@@ -215,11 +215,11 @@ def verified(rows: Sequence[Row]) -> Verified:
 
 def version_sets(rows: Sequence[Row]) -> dict[str, list[str]]:
     """Distribution -> the versions that rows were made with; more than one after a resume with another version."""
-    found: dict[str, set[str]] = defaultdict(set)
+    sets: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         for name, version in row.versions.items():
-            found[name].add(version)
-    return {name: sorted(found[name]) for name in sorted(found)}
+            sets[name].add(version)
+    return {name: sorted(sets[name]) for name in sorted(sets)}
 
 
 def summary_json(rows: Sequence[Row]) -> dict[str, Any]:

@@ -157,15 +157,15 @@ def _texts(where: str, said: dict[str, Any], key: str) -> tuple[str, ...] | None
 
 def _matching(where: str, folder: Path, patterns: tuple[str, ...]) -> list[Path]:
     """The files of these paths and patterns, each once, in order of their names."""
-    found: set[Path] = set()
+    matching: set[Path] = set()
     for pattern in patterns:
         given = Path(pattern)
         base, rest = (Path(given.anchor), str(given.relative_to(given.anchor))) if given.anchor else (folder, pattern)
         matches = {path for path in base.glob(rest) if path.is_file()}
         if not matches:
             raise InvalidFile(f"{where}: files: {pattern}: matches no file")
-        found |= matches
-    return sorted(found)
+        matching |= matches
+    return sorted(matching)
 
 
 def _filed(name: str, files: list[Path], read: dict[str, Any], common: dict[str, Any]) -> list[Case]:

@@ -100,18 +100,18 @@ def worst_cases(
     named = dict(instances) if isinstance(instances, Mapping) else {str(i): one for i, one in enumerate(instances)}
     if not named:
         raise InvalidInput("instances: there is none")
-    found = Losses()
+    losses = Losses()
     for number, (name, instance) in enumerate(named.items(), start=1):
         goal = aim(instance, objective).name
         exact = best or prover(instance, goal) or registry().problem(instance.problem).default
         optimum = api.solve(instance, exact, objective=objective, time_limit=time_limit)
         if optimum.status != "infeasible":
             answer = api.solve(instance, solver, objective=objective, seed=seed, **params)
-            found.append(Loss(name, instance, answer, optimum, answer.gap_to(optimum)))
+            losses.append(Loss(name, instance, answer, optimum, answer.gap_to(optimum)))
         if progress is not None:
             progress(number, len(named))
-    found.sort(key=lambda loss: loss.order, reverse=True)
-    return Losses(found[:most])
+    losses.sort(key=lambda loss: loss.order, reverse=True)
+    return Losses(losses[:most])
 
 
 def plot_losses(losses: Iterable[Loss], path: str | os.PathLike[str]) -> None:

@@ -72,18 +72,18 @@ class Recipe:
 def layers_of(hidden: str) -> list[int]:
     """Neurons of hidden layers that are written like 64-32-4."""
     try:
-        found = [int(part) for part in hidden.split("-")]
+        sizes = [int(part) for part in hidden.split("-")]
     except ValueError:
-        found = []
-    if not found or not all(0 < n <= 4096 for n in found):
+        sizes = []
+    if not sizes or not all(0 < n <= 4096 for n in sizes):
         raise InvalidInput(f"hidden = {hidden!r}: must be numbers of neurons like 64-32-4")
-    return found
+    return sizes
 
 
 @functools.cache
 def recipes() -> dict[str, Recipe]:
     """Policy -> recipe, found by scanning `training/<problem>/`."""
-    found: dict[str, Recipe] = {}
+    recipes_by_name: dict[str, Recipe] = {}
     here = importlib.import_module("mlsched.training")
     for folder in pkgutil.iter_modules(here.__path__):
         if folder.name in registry().problems:
@@ -92,8 +92,8 @@ def recipes() -> dict[str, Recipe]:
                 loaded = None if module.name.startswith("_") else f"{package.__name__}.{module.name}"
                 one = getattr(importlib.import_module(loaded), "RECIPE", None) if loaded else None
                 if isinstance(one, Recipe):
-                    found[one.policy] = one
-    return found
+                    recipes_by_name[one.policy] = one
+    return recipes_by_name
 
 
 def recipe(policy: str) -> Recipe:

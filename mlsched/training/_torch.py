@@ -60,11 +60,11 @@ def seed_torch(*words: int) -> None:
 
 def layer_state(layers: Mapping[str, Any]) -> dict[str, Any]:
     """Weights and biases of linear layers, as arrays by name."""
-    found = {}
+    state = {}
     for name, layer in layers.items():
-        found[f"{name}.weight"] = layer.weight.detach().cpu().numpy()
-        found[f"{name}.bias"] = layer.bias.detach().cpu().numpy()
-    return found
+        state[f"{name}.weight"] = layer.weight.detach().cpu().numpy()
+        state[f"{name}.bias"] = layer.bias.detach().cpu().numpy()
+    return state
 
 
 def restore_layers(layers: Mapping[str, Any], state: dict[str, Any]) -> None:
@@ -78,13 +78,13 @@ def restore_layers(layers: Mapping[str, Any], state: dict[str, Any]) -> None:
 
 def adam_state(optimiser: Any, parameters: list[Any]) -> dict[str, Any]:
     """What Adam remembers, as arrays by name."""
-    found = {}
+    state = {}
     for k, p in enumerate(parameters):
         held = optimiser.state.get(p, {})
         for name in ("step", "exp_avg", "exp_avg_sq"):
             if name in held:
-                found[f"adam.{k}.{name}"] = held[name].detach().cpu().numpy().astype(np.float32).reshape(-1)
-    return found
+                state[f"adam.{k}.{name}"] = held[name].detach().cpu().numpy().astype(np.float32).reshape(-1)
+    return state
 
 
 def restore_adam(optimiser: Any, parameters: list[Any], state: dict[str, Any]) -> None:

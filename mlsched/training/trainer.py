@@ -139,17 +139,19 @@ class _Run:
 
     def validate(self, iteration: int) -> None:
         """Score the current policy, and keep it when it is the best so far. The untrained one counts as iteration 0."""
-        found = self.learner.validate()
-        if not math.isfinite(found.score):
-            raise InvalidInput(f"iteration {iteration}: the validation score is {found.score}; lower the learning rate")
+        validation = self.learner.validate()
+        if not math.isfinite(validation.score):
+            raise InvalidInput(
+                f"iteration {iteration}: the validation score is {validation.score}; lower the learning rate"
+            )
         if iteration == 0:
-            self.first_score = found.score
+            self.first_score = validation.score
         else:
-            self.curve[-1]["validation"] = found.score
-            self.curve[-1] |= {f"validation_{name}": v for name, v in _rounded(found.figures).items()}
-        if (not found.meets, found.score) < (not self.best_meets, self.best_score) or not self.best:
+            self.curve[-1]["validation"] = validation.score
+            self.curve[-1] |= {f"validation_{name}": v for name, v in _rounded(validation.figures).items()}
+        if (not validation.meets, validation.score) < (not self.best_meets, self.best_score) or not self.best:
             self.best = {k: v.copy() for k, v in self.learner.weights().items()}
-            self.best_score, self.best_at, self.best_meets = found.score, iteration, found.meets
+            self.best_score, self.best_at, self.best_meets = validation.score, iteration, validation.meets
 
     def card(self, kind: str) -> dict[str, Any]:
         """The model card; nothing in it depends on the clock."""
@@ -187,20 +189,22 @@ class _Run:
 
     def resume(self, path: Path) -> None:
         """Go on from a checkpoint of the same recipe, seed and parameters."""
-        found = read(path, self.recipe.policy, kind=CHECKPOINT)
+        checkpoint = read(path, self.recipe.policy, kind=CHECKPOINT)
         mine = self.card(CHECKPOINT)
         for field in ("problem", "seed", "recipe", "data"):
-            if found.card[field] != mine[field]:
+            if checkpoint.card[field] != mine[field]:
                 raise InvalidInput(
-                    f"{path}: {_difference(field, found.card[field], mine[field])}; "
+                    f"{path}: {_difference(field, checkpoint.card[field], mine[field])}; "
                     "resume with the settings it was begun with, or begin anew"
                 )
-        self.curve = list(found.card["curve"])
-        scores = found.card["scores"]
+        self.curve = list(checkpoint.card["curve"])
+        scores = checkpoint.card["scores"]
         self.best_score, self.best_at = scores["validation"], scores["best_iteration"]
         self.first_score, self.best_meets = scores["untrained_validation"], scores.get("meets_criterion", True)
-        self.best = {k.removeprefix("best/"): v for k, v in found.tensors.items() if k.startswith("best/")}
-        self.learner.restore({k.removeprefix("state/"): v for k, v in found.tensors.items() if k.startswith("state/")})
+        self.best = {k.removeprefix("best/"): v for k, v in checkpoint.tensors.items() if k.startswith("best/")}
+        self.learner.restore(
+            {k.removeprefix("state/"): v for k, v in checkpoint.tensors.items() if k.startswith("state/")}
+        )
 
 
 def _settings(params: Any) -> dict[str, Any]:

@@ -157,9 +157,9 @@ def certify(entry: Entry, seconds: float | None = None) -> bool:
     if entry.backing == "certified" or not entry.closed:
         return entry.closed
     try:
-        found = bundle.certify(entry.instance, entry.objective.name, entry.plan, proof_of(entry), seconds=seconds)
+        checked = bundle.certify(entry.instance, entry.objective.name, entry.plan, proof_of(entry), seconds=seconds)
     except (SolverError, TooLarge):
         return False
-    if found.backing is not None:
-        write_json(entry.path, {**read_json(entry.path), "backing": found.backing})
-    return found.backing is not None
+    if checked.backing is not None:
+        write_json(entry.path, {**read_json(entry.path), "backing": checked.backing})
+    return checked.backing is not None

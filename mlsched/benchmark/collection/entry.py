@@ -133,10 +133,10 @@ def read_instance(path: Path) -> Instance:
     """The instance in a file of a collection, which is named by its hash."""
     if not path.is_file():
         raise InvalidFile(f"{shown_path(path)}: is missing; it is the instance of the entries of its name")
-    found = load(path)
-    if not isinstance(found, Instance) or path.stem != found.hash[:DIGITS]:
+    instance = load(path)
+    if not isinstance(instance, Instance) or path.stem != instance.hash[:DIGITS]:
         raise InvalidFile(f"{shown_path(path)}: holds something else than its name says")
-    return found
+    return instance
 
 
 def read_entry(path: Path, instance: Instance) -> Entry:
@@ -186,17 +186,17 @@ def _check_line_of_history(where: str, line: dict[str, Any], instance: Instance)
         raise InvalidInput(f"{where}.versions: must be an object of strings")
 
 
-def _bound(name: str, found: object, instance: Instance) -> int | float | None:
+def _bound(name: str, value: object, instance: Instance) -> int | float | None:
     """A bound: a number of either kind, since linear relaxations prove real ones; or None."""
-    if found is None:
+    if value is None:
         return None
-    return _number(name, found, instance, real=True)
+    return _number(name, value, instance, real=True)
 
 
-def _number(name: str, found: object, instance: Instance, *, real: bool = False) -> int | float:
+def _number(name: str, value: object, instance: Instance, *, real: bool = False) -> int | float:
     """A whole number; a real one too where `real`, or where the instance's values are real (`tolerance`)."""
     kinds = (int, float) if real or instance.tolerance else (int,)
-    if isinstance(found, bool) or not isinstance(found, kinds) or not abs(found) <= EXACT:
+    if isinstance(value, bool) or not isinstance(value, kinds) or not abs(value) <= EXACT:
         what = "a number" if float in kinds else "an integer"
-        raise InvalidInput(f"{name} = {shortened(ascii(found))}: must be {what} of at most 2^53")
-    return found
+        raise InvalidInput(f"{name} = {shortened(ascii(value))}: must be {what} of at most 2^53")
+    return value

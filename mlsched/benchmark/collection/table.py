@@ -44,8 +44,8 @@ def _row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _number(found: int | float | None) -> str:
-    return "–" if found is None else str(found) if isinstance(found, int) else f"{found:.10g}"
+def _number(value: int | float | None) -> str:
+    return "–" if value is None else str(value) if isinstance(value, int) else f"{value:.10g}"
 
 
 def _plain(text: str) -> str:

@@ -64,8 +64,8 @@ def verify(
             if not is_entry:
                 continue
             entry = read_entry(path, instance)
-            if found := _fault(entry):
-                raise InvalidFile(f"{shown_path(path)}: {found}")
+            if fault := _fault(entry):
+                raise InvalidFile(f"{shown_path(path)}: {fault}")
             bounds[_standing(entry, seconds)] += 1
         except MlschedError as error:
             wrong.append(str(error))
@@ -103,12 +103,16 @@ def why_uncertified(entry: Entry) -> str:
     if not folder.is_dir():
         return f"is called certified, and {folder.name} is missing"
     try:
-        found = bundle.check(folder)
+        checked = bundle.check(folder)
     except InvalidInput as error:
         return f"{folder.name} is no certificate: {error}"
-    if found.wrong:
-        return f"{folder.name} does not hold: {found.wrong[0]}"
-    if (found.instance.hash, found.objective, found.value) != (entry.instance.hash, entry.objective.name, entry.value):
+    if checked.wrong:
+        return f"{folder.name} does not hold: {checked.wrong[0]}"
+    if (checked.instance.hash, checked.objective, checked.value) != (
+        entry.instance.hash,
+        entry.objective.name,
+        entry.value,
+    ):
         return f"{folder.name} certifies something else"
     return ""
 

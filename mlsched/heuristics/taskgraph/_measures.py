@@ -73,9 +73,9 @@ def remaining_time(snapshot: Snapshot, stop_after: IntArray) -> IntArray:
 
 def iteration_ticks(snapshot: Snapshot) -> IntArray:
     """For each job, the longest chain of estimated durations of one iteration."""
-    found = np.zeros(len(snapshot.arrival), dtype=np.int64)
-    np.maximum.at(found, snapshot.task_job, snapshot.tails)
-    return found
+    ticks = np.zeros(len(snapshot.arrival), dtype=np.int64)
+    np.maximum.at(ticks, snapshot.task_job, snapshot.tails)
+    return ticks
 
 
 def shares(snapshot: Snapshot) -> Floats:
@@ -106,8 +106,8 @@ def sum_per_job(snapshot: Snapshot, values: IntArray) -> IntArray:
 
 def per_job(snapshot: Snapshot, values: Any) -> Floats:
     """Sum of a value a task over the tasks of each job."""
-    found: Floats = np.bincount(snapshot.task_job, weights=values, minlength=len(snapshot.arrival)).astype(np.float64)
-    return found
+    sums: Floats = np.bincount(snapshot.task_job, weights=values, minlength=len(snapshot.arrival)).astype(np.float64)
+    return sums
 
 
 def owners(snapshot: Snapshot, per: str) -> IntArray:

@@ -181,24 +181,24 @@ class Hosts:
             return []
         able = np.flatnonzero(self.gpu_fits(task, node))
         many = max(1, int(self.need[task]) // self.snapshot.gpu_unit)
-        found: list[int] = able[np.argsort(self.gpu_use[node, able], kind="stable")[:many]].tolist()
-        return sorted(found)
+        gpus: list[int] = able[np.argsort(self.gpu_use[node, able], kind="stable")[:many]].tolist()
+        return sorted(gpus)
 
     def _distance(self, task: int, nodes: IntArray) -> Floats:
         """Of each of the nodes, the squared distance to the ideal host of the task."""
         light = np.flatnonzero(~self.overloaded())
         light = nodes if not light.size else light
         utilisation = self.use / self.capacity
-        found = ((utilisation[nodes] - utilisation[light].min(axis=0)) ** 2).sum(axis=1)
+        squares = ((utilisation[nodes] - utilisation[light].min(axis=0)) ** 2).sum(axis=1)
         if self._bandwidth:
             volume = self.volumes(task)
             most = volume[light].max()
             if most > 0:
-                found += (volume[nodes] / most - 1) ** 2
+                squares += (volume[nodes] / most - 1) ** 2
         here = self.place[task]
         if here >= 0:
-            found += np.where(nodes != here, self._degradation(task, nodes), 0.0) ** 2
-        return np.asarray(found)
+            squares += np.where(nodes != here, self._degradation(task, nodes), 0.0) ** 2
+        return np.asarray(squares)
 
     def _degradation(self, task: int, nodes: IntArray) -> Floats:
         """Of the work that the task has left, the share lost by moving to each node, at most 1.

@@ -40,13 +40,13 @@ def priorities(snapshot: Snapshot, stop_after: IntArray, weights: Weights) -> Fl
     Equations 3 and 5 are the same sum over paths, with the same gamma, so that they are taken of both parts together.
     """
     ml, computation = learning(snapshot, weights), computing(snapshot, stop_after, weights)
-    found = along_paths(snapshot, weights.alpha * ml + (1 - weights.alpha) * computation, weights.gamma)
+    combined = along_paths(snapshot, weights.alpha * ml + (1 - weights.alpha) * computation, weights.gamma)
     servers = np.flatnonzero(snapshot.role == SERVER)
     if servers.size:
         highest = np.full(len(snapshot.arrival), -np.inf)
-        np.maximum.at(highest, snapshot.task_job, found)
-        found[servers] = highest[snapshot.task_job[servers]]
-    return found
+        np.maximum.at(highest, snapshot.task_job, combined)
+        combined[servers] = highest[snapshot.task_job[servers]]
+    return combined
 
 
 def learning(snapshot: Snapshot, weights: Weights) -> Floats:
@@ -118,10 +118,10 @@ def along_paths(snapshot: Snapshot, own: Floats, gamma: float) -> Floats:
     """Eq. 3 and 5: of each task its own value, and gamma times that of each task that waits for it in the iteration."""
     inside = snapshot.edge_lag == 0
     u, v = snapshot.edge_from[inside], snapshot.edge_to[inside]
-    found, ahead = own.copy(), own  # `ahead`: what comes along the paths of one length, then of one more
+    total, ahead = own.copy(), own  # `ahead`: what comes along the paths of one length, then of one more
     while u.size:
         ahead = np.asarray(gamma * np.bincount(u, weights=ahead[v], minlength=len(own)), dtype=np.float64)
-        found += ahead
+        total += ahead
         longer = ahead[v] != 0
         u, v = u[longer], v[longer]
-    return found
+    return total

@@ -54,8 +54,8 @@ class Queue:
     def tasks_of(self, unit: int) -> list[int]:
         """The tasks of a unit in their order, which few units are ever asked for."""
         tasks = self.tasks[self.first[unit] : self.first[unit] + self.size[unit]]
-        found: list[int] = tasks[np.lexsort((tasks, *(key[tasks] for key in self._keys)))].tolist()
-        return found
+        ordered: list[int] = tasks[np.lexsort((tasks, *(key[tasks] for key in self._keys)))].tolist()
+        return ordered
 
     def heads(self) -> IntArray:
         """units: the first task of each."""
@@ -124,15 +124,15 @@ class Queue:
         hosts, done = self.hosts, list[tuple[int, int]]()
         for task in tasks:
             here = hosts.lift(task) if hosts.holds(task) else None
-            found = hosts.best(task)
-            if found is None:
+            node = hosts.best(task)
+            if node is None:
                 if here is not None:
                     hosts.put(task, *here)
                 for other, before in reversed(done):
                     hosts.take_back(other, before)
                 return False
             done.append((task, int(hosts.place[task])))
-            hosts.put(task, *found)
+            hosts.put(task, *node)
         return True
 
 
@@ -207,9 +207,9 @@ class Asked:
         for place in range(self.size[unit]):
             of_unit, of_others = self.first[unit] + place, self.first[others[able]] + place
             able = able[(self._falling[:, of_others] >= self._falling[:, [of_unit]]).all(axis=0)]
-        found = np.zeros(len(others), dtype=np.bool_)
-        found[able] = True
-        return found
+        hopeless = np.zeros(len(others), dtype=np.bool_)
+        hopeless[able] = True
+        return hopeless
 
     @functools.cached_property
     def _falling(self) -> IntArray:
@@ -230,9 +230,9 @@ def _somewhere(demand: IntArray, rows: Floats) -> Flags:
         if not open_.size:
             break
         open_ = open_[~_within(demand[:, open_], row)]
-    found = np.ones(demand.shape[1], dtype=np.bool_)
-    found[open_] = False
-    return found
+    anywhere = np.ones(demand.shape[1], dtype=np.bool_)
+    anywhere[open_] = False
+    return anywhere
 
 
 def _together(demand: IntArray, enough: IntArray, total: IntArray, rows: Floats) -> Flags:

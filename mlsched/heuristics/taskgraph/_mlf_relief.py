@@ -21,14 +21,14 @@ def relieved(hosts: Hosts, priority: Floats, share: float, bandwidth: bool) -> l
     While a node has overloaded GPUs, the choice is among `share` (p_s) of the tasks there, at least one: those of the
     lowest priority; then, while the node is overloaded, among all that run there. The last task of a node stays.
     """
-    found: list[int] = []
+    relieved_tasks: list[int] = []
     for node in np.flatnonzero(hosts.overloaded()).tolist():
         crowd = Crowd(hosts, node)
         while (choice := crowd.choice()) is not None:
             task = _closest(crowd, choice, priority, share, bandwidth)
-            found.append(task)
+            relieved_tasks.append(task)
             crowd.go(task)
-    return found
+    return relieved_tasks
 
 
 @dataclasses.dataclass(frozen=True)

@@ -52,7 +52,7 @@ def by_secretary(snapshot: Snapshot, jobs: IntArray) -> Flags:
     From the first time that the loss rises, 1/e of the iterations left are only watched; after them the first one whose
     loss is no higher than all since that time is the last. Of the losses that are reported, that is.
     """
-    found = np.zeros(len(jobs), dtype=np.bool_)
+    stops = np.zeros(len(jobs), dtype=np.bool_)
     ends = np.searchsorted(snapshot.sample_job, np.arange(len(snapshot.arrival) + 1))
     for place, job in enumerate(jobs.tolist()):
         rows = slice(int(ends[job]), int(ends[job + 1]))
@@ -63,8 +63,8 @@ def by_secretary(snapshot: Snapshot, jobs: IntArray) -> Flags:
         begin = int(rises[0]) + 1
         watched = at[begin] + math.ceil((int(snapshot.max_iterations[job]) - int(at[begin])) / math.e)
         lowest = np.minimum.accumulate(loss[begin:])
-        found[place] = bool(((loss[begin:] <= lowest) & (at[begin:] > watched)).any())
-    return found
+        stops[place] = bool(((loss[begin:] <= lowest) & (at[begin:] > watched)).any())
+    return stops
 
 
 def reported(snapshot: Snapshot) -> IntArray:

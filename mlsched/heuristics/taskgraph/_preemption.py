@@ -51,16 +51,16 @@ def within_capacity(amounts: IntArray, capacity: IntArray) -> Flags:
 
     What is too large for what remains at its turn is passed by.
     """
-    chosen, left = np.zeros(len(amounts), dtype=np.bool_), capacity.copy()
-    rest = np.flatnonzero((amounts <= left).all(axis=1))
+    chosen, remaining = np.zeros(len(amounts), dtype=np.bool_), capacity.copy()
+    rest = np.flatnonzero((amounts <= remaining).all(axis=1))
     while rest.size:
         total = np.cumsum(amounts[rest], axis=0)
-        fits = (total <= left).all(axis=1)
+        fits = (total <= remaining).all(axis=1)
         count = len(rest) if fits.all() else int(fits.argmin())
         chosen[rest[:count]] = True
-        left -= total[count - 1]
+        remaining -= total[count - 1]
         rest = rest[count:]
-        rest = rest[(amounts[rest] <= left).all(axis=1)]
+        rest = rest[(amounts[rest] <= remaining).all(axis=1)]
     return chosen
 
 

@@ -131,7 +131,7 @@ class PlacementEnv(MaskedEnv):
     def _fits(self, inst: Instance) -> Any:
         """Servers that may host the next task."""
         _, demand = self._task(inst)
-        found = (demand <= self._free).all(axis=1)
+        fits = (demand <= self._free).all(axis=1)
         kind = int(inst.job_type[self._job])
         for kinds, tables in (
             (inst.run_type, (inst.run_workers, inst.run_ps)),
@@ -141,8 +141,8 @@ class PlacementEnv(MaskedEnv):
             if kinds is inst.job_type:
                 there[self._job] = False
             foreign = there & (inst.apart[kind, kinds] > 0)[:, None]
-            found &= ~foreign.any(axis=0)
-        return found
+            fits &= ~foreign.any(axis=0)
+        return fits
 
     def _give_up(self, inst: Instance) -> None:
         """The job waits; what it has placed is free again."""

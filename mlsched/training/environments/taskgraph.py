@@ -184,8 +184,8 @@ class TaskGraphEnv(MaskedEnv):
 
     def _startable(self, placer: Placer) -> list[tuple[int, Any]]:
         """Tasks that can start now, and where."""
-        found = [(task, placer.nodes(task)) for task in self._order]
-        return [(task, nodes) for task, nodes in found if nodes.size]
+        startable = [(task, placer.nodes(task)) for task in self._order]
+        return [(task, nodes) for task, nodes in startable if nodes.size]
 
     def _may_end(self, placer: Placer) -> bool:
         """Whether the round may end here: something runs, or will."""

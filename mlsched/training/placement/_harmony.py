@@ -157,8 +157,8 @@ class ActorCritic:
                 self.model = self.live.retrain(rng)
             self._agree()
         relative = self.clusters.relative
-        found = {"reward": reward, "relative_speed": float(np.mean(relative)) if relative else 0.0, **figures}
-        return found if self.group is None else self.group.mean(found)
+        figures_of_step = {"reward": reward, "relative_speed": float(np.mean(relative)) if relative else 0.0, **figures}
+        return figures_of_step if self.group is None else self.group.mean(figures_of_step)
 
     def _agree(self) -> None:
         """Every process takes the first one's reward model."""
@@ -182,11 +182,11 @@ class ActorCritic:
     def _speeds(self, rows: Any) -> Any:
         """Relative speeds of the jobs on some clusters: predicted, on live ones measured."""
         board = self.clusters.board
-        found = self.model(board.kind[rows], board.on[rows])
+        speeds = self.model(board.kind[rows], board.on[rows])
         if self.live is not None:
             for at in np.flatnonzero(rows < self.params.live):
-                found[at] = self.live.measure(board.kind[rows[at]], board.on[rows[at]])
-        return found
+                speeds[at] = self.live.measure(board.kind[rows[at]], board.on[rows[at]])
+        return speeds
 
     def _sample(self, rng: np.random.Generator, epsilon: float) -> float:
         """Take actions until as many intervals have passed as there are clusters; the mean reward of an interval."""
@@ -284,11 +284,11 @@ class ActorCritic:
 
     def state(self) -> dict[str, Any]:
         """Both networks, Adam, the moving average, and the reward model where it is retrained."""
-        found = {"average": np.array([self.average], dtype=np.float32)}
+        state = {"average": np.array([self.average], dtype=np.float32)}
         for name, (layers, parameters), adam in zip(("actor", "critic"), self.learned, self.optimisers, strict=True):
             held = {**layer_state(layers), **adam_state(adam, parameters)}
-            found |= {f"{name}/{key}": value for key, value in held.items()}
-        return found | ({} if self.live is None else {f"live/{k}": v for k, v in self.live.state().items()})
+            state |= {f"{name}/{key}": value for key, value in held.items()}
+        return state | ({} if self.live is None else {f"live/{k}": v for k, v in self.live.state().items()})
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go back to a `state`."""
@@ -310,9 +310,9 @@ def _layers(params: HarmonyParams, outputs: int, device: str) -> dict[str, Any]:
     linear, s = torch().nn.Linear, params.shape
     merged = s.slots * params.job_units + s.servers * params.server_units
     sizes = [merged, *params.layers, outputs]
-    found = {"job.0": linear(s.of_job, params.job_units), "server.0": linear(s.of_server, params.server_units)}
-    found |= {str(k): linear(a, b) for k, (a, b) in enumerate(zip(sizes, sizes[1:], strict=False))}
-    return {name: layer.to(device) for name, layer in found.items()}
+    layers = {"job.0": linear(s.of_job, params.job_units), "server.0": linear(s.of_server, params.server_units)}
+    layers |= {str(k): linear(a, b) for k, (a, b) in enumerate(zip(sizes, sizes[1:], strict=False))}
+    return {name: layer.to(device) for name, layer in layers.items()}
 
 
 def describe(params: HarmonyParams) -> dict[str, Any]:

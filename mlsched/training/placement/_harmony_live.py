@@ -48,13 +48,13 @@ class Measured:
     def measure(self, kind: Any, on: Any) -> Any:
         """Relative speeds (N) of the jobs of one cluster (kind: N, on: M x N x 2)."""
         slots = np.flatnonzero((kind != NOBODY) & on.any(axis=(0, 2)))
-        found = np.zeros(len(kind), dtype=np.float32)
+        measured = np.zeros(len(kind), dtype=np.float32)
         if slots.size:
-            found[slots] = 1 / slowdowns(self._running(kind[slots], on[:, slots]))
+            measured[slots] = 1 / slowdowns(self._running(kind[slots], on[:, slots]))
             there = np.isin(np.arange(len(kind)), slots)
-            self.seen.append((np.where(there, kind, NOBODY), (on * there[:, None]).astype(np.float32), found))
+            self.seen.append((np.where(there, kind, NOBODY), (on * there[:, None]).astype(np.float32), measured))
             del self.seen[: -self.most]
-        return found
+        return measured
 
     def _running(self, kind: Any, on: Any) -> Instance:
         """Those jobs as running ones."""

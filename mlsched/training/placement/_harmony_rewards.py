@@ -146,7 +146,7 @@ class RewardNet:
 
     def folded(self) -> dict[str, Any]:
         """The tensors of an `Mlp` that answers as the network does, batch normalisation being linear by now."""
-        found = {}
+        folded = {}
         for k, layer in enumerate(self.linear):
             weight = layer.weight.detach().cpu().numpy().astype(np.float64)
             bias = layer.bias.detach().cpu().numpy().astype(np.float64)
@@ -154,8 +154,8 @@ class RewardNet:
                 norm = {n: v.detach().cpu().numpy().astype(np.float64) for n, v in self.norms[k].state_dict().items()}
                 scale = norm["weight"] / np.sqrt(norm["running_var"] + EPS)
                 weight, bias = weight * scale[:, None], (bias - norm["running_mean"]) * scale + norm["bias"]
-            found[f"{k}.weight"], found[f"{k}.bias"] = weight.astype(np.float32), bias.astype(np.float32)
-        return found
+            folded[f"{k}.weight"], folded[f"{k}.bias"] = weight.astype(np.float32), bias.astype(np.float32)
+        return folded
 
     def state(self) -> dict[str, Any]:
         """Everything that changes."""

@@ -56,13 +56,13 @@ class Speeds:
     def __call__(self, kind: Any, on: Any) -> Any:
         """Relative speed (rows x N) of the jobs of some states; 0 in slots without a job or without tasks."""
         there = (kind != NOBODY) & on.any(axis=(1, 3))
-        found = np.zeros(kind.shape, dtype=np.float32)
+        speeds = np.zeros(kind.shape, dtype=np.float32)
         if self.form == "flat":
             # Jobs that wait are not there for the model, wherever they stand in the state.
-            found[:] = self.net(flat_inputs(np.where(there, kind, NOBODY), on, self.types))
+            speeds[:] = self.net(flat_inputs(np.where(there, kind, NOBODY), on, self.types))
         elif there.any():
-            found[there] = self.net(job_inputs(kind, on, self.types)[there])[:, 0]
-        return np.where(there, np.exp(np.minimum(found, 0.0)), 0.0)
+            speeds[there] = self.net(job_inputs(kind, on, self.types)[there])[:, 0]
+        return np.where(there, np.exp(np.minimum(speeds, 0.0)), 0.0)
 
 
 def speeds(weights: Weights) -> Speeds:

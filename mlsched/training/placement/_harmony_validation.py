@@ -38,12 +38,12 @@ def workloads(params: Any) -> list[Workload]:
 def completion(answer: Callable[[Any, np.random.Generator], Any], loads: Sequence[Workload], params: Any) -> float:
     """Mean over the workloads of the average completion time, intervals, of a policy that is shown N' jobs at once."""
     rule = clock.Rule("validation", lambda instance, memory, rng: (answer(instance.shown("observed"), rng), memory))
-    found = []
+    completions = []
     for seed, load in enumerate(loads):
         world = PlacementWorld(load, Options(window=params.new, most_jobs=params.running))
         clock.run(world, rule, wake=Wake.parse("interval:1200"), seed=seed)
-        found.append(outcome.summary(load, world.log)["average_completion"])
-    return float(np.mean(found))
+        completions.append(outcome.summary(load, world.log)["average_completion"])
+    return float(np.mean(completions))
 
 
 def random_completion(loads: Sequence[Workload], params: Any) -> float:

@@ -181,15 +181,15 @@ class Learner:
         is above that of the likeliest placement.
         """
         p, net, gains = self.params, PlusNet(self.weights()), []
-        found: Decisions = []
+        decisions: Decisions = []
         for _ in range(p.asked):
             asked = drawn(rng, self.speeds, p.servers, p.jobs)
             states = States(asked.question(), p.samples)
             fill(states, net, rng)
             values = states.values()
             gains.append(100 * (float(values.max()) / max(1.0, float(values[0])) - 1))
-            found += steps(asked, states.plan(int(values.argmax())), rng)
-        return found, float(np.mean(gains))
+            decisions += steps(asked, states.plan(int(values.argmax())), rng)
+        return decisions, float(np.mean(gains))
 
     # -- what the trainer needs ---------------------------------------------------------------------------------------
 
@@ -212,8 +212,8 @@ class Learner:
 
     def state(self) -> dict[str, Any]:
         """The network and Adam."""
-        found = {k: v.detach().cpu().numpy() for k, v in self.tensors.items()}
-        return {**found, **adam_state(self.optimiser, self.parameters)}
+        state = {k: v.detach().cpu().numpy() for k, v in self.tensors.items()}
+        return {**state, **adam_state(self.optimiser, self.parameters)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go back to a `state`."""
@@ -244,8 +244,8 @@ def attend(values: Any, weight: Any, group: Any, count: int) -> Any:
     """As `_plus_net.attend`, in torch; groups in any order."""
     t = torch()
     total = t.zeros(count, device=values.device).index_add(0, group, weight)
-    found = t.zeros((count, values.shape[1]), device=values.device).index_add(0, group, values * weight[:, None])
-    return found / total.clamp(min=1e-9)[:, None]
+    attended = t.zeros((count, values.shape[1]), device=values.device).index_add(0, group, values * weight[:, None])
+    return attended / total.clamp(min=1e-9)[:, None]
 
 
 def log_sums(values: Any, group: Any, count: int) -> Any:

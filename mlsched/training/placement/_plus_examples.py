@@ -78,9 +78,9 @@ def drawn(rng: np.random.Generator, tensors: dict[str, Floats], servers: int, jo
 def exact(asked: Asked) -> tuple[Plan, bool]:
     """The best plan that the exact answerer finds within the work limit, and whether it is proven to be optimal."""
     start, _ = registry().answerer("placement", "local-search")
-    found, _ = registry().answerer("placement", "cp-sat")
+    answerer, _ = registry().answerer("placement", "cp-sat")
     hint = start.function(asked.instance, rng=np.random.default_rng(0), moves=MOVES, rounds=1)
-    outcome = solvers.run(found, asked.instance, "total_speed", Limits(work=WORK), hint, {})
+    outcome = solvers.run(answerer, asked.instance, "total_speed", Limits(work=WORK), hint, {})
     plan: Any = hint if outcome.plan is None else outcome.plan
     return plan, outcome.status == "optimal"
 
@@ -93,8 +93,8 @@ def solved(questions: list[Asked], keep: str) -> list[tuple[Plan, bool]]:
     digest = hashlib.sha256(json.dumps([a.instance.hash for a in questions]).encode()).hexdigest()
     known = _read(keep, digest)
     if known is None:
-        found = [exact(a) for a in questions]
-        known = [[plan.workers.tolist(), plan.ps.tolist(), proven] for plan, proven in found]
+        answers = [exact(a) for a in questions]
+        known = [[plan.workers.tolist(), plan.ps.tolist(), proven] for plan, proven in answers]
         if keep:
             with atomic_write(keep, "w") as file:
                 json.dump({"questions": digest, "answers": known}, file)
@@ -105,8 +105,8 @@ def _read(keep: str, digest: str) -> Any:
     """The kept answers to the questions of a digest, or None."""
     if not keep or not Path(keep).exists():
         return None
-    found = json.loads(Path(keep).read_text(encoding="utf-8"))
-    return found["answers"] if found["questions"] == digest else None
+    kept = json.loads(Path(keep).read_text(encoding="utf-8"))
+    return kept["answers"] if kept["questions"] == digest else None
 
 
 def steps(asked: Asked, plan: Plan, rng: np.random.Generator) -> list[tuple[View, Any]]:
@@ -117,7 +117,7 @@ def steps(asked: Asked, plan: Plan, rng: np.random.Generator) -> list[tuple[View
     question = asked.question()
     states, goal = States(question, 1), np.stack([plan.workers, plan.ps], axis=2)  # J x M x 2
     liking = rng.exponential(1.0, question.jobs) ** rng.choice([0.0, 1.0, 4.0])
-    found = []
+    decisions = []
     while not states.done[0]:
         view, (_, j, s, k) = states.look()
         rows = goal.copy()
@@ -126,7 +126,7 @@ def steps(asked: Asked, plan: Plan, rng: np.random.Generator) -> list[tuple[View
         ].astype(np.int64)
         target = _leads(states, rows, question.parts[k], j, s)
         if len(j) and (len(j) > 1 or view.may_stop[0]):
-            found.append((view, np.append(target, not target.any())))
+            decisions.append((view, np.append(target, not target.any())))
         if not target.any():
             break
         chance = target * liking[j]
@@ -135,17 +135,17 @@ def steps(asked: Asked, plan: Plan, rng: np.random.Generator) -> list[tuple[View
         twin = _twin(states, goal, job, server, question.parts[k[taken]])
         goal[:, [server, twin]] = goal[:, [twin, server]]
         states.put(np.array([0]), j[[taken]], s[[taken]], k[[taken]])
-    return found
+    return decisions
 
 
 def _leads(states: States, rows: Any, parts: Any, jobs: Any, servers: Any) -> Any:
     """Which candidates are a part of the plan (`rows`: what is still missing), on their server or one equal to it."""
     classes, fresh = states.question.classes, ~states.touched[0]
-    found = (rows[jobs, servers] == parts).all(axis=1) & ~fresh[servers]
+    leads = (rows[jobs, servers] == parts).all(axis=1) & ~fresh[servers]
     for c in np.flatnonzero(fresh[servers]).tolist():
         same = fresh & classes[:, classes[servers[c]].argmax()]
-        found[c] = bool((rows[jobs[c]][same] == parts[c]).all(axis=1).any())
-    return found
+        leads[c] = bool((rows[jobs[c]][same] == parts[c]).all(axis=1).any())
+    return leads
 
 
 def _twin(states: States, goal: Any, job: int, server: int, part: Any) -> int:

@@ -48,10 +48,10 @@ def fit(rng: np.random.Generator, jobs: int, draw: Draw) -> tuple[dict[str, Any]
     error = float(np.mean(np.abs(slowdown[last] / predicted[last] - 1)))
     count = len(names)
     parts = [table[:, :count], table[:, count : 2 * count], table[:, -2], table[:, -1]]
-    found = {
+    fitted = {
         name: np.ascontiguousarray(part, dtype=np.float32) for name, part in zip((*PAIRS, *ALONE), parts, strict=True)
     }
-    return found, names, error
+    return fitted, names, error
 
 
 def _history(rng: np.random.Generator, jobs: int, draw: Draw) -> tuple[Any, Any, Any, Any, tuple[str, ...]]:
@@ -82,11 +82,11 @@ def _history(rng: np.random.Generator, jobs: int, draw: Draw) -> tuple[Any, Any,
 def _row(w: IntArray, p: IntArray, kinds: IntArray, a: int, s: int, count: int) -> Any:
     """Workers and PSs of other jobs by type, and the network terms, of job a on server s."""
     others = np.arange(len(kinds)) != a
-    found = np.zeros(2 * count + 2)
-    np.add.at(found, kinds[others], w[others, s])
-    np.add.at(found, count + kinds[others], p[others, s])
-    found[-2:] = network(w[a, s], p[a, s], w[a].sum(), p[a].sum(), False)
-    return found
+    row = np.zeros(2 * count + 2)
+    np.add.at(row, kinds[others], w[others, s])
+    np.add.at(row, count + kinds[others], p[others, s])
+    row[-2:] = network(w[a, s], p[a, s], w[a].sum(), p[a].sum(), False)
+    return row
 
 
 def at_random(instance: Instance, rng: np.random.Generator) -> Plan:
@@ -116,9 +116,9 @@ def at_random(instance: Instance, rng: np.random.Generator) -> Plan:
 
 def _predicted(table: Any, rows: Any, owner: Any, types: Any) -> Any:
     """Predicted slowdown of every job: that of its slowest server."""
-    found = np.ones(len(types))
-    np.maximum.at(found, owner, 1 + (rows * table[types[owner]]).sum(axis=1))
-    return found
+    predicted = np.ones(len(types))
+    np.maximum.at(predicted, owner, 1 + (rows * table[types[owner]]).sum(axis=1))
+    return predicted
 
 
 def _fitted(rows: Any, owner: Any, types: Any, slowdown: Any) -> Any:
@@ -132,6 +132,6 @@ def _fitted(rows: Any, owner: Any, types: Any, slowdown: Any) -> Any:
         slowest = rows[order[starts]] / measured[:, None]  # relative errors count
         for t in range(len(table)):
             mine = kind == t
-            found = np.linalg.lstsq(slowest[mine], (1 - 1 / measured)[mine], rcond=None)[0]
-            table[t] = np.maximum(found, 0.0)
+            coefficients = np.linalg.lstsq(slowest[mine], (1 - 1 / measured)[mine], rcond=None)[0]
+            table[t] = np.maximum(coefficients, 0.0)
     return table

@@ -93,8 +93,8 @@ class MovingAverage:
     def validate(self) -> Validation:
         """Minus the mean reward of the validation workloads' jobs."""
         net = Mlp(self.weights())
-        found = [reward for k, load in enumerate(self.held_out) for _, reward in played(load, net, 0, k, greedy=True)]
-        return Validation(-float(np.mean(found)))
+        rewards = [reward for k, load in enumerate(self.held_out) for _, reward in played(load, net, 0, k, greedy=True)]
+        return Validation(-float(np.mean(rewards)))
 
     def weights(self) -> dict[str, Any]:
         """The network's tensors."""
@@ -113,7 +113,7 @@ class MovingAverage:
 
 def played(load: Jobs, net: Mlp, seed: int, usage: int, *, greedy: bool) -> list[tuple[Choices, float]]:
     """The choices and the reward of every job that was placed in a run of the policy."""
-    found = list[tuple[Choices, float]]()
+    choices = list[tuple[Choices, float]]()
 
     def answer(snapshot: Any, rng: Any) -> Any:
         kept = [nothing()]
@@ -126,13 +126,13 @@ def played(load: Jobs, net: Mlp, seed: int, usage: int, *, greedy: bool) -> list
 
         def done(ratio: float | None) -> None:
             if ratio is not None:
-                found.append((kept[0], -math.sqrt(ratio)))
+                choices.append((kept[0], -math.sqrt(ratio)))
             kept[0] = nothing()
 
         return placed(snapshot, one, done=done)
 
     episode(load, answer, seed, usage)
-    return found
+    return choices
 
 
 def describe(params: MirhoseiniParams) -> dict[str, Any]:

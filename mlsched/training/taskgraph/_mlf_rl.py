@@ -127,9 +127,9 @@ class Reinforce:
         p, rng = self.params, np.random.default_rng([self.seed, 1])
         kept = nothing()
         for seed, x in self._draw(rng, p.runs):
-            found, _ = of_mlf_h(self._workload(seed, x, first=True), seed, seed)
-            kept.rows.extend(found.rows)
-            kept.row.extend(found.row)
+            choices, _ = of_mlf_h(self._workload(seed, x, first=True), seed, seed)
+            kept.rows.extend(choices.rows)
+            kept.row.extend(choices.row)
         if not kept.row:
             raise InvalidInput("runs: MLF-H had no choice in any of its runs; give more runs, jobs or servers")
         weight, loss = np.ones(len(kept.row)), 0.0
@@ -172,13 +172,13 @@ class Reinforce:
 
     def _advantages(self, runs: Sequence[Choices], ends: Sequence[tuple[Any, Any]]) -> list[Any]:
         """Of each episode's choices: the discounted reward, less that of the workload's other episodes if paired."""
-        p, found = self.params, []
+        p, advantages = self.params, []
         for mine, choices in enumerate(runs):
             at = np.array(choices.time, dtype=np.float64)
             every = [returns(*end, at, float(p.step), p.steps, p.eta) for end in ends]
             others = (sum(every) - every[mine]) / (len(ends) - 1)
-            found.append(every[mine] - (others if p.baseline == "paired" else 0.0))
-        return found
+            advantages.append(every[mine] - (others if p.baseline == "paired" else 0.0))
+        return advantages
 
     # -- what the trainer needs ---------------------------------------------------------------------------------------
 

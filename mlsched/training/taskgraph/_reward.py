@@ -41,15 +41,15 @@ class Reward(Checked):
 
     def objectives(self, workload: Jobs, log: Stretches) -> Floats:
         """5 x jobs: each objective of each job, within [0, 1]. Of a job that has not ended, it means nothing."""
-        found = outcome.jobs(workload, log)
+        outcomes = outcome.jobs(workload, log)
         alone, sent = references(workload)
         return np.stack(
             [
-                1 / (1 + found["jct"] / np.maximum(alone, 1)),
-                found["met"].astype(np.float64),
-                1 / (1 + found["traffic"] / np.maximum(sent, 1)),
-                (found["accuracy"] >= workload.required).astype(np.float64),
-                found["accuracy"] / FULL_ACCURACY,
+                1 / (1 + outcomes["jct"] / np.maximum(alone, 1)),
+                outcomes["met"].astype(np.float64),
+                1 / (1 + outcomes["traffic"] / np.maximum(sent, 1)),
+                (outcomes["accuracy"] >= workload.required).astype(np.float64),
+                outcomes["accuracy"] / FULL_ACCURACY,
             ]
         )
 
@@ -81,12 +81,12 @@ def returns(ended: Floats, reward: Floats, at: Floats, step: float, steps: int, 
 
     ended, reward: of each job that has ended, when, and what it came to.
     """
-    found = np.zeros(len(at))
+    sums = np.zeros(len(at))
     order = np.argsort(ended, kind="stable")
     ended, reward = ended[order], reward[order]
     low = np.searchsorted(ended, at, side="right")
     high = np.searchsorted(ended, at + step * steps, side="right")
     for k, (first, end) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
         i = np.ceil((ended[first:end] - at[k]) / step) - 1
-        found[k] = float((eta**i * reward[first:end]).sum())
-    return found
+        sums[k] = float((eta**i * reward[first:end]).sum())
+    return sums

@@ -132,18 +132,18 @@ class PolicyGradient:
 
     def improve(self, iteration: int) -> dict[str, float]:
         """One iteration; the first begins with the imitation."""
-        p, found = self.params, {}
+        p, measured = self.params, {}
         if iteration == 1 and p.teacher:
-            found["imitation_loss"] = self._imitate()
+            measured["imitation_loss"] = self._imitate()
         rng = np.random.default_rng([self.seed, iteration])
         seeds, rates = rng.integers(0, 10**9, p.sequences).tolist(), rng.uniform(p.low, p.rate, p.sequences).tolist()
         works = [sequence(TRAINING + k, p.jobs, round(rate, 2)) for k, rate in zip(seeds, rates, strict=True)]
         batch = Batch([w for w in works for _ in range(p.episodes)], self.phase, floor=p.floor)
         columns, time, episode, trail = self._sample(batch, works[0], rng)
         advantage = advantages(time, episode, trail, p.episodes)
-        found["completion_s"] = float(batch.completion_s().mean())
-        found["loss"] = self._learn(columns, advantage, rng)
-        return found
+        measured["completion_s"] = float(batch.completion_s().mean())
+        measured["loss"] = self._learn(columns, advantage, rng)
+        return measured
 
     def _sample(self, batch: Batch, first: Any, rng: np.random.Generator) -> tuple[Any, ...]:
         """Columns of every decision with a choice (inputs, action, log-probability), its time and episode, and the
@@ -229,7 +229,7 @@ def advantages(time: Any, episode: Any, trail: tuple[Any, Any, Any], group: int)
     sequence are `group` in a row. Within a phase, system time is taken to pass evenly until the next one begins.
     """
     where, start, cost = trail
-    found = np.zeros(len(time))
+    advantage = np.zeros(len(time))
     curves = {}
     for e in np.unique(where):
         mine = where == e
@@ -242,5 +242,5 @@ def advantages(time: Any, episode: Any, trail: tuple[Any, Any, Any], group: int)
         first = e - e % group
         rest = {k: curves[k][1][-1] - np.interp(at, *curves[k]) for k in range(first, first + group)}
         others = sum(v for k, v in rest.items() if k != e) / (group - 1)
-        found[episode == e] = others - rest[e]
-    return (found - found.mean()) / max(float(found.std()), 1e-9)
+        advantage[episode == e] = others - rest[e]
+    return (advantage - advantage.mean()) / max(float(advantage.std()), 1e-9)

@@ -64,6 +64,6 @@ class Views:
 
 def scores(net: PlusNet, begin: Any, changing: Any, there: Any, possible: Any) -> Any:
     """E x (2 I + 1): the network's scores, -inf for what may not be taken; the void action only where it must be."""
-    found = net.score(net.encode(begin, there), changing).reshape(len(there), -1)
-    found = np.concatenate([found, np.zeros((len(found), 1), dtype=np.float32)], axis=1)
-    return np.where(possible, found, np.float32(-np.inf))
+    pair_scores = net.score(net.encode(begin, there), changing).reshape(len(there), -1)
+    pair_scores = np.concatenate([pair_scores, np.zeros((len(pair_scores), 1), dtype=np.float32)], axis=1)
+    return np.where(possible, pair_scores, np.float32(-np.inf))

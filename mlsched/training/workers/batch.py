@@ -130,10 +130,10 @@ class Batch:
         self._none = max(int(self._jobs.max()), room)  # the job of an empty slot
 
         def column(name: str, fill: int) -> IntArray:
-            found = np.full((self._episodes, self._none + 1), fill, dtype=np.int64)
+            filled = np.full((self._episodes, self._none + 1), fill, dtype=np.int64)
             for row, one in enumerate(workloads):
-                found[row, : len(one.submit)] = getattr(one, name)
-            return found
+                filled[row, : len(one.submit)] = getattr(one, name)
+            return filled
 
         self._submit, self._model = column("submit", FAR), column("model", self._models)
         self._iterations = column("iterations", 0) * self._parts
@@ -146,7 +146,7 @@ class Batch:
         """Begin all episodes anew."""
         count, window, phase = self._episodes, self.phase.window, self.phase
         self.now = np.zeros(count, dtype=np.int64)
-        self._left = self._iterations.copy()
+        self._remaining = self._iterations.copy()
         self.finish = np.full((count, self._none + 1), -1)
         self._arrived, self._pulled, self._finished = (np.zeros(count, dtype=np.int64) for _ in range(3))
         self._slot_job = np.full((count, window), self._none)
@@ -182,7 +182,7 @@ class Batch:
                 column[row, :jobs], column[row, jobs:] = values, fill
         real = np.where(self._submit[rows] == FAR, 0, self._submit[rows])
         self._submitted[rows, 1:] = real.cumsum(axis=1)
-        self._left[rows] = self._iterations[rows]
+        self._remaining[rows] = self._iterations[rows]
         self.finish[rows], self._slot_job[rows], self.done[rows] = -1, self._none, False
         for counter in (self.now, self._arrived, self._pulled, self._finished, self._system):
             counter[rows] = 0
@@ -191,13 +191,13 @@ class Batch:
     @property
     def state(self) -> IntArray:
         """E x (4I + 1): the paper's s_t of every episode, as `Decision.state`."""
-        found = np.empty((self._episodes, self.phase.window, FIELDS), dtype=np.int64)
+        state = np.empty((self._episodes, self.phase.window, FIELDS), dtype=np.int64)
         kind = self._model[np.arange(self._episodes)[:, None], self._slot_job]
-        found[..., 0] = np.where(kind == self._models, -1, kind)
-        found[..., 1] = -(-self._left[np.arange(self._episodes)[:, None], self._slot_job] // self._parts)
-        found[..., 2:] = self._tasks
+        state[..., 0] = np.where(kind == self._models, -1, kind)
+        state[..., 1] = -(-self._remaining[np.arange(self._episodes)[:, None], self._slot_job] // self._parts)
+        state[..., 2:] = self._tasks
         backlog = (self._arrived - self._pulled)[:, None]
-        return np.concatenate([found.reshape(self._episodes, -1), backlog], axis=1)
+        return np.concatenate([state.reshape(self._episodes, -1), backlog], axis=1)
 
     def completion_s(self) -> Floats:
         """Mean completion time of each episode's jobs so far, s; NaN before the first is done."""
@@ -271,17 +271,17 @@ class Batch:
         if stuck.any():
             self._rescue(rows, stuck, trains, time)
         at = rows[:, None] * (self._none + 1) + jobs
-        left = self._left.ravel()[at]
-        need = np.where(trains, -(-left * time // (NS_PER_MS * self._parts)), FAR).min(axis=1)
+        remaining = self._remaining.ravel()[at]
+        need = np.where(trains, -(-remaining * time // (NS_PER_MS * self._parts)), FAR).min(axis=1)
         full = jobs[:, -1] != self._none
         arrival = self._submit.ravel()[rows * (self._none + 1) + self._arrived[rows]]
         now = self.now[rows]
         end = now + np.where(full, need, np.minimum(need, arrival - now))
         elapsed = (end - now)[:, None] * (NS_PER_MS * self._parts)
-        left -= np.where(trains, np.minimum(elapsed // time, left), 0)
-        self._left.ravel()[at] = left
+        remaining -= np.where(trains, np.minimum(elapsed // time, remaining), 0)
+        self._remaining.ravel()[at] = remaining
         self._count(rows, now, end)
-        self._leave(rows, at, jobs, left, end)
+        self._leave(rows, at, jobs, remaining, end)
         self.now[rows] = end
         self._pull(rows)
 
@@ -301,9 +301,9 @@ class Batch:
         self._system[rows] = (before - self._finished[rows]) * (end - now) + (after - before) * end - came
         self._arrived[rows] = after
 
-    def _leave(self, rows: IntArray, at: IntArray, jobs: IntArray, left: IntArray, end: IntArray) -> None:
+    def _leave(self, rows: IntArray, at: IntArray, jobs: IntArray, remaining: IntArray, end: IntArray) -> None:
         """Jobs that are done leave; those behind move up."""
-        gone = (left == 0) & (jobs != self._none)
+        gone = (remaining == 0) & (jobs != self._none)
         self.finish.ravel()[at[gone]] = np.broadcast_to(end[:, None], gone.shape)[gone]
         self._finished[rows] += gone.sum(axis=1)
         self._slot_job[rows] = np.sort(np.where(gone, self._none, jobs), axis=1)  # an empty slot's job is the largest
@@ -346,10 +346,10 @@ class Batch:
         fits: Mask = self._fits_at_first[kind].reshape(len(rows), -1)
         self.mask[rows, :-1] = fits
         self.mask[rows, -1] = ~fits.any(axis=1)
-        left = self._left.ravel()[rows[:, None] * (self._none + 1) + jobs]
+        remaining = self._remaining.ravel()[rows[:, None] * (self._none + 1) + jobs]
         self._one_hot[rows] = kind[..., None] == np.arange(self._models)
         numbers = np.zeros((len(rows), window, 3), dtype=np.float32)
-        numbers[..., 0] = -(-left // self._parts) / ITERATIONS_UNIT
+        numbers[..., 0] = -(-remaining // self._parts) / ITERATIONS_UNIT
         self._numbers[rows] = numbers
         self.features[rows, -1] = (self._arrived[rows] - self._pulled[rows]) / BACKLOG_UNIT
 
