@@ -24,6 +24,8 @@ GIGABYTE = 10**9
 def rehash(folder: Path) -> None:
     """Make the manifest say what the files are, and of which instance; files as they are where that cannot be read."""
     path = folder / "manifest.json"
+    if path.stat().st_size > 2**24:
+        return  # which is refused as it is
     try:
         manifest = json.loads(path.read_text())
         for name in manifest["sha256"]:
@@ -33,7 +35,7 @@ def rehash(folder: Path) -> None:
         plan = json.loads((folder / "plan.json").read_text())
         (folder / "plan.json").write_text(json.dumps({**plan, "instance_hash": manifest["instance_hash"]}))
         manifest["sha256"]["plan.json"] = hashlib.sha256((folder / "plan.json").read_bytes()).hexdigest()
-    except (MlschedError, ValueError, TypeError, KeyError, OSError, AttributeError):
+    except (MlschedError, ValueError, TypeError, KeyError, OSError, AttributeError, RecursionError):
         pass  # what cannot be read is refused as it is
     else:
         path.write_text(json.dumps(manifest))
@@ -202,7 +204,7 @@ def forge(genuine: list[Path], folder: Path, dice: random.Random) -> str:
     for way in ways:
         try:
             way(folder, dice, genuine)
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError, OSError):
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, OSError, RecursionError):
             continue  # the way before has left nothing for this one
     rehash(folder)
     return ways[0].__name__.removeprefix("_")
