@@ -21,7 +21,7 @@ from mlsched.instances.placement import PROBLEM, Instance, Plan
 from mlsched.instances.placement.models import KINDS
 
 #: Those that do not search.
-RULES = [a.name for a in registry().available("placement", "heuristic") if not a.takes_limits]
+RULES = [a.name for a in registry().available("placement", "heuristic") if not a.searches]
 
 
 @pytest.fixture(scope="session")

@@ -107,7 +107,7 @@ def test_without_time_a_plan_and_a_safe_bound_come_back(ticking):
         if found.status == "feasible":
             assert found.stopped_by == "time limit"
             gaps += 1
-        nothing = api.solve(instance, "dp", reduce=False, time_limit=500)
+        nothing = api.solve(instance, "dp", reduce=False, time_limit=500, hint="none")
         assert (nothing.status, nothing.plan) == ("unknown", None)
     assert gaps > 10
 
