@@ -14,7 +14,7 @@ import numpy as np
 
 from mlsched.core.contract import Plan, Sense
 from mlsched.core.deadline import Deadline
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.formulation import Formulation, Limits, Outcome, Term, safe_bound
 from mlsched.solvers.backends.canary.trust import believed
 from mlsched.solvers.backends.one_of import check_hint
@@ -183,11 +183,11 @@ def new_highs(limits: Limits) -> Any:
 
 @functools.cache
 def import_highspy() -> Any:
-    """highspy, or a SolverError in one line where it is missing or incompatible."""
+    """highspy, or an InvalidInput in one line where it is missing or incompatible: no plan that is known hides that."""
     try:
         import highspy
     except ImportError as error:
-        raise SolverError(f"highs: highspy cannot be imported ({error}); pip install 'highspy>=1.12,<1.15'") from None
+        raise InvalidInput(f"highs: highspy cannot be imported ({error}); pip install 'highspy>=1.12,<1.15'") from None
     return highspy
 
 

@@ -12,7 +12,7 @@ from draws import draws
 from hypothesis import given
 
 from mlsched import api
-from mlsched.core.errors import SolverError
+from mlsched.core.errors import AnswererError
 from mlsched.core.fields import UNLIMITED
 from mlsched.core.formulation import Limits
 from mlsched.formulations.taskgraph import _due
@@ -121,7 +121,7 @@ def test_a_contradiction_between_the_models_is_an_error(monkeypatch):
     monkeypatch.setattr(Apart, "run", lambda self: Ended("INFEASIBLE"))
     instance = api.generate("taskgraph", preset="six-replicas", seed=2)
     monkeypatch.setattr(one_objective, "FIRST_DUE", 1e-9)
-    with pytest.raises(SolverError, match="and one is known"):
+    with pytest.raises(AnswererError, match="and one is known"):
         api.solve(instance, "cp-sat", objective="total_accuracy")
 
 
