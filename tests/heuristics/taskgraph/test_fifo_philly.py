@@ -1,6 +1,6 @@
 """`fifo` on Philly, against a simulator that shares nothing with the library: the start of every job.
 
-It reads the file itself. A job of g GPUs needs g free ones, on whatever nodes, since its tasks are single GPUs; so
+It reads the file itself. A job of g GPUs needs g free ones, on whatever nodes (shape="anywhere": single GPUs); so
 nodes do not matter. At every arrival and end, jobs start in order of submission; what does not fit is passed by, or,
 when strict, blocks all behind it.
 """
@@ -80,7 +80,7 @@ def fifo(jobs, gpus, strict):
 )
 def test_every_job_of_philly_starts_when_the_other_simulator_starts_it(jobs, nodes, strict, shared_data):
     file = shared_data / "philly" / "philly.csv.gz"
-    load = api.workload(file, "taskgraph", physics="iterations", cluster=f"{nodes}x(8gpu)", limit=jobs)
+    load = api.workload(file, "taskgraph", physics="iterations", cluster=f"{nodes}x(8gpu)", limit=jobs, shape="anywhere")
     run = api.simulate(load, f"fifo:strict={str(strict).lower()}")
     assert run.jobs["start"].tolist() == fifo(read(file, jobs), 8 * nodes, strict)
     assert nodes == 309 or (run.jobs["start"] > load.arrival).mean() > 0.1, "jobs queue"
