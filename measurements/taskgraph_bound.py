@@ -33,10 +33,14 @@ RULES = ["fifo", "easy-backfill", "srpt", "srpt:size=time,preempt=true", "srpt:p
 def workload(given: argparse.Namespace, nodes: int, single: float = 1.0) -> Any:
     """The trace's gangs, and this share of its jobs of one task, on so many nodes."""
     found = mlsched.workload(given.trace, "taskgraph", physics="iterations", cluster=f"{nodes}x(8gpu)")
-    tasks = np.bincount(found.task_template)[found.template]
-    kept = (tasks > 1) | (np.random.default_rng(0).random(len(tasks)) < single)
+    kept = (gpus(found) > 1) | (np.random.default_rng(0).random(len(found.arrival)) < single)
     kept[given.limit or len(kept) :] = False
     return found.replace(**found.only(np.flatnonzero(kept)))
+
+
+def gpus(load: Any) -> Any:
+    """How many GPUs each job asks for; its first resource counts thousandths of one."""
+    return np.bincount(load.task_template, load.demand[:, 0])[load.template] / 1000
 
 
 def described(load: Any) -> dict[str, Any]:
@@ -48,7 +52,7 @@ def described(load: Any) -> dict[str, Any]:
         "gpus": 8 * len(load.node_capacity),
         "jobs": len(load.arrival),
         "load": float((asked.work.sum(axis=0)[: len(there)] / np.maximum(there, 1)).max()),
-        "gangs": float((np.bincount(load.task_template)[load.template] > 1).mean()),
+        "gangs": float((gpus(load) > 1).mean()),
     }
 
 

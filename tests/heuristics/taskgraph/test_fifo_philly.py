@@ -80,7 +80,8 @@ def fifo(jobs, gpus, strict):
 )
 def test_every_job_of_philly_starts_when_the_other_simulator_starts_it(jobs, nodes, strict, shared_data):
     file = shared_data / "philly" / "philly.csv.gz"
-    load = api.workload(file, "taskgraph", physics="iterations", cluster=f"{nodes}x(8gpu)", limit=jobs, shape="anywhere")
+    cluster = f"{nodes}x(8gpu)"
+    load = api.workload(file, "taskgraph", physics="iterations", cluster=cluster, limit=jobs, shape="anywhere")
     run = api.simulate(load, f"fifo:strict={str(strict).lower()}")
     assert run.jobs["start"].tolist() == fifo(read(file, jobs), 8 * nodes, strict)
     assert nodes == 309 or (run.jobs["start"] > load.arrival).mean() > 0.1, "jobs queue"
