@@ -51,8 +51,10 @@ class Ways:
     weight: Floats
     demand: Floats
 
-    def cheapest(self, prices: Prices) -> tuple[Floats, Floats]:
-        """The cost of each piece's cheapest way, and what all of them hold: demand x ticks, intervals x resources."""
+    def cheapest(self, prices: Prices) -> tuple[Floats, Floats, int]:
+        """The cost of each piece's cheapest way; what all of them hold: demand x ticks, intervals x resources; and the
+        work that this took, in entries of tables that were looked at.
+        """
         count = len(prices.values)
         rate = np.vstack([prices.values, np.zeros_like(prices.values[:1])])
         soonest = self.release + self.length
@@ -62,16 +64,17 @@ class Ways:
         first, reached, last = (
             ((time - prices.start) // prices.step).astype(np.int64) for time in (self.release, soonest, latest)
         )
-        cost, held = np.empty(len(soonest)), np.zeros((count + 1, self.demand.shape[1]))
+        cost, held, work = np.empty(len(soonest)), np.zeros((count + 1, self.demand.shape[1])), 0
         for group in _groups(last - first + 1):
             number = first[group][:, None] + np.arange(int((last - first)[group].max()) + 1)
             pays = rate[np.minimum(number, count)] @ self.demand[group][:, :, None]
             table = _Table(self, group, prices, number, pays[:, :, 0])
             cost[group], ran = table.least(reached[group] - first[group], last[group] - first[group])
+            work += table.work
             for r in range(held.shape[1]):
                 amount = (ran * self.demand[group, r][:, None]).ravel()
                 held[:, r] += np.bincount(np.minimum(number, count).ravel(), amount, minlength=count + 1)
-        return cost, held[:-1]
+        return cost, held[:-1], work
 
 
 def _paid(demand: Floats, prices: Prices, begin: Floats, end: Floats) -> Floats:
@@ -107,6 +110,7 @@ class _Table:
         self.release, self.length, self.weight = ways.release[group], ways.length[group], ways.weight[group]
         self.begin = np.maximum(prices.start + number * prices.step, self.release[:, None])
         self.end = prices.start + (number + 1) * prices.step
+        self.work = 0
         self.pays, self.order = pays, np.argsort(pays, axis=1, kind="stable")
         self.sorted = np.take_along_axis(pays, self.order, axis=1)
 
@@ -116,10 +120,15 @@ class _Table:
         reached: the column of the end without any pause; last: that of the last end that may be better.
         """
         best, ran = np.full(len(reached), np.inf), np.zeros_like(self.pays)
+        going = np.arange(len(reached))
         for step in range(int((last - reached).max()) + 1):
-            rows = np.flatnonzero(reached + step <= last)
-            column = (reached + step)[rows]
-            end = self.begin[rows, column] if step else (self.release + self.length)[rows]
+            # Who ends now pays for the wait alone so much: where that is no better already, no later end is.
+            end = self.begin[going, reached[going] + step] if step else self.release + self.length
+            hopeful = self.weight[going] * (end - self.release[going]) < best[going]
+            hopeful &= reached[going] + step <= last[going]
+            rows, end = going[hopeful], end[hopeful]
+            going, column = rows[reached[rows] + step < last[rows]], reached[rows] + step
+            self.work += rows.size * self.pays.shape[1]
             cost, ticks = self._ending_in(rows, column, end)
             less = cost < best[rows]
             best[rows[less]], ran[rows[less]] = cost[less], ticks[less]

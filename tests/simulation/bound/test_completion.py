@@ -98,7 +98,7 @@ def test_the_cheapest_way_is_the_cheapest_of_all(pieces, prices, step):
     """Every end, and the cheapest ticks before it; what is held is what that way holds."""
     release, length, weight, one, two = (np.array(column, dtype=float) for column in zip(*pieces, strict=True))
     demand, values = np.column_stack([one, two]), np.array(prices, dtype=float)
-    cost, held = Ways(release, length, weight, demand).cheapest(Prices(0.0, float(step), values))
+    cost, held, _ = Ways(release, length, weight, demand).cheapest(Prices(0.0, float(step), values))
     whole = np.zeros((len(prices) * step + 30, 2))
     whole[: len(prices) * step] = np.repeat(values, step, axis=0)
     for i, (a, p) in enumerate(zip(release.astype(int), length.astype(int), strict=True)):
