@@ -177,7 +177,8 @@ def test_a_chain_of_many_tasks_is_gone_along_without_depth():
     kept = {name: data[name] for name in ("kind", "version", "resources", "node_capacity")}
     chain = type(instance).from_json({**kept, **edges, **tasks, **jobs, "parameters": [0] * count})
     assert rests(chain) == [2 * (count - 1 - k) for k in range(count)]
-    assert [heads(chain, [1])[k, 0] for k in range(count)] == [5 + 2 * k for k in range(count)]
+    first = heads(chain, [1])
+    assert [first[k, 0] for k in range(count)] == [5 + 2 * k for k in range(count)]
 
 
 # -- whole folders ----------------------------------------------------------------------------------------------------
