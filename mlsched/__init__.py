@@ -12,10 +12,10 @@ Importing mlsched loads no solver: they are imported when first needed.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mlsched._version import __version__
+from mlsched.core.deferred import imported_at_first_use
 
 if TYPE_CHECKING:
     from mlsched import solvers, testing
@@ -30,37 +30,38 @@ if TYPE_CHECKING:
     from mlsched.heuristics.taskgraph._own import start_in_order
     from mlsched.simulation import Run, environments
 
-#: Public name -> module that defines it; imported at first use (PEP 562), so that `import mlsched` is quick.
+#: Public name -> module of this package that defines it, or that it is. `environments` needs gymnasium, `testing`
+#: Hypothesis.
 _HOME = {
-    "generate": "mlsched.api",
-    "load": "mlsched.api",
-    "pareto": "mlsched.api",
-    "plot": "mlsched.benchmark.plan_pictures",
-    "plot_losses": "mlsched.benchmark.worst",
-    "plot_runs": "mlsched.benchmark.run_pictures",
-    "read_log": "mlsched.api",
-    "save": "mlsched.api",
-    "simulate": "mlsched.api",
-    "solve": "mlsched.api",
-    "start_in_order": "mlsched.heuristics.taskgraph._own",
-    "workload": "mlsched.api",
-    "worst_cases": "mlsched.benchmark.worst",
-    "Instance": "mlsched.core.contract",
-    "Objective": "mlsched.core.contract",
-    "Plan": "mlsched.core.contract",
-    "AnswererError": "mlsched.core.errors",
-    "InvalidFile": "mlsched.core.errors",
-    "InvalidInput": "mlsched.core.errors",
-    "MlschedError": "mlsched.core.errors",
-    "SolverError": "mlsched.core.errors",
-    "UnknownName": "mlsched.core.errors",
-    "answerer": "mlsched.core.registry",
-    "Result": "mlsched.core.result",
-    "Run": "mlsched.simulation",
+    "generate": "api",
+    "load": "api",
+    "pareto": "api",
+    "plot": "benchmark.plan_pictures",
+    "plot_losses": "benchmark.worst",
+    "plot_runs": "benchmark.run_pictures",
+    "read_log": "api",
+    "save": "api",
+    "simulate": "api",
+    "solve": "api",
+    "start_in_order": "heuristics.taskgraph._own",
+    "workload": "api",
+    "worst_cases": "benchmark.worst",
+    "Instance": "core.contract",
+    "Objective": "core.contract",
+    "Plan": "core.contract",
+    "AnswererError": "core.errors",
+    "InvalidFile": "core.errors",
+    "InvalidInput": "core.errors",
+    "MlschedError": "core.errors",
+    "SolverError": "core.errors",
+    "UnknownName": "core.errors",
+    "answerer": "core.registry",
+    "Result": "core.result",
+    "Run": "simulation",
+    "environments": "training.environments:",
+    "solvers": "solvers:",
+    "testing": "testing:",
 }
-
-#: Public name -> module that it is, imported at first use too. `environments` needs gymnasium, `testing` Hypothesis.
-_MODULES = {"environments": "mlsched.training.environments", "solvers": "mlsched.solvers", "testing": "mlsched.testing"}
 
 __all__ = [
     "AnswererError",
@@ -95,12 +96,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return importlib.import_module(_MODULES[name])
-    if name in _HOME:
-        return getattr(importlib.import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'mlsched' has no attribute '{name}'")
+__getattr__ = imported_at_first_use(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from mlsched.core.deferred import imported_at_first_use
 
 if TYPE_CHECKING:
     from mlsched.api.answers import solve
@@ -55,10 +56,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'mlsched.api' has no attribute '{name}'")
-    return getattr(importlib.import_module(f"mlsched.api.{_HOME[name]}"), name)
+__getattr__ = imported_at_first_use(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

@@ -36,13 +36,12 @@ def _hint(
 
     A hint that is no better than what they say changes nothing: the answer is the one without it.
     """
-    if isinstance(hint, str) and hint != "none":
-        raise InvalidInput(f"hint = {hint!r}: must be a plan, None (the problem's own rule) or 'none'")
     if isinstance(hint, Plan):
         if wrong := instance.violations(hint):
             raise InvalidInput(f"hint: is infeasible: {wrong[0]}")
-    elif hint is not None and not isinstance(hint, str):
-        raise InvalidInput(f"hint = a {type(hint).__name__}: must be a plan, None (the problem's own rule) or 'none'")
+    elif hint is not None and not (isinstance(hint, str) and hint == "none"):
+        shown = repr(hint) if isinstance(hint, str) else f"a {type(hint).__name__}"
+        raise InvalidInput(f"hint = {shown}: must be a plan, None (the problem's own rule) or 'none'")
     given = hint if isinstance(hint, Plan) else None
     if hint == "none" or not answerer.takes_hint or not native(answerer, instance.asks):
         return given

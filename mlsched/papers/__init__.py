@@ -6,8 +6,9 @@ found by scanning. What is named here is imported when it is used, so that `mlsc
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from mlsched.core.deferred import imported_at_first_use
 
 if TYPE_CHECKING:
     from mlsched.papers.experiment import Experiment, Settings
@@ -28,7 +29,4 @@ _HOME = {
 __all__ = ["EXPERIMENTS", "Experiment", "Report", "Settings", "render", "reproduce"]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+__getattr__ = imported_at_first_use(__name__, _HOME)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mlsched.core.answerer import SOLVER, Answerer, Kind
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline, OutOfTime
+from mlsched.core.deferred import imported_at_first_use
 from mlsched.core.formulation import Formulation, Limits, OneOf, Outcome
 from mlsched.core.registry import registry
 
@@ -112,13 +113,6 @@ def _of_restricted(outcome: Outcome) -> Outcome:
     return Outcome("unknown" if outcome.plan is None else "feasible", outcome.plan, None, outcome.stopped_by, work)
 
 
-def __getattr__(name: str) -> Any:
-    """`enumerate_front` and `Front`, imported at first use (PEP 562)."""
-    if name in ("enumerate_front", "Front"):
-        from mlsched.solvers import front
-
-        return getattr(front, name)
-    raise AttributeError(f"module 'mlsched.solvers' has no attribute '{name}'")
-
+__getattr__ = imported_at_first_use(__name__, {"Front": "front", "enumerate_front": "front"})
 
 __all__ = ["Front", "Limits", "Outcome", "available", "enumerate_front", "run"]

@@ -6,8 +6,7 @@ since pytest loads this package as a plugin in every run.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from mlsched.core.deferred import imported_at_first_use
 
 _HOME = {
     "CHECKS": "checks",
@@ -30,10 +29,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+__getattr__ = imported_at_first_use(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

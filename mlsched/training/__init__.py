@@ -8,8 +8,9 @@ that `mlsched train --help` is quick.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from mlsched.core.deferred import imported_at_first_use
 
 if TYPE_CHECKING:
     from mlsched.training._recipe import Learner, Recipe, Validation, recipe, recipes
@@ -30,7 +31,4 @@ _HOME = {
 __all__ = ["Learner", "Recipe", "Training", "Validation", "checkpoint_of", "recipe", "recipes", "train"]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+__getattr__ = imported_at_first_use(__name__, _HOME)
