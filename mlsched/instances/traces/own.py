@@ -11,8 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mlsched.core.errors import InvalidInput, shortened
+from mlsched.instances.traces.pods import LABELS, NOTHING, Pods
 from mlsched.instances.traces.source import shown
 from mlsched.instances.traces.trace import UNKNOWN, TraceBuilder
 from mlsched.instances.traces.values import COUNTS, MEMORIES, TIMES, Place, Times, amount, is_missing, number
@@ -36,6 +38,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "group": ("group", "account", "vc", "virtual_cluster", "project", "team"),
     "time_limit": ("time_limit", "timelimit", "requested_time", "req_time", "requested_walltime", "walltime_limit"),
     "nodes": ("num_nodes", "num_node", "n_nodes", "nnodes", "node_count", "node_num", "alloc_nodes", "num_pods"),
+    "pod_group": LABELS,
     "pause_cost": ("pause_cost", "resume_cost", "restart_cost"),
     "id": ("id", "job_id", "jobid"),
     "status": ("status", "state", "job_state"),
@@ -198,8 +201,10 @@ def read_rows(place: Place, columns: Mapping[str, Column], rows: Rows, jobs: Tra
     reader = _Reader(place, columns, index)
     for row in rows(names):
         reader.add(row, jobs)
-        if jobs.full:
+        if jobs.full and reader.pods is None:  # a job's other pods may stand anywhere
             break
+    if reader.pods is not None:
+        reader.pods.finish(jobs)
     jobs.notes += reader.notes(jobs)
 
 
@@ -213,11 +218,22 @@ class _Reader:
             for field in _TIMES
             if field in columns
         }
+        self.pods = Pods() if "pod_group" in columns else None
         self.limits = self.users = 0
         self.low = self.high = (0, "")  # first and last submit, and where
 
     def add(self, row: Sequence[object], jobs: TraceBuilder) -> None:
-        """Add the job of one row, or count why it is none."""
+        """Add the job of one row, or keep the pod of one, or count why it is none."""
+        found = self._job(row)
+        if self.pods is not None:
+            self.pods.add(self._text("pod_group", row) or self._name(row), found)
+        elif isinstance(found, str):
+            jobs.drop(found)
+        else:
+            jobs.add(**{**found, "submit": jobs.seconds(found["submit"])})
+
+    def _job(self, row: Sequence[object]) -> dict[str, Any] | str:
+        """What the builder is told of the job (or pod) of a row, its submit still in ms; or why the row is none."""
         submit, run, reason = self._times(row)
         limit, cost = self._time("time_limit", row), self._time("pause_cost", row)
         gpus, cpus = self._amount("gpus", row), self._amount("cpus", row)
@@ -227,29 +243,28 @@ class _Reader:
         if gpus > 1000 and gpus % 1000:
             self.place.bad(self.columns["gpus"].name, gpus / 1000, "must be whole, or a share of one GPU")
         if gpus <= 0 and cpus <= 0:
-            reason = reason or "asks for no GPU"
+            reason = reason or NOTHING
         if submit is None or run is None or reason:
-            jobs.drop(reason)
-            return
+            return reason
         self._spread(submit)
         user = self._text("user", row)
         self.limits += limit is not None
         self.users += bool(user)
-        jobs.add(
-            self._text("id", row) or self.place.where.replace(" ", "-"),
-            jobs.seconds(submit),
-            run,
-            -(-max(gpus, 0) // 1000),
-            gpus_milli=max(gpus, 0),
-            cpu_milli=cpus,
-            memory_mib=memory,
-            group=self._text("group", row),
-            status=self._text("status", row),
-            user=user,
-            time_limit_ms=UNKNOWN if limit is None else limit,
-            node_count=self._nodes(row),
-            pause_cost_ms=UNKNOWN if cost is None else cost,
-        )
+        return {
+            "job": self._name(row),
+            "submit": submit,
+            "duration_ms": run,
+            "gpu_count": -(-max(gpus, 0) // 1000),
+            "gpus_milli": max(gpus, 0),
+            "cpu_milli": cpus,
+            "memory_mib": memory,
+            "group": self._text("group", row),
+            "status": self._text("status", row),
+            "user": user,
+            "time_limit_ms": UNKNOWN if limit is None else limit,
+            "node_count": self._nodes(row),
+            "pause_cost_ms": UNKNOWN if cost is None else cost,
+        }
 
     def _times(self, row: Sequence[object]) -> tuple[int | None, int | None, str]:
         """Submit and run time in ms, and why a row without them is no job."""
@@ -292,6 +307,9 @@ class _Reader:
         if count != int(count) or count > MOST_NODES:
             self.place.bad(name, value, f"must be a whole number of nodes, {MOST_NODES} at most")
         return int(count) or UNKNOWN
+
+    def _name(self, row: Sequence[object]) -> str:
+        return self._text("id", row) or self.place.where.replace(" ", "-")
 
     def _text(self, field: str, row: Sequence[object]) -> str:
         if field not in self.columns or is_missing(value := row[self.index[field]]):

@@ -18,6 +18,9 @@ from mlsched.core.errors import InvalidInput
 
 Column = npt.NDArray[np.int64]
 
+#: What each part of a job asks for: (cpu_milli, memory_mib, gpus_milli).
+Tasks = tuple[tuple[int, int, int], ...]
+
 UNKNOWN = -1
 """Stands in a numeric column for what the trace does not say."""
 
@@ -109,6 +112,8 @@ class Trace(_Table):
         time_limit_ms: the user's own estimate of the run time (a batch system's limit), in milliseconds, or -1.
         node_count: on how many nodes the job was to run, as the log states it, or -1.
         pause_cost_ms: for how long it holds what it asks for without progress whenever it goes on after a pause, or -1.
+        tasks: what each part of the job asked for, as the log states it: (cpu_milli, memory_mib, gpus_milli) each, 0
+            where it states none; () where it does not say. One entry a job, or none at all where no job has any.
     """
 
     submit: Column
@@ -127,6 +132,7 @@ class Trace(_Table):
     time_limit_ms: Column = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     node_count: Column = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     pause_cost_ms: Column = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    tasks: tuple[Tasks, ...] = ()
 
     def __post_init__(self) -> None:
         if not len(self.user):
@@ -138,6 +144,9 @@ class Trace(_Table):
         self._freeze((*numbers, *_MAY_LACK), ("qos", "group", "status", "user"))
         object.__setattr__(self, "dropped", dict(self.dropped))
         object.__setattr__(self, "notes", tuple(self.notes))
+        object.__setattr__(self, "tasks", tuple(self.tasks))
+        if self.tasks and len(self.tasks) != len(self):
+            raise InvalidInput(f"Trace.tasks has {len(self.tasks)} entries: must have {len(self)}, as ids has, or none")
         self._at_least(0, "submit", "gpu_count", "gpus_milli")
         self._at_least(1, "duration_ms")
         self._at_least(UNKNOWN, "cpu_milli", "memory_mib", *_MAY_LACK)
@@ -186,6 +195,7 @@ class TraceBuilder:
         self._numbers = array("q")
         self._ids: list[str] = []
         self._texts: list[tuple[str, str, str, str]] = []
+        self._tasks: dict[int, Tasks] = {}  # of the jobs whose parts are known, by their place in the file
         self.dropped: dict[str, int] = {}
         self.notes: list[str] = []
         self._cut = 0
@@ -229,6 +239,7 @@ class TraceBuilder:
         time_limit_ms: int = UNKNOWN,
         node_count: int = UNKNOWN,
         pause_cost_ms: int = UNKNOWN,
+        tasks: Tasks = (),
     ) -> None:
         """Add a job; `submit` in s from any origin, `gpus_milli` whole GPUs unless given. A zero run is dropped."""
         if duration_ms == 0:
@@ -237,6 +248,8 @@ class TraceBuilder:
         milli = 1000 * gpu_count if gpus_milli is None else gpus_milli
         numbers = (submit, duration_ms, gpu_count, milli, cpu_milli, memory_mib, time_limit_ms)
         self._numbers.extend((*numbers, node_count, pause_cost_ms))
+        if tasks:
+            self._tasks[len(self._ids)] = tasks
         self._ids.append(job)
         self._texts.append((qos, group, status, user))
 
@@ -264,6 +277,7 @@ class TraceBuilder:
             time_limit_ms=table[:, 6],
             node_count=table[:, 7],
             pause_cost_ms=table[:, 8],
+            tasks=tuple(self._tasks.get(i, ()) for i in order.tolist()) if self._tasks else (),
             source=source,
             dropped=self.dropped,
             notes=tuple(self.notes),

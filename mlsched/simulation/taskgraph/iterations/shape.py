@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mlsched.core.fields import IntArray
 
 
 def shapes(
-    asked: IntArray, nodes: IntArray, counted: int, shape: str, unit: int, stated: IntArray | None = None
+    asked: IntArray,
+    nodes: IntArray,
+    counted: int,
+    shape: str,
+    unit: int,
+    stated: IntArray | None = None,
+    parts: Sequence[IntArray] = (),
 ) -> list[IntArray]:
     """Of each job, what each of its tasks asks for: tasks x resources.
 
     asked: jobs x resources, of the whole job; nodes: nodes x resources; counted: the resource by which tasks are made,
-    GPUs (or CPUs), of which `unit` is one; stated: of each job the nodes that its log names, below 1: none.
+    GPUs (or CPUs), of which `unit` is one; stated: of each job the nodes that its log names, below 1: none; parts: of
+    each job what its log says of each of its tasks (tasks x resources), without rows: nothing.
 
     shape: "anywhere" - a task per GPU. "fewest" - one task where it fits a node, else tasks of a whole node's GPUs and
     one of the remainder. Of nodes of several sizes, the largest is meant of which the empty cluster has as many as
-    the job then needs; where there are too few of all, the largest. "log" - as many tasks as the log names nodes, which
-    differ by at most one GPU; of a job of which it names none, as "fewest".
+    the job then needs; where there are too few of all, the largest. "log" - the tasks that the log states; else as many
+    as it names nodes, which differ by at most one GPU; of a job of which it says neither, as "fewest".
 
     What a job asks for of other resources is shared among its tasks as their GPUs are, rounded up. A job that asks for
     a share of each of several GPUs has a task per GPU.
@@ -27,10 +36,15 @@ def shapes(
     made: dict[tuple[int, ...], IntArray] = {}
     shapes_of_jobs = []
     there = np.sort(nodes[:, counted] // unit)[::-1]
-    for row, many in zip(asked.tolist(), named.tolist(), strict=True):
-        key = (*row, max(many, 0))
+    for job, (row, many) in enumerate(zip(asked.tolist(), named.tolist(), strict=True)):
+        stated_tasks = parts[job][parts[job].any(axis=1)] if shape == "log" and len(parts) else asked[:0]
+        key = (*row, max(many, 0), *stated_tasks.ravel().tolist())
         if key not in made:
-            made[key] = _tasks(row, there, counted, shape, unit, many)
+            made[key] = (
+                stated_tasks[np.lexsort(stated_tasks.T)[::-1]]
+                if len(stated_tasks)
+                else _tasks(row, there, counted, shape, unit, many)
+            )
         shapes_of_jobs.append(made[key])
     return shapes_of_jobs
 

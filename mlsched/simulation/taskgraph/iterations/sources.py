@@ -158,7 +158,8 @@ def from_trace(
 
     shape: "fewest" - a job of g GPUs has a task on each of as few nodes as hold it: on nodes of G GPUs one of g, or
     full ones and a remainder (see `shape`); "log" - so it is, but where the log says on how many nodes a job ran, it
-    has so many tasks, as equal as they can be; "anywhere" - g tasks of one GPU, which may be anywhere.
+    has so many tasks, as equal as they can be, and where it states each pod of a job, a task is a pod; "anywhere" - g
+    tasks of one GPU, which may be anywhere.
     pause_cost: whenever a job goes on after a pause or a move, it holds its GPUs for so many seconds without progress;
     a column of the log goes before. movement: where runs may pause, "anytime" lets them go on on other nodes,
     "none" on their own alone.
@@ -176,10 +177,11 @@ def from_trace(
     asked, kept, said = _asked(trace, nodes)
     submit = trace.submit[kept]
     counted = _counted(asked)
-    sizes = np.maximum(-(-asked[:, counted] // 1000), 1)
+    parts = _parts(trace, kept, np.flatnonzero(asked.any(axis=0)))
+    sizes = np.maximum(-(-asked[:, counted] // 1000), [max(1, len(rows)) for rows in parts] or 1)
     _refuse_large(trace, kept, sizes)
     ticks = np.maximum(trace.duration_ms[kept], 1) / (1000 * tick)
-    demand = -(-asked // sizes[:, None])
+    demand = _by_gpu(asked, parts, counted)
     arrival = np.floor((submit - submit[0]) / (arrivals * tick)).astype(np.int64)
     if nodes is None:
         nodes, how = _nodes(asked, demand, arrival, ticks, load)
@@ -192,7 +194,8 @@ def from_trace(
     used = np.flatnonzero(demand.any(axis=0) | nodes.any(axis=0))
     gpu = RESOURCES.index("gpu_milli")
     of_used = used.tolist().index(counted)
-    tasks = shapes(asked[:, used], nodes[:, used], of_used, shape, 1000, trace.node_count[kept])
+    of_log = [rows[:, used] for rows in parts]
+    tasks = shapes(asked[:, used], nodes[:, used], of_used, shape, 1000, trace.node_count[kept], of_log)
     made = _gangs(
         gpu_unit=GPU if (demand[:, gpu] % GPU).any() and not (nodes[:, gpu] % GPU).any() else 0,
         capacity=nodes[:, used],
@@ -211,6 +214,20 @@ def from_trace(
     )
     made = made.replace(**_of_users(trace, kept, tick))
     return _without_oversize(made) if oversize == "drop" else made
+
+
+def _parts(trace: Trace, kept: IntArray, there: IntArray) -> list[IntArray]:
+    """What the log says of each task of each job (tasks x RESOURCES), of the resources that count; empty: nothing."""
+    if not trace.tasks:
+        return []
+    counts = np.isin(np.arange(len(RESOURCES)), there)
+    return [np.array(trace.tasks[row], dtype=np.int64).reshape(-1, len(RESOURCES)) * counts for row in kept.tolist()]
+
+
+def _by_gpu(asked: IntArray, parts: list[IntArray], counted: int) -> IntArray:
+    """What a GPU (or CPU) comes with, rounded up: of each job, or of each part where the log states its parts."""
+    rows = np.concatenate([part if len(part) else asked[j : j + 1] for j, part in enumerate(parts)] or [asked])
+    return np.asarray(-(-rows // np.maximum(-(-rows[:, counted] // 1000), 1)[:, None]))
 
 
 def _cut(submit: IntArray, arrival: IntArray, tick: float) -> float:

@@ -130,6 +130,41 @@ def test_the_nodes_that_a_log_names_are_taken_at_their_word(tmp_path):
     assert [fewer.demand[slice(*fewer.span(job)), 1].tolist() for job in range(3)] == [[4000], [5000], [4000]]
 
 
+PODS = """name,pod_group,submit,duration,gpus,cpus,memory_gib
+a-chief,a,10,90,0,2,4
+b,,11,60,8,16,0
+a-worker-0,a,12,100,4,8,64
+a-worker-1,a,12,100,2,8,64
+"""
+
+
+def test_a_pod_is_a_task_of_its_job(tmp_path):
+    log = tmp_path / "pods.csv"
+    log.write_text(PODS)
+    read = read_trace(log)
+    nodes = np.array([[32000, 2**20, 8000]] * 2)
+    made = from_trace(read, nodes)
+    assert made.resources == ("cpu_milli", "memory_mib", "gpu_milli")
+    tasks = [made.demand[slice(*made.span(job))].tolist() for job in range(2)]
+    of_a = [[8000, 65536, 4000], [8000, 65536, 2000], [2000, 4096, 0]]
+    assert tasks == [of_a, [[16000, 0, 8000]]]
+    fewer = from_trace(read, nodes, shape="fewest")
+    assert fewer.demand[slice(*fewer.span(0))].tolist() == [[18000, 135168, 6000]]
+    gpus_alone = from_trace(read, np.array([[0, 0, 8000]] * 2))
+    assert gpus_alone.demand[slice(*gpus_alone.span(0)), 0].tolist() == [4000, 2000], "the chief asks for no GPU"
+    run = api.simulate(made, "fifo")
+    assert run.violations() == []
+    assert run.table()["gpus"].tolist() == [6, 8]
+
+
+def test_parts_of_gpus_are_those_of_pods(tmp_path):
+    log = tmp_path / "pods.csv"
+    log.write_text("pod_group,submit,duration,gpus\na,0,60,0.5\na,0,60,0.5\n")
+    made = from_trace(read_trace(log), np.array([[0, 0, 2000]]))
+    assert (made.gpu_unit, made.demand.tolist()) == (1000, [[500], [500]])
+    assert from_trace(read_trace(log), None).node_capacity.tolist() == [[8000]]
+
+
 def test_submits_that_are_rounded_down_are_said_to_be(tmp_path):
     nodes = np.array([[0, 0, 8000]] * 2)
     assert "submits rounded down by up to 30 s" in from_trace(trace(tmp_path), nodes).source

@@ -1,0 +1,70 @@
+"""Pods of one job, a row each, as one job: what each pod held on its node is a task.
+
+Kubernetes knows pods; what starts together is their job (a `Job`, a PyTorchJob, a Volcano pod group), whose name stands
+in a label of each pod. A row without such a name is a job of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlsched.instances.traces.trace import UNKNOWN, TraceBuilder
+
+#: Common names of the column, which are those of the labels that Kubernetes and its schedulers give to pods.
+LABELS = (
+    *("pod_group", "podgroup", "scheduling_x_k8s_io_pod_group", "scheduling_k8s_io_group_name"),
+    *("batch_kubernetes_io_job_name", "training_kubeflow_org_job_name", "volcano_sh_job_name"),
+)
+#: What adds up over the pods of a job.
+_SUMMED = ("gpu_count", "gpus_milli", "cpu_milli", "memory_mib")
+
+
+#: Why a row that asks for nothing is no job; a pod that does (a launcher) is no task of its job.
+NOTHING = "asks for no GPU"
+
+
+class Pods:
+    """Collects the pods of each job until the log ends.
+
+    A job is there from its first pod's submit on, and runs as long as the pod that runs longest: until then it holds
+    what all of them hold. A job of which a pod never ran, or has not ended, is dropped: the rest of it is another job.
+    """
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, list[dict[str, Any]]] = {}
+        self._lacking: dict[str, str] = {}
+
+    def add(self, job: str, pod: dict[str, Any] | str) -> None:
+        """Add a pod: what `TraceBuilder.add` would take of it, its submit in ms; or why its row is none."""
+        pods = self._jobs.setdefault(job, [])
+        if not isinstance(pod, str):
+            pods.append(pod)
+        elif pod != NOTHING:
+            self._lacking.setdefault(job, f"a pod: {pod}")
+
+    def finish(self, jobs: TraceBuilder) -> None:
+        """Add the jobs in the order in which their first pods stand in the log."""
+        rows = 0
+        for name, pods in self._jobs.items():
+            if jobs.full:
+                break
+            if name in self._lacking or not pods:
+                jobs.drop(self._lacking.get(name, NOTHING))
+                continue
+            rows += len(pods)
+            whole = _joined(name, pods)
+            jobs.add(**{**whole, "submit": jobs.seconds(whole["submit"])})
+        jobs.notes.append(f"{rows} rows are pods of {len(jobs)} jobs: a job runs as long as its longest pod.")
+
+
+def _joined(name: str, pods: list[dict[str, Any]]) -> dict[str, Any]:
+    """The job of its pods; what is said of a job as a whole is that of its first pod."""
+    asked = [tuple(max(pod[key], 0) for key in ("cpu_milli", "memory_mib", "gpus_milli")) for pod in pods]
+    sums = {key: _sum([pod[key] for pod in pods]) for key in _SUMMED}
+    submit, run = min(pod["submit"] for pod in pods), max(pod["duration_ms"] for pod in pods)
+    return {**pods[0], **sums, "job": name, "submit": submit, "duration_ms": run, "tasks": tuple(asked)}
+
+
+def _sum(amounts: list[int]) -> int:
+    known = [amount for amount in amounts if amount != UNKNOWN]
+    return sum(known) if known else UNKNOWN
