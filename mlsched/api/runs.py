@@ -18,7 +18,7 @@ from mlsched.api.isolation import check_memory_limit, isolated_rule
 from mlsched.api.records import load
 from mlsched.api.starts import start_within
 from mlsched.core.clock import cpu_time
-from mlsched.core.errors import InvalidInput, UnknownName, meant
+from mlsched.core.errors import InvalidInput, UnknownName, meant, shortened
 from mlsched.core.files import read_json
 from mlsched.core.opening import open_file
 from mlsched.core.params import check_seed, parameters_of, resolve, split
@@ -41,6 +41,8 @@ def workload(
     seed: int = 0,
     physics: str | None = None,
     read: str | Mapping[str, str] | None = None,
+    read_cluster: str | Mapping[str, str] | None = None,
+    strict: bool = False,
     **options: Any,
 ) -> Any:
     """Arrivals over time, and the cluster they run on.
@@ -49,7 +51,8 @@ def workload(
     log of jobs (CSV or Parquet, Slurm's sacct, Standard Workload Format, or a public trace's format; see `read_log`);
     "twin:NAME" or "data:NAME" (see `mlsched data list`); a pandas or polars DataFrame; or what `read_log` returned.
     cluster: for a log, "84x(32cpu,256gb,8gpu)" or a file of nodes; limit: its first so many jobs; read: which of its
-    columns is what. Further keywords are the source's own.
+    columns is what; read_cluster: which of the file of nodes; strict: refuse a row that is no job, instead of skipping
+    it. Further keywords are the source's own.
     problem: which problem's world shall run it; a synthetic name that only one problem has, or a file, says it itself;
     a log runs as gangs of GPUs (taskgraph, by iterations) unless something else is named.
     physics: which of the problem's worlds, where it has several (taskgraph: "tasks", "iterations"); left out, the first
@@ -58,40 +61,43 @@ def workload(
     world = simulation_of(source, problem, physics)
     text = str(source) if isinstance(source, (str, os.PathLike)) else ""
     if text.startswith("synthetic:"):
-        if read is not None:
-            raise InvalidInput(f"{text}: read is for logs; leave it out")
+        if read is not None or read_cluster is not None or strict:
+            raise InvalidInput(f"{text}: read, read_cluster and strict are for logs; leave them out")
         name, settings = split(text.removeprefix("synthetic:"))
         return _synthetic(world, name, cluster, limit, {"seed": check_seed(seed), **options, **settings})
-    trace = read_log(source, limit=limit, read=read)
+    trace = read_log(source, limit=limit, read=read, strict=strict)
     if trace is None:
-        if cluster is not None or limit is not None or physics is not None or read is not None or options:
+        if any(given is not None for given in (cluster, limit, physics, read, read_cluster)) or strict or options:
             raise InvalidInput(
                 f"{source}: is a finished workload; cluster, limit, physics and further options do not apply"
             )
         return load(source)
-    nodes = _nodes(cluster) if cluster is not None else None
+    nodes = _nodes(cluster, read_cluster) if cluster is not None else None
     declared = {k: v for k, v in parameters_of(world.from_trace).items() if k != "seed"}
     settings = resolve("trace", declared, options)
     return world.from_trace(trace, nodes, seed=check_seed(seed), **settings)
 
 
-def read_log(source: Any, *, limit: int | None = None, read: str | Mapping[str, str] | None = None) -> Trace | None:
+def read_log(
+    source: Any, *, limit: int | None = None, read: str | Mapping[str, str] | None = None, strict: bool = False
+) -> Trace | None:
     """The jobs of a log, checked row by row; None where `source` is no log (a synthetic name, a workload file).
 
-    source, limit, read: as for `workload`. `notes` of the trace says what the log lacks, `source` what was read.
+    source, limit, read, strict: as for `workload`. `notes` of the trace says what the log lacks, `source` what was
+    read, `account` what became of every row.
     """
     if isinstance(source, Trace):
-        if limit is not None or read is not None:
-            raise InvalidInput("limit, read: the log has been read already; give them to read_log")
+        if limit is not None or read is not None or strict:
+            raise InvalidInput("limit, read, strict: the log has been read already; give them to read_log")
         return source
     if is_frame(source):
-        return read_trace(source, limit=limit, read=read)
+        return read_trace(source, limit=limit, read=read, strict=strict)
     if not isinstance(source, (str, os.PathLike)):
         raise InvalidInput(f"source = {type(source).__name__}: must be a name, a path, or a table of columns")
     path = located(source)
     if path is None or _is_record(path):
         return None
-    return read_trace(path, limit=limit, read=read)
+    return read_trace(path, limit=limit, read=read, strict=strict)
 
 
 def simulation_of(source: Any, problem: str | None, physics: str | None = None) -> Simulation:
@@ -158,11 +164,15 @@ def _is_record(path: Path) -> bool:
         return stream.read(64).lstrip().startswith(b"{")
 
 
-def _nodes(text: str) -> Any:
+def _nodes(text: str, read: str | Mapping[str, str] | None) -> Any:
     """Capacities from cluster text or from a node file."""
     if "(" in text:
+        if read is not None:
+            raise InvalidInput(
+                f"read_cluster: is for a file of nodes, and cluster is '{shortened(text)}'; leave it out"
+            )
         return parse_cluster(text)
-    nodes = read_nodes(text)
+    nodes = read_nodes(text, read=read)
     return np.stack([nodes.cpu_milli, nodes.memory_mib, nodes.gpus * 1000], axis=1)
 
 

@@ -26,11 +26,17 @@ def simulate(
             metavar="FIELD=COLUMN,...", help="What the columns of your log are: submit=a,duration=b:min,gpus=c."
         ),
     ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse a row that is no job, instead of skipping it.")
+    ] = False,
     problem: Annotated[str | None, typer.Option(help="The problem, where the policies' names leave it open.")] = None,
     physics: Annotated[
         str | None, typer.Option(help="How jobs run, where a problem has several: tasks or iterations (taskgraph).")
     ] = None,
     cluster: Annotated[str | None, typer.Option(help="84x(32cpu,256gb,8gpu) or NODES.csv; for logs.")] = None,
+    read_cluster: Annotated[
+        str | None, typer.Option(metavar="FIELD=COLUMN,...", help="What the columns of NODES.csv are: gpus=a,name=b.")
+    ] = None,
     limit: Annotated[int | None, typer.Option(help="Only the first so many jobs of a trace.", min=1)] = None,
     wake: Annotated[str | None, typer.Option(help="events, interval:SECONDS or both joined by +.")] = None,
     option: Annotated[
@@ -58,7 +64,9 @@ def simulate(
         problem,
         physics=physics,
         read=read,
+        strict=strict,
         cluster=cluster,
+        read_cluster=read_cluster,
         limit=limit,
         wake=wake,
         given=settings(option or [], "--set"),

@@ -17,6 +17,7 @@ from mlsched.core.files import write_json
 from mlsched.core.gap import Gaps, gap_between, sum_up
 from mlsched.core.params import parameters_of, split
 from mlsched.core.registry import registry
+from mlsched.instances.traces import Account
 from mlsched.simulation import Run, Simulation, of_logs, simulations
 from mlsched.simulation.nodes import called
 
@@ -36,7 +37,9 @@ def make_runs(
     *,
     physics: str | None,
     read: str | None,
+    strict: bool,
     cluster: str | None,
+    read_cluster: str | None,
     limit: int | None,
     wake: str | None,
     given: dict[str, str],
@@ -64,10 +67,16 @@ def make_runs(
         if world.table is None:
             raise InvalidInput(f"--jobs {jobs}: runs of {world.problem} have no table of jobs; use -o RUN.json")
     source, options = _split_options(world, trace, given)
-    log = None if trace.startswith("synthetic:") else api.read_log(trace, limit=limit, read=read)
-    settings: dict[str, Any] = source if log is not None else {"limit": limit, "read": read, **source}
+    log = None if trace.startswith("synthetic:") else api.read_log(trace, limit=limit, read=read, strict=strict)
+    settings: dict[str, Any] = source if log is not None else {"limit": limit, "read": read, "strict": strict, **source}
     workload = api.workload(
-        trace if log is None else log, world.problem, cluster=cluster, seed=seed, physics=physics, **settings
+        trace if log is None else log,
+        world.problem,
+        cluster=cluster,
+        read_cluster=read_cluster,
+        seed=seed,
+        physics=physics,
+        **settings,
     )
     notes = [] if log is None or as_json else list(log.notes)
     runs: dict[str, Run] = {}
@@ -93,7 +102,8 @@ def make_runs(
     finally:
         # An interrupt keeps the policies that are done.
         if runs:
-            failures = _finish(world, workload, runs, failures, output, jobs, plot, as_json, time_limit)
+            rows = None if log is None else log.account
+            failures = _finish(world, workload, rows, runs, failures, output, jobs, plot, as_json, time_limit)
     if failures:
         for sentence in failures[1:]:
             say(sentence)
@@ -103,6 +113,7 @@ def make_runs(
 def _finish(
     world: Simulation,
     workload: Any,
+    rows: Account | None,
     runs: dict[str, Run],
     broken: list[str],
     output: Path | None,
@@ -116,6 +127,8 @@ def _finish(
     for policy, run in runs.items():
         failures += [f"{policy}: decision {d.number} does not replay" for d in run.recorded if run.replay(d) != d.plan]
     document = {"source": workload.source, "workload_hash": workload.hash, "cluster": workload.cluster}
+    if rows is not None:
+        document["rows"] = rows.to_json()
     details = [_describe(policy, run, time_limit) for policy, run in runs.items()]
     if output is not None:
         every = [run.to_json() for run in runs.values()]
@@ -129,7 +142,7 @@ def _finish(
     emit(
         as_json,
         lambda: {**document, "runs": details, "violations": failures},
-        lambda: _render(workload, details, failures),
+        lambda: _render(workload, rows, details, failures),
     )
     return failures
 
@@ -226,7 +239,7 @@ def _every_job(runs: dict[str, Run]) -> dict[str, Any]:
     return {"policy": policy, **{name: np.concatenate([t[name] for t in tables.values()]) for name in columns}}
 
 
-def _render(workload: Any, details: list[dict[str, Any]], failures: list[str]) -> list[Any]:
+def _render(workload: Any, account: Account | None, details: list[dict[str, Any]], failures: list[str]) -> list[Any]:
     """One table: a row per policy, a column a scalar or percentile of its summary."""
     header, rows = ["policy"], []
     for entry in details:
@@ -239,6 +252,7 @@ def _render(workload: Any, details: list[dict[str, Any]], failures: list[str]) -
     ticks = details[0]["summary"].get("tick_seconds")
     unit = f"; times in {LENGTHS.get(ticks, f'ticks of {ticks:g} s')}" if ticks else ""
     shown: list[Any] = [f"{workload.source}", f"{len(workload.submit)} jobs on {workload.cluster}{unit}"]
+    shown += [f"rows: {sentence}" for sentence in account.sentences()] if account else []
     shown += _assumed(details)
     names = [row["policy"] for row in rows]
     cells = ([c if isinstance(c := row.get(key), str) else number(c) for row in rows] for key in header[1:])

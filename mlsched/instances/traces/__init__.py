@@ -8,17 +8,33 @@ format (CSV, Parquet, DataFrames) are read by the columns that `read` names (`ow
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.instances.traces import alibaba, helios, nodes, own, philly, slurm, swf
+from mlsched.instances.traces.account import Account, Rows
+from mlsched.instances.traces.builder import TraceBuilder
+from mlsched.instances.traces.columns import Given, check_log, columns_of, complete, described, parse
 from mlsched.instances.traces.format import TraceFormat
 from mlsched.instances.traces.frames import Frame, is_frame, parquet
-from mlsched.instances.traces.source import Text, csv_header, csv_rows, shown
-from mlsched.instances.traces.trace import UNKNOWN, Nodes, Trace, TraceBuilder
+from mlsched.instances.traces.source import SEPARATORS, Text, csv_header, csv_rows, separator_of, shown
+from mlsched.instances.traces.trace import ABSENT, UNKNOWN, Nodes, Runs, Trace
 
-__all__ = ["FORMATS", "OWN", "UNKNOWN", "Nodes", "Trace", "is_frame", "read_nodes", "read_trace"]
+__all__ = [
+    "ABSENT",
+    "FORMATS",
+    "OWN",
+    "UNKNOWN",
+    "Account",
+    "Nodes",
+    "Rows",
+    "Runs",
+    "Trace",
+    "is_frame",
+    "read_nodes",
+    "read_trace",
+]
 
 _FORMATS = {
     form.name: form
@@ -44,16 +60,21 @@ def read_trace(
     format: str | None = None,  # noqa: A002  # what every reader of files calls it
     limit: int | None = None,
     read: str | Mapping[str, str] | None = None,
+    strict: bool = False,
 ) -> Trace:
     """The jobs of the log `source`.
+
+    A row that is no job that ran (it waits or runs still, or a value that is needed is missing) is skipped and counted:
+    `Trace.account` says what became of every row.
 
     Args:
         source: a CSV, JSON or text file, plain or gzip, or a Parquet file; or a DataFrame (pandas, polars, pyarrow, or
             a mapping of columns).
         format: one of `FORMATS`; None tells it from the content.
         limit: read only until this many jobs with a run time are found, in file order; None reads all.
-        read: which column of an own log is what (`own`): "submit=a,duration=b:min,gpus=c", or a mapping. What it leaves
-            out, and all without it, is found by common names of columns.
+        read: which column of an own log is what (`columns`): "submit=a,duration=b:min,gpus=c", or a mapping. What it
+            leaves out, and all without it, is found by common names of columns.
+        strict: refuse the first row that would be skipped.
 
     Raises:
         InvalidFile: the file is missing, unreadable, of no known format, or has a bad row or no job at all.
@@ -66,20 +87,23 @@ def read_trace(
         raise InvalidInput(f"read: is for logs of no known format, not for {format}; leave one of them out")
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
         raise InvalidInput(f"limit = {shown(limit)}: must be an integer >= 1, or None to read every job")
-    given = own.parse(read or {})
-    jobs = TraceBuilder(limit)
+    given = parse(read or {})
+    jobs = TraceBuilder(limit, strict=strict)
     if is_frame(source):
         return _read_frame(Frame(source, "the DataFrame"), given, jobs)
     if format is None and (frame := parquet(source)) is not None:
         return _read_frame(frame, given, jobs)
     with Text(source) as text:
+        jobs.place = text
         form = _FORMATS[format] if format is not None else None if read is not None else _detect(text)
         if form is None:
-            return _read_own_csv(text, given, jobs)
+            return _read_own_text(text, given, jobs)
+        if form.columns:
+            jobs.unread = tuple(name for name in csv_header(text) if name not in (*form.columns, *form.optional))
         form.read(text, jobs)
         _check(text, jobs)
         jobs.notes[:0] = form.notes
-        return jobs.build(f"{text.name} ({form.name})")
+        return jobs.build(f"{text.name} ({form.name}){_left_out(jobs)}")
 
 
 def _left_out(jobs: TraceBuilder) -> str:
@@ -88,23 +112,44 @@ def _left_out(jobs: TraceBuilder) -> str:
     return f"; {sum(jobs.dropped.values())} rows left out ({reasons})" if reasons else ""
 
 
-def _read_frame(frame: Frame, given: Mapping[str, str], jobs: TraceBuilder) -> Trace:
-    columns = own.columns_of(frame, frame.header, given)
+def _read_frame(frame: Frame, given: Given, jobs: TraceBuilder) -> Trace:
+    if given.separator is not None or not given.header:
+        raise InvalidInput("read: separator and header are of texts, and this is a table of columns; leave them out")
+    jobs.place = frame
+    columns = columns_of(frame, frame.header, given.fields)
+    check_log(frame, frame.header, columns, given.fields)
+    jobs.unread = _unread(frame.header, columns)
     own.read_rows(frame, columns, frame.rows, jobs)
     _check(frame, jobs)
-    return jobs.build(f"{frame.name} ({OWN}: {own.described(columns)}{_left_out(jobs)})")
+    return jobs.build(f"{frame.name} ({OWN}: {described(columns)}{_left_out(jobs)})")
 
 
-def _read_own_csv(text: Text, given: Mapping[str, str], jobs: TraceBuilder) -> Trace:
-    header = csv_header(text)
+def _read_own_text(text: Text, given: Given, jobs: TraceBuilder) -> Trace:
+    separator = SEPARATORS[given.separator] if given.separator else separator_of(text)
+    header = csv_header(text, separator, header=given.header)
     text.line += 1
     if len(header) < 2:
-        text.fail(f"begins with {shown(text.head.rstrip())}, no header of several columns", "separate them by commas")
-    fields = own.columns_of(text, header, given)
+        text.fail(
+            f"begins with {shown(text.head.rstrip())}, no line of several columns",
+            f"say what separates them (read separator={'|'.join(SEPARATORS)})",
+        )
+    fields = columns_of(text, header, given.fields)
+    check_log(text, header, fields, given.fields)
     text.line -= 1
-    own.read_rows(text, fields, lambda columns: csv_rows(text, columns, {}), jobs)
+    jobs.unread = _unread(header, fields)
+
+    def rows(columns: Sequence[str]) -> Iterator[Sequence[object]]:
+        wanted = columns if len(columns) > 1 else [*columns, header[0]]  # what picks columns picks two or more
+        return csv_rows(text, wanted, {}, separator, header=given.header)
+
+    own.read_rows(text, fields, rows, jobs)
     _check(text, jobs)
-    return jobs.build(f"{text.name} ({OWN}: {own.described(fields)}{_left_out(jobs)})")
+    return jobs.build(f"{text.name} ({OWN}: {described(fields)}{_left_out(jobs)})")
+
+
+def _unread(header: Sequence[str], columns: Mapping[str, Any]) -> tuple[str, ...]:
+    read = {column.name for column in columns.values()}
+    return tuple(name for name in header if name not in read)
 
 
 def _check(place: Text | Frame, jobs: TraceBuilder) -> None:
@@ -116,16 +161,19 @@ def _check(place: Text | Frame, jobs: TraceBuilder) -> None:
         place.fail(f"no job has a run time ({reasons})", "give a trace of jobs that ran")
 
 
-def read_nodes(path: str | os.PathLike[str]) -> Nodes:
+def read_nodes(path: str | os.PathLike[str], *, read: str | Mapping[str, str] | None = None) -> Nodes:
     """The machines of the node list at `path`, plain or gzip: Alibaba's v2023, or one with common names (`nodes`).
+
+    read: which column is what, as for a log: "gpus=gpu_capacity_num,name=host".
 
     Raises:
         InvalidFile: the file is missing, unreadable, no node list, or has a bad row or none.
+        InvalidInput: `read` is no mapping of columns.
     """
     with Text(path) as text:
-        if frozenset(alibaba.NODE_COLUMNS) <= frozenset(csv_header(text)):
+        if read is None and frozenset(alibaba.NODE_COLUMNS) <= frozenset(csv_header(text)):
             return alibaba.read_node_list(text)
-        return nodes.read(text)
+        return nodes.read(text, parse(read or {}, nodes.NAMES))
 
 
 def _detect(text: Text) -> TraceFormat | None:
@@ -141,13 +189,13 @@ def _detect(text: Text) -> TraceFormat | None:
         return slurm.FORMAT
     if swf.is_swf(text.head):
         return swf.FORMAT
-    header = csv_header(text)
+    header = csv_header(text, separator_of(text))
     names = frozenset(header)
     tables = [form for form in _FORMATS.values() if form.columns]
     whole = [form for form in tables if names.issuperset(form.columns)]
     if whole:
         return max(whole, key=lambda form: len(form.columns))
-    if own.complete(header):
+    if complete(header):
         return None
     share, name = max((len(names.intersection(form.columns)) / len(form.columns), form.name) for form in tables)
     if share < 0.4:
@@ -156,7 +204,7 @@ def _detect(text: Text) -> TraceFormat | None:
             text.fail("this is a node list, not a trace of jobs", "read it with read_nodes")
         text.fail(
             f"begins with {shown(text.head.rstrip())}, the header of no known trace format",
-            f"say which column is what (read submit=COLUMN,duration=COLUMN,gpus=COLUMN), or give a file of a known "
-            f"format ({', '.join(FORMATS)})",
+            f"say which column is what (read submit=COLUMN,duration=COLUMN,gpus=COLUMN; without a header: "
+            f"header=no,submit=#1,...), or give a file of a known format ({', '.join(FORMATS)})",
         )
     return _FORMATS[name]

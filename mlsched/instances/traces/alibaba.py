@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from mlsched.instances.traces.builder import TraceBuilder
 from mlsched.instances.traces.format import TraceFormat
 from mlsched.instances.traces.source import Text, csv_rows
-from mlsched.instances.traces.trace import Nodes, TraceBuilder
+from mlsched.instances.traces.trace import Nodes
+from mlsched.instances.traces.values import lacking
 
 POD_COLUMNS = (
     "name",
@@ -33,22 +35,27 @@ _NO_TIMES = "this variant of the pod list has no times and cannot be replayed; g
 
 def read_pods(text: Text, jobs: TraceBuilder) -> None:
     """Add the pods: submit = creation, run time = deletion - scheduling, GPUs = num_gpu x gpu_milli."""
-    tied = 0
     for row in csv_rows(text, POD_COLUMNS, POD_FORMAT.lacks):
         name, cpu, memory, num_gpu, gpu_milli, spec, qos, phase, created, deleted, scheduled = row
-        job = text.label("name", name)
+        reason = lacking(
+            creation_time=created, number_of_cpus=cpu, memory=memory, number_of_gpus=num_gpu, share_of_a_gpu=gpu_milli
+        )
+        if reason:
+            jobs.drop(reason)
+            continue
         cpu_milli, memory_mib = text.whole("cpu_milli", cpu), text.whole("memory_mib", memory)
         gpus, share = _gpu_demand(text, num_gpu, gpu_milli)
         qos, phase = text.label("qos", qos, empty=True), text.label("pod_phase", phase, empty=True)
-        submit, run = _times(text, created, deleted, scheduled)
-        if run is None:
-            jobs.drop("never scheduled" if not scheduled else "no deletion time")
+        submit, start, end = _times(text, created, deleted, scheduled)
+        if start is None or end is None:
+            jobs.drop("never scheduled" if start is None else "no deletion time")
             continue
-        tied += bool(spec)
+        if start < submit:
+            jobs.change("starts before it is submitted")
         jobs.add(
-            job,
+            jobs.named(text.label("name", name, empty=True)),
             jobs.seconds(submit),
-            run,
+            end - start,
             gpus,
             gpus_milli=gpus * share,
             cpu_milli=cpu_milli,
@@ -56,11 +63,11 @@ def read_pods(text: Text, jobs: TraceBuilder) -> None:
             qos=qos,
             status=phase,
             node_count=1,
+            gpu_type=text.label("gpu_spec", spec, empty=True),
+            runs=[(start, end, ())],
         )
         if jobs.full:
             break
-    if tied:
-        jobs.notes.append(f"{tied} pods may run on some GPU models only (gpu_spec), which is not read.")
 
 
 def _gpu_demand(text: Text, num_gpu: str, gpu_milli: str) -> tuple[int, int]:
@@ -75,20 +82,16 @@ def _gpu_demand(text: Text, num_gpu: str, gpu_milli: str) -> tuple[int, int]:
     return gpus, share
 
 
-def _times(text: Text, created: str, deleted: str, scheduled: str) -> tuple[int, int | None]:
-    """Submit time and run time in ms; the run time is None of a pod that was never scheduled or never deleted."""
+def _times(text: Text, created: str, deleted: str, scheduled: str) -> tuple[int, int | None, int | None]:
+    """Creation, scheduling and deletion in ms; the latter are None of a pod that was never scheduled or deleted."""
     submit = text.milliseconds("creation_time", created)
-    start = text.milliseconds("scheduled_time", scheduled) if scheduled else None
-    end = text.milliseconds("deletion_time", deleted) if deleted else None
-    if start is not None and start < submit:
-        text.bad("scheduled_time", scheduled, f"must be >= creation_time = {created}")
+    start = None if lacking(time=scheduled) else text.milliseconds("scheduled_time", scheduled)
+    end = None if lacking(time=deleted) else text.milliseconds("deletion_time", deleted)
     if end is not None and end < submit:
         text.bad("deletion_time", deleted, f"must be >= creation_time = {created}")
-    if start is None or end is None:
-        return submit, None
-    if end < start:
+    if start is not None and end is not None and end < start:
         text.bad("deletion_time", deleted, f"must be >= scheduled_time = {scheduled}")
-    return submit, end - start
+    return submit, start, end
 
 
 def read_node_list(text: Text) -> Nodes:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from mlsched.instances.traces.builder import TraceBuilder
 from mlsched.instances.traces.source import Text
-from mlsched.instances.traces.trace import TraceBuilder
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,7 @@ class TraceFormat:
         columns: the CSV columns it must have, by which a file is recognised; () for a JSON list.
         read: adds the jobs of a file to a builder, until the builder is full.
         notes: sentences on what every file of the format lacks or distorts.
+        optional: further columns that are read where they are there.
         lacks: for a column, what it means that a file does not have it.
     """
 
@@ -25,4 +26,5 @@ class TraceFormat:
     columns: tuple[str, ...]
     read: Callable[[Text, TraceBuilder], None]
     notes: tuple[str, ...]
+    optional: tuple[str, ...] = ()
     lacks: Mapping[str, str] = field(default_factory=dict)

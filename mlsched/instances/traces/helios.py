@@ -7,27 +7,32 @@ Times are seconds; the original log's are wall-clock times without zone.
 
 from __future__ import annotations
 
+from mlsched.instances.traces.builder import TraceBuilder
 from mlsched.instances.traces.format import TraceFormat
 from mlsched.instances.traces.source import Text, csv_header, csv_rows
-from mlsched.instances.traces.trace import UNKNOWN, TraceBuilder
+from mlsched.instances.traces.trace import UNKNOWN
+from mlsched.instances.traces.values import lacking
 
 REDUCED_COLUMNS = ("job_id", "arrival_s", "service_sec", "gpu_count")
 ORIGINAL_COLUMNS = ("job_id", "vc", "gpu_num", "cpu_num", "state", "submit_time", "start_time", "end_time", "duration")
+OPTIONAL_COLUMNS = ("user", "node_num")
 
 CLAMP_MS = 172_800_000
 """The reduction cuts longer run times to these 48 h."""
 _UNFINISHED = ("RUNNING", "SUSPENDED", "PENDING")
-_NO_TIME = ("", "None", "NaN", "nan", "NaT")
 
 
 def read_reduced(text: Text, jobs: TraceBuilder) -> None:
     """Add the jobs of the reduced log: arrival and run time in s, whole GPUs."""
     clamped = 0
     for job, arrival, service, gpus in csv_rows(text, REDUCED_COLUMNS, {}):
+        if reason := lacking(submit_time=arrival, run_time=service, number_of_gpus=gpus):
+            jobs.drop(reason)
+            continue
         duration_ms = text.milliseconds("service_sec", service)
         clamped += duration_ms == CLAMP_MS
         jobs.add(
-            text.label("job_id", job),
+            jobs.named(text.label("job_id", job, empty=True)),
             jobs.seconds(text.milliseconds("arrival_s", arrival)),
             duration_ms,
             text.whole("gpu_count", gpus),
@@ -39,49 +44,45 @@ def read_reduced(text: Text, jobs: TraceBuilder) -> None:
 
 
 def read_original(text: Text, jobs: TraceBuilder) -> None:
-    """Add the jobs of an original log, CPU jobs (gpu_num = 0) included; run time = `duration` = end - start."""
-    more = [name for name in ("user", "node_num") if name in csv_header(text)]
+    """Add the jobs of an original log, CPU jobs (gpu_num = 0) included; run time = end - start."""
+    more = [name for name in OPTIONAL_COLUMNS if name in csv_header(text)]
     for job, vc, gpu_num, cpu_num, state, submitted, started, ended, duration, *others in csv_rows(
         text, (*ORIGINAL_COLUMNS, *more), {}
     ):
         of_more = dict(zip(more, others, strict=True))
-        name = text.label("job_id", job)
-        gpus, cpus = text.whole("gpu_num", gpu_num), text.whole("cpu_num", cpu_num)
-        group, status = text.label("vc", vc, empty=True), text.label("state", state)
-        submit = text.timestamp("submit_time", submitted)
+        status = text.label("state", state, empty=True)
         if status in _UNFINISHED:
             jobs.drop("not finished")
             continue
-        if started in _NO_TIME or ended in _NO_TIME:
-            jobs.drop("never started" if started in _NO_TIME else "no end time")
+        if reason := lacking(submit_time=submitted, number_of_gpus=gpu_num, number_of_cpus=cpu_num):
+            jobs.drop(reason)
             continue
-        run_ms = _run_ms(text, submit, started, ended, duration)
+        if lacking(start=started) or lacking(end=ended):
+            jobs.drop("never started" if lacking(start=started) else "no end time")
+            continue
+        submit, group = text.timestamp("submit_time", submitted), text.label("vc", vc, empty=True)
+        start, end = text.timestamp("start_time", started), text.timestamp("end_time", ended)
+        if end < start:
+            text.bad("end_time", ended, f"must not be before start_time = {started}")
+        if start < submit:
+            jobs.change("starts before it is submitted")
+        if not lacking(duration=duration) and text.milliseconds("duration", duration) != 1000 * (end - start):
+            jobs.change("duration is not end_time - start_time: the times count")
         jobs.add(
-            name,
+            jobs.named(text.label("job_id", job, empty=True)),
             submit,
-            run_ms,
-            gpus,
-            cpu_milli=1000 * cpus,
+            1000 * (end - start),
+            text.whole("gpu_num", gpu_num),
+            cpu_milli=1000 * text.whole("cpu_num", cpu_num),
             group=group,
+            partition=group,
             status=status,
             user=text.label("user", of_more.get("user", ""), empty=True),
-            node_count=text.whole("node_num", of_more.get("node_num", "0")) or UNKNOWN,
+            node_count=text.whole("node_num", of_more.get("node_num") or "0") or UNKNOWN,
+            runs=[(1000 * start, 1000 * end, ())],
         )
         if jobs.full:
             break
-
-
-def _run_ms(text: Text, submit: int, started: str, ended: str, duration: str) -> int:
-    """The run time in ms; by HeliosData's README `duration` is end_time - start_time, so one that is not is bad."""
-    start, end = text.timestamp("start_time", started), text.timestamp("end_time", ended)
-    run_ms = text.milliseconds("duration", duration)
-    if start < submit:
-        text.bad("start_time", started, "must not be before submit_time")
-    if end < start:
-        text.bad("end_time", ended, f"must not be before start_time = {started}")
-    if run_ms != 1000 * (end - start):
-        text.bad("duration", duration, f"must be end_time - start_time = {end - start} s")
-    return run_ms
 
 
 REDUCED_FORMAT = TraceFormat(
@@ -94,5 +95,6 @@ ORIGINAL_FORMAT = TraceFormat(
     name="helios-original",
     columns=ORIGINAL_COLUMNS,
     read=read_original,
+    optional=OPTIONAL_COLUMNS,
     notes=("The trace has no memory; its CPU jobs hold no GPU (gpu_count = 0).",),
 )

@@ -1,57 +1,62 @@
-"""Anyone's list of machines: a CSV with a row a node, or a row for `count` equal ones.
+"""Anyone's list of machines: a text with a row a node, or a row for `count` equal ones.
 
-Columns by their common names: `gpus`, `cpus`, `memory_gib` (any unit of memory, at the end of its name), `name`,
-`model`, `count`. What no column says, the machines do not have.
+Columns by `read`, or by their common names: `gpus`, `cpus`, `memory_gib` (any unit of memory, at the end of its name),
+`name`, `model`, `partition`, `count`. What no column says, the machines do not have.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from mlsched.instances.traces import own
-from mlsched.instances.traces.source import Text, csv_header, csv_rows, shown
+from mlsched.instances.traces import columns
+from mlsched.instances.traces.columns import Column, Given, columns_of, guessed, near, value_of
+from mlsched.instances.traces.source import SEPARATORS, Text, csv_header, csv_rows, separator_of, shown
 from mlsched.instances.traces.trace import Nodes
 from mlsched.instances.traces.values import COUNTS, MEMORIES, amount
 
 #: Field -> common names of its column.
 NAMES = {
-    "gpus": own.NAMES["gpus"],
-    "cpus": own.NAMES["cpus"],
-    "memory": own.NAMES["memory"],
+    "gpus": columns.NAMES["gpus"],
+    "cpus": columns.NAMES["cpus"],
+    "memory": columns.NAMES["memory"],
     "name": ("name", "node", "node_name", "host", "hostname", "sn", "id"),
     "model": ("model", "gpu_model", "gpu_type", "gpu_name"),
+    "partition": ("partition", "partitions", "vc", "virtual_cluster", "pool", "node_pool"),
     "count": ("count", "nodes", "num_nodes", "quantity"),
 }
 MOST_NODES = 10**5
 
 
-def read(text: Text) -> Nodes:
+def read(text: Text, given: Given) -> Nodes:
     """The nodes of a list; InvalidFile says what is wrong in which line."""
-    header = csv_header(text)
+    separator = SEPARATORS[given.separator] if given.separator else separator_of(text)
+    header = csv_header(text, separator, header=given.header)
     text.line += 1
     for field in ("submit", "start", "end", "duration"):
-        if (column := own.guessed(text, header, field, own.NAMES[field])) is not None:
+        if (column := guessed(text, header, field, columns.NAMES[field])) is not None:
             text.fail(
                 f"has a column {shown(column.name)}: this is a log of jobs, no list of nodes", "give one of nodes"
             )
-    fields: dict[str, own.Column] = {}
-    for field, names in NAMES.items():
-        column = own.guessed(text, header, field, names)
-        if column is not None:
-            fields[field] = column
-    if "gpus" not in fields and "cpus" not in fields:
+    fields = columns_of(text, header, given.fields, NAMES)
+    said = near(header, "gpus", fields) if "gpus" not in given.fields else ""
+    if "gpus" not in fields and ("cpus" not in fields or said):
+        none = ", or gpus= for none" if "cpus" in fields else ""
         text.fail(
-            f"begins with {shown(text.head.rstrip())}: no column says how many GPUs or CPUs a node has",
-            "name its columns name, gpus, cpus, memory_gib, count",
+            f"no column says how many GPUs or CPUs a node has{said}",
+            f"read gpus=COLUMN{none} (--read-cluster), or name its columns name, gpus, cpus, memory_gib, count",
         )
     text.line -= 1
-    columns = [column.name for column in fields.values()]
+    names = list(dict.fromkeys(column.name for column in fields.values() if column.constant is None)) or [header[0]]
+    index = {field: names.index(column.name) for field, column in fields.items() if column.constant is None}
+    wanted = names if len(names) > 1 else names * 2  # a reader of rows picks two columns or more
     ids: list[str] = []
     rows: list[tuple[int, int, int]] = []
     models: list[str] = []
-    wanted = columns if len(columns) > 1 else columns * 2  # a reader of rows picks two columns or more
-    for values in csv_rows(text, wanted, {}):
-        row = dict(zip(fields, values, strict=False))
+    partitions: list[str] = []
+    for values in csv_rows(text, wanted, {}, separator, header=given.header):
+        row = {field: str(value_of(column, values, index)) for field, column in fields.items()}
         count = text.whole(fields["count"].name, row["count"]) if "count" in row else 1
         if len(ids) + count > MOST_NODES:
             text.fail(f"there are more than {MOST_NODES} nodes", "give fewer")
@@ -62,6 +67,7 @@ def read(text: Text) -> Nodes:
         ids += [name] if count == 1 else [f"{name}-{k + 1}" for k in range(count)]
         rows += [(cpus, memory, gpus // 1000)] * count
         models += [text.label("model", row.get("model", ""), empty=True)] * count
+        partitions += [text.label("partition", row.get("partition", ""), empty=True)] * count
     if not ids:
         text.fail("there are no rows below the header", "give a file with nodes")
     if len(set(ids)) != len(ids):
@@ -74,14 +80,15 @@ def read(text: Text) -> Nodes:
         memory_mib=table[:, 1],
         gpus=table[:, 2],
         model=tuple(models),
+        partition=tuple(partitions),
         source=f"{text.name} (nodes)",
     )
 
 
-def _amount(text: Text, fields: dict[str, own.Column], row: dict[str, str], field: str) -> int:
+def _amount(text: Text, fields: Mapping[str, Column], row: Mapping[str, str], field: str) -> int:
     """Thousandths, or MiB of memory; 0 where no column says."""
     if field not in fields:
         return 0
     column = fields[field]
     factor = MEMORIES[column.unit] if field == "memory" else COUNTS[column.unit]
-    return amount(text, column.name, row[field], factor, f"a number of {field}")
+    return amount(text, column.name or field, row[field], factor, f"a number of {field}")

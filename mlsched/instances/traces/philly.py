@@ -7,10 +7,11 @@ Times are local wall-clock times without zone, run times of the CSV seconds.
 
 from __future__ import annotations
 
+from mlsched.instances.traces.builder import Run, TraceBuilder
 from mlsched.instances.traces.format import TraceFormat
 from mlsched.instances.traces.json_stream import json_entries
 from mlsched.instances.traces.source import MAX_NUMBER, Text, csv_rows
-from mlsched.instances.traces.trace import TraceBuilder
+from mlsched.instances.traces.values import lacking
 
 CSV_COLUMNS = ("timestamp", "duration", "num_gpus", "cluster")
 
@@ -21,19 +22,27 @@ CLOCK_CHANGE = 3600
 def read_csv(text: Text, jobs: TraceBuilder) -> None:
     """Add the jobs of the CSV; they have no id, so each is named by its row."""
     for submitted, duration, gpus, cluster in csv_rows(text, CSV_COLUMNS, {}):
+        if reason := lacking(submit_time=submitted, run_time=duration, number_of_gpus=gpus):
+            jobs.drop(reason)
+            continue
+        group = text.label("cluster", cluster, empty=True)
         jobs.add(
             f"job-{jobs.rows + 1}",
             text.timestamp("timestamp", submitted),
             text.milliseconds("duration", duration),
             text.whole("num_gpus", gpus),
-            group=text.label("cluster", cluster, empty=True),
+            group=group,
+            partition=group,
         )
         if jobs.full:
             break
 
 
 def read_json(text: Text, jobs: TraceBuilder) -> None:
-    """Add the jobs of the original log: run time = sum over the attempts, GPUs = the most that any attempt had."""
+    """Add the jobs of the original log: run time = sum over the attempts, GPUs = the most that any attempt had.
+
+    Attempts are kept, with the servers that they were on.
+    """
     text.remedy = "fix or remove the job"
     for number, entry in enumerate(json_entries(text), 1):
         place = f"job {number}, "
@@ -47,14 +56,30 @@ def read_json(text: Text, jobs: TraceBuilder) -> None:
             jobs.drop("no attempts" if not attempts else "no submit time")
             continue
         runs = [_run(text, f"{place}attempts[{i}].", attempt) for i, attempt in enumerate(attempts)]
-        gpus = max(_gpus(text, f"{place}attempts[{i}].detail", attempt) for i, attempt in enumerate(attempts))
+        held = [_places(text, f"{place}attempts[{i}].detail", attempt) for i, attempt in enumerate(attempts)]
         known = [run for run in runs if run is not None and run >= 0]
         if len(known) < len(runs):
             jobs.drop("an attempt without times" if None in runs else "an attempt over the clock change")
             continue
         if sum(known) >= MAX_NUMBER:
             text.bad(f"{place}run time", sum(known), f"must be below {MAX_NUMBER} s")
-        jobs.add(name, submit, 1000 * sum(known), gpus, group=group, status=status, user=user)
+        spans: list[Run] = []
+        for attempt, run, servers in zip(attempts, known, held, strict=True):
+            start = text.timestamp("start_time", attempt["start_time"]) if run else 0
+            spans += [(1000 * start, 1000 * (start + run), servers)] if run else []
+        if spans and spans[0][0] < 1000 * submit:
+            jobs.change("starts before it is submitted")
+        jobs.add(
+            name,
+            submit,
+            1000 * sum(known),
+            max(sum(share for _, share in servers) for servers in held) // 1000,
+            group=group,
+            partition=group,
+            status=status,
+            user=user,
+            runs=spans,
+        )
         if jobs.full:
             break
 
@@ -82,15 +107,16 @@ def _run(text: Text, place: str, attempt: dict[str, object]) -> int | None:
     return end - start
 
 
-def _gpus(text: Text, column: str, attempt: dict[str, object]) -> int:
-    """GPUs of an attempt, over all its servers."""
-    total = 0
+def _places(text: Text, column: str, attempt: dict[str, object]) -> tuple[tuple[str, int], ...]:
+    """The servers of an attempt, and how much it has of the GPUs of each, in 1/1000."""
+    found = []
     for i, server in enumerate(_objects(text, column, attempt.get("detail"))):
         gpus = server.get("gpus")
         if not isinstance(gpus, list):
             text.bad(f"{column}[{i}].gpus", gpus, "must be a list")
-        total += len(gpus)
-    return total
+        name = text.label(f"{column}[{i}].ip", server.get("ip") or f"server-{i + 1}")
+        found.append((name, 1000 * len(gpus)))
+    return tuple(found)
 
 
 CSV_FORMAT = TraceFormat(

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlsched.instances.traces.trace import UNKNOWN, TraceBuilder
+from mlsched.instances.traces.builder import Run, TraceBuilder
+from mlsched.instances.traces.trace import UNKNOWN, Place
 
 #: Common names of the column, which are those of the labels that Kubernetes and its schedulers give to pods.
 LABELS = (
@@ -32,15 +33,21 @@ class Pods:
 
     def __init__(self) -> None:
         self._jobs: dict[str, list[dict[str, Any]]] = {}
+        self._places: dict[str, list[str]] = {}  # where the rows of a job stand
+        self._idle: dict[str, list[str]] = {}  # and those of its pods that ask for nothing
         self._lacking: dict[str, str] = {}
 
-    def add(self, job: str, pod: dict[str, Any] | str) -> None:
+    def add(self, job: str, pod: dict[str, Any] | str, where: str) -> None:
         """Add a pod: what `TraceBuilder.add` would take of it, its submit in ms; or why its row is none."""
         pods = self._jobs.setdefault(job, [])
-        if not isinstance(pod, str):
-            pods.append(pod)
-        elif pod != NOTHING:
+        if pod == NOTHING:
+            self._idle.setdefault(job, []).append(where)
+            return
+        self._places.setdefault(job, []).append(where)
+        if isinstance(pod, str):
             self._lacking.setdefault(job, f"a pod: {pod}")
+        else:
+            pods.append(pod)
 
     def finish(self, jobs: TraceBuilder) -> None:
         """Add the jobs in the order in which their first pods stand in the log."""
@@ -48,10 +55,16 @@ class Pods:
         for name, pods in self._jobs.items():
             if jobs.full:
                 break
+            places, idle = self._places.get(name, []), self._idle.get(name, [])
             if name in self._lacking or not pods:
-                jobs.drop(self._lacking.get(name, NOTHING))
+                for where in (*places, *idle):
+                    jobs.drop(self._lacking.get(name, NOTHING), where)
                 continue
             rows += len(pods)
+            for where in places[1:]:
+                jobs.join("further pods of a job", where)
+            for where in idle:
+                jobs.join("pods of a job that ask for nothing", where)
             whole = _joined(name, pods)
             jobs.add(**{**whole, "submit": jobs.seconds(whole["submit"])})
         jobs.notes.append(f"{rows} rows are pods of {len(jobs)} jobs: a job runs as long as its longest pod.")
@@ -62,7 +75,16 @@ def _joined(name: str, pods: list[dict[str, Any]]) -> dict[str, Any]:
     asked = [tuple(max(pod[key], 0) for key in ("cpu_milli", "memory_mib", "gpus_milli")) for pod in pods]
     sums = {key: _sum([pod[key] for pod in pods]) for key in _SUMMED}
     submit, run = min(pod["submit"] for pod in pods), max(pod["duration_ms"] for pod in pods)
-    return {**pods[0], **sums, "job": name, "submit": submit, "duration_ms": run, "tasks": tuple(asked)}
+    runs = [_run(pod) for pod in pods] if all(pod["runs"] for pod in pods) else []
+    whole = {"job": name, "submit": submit, "duration_ms": run, "tasks": tuple(asked), "runs": runs}
+    return {**pods[0], **sums, **whole}
+
+
+def _run(pod: dict[str, Any]) -> Run:
+    """When and where a pod ran, with the GPUs that are its own."""
+    start, end, places = pod["runs"][0]
+    own: tuple[Place, ...] = places or (("", pod["gpus_milli"]),)
+    return start, end, own
 
 
 def _sum(amounts: list[int]) -> int:

@@ -13,7 +13,7 @@ import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from operator import itemgetter
 from types import TracebackType
@@ -29,6 +29,9 @@ MAX_BLANK = 100_000
 MAX_DIGITS = 12
 """Most digits of a whole number: keeps milliseconds and 1/1000 units, and sums of them, far inside int64."""
 MAX_NUMBER = 10**MAX_DIGITS
+
+#: Names of what separates the columns of a text -> the sign. "space": any number of blanks.
+SEPARATORS = {"comma": ",", "tab": "\t", "semicolon": ";", "bar": "|", "space": " "}
 
 _DECIMAL = re.compile(r"[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
 _TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}")
@@ -179,33 +182,50 @@ class Text:
         return value
 
 
-def csv_rows(text: Text, columns: Sequence[str], lacks: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+def csv_rows(
+    text: Text, columns: Sequence[str], lacks: Mapping[str, str], separator: str = ",", *, header: bool = True
+) -> Iterator[tuple[str, ...]]:
     """The values of `columns` (two or more) in each row of a CSV file with a header; blank lines are skipped.
 
     The header may hold the columns in any order, and others besides. `lacks` says of a column what it means for a
-    file not to have it.
+    file not to have it. header: whether the first line is one; else columns are called #1, #2, ...
     """
-    rows = csv.reader(text.lines(), strict=True)
+    rows = _reader(text.lines() if separator != " " else (line.strip() + "\n" for line in text.lines()), separator)
     try:
-        header = next(rows, [])
-        _check_header(text, header, columns, lacks)
-        pick = cast("itemgetter[tuple[str, ...]]", itemgetter(*map(header.index, columns)))
-        width = len(header)
+        names: Sequence[str] = csv_header(text, separator, header=header)
+        if header:
+            names = next(rows, [])
+        _check_header(text, names, columns, lacks)
+        pick = cast("itemgetter[tuple[str, ...]]", itemgetter(*map(names.index, columns)))
+        width = len(names)
         for row in rows:
             if len(row) == width:
                 yield pick(row)
             elif row:
-                text.fail(f"has {len(row)} fields: must have {width}, as the header has")
+                text.fail(f"has {len(row)} fields: must have {width}, as the {'header' if header else 'first row'} has")
     except csv.Error as error:
         text.fail(f"is not CSV ({error})", "fix its quotes")
 
 
-def csv_header(text: Text) -> tuple[str, ...]:
-    """The column names in the file's first line; () when that is no CSV."""
+def _reader(lines: Iterable[str], separator: str) -> Iterator[list[str]]:
+    return csv.reader(lines, strict=True, delimiter=separator, skipinitialspace=separator == " ")
+
+
+def csv_header(text: Text, separator: str = ",", *, header: bool = True) -> tuple[str, ...]:
+    """The column names in the file's first line, or (header=False) their numbers; () when that is no CSV."""
     try:
-        return tuple(next(csv.reader([text.head], strict=True), ()))
+        names = next(_reader([text.head.strip() if separator == " " else text.head], separator), [])
     except csv.Error:
         return ()
+    return tuple(names) if header else tuple(f"#{number}" for number in range(1, len(names) + 1))
+
+
+def separator_of(text: Text) -> str:
+    """What separates the columns of the first line: a comma, unless that makes one column and another sign several."""
+    for separator in (",", "\t", ";", "|"):
+        if len(csv_header(text, separator)) > 1:
+            return separator
+    return ","
 
 
 def _check_header(text: Text, header: Sequence[str], columns: Sequence[str], lacks: Mapping[str, str]) -> None:

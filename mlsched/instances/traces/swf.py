@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 
+from mlsched.instances.traces.builder import TraceBuilder
 from mlsched.instances.traces.format import TraceFormat
 from mlsched.instances.traces.source import Text
-from mlsched.instances.traces.trace import UNKNOWN, TraceBuilder
+from mlsched.instances.traces.trace import UNKNOWN
 from mlsched.instances.traces.values import number
 
 FIELDS = (
@@ -19,6 +20,8 @@ FIELDS = (
     *("requested processors", "requested time", "requested memory", "status", "user", "group", "executable"),
     *("queue", "partition", "preceding job", "think time"),
 )
+#: Statuses: cancelled, and a part of a job whose whole has a line of its own.
+CANCELLED, PARTIAL = "5", ("2", "3", "4")
 _HEADER = re.compile(r";\s*(MaxNodes|MaxProcs):\s*([0-9]+)")
 
 
@@ -63,24 +66,36 @@ def _add(text: Text, values: list[str], jobs: TraceBuilder) -> None:
         value = values[index]
         return -1.0 if value in ("-1", "-1.0", "-1.00") else number(text, FIELDS[index], value, "a number")
 
-    submit, run, limit = field(1), field(3), field(8)
-    processors = int(max(field(4), 0) or max(field(7), 0))
-    if submit < 0 or run < 0 or not processors:
-        jobs.drop("no submit time" if submit < 0 else "no run time" if run < 0 else "no processors")
+    def label(index: int) -> str:
+        return "" if values[index] == "-1" else values[index]
+
+    if values[10] in PARTIAL:
+        jobs.join("partial executions of a job that has a line for the whole")
         return
-    for index, value in ((1, submit), (3, run), (8, limit), (4, processors)):
+    submit, wait, run, limit = field(1), field(2), field(3), field(8)
+    processors = int(max(field(4), 0) or max(field(7), 0))
+    if submit < 0 or run <= 0 or not processors:
+        cancelled = "cancelled before it ran" if values[10] == CANCELLED and run <= 0 else ""
+        no_run = "no run time" if run < 0 else "zero run time"
+        jobs.drop("no submit time" if submit < 0 else cancelled or (no_run if run <= 0 else "no processors"))
+        return
+    for index, value in ((1, submit), (2, wait), (3, run), (8, limit), (4, processors)):
         if value >= 10**11:
             text.bad(FIELDS[index], values[index], "must be below 10^11")
+    start = round(1000 * (submit + wait))
     jobs.add(
         values[0],
         int(submit),
         round(1000 * run),
         0,
         cpu_milli=1000 * processors,
-        user="" if values[11] == "-1" else values[11],
-        group="" if values[12] == "-1" else values[12],
+        user=label(11),
+        group=label(12),
+        partition=label(15) or label(14),
+        after=label(16),
         status=values[10],
         time_limit_ms=UNKNOWN if limit <= 0 else round(1000 * limit),
+        runs=[] if wait < 0 else [(start, start + round(1000 * run), ())],
     )
 
 

@@ -6,7 +6,6 @@ trace does not give is `UNKNOWN` (-1), a text it does not give is ''. A column i
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput
+from mlsched.instances.traces.account import Account
 
 Column = npt.NDArray[np.int64]
 
@@ -23,10 +23,21 @@ Tasks = tuple[tuple[int, int, int], ...]
 
 UNKNOWN = -1
 """Stands in a numeric column for what the trace does not say."""
-
+ABSENT = -(2**62)
+"""Stands for it where -1 may be a value: in priorities, and in times, which are counted from the first submit."""
+Place = tuple[str, int]
+"""A node by its name ('': the log names none), and what a job holds of its GPUs, in 1/1000, or UNKNOWN."""
 
 #: Columns that may be left out where no job has a value.
 _MAY_LACK = ("time_limit_ms", "node_count", "pause_cost_ms")
+#: Such columns in which -1 may be a value.
+_MAY_BE_ABSENT = ("priority", "eligible_ms")
+#: Texts that may be left out.
+_TEXTS = ("user", "partition", "gpu_type", "after")
+
+
+def _none() -> Column:
+    return np.zeros(0, dtype=np.int64)
 
 
 def _read_only(owner: str, name: str, values: npt.ArrayLike, length: int) -> Column:
@@ -53,7 +64,7 @@ class _Table:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self) if f.compare)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -88,6 +99,40 @@ class _Table:
 
 
 @dataclass(frozen=True, eq=False)
+class Runs:
+    """When and where jobs held what they asked for, as the log says.
+
+    A job that was interrupted has several runs, one after another; a job of pods one for each pod, at the same time.
+
+    Attributes:
+        job: the job's number in the trace, non-decreasing; the runs of a job in order of time.
+        start_ms, end_ms: in milliseconds after the first submit; below 0 where a job is said to start before.
+        places: of each run, the nodes that the log names; () where it names none.
+    """
+
+    job: Column = field(default_factory=_none)
+    start_ms: Column = field(default_factory=_none)
+    end_ms: Column = field(default_factory=_none)
+    places: tuple[tuple[Place, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("job", "start_ms", "end_ms"):
+            object.__setattr__(self, name, _read_only("Runs", name, getattr(self, name), len(self.places)))
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Runs:
+            return NotImplemented
+        numbers = ("job", "start_ms", "end_ms")
+        same = all(np.array_equal(getattr(self, name), getattr(other, name)) for name in numbers)
+        return same and self.places == other.places
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False)
 class Trace(_Table):
     """The jobs of a trace, in order of submit time (jobs of equal submit time in file order).
 
@@ -114,6 +159,13 @@ class Trace(_Table):
         pause_cost_ms: for how long it holds what it asks for without progress whenever it goes on after a pause, or -1.
         tasks: what each part of the job asked for, as the log states it: (cpu_milli, memory_mib, gpus_milli) each, 0
             where it states none; () where it does not say. One entry a job, or none at all where no job has any.
+        partition: the part of the cluster that the job may run in (several: "a,b"), or ''.
+        gpu_type: the GPU model that it asks for (several: "V100|T4"), or ''.
+        priority: the larger, the sooner; or ABSENT.
+        eligible_ms: from when on it might have started, in milliseconds after the first submit, or ABSENT.
+        after: ids of jobs that must have ended before ("7,9"), or ''.
+        runs: when and where jobs ran, as the log says; none where it does not.
+        account: what became of every row.
     """
 
     submit: Column
@@ -129,19 +181,28 @@ class Trace(_Table):
     dropped: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     user: tuple[str, ...] = ()
-    time_limit_ms: Column = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    node_count: Column = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    pause_cost_ms: Column = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    time_limit_ms: Column = field(default_factory=_none)
+    node_count: Column = field(default_factory=_none)
+    pause_cost_ms: Column = field(default_factory=_none)
     tasks: tuple[Tasks, ...] = ()
+    partition: tuple[str, ...] = ()
+    gpu_type: tuple[str, ...] = ()
+    priority: Column = field(default_factory=_none)
+    eligible_ms: Column = field(default_factory=_none)
+    after: tuple[str, ...] = ()
+    runs: Runs = field(default_factory=Runs)
+    account: Account = field(default_factory=Account, compare=False)
 
     def __post_init__(self) -> None:
-        if not len(self.user):
-            object.__setattr__(self, "user", ("",) * len(self))
-        for name in _MAY_LACK:
+        for name in _TEXTS:
             if not len(getattr(self, name)):
-                object.__setattr__(self, name, np.full(len(self), UNKNOWN))
+                object.__setattr__(self, name, ("",) * len(self))
+        for names, nothing in ((_MAY_LACK, UNKNOWN), (_MAY_BE_ABSENT, ABSENT)):
+            for name in names:
+                if not len(getattr(self, name)):
+                    object.__setattr__(self, name, np.full(len(self), nothing))
         numbers = ("submit", "duration_ms", "gpu_count", "gpus_milli", "cpu_milli", "memory_mib")
-        self._freeze((*numbers, *_MAY_LACK), ("qos", "group", "status", "user"))
+        self._freeze((*numbers, *_MAY_LACK, *_MAY_BE_ABSENT), ("qos", "group", "status", *_TEXTS))
         object.__setattr__(self, "dropped", dict(self.dropped))
         object.__setattr__(self, "notes", tuple(self.notes))
         object.__setattr__(self, "tasks", tuple(self.tasks))
@@ -157,6 +218,25 @@ class Trace(_Table):
         if (over := np.flatnonzero(self.gpus_milli > 1000 * self.gpu_count)).size:
             job = self.ids[int(over[0])]
             raise InvalidInput(f"Trace.gpus_milli of {job!r} must be at most 1000 * gpu_count")
+        jobs = self.runs.job
+        if len(jobs) and (jobs[0] < 0 or jobs[-1] >= len(self) or (np.diff(jobs) < 0).any()):
+            raise InvalidInput("Trace.runs.job must name jobs of the trace, and never fall")
+
+    @property
+    def start_ms(self) -> Column:
+        """When each job first started, in milliseconds after the first submit; ABSENT where the log does not say."""
+        return self._of_runs(self.runs.start_ms, first=True)
+
+    @property
+    def end_ms(self) -> Column:
+        """When each job's last run ended, likewise."""
+        return self._of_runs(self.runs.end_ms, first=False)
+
+    def _of_runs(self, times: Column, *, first: bool) -> Column:
+        found = np.full(len(self), ABSENT)
+        order = slice(None, None, -1 if first else 1)  # of several assignments to a job, the last counts
+        found[self.runs.job[order]] = times[order]
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +250,7 @@ class Nodes(_Table):
         gpus: whole GPUs, 0 for a CPU node.
         model: GPU model as the trace spells it, '' for a CPU node.
         source: path and format name.
+        partition: the parts of the cluster that the node belongs to ("a,b"), '' where the list does not say.
     """
 
     cpu_milli: Column
@@ -177,128 +258,10 @@ class Nodes(_Table):
     gpus: Column
     model: tuple[str, ...]
     source: str = ""
+    partition: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        self._freeze(("cpu_milli", "memory_mib", "gpus"), ("model",))
+        if not len(self.partition):
+            object.__setattr__(self, "partition", ("",) * len(self))
+        self._freeze(("cpu_milli", "memory_mib", "gpus"), ("model", "partition"))
         self._at_least(0, "cpu_milli", "memory_mib", "gpus")
-
-
-class TraceBuilder:
-    """Collects jobs in file order, as compactly as a stream of millions asks for, and sorts them into a `Trace`.
-
-    Args:
-        limit: the number of jobs after which `full` turns true (dropped rows do not count); None for no limit.
-    """
-
-    def __init__(self, limit: int | None = None) -> None:
-        self._limit = limit
-        self._numbers = array("q")
-        self._ids: list[str] = []
-        self._texts: list[tuple[str, str, str, str]] = []
-        self._tasks: dict[int, Tasks] = {}  # of the jobs whose parts are known, by their place in the file
-        self.dropped: dict[str, int] = {}
-        self.notes: list[str] = []
-        self._cut = 0
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    @property
-    def rows(self) -> int:
-        """Rows seen so far, kept or dropped."""
-        return len(self._ids) + sum(self.dropped.values())
-
-    @property
-    def full(self) -> bool:
-        """Whether `limit` jobs are in: the reader stops here."""
-        return self._limit is not None and len(self._ids) >= self._limit
-
-    def seconds(self, submit_ms: int) -> int:
-        """A submit time in whole seconds; what is cut off is said in the notes."""
-        self._cut = max(self._cut, submit_ms % 1000)
-        return submit_ms // 1000
-
-    def drop(self, reason: str) -> None:
-        """Count a row that is legitimately no job with a run time."""
-        self.dropped[reason] = self.dropped.get(reason, 0) + 1
-
-    def add(
-        self,
-        job: str,
-        submit: int,
-        duration_ms: int,
-        gpu_count: int,
-        *,
-        gpus_milli: int | None = None,
-        cpu_milli: int = UNKNOWN,
-        memory_mib: int = UNKNOWN,
-        qos: str = "",
-        group: str = "",
-        status: str = "",
-        user: str = "",
-        time_limit_ms: int = UNKNOWN,
-        node_count: int = UNKNOWN,
-        pause_cost_ms: int = UNKNOWN,
-        tasks: Tasks = (),
-    ) -> None:
-        """Add a job; `submit` in s from any origin, `gpus_milli` whole GPUs unless given. A zero run is dropped."""
-        if duration_ms == 0:
-            self.drop("zero run time")
-            return
-        milli = 1000 * gpu_count if gpus_milli is None else gpus_milli
-        numbers = (submit, duration_ms, gpu_count, milli, cpu_milli, memory_mib, time_limit_ms)
-        self._numbers.extend((*numbers, node_count, pause_cost_ms))
-        if tasks:
-            self._tasks[len(self._ids)] = tasks
-        self._ids.append(job)
-        self._texts.append((qos, group, status, user))
-
-    def build(self, source: str) -> Trace:
-        """The trace of the jobs so far."""
-        table = np.frombuffer(self._numbers, dtype=np.int64).reshape(-1, 9)
-        order = np.argsort(table[:, 0], kind="stable")
-        table = table[order]
-        ids = self._unique_ids()
-        texts = [self._texts[i] for i in order]
-        if self._cut:
-            self.notes.append(f"Submit times are cut to whole seconds: by up to {self._cut} ms.")
-        return Trace(
-            ids=tuple(ids[i] for i in order),
-            submit=table[:, 0] - table[:1, 0],
-            duration_ms=table[:, 1],
-            gpu_count=table[:, 2],
-            gpus_milli=table[:, 3],
-            cpu_milli=table[:, 4],
-            memory_mib=table[:, 5],
-            qos=tuple(row[0] for row in texts),
-            group=tuple(row[1] for row in texts),
-            status=tuple(row[2] for row in texts),
-            user=tuple(row[3] for row in texts),
-            time_limit_ms=table[:, 6],
-            node_count=table[:, 7],
-            pause_cost_ms=table[:, 8],
-            tasks=tuple(self._tasks.get(i, ()) for i in order.tolist()) if self._tasks else (),
-            source=source,
-            dropped=self.dropped,
-            notes=tuple(self.notes),
-        )
-
-    def _unique_ids(self) -> list[str]:
-        """The ids in file order, the second use of an id being `id#2`; says in the notes how many it renamed."""
-        taken = set(self._ids)
-        if len(taken) == len(self._ids):
-            return self._ids
-        uses: dict[str, int] = {}
-        unique: list[str] = []
-        for job in self._ids:
-            count = uses.get(job, 0) + 1
-            name = job if count == 1 else f"{job}#{count}"
-            while count > 1 and name in taken:
-                count += 1
-                name = f"{job}#{count}"
-            uses[job] = count
-            taken.add(name)
-            unique.append(name)
-        renamed = sum(a != b for a, b in zip(unique, self._ids, strict=True))
-        self.notes.append(f"{renamed} jobs repeat the id of an earlier one; #2, #3, ... is appended to theirs.")
-        return unique

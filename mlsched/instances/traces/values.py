@@ -66,6 +66,14 @@ def is_missing(value: object) -> bool:
         return True
 
 
+def lacking(**cells: object) -> str:
+    """ "no gpus": the first of these values that is not known, in words; "" where all are."""
+    for name, value in cells.items():
+        if value is None or (isinstance(value, str) and value.strip().lower() in MISSING):
+            return f"no {name.replace('_', ' ')}"
+    return ""
+
+
 def number(place: Place, column: str, value: object, what: str) -> float:
     """A finite number >= 0; `what` it must be a number of."""
     if isinstance(value, str):

@@ -154,13 +154,17 @@ BAD = {
         "submit = 'yesterday': must be a number (of s) or YYYY",
     ),
     "gpus": ("submit,duration,gpus\n1,2,many\n", {}, "line 2: gpus = 'many': must be a number of gpus; fix"),
-    "no number": ("submit,duration,gpus\n1,2,\n", {}, "line 2: gpus = '': must be a number of gpus; write 0 for none"),
+    "no number": ("submit,duration,gpus\n1,2,\n", {}, "line 2: no job has a run time (no number of gpus: 1); give"),
     "half a GPU more": ("submit,duration,gpus\n1,2,1.5\n", {}, "gpus = 1.5: must be whole, or a share of one GPU"),
     "empty": ("", {}, ": is empty; give a file with a header and rows"),
     "no rows": ("submit,duration,gpus\n", {}, "the file holds no jobs; give a file with rows"),
     "nothing ran": ("submit,duration,gpus\n1,,1\n", {}, "no job has a run time (no run time: 1); give"),
-    "semicolons": ("submit;duration;gpus\n1;2;1\n", {"gpus": "1"}, "no header of several columns; separate them"),
-    "no field": ("submit,duration,gpus\n1,2,1\n", "gpu=gpus", "there is no field 'gpu'; there are submit, start"),
+    "no separator": ("submit/duration/gpus\n1/2/1\n", {"gpus": "1"}, "no line of several columns; say what separates"),
+    "no field": (
+        "submit,duration,gpus\n1,2,1\n",
+        "gpu=gpus",
+        "there is no field 'gpu' (did you mean 'gpus'?); there are submit, start",
+    ),
     "no mapping": ("submit,duration,gpus\n1,2,1\n", "gpus", "'gpus' is not FIELD=COLUMN, or names a field twice"),
 }
 
@@ -212,7 +216,7 @@ def test_dataframes(tmp_path):
     pandas = pytest.importorskip("pandas")
     check(read_trace(pandas.DataFrame(COLUMNS)))
     shares = pandas.DataFrame({"submit": [0.5], "duration": [1], "gpus": pandas.array([None], dtype="Int64")})
-    refused(shares, None, "row 0: gpus = <NA>: must be a number of gpus; write 0 for none")
+    refused(shares, None, "row 0: no job has a run time (no number of gpus: 1)")
     polars = pytest.importorskip("polars")
     check(read_trace(polars.DataFrame(COLUMNS)))
 
@@ -246,7 +250,10 @@ def test_a_list_of_machines(write):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name,speed\na,1\n", "no column says how many GPUs or CPUs a node has; name its columns"),
+        (
+            "name,speed\na,1\n",
+            "no column says how many GPUs or CPUs a node has; read gpus=COLUMN (--read-cluster), or name its",
+        ),
         ("gpus,memory\n8,2\n", "column 'memory' does not say its unit"),
         ("name,gpus\na,1.5\n", "line 2: gpus = '1.5': must be whole"),
         ("name,gpus\na,1\na,2\n", "node 'a' is there twice"),

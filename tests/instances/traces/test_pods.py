@@ -31,7 +31,7 @@ def test_pods_of_a_name_are_a_job(read):
 def test_a_job_of_which_a_pod_never_ran_is_none(read):
     trace = read("m-0,m,5,10,70,4,8,\nn-0,n,5,6,7,1,1,\nm-1,m,5,,,4,8,\no-0,o,5,6,9,1,1,Running\np-0,p,5,6,9,0,0,\n")
     assert trace.ids == ("n",)
-    assert trace.dropped == {"a pod: never started": 1, "a pod: not finished": 1, "asks for no GPU": 1}
+    assert trace.dropped == {"a pod: never started": 2, "a pod: not finished": 1, "asks for no GPU": 1}
 
 
 def test_a_limit_counts_jobs_and_reads_all_of_their_pods(read):

@@ -132,8 +132,10 @@ def test_alibaba_pods(write: Write) -> None:
     assert trace.status == ("Running", "Failed", "Succeeded")
     assert trace.group == ("", "", "")
     assert trace.dropped == {"never scheduled": 1, "zero run time": 1, "no deletion time": 1}
-    assert trace.source.endswith("trace (alibaba-v2023)")
-    assert any("1 pods may run on some GPU models only" in note for note in trace.notes)
+    assert "trace (alibaba-v2023); 3 rows left out (never scheduled: 1" in trace.source
+    assert trace.gpu_type == ("", "", "V100M16")
+    assert trace.start_ms.tolist() == [0, 60_000, 50_000], "milliseconds after the first submit"
+    assert trace.end_ms.tolist() == [800_000, 160_000, 50_500]
 
 
 def test_philly_csv(write: Write) -> None:
@@ -203,7 +205,7 @@ def test_what_sacct_prints(write: Write) -> None:
     assert trace.time_limit_ms.tolist() == [UNKNOWN, 86_400_000]
     assert (trace.user, trace.group) == (("bob", "ann"), ("nlp", "vision"))
     assert trace.dropped == {"not finished": 1}
-    assert "1 job steps are not read: their jobs are." in trace.notes
+    assert {what: rows.count for what, rows in trace.account.joined.items()} == {"job steps": 1}
 
 
 def test_gpus_of_older_sacct_are_those_of_a_node(write: Write) -> None:
@@ -222,7 +224,7 @@ def test_standard_workload_format(write: Write) -> None:
     assert trace.cpu_milli.tolist() == [4000, 8000]
     assert trace.time_limit_ms.tolist() == [300_000, UNKNOWN]
     assert (trace.user, trace.group) == (("7", "8"), ("2", ""))
-    assert trace.dropped == {"no run time": 1}
+    assert trace.dropped == {"cancelled before it ran": 1}
     assert "The file says of its machine: MaxNodes 64." in trace.notes
 
 

@@ -1,0 +1,70 @@
+"""What became of every row of a log: which are jobs, which are not and why, and what of a job was changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+#: How many lines of a kind are named.
+NAMED = 3
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of one kind: how many, and where the first of them are ("line 7")."""
+
+    count: int
+    first: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """ "3 (line 5, line 9, line 12)"; "12 (line 5, ...)" where not all are named."""
+        if not self.first:
+            return str(self.count)
+        kind = self.first[0].partition(" ")[0]
+        where = ", ".join(place.removeprefix(f"{kind} ") for place in self.first)
+        return f"{self.count} ({kind} {where}{', ...' if self.count > len(self.first) else ''})"
+
+
+@dataclass(frozen=True)
+class Account:
+    """Every row of a log, or of the part of it that was read.
+
+    Attributes:
+        rows: rows that were read; jobs + skipped + joined.
+        jobs: rows that became jobs.
+        skipped: rows that are no jobs, by reason.
+        joined: rows that are a part of another row's job (steps, earlier runs), by what they are.
+        changed: of the jobs, what was not taken as it is written, by what was done to it. A job may count twice.
+        whole: whether the log was read to its end, not only its first so many jobs.
+        unread: columns that were not read.
+    """
+
+    rows: int = 0
+    jobs: int = 0
+    skipped: Mapping[str, Rows] = field(default_factory=dict)
+    joined: Mapping[str, Rows] = field(default_factory=dict)
+    changed: Mapping[str, Rows] = field(default_factory=dict)
+    whole: bool = True
+    unread: tuple[str, ...] = ()
+
+    def sentences(self) -> list[str]:
+        """What became of the rows, a sentence each; the first counts them all."""
+        skipped = sum(rows.count for rows in self.skipped.values())
+        joined = sum(rows.count for rows in self.joined.values())
+        parts = [f"{self.rows} rows read", f"{self.jobs} jobs", f"{skipped} skipped"]
+        parts += [f"{joined} part of another row's job"] if joined else []
+        found = [", ".join(parts) + ("." if self.whole else "; the rest of the log was not read.")]
+        for what, kinds in (("Skipped", self.skipped), ("Part of another row", self.joined), ("Changed", self.changed)):
+            if kinds:
+                found.append(f"{what}: " + "; ".join(f"{kind}: {rows}" for kind, rows in kinds.items()) + ".")
+        if self.unread:
+            found.append(f"Columns that are not read: {', '.join(self.unread)}.")
+        return found
+
+    def to_json(self) -> dict[str, object]:
+        """As plain data: kinds with their counts and first places."""
+        kinds = {
+            name: {kind: {"count": rows.count, "first": list(rows.first)} for kind, rows in of_kind.items()}
+            for name, of_kind in (("skipped", self.skipped), ("joined", self.joined), ("changed", self.changed))
+        }
+        return {"rows": self.rows, "jobs": self.jobs, **kinds, "whole": self.whole, "unread": list(self.unread)}

@@ -1,0 +1,227 @@
+"""Collects the jobs of a log row by row, with an account of every row, and sorts them into a `Trace`."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+
+from mlsched.instances.traces.account import NAMED, Account, Rows
+from mlsched.instances.traces.trace import ABSENT, UNKNOWN, Column, Place, Runs, Tasks, Trace
+
+#: A run as readers give it: start and end in ms on the clock of the submits, and where.
+Run = tuple[int, int, tuple[Place, ...]]
+#: Numbers that are kept of each job, in this order.
+_NUMBERS = (
+    *("submit", "duration_ms", "gpu_count", "gpus_milli", "cpu_milli", "memory_mib"),
+    *("time_limit_ms", "node_count", "pause_cost_ms", "priority", "eligible_ms"),
+)
+_TEXTS = ("qos", "group", "status", "user", "partition", "gpu_type", "after")
+
+
+class Source(Protocol):
+    """Where rows come from: says which is at hand, and refuses it."""
+
+    @property
+    def where(self) -> str:
+        """The row at hand, in words."""
+
+    def fail(self, problem: str, remedy: str = "") -> NoReturn:
+        """Refuse the row at hand."""
+
+
+class TraceBuilder:
+    """The jobs so far, as compactly as a stream of millions asks for.
+
+    Args:
+        limit: the number of jobs after which `full` turns true (other rows do not count); None for no limit.
+        place: where rows come from.
+        strict: refuse the first row that is no job, instead of skipping it.
+    """
+
+    def __init__(self, limit: int | None = None, place: Source | None = None, *, strict: bool = False) -> None:
+        self.place = place
+        self._limit, self._strict = limit, strict
+        self._numbers = array("q")
+        self._ids: list[str] = []
+        self._texts: list[tuple[str, ...]] = []
+        self._known: dict[tuple[str, ...], tuple[str, ...]] = {}  # rows of texts, of which many are alike
+        self._tasks: dict[int, Tasks] = {}  # of the jobs whose parts are known, by their place in the file
+        self._run_numbers = array("q")  # job in file order, start, end
+        self._places: list[tuple[Place, ...]] = []
+        self.notes: list[str] = []
+        self.unread: tuple[str, ...] = ()
+        self._kinds: dict[str, dict[str, tuple[int, list[str]]]] = {"skipped": {}, "joined": {}, "changed": {}}
+        self._cut = 0
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @property
+    def rows(self) -> int:
+        """Rows seen so far, whatever became of them."""
+        others = (count for what in ("skipped", "joined") for count, _ in self._kinds[what].values())
+        return len(self._ids) + sum(others)
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """How many rows were skipped, by reason."""
+        return {reason: count for reason, (count, _) in self._kinds["skipped"].items()}
+
+    @property
+    def full(self) -> bool:
+        """Whether `limit` jobs are in: the reader stops here."""
+        return self._limit is not None and len(self._ids) >= self._limit
+
+    def named(self, job: str) -> str:
+        """The name of the row at hand: its own, or the place where it stands."""
+        if not job and self.place is not None:
+            self.change("has no id: named by its place")
+            return self.place.where.replace(" ", "-")
+        return job
+
+    def seconds(self, submit_ms: int) -> int:
+        """A submit time in whole seconds; what is cut off is counted."""
+        if cut := submit_ms % 1000:
+            self._cut = max(self._cut, cut)
+            self.change("submit cut to a whole second")
+        return submit_ms // 1000
+
+    def drop(self, reason: str, where: str = "") -> None:
+        """Skip the row at hand (or that at `where`), which is no job with a run time; refuse it where none may be."""
+        if self._strict and self.place is not None:
+            at = f"{where} " if where else ""
+            self.place.fail(f"{at}is no job that ran: {reason}", "complete or remove the row, or read without strict")
+        self._count("skipped", reason, where)
+
+    def join(self, what: str, where: str = "") -> None:
+        """Count the row at hand as a part of another row's job."""
+        self._count("joined", what, where)
+
+    def change(self, what: str) -> None:
+        """Note that the job of the row at hand is not taken as it is written."""
+        self._count("changed", what)
+
+    def _count(self, what: str, kind: str, where: str = "") -> None:
+        count, first = self._kinds[what].get(kind, (0, []))
+        if len(first) < NAMED and self.place is not None:
+            first = [*first, where or self.place.where]
+        self._kinds[what][kind] = (count + 1, first)
+
+    def add(
+        self,
+        job: str,
+        submit: int,
+        duration_ms: int,
+        gpu_count: int,
+        *,
+        gpus_milli: int | None = None,
+        cpu_milli: int = UNKNOWN,
+        memory_mib: int = UNKNOWN,
+        qos: str = "",
+        group: str = "",
+        status: str = "",
+        user: str = "",
+        time_limit_ms: int = UNKNOWN,
+        node_count: int = UNKNOWN,
+        pause_cost_ms: int = UNKNOWN,
+        partition: str = "",
+        gpu_type: str = "",
+        after: str = "",
+        priority: int = ABSENT,
+        eligible_ms: int = ABSENT,
+        runs: Iterable[Run] = (),
+        tasks: Tasks = (),
+    ) -> None:
+        """Add a job; `submit` in s from any origin, `gpus_milli` whole GPUs unless given. A zero run is dropped.
+
+        eligible_ms and runs: in ms from the origin of the submits.
+        """
+        if duration_ms == 0:
+            self.drop("zero run time")
+            return
+        milli = 1000 * gpu_count if gpus_milli is None else gpus_milli
+        numbers = (submit, duration_ms, gpu_count, milli, cpu_milli, memory_mib, time_limit_ms)
+        self._numbers.extend((*numbers, node_count, pause_cost_ms, priority, eligible_ms))
+        texts = (qos, group, status, user, partition, gpu_type, after)
+        self._texts.append(self._known.setdefault(texts, texts) if not after else texts)
+        if tasks:
+            self._tasks[len(self._ids)] = tasks
+        for start, end, places in runs:
+            self._run_numbers.extend((len(self._ids), start, end))
+            self._places.append(places)
+        self._ids.append(job)
+
+    def build(self, source: str) -> Trace:
+        """The trace of the jobs so far."""
+        table = np.frombuffer(self._numbers, dtype=np.int64).reshape(-1, len(_NUMBERS)).copy()
+        order = np.argsort(table[:, 0], kind="stable")
+        table = table[order]
+        ids = self._unique_ids()
+        texts = [self._texts[i] for i in order]
+        if self._cut:
+            self.notes.append(f"Submit times are cut to whole seconds: by up to {self._cut} ms.")
+        first = int(table[0, 0]) if len(table) else 0
+        table[:, 0] -= first
+        eligible = table[:, _NUMBERS.index("eligible_ms")]
+        eligible[eligible != ABSENT] -= 1000 * first
+        columns: dict[str, Any] = {name: table[:, column] for column, name in enumerate(_NUMBERS)}
+        columns |= {name: tuple(row[column] for row in texts) for column, name in enumerate(_TEXTS)}
+        return Trace(
+            ids=tuple(ids[i] for i in order),
+            **columns,
+            tasks=tuple(self._tasks.get(i, ()) for i in order.tolist()) if self._tasks else (),
+            source=source,
+            dropped=self.dropped,
+            notes=tuple(self.notes),
+            runs=self._runs(order, first),
+            account=self._account(),
+        )
+
+    def _runs(self, order: Column, first: int) -> Runs:
+        """The runs by job, in order of time."""
+        job, start, end = np.frombuffer(self._run_numbers, dtype=np.int64).reshape(-1, 3).T
+        if not len(job):
+            return Runs()
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        by = np.lexsort((start, rank[job]))
+        origin = 1000 * first
+        places = tuple(self._places[i] for i in by.tolist())
+        return Runs(rank[job][by], start[by] - origin, end[by] - origin, places)
+
+    def _account(self) -> Account:
+        def kinds(what: str) -> Mapping[str, Rows]:
+            return {kind: Rows(count, tuple(first)) for kind, (count, first) in self._kinds[what].items()}
+
+        return Account(
+            rows=self.rows,
+            jobs=len(self),
+            skipped=kinds("skipped"),
+            joined=kinds("joined"),
+            changed=kinds("changed"),
+            whole=not self.full,
+            unread=self.unread,
+        )
+
+    def _unique_ids(self) -> list[str]:
+        """The ids in file order, the second use of an id being `id#2`; says in the notes how many it renamed."""
+        taken = set(self._ids)
+        if len(taken) == len(self._ids):
+            return self._ids
+        uses: dict[str, int] = {}
+        unique: list[str] = []
+        for job in self._ids:
+            count = uses.get(job, 0) + 1
+            name = job if count == 1 else f"{job}#{count}"
+            while count > 1 and name in taken:
+                count += 1
+                name = f"{job}#{count}"
+            uses[job] = count
+            taken.add(name)
+            unique.append(name)
+        renamed = sum(a != b for a, b in zip(unique, self._ids, strict=True))
+        self.notes.append(f"{renamed} jobs repeat the id of an earlier one; #2, #3, ... is appended to theirs.")
+        return unique

@@ -1,0 +1,284 @@
+"""Which column of anyone's log, or list of machines, is what: by `read`, and by the common names of columns.
+
+`read` maps what is to be known to the file's own columns: {"submit": "submit_time", "duration": "run_min:min", "gpus":
+"num_gpus"}. A unit may stand behind a colon, or at the end of the column's name (`run_min`); without one, times are
+seconds and GPUs and CPUs whole. `#3` is the third column. A value instead of a column holds for every row ("gpus":
+"1", "duration": "3600", "partition": "'batch'"), nothing ("cpus": "") leaves a column unread. Two settings say how a
+text is laid out: "separator" ("tab", "semicolon", ...) and "header" ("no": its first line is a row, columns go by their
+numbers). What is not mapped is looked for by its common names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from mlsched.core.errors import InvalidInput, meant, shortened
+from mlsched.instances.traces.pods import LABELS
+from mlsched.instances.traces.source import SEPARATORS, shown
+from mlsched.instances.traces.values import COUNTS, MEMORIES, TIMES, Place, Times, is_missing
+
+#: What a log may say -> common names of its column, in small letters with "_" between words and without a unit.
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "submit": (
+        *("submit", "submit_time", "submitted", "submitted_at", "submitted_time", "submission_time"),
+        *("arrival", "arrival_time", "created", "created_at", "create_time", "creation_time"),
+    ),
+    "start": ("start", "start_time", "started", "started_at", "begin", "begin_time"),
+    "end": ("end", "end_time", "ended", "ended_at", "finish", "finish_time", "finished_at", "completion_time"),
+    "duration": ("duration", "run", "run_time", "runtime", "elapsed", "elapsed_time", "service", "execution_time"),
+    "gpus": ("gpus", "gpu", "num_gpus", "num_gpu", "n_gpus", "ngpus", "gpu_count", "gpu_num", "requested_gpus"),
+    "workers": (
+        *("workers", "num_workers", "num_worker", "n_workers", "worker_count", "worker_num"),
+        *("replicas", "num_replicas", "instances", "num_instances", "inst_num"),
+    ),
+    "cpus": ("cpus", "cpu", "num_cpus", "num_cpu", "n_cpus", "ncpus", "cpu_count", "cpu_num", "cores", "num_cores"),
+    "memory": ("memory", "mem", "ram"),
+    "user": ("user", "user_id", "user_name", "username", "owner"),
+    "group": ("group", "account", "project", "team", "department"),
+    "partition": ("partition", "partition_name", "queue_name", "vc", "virtual_cluster", "pool", "node_pool"),
+    "gpu_type": ("gpu_type", "gpu_model", "gpu_spec", "gpu_name", "accelerator_type"),
+    "qos": ("qos", "qos_class", "service_class", "priority_class"),
+    "priority": ("priority", "prio", "job_priority"),
+    "time_limit": ("time_limit", "timelimit", "requested_time", "req_time", "requested_walltime", "walltime_limit"),
+    "eligible": ("eligible", "eligible_time", "eligible_at"),
+    "after": ("after", "dependency", "dependencies", "depends_on", "preceding_job"),
+    "nodes": ("num_nodes", "num_node", "n_nodes", "nnodes", "node_count", "node_num", "alloc_nodes", "num_pods"),
+    "node_names": ("node", "node_name", "node_names", "nodelist", "node_list", "host", "hosts", "hostname", "machine"),
+    "pod_group": LABELS,
+    "pause_cost": ("pause_cost", "resume_cost", "restart_cost"),
+    "id": ("id", "job_id", "jobid"),
+    "status": ("status", "state", "job_state", "phase", "pod_phase"),
+}
+POINTS = ("submit", "start", "end", "eligible")
+SPANS = ("duration", "time_limit", "pause_cost")
+COUNTED = ("gpus", "cpus", "memory")
+NUMBERED = ("workers", "nodes", "count", "priority")
+#: Settings of a text that stand beside the fields.
+SETTINGS = ("separator", "header")
+#: Parts of names by which columns are recognised that may be meant.
+_NEAR = {
+    "submit": ("submi", "arriv", "creat", "queued"),
+    "duration": ("durat", "run", "elapsed", "service", "length"),
+    "gpus": ("gpu", "accelerator", "card", "device"),
+    "cpus": ("cpu", "core"),
+}
+#: End of a column's name -> unit.
+_ENDS = {
+    **dict.fromkeys(("ms", "msec", "millis", "milliseconds"), "ms"),
+    **dict.fromkeys(("s", "sec", "secs", "seconds"), "s"),
+    **dict.fromkeys(("min", "mins", "minutes"), "min"),
+    **dict.fromkeys(("h", "hr", "hrs", "hours"), "h"),
+    **dict.fromkeys(("d", "days"), "d"),
+    **{unit: unit for unit in (*MEMORIES, "milli", "percent")},
+}
+
+USAGE = "read submit=COLUMN,duration=COLUMN,gpus=COLUMN"
+
+
+@dataclass(frozen=True)
+class Column:
+    """Where a field comes from: a column and its unit, or a value that holds for every row."""
+
+    field: str
+    name: str
+    unit: str = ""
+    constant: str | None = None
+    guessed: bool = False
+
+    def __str__(self) -> str:
+        what = self.name if self.constant is None else f"{self.constant} for every job"
+        return f"{self.field}={what}" + (f" in {self.unit}" if self.unit not in ("", "whole") else "")
+
+
+@dataclass(frozen=True)
+class Given:
+    """What `read` says: field -> column, and how the text is laid out."""
+
+    fields: Mapping[str, str]
+    separator: str | None = None
+    header: bool = True
+
+
+def parse(text: str | Mapping[str, str], known: Mapping[str, tuple[str, ...]] = NAMES) -> Given:
+    """`"submit=a,gpus=b"` (or a mapping), or InvalidInput. known: the fields that there are."""
+    if isinstance(text, str):
+        given: dict[str, str] = {}
+        for item in filter(None, text.split(",")):
+            field, equals, column = item.partition("=")
+            if not equals or field in given:
+                raise InvalidInput(f"read: '{item}' is not FIELD=COLUMN, or names a field twice; {USAGE}")
+            given[field] = column
+    else:
+        given = dict(text)
+    for field, column in given.items():
+        if field not in known and field not in SETTINGS:
+            there = ", ".join((*known, *SETTINGS))
+            raise InvalidInput(f"read: there is no field {shown(field)}{meant(field, known)}; there are {there}")
+        if not isinstance(column, str):
+            raise InvalidInput(f"read: {field} = {shown(column)}: must be the name of a column; {USAGE}")
+    separator, header = given.pop("separator", None), given.pop("header", "yes")
+    if separator is not None and separator not in SEPARATORS:
+        raise InvalidInput(f"read: separator = {shown(separator)}: must be one of {', '.join(SEPARATORS)}")
+    if header not in ("yes", "no"):
+        raise InvalidInput(f"read: header = {shown(header)}: must be yes or no")
+    return Given(given, separator, header == "yes")
+
+
+def columns_of(
+    place: Place, header: Sequence[str], read: Mapping[str, str], known: Mapping[str, tuple[str, ...]] = NAMES
+) -> dict[str, Column]:
+    """Field -> where it comes from; by `read`, and by common names for what that does not name."""
+    columns = {field: given(place, header, field, spec) for field, spec in read.items() if spec}
+    for field, names in known.items():
+        if field not in read and (column := guessed(place, header, field, names)) is not None:
+            columns[field] = column
+    return columns
+
+
+def check_log(place: Place, header: Sequence[str], columns: dict[str, Column], read: Mapping[str, str]) -> None:
+    """Refuse a log of which too little is known, or in which a column can be read in two ways."""
+    there = f"; the columns are {_listed(header)}"
+    if "submit" not in columns:
+        place.fail(
+            f"no column says when jobs were submitted{near(header, 'submit', columns)}", f"read submit=COLUMN{there}"
+        )
+    if "duration" not in columns and not {"start", "end"} <= set(columns):
+        said = near(header, "duration", columns)
+        place.fail(
+            f"no column says how long jobs ran{said}", f"read duration=COLUMN, or start=COLUMN,end=COLUMN{there}"
+        )
+    said = near(header, "gpus", columns) if "gpus" not in read else ""
+    if "gpus" not in columns and ("cpus" not in columns or said):
+        remedy = "read gpus=COLUMN, or gpus=1 for one each" + (", or gpus= for none" if "cpus" in columns else "")
+        place.fail(f"no column says how many GPUs jobs asked for{said}", f"{remedy}{there}")
+    workers = columns.get("workers")
+    if workers is not None and workers.guessed and "gpus" in columns:
+        gpus = columns["gpus"].name or "gpus"
+        place.fail(
+            f"column {shown(workers.name)}: {shown(gpus)} may be GPUs of the job or of each worker",
+            f"read workers={workers.name} where it is of each, workers= where it is of the job",
+        )
+
+
+def complete(header: Sequence[str]) -> bool:
+    """Whether the common names say when each job came, how long it ran and what it asked for."""
+    fields = {field for field in NAMES if any(_plain(name)[0] in NAMES[field] for name in header)}
+    return (
+        "submit" in fields and bool(fields & {"gpus", "cpus"}) and ("duration" in fields or {"start", "end"} <= fields)
+    )
+
+
+def given(place: Place, header: Sequence[str], field: str, spec: str) -> Column:
+    """The column that a text names, with its unit, or the value that it is."""
+    name, _, unit = spec.rpartition(":")
+    if spec in header or not name:
+        name, unit = spec, ""
+    units = _units(field)
+    if unit and unit not in units and (value := _constant(place, field, spec)) is not None:  # 1:00:00
+        return Column(field, "", _default_unit(place, field, spec), constant=value)
+    if name not in header and (match := re.fullmatch(r"#([0-9]{1,6})", name)):
+        if not 1 <= int(match[1]) <= len(header):
+            place.fail(
+                f"there is no column {name} for {field}", f"there are {len(header)} columns: #1 to #{len(header)}"
+            )
+        name = header[int(match[1]) - 1]
+    if unit and unit not in units:
+        there = f"use one of {', '.join(units)}" if units else "it has none: leave it out"
+        place.fail(f"read {field}={spec}: there is no unit {shown(unit)} of {field}", there)
+    if name not in header:
+        if (value := _constant(place, field, name)) is not None:
+            return Column(field, "", unit or _default_unit(place, field, name), constant=value)
+        place.fail(f"there is no column {shown(name)} for {field}", f"the columns are {_listed(header)}")
+    return Column(field, name, unit or _unit_of_name(field, name) or _default_unit(place, field, name))
+
+
+def _constant(place: Place, field: str, text: str) -> str | None:
+    """The value of every row that a text is: a number, a length of time or a date, or a text in quotes."""
+    if match := re.fullmatch(r"'(.*)'|\"(.*)\"", text):
+        return match[1] or match[2] or ""
+    if field in COUNTED or field in NUMBERED:
+        return text if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) else None
+    if field in SPANS or field in POINTS:
+        return text if re.fullmatch(r"[0-9][0-9:.\- TZ+]*", text) else None
+    return None
+
+
+def guessed(place: Place, header: Sequence[str], field: str, names: Sequence[str]) -> Column | None:
+    """The one column that has one of a field's common names; InvalidInput where several have."""
+    those = [name for name in header if _plain(name)[0] in names]
+    if len(those) > 1:
+        both = " and ".join(map(shown, those[:2]))
+        place.fail(f"columns {both} could both be {field}", f"say which: read {field}=COLUMN, or {field}= for neither")
+    if not those:
+        return None
+    name = those[0]
+    return Column(field, name, _unit_of_name(field, name) or _default_unit(place, field, name), guessed=True)
+
+
+def near(header: Sequence[str], field: str, columns: Mapping[str, Column]) -> str:
+    """ " (there is 'gpu_capacity_num')": unread columns that may be meant by a field that was not recognised."""
+    read = {column.name for column in columns.values()}
+    those = [n for n in header if n not in read and any(part in _plain(n)[0] for part in _NEAR.get(field, ()))]
+    return f" (there is {', '.join(map(shown, those[:3]))})" if those else ""
+
+
+def _plain(name: str) -> tuple[str, str]:
+    """A column's name in small letters with "_" between its words, without its unit; and the unit."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", str(name))
+    plain = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
+    stem, _, end = plain.rpartition("_")
+    return (stem, _ENDS[end]) if stem and end in _ENDS else (plain, "")
+
+
+def _units(field: str) -> tuple[str, ...]:
+    if field in POINTS or field in SPANS:
+        return tuple(TIMES)
+    return tuple(MEMORIES) if field == "memory" else tuple(COUNTS) if field in COUNTED else ()
+
+
+def _unit_of_name(field: str, name: str) -> str:
+    unit = _plain(name)[1]
+    return unit if unit in _units(field) else ""
+
+
+def _default_unit(place: Place, field: str, name: str) -> str:
+    if field == "memory":
+        place.fail(f"column {shown(name)} does not say its unit", f"read memory={name}:gib (or {', '.join(MEMORIES)})")
+    return "s" if field in POINTS or field in SPANS else "whole" if field in COUNTED else ""
+
+
+def _listed(header: Sequence[str]) -> str:
+    return shortened(", ".join(header), 120)
+
+
+def described(columns: Mapping[str, Column]) -> str:
+    """What was read, in words: for the source of a trace."""
+    named = ", ".join(str(column) for column in columns.values() if not column.guessed)
+    guesses = ", ".join(str(column) for column in columns.values() if column.guessed)
+    return "; ".join(part for part in (named, f"by their names: {guesses}" if guesses else "") if part)
+
+
+def times_of(columns: Mapping[str, Column]) -> dict[str, Times]:
+    """A reader for every column of times."""
+    return {
+        field: Times(column.name or field, TIMES[column.unit], span=field in SPANS)
+        for field, column in columns.items()
+        if field in POINTS or field in SPANS
+    }
+
+
+def value_of(column: Column, row: Sequence[object], index: Mapping[str, int]) -> object:
+    """What a row says of a field."""
+    return row[index[column.field]] if column.constant is None else column.constant
+
+
+def text_of(place: Place, column: Column | None, row: Sequence[object], index: Mapping[str, int]) -> str:
+    """A printable text; '' where the row, or the file, says nothing."""
+    if column is None or is_missing(value := value_of(column, row, index)):
+        return ""
+    text = str(value)
+    if not text.isprintable():
+        place.bad(column.name, value, "must be printable text")
+    return text
