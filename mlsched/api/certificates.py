@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 from mlsched.api.adapters import prover
 from mlsched.api.answers import solve
 from mlsched.api.asked import aim, make_limits
 from mlsched.certificates import bundle, engine
 from mlsched.certificates.bundle import Checked
+from mlsched.certificates.prices.statement import statement_of, statements
 from mlsched.certificates.translation import translation_of
 from mlsched.core.contract import Instance, Plan
-from mlsched.core.errors import InvalidInput, SolverError
+from mlsched.core.deadline import Deadline
+from mlsched.core.errors import AnswererError, InvalidInput, SolverError
 from mlsched.core.registry import registry
+from mlsched.solvers import prices
+
+#: The kinds of proof; the first that an instance can have is taken where none is asked for.
+Proofs = Literal["prices", "formulas"]
+#: Of the time for all, what finding the plan may take, and of what then remains, finding the proof: the rest is for
+#: its check.
+FOR_PLAN, FOR_PROOF = 0.5, 0.8
 
 
 def certify(
@@ -24,29 +35,61 @@ def certify(
     solver: str | None = None,
     plan: Plan | None = None,
     time_limit: float | None = None,
+    proof: Proofs | None = None,
+    progress: Callable[[str], None] = lambda line: None,
 ) -> Checked:
     """Prove that a plan is optimal and write the proof to `folder`, for `check_certificate` and for `checker.py`.
 
-    solver: what finds the plan, where none is given (default: the problem's). time_limit: wall seconds for the plan,
-    and again for each proof. Raises InvalidInput where the folder exists or the instance cannot be certified,
-    SolverError where no plan or no proof is found in time, AnswererError where the plan is not optimal.
+    solver: what finds the plan, where none is given (default: the problem's). proof: "prices" or "formulas"; by default
+    prices where the problem can be stated so. time_limit: wall seconds, with prices for all of it; where the time is
+    over before the plan is proved optimal, the certificate says how far from the best it is at most (`Checked.gap`).
+    With formulas: for the plan, and again for each proof. progress: called with a line that says how far the proof is.
+    Raises InvalidInput where the folder exists or the instance cannot be certified, SolverError where no plan or no
+    proof is found in time, AnswererError where the plan is not optimal.
     """
     if not isinstance(instance, Instance):
         raise InvalidInput(f"instance = {type(instance).__name__}: must be an instance; see mlsched.generate and load")
-    engine.version()
-    bundle.check_target(Path(folder))
     goal = aim(instance, objective).name
-    translation_of(instance)
+    kind = proof or ("prices" if instance.kind in statements() else "formulas")
+    if kind not in ("prices", "formulas"):
+        raise InvalidInput(f"proof = {proof!r}: must be 'prices' or 'formulas'")
+    if kind == "prices":
+        statement_of(instance).check(goal)
+    else:
+        engine.version()
+    bundle.check_target(Path(folder))
+    if kind == "formulas":
+        translation_of(instance)
+    deadline = Deadline(make_limits(time_limit, None, seed=0, threads=1).seconds)
     if plan is None:
-        name = solver or prover(instance, goal) or registry().problem(instance.problem).default
-        plan = solve(instance, name, objective=goal, time_limit=time_limit).plan
-        if plan is None:
-            raise SolverError(f"{name} found no plan to certify; give it more time, or a plan")
-    return bundle.certify(instance, goal, plan, Path(folder), seconds=time_limit)
+        share = time_limit if time_limit is None or kind == "formulas" else FOR_PLAN * time_limit
+        progress("finding a plan")
+        plan = _found(instance, goal, solver, share)
+    if kind == "formulas":
+        return bundle.certify(instance, goal, plan, Path(folder), seconds=time_limit)
+    if wrong := instance.violations(plan):
+        raise InvalidInput(f"the plan is infeasible: {wrong[0]}")
+    remaining = deadline.remaining()
+    share = None if remaining is None else FOR_PROOF * remaining
+    value = instance.evaluate(plan)[goal]
+    try:
+        trees, bound = prices.trees(instance, goal, value, Deadline(share), progress)
+    except prices.Refuted:
+        raise AnswererError(f"the plan is not optimal: its {goal} is {value}, and a better plan exists") from None
+    return bundle.certify_by_prices(instance, goal, plan, Path(folder), trees, bound)
+
+
+def _found(instance: Instance, objective: str, solver: str | None, seconds: float | None) -> Plan:
+    """A plan to certify."""
+    name = solver or prover(instance, objective) or registry().problem(instance.problem).default
+    plan = solve(instance, name, objective=objective, time_limit=seconds).plan
+    if plan is None:
+        raise SolverError(f"{name} found no plan to certify; give it more time, or a plan")
+    return plan
 
 
 def check_certificate(folder: str | os.PathLike[str], *, time_limit: float | None = bundle.SECONDS) -> Checked:
-    """Check a folder that `certify` wrote: judge, translation, proofs, hashes. `wrong` says what does not hold.
+    """Check a folder that `certify` wrote: judge, claims or formulas, proofs, hashes. `wrong` says what does not hold.
 
     Nothing in the folder is run. time_limit: wall seconds, after which the folder is not certified; None: however long
     it takes. Raises InvalidFile for a folder in which there is no certificate to be read.

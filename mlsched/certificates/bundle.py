@@ -1,35 +1,32 @@
 """A certificate as a folder: an instance, a plan, and proofs that no plan is better; and the check of such a folder.
 
-    instance.json, plan.json      what was asked and what is claimed to be best
-    1.opb, 1.log, 2.opb, ...      a 0-1 formula that the instance and the objective ask, and a proof of its minimum
-    checker.py                    decides about formula and proof without mlsched: python checker.py 1.opb 1.log
+    instance.json, plan.json      what was asked and what is claimed to be best, or close to it
+    checker.py                    decides about the proofs without mlsched
     manifest.json                 what is claimed, and the SHA-256 of every other file
 
-A folder is accepted where the judge gives the plan the value that is claimed, the formulas are, letter by letter, what
-the translation makes of the instance, the checker accepts the proofs, and the minima add up to the value.
+Of proofs there are two kinds, in files of their own: `by_prices.py` and `by_formulas.py`. A folder is accepted where
+the judge gives the plan the value that is claimed and the proofs hold for the instance.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import os
-import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from mlsched.certificates import checker, engine, limits
-from mlsched.certificates.elaborate import elaborated
-from mlsched.certificates.formula import Formula, TooLong, within
-from mlsched.certificates.limits import first_difference, lines_of
-from mlsched.certificates.received import KIND, MOST_LOG, VERSION, hash_of, manifest_of, record_of, wrong_files
+from mlsched.certificates import by_formulas, by_prices
+from mlsched.certificates.received import MOST_LOG, PRICES, hash_of, manifest_of, record_of, wrong_files
 from mlsched.certificates.translation import translation_of
 from mlsched.core.contract import Instance, Plan
 from mlsched.core.deadline import Deadline, OutOfTime
-from mlsched.core.errors import AnswererError, InvalidInput, SolverError, shortened
+from mlsched.core.errors import InvalidInput, SolverError
 from mlsched.core.files import write_json
+from mlsched.core.gap import Gap, gap_between
 from mlsched.core.opening import shown_path
 from mlsched.core.registry import registry
 from mlsched.core.temporary import swept_folder
@@ -41,10 +38,11 @@ SECONDS = 300.0
 
 @dataclasses.dataclass(frozen=True)
 class Checked:
-    """What the check of a folder found: `wrong` is empty exactly when the plan is certified to be optimal.
+    """What the check of a folder found: `wrong` is empty exactly when what the folder claims is proved.
 
-    `lemma` says why the formulas leave out nothing that is better, `claims` with which numbers of this instance and
-    plan, recomputed by the check: what a reader has to follow, since no formula proves it.
+    `bound`: no plan is better; where it is the plan's `value`, the plan is optimal. `lemma` says why formulas leave out
+    nothing that is better, `claims` with which numbers of this instance and plan, recomputed by the check: what a
+    reader has to follow, since no formula proves it. `proof`: the kind, "prices" or "formulas".
     """
 
     instance: Instance
@@ -55,11 +53,22 @@ class Checked:
     wrong: tuple[str, ...]
     seconds: float
     claims: tuple[str, ...] = ()
+    bound: int | None = None
+    proof: Literal["prices", "formulas"] = "formulas"
 
     @property
     def backing(self) -> Literal["certified"] | None:
-        """ "certified" where the check passed."""
-        return None if self.wrong else "certified"
+        """ "certified" where the check passed and the plan is optimal."""
+        return None if self.wrong or self.bound != self.value else "certified"
+
+    @property
+    def gap(self) -> Gap | None:
+        """How far the plan is from the best at most, where the check passed."""
+        if self.wrong or self.bound is None:
+            return None
+        goal = self.instance.objective(self.objective)
+        rank = self.instance.rank(goal.name)
+        return gap_between(self.value, self.bound, sense=goal.sense, unit=goal.unit, rank=rank)
 
 
 def check_target(folder: Path) -> None:
@@ -71,69 +80,50 @@ def check_target(folder: Path) -> None:
 
 
 def certify(instance: Instance, objective: str, plan: Plan, folder: Path, *, seconds: float | None = None) -> Checked:
-    """Prove that `plan` is optimal and write the certificate to `folder`, which must not exist.
+    """Prove by formulas that `plan` is optimal and write the certificate to `folder`, which must not exist.
 
     seconds: limit on the search for each proof and on writing out its steps; the check then takes less. The folder
     appears when it is complete and its check has passed.
     Raises InvalidInput where the folder exists, the plan is infeasible or the instance cannot be certified, SolverError
     where no proof was found, AnswererError where the plan is not optimal.
     """
+    write = functools.partial(by_formulas.write, instance, objective, plan, seconds=seconds)
+    return made(instance, objective, plan, folder, write)
+
+
+def certify_by_prices(
+    instance: Instance, objective: str, plan: Plan, folder: Path, trees: list[list[Any]], bound: int
+) -> Checked:
+    """Write the certificate that trees of prices make of `bound` to `folder`; the rest is as in `certify`."""
+    write = functools.partial(by_prices.write, instance, objective, bound, trees)
+    return made(instance, objective, plan, folder, write)
+
+
+def made(
+    instance: Instance, objective: str, plan: Plan, folder: Path, write: Callable[[Path], dict[str, Any]]
+) -> Checked:
+    """A new certificate whose proofs `write` puts into a folder; it returns what the manifest says of them."""
     check_target(folder)
     if wrong := instance.violations(plan):
         raise InvalidInput(f"the plan is infeasible: {wrong[0]}")
-    with _new_folder(folder) as made:
-        _write(instance, objective, plan, made, seconds)
-        checked = check(made, seconds=None)
+    with _new_folder(folder) as new:
+        proofs = write(new)
+        write_json(new / "instance.json", instance.to_json())
+        write_json(new / "plan.json", {**plan.to_json(), "instance_hash": instance.hash})
+        document = {
+            **proofs,
+            "problem": instance.problem,
+            "objective": objective,
+            "instance_hash": instance.hash,
+            "value": instance.evaluate(plan)[objective],
+            "made_by": {"mlsched": versions()["mlsched"], **proofs["made_by"]},
+            "sha256": {path.name: hash_of(path, MOST_LOG) for path in sorted(new.iterdir())},
+        }
+        write_json(new / "manifest.json", document)
+        checked = check(new, seconds=None)
         if checked.wrong:
             raise SolverError(f"the certificate did not pass its own check: {checked.wrong[0]}")
     return checked
-
-
-def _write(instance: Instance, objective: str, plan: Plan, folder: Path, seconds: float | None) -> None:
-    value, proved, parts = instance.evaluate(plan)[objective], 0, []
-    translation = translation_of(instance)
-    for k, formula in enumerate(translation.formulas(instance, objective, plan), 1):
-        text, deadline = formula.text(), Deadline(seconds)
-        try:
-            proof = elaborated(text, engine.log_of(text, seconds), deadline)
-            minimum = checker.check(text, proof)
-        except OutOfTime:
-            raise SolverError(
-                f"exact found a proof, but not all of its steps could be written out for the checker in {seconds:g} s; "
-                "give more time or certify a smaller instance"
-            ) from None
-        except checker.Wrong as wrong:
-            raise SolverError(f"exact logged a proof that does not hold: {wrong}") from None
-        if minimum is None:
-            raise AnswererError(f"the formula '{formula.claim}' has no solution, but the plan is one")
-        parts.append(_part(formula, minimum))
-        proved += formula.value(minimum)
-        (folder / f"{k}.opb").write_text(text, encoding="utf-8")
-        (folder / f"{k}.log").write_text(proof, encoding="utf-8")
-    if proved != value:
-        raise AnswererError(
-            f"the plan is not optimal: its {objective} is {value}, and {proved} is proved to be the best"
-        )
-    shutil.copyfile(Path(checker.__file__), folder / "checker.py")
-    write_json(folder / "instance.json", instance.to_json())
-    write_json(folder / "plan.json", {**plan.to_json(), "instance_hash": instance.hash})
-    document = {
-        "kind": KIND,
-        "version": VERSION,
-        "problem": instance.problem,
-        "objective": objective,
-        "instance_hash": instance.hash,
-        "value": value,
-        "lemma": translation.lemma(objective),
-        "parts": parts,
-        "made_by": {"mlsched": versions()["mlsched"], "exact": engine.version()},
-        "sha256": {path.name: hash_of(path, MOST_LOG) for path in sorted(folder.iterdir())},
-    }
-    write_json(folder / "manifest.json", document)
-
-
-def _part(formula: Formula, minimum: int) -> dict[str, Any]:
-    return {"claim": formula.claim, "minimum": minimum, "scale": formula.scale, "offset": formula.offset}
 
 
 @contextlib.contextmanager
@@ -158,6 +148,7 @@ def check(folder: Path, *, seconds: float | None = SECONDS) -> Checked:
     """
     started, deadline = time.perf_counter(), Deadline(seconds)
     manifest = manifest_of(folder)
+    prices = manifest["kind"] == PRICES
     problem = registry().problem(manifest["problem"])
     wrong = list(wrong_files(folder, manifest))
     instance: Instance
@@ -170,12 +161,26 @@ def check(folder: Path, *, seconds: float | None = SECONDS) -> Checked:
     values: list[int] = []
     if not wrong:
         try:
-            wrong = list(_wrong_proofs(folder, manifest, instance, plan, objective, values, deadline))
+            if prices:
+                wrong = list(by_prices.wrong_trees(folder, manifest, instance, objective, deadline))
+            else:
+                wrong = list(by_formulas.wrong_proofs(folder, manifest, instance, plan, objective, values, deadline))
         except OutOfTime:
             wrong = [f"the check did not end in {seconds:g} s; give it more time (--time-limit)"]
-    claims = [] if wrong else translation_of(instance).claims(instance, objective, plan, values)
-    value, lemma, took = manifest["value"], manifest["lemma"], time.perf_counter() - started
-    return Checked(instance, plan, objective, value, lemma, tuple(wrong), took, tuple(claims))
+    claims = [] if wrong or prices else translation_of(instance).claims(instance, objective, plan, values)
+    took = time.perf_counter() - started
+    return Checked(
+        instance,
+        plan,
+        objective,
+        manifest["value"],
+        "" if prices else manifest["lemma"],
+        tuple(wrong),
+        took,
+        tuple(claims),
+        manifest["bound"] if prices else manifest["value"],
+        "prices" if prices else "formulas",
+    )
 
 
 def _wrong_plan(manifest: dict[str, Any], instance: Instance, plan: Plan, objective: str) -> Iterator[str]:
@@ -186,44 +191,3 @@ def _wrong_plan(manifest: dict[str, Any], instance: Instance, plan: Plan, object
         yield f"plan.json is infeasible: {violations[0]}"
     elif (value := instance.evaluate(plan)[objective]) != manifest["value"]:
         yield f"plan.json has {objective} = {value}: the manifest claims {manifest['value']}"
-
-
-def _wrong_proofs(
-    folder: Path,
-    manifest: dict[str, Any],
-    instance: Instance,
-    plan: Plan,
-    objective: str,
-    values: list[int],
-    deadline: Deadline,
-) -> Iterator[str]:
-    """The formulas are the instance's, the proofs hold, and the minima add up to the value; fills in their `values`."""
-    translation, parts = translation_of(instance), manifest["parts"]
-    size = sum((folder / f"{k}.opb").stat().st_size for k in range(1, len(parts) + 1))
-    try:
-        with within(deadline, size):
-            formulas = translation.formulas(instance, objective, plan)
-    except TooLong:
-        yield "the formulas of this instance and plan are longer than those in the folder"
-        return
-    if manifest["lemma"] != translation.lemma(objective):
-        yield "the manifest's lemma is not the one for this objective"
-    if len(parts) != len(formulas):
-        yield f"the manifest has {len(parts)} parts: must have {len(formulas)}"
-        return
-    for k, (formula, part) in enumerate(zip(formulas, parts, strict=True), 1):
-        text = formula.text()
-        if different := first_difference(lines_of(folder / f"{k}.opb", MOST_LOG, deadline), text):
-            yield f"{k}.opb is not the formula of this instance and plan: {different}"
-            return
-        try:
-            minimum = limits.check(text, lines_of(folder / f"{k}.log", MOST_LOG, deadline), deadline)
-        except checker.Wrong as wrong:
-            yield f"{k}.log does not prove {k}.opb: {wrong}"
-            return
-        if minimum is None or part != _part(formula, minimum):
-            yield f"{k}.log proves the minimum {minimum}: the manifest says {shortened(str(part), 100)}"
-            return
-        values.append(formula.value(minimum))
-    if sum(values) != manifest["value"]:
-        yield f"{sum(values)} is proved to be the best {objective}: the manifest claims {manifest['value']}"

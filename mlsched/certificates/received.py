@@ -17,18 +17,22 @@ from mlsched.core.errors import InvalidFile, shortened
 from mlsched.core.files import check_header, parse_json
 from mlsched.core.opening import open_file, read_bytes, shown_path
 
-KIND, VERSION = "certificate", 1
-FIELDS = ("kind", "version", "problem", "objective", "instance_hash", "value", "lemma", "parts", "made_by", "sha256")
+KIND, PRICES, VERSION = "certificate", "certificate.prices", 1
+#: Fields of every manifest, and those of a kind.
+FIELDS = ("kind", "version", "problem", "objective", "instance_hash", "value", "made_by", "sha256")
+KINDS = {KIND: ("lemma", "parts"), PRICES: ("bound",)}
 #: SHA-256 of every `checker.py` that mlsched ever wrote into a folder -> the first version that did. None is ever taken
 #: out: certificates are read for ever. A change of `checker.py` adds a line; a test says which.
 RELEASED = {
     "18bdd37c631972e3c87a7dc19e74a8851c5c456702b684fce1657c66a66d4c1f": "1.0.0rc1",
     "4d339429d0b4bad85a5ce28a056784313b40b14c45bf385af57431aeb0282a50": "1.0.0",
+    "3685d596af4cb00f8dfd7646ad035dde7d3cb8a1636e746c2e374c827956c4b3": "1.0.0",  # prices: quality.instance
+    "f542a6c53a5367bbd8816cad0b9ef1c11cb7f62e80b86aa221b651f7bdaa01f4": "1.0.0",  # prices: workers.instance
 }
 #: How to check a formula and its proof without a word from the folder; -I: nor a module from the current one.
 OWN_CHECKER = "python -I -m mlsched.certificates.checker"
-#: Bytes: of manifest and checker, of instance and plan, of a formula or a log.
-MOST_SMALL, MOST_RECORD, MOST_LOG = 2**20, 2**23, 2**28
+#: Bytes: of manifest and checker, of instance and plan, of the trees of prices, of a formula or a log.
+MOST_SMALL, MOST_RECORD, MOST_TREE, MOST_LOG = 2**20, 2**23, 2**23, 2**28
 #: Parts of a manifest, signs of a name in it, entries of a folder that are looked at, and files that a message names.
 MOST_PARTS, MOST_NAME, MOST_ENTRIES, MOST_SHOWN = 100, 100, 1000, 3
 
@@ -42,18 +46,19 @@ def manifest_of(folder: Path) -> dict[str, Any]:
         raise InvalidFile(
             f"{name}: holds a JSON {type(manifest).__name__}; must be an object with a kind and a version"
         )
-    check_header(path, manifest, {KIND: VERSION})
-    if set(manifest) != set(FIELDS):
-        odd = sorted(set(manifest) ^ set(FIELDS))[0]
+    kind = check_header(path, manifest, dict.fromkeys(KINDS, VERSION))
+    fields = {*FIELDS, *KINDS[kind]}
+    if set(manifest) != fields:
+        odd = sorted(set(manifest) ^ fields)[0]
         raise InvalidFile(f"{name}: field {shortened(odd)!r}: is {'unknown' if odd in manifest else 'missing'}")
-    kinds = {"problem": str, "objective": str, "value": int, "lemma": str, "parts": list, "sha256": dict}
-    for field, kind in kinds.items():
-        if type(manifest[field]) is not kind:
-            raise InvalidFile(f"{name}: field {field!r}: must be of type {kind.__name__}")
+    types = {"problem": str, "objective": str, "value": int, "sha256": dict, "lemma": str, "parts": list, "bound": int}
+    for field, expected in types.items():
+        if field in fields and type(manifest[field]) is not expected:
+            raise InvalidFile(f"{name}: field {field!r}: must be of type {expected.__name__}")
     for field in ("problem", "objective"):
         if len(manifest[field]) > MOST_NAME:
             raise InvalidFile(f"{name}: field {field!r}: must have at most {MOST_NAME} signs")
-    if len(manifest["parts"]) > MOST_PARTS:
+    if kind == KIND and len(manifest["parts"]) > MOST_PARTS:
         raise InvalidFile(f"{name}: field 'parts': has {len(manifest['parts'])}: must have at most {MOST_PARTS}")
     return manifest
 
@@ -74,7 +79,10 @@ def record_of(path: Path, types: dict[str, Any]) -> tuple[Any, Any]:
 def wrong_files(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
     """What is wrong with the files themselves: some too many, another checker, others than those that were written."""
     names = ["checker.py", "instance.json", "plan.json"]
-    names += [f"{k}.{end}" for k in range(1, len(manifest["parts"]) + 1) for end in ("opb", "log")]
+    if manifest["kind"] == PRICES:
+        names += ["tree.json"]
+    else:
+        names += [f"{k}.{end}" for k in range(1, len(manifest["parts"]) + 1) for end in ("opb", "log")]
     yield from _strangers(folder, {*names, "manifest.json"})
     if set(manifest["sha256"]) != set(names):
         yield f"the manifest must have hashes of {shortened(', '.join(sorted(names)), 200)}"
@@ -84,7 +92,8 @@ def wrong_files(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
         if manifest["sha256"][name] != actual:
             yield f"{name} is not the file that the manifest was written for"
         if name == "checker.py" and actual not in RELEASED:
-            yield f"checker.py is none that mlsched released: do not run it; instead of it, run {OWN_CHECKER}"
+            own = "mlsched check alone" if manifest["kind"] == PRICES else OWN_CHECKER
+            yield f"checker.py is none that mlsched released: do not run it; instead of it, run {own}"
 
 
 def _most(name: str) -> int:

@@ -21,11 +21,19 @@ def certify(
     objective: Goal = None,
     solver: Annotated[str | None, typer.Option(help="What finds the plan (default: the problem's exact one).")] = None,
     plan: Annotated[Path | None, typer.Option(help="Plan file: certify this plan instead of finding one.")] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Wall seconds for the plan, and for each proof.")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Wall seconds for all; with formulas, for the plan and for each proof.")
+    ] = None,
+    proof: Annotated[
+        str | None, typer.Option(help="Kind of proof: prices or formulas (default: prices if can be).")
+    ] = None,
     read: Read = None,
     as_json: Json = False,
 ) -> None:
-    """Prove that a plan is optimal, for a checker that needs nothing of mlsched. Needs the extra "certify"."""
+    """Prove that a plan is optimal, or how far from it at most, for a checker that needs nothing of mlsched.
+
+    Proofs by prices need nothing more; proofs by formulas, which task graphs have, need the extra "certify".
+    """
     from mlsched import api
     from mlsched.core.contract import Plan
 
@@ -37,8 +45,17 @@ def certify(
             raise InvalidFile(f"{plan}: kind = '{given.kind}': must be a plan; `mlsched solve -o` writes one")
     if objective is None:
         objective = api.published_objective(file)
-    with waiting(f"certifying {file.name}", None), only_documents():
-        checked = api.certify(instance, output, objective=objective, solver=solver, plan=given, time_limit=time_limit)
+    with waiting(f"certifying {file.name}", time_limit) as progress, only_documents():
+        checked = api.certify(
+            instance,
+            output,
+            objective=objective,
+            solver=solver,
+            plan=given,
+            time_limit=time_limit,
+            proof=proof,  # type: ignore[arg-type]  # refused there
+            progress=progress,
+        )
     emit(as_json, lambda: document(output, checked), lambda: shown(output, checked))
 
 
@@ -50,6 +67,8 @@ def document(folder: Path, checked: Checked) -> dict[str, Any]:
         "problem": checked.instance.problem,
         "objective": checked.objective,
         "value": checked.value,
+        "bound": checked.bound,
+        "proof": checked.proof,
         "backing": checked.backing,
         "lemma": checked.lemma,
         "claims": list(checked.claims),
@@ -64,7 +83,12 @@ def shown(folder: Path, checked: Checked) -> list[str]:
         return list(checked.wrong)
     goal = checked.instance.objective(checked.objective)
     best = "less" if goal.sense == "min" else "more"
-    lines = [f"{folder}: certified: {goal.name} = {number(checked.value)} {goal.unit}, no plan has {best}"]
+    value = f"{goal.name} = {number(checked.value)} {goal.unit}"
+    if checked.backing is not None:
+        lines = [f"{folder}: certified: {value}, no plan has {best}"]
+    else:
+        lines = [f"{folder}: certified: at most {checked.gap} from the best: {value}, no plan has {best} than"]
+        lines[0] += f" {number(checked.bound)}"
     lines += [f"  rests on: {checked.lemma}"] if checked.lemma else []
     lines += [f"  with these numbers, recomputed: {claim}" for claim in checked.claims]
     return [*lines, f"  checked in {checked.seconds:.2f} s; `mlsched check {folder}` checks it again"]

@@ -190,10 +190,13 @@ def settings(items: list[str], option: str) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def waiting(label: str, time_limit: float | None) -> Iterator[None]:
-    """A line on standard error that says for how long something runs, and at most; silent where that is no terminal."""
+def waiting(label: str, time_limit: float | None) -> Iterator[Callable[[str], None]]:
+    """A line on standard error that says for how long something runs, and at most; silent where that is no terminal.
+
+    Yields a function that puts a few words behind the label.
+    """
     if not sys.stderr.isatty():
-        yield
+        yield lambda words: None
         return
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -201,8 +204,8 @@ def waiting(label: str, time_limit: float | None) -> Iterator[None]:
     most = "" if time_limit is None else f"of at most {time_limit:g} s"
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), TextColumn(most))
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        bar.add_task(label, total=None)
-        yield
+        task = bar.add_task(label, total=None)
+        yield lambda words: bar.update(task, description=f"{label}: {words}")
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Folders of certificates: what is in them, what is refused, and that no tampering gets another optimum accepted."""
+"""Certificates by formulas: what is in a folder, what is refused; no tampering gets another optimum accepted."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def hard(problem):
 def certificate(request, tmp_path_factory):
     """The folder of a certificate, one per problem."""
     folder = tmp_path_factory.mktemp("certificates") / request.param
-    assert api.certify(hard(request.param), folder).backing == "certified"
+    assert api.certify(hard(request.param), folder, proof="formulas").backing == "certified"
     return folder
 
 
@@ -179,7 +179,7 @@ def test_a_plan_that_is_not_optimal_is_not_certified(tmp_path):
     instance = hard("workers")
     waits = instance.plan_type(workers=[0] * len(instance.waiting), ps=[0] * len(instance.waiting))
     with pytest.raises(AnswererError, match="the plan is not optimal"):
-        api.certify(instance, tmp_path / "new", plan=waits)
+        api.certify(instance, tmp_path / "new", plan=waits, proof="formulas")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -192,7 +192,7 @@ def test_the_folder_must_be_new_and_is_made_whole(tmp_path, monkeypatch):
         api.certify(instance, tmp_path / "no" / "new")
     monkeypatch.setattr(engine, "log_of", lambda formula, seconds: "pseudo-Boolean proof version 1.1\nc 1\n")
     with pytest.raises(SolverError, match="exact logged a proof that does not hold"):
-        api.certify(instance, tmp_path / "new")
+        api.certify(instance, tmp_path / "new", proof="formulas")
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
 
 
@@ -209,11 +209,11 @@ def test_a_certificate_that_fails_its_own_check_is_not_kept(tmp_path, monkeypatc
     instance = hard("quality")
     monkeypatch.setattr(bundle, "wrong_files", lambda folder, manifest: ["something"])
     with pytest.raises(MlschedError, match="did not pass its own check: something"):
-        api.certify(instance, tmp_path / "new")
+        api.certify(instance, tmp_path / "new", proof="formulas")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_question_without_a_translation_is_refused_before_any_work(tmp_path):
     asked = horizon("poisson-6")
     with pytest.raises(InvalidInput, match=r"a workers\.horizon cannot be certified; .*workers\.instance can"):
-        api.certify(asked, tmp_path / "new")
+        api.certify(asked, tmp_path / "new", proof="formulas")

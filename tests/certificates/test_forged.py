@@ -28,7 +28,7 @@ GIGABYTE = 10**9
 def genuine(tmp_path_factory):
     """A certificate of two formulas."""
     folder = tmp_path_factory.mktemp("genuine") / "proof"
-    api.certify(list(drawn("preemption", 8))[-1], folder)
+    api.certify(list(drawn("preemption", 8))[-1], folder, proof="formulas")
     return folder
 
 

@@ -198,7 +198,7 @@ def test_a_certificate_of_the_first_version_is_read_for_ever(problem, tmp_path):
 
 @needs_exact
 def test_a_check_has_a_time_limit(tmp_path):
-    api.certify(small(), tmp_path / "proof")
+    api.certify(small(), tmp_path / "proof", proof="formulas")
     assert api.check_certificate(tmp_path / "proof", time_limit=None).wrong == ()
     late = api.check_certificate(tmp_path / "proof", time_limit=1e-9)
     assert late.wrong == ("the check did not end in 1e-09 s; give it more time (--time-limit)",)

@@ -150,16 +150,20 @@ def _today() -> str:
 def certify(entry: Entry, seconds: float | None = None) -> bool:
     """Make a certificate of a closed entry: True where its backing is "certified" now. False: no proof was found.
 
-    seconds: wall limit of each proof. Needs the extra "certify".
+    seconds: wall limit of the proof, or of each proof. Task graphs need the extra "certify".
     """
-    from mlsched.certificates import bundle
+    from mlsched.api import certify as certified
 
     if entry.backing == "certified" or not entry.closed:
         return entry.closed
     try:
-        checked = bundle.certify(entry.instance, entry.objective.name, entry.plan, proof_of(entry), seconds=seconds)
+        checked = certified(
+            entry.instance, proof_of(entry), objective=entry.objective.name, plan=entry.plan, time_limit=seconds
+        )
     except (SolverError, TooLarge):
         return False
-    if checked.backing is not None:
-        write_json(entry.path, {**read_json(entry.path), "backing": checked.backing})
-    return checked.backing is not None
+    if checked.backing is None:
+        shutil.rmtree(proof_of(entry))  # it proves less than is known
+        return False
+    write_json(entry.path, {**read_json(entry.path), "backing": checked.backing})
+    return True

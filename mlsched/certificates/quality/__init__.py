@@ -8,6 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mlsched.certificates.formula import Formula
+from mlsched.certificates.prices import listed
+from mlsched.certificates.prices.statement import Statement
+from mlsched.certificates.quality import prices
 from mlsched.certificates.translation import Translation
 
 if TYPE_CHECKING:
@@ -48,3 +51,4 @@ def _amounts(formula: Formula, instance: Instance, table: IntArray) -> dict[int,
 TRANSLATION = Translation(
     "quality.instance", {"total_loss_reduction": (total_loss_reduction, ""), "worst_loss": (worst_loss, "")}
 )
+PRICES = Statement("quality.instance", prices, (listed,))

@@ -8,7 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mlsched.certificates.formula import Formula
+from mlsched.certificates.prices import listed
+from mlsched.certificates.prices.statement import Statement
 from mlsched.certificates.translation import Translation
+from mlsched.certificates.workers import prices
 from mlsched.instances.workers.judge import CANNOT
 
 if TYPE_CHECKING:
@@ -39,3 +42,4 @@ def total_jct(instance: Instance, plan: Plan) -> list[Formula]:
 
 
 TRANSLATION = Translation("workers.instance", {"total_jct": (total_jct, "")})
+PRICES = Statement("workers.instance", prices, (listed,))

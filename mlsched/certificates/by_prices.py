@@ -1,0 +1,76 @@
+"""Certificates by prices: a tree of prices that bounds every plan, for whatever the objective asks (`prices/core.py`).
+
+    tree.json                     a tree for each claim that the instance, the objective and the bound make
+    checker.py                    decides about them without mlsched: python -I checker.py FOLDER
+
+Such a folder is accepted where the trees prove the claims, which are made of the instance anew. Its bound may be short
+of the plan's value: then it says how far the plan is from the best at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mlsched.certificates.prices import core
+from mlsched.certificates.prices.statement import statement_of
+from mlsched.certificates.received import MOST_TREE, PRICES, VERSION
+from mlsched.core.contract import Instance
+from mlsched.core.deadline import Deadline
+from mlsched.core.errors import InvalidFile
+from mlsched.core.files import parse_json, write_json
+from mlsched.core.opening import read_bytes, shown_path
+
+#: What the options of an instance from a stranger may fill: costs and uses that are listed.
+MOST_LISTED = 6_000_000
+#: Steps of a check between two looks at the clock.
+STEPS = 2_000
+
+
+def write(instance: Instance, objective: str, bound: int, trees: list[list[Any]], folder: Path) -> dict[str, Any]:
+    """Write trees and checker to `folder`; what the manifest says of them."""
+    write_json(folder / "tree.json", {"trees": trees})
+    (folder / "checker.py").write_text(statement_of(instance).checker(), encoding="utf-8")
+    return {"kind": PRICES, "version": VERSION, "bound": bound, "made_by": {}}
+
+
+def wrong_trees(
+    folder: Path, manifest: dict[str, Any], instance: Instance, objective: str, deadline: Deadline
+) -> Iterator[str]:
+    """What is wrong with the proofs of a folder; nothing where no plan is better than the manifest's bound."""
+    path = folder / "tree.json"
+    read = parse_json(path, read_bytes(path, most=MOST_TREE))
+    if not isinstance(read, dict) or set(read) != {"trees"} or not isinstance(read["trees"], list):
+        raise InvalidFile(f"{shown_path(path)}: must have a list of trees")
+    yield from unproved(instance, objective, manifest["bound"], read["trees"], deadline)
+
+
+def unproved(instance: Instance, objective: str, bound: int, trees: list[Any], deadline: Deadline) -> Iterator[str]:
+    """Why trees do not prove that no plan is better than `bound`; nothing where they do. OutOfTime at the deadline."""
+    try:
+        claims = statement_of(instance).claims(instance, objective, bound, meter(deadline, MOST_LISTED))
+        if len(claims) != len(trees):
+            yield f"there are {len(trees)} trees: this instance and bound need {len(claims)}"
+            return
+        for claim, tree in zip(claims, trees, strict=True):
+            core.check(claim, tree if isinstance(tree, list) else [], meter(deadline))
+    except core.Wrong as wrong:
+        yield f"tree.json does not prove that no plan has a better {objective} than {bound}: {wrong}"
+
+
+class meter:  # noqa: N801
+    """Counts what is spent: looks at the clock now and then, and refuses what is more than `most`."""
+
+    def __init__(self, deadline: Deadline, most: int | None = None) -> None:
+        self._deadline, self._most, self._spent, self._unclocked = deadline, most, 0, 0
+
+    def __call__(self, steps: int) -> None:
+        """Spend so many steps. Raises OutOfTime at the deadline, Wrong beyond the most."""
+        self._spent += steps
+        self._unclocked += steps
+        if self._most is not None and self._spent > self._most:
+            raise core.Wrong(f"the instance has more than {self._most} costs and uses of options to list")
+        if self._unclocked > STEPS:
+            self._unclocked = 0
+            self._deadline.check()

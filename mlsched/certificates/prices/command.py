@@ -1,0 +1,31 @@
+"""The end of every `checker.py`: what it reads, and what it says."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mlsched.certificates.prices.core import Wrong, check
+
+
+def main(claims: dict[str, Callable[..., list[Any]]], folder: str) -> None:
+    """Check the trees of a certificate's folder against its instance; print what they prove, or what is wrong."""
+    instance, manifest, proof = (
+        json.loads((Path(folder) / f"{name}.json").read_text(encoding="utf-8"))
+        for name in ("instance", "manifest", "tree")
+    )
+    objective, bound = manifest["objective"], manifest["bound"]
+    try:
+        asked = claims[objective](instance, bound, lambda steps: None)
+        if len(asked) != len(proof["trees"]):
+            raise Wrong(f"there must be {len(asked)} trees")
+        for claim, tree in zip(asked, proof["trees"], strict=True):
+            check(claim, tree)
+    except Wrong as wrong:
+        sys.exit(f"not proved: {wrong}")
+    print(f"proved: no plan of this instance has a better {objective} than {bound}")  # noqa: T201
+
+
+if __name__ == "__main__":
+    main(globals()["CLAIMS"], sys.argv[1])

@@ -1,0 +1,77 @@
+"""What a problem brings to be certified by prices: its claims, found by the problem's name."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import re
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from mlsched.certificates.prices import command, core
+from mlsched.core.contract import Instance
+from mlsched.core.errors import InvalidInput
+from mlsched.core.registry import scan
+
+
+@dataclasses.dataclass(frozen=True)
+class Statement:
+    """How instances of a kind ("quality.instance") are stated as blocks, options and rows.
+
+    `module`: written from the problem's statement alone, as the judge is, it needs Python, `core.py` and the `shared`
+    modules only. It has
+    CLAIMS: objective -> a function of the instance as JSON data, a bound and `spend`, which is called with how much is
+    listed; it returns the claims (`core.py`) which together say that no plan is better than the bound. SIGN:
+    objective -> 1 or -1, where there is one claim whose target is that times the bound.
+    """
+
+    kind: str
+    module: ModuleType
+    shared: tuple[ModuleType, ...] = ()
+
+    def claims(
+        self, instance: Instance, objective: str, bound: int, spend: Callable[[int], None] = lambda steps: None
+    ) -> list[Any]:
+        """What must be proved so that no plan is better than `bound`; InvalidInput where it cannot be said so."""
+        self.check(objective)
+        made: list[Any] = self.module.CLAIMS[objective](instance.to_json(), bound, spend)
+        return made
+
+    def check(self, objective: str) -> None:
+        """InvalidInput where the objective cannot be certified by prices."""
+        if objective not in self.module.CLAIMS:
+            can = ", ".join(self.module.CLAIMS)
+            raise InvalidInput(
+                f"{objective} of a {self.kind} cannot be certified by prices; {can} can: CLAIMS states them"
+            )
+
+    def sources(self) -> tuple[str, str, str]:
+        """What the checker is made of: the core that is the same for all problems, the statement, and its command."""
+        first, second, third = map(_source, ((core,), (*self.shared, self.module), (command,)))
+        return first, second, third
+
+    def checker(self) -> str:
+        """A program that checks such certificates, for `python -I checker.py FOLDER`."""
+        return "\n\n".join(self.sources())
+
+
+def _source(modules: tuple[ModuleType, ...]) -> str:
+    """Their text without what they import from mlsched, which stands before them in the checker."""
+    texts = (re.sub(r"(?m)^from mlsched.*\n", "", inspect.getsource(module)) for module in modules)
+    return "\n\n".join(text.rstrip() + "\n" for text in texts)
+
+
+@functools.cache
+def statements() -> dict[str, Statement]:
+    """Kind of instance -> its statement, found by scanning the folders beside this one."""
+    return {found.kind: found for found in scan("mlsched.certificates", "PRICES", Statement)}
+
+
+def statement_of(instance: Instance) -> Statement:
+    """The statement for this kind of instance, or InvalidInput."""
+    statement = statements().get(instance.kind)
+    if statement is None:
+        raise InvalidInput(f"a {instance.kind} cannot be certified by prices; {', '.join(sorted(statements()))} can")
+    return statement

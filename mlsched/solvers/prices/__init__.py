@@ -1,0 +1,61 @@
+"""Finds certificates by prices. Nothing here is believed: `certificates/prices/core.py` decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mlsched.certificates.prices.statement import statement_of
+from mlsched.core.contract import Instance
+from mlsched.core.deadline import Deadline, OutOfTime
+from mlsched.core.errors import SolverError
+from mlsched.core.gap import gap_between
+from mlsched.solvers.prices.listed import ListedOptions
+from mlsched.solvers.prices.search import Options, Refuted, prove
+
+
+def trees(
+    instance: Instance,
+    objective: str,
+    value: int,
+    deadline: Deadline,
+    progress: Callable[[str], None] = lambda line: None,
+) -> tuple[list[list[Any]], int]:
+    """Trees that prove that no plan is better than a bound, and the bound: `value`, if the time allows.
+
+    progress: called with a line that says how far it is. Raises Refuted where some plan is better than `value`,
+    SolverError where the time is over before a bound is proved.
+    """
+    statement, goal = statement_of(instance), instance.objective(objective)
+    claims = statement.claims(instance, objective, value)
+    sign, made = statement.module.SIGN.get(objective), []
+    for k, claim in enumerate(claims, 1):
+        part = f"claim {k} of {len(claims)}: " if len(claims) > 1 else ""
+
+        def said(bound: int, nodes: int, part: str = part) -> None:
+            away = ""
+            if sign is not None:
+                rank = instance.rank(objective)
+                gap = gap_between(value, sign * bound, sense=goal.sense, unit=goal.unit, rank=rank)
+                away = f", at most {gap} from the best"
+            progress(f"{part}{nodes} nodes{away}")
+
+        try:
+            proof = prove(_options(claim), deadline, said)
+        except OutOfTime:
+            raise SolverError("no bound is proved in time; give more") from None
+        if proof.bound < claim.target and (sign is None or len(claims) > 1):
+            raise SolverError(f"that no plan has a better {objective} is not proved in time; give more")
+        made.append(proof)
+    bound = (
+        value if all(p.bound >= c.target for p, c in zip(made, claims, strict=True)) else (sign or 1) * made[0].bound
+    )
+    return [proof.tree for proof in made], bound
+
+
+def _options(claim: Any) -> Options:
+    """The options of a claim as the prover asks of them."""
+    return ListedOptions(claim)
+
+
+__all__ = ["Refuted", "trees"]

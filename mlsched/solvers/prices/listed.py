@@ -1,0 +1,88 @@
+"""Claims whose options are listed, as the prover asks of them: all options priced at once, in NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.certificates.prices.core import Sides
+from mlsched.certificates.prices.listed import Listed
+from mlsched.solvers.backends.columns import Column
+from mlsched.solvers.prices.search import Branch
+
+
+class ListedOptions:
+    """All options of a claim as arrays, and which of them are in the linear program."""
+
+    def __init__(self, claim: Listed) -> None:
+        self.claim, self.rows = claim, list(claim.capacity)
+        self.counts = [1] * claim.blocks
+        place = {row: r for r, row in enumerate(self.rows)}
+        flat = [(b, cost, use) for b, options in enumerate(claim.options) for cost, use in options]
+        self.block = np.array([b for b, _, _ in flat], dtype=np.int64)
+        self.cost = np.array([float(cost) for _, cost, _ in flat])
+        self.use = np.zeros((len(flat), len(self.rows)))
+        for k, (_, _, use) in enumerate(flat):
+            for row, amount in use.items():
+                self.use[k, place[row]] = amount
+        self.first = np.searchsorted(self.block, np.arange(claim.blocks))
+        self.number = np.full(len(flat), -1, dtype=np.int64)  # in the linear program
+        self.options: list[int] = []  # of the linear program's columns
+        #: A cost beyond that of every choice.
+        spread = sum(float(np.ptp(part)) for part in np.split(self.cost, self.first[1:]) if len(part))
+        self.beyond = 1.0 + 2.0 * spread + abs(claim.target)
+
+    def start(self) -> list[Column]:
+        """None: the first prices are 0."""
+        return []
+
+    def worth(self, price: Any, of_block: Any, sides: dict[int, Sides]) -> tuple[Any, list[Column]]:
+        """The least priced cost in each block, and the options that are worth adding: the best of each block."""
+        priced = self.cost + self.use @ price
+        priced[~self._admitted(sides)] = np.inf
+        lowest = np.minimum.reduceat(priced, self.first) if len(priced) else np.zeros(0)
+        chosen = np.flatnonzero(
+            (priced <= lowest[self.block]) & (self.number < 0) & (priced < (of_block - tolerance(of_block))[self.block])
+        )
+        _, once = np.unique(self.block[chosen], return_index=True)
+        chosen = chosen[once]
+        self.number[chosen] = len(self.options) + np.arange(len(chosen))
+        self.options += chosen.tolist()
+        rows = range(len(self.rows))
+        return lowest, [(int(self.block[k]), float(self.cost[k]), rows, self.use[k].tolist()) for k in chosen.tolist()]
+
+    def _admitted(self, sides: dict[int, Sides]) -> Any:
+        """Which options the branches admit."""
+        good = np.ones(len(self.cost), dtype=bool)
+        for block, demands in sides.items():
+            for row, sign, most in demands:
+                mine = slice(*np.searchsorted(self.block, [block, block + 1]))
+                good[mine] &= sign * self.use[mine, self.rows.index(row)] <= most
+        return good
+
+    def admitted(self, sides: dict[int, Sides]) -> Any:
+        """Which columns of the linear program the branches admit."""
+        return self._admitted(sides)[self.options]
+
+    def branch(self, taken: Any, price: Any) -> Branch | None:
+        """The block and row whose use is most spread in a fractional solution, in terms of price; None: it is whole."""
+        parts = np.flatnonzero((taken > 1e-6) & (taken < 1 - 1e-6))
+        best: tuple[float, Branch | None] = (0.0, None)
+        by_block: dict[int, list[int]] = {}
+        for k in parts.tolist():
+            by_block.setdefault(int(self.block[self.options[k]]), []).append(k)
+        for block, ks in by_block.items():
+            use, share = self.use[[self.options[k] for k in ks]], taken[ks]
+            mean = share @ use / share.sum()
+            spread = share @ np.abs(use - mean) * (price + 1e-9)
+            spread[np.ptp(use, axis=0) < 0.5] = -1.0
+            r = int(np.argmax(spread))
+            if spread[r] > best[0]:
+                best = (float(spread[r]), (block, self.rows[r], int(np.floor(min(mean[r], use[:, r].max() - 0.5)))))
+        return best[1]
+
+
+def tolerance(of_block: Any) -> Any:
+    """By how much a column must be below its block's price to be worth adding: what floats cannot tell is not."""
+    return 1e-7 + 1e-10 * np.abs(of_block)

@@ -1,0 +1,92 @@
+"""The claims of each problem say what the judge says: what is proved is the optimum, and nothing beyond it ever is."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+from certificate_examples import drawn
+from draws import draws
+from price_trees import changed
+
+from mlsched import api
+from mlsched.certificates.by_prices import unproved
+from mlsched.certificates.prices.statement import statement_of, statements
+from mlsched.core.deadline import Deadline
+from mlsched.core.registry import registry
+from mlsched.solvers import prices
+
+PROBLEMS = sorted(kind.partition(".")[0] for kind in statements())
+ASKED = [(p, goal.name) for p in PROBLEMS for goal in registry().problem(p).instance_type.objectives]
+ASKED = [(p, goal) for p, goal in ASKED if goal in statements()[f"{p}.instance"].module.CLAIMS]
+
+
+def proves(instance, objective, bound, trees) -> bool:
+    return not list(unproved(instance, objective, bound, trees, Deadline()))
+
+
+@pytest.mark.parametrize(("problem", "objective"), ASKED)
+def test_the_optimum_is_proved_and_nothing_better_is(problem, objective, report):
+    """The optimum is brute force's. A bound beyond it is refused for the tree of the optimum and for changed ones."""
+    fate, dice = Counter[str](), random.Random(objective)
+    for instance in drawn(problem, draws(12, 300)):
+        goal = instance.objective(objective)
+        best = api.solve(instance, "brute-force", objective=objective).value
+        beyond = best + 1 if goal.sense == "min" else best - 1
+        trees, bound = prices.trees(instance, objective, best, Deadline())
+        assert bound == best
+        assert proves(instance, objective, best, trees)
+        assert not proves(instance, objective, beyond, trees)
+        with pytest.raises(prices.Refuted):
+            prices.trees(instance, objective, beyond, Deadline())
+        fate["one leaf" if all(len(tree) == 1 for tree in trees) else "a tree"] += 1
+        for _ in range(5):
+            other = [changed(tree, dice) for tree in trees]
+            fate["changed and accepted, true"] += proves(instance, objective, best, other)
+            assert not proves(instance, objective, beyond, other)
+    report(f"{problem} {objective} by prices", [f"{n:5}  {how}" for how, n in sorted(fate.items())])
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_the_checker_alone_says_the_same(problem, tmp_path):
+    """`checker.py` needs nothing of mlsched, nor the site packages."""
+    instance = list(drawn(problem, 3))[-1]
+    api.certify(instance, tmp_path / "proof")
+    call = [sys.executable, "-I", "-S", str(tmp_path / "proof" / "checker.py"), str(tmp_path / "proof")]
+    found = subprocess.run(call, capture_output=True, text=True, check=True)
+    value = json.loads((tmp_path / "proof" / "manifest.json").read_text())["value"]
+    assert found.stdout.startswith("proved: no plan of this instance has a better ")
+    assert found.stdout.strip().endswith(f" than {value}")
+    manifest = (tmp_path / "proof" / "manifest.json").read_text()
+    worse = value + (1 if instance.objectives[0].sense == "min" else -1)
+    (tmp_path / "proof" / "manifest.json").write_text(manifest.replace(f'"bound": {value}', f'"bound": {worse}'))
+    found = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stderr[:11]) == (1, "not proved:")
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_the_statement_and_the_core_are_short(problem):
+    """Readers are promised a page: lines of code, without docstrings, comments and empty lines."""
+    core, own, _ = statement_of(next(drawn(problem, 1))).sources()
+    assert code_lines(core) <= 80
+    assert code_lines(own) <= 100
+
+
+def code_lines(source: str) -> int:
+    import ast
+    import io
+    import tokenize
+
+    words = set[int]()
+    silent = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in silent:
+            words |= set(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node):
+            words -= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+    return len(words)

@@ -1,0 +1,59 @@
+"""Changes of trees of prices, for tests and `measurements/forged_prices.py`: off by one, exchanged, left out, odd."""
+
+from __future__ import annotations
+
+import copy
+import random
+from typing import Any
+
+
+def changed(tree: list[Any], dice: random.Random) -> list[Any]:
+    """Another tree than this one, in one to three places."""
+    made = copy.deepcopy(tree)
+    for _ in range(dice.choice([1, 1, 2, 3])):
+        _change(made, dice)
+    return made
+
+
+def _number(given: Any) -> int:
+    return given if type(given) is int else 1
+
+
+def _change(tree: list[Any], dice: random.Random) -> None:
+    if not tree:
+        tree.append([{}])
+        return
+    k = dice.randrange(len(tree))
+    node = tree[k]
+    if not isinstance(node, list) or not node or not isinstance(node[0], dict):
+        tree[k] = [{}]
+        return
+    price = node[0]
+    match dice.randrange(10):
+        case 0 if price:
+            row = dice.choice(list(price))
+            price[row] = _number(price[row]) + dice.choice([-1, 1, -1000, 1000])
+        case 1 if price:
+            row = dice.choice(list(price))
+            n = _number(price[row])
+            price[row] = dice.choice([0, -n, 2 * n, n // 2, 2**24, 10**30, -1, None, "1"])
+        case 2 if price:
+            del price[dice.choice(list(price))]
+        case 3 if price:
+            other = dice.choice(tree)
+            if isinstance(other, list) and other and isinstance(other[0], dict) and other[0]:
+                price |= {dice.choice(list(other[0])): dice.randrange(10**9)}
+        case 4 if len(node) > 1:
+            k = dice.choice([1, 3])
+            node[k] = _number(node[k]) + dice.choice([-1, 1, 7])
+        case 5 if len(node) > 1:
+            del node[1:]
+        case 6:
+            node[1:] = [dice.randrange(6), dice.choice([*price, "0", "row 1", "cores"]), dice.randrange(-2, 9)]
+        case 7:
+            del tree[k]
+        case 8:
+            tree.insert(dice.randrange(len(tree) + 1), copy.deepcopy(dice.choice(tree)))
+        case _:
+            j = dice.randrange(len(tree))
+            tree[k], tree[j] = tree[j], tree[k]
