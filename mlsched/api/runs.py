@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from mlsched.api.adapters import as_rule
 from mlsched.api.asked import AnyAnswerer, make_limits, resolve_answerer
 from mlsched.api.isolation import check_memory_limit, isolated_rule
@@ -24,11 +22,13 @@ from mlsched.core.opening import open_file
 from mlsched.core.params import check_seed, parameters_of, resolve, split
 from mlsched.core.registry import registry
 from mlsched.core.versions import versions
-from mlsched.instances.traces import Trace, is_frame, read_nodes, read_trace
+from mlsched.instances.traces import Nodes, Trace, is_frame, read_nodes, read_trace
 from mlsched.instances.traces.public import located
 from mlsched.simulation import Run, Simulation, every_simulation, of_logs, simulation
+from mlsched.simulation.clock import Rule
 from mlsched.simulation.clock import run as run_clock
-from mlsched.simulation.nodes import parse_cluster
+from mlsched.simulation.nodes import capacities, parse_cluster
+from mlsched.simulation.run import AsLogged
 from mlsched.simulation.wake import Wake
 
 
@@ -73,6 +73,8 @@ def workload(
             )
         return load(source)
     nodes = _nodes(cluster, read_cluster) if cluster is not None else None
+    if isinstance(nodes, Nodes) and not world.knows_nodes:
+        nodes = capacities(nodes)
     declared = {k: v for k, v in parameters_of(world.from_trace).items() if k != "seed"}
     settings = resolve("trace", declared, options)
     return world.from_trace(trace, nodes, seed=check_seed(seed), **settings)
@@ -165,15 +167,14 @@ def _is_record(path: Path) -> bool:
 
 
 def _nodes(text: str, read: str | Mapping[str, str] | None) -> Any:
-    """Capacities from cluster text or from a node file."""
+    """Capacities of a cluster's text, or the nodes of a file."""
     if "(" in text:
         if read is not None:
             raise InvalidInput(
                 f"read_cluster: is for a file of nodes, and cluster is '{shortened(text)}'; leave it out"
             )
         return parse_cluster(text)
-    nodes = read_nodes(text, read=read)
-    return np.stack([nodes.cpu_milli, nodes.memory_mib, nodes.gpus * 1000], axis=1)
+    return read_nodes(text, read=read)
 
 
 def simulate(
@@ -200,12 +201,17 @@ def simulate(
     (FIFO: no priority) apply unless set here. progress(time, unfinished jobs) is called at every wake. isolate: ask the
     answerer in a process of its own, one for the run; it is ended when a decision takes longer than time_limit, or more
     than memory_limit bytes (`solve` says more).
+    "as-logged" is the log itself: every job starts and ends when the log says so (`Run.lint`: what in it cannot be).
     A workload with a job that fits no node is refused; one whose offered load is above capacity only warns.
     """
     names = {s.workload_type: s for s in every_simulation()}
     if type(workload) not in names:
         raise InvalidInput(f"workload = {type(workload).__name__}: must be a workload; see mlsched.workload")
     world = names[type(workload)]
+    if world.as_logged is not None and solver == world.as_logged.name:
+        if params:
+            raise InvalidInput(f"{solver}: has no parameter; leave {', '.join(params)} out")
+        return _as_logged(world, world.as_logged, workload, dict(options or {}), wake, check_seed(seed))
     answerer, values = resolve_answerer(world.problem, solver, params)
     settings = world.options({**answerer.world(values), **(options or {})})
     if reasons := world.never_start(workload):
@@ -247,6 +253,34 @@ def simulate(
         versions=versions(),
         rule=rule,
     )
+
+
+def _as_logged(
+    world: Simulation, policy: AsLogged, workload: Any, options: dict[str, Any], wake: str | None, seed: int
+) -> Run:
+    """The run that the log is."""
+    wall, cpu = time.perf_counter(), cpu_time()
+    log = policy.played(workload)
+    return Run(
+        simulation=policy.simulation,
+        workload=workload,
+        answerer=policy.name,
+        params={},
+        options=world.options(options),
+        wake=Wake.parse(wake or world.wake),
+        seed=seed,
+        log=log,
+        decisions=0,
+        recorded=[],
+        seconds=time.perf_counter() - wall,
+        cpu_seconds=cpu_time() - cpu,
+        versions=versions(),
+        rule=Rule(policy.name, _nobody_decided),
+    )
+
+
+def _nobody_decided(*_: Any) -> Any:
+    raise InvalidInput("replay: nobody decided anything in a log; there is nothing to replay")
 
 
 def _objective(problem: str, name: str | None) -> str:

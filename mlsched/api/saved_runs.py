@@ -45,15 +45,20 @@ def read(fields: Fields) -> Run:
     if type(workload) is not world.workload_type:
         raise InvalidInput(f"workload: is a {workload.kind}: must be a {world.workload_type.kind}")
     options = world.options(fields.mapping("options", int, float, bool, str))
+    answerer = fields.text("answerer")
+    if world.as_logged is not None and answerer == world.as_logged.name:
+        log_type, world = world.as_logged.log_type, world.as_logged.simulation
+    else:
+        log_type = type(world.world(workload, options).log)
     run = Run(
         simulation=world,
         workload=workload,
-        answerer=(answerer := fields.text("answerer")),
+        answerer=answerer,
         params=fields.mapping("params", int, float, bool, str),
         options=options,
         wake=Wake.parse(fields.text("wake")),
         seed=fields.integer("seed"),
-        log=type(world.world(workload, options).log).from_json(fields.any("log")),
+        log=log_type.from_json(fields.any("log")),
         decisions=fields.integer("decisions"),
         recorded=[_decision(fields, number, given) for number, given in enumerate(fields.any("recorded"))],
         seconds=fields.number("seconds", low=0),

@@ -18,7 +18,7 @@ from mlsched.core.gap import Gaps, gap_between, sum_up
 from mlsched.core.params import parameters_of, split
 from mlsched.core.registry import registry
 from mlsched.instances.traces import Account
-from mlsched.simulation import Run, Simulation, of_logs, simulations
+from mlsched.simulation import Run, Simulation, every_simulation, of_logs, simulations
 from mlsched.simulation.nodes import called
 
 #: What "above its bound" means in the table of runs.
@@ -61,7 +61,8 @@ def make_runs(
     """
     world = api.simulation_of(trace, problem or _problem_of(policies, trace), physics)
     for policy in policies:
-        api.resolve_answerer(world.problem, policy, {})
+        if world.as_logged is None or policy != world.as_logged.name:
+            api.resolve_answerer(world.problem, policy, {})
     if jobs is not None:
         tables.check_target(jobs)
         if world.table is None:
@@ -124,6 +125,7 @@ def _finish(
 ) -> list[str]:
     """Check the runs, write and show them; returns what the checks found, after what is `broken` already."""
     failures = broken + [f"{policy}: {sentence}" for policy, run in runs.items() for sentence in run.violations()]
+    failures += [f"{policy}: no gap: {finding}" for policy, run in runs.items() for finding in run.lint()]
     for policy, run in runs.items():
         failures += [f"{policy}: decision {d.number} does not replay" for d in run.recorded if run.replay(d) != d.plan]
     document = {"source": workload.source, "workload_hash": workload.hash, "cluster": workload.cluster}
@@ -149,8 +151,11 @@ def _finish(
 
 def _problem_of(policies: list[str], trace: str) -> str:
     """The one simulated problem that knows every policy; where several do, the one that the workload is for."""
+    as_logged = {s.as_logged.name: s.problem for s in every_simulation() if s.as_logged is not None}
     names = [split(policy)[0] for policy in policies if not api.is_function(policy)]
+    logged, names = [name for name in names if name in as_logged], [name for name in names if name not in as_logged]
     known = [p for p in simulations() if all((p, name) in registry().answerers for name in names)]
+    known = [p for p in known if all(as_logged[name] == p for name in logged)]
     if len(known) > 1:
         own = api.problem_of(trace)
         if own is None and not trace.startswith("synthetic:"):
@@ -214,6 +219,8 @@ def _bounded(run: Run) -> dict[str, Any]:
     """What no run of the workload can be below, and the shares by which this one is above; nothing without a bound."""
     if run.simulation.bound is None:
         return {}
+    if findings := run.lint():
+        return {"bound": run.bound, "lint": [dataclasses.asdict(finding) for finding in findings]}
     return {"bound": run.bound, "gaps": {name: gap.share for name, gap in run.gaps.items()}}
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput, shortened
 from mlsched.core.fields import IntArray
+from mlsched.instances.traces import Nodes
 
 #: Unit in the text -> (resource as traces name it, factor).
 UNITS = {"cpu": ("cpu_milli", 1000), "gb": ("memory_mib", 1024), "gpu": ("gpu_milli", 1000)}
@@ -44,6 +45,11 @@ def _shape(text: str, shape: str) -> list[int]:
         resource, factor = UNITS[match[2]]
         amounts[resource] = round(float(match[1]) * factor)
     return [amounts.get(resource, 0) for resource in RESOURCES]
+
+
+def capacities(nodes: Nodes) -> IntArray:
+    """Capacities of a list of nodes, as `parse_cluster` has them."""
+    return np.stack([nodes.cpu_milli, nodes.memory_mib, nodes.gpus * 1000], axis=1)
 
 
 #: Resource as traces name it -> (what reports call it, so many of its units).

@@ -13,6 +13,7 @@ from mlsched.core.errors import InvalidInput
 from mlsched.core.gap import Gap, gap_between
 from mlsched.core.record import Record
 from mlsched.simulation.clock import Decision, Rule, decision_rng
+from mlsched.simulation.log import Log
 from mlsched.simulation.wake import Wake
 
 
@@ -37,6 +38,20 @@ class Drawn:
 
 
 @dataclasses.dataclass(frozen=True)
+class AsLogged:
+    """The policy that a log itself is: its name, what its runs say, and what happened as the log has it.
+
+    `played(workload)` makes the log of such a run, of type `log_type`, or raises InvalidInput where the workload does
+    not know when its jobs ran.
+    """
+
+    name: str
+    simulation: Simulation
+    log_type: type[Log]
+    played: Callable[[Any], Any]
+
+
+@dataclasses.dataclass(frozen=True)
 class Simulation:
     """Everything the clock's users need to know about one problem's world.
 
@@ -52,8 +67,11 @@ class Simulation:
     `sources[name](**options)` makes synthetic workloads, `from_trace(trace, nodes, **options)` turns a trace into one.
     `replays_logs`: jobs run as a log has them, nothing about them is drawn; a log of jobs is run here unless a problem
     without such a world, or another physics, is named.
+    `knows_nodes`: `from_trace` takes a list of nodes (`Nodes`) as it is; else the capacities alone.
     `table(workload, log)` and `over_time(workload, log)`: what came of every job, and of the cluster, with units.
     `assumed(workload, options)`: what a run takes for granted that changes its numbers, in words by name.
+    `as_logged`: the policy that the log itself is, where workloads know when their jobs ran; `lint(workload)`: of such
+    runs, what in the log cannot have been, most important first.
     `drawn`: what `mlsched.testing` draws to test the world, and schedulers in it.
     """
 
@@ -72,14 +90,17 @@ class Simulation:
     from_trace: Callable[..., Any]
     rollout: Callable[..., Any] | None = None
     receding: Callable[..., Any] | None = None
-    bound: Callable[[Any], dict[str, int]] | None = None
+    bound: Callable[[Any], Mapping[str, float]] | None = None
     unit: int = 1
     physics: str = ""
     replays_logs: bool = False
+    knows_nodes: bool = False
     table: Callable[[Any, Any], dict[str, Any]] | None = None
     over_time: Callable[[Any, Any], dict[str, Any]] | None = None
     drawn: Drawn | None = None
     assumed: Callable[[Any, Any], dict[str, str]] | None = None
+    as_logged: AsLogged | None = None
+    lint: Callable[[Any], list[Any]] | None = None
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """A world of mlsched is sent to other processes by its name; what it calls is found there."""
@@ -88,6 +109,8 @@ class Simulation:
         for number, known in enumerate(every_simulation()):
             if known is self:
                 return _known, (number, self.problem, self.physics)
+            if known.as_logged is not None and known.as_logged.simulation is self:
+                return _known_log, (number,)
         return super().__reduce_ex__(protocol)
 
     def options(self, given: Mapping[str, Any]) -> Any:
@@ -104,6 +127,15 @@ def _known(number: int, problem: str, physics: str) -> Simulation:
     found = every_simulation()[number]
     assert (found.problem, found.physics) == (problem, physics), "both processes have the same mlsched"
     return found
+
+
+def _known_log(number: int) -> Simulation:
+    """The world of logs as they were, of the simulation of this number."""
+    from mlsched.simulation import every_simulation
+
+    found = every_simulation()[number].as_logged
+    assert found is not None, "both processes have the same mlsched"
+    return found.simulation
 
 
 def _stayed_behind(instance: Any, memory: Any, rng: Any) -> Any:
@@ -181,7 +213,7 @@ class Run:
         return self.simulation.summary(self.workload, self.log) | {"decisions": self.decisions}
 
     @functools.cached_property
-    def bound(self) -> dict[str, int]:
+    def bound(self) -> dict[str, Any]:
         """Figures of the summary by name, and below what no run of the workload can be, whoever schedules it.
 
         Schedulers may know the future, and stop jobs at any time. Raises InvalidInput for problems without a bound.
@@ -192,9 +224,23 @@ class Run:
 
     @property
     def gaps(self) -> dict[str, Gap]:
-        """How far each of these figures is above its bound, as a share of it: from the optimum, at most so far."""
+        """How far each of these figures is above its bound, as a share of it: from the optimum, at most so far.
+
+        Raises InvalidInput, with the proof, for a log that cannot have been so (`lint`).
+        """
+        if findings := self.lint():
+            more = f" ({len(findings) - 1} more)" if len(findings) > 1 else ""
+            raise InvalidInput(f"{self.answerer}: no gap, since the log cannot have been so: {findings[0]}{more}; "
+                               "correct the log or the cluster")  # fmt: skip
         value = self.summary()
         return {name: gap_between(value[name], bound, sense="min", unit="ticks") for name, bound in self.bound.items()}
+
+    def lint(self) -> list[Any]:
+        """What in the log cannot have been, of a run that plays it back (`as-logged`); nothing of other runs.
+
+        Each finding has a `kind`, a `sentence`, and where, when and by how much.
+        """
+        return [] if self.simulation.lint is None else self.simulation.lint(self.workload)
 
     def series(self) -> dict[str, Any]:
         """Named samples for plots of distributions."""
@@ -246,10 +292,10 @@ class Run:
         }
 
 
-@functools.lru_cache(maxsize=1)
-def _bound(bound: Callable[[Any], dict[str, int]], workload: Any) -> dict[str, int]:
-    """The bound of a workload, which all runs of it share."""
-    return bound(workload)
+@functools.lru_cache(maxsize=2)
+def _bound(bound: Callable[[Any], Mapping[str, float]], workload: Any) -> dict[str, Any]:
+    """The bound of a workload, which all runs of it share; and that of its log, unrounded."""
+    return dict(bound(workload))
 
 
 def _flat(summary: Mapping[str, Any], before: str = "") -> dict[str, Any]:

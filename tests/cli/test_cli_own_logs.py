@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 
 import pytest
 
@@ -97,6 +98,20 @@ def test_what_is_wrong_is_one_line(cli, log, nodes, rules, tmp_path):
     found = cli("simulate", f"{rules}:broken", "--trace", log, *READ, "--cluster", nodes, "--json")
     assert found.status == 1
     assert "raised RuntimeError: no idea" in found.err
+
+
+def test_a_log_that_cannot_have_been_has_no_gap_but_a_proof(cli, tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("submit,start,end,gpus\n0,0,100,3\n5,50,120,2\n7,6,20,1\n")
+    words = ("--trace", path, "--cluster", "1x(4gpu)", "--set", "tick=1")
+    found = cli("simulate", "as-logged", "fifo", *words)
+    assert found.status == 1
+    assert "no gap: capacity: from 50 s to 100 s, 5 GPUs are in use on the cluster, which has 4" in found.err
+    assert "start before submit: line-4 starts at 6 s, 1 s before its submit" in found.err
+    assert "total_jct above its bound" in found.out, "of fifo"
+    document = json.loads(cli("simulate", "as-logged", *words, "--json").out)
+    assert "gaps" not in document["runs"][0]
+    assert document["runs"][0]["lint"][0]["amount"] == 5.0
 
 
 def test_oversized_jobs_can_be_left_out(cli, log):

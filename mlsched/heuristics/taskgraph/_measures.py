@@ -34,11 +34,19 @@ def candidates(snapshot: Snapshot) -> IntArray:
 
 
 def by_job(snapshot: Snapshot, *keys: Any) -> IntArray:
-    """Candidates in the order of their jobs' keys, the first key first, then by arrival; a job's own as they come."""
+    """Candidates in the order of their jobs' keys, the first key first, then by arrival; a job's own as they come.
+
+    Jobs of a higher `priority` come before all others.
+    """
     tasks = candidates(snapshot)
     jobs = snapshot.task_job[tasks]
-    columns = [*keys, snapshot.arrival, snapshot.job_id]
+    columns = [*by_class(snapshot), *keys, snapshot.arrival, snapshot.job_id]
     return np.asarray(tasks[np.lexsort([np.asarray(key)[jobs] for key in reversed(columns)])])
+
+
+def by_class(snapshot: Snapshot) -> list[IntArray]:
+    """The first key of an order of jobs: their classes, where there are several; else nothing."""
+    return [-snapshot.priority] if snapshot.priority.any() else []
 
 
 def remaining_ticks(snapshot: Snapshot, stop_after: IntArray) -> IntArray:

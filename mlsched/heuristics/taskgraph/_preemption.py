@@ -20,7 +20,7 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput
 from mlsched.core.fields import IntArray
-from mlsched.heuristics.taskgraph._measures import Flags, by_job, per_job
+from mlsched.heuristics.taskgraph._measures import Flags, by_class, by_job, per_job
 from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.instances.taskgraph import Snapshot
 from mlsched.instances.taskgraph.states import RUNNING
@@ -75,7 +75,9 @@ def serve(placer: Placer, *keys: Any) -> list[int]:
     if snapshot.pausing != "keep":
         placer.start_in_order(tasks)
         return []
-    return preempt_by_priority(placer, tasks, np.lexsort((snapshot.job_id, snapshot.arrival, idle, *reversed(keys))))
+    return preempt_by_priority(
+        placer, tasks, np.lexsort((snapshot.job_id, snapshot.arrival, idle, *reversed(keys), *by_class(snapshot)))
+    )
 
 
 def epochs(snapshot: Snapshot, memory: dict[str, Any] | None, ticks: int) -> tuple[dict[str, Any], bool]:

@@ -34,7 +34,7 @@ import numpy as np
 from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.core.params import NotNegative, within
 from mlsched.core.registry import answerer
-from mlsched.heuristics.taskgraph._measures import Flags, Floats, by_job, per_job
+from mlsched.heuristics.taskgraph._measures import Flags, Floats, by_class, by_job, per_job
 from mlsched.heuristics.taskgraph._place import Placer
 from mlsched.heuristics.taskgraph._preemption import holding, preempt_by_priority
 from mlsched.instances.taskgraph import Round, Snapshot
@@ -114,7 +114,9 @@ def serve(
     if snapshot.pausing != "keep":
         placer.start_in_order(tasks)
         return placer.round(), []
-    pauses = preempt_by_priority(placer, tasks, np.lexsort((snapshot.arrival, *reversed(order), standing.queue)))
+    pauses = preempt_by_priority(
+        placer, tasks, np.lexsort((snapshot.arrival, *reversed(order), standing.queue, *by_class(snapshot)))
+    )
     return placer.round(pauses, _next_change(placer, pauses, standing, thresholds, knob)), pauses
 
 

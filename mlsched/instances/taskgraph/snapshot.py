@@ -145,6 +145,9 @@ class Snapshot(contract.Instance):
     pause_cost: IntArray = array(
         "jobs", high=UNLIMITED, fill=0, later=True, doc="ticks without work when it goes on after a pause or a move"
     )
+    priority: IntArray = array(
+        "jobs", high=UNLIMITED, fill=0, later=True, doc="class of each job: rules that order jobs serve a larger first"
+    )
     sample_job: IntArray = array("samples", high=UNLIMITED, fill=-1, doc="job of each loss seen, non-decreasing")
     sample_iteration: IntArray = array("samples", high=10**6, fill=-1, doc="after how many iterations, rising in a job")
     sample_loss: IntArray = array("samples", high=UNLIMITED, fill=-1, doc="the loss, ppm of the untrained model's")

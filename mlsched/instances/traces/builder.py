@@ -13,6 +13,8 @@ from mlsched.instances.traces.trace import ABSENT, UNKNOWN, Column, Place, Runs,
 
 #: A run as readers give it: start and end in ms on the clock of the submits, and where.
 Run = tuple[int, int, tuple[Place, ...]]
+#: What the clock of a log counts.
+NUMBERS, DATES, ZONED = 1, 2, 3
 #: Numbers that are kept of each job, in this order.
 _NUMBERS = (
     *("submit", "duration_ms", "gpu_count", "gpus_milli", "cpu_milli", "memory_mib"),
@@ -38,6 +40,7 @@ class TraceBuilder:
     Args:
         limit: the number of jobs after which `full` turns true (other rows do not count); None for no limit.
         place: where rows come from.
+        clock: what its times are: `NUMBERS`, `DATES` or `ZONED` dates; readers set it.
         strict: refuse the first row that is no job, instead of skipping it.
     """
 
@@ -52,6 +55,7 @@ class TraceBuilder:
         self._run_numbers = array("q")  # job in file order, start, end
         self._places: list[tuple[Place, ...]] = []
         self.notes: list[str] = []
+        self.clock = NUMBERS
         self.unread: tuple[str, ...] = ()
         self._kinds: dict[str, dict[str, tuple[int, list[str]]]] = {"skipped": {}, "joined": {}, "changed": {}}
         self._cut = 0
@@ -178,6 +182,8 @@ class TraceBuilder:
             notes=tuple(self.notes),
             runs=self._runs(order, first),
             account=self._account(),
+            origin_ms=1000 * first,
+            clock=self.clock,
         )
 
     def _runs(self, order: Column, first: int) -> Runs:

@@ -28,7 +28,10 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "start": ("start", "start_time", "started", "started_at", "begin", "begin_time"),
     "end": ("end", "end_time", "ended", "ended_at", "finish", "finish_time", "finished_at", "completion_time"),
     "duration": ("duration", "run", "run_time", "runtime", "elapsed", "elapsed_time", "service", "execution_time"),
-    "gpus": ("gpus", "gpu", "num_gpus", "num_gpu", "n_gpus", "ngpus", "gpu_count", "gpu_num", "requested_gpus"),
+    "gpus": (
+        *("gpus", "gpu", "num_gpus", "num_gpu", "n_gpus", "ngpus", "gpu_count", "gpu_num"),
+        *("number_of_gpus", "requested_gpus"),
+    ),
     "workers": (
         *("workers", "num_workers", "num_worker", "n_workers", "worker_count", "worker_num"),
         *("replicas", "num_replicas", "instances", "num_instances", "inst_num"),

@@ -7,7 +7,7 @@ Times are seconds; the original log's are wall-clock times without zone.
 
 from __future__ import annotations
 
-from mlsched.instances.traces.builder import TraceBuilder
+from mlsched.instances.traces.builder import DATES, TraceBuilder
 from mlsched.instances.traces.format import TraceFormat
 from mlsched.instances.traces.source import Text, csv_header, csv_rows
 from mlsched.instances.traces.trace import UNKNOWN
@@ -45,6 +45,7 @@ def read_reduced(text: Text, jobs: TraceBuilder) -> None:
 
 def read_original(text: Text, jobs: TraceBuilder) -> None:
     """Add the jobs of an original log, CPU jobs (gpu_num = 0) included; run time = end - start."""
+    jobs.clock = DATES
     more = [name for name in OPTIONAL_COLUMNS if name in csv_header(text)]
     for job, vc, gpu_num, cpu_num, state, submitted, started, ended, duration, *others in csv_rows(
         text, (*ORIGINAL_COLUMNS, *more), {}

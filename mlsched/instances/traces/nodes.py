@@ -21,7 +21,7 @@ NAMES = {
     "gpus": columns.NAMES["gpus"],
     "cpus": columns.NAMES["cpus"],
     "memory": columns.NAMES["memory"],
-    "name": ("name", "node", "node_name", "host", "hostname", "sn", "id"),
+    "name": ("name", "node", "node_name", "host", "hostname", "sn", "machine", "machine_id", "id"),
     "model": ("model", "gpu_model", "gpu_type", "gpu_name"),
     "partition": ("partition", "partitions", "vc", "virtual_cluster", "pool", "node_pool"),
     "count": ("count", "nodes", "num_nodes", "quantity"),

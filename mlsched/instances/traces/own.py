@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mlsched.instances.traces.builder import Run, TraceBuilder
+from mlsched.instances.traces.builder import DATES, NUMBERS, ZONED, Run, TraceBuilder
 from mlsched.instances.traces.columns import Column, text_of, times_of, value_of
 from mlsched.instances.traces.hostlist import nodes_of
 from mlsched.instances.traces.pods import NOTHING, Pods
@@ -25,6 +25,8 @@ UNFINISHED = frozenset({"running", "pending", "suspended", "queued", "requeued",
 _LONGEST_MS = 20 * 366 * TIMES["d"]
 #: Nodes, and workers, that a job may have.
 MOST_NODES = 10**5
+#: Kinds of times -> what the clock counts.
+KINDS = {"a time of day": DATES, "a time of day with a zone": ZONED}
 #: Values of a column that are remembered with what they mean.
 _REMEMBERED = 10_000
 
@@ -40,6 +42,7 @@ def read_rows(place: Place, columns: Mapping[str, Column], rows: Rows, jobs: Tra
             break
     if reader.pods is not None:
         reader.pods.finish(jobs)
+    jobs.clock = KINDS.get(reader.times["submit"].kind, NUMBERS)
     jobs.notes += reader.notes(jobs)
 
 

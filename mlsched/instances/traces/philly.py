@@ -7,7 +7,7 @@ Times are local wall-clock times without zone, run times of the CSV seconds.
 
 from __future__ import annotations
 
-from mlsched.instances.traces.builder import Run, TraceBuilder
+from mlsched.instances.traces.builder import DATES, Run, TraceBuilder
 from mlsched.instances.traces.format import TraceFormat
 from mlsched.instances.traces.json_stream import json_entries
 from mlsched.instances.traces.source import MAX_NUMBER, Text, csv_rows
@@ -21,6 +21,7 @@ CLOCK_CHANGE = 3600
 
 def read_csv(text: Text, jobs: TraceBuilder) -> None:
     """Add the jobs of the CSV; they have no id, so each is named by its row."""
+    jobs.clock = DATES
     for submitted, duration, gpus, cluster in csv_rows(text, CSV_COLUMNS, {}):
         if reason := lacking(submit_time=submitted, run_time=duration, number_of_gpus=gpus):
             jobs.drop(reason)
@@ -43,6 +44,7 @@ def read_json(text: Text, jobs: TraceBuilder) -> None:
 
     Attempts are kept, with the servers that they were on.
     """
+    jobs.clock = DATES
     text.remedy = "fix or remove the job"
     for number, entry in enumerate(json_entries(text), 1):
         place = f"job {number}, "

@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from mlsched.instances.traces.builder import Run, TraceBuilder
+from mlsched.instances.traces.builder import DATES, Run, TraceBuilder
 from mlsched.instances.traces.format import TraceFormat
 from mlsched.instances.traces.hostlist import nodes_of
 from mlsched.instances.traces.source import Text
@@ -66,6 +66,7 @@ def read_sacct(text: Text, jobs: TraceBuilder) -> None:
         "TimelimitRaw": Times("TimelimitRaw", TIMES["min"], span=True),
     }
     jobs.unread = tuple(name for name in header if name not in _READ)
+    jobs.clock = DATES
     reader = _Reader(text, times, jobs)
     for line in lines:
         values = line.rstrip("\r\n").split("|")

@@ -33,6 +33,9 @@ MAX_NUMBER = 10**MAX_DIGITS
 #: Names of what separates the columns of a text -> the sign. "space": any number of blanks.
 SEPARATORS = {"comma": ",", "tab": "\t", "semicolon": ";", "bar": "|", "space": " "}
 
+#: The day 1970-01-01, counted from 0001-01-01.
+_EPOCH = 719_163
+
 _DECIMAL = re.compile(r"[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
 _TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}")
 
@@ -163,7 +166,7 @@ class Text:
         return round(seconds * 1000)
 
     def timestamp(self, column: str, value: object) -> int:
-        """A wall-clock time 'YYYY-MM-DD HH:MM:SS' without zone, as seconds since 0001-01-01."""
+        """A wall-clock time 'YYYY-MM-DD HH:MM:SS' without zone, as seconds since 1970."""
         rule = "must be a time 'YYYY-MM-DD HH:MM:SS'"
         if not isinstance(value, str) or not _TIMESTAMP.fullmatch(value):
             self.bad(column, value, rule)
@@ -171,7 +174,7 @@ class Text:
             time = datetime.fromisoformat(value)
         except ValueError:  # month 13, hour 25
             self.bad(column, value, rule)
-        return time.toordinal() * 86400 + time.hour * 3600 + time.minute * 60 + time.second
+        return (time.toordinal() - _EPOCH) * 86400 + time.hour * 3600 + time.minute * 60 + time.second
 
     def label(self, column: str, value: object, *, empty: bool = False) -> str:
         """A printable text (it ends up in one-line reports); not '' unless `empty`."""

@@ -166,6 +166,8 @@ class Trace(_Table):
         after: ids of jobs that must have ended before ("7,9"), or ''.
         runs: when and where jobs ran, as the log says; none where it does not.
         account: what became of every row.
+        origin_ms: when the first submit was on the log's clock, in milliseconds; of dates, since 1970.
+        clock: 1 numbers, 2 dates, 3 dates with a zone, 0 not known.
     """
 
     submit: Column
@@ -192,6 +194,8 @@ class Trace(_Table):
     after: tuple[str, ...] = ()
     runs: Runs = field(default_factory=Runs)
     account: Account = field(default_factory=Account, compare=False)
+    origin_ms: int = 0
+    clock: int = 0
 
     def __post_init__(self) -> None:
         for name in _TEXTS:

@@ -99,14 +99,14 @@ def shape_of(jobs: dict[str, Any], held: Holdings, cluster: Cluster, kinds: Kind
     return course(queue, held.node, held.start, held.end, held.demand, cluster.capacity, cluster.resources)
 
 
-def over_time(jobs: dict[str, Any], held: Holdings, cluster: Cluster, kinds: Kinds) -> dict[str, Any]:
+def over_time(jobs: dict[str, Any], held: Holdings, cluster: Cluster, kinds: Kinds | None) -> dict[str, Any]:
     """The cluster over time, a row for each time at which something changed; it holds until the next row's.
 
     running_jobs: that hold a node; slowed_jobs: those of them that run slower than alone, where usage is drawn and more
     is used than there is; waiting_jobs: that are there and hold no node; utilisation_*: the share of a resource that is
     held, of those the cluster has; fragmentation: the share of the free GPUs that the job at the head of the queue
     cannot use, since no task of it has room on their node, 0 where none waits or is free; waiting_for_shape: of the
-    waiting jobs, those that what is free would do for if it were on other nodes.
+    waiting jobs, those that what is free would do for if it were on other nodes. kinds: None leaves out the last two.
     """
     name, factor = cluster.unit
     first = int(jobs["arrival"].min()) if len(jobs["arrival"]) else 0
@@ -140,7 +140,7 @@ def over_time(jobs: dict[str, Any], held: Holdings, cluster: Cluster, kinds: Kin
         resource = NAMES.get(cluster.resources[r], cluster.resources[r])
         columns[f"utilisation_{resource}"] = held_of(held.demand[:, r]) / total[r]
     here = cluster.gpus(cluster.capacity)
-    if here.any():
+    if here.any() and kinds is not None:
         found = shape_of(jobs, held, cluster, kinds)
         at = np.searchsorted(found.times, times, side="right") - 1
         columns["fragmentation"] = np.where(at >= 0, found.fragmentation[at], 0.0)

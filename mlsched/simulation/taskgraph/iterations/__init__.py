@@ -1,15 +1,38 @@
 """The world of task graphs by iterations: jobs hold nodes and run on at the pace of their graph; at scale."""
 
-from mlsched.simulation.run import Drawn, Simulation
+from mlsched.simulation.run import AsLogged, Drawn, Simulation
 from mlsched.simulation.taskgraph import strategies as tasks
-from mlsched.simulation.taskgraph.iterations import bound, outcome, replay, strategies
+from mlsched.simulation.taskgraph.iterations import as_logged, bound, outcome, replay, strategies
 from mlsched.simulation.taskgraph.iterations.assumed import assumed
+from mlsched.simulation.taskgraph.iterations.from_log import from_trace
+from mlsched.simulation.taskgraph.iterations.lint import Finding, lint
 from mlsched.simulation.taskgraph.iterations.log import Stretches
 from mlsched.simulation.taskgraph.iterations.options import Options
-from mlsched.simulation.taskgraph.iterations.sources import SOURCES, from_tasks, from_trace
+from mlsched.simulation.taskgraph.iterations.sources import SOURCES, from_tasks
 from mlsched.simulation.taskgraph.iterations.workload import Jobs, never_start, overload
 from mlsched.simulation.taskgraph.iterations.world import IterationWorld
 
+_AS_LOGGED = Simulation(
+    problem="taskgraph",
+    physics="iterations",
+    workload_type=Jobs,
+    options_type=Options,
+    world=IterationWorld,
+    wake="events",
+    jobs=as_logged.jobs_of,
+    summary=as_logged.summary,
+    series=as_logged.series,
+    table=as_logged.table,
+    over_time=as_logged.over_time,
+    violations=as_logged.violations,
+    never_start=never_start,
+    overload=overload,
+    sources={},
+    from_trace=from_trace,
+    bound=as_logged.bound,
+    assumed=as_logged.assumed,
+    lint=lint,
+)
 SIMULATION = Simulation(
     problem="taskgraph",
     physics="iterations",
@@ -29,7 +52,9 @@ SIMULATION = Simulation(
     from_trace=from_trace,
     bound=bound.bound,
     replays_logs=True,
+    knows_nodes=True,
     assumed=assumed,
+    as_logged=AsLogged(as_logged.NAME, _AS_LOGGED, as_logged.LoggedRuns, as_logged.played),
     drawn=Drawn(
         lambda: strategies.workloads(gpus=True),
         strategies.options,
@@ -39,4 +64,4 @@ SIMULATION = Simulation(
     ),
 )
 
-__all__ = ["SIMULATION", "IterationWorld", "Jobs", "Options", "Stretches", "from_tasks"]
+__all__ = ["SIMULATION", "Finding", "IterationWorld", "Jobs", "Options", "Stretches", "from_tasks"]

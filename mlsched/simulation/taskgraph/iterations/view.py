@@ -34,7 +34,7 @@ _PACE = ("begin", "head", "cycle", "cost")
 _SHOWN_TASKS = ("parameters", "task_class")
 _MOVING_TASKS = ("state", "node", "start", "home", "last_end")
 #: Columns that are 0 in many workloads, and are kept only where they are not.
-_RARE_JOBS = ("user", "option", "permits", "payment", "time_limit", "pause_cost")
+_RARE_JOBS = ("user", "option", "permits", "payment", "time_limit", "pause_cost", "priority")
 _RARE_TASKS = ("role", "replica")
 _EDGES = ("edge_lag", "edge_volume", "edge_delay")
 

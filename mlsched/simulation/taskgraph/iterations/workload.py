@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlsched.core.errors import InvalidInput, shortened
-from mlsched.core.fields import UNLIMITED, IntArray, array, integer, labels, refuse_falling, refuse_first, text
+from mlsched.core.fields import EXACT, UNLIMITED, IntArray, array, integer, labels, refuse_falling, refuse_first, text
 from mlsched.core.record import Record, specs
 from mlsched.instances.taskgraph import checks, gpus
 from mlsched.instances.taskgraph.instance import FULL_ACCURACY
@@ -119,6 +119,35 @@ class Jobs(Record):
     user_names: tuple[str, ...] = labels(
         "users", default=(), later=True, doc="name of each user, for people; may be left out"
     )
+    priority: IntArray = array(
+        "jobs", high=UNLIMITED, fill=0, later=True, doc="rules that order jobs serve a larger one first"
+    )
+    group: IntArray = array("jobs", high=UNLIMITED, fill=0, later=True, doc="group that each job belongs to")
+    group_names: tuple[str, ...] = labels("groups", default=(), later=True, doc="name of each group, for people")
+    partition: IntArray = array("jobs", high=UNLIMITED, fill=0, later=True, doc="partition that each job asked for")
+    partition_names: tuple[str, ...] = labels("partitions", default=(), later=True, doc="name of each, for people")
+    node_names: tuple[str, ...] = labels("nodes", default=(), later=True, doc="name of each node, for people")
+    origin_ms: int = integer(
+        low=-EXACT, default=0, later=True, doc="when tick 0 is on the log's clock, ms since 1970 or its own zero"
+    )
+    clock: int = integer(
+        high=3, default=0, later=True, doc="of the log: 0 not known, 1 numbers, 2 dates, 3 dates with a zone"
+    )
+    rate_ppm: int = integer(
+        low=1, default=WHOLE, later=True, doc="arrivals come so many times as fast as in the log, ppm"
+    )
+    submit_ms: IntArray = array("jobs", low=-1, fill=-1, later=True, doc="submit as logged, ms after `origin_ms`")
+    logged_job: IntArray = array("runs", low=-1, fill=-1, later=True, doc="job of each run as logged, non-decreasing")
+    logged_start: IntArray = array(
+        "runs", low=-EXACT, fill=-EXACT, later=True, doc="when it began, ms after `origin_ms`"
+    )
+    logged_end: IntArray = array("runs", low=-EXACT, fill=-EXACT, later=True, doc="when it ended, likewise")
+    place_run: IntArray = array("places", low=-1, fill=-1, later=True, doc="a node of a logged run: which run")
+    place_name: IntArray = array("places", low=-2, fill=-2, later=True, doc="which of `place_names`, -1: none is said")
+    place_gpus: IntArray = array(
+        "places", low=-2, fill=-2, later=True, doc="1/1000 GPUs that the run held there, -1: not said"
+    )
+    place_names: tuple[str, ...] = labels("hosts", default=(), later=True, doc="nodes as the log calls them")
 
     def check(self) -> None:
         checks.jobs(self)
@@ -143,7 +172,25 @@ class Jobs(Record):
         if len(self.loss) and not self.loss.shape[1]:
             raise InvalidInput("loss: has no column; must have at least one, or no table")
         gpus.check(self)
+        self._check_logged()
         self._check_lengths()
+
+    def _check_logged(self) -> None:
+        """What the log says of its runs names jobs, runs and hosts that there are."""
+        jobs, runs, hosts = len(self.arrival), len(self.logged_job), len(self.place_names)
+        refuse_falling("logged_job", self.logged_job)
+        refuse_first(
+            (self.logged_job < 0) | (self.logged_job >= jobs), "logged_job", self.logged_job, f"must be below {jobs}"
+        )
+        early = self.logged_end <= self.logged_start
+        refuse_first(early, "logged_end", self.logged_end, "must be after logged_start")
+        wrong = (self.place_run < 0) | (self.place_run >= runs)
+        refuse_first(wrong, "place_run", self.place_run, f"must be below {runs}")
+        wrong = (self.place_name < -1) | (self.place_name >= hosts)
+        refuse_first(wrong, "place_name", self.place_name, f"must be below {hosts}")
+        refuse_first(self.place_gpus < -1, "place_gpus", self.place_gpus, "must be at least -1")
+        if runs:
+            refuse_first(self.submit_ms < 0, "submit_ms", self.submit_ms, "must be known where runs are logged")
 
     def _check_lengths(self) -> None:
         """Refuse times beyond UNLIMITED, in floats since products of integers may wrap."""
@@ -178,7 +225,19 @@ class Jobs(Record):
         """The columns of these jobs alone, for `replace`."""
         of_jobs = [name for name, spec in specs(type(self)).items() if getattr(spec, "shape", ())[:1] == ("jobs",)]
         names = tuple(self.job_names[job] for job in kept.tolist()) if self.job_names else ()
-        return {name: getattr(self, name)[kept] for name in of_jobs} | {"job_names": names}
+        rank = np.full(len(self.arrival), -1)
+        rank[kept] = np.arange(len(kept))
+        runs = np.flatnonzero(rank[self.logged_job] >= 0)
+        number = np.full(len(self.logged_job), -1)
+        number[runs] = np.arange(len(runs))
+        places = np.flatnonzero(number[self.place_run] >= 0)
+        return (
+            {name: getattr(self, name)[kept] for name in of_jobs}
+            | {"job_names": names, "logged_job": rank[self.logged_job][runs]}
+            | {name: getattr(self, name)[runs] for name in ("logged_start", "logged_end")}
+            | {"place_run": number[self.place_run][places]}
+            | {name: getattr(self, name)[places] for name in ("place_name", "place_gpus")}
+        )
 
     def moving(self, pausing: str, movement: str) -> str:
         """What tasks may do under the world's options of these names: "none", "between_iterations", "anytime".

@@ -14,7 +14,7 @@ from gangs_apart import Apart
 from mlsched import api
 from mlsched.instances.taskgraph.states import RUNNING
 from mlsched.instances.traces import read_trace
-from mlsched.simulation.taskgraph.iterations.sources import from_trace
+from mlsched.simulation.taskgraph.iterations.from_log import from_trace
 
 DATA = Path(os.environ.get("MLSCHED_DATA", "../shared")) / "data"
 LOGS = 300 if THOROUGH else 8

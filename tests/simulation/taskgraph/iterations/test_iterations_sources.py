@@ -13,9 +13,10 @@ from mlsched.core.errors import InvalidInput, UnknownName
 from mlsched.instances.traces import read_trace
 from mlsched.simulation import every_simulation, simulation
 from mlsched.simulation.taskgraph.iterations import IterationWorld, Jobs, Options
+from mlsched.simulation.taskgraph.iterations.from_log import from_trace
 from mlsched.simulation.taskgraph.iterations.pace import Pace, Paces
 from mlsched.simulation.taskgraph.iterations.shape import fewest
-from mlsched.simulation.taskgraph.iterations.sources import from_trace, gangs
+from mlsched.simulation.taskgraph.iterations.sources import gangs
 from mlsched.simulation.taskgraph.iterations.table import Table
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, never_start, overload, room
 
@@ -209,7 +210,7 @@ def test_drawn_gangs():
 def test_a_hundred_thousand_jobs_take_a_few_megabytes():
     jobs = gangs(jobs=100_000, nodes=300)
     size = sum(v.nbytes for v in vars(jobs).values() if isinstance(v, np.ndarray))
-    assert size < 12 * 2**20
+    assert size < 16 * 2**20
 
 
 def test_workloads_of_the_task_engine_run_by_iterations():

@@ -1,0 +1,116 @@
+"""Traces made of the rows of another: some of its jobs, in another order, at other times, or several times."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mlsched.instances.traces.trace import ABSENT, UNKNOWN, Column, Runs, Trace
+
+_NUMBERS = (
+    *("duration_ms", "gpu_count", "gpus_milli", "cpu_milli", "memory_mib"),
+    *("time_limit_ms", "node_count", "pause_cost_ms", "priority"),
+)
+_TEXTS = ("qos", "group", "status", "user", "partition", "gpu_type", "after")
+
+
+def picked(
+    trace: Trace, rows: Column, submit: Column, *, ids: Sequence[str] | None = None, runs: Runs | None = None
+) -> Trace:
+    """The jobs `rows` of a trace, submitted at `submit` (seconds after the trace's first submit).
+
+    A job keeps the distances of its logged runs and eligible time from its submit. The new trace begins with its first
+    submit, and so does its clock. ids: names of the jobs, by default their own. runs: instead of the jobs' own, their
+    times after the trace's first submit.
+    """
+    order = np.argsort(submit, kind="stable")
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    rows, submit = rows[order], submit[order]
+    origin = int(submit[0]) if len(submit) else 0
+    names = [trace.ids[row] for row in rows.tolist()] if ids is None else [ids[k] for k in order.tolist()]
+    eligible = trace.eligible_ms[rows]
+    shift = 1000 * (submit - trace.submit[rows])
+    columns: dict[str, Any] = {name: getattr(trace, name)[rows] for name in _NUMBERS}
+    columns |= {name: tuple(getattr(trace, name)[row] for row in rows.tolist()) for name in _TEXTS}
+    columns["eligible_ms"] = np.where(eligible == ABSENT, ABSENT, eligible + shift - 1000 * origin)
+    if runs is None:
+        runs = _runs_of(trace, rows, shift)
+    else:
+        by = np.argsort(rank[runs.job], kind="stable")
+        places = tuple(runs.places[i] for i in by.tolist())
+        runs = Runs(rank[runs.job][by], runs.start_ms[by], runs.end_ms[by], places)
+    return dataclasses.replace(
+        trace,
+        ids=tuple(names),
+        submit=submit - origin,
+        **columns,
+        tasks=tuple(trace.tasks[row] for row in rows.tolist()) if trace.tasks else (),
+        runs=Runs(runs.job, runs.start_ms - 1000 * origin, runs.end_ms - 1000 * origin, runs.places),
+        origin_ms=trace.origin_ms + 1000 * origin,
+    )
+
+
+def _runs_of(trace: Trace, rows: Column, shift: Column) -> Runs:
+    """The logged runs of jobs, which may come several times, each shifted by so many ms."""
+    bounds = np.searchsorted(trace.runs.job, np.stack([rows, rows + 1]))
+    counts = bounds[1] - bounds[0]
+    total = int(counts.sum())
+    within = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
+    source = np.repeat(bounds[0], counts) + within
+    later = np.repeat(shift, counts)
+    places = tuple(trace.runs.places[i] for i in source.tolist())
+    start, end = trace.runs.start_ms[source] + later, trace.runs.end_ms[source] + later
+    return Runs(np.repeat(np.arange(len(rows)), counts), start, end, places)
+
+
+def from_eligible(trace: Trace) -> tuple[Trace, int]:
+    """The trace with jobs submitted when they might have started first, and how many that changes."""
+    known = trace.eligible_ms != ABSENT
+    submit = np.where(known, np.maximum(trace.submit, trace.eligible_ms // 1000), trace.submit)
+    changed = int((submit != trace.submit).sum())
+    if not changed:
+        return trace, 0
+    return picked(trace, np.arange(len(trace)), submit, runs=trace.runs), changed
+
+
+def separated(trace: Trace) -> tuple[Trace, int]:
+    """The trace with a job for every run of one that was interrupted, and how many jobs that adds.
+
+    The first run has the job's id and submit; further ones are `id#run2`, ..., submitted when the run before ended, in
+    whole seconds. A run asks for the GPUs that it had, where the log says how many. Runs at the same time (pods of one
+    job) stay one job.
+    """
+    runs, count = trace.runs, len(trace)
+    first = np.searchsorted(runs.job, np.arange(count + 1))
+    rows, submit, ids, owner = list[int](), list[int](), list[str](), np.zeros(len(runs), dtype=np.int64)
+    alone: dict[int, int] = {}  # row of the new trace -> the one run that it is
+    for job in range(count):
+        own = range(int(first[job]), int(first[job + 1]))
+        apart = len(own) > 1 and all(runs.start_ms[k + 1] >= runs.end_ms[k] for k in own[:-1])
+        for k, run in enumerate(own if apart else own[:1] or (-1,)):
+            begin = int(trace.submit[job])
+            rows.append(job)
+            submit.append(begin if not k else max(begin, int(runs.end_ms[run - 1]) // 1000))
+            ids.append(trace.ids[job] if not k else f"{trace.ids[job]}#run{k + 1}")
+            if apart:
+                owner[run], alone[len(rows) - 1] = len(rows) - 1, run
+        if own and not apart:
+            owner[own.start : own.stop] = len(rows) - 1
+    more = len(rows) - count
+    if not more:
+        return trace, 0
+    chosen = np.array(rows, dtype=np.int64)
+    columns = {name: getattr(trace, name)[chosen].copy() for name in ("duration_ms", "gpu_count", "gpus_milli")}
+    for row, run in alone.items():
+        columns["duration_ms"][row] = runs.end_ms[run] - runs.start_ms[run]
+        held = [gpus for _, gpus in runs.places[run]]
+        if held and UNKNOWN not in held:
+            columns["gpus_milli"][row], columns["gpu_count"][row] = sum(held), -(-sum(held) // 1000)
+    times = np.array(submit, dtype=np.int64)
+    made = picked(trace, chosen, times, ids=ids, runs=Runs(owner, runs.start_ms, runs.end_ms, runs.places))
+    order = np.argsort(times, kind="stable")
+    return dataclasses.replace(made, **{name: values[order] for name, values in columns.items()}), more

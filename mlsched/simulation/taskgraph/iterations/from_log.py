@@ -1,0 +1,258 @@
+"""A log of jobs as a workload: its arrivals, sizes and running times as gangs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.errors import InvalidInput, shortened
+from mlsched.core.fields import IntArray
+from mlsched.core.params import Number, Positive, Range, checked
+from mlsched.instances.traces import ABSENT, Nodes, Trace
+from mlsched.instances.traces.picked import from_eligible, separated
+from mlsched.simulation.nodes import RESOURCES, capacities
+from mlsched.simulation.taskgraph.iterations import of_log
+from mlsched.simulation.taskgraph.iterations.gangs import made_gangs
+from mlsched.simulation.taskgraph.iterations.shape import shapes
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
+from mlsched.simulation.taskgraph.iterations.workload import oversize as too_large
+
+Floats = npt.NDArray[np.float64]
+
+#: GPUs (or CPUs) of a node of a cluster that is made for a trace.
+A_NODE = 8
+#: A GPU in thousandths, as traces count.
+GPU = 1000
+#: Tasks that a job may have.
+MOST_TASKS = 10**5
+#: Ticks that jobs should run at least, so that rounding ends up to a tick changes little.
+SHORT = 5
+
+
+@checked
+def from_trace(
+    trace: Trace,
+    nodes: IntArray | Nodes | None,
+    *,
+    seed: int = 0,
+    tick: Number = 60,
+    iteration: Number = 60,
+    load: Positive = 0.8,
+    error: Annotated[float, Range(0, 0.5)] = 0.0,
+    arrivals: Positive = 1.0,
+    oversize: Literal["refuse", "drop"] = "refuse",
+    shape: Literal["log", "fewest", "anywhere"] = "log",
+    pause_cost: Annotated[float, Range(0, 10**6)] = 30.0,
+    movement: Literal["anytime", "between_iterations", "none"] = "anytime",
+    partitions: Literal["log", "ignore"] = "log",
+    gpu_types: Literal["log", "ignore"] = "log",
+    classes: str = "",
+    limits: Literal["ignore", "kill"] = "ignore",
+    attempts: Literal["one", "separate"] = "one",
+    arrive: Literal["submit", "eligible"] = "submit",
+) -> Jobs:
+    """A trace's arrivals, GPUs and durations as gangs: a task is what a job holds on one node, and has no edges.
+
+    shape: "fewest" - a job of g GPUs has a task on each of as few nodes as hold it: on nodes of G GPUs one of g, or
+    full ones and a remainder (see `shape`); "log" - so it is, but where the log says on how many nodes a job ran, it
+    has so many tasks, as equal as they can be, and where it states each pod of a job, a task is a pod; "anywhere" - g
+    tasks of one GPU, which may be anywhere.
+    pause_cost: whenever a job goes on after a pause or a move, it holds its GPUs for so many seconds without progress;
+    a column of the log goes before. movement: where runs may pause, "anytime" lets them go on on other nodes,
+    "none" on their own alone.
+    A job with a share of a GPU, or without one, is one task with that share; where there is such a job, the GPUs of a
+    node are told apart (`gpu_unit`). Where no job asks for a GPU, CPUs are counted instead.
+    tick: seconds; iteration: so many seconds are one iteration, as nearly as whole iterations allow (a job has at least
+    one), so that rules have something to stop after. What the trace says beyond GPUs is shared by the tasks, a GPU
+    being 1000; a resource that the cluster has none of is left out, and jobs that then ask for nothing. Nothing is
+    drawn but errors of estimates: `error`, evenly, up to twice this share off. Graphs, deadlines and accuracies are in
+    no trace; there are none. arrivals: factor on the arrival rate. oversize: "drop" leaves out jobs that never fit.
+    nodes=None: as many nodes of eight GPUs (or CPUs) as make this `load`, and hold the largest job.
+    partitions, gpu_types: "log" - a job runs on nodes of its partitions and GPU types, where the list of nodes states
+    them; "ignore" - anywhere. classes: rules that order jobs serve a higher class first: "log" - by the priorities of
+    the log; "high/normal/low" - by QoS, the first of these names first; "": there are none. limits: "kill" - jobs run
+    no longer than their time limit. attempts: of jobs that were interrupted, "one" - runs all together are one job;
+    "separate" - each is a job, submitted when the one before ended. arrive: "eligible" - jobs come when the log says
+    that they might have started first, not when they were submitted.
+    """
+    if not len(trace.submit):
+        raise InvalidInput(f"{trace.source}: holds no job; check limit")
+    listed, nodes = (nodes, capacities(nodes)) if isinstance(nodes, Nodes) else (None, nodes)
+    trace, changed = _changed(trace, attempts, arrive)
+    asked, kept, said = _asked(trace, nodes)
+    said += changed
+    submit = trace.submit[kept]
+    counted = _counted(asked)
+    parts = _parts(trace, kept, np.flatnonzero(asked.any(axis=0)))
+    sizes = np.maximum(-(-asked[:, counted] // 1000), [max(1, len(rows)) for rows in parts] or 1)
+    _refuse_large(trace, kept, sizes)
+    length, killed = of_log.killed(trace, kept, limits)
+    ticks = np.maximum(length, 1) / (1000 * tick)
+    demand = _by_gpu(asked, parts, counted)
+    arrival = np.floor((submit - submit[0]) / (arrivals * tick)).astype(np.int64)
+    if nodes is None:
+        nodes, how = _nodes(asked, demand, arrival, ticks, load)
+        said.append(how)
+    if late := _cut(submit, arrival, arrivals * tick):
+        said.append(f"submits rounded down by up to {late:.4g} s")
+    costs = np.where(trace.pause_cost_ms[kept] < 0, round(1000 * pause_cost), trace.pause_cost_ms[kept])
+    if len(ticks) and np.median(ticks) < SHORT:
+        said.append(f"half the jobs run less than {SHORT} ticks, and ends are rounded up to one: set tick to less")
+    used = np.flatnonzero(demand.any(axis=0) | nodes.any(axis=0))
+    gpu = RESOURCES.index("gpu_milli")
+    of_used = used.tolist().index(counted)
+    of_parts = [rows[:, used] for rows in parts]
+    eligible, of_class, where = of_log.eligible(trace, kept, listed, len(nodes), partitions, gpu_types)
+    tasks: list[IntArray] = [asked[:0]] * len(kept)
+    for number, may in enumerate(eligible == 1):
+        those = np.flatnonzero(of_class == number)
+        stated = [of_parts[job] for job in those.tolist()] if of_parts else []
+        made_of = shapes(
+            asked[those][:, used], nodes[may][:, used], of_used, shape, 1000, trace.node_count[kept][those], stated
+        )
+        for job, rows in zip(those.tolist(), made_of, strict=True):
+            tasks[job] = rows
+    priority, order = of_log.priorities(trace, kept, classes)
+    said += [sentence for sentence in (killed, where, order) if sentence]
+    made = made_gangs(
+        gpu_unit=GPU if (demand[:, gpu] % GPU).any() and not (nodes[:, gpu] % GPU).any() else 0,
+        capacity=nodes[:, used],
+        tasks=tasks,
+        eligible=eligible,
+        classes=of_class,
+        pause_cost=costs * (WHOLE // 1000) // tick,
+        movement=movement,
+        resources=tuple(RESOURCES[r] for r in used.tolist()),
+        tick_ms=1000 * tick,
+        arrival=arrival,
+        ticks=ticks,
+        iteration=iteration / tick,
+        factor=1 + error * np.random.default_rng([seed, len(sizes)]).uniform(-2, 2, len(sizes)),
+        source=f"{trace.source}; gangs; shape={shape}; a pause costs {_costs(costs)}; movement={movement}; "
+        f"ticks of {tick} s; iterations of {iteration} s; estimates off by {error:g}; "
+        f"arrival rate x {arrivals:g}{''.join(f'; {sentence}' for sentence in said)}",
+    )
+    made = made.replace(
+        **of_log.of_users(trace, kept, tick),
+        **of_log.logged(trace, kept, int(submit[0])),
+        priority=priority,
+        node_names=() if listed is None else listed.ids,
+        rate_ppm=max(1, round(WHOLE * arrivals)),
+    )
+    return _without_oversize(made) if oversize == "drop" else made
+
+
+def _changed(trace: Trace, attempts: str, arrive: str) -> tuple[Trace, list[str]]:
+    """The trace as the options of these names have it, and what is said of it."""
+    said = []
+    if attempts == "separate":
+        trace, more = separated(trace)
+        said.append(f"every run of an interrupted job is a job: {more} more")
+    elif (again := _interrupted(trace)) > 0:
+        said.append(f"{again} jobs were interrupted: their runs are one job (attempts=separate: a job each)")
+    if arrive == "eligible":
+        trace, moved = from_eligible(trace)
+        said.append(f"{moved} jobs come when they are eligible, after their submit")
+    elif (trace.eligible_ms != ABSENT).any():
+        later = int((trace.eligible_ms >= 1000 * (trace.submit + 1)).sum())
+        said += [f"{later} jobs were eligible after their submit only (arrive=eligible)"] if later else []
+    if any(trace.after):
+        waiting = sum(map(bool, trace.after))
+        said.append(f"{waiting} jobs of the log wait for others: that does not count (arrive=eligible comes near)")
+    return trace, said
+
+
+def _interrupted(trace: Trace) -> int:
+    """Jobs that ran again after they had ended."""
+    runs = trace.runs
+    again = (runs.job[1:] == runs.job[:-1]) & (runs.start_ms[1:] >= runs.end_ms[:-1])
+    return len(np.unique(runs.job[1:][again]))
+
+
+def _parts(trace: Trace, kept: IntArray, there: IntArray) -> list[IntArray]:
+    """What the log says of each task of each job (tasks x RESOURCES), of the resources that count; empty: nothing."""
+    if not trace.tasks:
+        return []
+    counts = np.isin(np.arange(len(RESOURCES)), there)
+    return [np.array(trace.tasks[row], dtype=np.int64).reshape(-1, len(RESOURCES)) * counts for row in kept.tolist()]
+
+
+def _by_gpu(asked: IntArray, parts: list[IntArray], counted: int) -> IntArray:
+    """What a GPU (or CPU) comes with, rounded up: of each job, or of each part where the log states its parts."""
+    rows = np.concatenate([part if len(part) else asked[j : j + 1] for j, part in enumerate(parts)] or [asked])
+    return np.asarray(-(-rows // np.maximum(-(-rows[:, counted] // 1000), 1)[:, None]))
+
+
+def _cut(submit: IntArray, arrival: IntArray, tick: float) -> float:
+    """Seconds by which submits are rounded down to ticks at most."""
+    return round(float(((submit - submit[0]) - arrival * tick).max(initial=0)), 3)
+
+
+def _costs(milliseconds: IntArray) -> str:
+    """Costs of pauses in words."""
+    low, high = milliseconds.min() / 1000, milliseconds.max() / 1000
+    return f"{low:g} s" if low == high else f"{low:g} to {high:g} s"
+
+
+def _refuse_large(trace: Trace, kept: IntArray, sizes: IntArray) -> None:
+    """Refuse jobs of more tasks than any cluster here has, before memory is filled with them."""
+    largest = int(sizes.argmax())
+    if sizes[largest] > MOST_TASKS or np.unique(sizes).sum() > 10 * MOST_TASKS:
+        name = shortened(repr(trace.ids[int(kept[largest])]))
+        raise InvalidInput(
+            f"{shortened(trace.source, 100)}: job {name} asks for {sizes[largest]} GPUs or CPUs: jobs must be of at "
+            f"most {MOST_TASKS}, and of fewer sizes if they are so large; check the unit of the column"
+        )
+
+
+def _asked(trace: Trace, nodes: IntArray | None) -> tuple[IntArray, IntArray, list[str]]:
+    """What the jobs ask for (jobs x RESOURCES), which jobs of the trace they are, in order of submit, and what is said.
+
+    A resource that the cluster has none of is left out, unless that would leave nothing to ask for.
+    """
+    order, said = np.argsort(trace.submit, kind="stable"), []
+    asked = np.stack([trace.cpu_milli, trace.memory_mib, trace.gpus_milli], axis=1)[order].clip(0)
+    there = range(len(RESOURCES)) if nodes is None else np.flatnonzero(nodes.any(axis=0)).tolist()
+    lacking = [r for r in np.flatnonzero(asked.any(axis=0)).tolist() if r not in there]
+    if lacking and _counted(asked) in there:
+        asked[:, lacking] = 0
+        names = " and ".join(RESOURCES[r] for r in lacking)
+        said.append(f"{names} left out: the cluster states none")
+        nothing = ~asked.any(axis=1)
+        if nothing.any():
+            said.append(f"{nothing.sum()} jobs that ask for nothing else left out")
+            asked, order = asked[~nothing], order[~nothing]
+    return asked, order, said
+
+
+def _counted(asked: IntArray) -> int:
+    """The resource by which a job's tasks are counted: GPUs, and CPUs where no job asks for a GPU."""
+    gpu, cpu = RESOURCES.index("gpu_milli"), RESOURCES.index("cpu_milli")
+    return gpu if asked[:, gpu].any() or not asked[:, cpu].any() else cpu
+
+
+def _nodes(asked: IntArray, demand: IntArray, arrival: IntArray, ticks: Floats, load: float) -> tuple[IntArray, str]:
+    """As many equal nodes as make a load, by what tasks are counted by; and what is said of it."""
+    counted = _counted(asked)
+    span = max(1.0, float(arrival[-1]), float(ticks.max()))
+    work = float((asked[:, counted] * ticks).sum()) / 1000
+    if not work:
+        raise InvalidInput("the log: no job asks for a GPU or a CPU, by which nodes would be counted; give a cluster")
+    largest = -(-int(asked[:, counted].max()) // (1000 * A_NODE))
+    count = max(largest, round(work / (span * load * A_NODE)))
+    node = A_NODE * demand.max(axis=0)
+    node[counted] = 1000 * A_NODE
+    how = f"no cluster given: nodes made for a load of {load:g}"
+    if span > max(1, arrival[-1]):
+        how += " over the time of the longest job, which is longer than that of all arrivals"
+    return np.repeat([node], count, axis=0), how + (", and the largest job" if count == largest else "")
+
+
+def _without_oversize(jobs: Jobs) -> Jobs:
+    """The jobs that fit the cluster; those that never do are left out, and the source says how many."""
+    fits = np.array([not too_large(jobs, template) for template in range(len(jobs.gang))])
+    kept = np.flatnonzero(fits[jobs.template])
+    dropped = len(jobs.template) - len(kept)
+    return jobs.replace(**jobs.only(kept), source=f"{jobs.source}; {dropped} jobs that never fit left out")

@@ -1,0 +1,81 @@
+"""Gangs: jobs that hold what they ask for from their start to their end, as `Jobs` of few templates."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
+
+Floats = npt.NDArray[np.float64]
+
+
+def made_gangs(
+    *,
+    capacity: IntArray,
+    resources: tuple[str, ...],
+    gpu_unit: int = 0,
+    tick_ms: int,
+    tasks: list[IntArray],
+    pause_cost: IntArray,
+    movement: str,
+    arrival: IntArray,
+    ticks: Floats,
+    iteration: float,
+    factor: Floats,
+    source: str,
+    eligible: IntArray | None = None,
+    classes: IntArray | None = None,
+) -> Jobs:
+    """Jobs of these `tasks` (of each job: tasks x resources); of equal tasks and class, they share a template.
+
+    eligible: classes x nodes, 1 where the tasks of a class may run; classes: that of each job. Without them, all may
+    run everywhere.
+
+    Lengths of iterations are rounded down to 10^-6 ticks, so that whole ticks of running time come out as they are.
+    """
+    count = len(arrival)
+    known = {id(rows): (len(rows), *rows.ravel().tolist()) for rows in tasks}
+    of_class = [0] * count if classes is None else classes.tolist()
+    kinds = [(number, *known[id(rows)]) for number, rows in zip(of_class, tasks, strict=True)]
+    alike = {kind: number for number, kind in enumerate(sorted(set(kinds)))}
+    template = np.array([alike[kind] for kind in kinds], dtype=np.int64)
+    first = np.unique(template, return_index=True)[1].tolist()
+    owner = np.repeat(np.arange(len(alike)), [len(tasks[job]) for job in first])
+    rounds = np.clip(np.rint(ticks / iteration), 1, 10**6).astype(np.int64)
+    scale = np.maximum(np.floor(ticks / rounds * WHOLE), 1).astype(np.int64)
+    none = np.zeros(0, dtype=np.int64)
+    return Jobs(
+        resources=resources,
+        gpu_unit=gpu_unit,
+        tick_ms=tick_ms,
+        node_capacity=capacity,
+        eligible=np.ones((1, len(capacity)), dtype=np.int64) if eligible is None else eligible,
+        accuracy=np.zeros((1, 1), dtype=np.int64),
+        gang=np.ones(len(alike), dtype=np.int64),
+        accuracy_table=np.zeros(len(alike), dtype=np.int64),
+        task_template=owner,
+        duration=np.ones(len(owner), dtype=np.int64),
+        estimate=np.ones(len(owner), dtype=np.int64),
+        demand=np.concatenate([tasks[job] for job in first]),
+        task_class=np.array([kind[0] for kind in sorted(set(kinds))], dtype=np.int64)[owner],
+        parameters=np.zeros(len(owner), dtype=np.int64),
+        edge_from=none,
+        edge_to=none,
+        edge_lag=none,
+        edge_volume=none,
+        edge_delay=none,
+        template=template,
+        movement=movement,
+        pause_cost=pause_cost,
+        arrival=arrival,
+        scale=scale,
+        told=np.maximum(np.rint(scale * factor), 1).astype(np.int64),
+        deadline=np.full(count, UNLIMITED),
+        urgency=np.zeros(count, dtype=np.int64),
+        required=np.zeros(count, dtype=np.int64),
+        min_iterations=rounds,
+        max_iterations=rounds,
+        source=source,
+    )

@@ -1,0 +1,213 @@
+"""What a log says that cannot have been: more in use than the cluster has, starts before submits, unknown nodes.
+
+From the workload's logged runs alone, in milliseconds, without rounding to ticks. Three things are held against the
+cluster at every moment: all that runs against all nodes; the jobs of a class (a partition, a GPU type) against the
+nodes that may run them; and where the log names nodes, the GPUs that runs held on each against the GPUs of that node.
+A run without places holds what its job asks for. What ends at a moment has gone before what begins there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Sequence
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.instances.taskgraph.gpus import GPU_UNITS, gpu_column
+from mlsched.simulation.nodes import WORDS
+from mlsched.simulation.taskgraph.iterations.workload import Jobs
+
+#: Spans of time and jobs that are named of a kind.
+NAMED = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """Something that cannot have been.
+
+    kind: "capacity", "start before submit" or "unknown node". start_ms, end_ms: from when to when, after the origin of
+    the log's clock. amount, capacity: of `resource` at its worst, in the unit in which people count it. jobs: names.
+    """
+
+    kind: str
+    sentence: str
+    start_ms: int
+    end_ms: int
+    resource: str = ""
+    where: str = ""
+    amount: float = 0.0
+    capacity: float = 0.0
+    jobs: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.sentence}"
+
+
+def lint(jobs: Jobs) -> list[Finding]:
+    """The findings, by kind and time; empty where the log can have been, or says nothing of when jobs ran."""
+    if not len(jobs.logged_job):
+        return []
+    return [*_capacity(jobs), *_by_node(jobs), *_early(jobs), *_unknown(jobs)]
+
+
+def held(jobs: Jobs) -> IntArray:
+    """runs x resources: what each logged run held.
+
+    Of GPUs, what its places say where they say it; of other resources the same share of what the job asks for.
+    """
+    asked = np.zeros((len(jobs.gang), len(jobs.resources)), dtype=np.int64)
+    np.add.at(asked, jobs.task_template, jobs.demand * (jobs.duration > 0)[:, None])
+    amounts = asked[jobs.template[jobs.logged_job]]
+    gpu = gpu_column(jobs.resources)
+    if gpu < 0 or not len(jobs.place_run):
+        return amounts
+    known = np.zeros(len(amounts), dtype=np.int64)
+    np.add.at(known, jobs.place_run, jobs.place_gpus)
+    said = np.zeros(len(amounts), dtype=np.bool_)
+    said[jobs.place_run] = True
+    said[jobs.place_run[jobs.place_gpus < 0]] = False
+    whole = amounts[:, gpu].copy()
+    of_milli = GPU_UNITS[jobs.resources[gpu]] / 1000
+    has = np.rint(known * of_milli).astype(np.int64)
+    part = said & (has < whole) & (whole > 0)
+    amounts = amounts.copy()
+    amounts[part] = amounts[part] * has[part, None] // whole[part, None]
+    amounts[said, gpu] = has[said]
+    return amounts
+
+
+def moment(jobs: Jobs, ms: int) -> str:
+    """A time of the log in words: a date where the log has dates, else seconds on its own clock."""
+    if jobs.clock < 2:
+        return f"{(jobs.origin_ms + ms) / 1000:.10g} s"
+    when = datetime.datetime(1970, 1, 1) + datetime.timedelta(milliseconds=jobs.origin_ms + ms)
+    return when.isoformat(sep=" ", timespec="seconds") + (" UTC" if jobs.clock == 3 else "")
+
+
+def _capacity(jobs: Jobs) -> list[Finding]:
+    """More in use than all nodes, or the nodes of a class, have."""
+    amounts, found = held(jobs), list[Finding]()
+    first = np.array([begin for begin, _ in jobs.tasks], dtype=np.int64)
+    of_class = jobs.task_class[first][jobs.template[jobs.logged_job]] if len(first) else jobs.logged_job
+    groups = [("the cluster", np.ones(len(amounts), dtype=np.bool_), jobs.node_capacity.sum(axis=0))]
+    for number, may in enumerate(jobs.eligible == 1):
+        if not may.all() and (of_class == number).any():
+            inside = np.array([not (other & ~may).any() for other in jobs.eligible == 1])  # classes within these nodes
+            groups.append((_called(jobs, number, of_class), inside[of_class], jobs.node_capacity[may].sum(axis=0)))
+    for where, rows, capacity in groups:
+        runs = np.flatnonzero(rows)
+        for r, resource in enumerate(jobs.resources):
+            found += _over(jobs, runs, amounts[runs, r], int(capacity[r]), resource, where)
+    return found
+
+
+def _called(jobs: Jobs, number: int, of_class: IntArray) -> str:
+    """The nodes of a class in words: by the partition of its jobs, where they have one in common."""
+    named = np.unique(jobs.partition[jobs.logged_job[of_class == number]])
+    partition = jobs.partition_names[int(named[0])] if len(named) == 1 and jobs.partition_names else ""
+    count = int(jobs.eligible[number].sum())
+    return f"partition {partition} ({count} nodes)" if partition else f"{count} nodes that may run such jobs"
+
+
+def _by_node(jobs: Jobs) -> list[Finding]:
+    """More GPUs in use on a node than it has."""
+    gpu = gpu_column(jobs.resources)
+    if gpu < 0 or not jobs.node_names or not len(jobs.place_run):
+        return []
+    number = {name: node for node, name in enumerate(jobs.node_names)}
+    node_of = np.array([number.get(name, -1) for name in jobs.place_names] + [-1], dtype=np.int64)[jobs.place_name]
+    found: list[Finding] = []
+    factor = GPU_UNITS[jobs.resources[gpu]] / 1000
+    for node in np.unique(node_of[(node_of >= 0) & (jobs.place_gpus > 0)]).tolist():
+        rows = np.flatnonzero((node_of == node) & (jobs.place_gpus > 0))
+        amount = np.rint(jobs.place_gpus[rows] * factor).astype(np.int64)
+        capacity, where = int(jobs.node_capacity[node, gpu]), f"node {jobs.node_names[node]}"
+        found += _over(jobs, jobs.place_run[rows], amount, capacity, jobs.resources[gpu], where)
+    return found
+
+
+def _over(jobs: Jobs, runs: IntArray, amount: IntArray, capacity: int, resource: str, where: str) -> list[Finding]:
+    """The spans of time in which more of a resource is in use by these runs than there is."""
+    if not len(runs) or int(amount.sum()) <= capacity:
+        return []
+    times = np.concatenate([jobs.logged_end[runs], jobs.logged_start[runs]])
+    change = np.concatenate([-amount, amount])
+    order = np.lexsort((change, times))
+    times, level = times[order], np.cumsum(change[order])
+    last = np.append(times[1:] != times[:-1], True)  # the level of a moment is that after all of its changes
+    times, level = times[last], level[last]
+    above = level > capacity
+    begins = np.flatnonzero(above & ~np.append(False, above[:-1]))
+    found = []
+    for place, begin in enumerate(begins.tolist()):
+        end = begin + int((~above[begin:]).argmax())
+        peak = begin + int(level[begin:end].argmax())
+        found.append(_excess(jobs, runs, int(times[begin]), int(times[end]), int(times[peak]), int(level[peak]),
+                             capacity, resource, where))  # fmt: skip
+        if place + 1 == NAMED and len(begins) > NAMED:
+            span = sum(int(times[b + int((~above[b:]).argmax())] - times[b]) for b in begins.tolist())
+            sentence = f"{len(begins) - NAMED} more times on {where}; {span / 3_600_000:.4g} h in all"
+            start, until = int(times[begins[NAMED]]), int(times[-1])
+            return [*found, Finding("capacity", sentence, start, until, resource, where)]
+    return found
+
+
+def _excess(
+    jobs: Jobs, runs: IntArray, start: int, end: int, peak: int, amount: int, capacity: int, resource: str, where: str
+) -> Finding:
+    word, factor = WORDS.get(resource, (resource, 1))
+    there = runs[(jobs.logged_start[runs] <= peak) & (jobs.logged_end[runs] > peak)]
+    those = np.unique(jobs.logged_job[there])
+    names = _names(jobs, those.tolist())
+    unit = {"gpu": "GPUs", "cpu": "CPUs", "gb": "GB"}.get(word, word)
+    shown = ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")
+    sentence = (
+        f"from {moment(jobs, start)} to {moment(jobs, end)}, {amount / factor:.10g} {unit} are in use on {where}, "
+        f"which has {capacity / factor:.10g} (at {moment(jobs, peak)}, by {len(those)} jobs: {shown})"
+    )
+    return Finding(
+        "capacity", sentence, start, end, resource, where, amount / factor, capacity / factor, tuple(names[:100])
+    )
+
+
+def _names(jobs: Jobs, numbers: Sequence[int]) -> list[str]:
+    return [jobs.job_names[job] if jobs.job_names else f"job {job}" for job in numbers]
+
+
+def _early(jobs: Jobs) -> list[Finding]:
+    """Jobs that start before they are submitted."""
+    rows = np.flatnonzero(jobs.logged_start < jobs.submit_ms[jobs.logged_job])
+    those = np.unique(jobs.logged_job[rows]).tolist()
+    found = []
+    for job, name in zip(those[:NAMED], _names(jobs, those[:NAMED]), strict=True):
+        start = int(jobs.logged_start[jobs.logged_job == job].min())
+        submit = int(jobs.submit_ms[job])
+        sentence = f"{name} starts at {moment(jobs, start)}, {(submit - start) / 1000:.10g} s before its submit"
+        found.append(Finding("start before submit", sentence, start, submit, jobs=(name,)))
+    if len(those) > NAMED:
+        first = int(jobs.logged_start[rows].min())
+        found.append(Finding("start before submit", f"{len(those) - NAMED} more jobs", first, first))
+    return found
+
+
+def _unknown(jobs: Jobs) -> list[Finding]:
+    """Runs on nodes that the cluster does not have."""
+    if not jobs.node_names:
+        return []
+    there = set(jobs.node_names)
+    missing = [number for number, name in enumerate(jobs.place_names) if name not in there]
+    rows = np.flatnonzero(np.isin(jobs.place_name, missing))
+    if not len(rows):
+        return []
+    runs = jobs.place_run[rows]
+    first, last = int(jobs.logged_start[runs].min()), int(jobs.logged_end[runs].max())
+    names = [jobs.place_names[number] for number in missing]
+    shown = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+    held_there = jobs.place_gpus[rows].clip(0).sum() / 1000
+    sentence = (
+        f"{len(np.unique(jobs.logged_job[runs]))} jobs ran on {shown}, which the list of nodes does not have "
+        f"({held_there:.10g} GPUs of theirs, the first at {moment(jobs, first)})"
+    )
+    return [Finding("unknown node", sentence, first, last, where=names[0], amount=held_there)]

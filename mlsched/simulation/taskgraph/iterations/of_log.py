@@ -1,0 +1,143 @@
+"""What a log says of its jobs besides GPUs and times: whose they are, where they may run, and when they did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import InvalidInput, shortened
+from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.instances.traces import ABSENT, UNKNOWN, Nodes, Trace
+from mlsched.instances.traces.source import shown
+
+
+def of_users(trace: Trace, kept: IntArray, tick: int) -> dict[str, Any]:
+    """Whose the jobs are, what their users said of their running times, and what the log calls them."""
+    limit = trace.time_limit_ms[kept]
+    ticks = np.where(limit < 0, 0, np.minimum(np.maximum(-(-limit // (1000 * tick)), 1), UNLIMITED))
+    columns: dict[str, Any] = {"time_limit": ticks, "job_names": tuple(trace.ids[row] for row in kept.tolist())}
+    for name in ("user", "group", "partition"):
+        columns[name], columns[f"{name}_names"] = _numbered([getattr(trace, name)[row] for row in kept.tolist()])
+    return columns
+
+
+def _numbered(texts: Sequence[str]) -> tuple[IntArray, tuple[str, ...]]:
+    """A number for each text, and the texts by number; no texts where all are ''."""
+    names = sorted(set(texts)) if any(texts) else []
+    number = {name: k for k, name in enumerate(names)}
+    return np.array([number.get(text, 0) for text in texts], dtype=np.int64), tuple(n or "(unknown)" for n in names)
+
+
+def priorities(trace: Trace, kept: IntArray, classes: str) -> tuple[IntArray, str]:
+    """Of each job its class, the larger the sooner; and what is said of it.
+
+    classes: "" - one for all; "log" - by the numbers of the log; "high/normal/low" - by QoS, the first served first.
+    """
+    none = np.zeros(len(kept), dtype=np.int64)
+    if not classes:
+        there = (trace.priority[kept] != ABSENT).any() or any(trace.qos[row] for row in kept.tolist())
+        return none, "priorities and QoS of the log do not count (set classes)" if there else ""
+    if classes == "log":
+        numbers = trace.priority[kept]
+        if (numbers == ABSENT).all():
+            raise InvalidInput(f"classes=log: {shortened(trace.source, 60)} has no priorities; read priority=COLUMN")
+        order = np.unique(numbers)  # jobs without one come last
+        return np.asarray(np.searchsorted(order, numbers)), f"{len(order)} classes by the priorities of the log"
+    names = classes.split("/")
+    found = [trace.qos[row] for row in kept.tolist()]
+    if unknown := sorted(set(found) - set(names)):
+        raise InvalidInput(
+            f"classes={shortened(classes)}: there are jobs of {shown(unknown[0])}; name every QoS, the first served "
+            f"first: {'/'.join(sorted(set(found)))}"
+        )
+    rank = {name: len(names) - k - 1 for k, name in enumerate(names)}
+    return np.array([rank[name] for name in found], dtype=np.int64), f"classes by QoS: {' before '.join(names)}"
+
+
+def eligible(
+    trace: Trace, kept: IntArray, nodes: Nodes | None, count: int, partitions: str, gpu_types: str
+) -> tuple[IntArray, IntArray, str]:
+    """Classes x nodes, the class of each job, and what is said of it.
+
+    A job may run on the nodes of its partitions with a GPU of its types, as far as the list of nodes has such columns.
+    """
+    rules = []
+    for name, asked, had, option, signs in (
+        ("partition", trace.partition, nodes.partition if nodes else (), partitions, ",|;"),
+        ("gpu_type", trace.gpu_type, nodes.model if nodes else (), gpu_types, "|,;"),
+    ):
+        of_jobs = [asked[row] for row in kept.tolist()]
+        if option == "log" and any(of_jobs) and any(had):
+            rules.append((name, of_jobs, [_names(text, signs) for text in had], signs))
+    if not rules:
+        some = [w for w, a in (("partitions", trace.partition), ("GPU types", trace.gpu_type)) if any(a)]
+        said = f"{' and '.join(some)} of the log do not count: the cluster states none" if some else ""
+        return np.ones((1, count), dtype=np.int64), np.zeros(len(kept), dtype=np.int64), said
+    keys = list(zip(*(of_jobs for _, of_jobs, _, _ in rules), strict=True))
+    number = {key: k for k, key in enumerate(sorted(set(keys)))}
+    rows = np.ones((len(number), count), dtype=np.int64)
+    for key, row in number.items():
+        for text, (name, _, had_names, signs) in zip(key, rules, strict=True):
+            wanted = _names(text, signs)
+            rows[row] &= np.array([not wanted or not there or bool(wanted & there) for there in had_names], np.int64)
+            if not rows[row].any():
+                job = trace.ids[int(kept[keys.index(key)])]
+                there = ", ".join(sorted(set().union(*had_names)))
+                raise InvalidInput(
+                    f"job {shown(job)} asks for {name} {shown(text)}, which no node has; the cluster has "
+                    f"{shortened(there, 80)}: correct the list of nodes, or set {name}s=ignore"
+                )
+    kinds, again = np.unique(rows, axis=0, return_inverse=True)
+    said = " and ".join({"partition": "partitions", "gpu_type": "GPU types"}[name] for name, *_ in rules)
+    classes = again.reshape(-1)[[number[key] for key in keys]]
+    return np.asarray(kinds), np.asarray(classes), f"{said} decide which nodes may run a job"
+
+
+def _names(text: str, signs: str) -> frozenset[str]:
+    for sign in signs[1:]:
+        text = text.replace(sign, signs[0])
+    return frozenset(name.strip().lower() for name in text.split(signs[0]) if name.strip())
+
+
+def logged(trace: Trace, kept: IntArray, origin_s: int) -> dict[str, Any]:
+    """When and where the kept jobs ran as the log says, in ms after `origin_s` (seconds after the first submit).
+
+    Nothing where the log does not say it of every job.
+    """
+    rank = np.full(len(trace), -1)
+    rank[kept] = np.arange(len(kept))
+    of_kept = np.flatnonzero(rank[trace.runs.job] >= 0)
+    times: dict[str, Any] = {
+        "origin_ms": trace.origin_ms + 1000 * origin_s,
+        "clock": trace.clock,
+        "submit_ms": 1000 * (trace.submit[kept] - origin_s),
+    }
+    if len(np.unique(trace.runs.job[of_kept])) < len(kept):
+        return times
+    by = of_kept[np.lexsort((trace.runs.start_ms[of_kept], rank[trace.runs.job[of_kept]]))]
+    names: dict[str, int] = {}
+    rows = []
+    for run, place in enumerate(trace.runs.places[i] for i in by.tolist()):
+        for name, amount in place:
+            rows.append((run, names.setdefault(name, len(names)) if name else -1, amount))
+    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+    return times | {
+        "logged_job": rank[trace.runs.job[by]],
+        "logged_start": trace.runs.start_ms[by] - 1000 * origin_s,
+        "logged_end": trace.runs.end_ms[by] - 1000 * origin_s,
+        "place_run": table[:, 0],
+        "place_name": table[:, 1],
+        "place_gpus": table[:, 2],
+        "place_names": tuple(names),
+    }
+
+
+def killed(trace: Trace, kept: IntArray, limits: str) -> tuple[IntArray, str]:
+    """How long each job runs, in ms, and what is said of it. limits: "kill" - no longer than its time limit."""
+    length, limit = trace.duration_ms[kept], trace.time_limit_ms[kept]
+    if limits != "kill":
+        return length, ""
+    over = (limit != UNKNOWN) & (length > limit)
+    return np.where(over, np.maximum(limit, 1), length), f"{over.sum()} jobs are killed at their time limit"
