@@ -22,8 +22,8 @@ from mlsched.core.errors import InvalidFile
 from mlsched.core.files import parse_json, write_json
 from mlsched.core.opening import read_bytes, shown_path
 
-#: What the options of an instance from a stranger may fill: costs and uses that are listed.
-MOST_LISTED = 6_000_000
+#: Steps that the claims of an instance from a stranger may take to be listed: eight for each number that is kept.
+MOST_LISTED = 50_000_000
 #: Steps of a check between two looks at the clock.
 STEPS = 2_000
 
@@ -49,12 +49,14 @@ def wrong_trees(
 def unproved(instance: Instance, objective: str, bound: int, trees: list[Any], deadline: Deadline) -> Iterator[str]:
     """Why trees do not prove that no plan is better than `bound`; nothing where they do. OutOfTime at the deadline."""
     try:
-        claims = statement_of(instance).claims(instance, objective, bound, meter(deadline, MOST_LISTED))
+        spend = meter(deadline, MOST_LISTED)
+        claims = statement_of(instance).claims(instance, objective, bound, spend)
+        spend.most = None
         if len(claims) != len(trees):
             yield f"there are {len(trees)} trees: this instance and bound need {len(claims)}"
             return
         for claim, tree in zip(claims, trees, strict=True):
-            core.check(claim, tree if isinstance(tree, list) else [], meter(deadline))
+            core.check(claim, tree if isinstance(tree, list) else [], spend)
     except core.Wrong as wrong:
         yield f"tree.json does not prove that no plan has a better {objective} than {bound}: {wrong}"
 
@@ -63,14 +65,15 @@ class meter:  # noqa: N801
     """Counts what is spent: looks at the clock now and then, and refuses what is more than `most`."""
 
     def __init__(self, deadline: Deadline, most: int | None = None) -> None:
-        self._deadline, self._most, self._spent, self._unclocked = deadline, most, 0, 0
+        self.most = most
+        self._deadline, self._spent, self._unclocked = deadline, 0, 0
 
     def __call__(self, steps: int) -> None:
         """Spend so many steps. Raises OutOfTime at the deadline, Wrong beyond the most."""
         self._spent += steps
         self._unclocked += steps
-        if self._most is not None and self._spent > self._most:
-            raise core.Wrong(f"the instance has more than {self._most} costs and uses of options to list")
+        if self.most is not None and self._spent > self.most:
+            raise core.Wrong(f"it takes more than {self.most} steps to list the options of the instance")
         if self._unclocked > STEPS:
             self._unclocked = 0
             self._deadline.check()

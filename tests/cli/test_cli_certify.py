@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 
 import pytest
 from certificate_examples import needs_exact
 
+import mlsched
 from mlsched import api
+from mlsched.solvers.prices import search
+from mlsched.solvers.prices.listed import ListedOptions
 
 
 @pytest.fixture
@@ -18,7 +22,6 @@ def folder(cli, tmp_path, instance_file):
     return made
 
 
-@needs_exact
 def test_certify_writes_a_folder_that_check_accepts(cli, tmp_path, instance_file, plan_file):
     best = api.solve(api.load(instance_file), "brute-force", objective="victim_count")
     made = tmp_path / "made"
@@ -35,7 +38,6 @@ def test_certify_writes_a_folder_that_check_accepts(cli, tmp_path, instance_file
     assert given["value"] == api.load(instance_file).evaluate(api.load(plan_file))["total_score"]
 
 
-@needs_exact
 def test_check_says_what_is_wrong_with_a_folder(cli, folder):
     manifest = json.loads((folder / "manifest.json").read_text())
     (folder / "manifest.json").write_text(json.dumps({**manifest, "value": 5}))
@@ -52,7 +54,8 @@ def test_check_says_what_is_wrong_with_a_folder(cli, folder):
 def test_without_exact_one_line_says_what_to_install(cli, tmp_path, instance_file, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     made = tmp_path / "made"
-    cli("certify", instance_file, "-o", made).refused("certify: needs exact", "pip install 'mlsched[certify]'")
+    asked = ("certify", instance_file, "--proof", "formulas", "-o", made)
+    cli(*asked).refused("certify: needs exact", "pip install 'mlsched[certify]'")
     assert not made.exists()
 
 
@@ -61,3 +64,28 @@ def test_calls_that_do_not_fit_are_refused(cli, tmp_path, instance_file, plan_fi
     cli("check", tmp_path, plan_file).refused("is a folder: it is checked with its own plan")
     cli("check", tmp_path).refused("manifest.json: there is no such file")
     cli("certify", instance_file).refused("see `mlsched certify --help`")
+    cli("certify", instance_file, "--proof", "faith", "-o", tmp_path / "new").refused("must be 'prices' or 'formulas'")
+
+
+@needs_exact
+def test_formulas_are_made_where_they_are_asked_for(cli, tmp_path, instance_file):
+    made = tmp_path / "made"
+    said = cli("certify", instance_file, "--proof", "formulas", "-o", made, "--json").document
+    assert (said["proof"], said["value"], said["backing"]) == ("formulas", said["bound"], "certified")
+    assert (made / "1.opb").exists()
+    assert cli("check", made).out.startswith(f"{made}: certified: total_score = ")
+
+
+def test_what_falls_short_of_a_proof_says_by_how_much_at_most(cli, tmp_path, monkeypatch):
+    """Here since the proof may only look at one node of its tree."""
+    monkeypatch.setattr(search, "STEPS", 0)
+    monkeypatch.setattr(ListedOptions, "branch", lambda self, taken, price: None)
+    file, made = tmp_path / "instance.json", tmp_path / "made"
+    instance = mlsched.generate("quality", "floored", seed=1)
+    mlsched.save(instance, file)
+    assert cli("certify", file, "-o", made).status == 0
+    said = cli("check", made, "--json").document
+    assert (said["backing"], said["violations"]) == (None, [])
+    assert said["bound"] > said["value"]
+    line = cli("check", made).out.splitlines()[0]
+    assert re.match(rf"{made}: certified: at most 0\.\d+ % from the best: total_loss_reduction = [\d,]+ ppm, ", line)

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mlsched.certificates.formula import Formula, Term
+from mlsched.certificates.preemption import prices
+from mlsched.certificates.prices.statement import Statement
 from mlsched.certificates.translation import Translation
 
 if TYPE_CHECKING:
@@ -112,4 +114,7 @@ def _plans(formula: Formula, instance: Instance) -> tuple[list[list[int]], list[
 
 TRANSLATION = Translation(
     "preemption.instance", {name: (functools.partial(formulas, name), "") for name in BASES}, claims
+)
+PRICES = Statement(
+    "preemption.instance", prices, agrees=lambda instance, data: prices.scores(data) == instance.score.tolist()
 )

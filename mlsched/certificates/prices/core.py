@@ -14,9 +14,9 @@ more for its uses than all capacity costs, so (weak duality), whatever the price
 Where that falls short of the target by `slack`, a choice that costs less than the target takes no option beyond the
 least priced cost of its block plus the slack: a dynamic program goes through all choices of the options that remain.
 
-A claim has `target`; `capacity`: row -> capacity, rows being named by strings; `blocks`, how many there are; and
+A claim has `target`; `capacity`: row -> capacity, for the rows that may have a price, named by strings; `blocks`, how
+many there are; and
 
-    has(row)                            whether a row of that name may have a price
     least(block, price, sides)          the least priced cost among the options, NEVER without any
     cheap(block, price, sides, most)    all options of a priced cost of `most` or less: (priced cost, {row: use})
 
@@ -31,6 +31,7 @@ MOST_STATES, MOST_BITS = 20_000, 200
 Use = dict[str, int]  # row -> amount
 Price = dict[str, int]  # row -> price
 Sides = tuple[tuple[str, int, int], ...]
+Spend = Callable[[int], None]  # called with numbers of steps
 
 
 class Wrong(Exception):
@@ -43,7 +44,7 @@ def integer(number: Any) -> int:
     return number
 
 
-def check(claim: Any, tree: Iterable[Any], spend: Callable[[int], None] = lambda steps: None) -> None:
+def check(claim: Any, tree: Iterable[Any], spend: Spend = lambda steps: None) -> None:
     """Raise Wrong unless the tree proves the claim. Its nodes are listed each before its first child, then its second:
     [{row: change of price}] is a leaf, [{row: change of price}, block, row, most] has a branch.
     """
@@ -56,7 +57,11 @@ def check(claim: Any, tree: Iterable[Any], spend: Callable[[int], None] = lambda
             block, row, most = branch or (0, "", 0)
         except (StopIteration, AttributeError, TypeError, ValueError):
             raise Wrong("the tree ends early, or a node is none") from None
-        if not all(map(claim.has, changes)) or min(price.values(), default=0) < 0 or type(row) is not str:
+        if (
+            not all(map(claim.capacity.__contains__, changes))
+            or min(price.values(), default=0) < 0
+            or type(row) is not str
+        ):
             raise Wrong("a price is below 0, or of a row that there is not")
         spend(len(price))
         if branch:
@@ -74,7 +79,7 @@ def bound(claim: Any, price: Price, sides: dict[int, Sides]) -> tuple[list[int],
     return least, sum(least) - sum(p * claim.capacity[row] for row, p in price.items())
 
 
-def proved(claim: Any, price: Price, sides: dict[int, Sides], spend: Callable[[int], None]) -> bool:
+def proved(claim: Any, price: Price, sides: dict[int, Sides], spend: Spend) -> bool:
     """Whether no choice that the sides admit costs less than the target."""
     least, all_pay = bound(claim, price, sides)
     slack = SCALE * (claim.target - 1) - all_pay
@@ -89,7 +94,7 @@ def proved(claim: Any, price: Price, sides: dict[int, Sides], spend: Callable[[i
 
 
 def states_below(
-    kept: list[list[tuple[int, list[int]]]], rows: list[tuple[int, int]], slack: int, spend: Callable[[int], None]
+    kept: list[list[tuple[int, list[int]]]], rows: list[tuple[int, int]], slack: int, spend: Spend
 ) -> dict[tuple[int, ...], int]:
     """What choices below the target use of the rows (capacity, price), each with its least excess over the least costs.
 

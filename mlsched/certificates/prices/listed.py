@@ -11,9 +11,6 @@ class Listed:
     def __init__(self, target: int, capacity: dict[str, int], options: list[list[tuple[int, Use]]]) -> None:
         self.target, self.capacity, self.options, self.blocks = target, capacity, options, len(options)
 
-    def has(self, row: str) -> bool:
-        return row in self.capacity
-
     def priced(self, block: int, price: Price, sides: Sides) -> Iterable[tuple[int, Use]]:
         for cost, use in self.options[block]:
             if all(sign * use.get(row, 0) <= most for row, sign, most in sides):

@@ -24,19 +24,24 @@ class Statement:
     modules only. It has
     CLAIMS: objective -> a function of the instance as JSON data, a bound and `spend`, which is called with how much is
     listed; it returns the claims (`core.py`) which together say that no plan is better than the bound. SIGN:
-    objective -> 1 or -1, where there is one claim whose target is that times the bound.
+    objective -> 1 or -1, where there is one claim whose target is that times the bound. `agrees`, where it makes
+    tables that the instance has too: whether they are the same.
     """
 
     kind: str
     module: ModuleType
     shared: tuple[ModuleType, ...] = ()
+    agrees: Callable[[Any, dict[str, Any]], bool] = lambda instance, data: True
 
     def claims(
         self, instance: Instance, objective: str, bound: int, spend: Callable[[int], None] = lambda steps: None
     ) -> list[Any]:
         """What must be proved so that no plan is better than `bound`; InvalidInput where it cannot be said so."""
         self.check(objective)
-        made: list[Any] = self.module.CLAIMS[objective](instance.to_json(), bound, spend)
+        data = instance.to_json()
+        if not self.agrees(instance, data):
+            raise core.Wrong("the tables that the checker makes of the instance are not the judge's")
+        made: list[Any] = self.module.CLAIMS[objective](data, bound, spend)
         return made
 
     def check(self, objective: str) -> None:

@@ -4,20 +4,20 @@ A block per job that runs; an option per number of cores that it may get. The on
 reserved. Needs Python alone.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from mlsched.certificates.prices.core import Use
+from mlsched.certificates.prices.core import Spend, Use
 from mlsched.certificates.prices.listed import Listed
 
 
-def total_loss_reduction(instance: dict[str, Any], bound: int, spend: Callable[[int], None]) -> list[Listed]:
+def total_loss_reduction(instance: dict[str, Any], bound: int, spend: Spend) -> list[Listed]:
     """No plan has a larger sum of weight * gain than `bound`: the sum of -weight * gain is at least -bound."""
     jobs = [[(-gain, {"cores": a}) for a, gain in job] for job in allocations(instance, "gain", spend)]
     return [Listed(-bound, {"cores": instance["cores"] - instance["reserved"]}, jobs)]
 
 
-def worst_loss(instance: dict[str, Any], bound: int, spend: Callable[[int], None]) -> list[Listed]:
+def worst_loss(instance: dict[str, Any], bound: int, spend: Spend) -> list[Listed]:
     """No plan has a smaller worst loss than `bound`: it would give every job so many cores that the loss is below it.
 
     These numbers of cores cost nothing, so a choice of them would cost less than the target of 1.
@@ -27,12 +27,12 @@ def worst_loss(instance: dict[str, Any], bound: int, spend: Callable[[int], None
     return [Listed(1, {"cores": instance["cores"] - instance["reserved"]}, jobs + least)]
 
 
-def allocations(instance: dict[str, Any], table: str, spend: Callable[[int], None]) -> Iterator[list[tuple[int, int]]]:
+def allocations(instance: dict[str, Any], table: str, spend: Spend) -> Iterator[list[tuple[int, int]]]:
     """Of every job that runs (rule 1), what it may get (rule 2): cores, weight * what the table says."""
     for j, waits in enumerate(instance["waiting"]):
         if not waits:
             some = range(instance["least"], instance["most"][j] + 1)
-            spend(2 * len(some))
+            spend(16 * len(some))
             yield [(a, instance["weight"][j] * instance[table][j][a]) for a in some]
 
 

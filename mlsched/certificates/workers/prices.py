@@ -4,16 +4,16 @@ A block per job; an option per number of workers and PSs with which it can train
 Needs Python alone.
 """
 
-from collections.abc import Callable
 from typing import Any
 
+from mlsched.certificates.prices.core import Spend
 from mlsched.certificates.prices.listed import Listed
 
 #: An entry of `cost` that stands for "cannot train" (2^53).
 CANNOT = 9007199254740992
 
 
-def total_jct(instance: dict[str, Any], bound: int, spend: Callable[[int], None]) -> list[Listed]:
+def total_jct(instance: dict[str, Any], bound: int, spend: Spend) -> list[Listed]:
     """No plan has a smaller sum of cost and waiting terms than `bound`."""
     rows = {str(r): capacity for r, capacity in enumerate(instance["capacity"])}  # rule 3
     jobs = []
@@ -23,7 +23,7 @@ def total_jct(instance: dict[str, Any], bound: int, spend: Callable[[int], None]
         for w, costs in enumerate(table, 1):  # rule 1: one of each, or neither
             for p, cost in enumerate(costs, 1):
                 if cost != CANNOT:  # rule 2
-                    spend(1 + len(rows))
+                    spend(8 * (1 + len(rows)))
                     options.append((cost, {r: w * worker + p * ps for r, worker, ps in demand}))
         jobs.append(options)
     return [Listed(bound, rows, jobs)]

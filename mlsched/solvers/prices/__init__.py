@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mlsched.certificates.preemption.prices import Hosting
 from mlsched.certificates.prices.statement import statement_of
 from mlsched.core.contract import Instance
 from mlsched.core.deadline import Deadline, OutOfTime
 from mlsched.core.errors import SolverError
 from mlsched.core.gap import gap_between
+from mlsched.solvers.prices.hosting import HostingOptions
 from mlsched.solvers.prices.listed import ListedOptions
 from mlsched.solvers.prices.search import Options, Refuted, prove
 
@@ -55,7 +57,7 @@ def trees(
 
 def _options(claim: Any) -> Options:
     """The options of a claim as the prover asks of them."""
-    return ListedOptions(claim)
+    return HostingOptions(claim) if isinstance(claim, Hosting) else ListedOptions(claim)
 
 
 __all__ = ["Refuted", "trees"]
