@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mlsched.api.functions import is_function
     from mlsched.api.judging import judged
     from mlsched.api.records import generate, load, load_with_hash, published_objective, record_types, save
-    from mlsched.api.runs import problem_of, read_log, simulate, simulation_of, workload
+    from mlsched.api.runs import problem_of, read_log, refusal, simulate, simulation_of, workload
 
 #: Module -> the names it defines; imported at first use (PEP 562), so that reading a file loads no simulated world.
 #: No name is that of a module of this folder.
@@ -28,7 +28,7 @@ _HOMES = {
     "functions": ("is_function",),
     "judging": ("judged",),
     "records": ("generate", "load", "load_with_hash", "published_objective", "record_types", "save"),
-    "runs": ("problem_of", "read_log", "simulate", "simulation_of", "workload"),
+    "runs": ("problem_of", "read_log", "refusal", "simulate", "simulation_of", "workload"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -47,6 +47,7 @@ __all__ = [
     "published_objective",
     "read_log",
     "record_types",
+    "refusal",
     "resolve_answerer",
     "save",
     "simulate",

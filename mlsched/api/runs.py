@@ -12,6 +12,7 @@ from typing import Any
 
 from mlsched.api.adapters import as_rule
 from mlsched.api.asked import AnyAnswerer, make_limits, resolve_answerer
+from mlsched.api.functions import is_function
 from mlsched.api.isolation import check_memory_limit, isolated_rule
 from mlsched.api.records import load
 from mlsched.api.starts import start_within
@@ -25,7 +26,7 @@ from mlsched.core.versions import versions
 from mlsched.instances.traces import Nodes, Trace, is_frame, read_nodes, read_trace
 from mlsched.instances.traces.public import located
 from mlsched.simulation import Run, Simulation, every_simulation, of_logs, simulation
-from mlsched.simulation.clock import Rule
+from mlsched.simulation.clock import Rule, decision_rng
 from mlsched.simulation.clock import run as run_clock
 from mlsched.simulation.nodes import capacities, parse_cluster
 from mlsched.simulation.run import AsLogged
@@ -253,6 +254,47 @@ def simulate(
         versions=versions(),
         rule=rule,
     )
+
+
+def refusal(
+    workload: Any,
+    solver: AnyAnswerer,
+    *,
+    options: Mapping[str, Any] | None = None,
+    objective: str | None = None,
+    seed: int = 0,
+) -> str:
+    """Why `simulate` would refuse an answerer over a workload, as far as that can be known without a run; "" if not.
+
+    A rule or policy of mlsched is asked the run's first question. A function of the user's is not called, and an exact
+    answerer is not asked to solve: of these, parameters, options and objective are looked at alone.
+    """
+    world = next((s for s in every_simulation() if s.workload_type is type(workload)), None)
+    if world is None:
+        raise InvalidInput(f"workload = {type(workload).__name__}: must be a workload; see mlsched.workload")
+    try:
+        if world.as_logged is not None and solver == world.as_logged.name:
+            world.as_logged.played(workload)
+            return ""
+        answerer, values = resolve_answerer(world.problem, solver, {})
+        settings = world.options({**answerer.world(values), **(options or {})})
+        aim = _objective(world.problem, objective)
+        own = isinstance(solver, str) and not is_function(solver)
+        if not own or answerer.rule is None or answerer.asks == "horizon" or answerer.searches:
+            return ""
+        state = world.world(workload, settings)
+        first = state.next_event()
+        if first is None:
+            return ""
+        state.advance(first)
+        question = state.ask()
+        if question is not None:
+            as_rule(answerer, values, aim, None).call(question, None, decision_rng(check_seed(seed), 0))
+    except InvalidInput as error:
+        return str(error)
+    except (Exception, SystemExit):
+        return ""  # what breaks is for the run to report, with the decision at which it does
+    return ""
 
 
 def _as_logged(

@@ -33,9 +33,14 @@ def simulate(
     physics: Annotated[
         str | None, typer.Option(help="How jobs run, where a problem has several: tasks or iterations (taskgraph).")
     ] = None,
-    cluster: Annotated[str | None, typer.Option(help="84x(32cpu,256gb,8gpu) or NODES.csv; for logs.")] = None,
+    cluster: Annotated[
+        list[str] | None, typer.Option(help="84x(32cpu,256gb,8gpu) or NODES.csv; for logs. Several: what if.")
+    ] = None,
     read_cluster: Annotated[
         str | None, typer.Option(metavar="FIELD=COLUMN,...", help="What the columns of NODES.csv are: gpus=a,name=b.")
+    ] = None,
+    scale_load: Annotated[
+        str | None, typer.Option(metavar="X,X,...", help="Arrivals of a log come X times as fast; several: what if.")
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Only the first so many jobs of a trace.", min=1)] = None,
     wake: Annotated[str | None, typer.Option(help="events, interval:SECONDS or both joined by +.")] = None,
@@ -48,6 +53,21 @@ def simulate(
     ] = None,
     record: Annotated[float, typer.Option(help="Share of decisions to replay and to compare with the optimum.")] = 0.0,
     seed: Seed = 0,
+    start: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help="Count jobs submitted from then on: 7d, 2024-03-01.")
+    ] = None,
+    end: Annotated[
+        str | None, typer.Option("--to", metavar="TIME", help="And before then; others run uncounted.")
+    ] = None,
+    every: Annotated[
+        str | None, typer.Option(metavar="LENGTH", help="Windows so long (7d) as replications, with intervals.")
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="NAME,...", help="Rows per user, group, partition or size (GPUs).")
+    ] = None,
+    table: Annotated[
+        Path | None, to_write(text="Write the figures (.csv, .parquet), or the tables as shown (.md, .tex).")
+    ] = None,
     output: Annotated[Path | None, to_write("-o", "--output", text="Write the runs, every job and log.")] = None,
     jobs: Annotated[Path | None, to_write(text="Write what came of every job (.csv or .parquet).")] = None,
     plot: Annotated[Path | None, to_write(text="A picture of the runs (.png, .svg or .pdf).", picture=True)] = None,
@@ -56,7 +76,8 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Run policies over a workload; every run is checked by an independent replay."""
-    from mlsched.cli.simulation_runs import make_runs
+    from mlsched.cli.simulation_plan import Seen, loads_of
+    from mlsched.cli.simulation_runs import Targets, make_runs
 
     make_runs(
         policies,
@@ -65,8 +86,9 @@ def simulate(
         physics=physics,
         read=read,
         strict=strict,
-        cluster=cluster,
+        clusters=cluster or [],
         read_cluster=read_cluster,
+        loads=loads_of(scale_load),
         limit=limit,
         wake=wake,
         given=settings(option or [], "--set"),
@@ -76,8 +98,6 @@ def simulate(
         seed=seed,
         isolate=isolate,
         memory_limit=memory_limit,
-        output=output,
-        jobs=jobs,
-        plot=plot,
-        as_json=as_json,
+        seen=Seen(start, end, every, tuple(by.split(",")) if by else ()),
+        targets=Targets(output, jobs, plot, table, as_json),
     )

@@ -9,25 +9,50 @@ from typing import Any
 import numpy as np
 
 from mlsched import api
-from mlsched.benchmark.formats import GAP_NOTE, apart, apart_notes, gap, percent
-from mlsched.cli.output import ChecksFailed, Columns, emit, number, only_documents, progress, say
+from mlsched.cli.output import ChecksFailed, emit, only_documents, progress, say
+from mlsched.cli.simulation_plan import Scenario, Seen, scenarios
+from mlsched.cli.simulation_tables import Shown, check_target, rendered, write_table
 from mlsched.core import tables
-from mlsched.core.errors import AnswererError, InvalidInput, UnknownName, meant
+from mlsched.core.errors import AnswererError, InvalidInput, MlschedError, UnknownName, meant
 from mlsched.core.files import write_json
 from mlsched.core.gap import Gaps, gap_between, sum_up
 from mlsched.core.params import parameters_of, split
 from mlsched.core.registry import registry
 from mlsched.instances.traces import Account
 from mlsched.simulation import Run, Simulation, every_simulation, of_logs, simulations
-from mlsched.simulation.nodes import called
+from mlsched.simulation.windows import Window
 
-#: What "above its bound" means in the table of runs.
-BOUND_NOTE = (
-    "Above its bound: (value - bound) / bound. No scheduler can be below the bound, whatever it knows and however "
-    "often it preempts; so a run is at most this far from the best possible one."
-)
-#: Seconds of a tick -> what people call so long a time.
-LENGTHS = {1.0: "seconds", 60.0: "minutes", 3600.0: "hours"}
+
+@dataclasses.dataclass
+class Made:
+    """What came of a policy in a scenario: a run, or why there is none."""
+
+    scenario: Scenario
+    policy: str
+    run: Run | None = None
+    reason: str = ""
+    refused: bool = False  # known before any run
+
+    @property
+    def status(self) -> str:
+        """ "ran", "refused" or "failed"."""
+        return "ran" if self.run is not None else "refused" if self.refused else "failed"
+
+    @property
+    def name(self) -> str:
+        """The policy, with the scenario where there are several."""
+        return f"{self.policy} on {self.scenario.label}" if self.scenario.label else self.policy
+
+
+@dataclasses.dataclass(frozen=True)
+class Targets:
+    """What is written, and how it is shown."""
+
+    output: Path | None
+    jobs: Path | None
+    plot: Path | None
+    table: Path | None
+    as_json: bool
 
 
 def make_runs(
@@ -38,8 +63,9 @@ def make_runs(
     physics: str | None,
     read: str | None,
     strict: bool,
-    cluster: str | None,
+    clusters: list[str],
     read_cluster: str | None,
+    loads: list[float],
     limit: int | None,
     wake: str | None,
     given: dict[str, str],
@@ -49,46 +75,57 @@ def make_runs(
     seed: int,
     isolate: bool,
     memory_limit: int | None,
-    output: Path | None,
-    jobs: Path | None,
-    plot: Path | None,
-    as_json: bool,
+    seen: Seen,
+    targets: Targets,
 ) -> None:
     """Run the policies one after another and show them together; the arguments are the command's options.
 
-    `given` holds the options of the workload's source and of the world, by key. A policy that breaks does not keep the
-    others from running. Raises ChecksFailed, after everything is written, where one broke or does not pass its replay.
+    `given` holds the options of the workload's source and of the world, by key. A policy that refuses or breaks does
+    not keep the others from running: what will be refused is said before the first run. Raises ChecksFailed, after
+    everything is written, where one refused, broke or does not pass its replay; InvalidInput where all refuse.
     """
     world = api.simulation_of(trace, problem or _problem_of(policies, trace), physics)
     for policy in policies:
         if world.as_logged is None or policy != world.as_logged.name:
             api.resolve_answerer(world.problem, policy, {})
-    if jobs is not None:
-        tables.check_target(jobs)
-        if world.table is None:
-            raise InvalidInput(f"--jobs {jobs}: runs of {world.problem} have no table of jobs; use -o RUN.json")
+    _check_targets(world, targets, seen)
     source, options = _split_options(world, trace, given)
     log = None if trace.startswith("synthetic:") else api.read_log(trace, limit=limit, read=read, strict=strict)
     settings: dict[str, Any] = source if log is not None else {"limit": limit, "read": read, "strict": strict, **source}
-    workload = api.workload(
-        trace if log is None else log,
+    planned = scenarios(
+        trace,
+        log,
         world.problem,
-        cluster=cluster,
+        clusters=clusters,
+        loads=loads,
+        settings=settings,
         read_cluster=read_cluster,
         seed=seed,
         physics=physics,
-        **settings,
     )
-    notes = [] if log is None or as_json else list(log.notes)
-    runs: dict[str, Run] = {}
+    if seen.asked:
+        for scenario in planned:
+            seen.check(scenario.workload)
+    notes = [] if log is None or targets.as_json else list(log.notes)
+    made = [Made(scenario, policy) for scenario in planned for policy in policies]
+    for one in made:
+        one.reason = api.refusal(one.scenario.workload, one.policy, options=options, objective=objective, seed=seed)
+        one.refused = bool(one.reason)
+    if all(one.refused for one in made):
+        raise InvalidInput(made[0].reason)
+    for one in made:
+        if one.refused:
+            say(f"{one.name} will not run: {one.reason}")
+    started: list[Made] = []
     failures: list[str] = []
     try:
-        for policy in policies:
-            try:
-                runs[policy] = _run(
-                    workload,
-                    policy,
+        for one in made:
+            started.append(one)
+            if not one.refused:
+                _make(
+                    one,
                     notes,
+                    len(made) == 1,
                     seed=seed,
                     wake=wake,
                     record=record,
@@ -98,55 +135,93 @@ def make_runs(
                     isolate=isolate,
                     memory_limit=memory_limit,
                 )
-            except AnswererError as error:
-                failures.append(str(error))
     finally:
         # An interrupt keeps the policies that are done.
-        if runs:
-            rows = None if log is None else log.account
-            failures = _finish(world, workload, rows, runs, failures, output, jobs, plot, as_json, time_limit)
+        if any(one.run is not None for one in started):
+            kept = [one for one in started if one.run is not None or one.reason]
+            failures = _finish(world, kept, None if log is None else log.account, time_limit, seen, targets)
+        else:
+            failures = [f"{one.name}: {one.reason}" for one in started if one.reason]
     if failures:
         for sentence in failures[1:]:
             say(sentence)
         raise ChecksFailed(failures[0])
 
 
+def _check_targets(world: Simulation, targets: Targets, seen: Seen) -> None:
+    """Refuse, before any work, what cannot be written or is not there."""
+    if targets.jobs is not None:
+        tables.check_target(targets.jobs)
+        if world.table is None:
+            raise InvalidInput(f"--jobs {targets.jobs}: runs of {world.problem} have no table of jobs; use -o RUN.json")
+    if targets.table is not None:
+        check_target(targets.table)
+    if (seen.asked or targets.table is not None) and (world.table is None or world.over_time is None):
+        raise InvalidInput(f"--from, --to, --every, --by, --table: runs of {world.problem} have no table of jobs")
+
+
+def _make(one: Made, notes: list[str], alone: bool, **arguments: Any) -> None:
+    """One run. What it fails with is kept; where it is the only one, a wrong input is raised as it is."""
+    try:
+        one.run = _run(one.scenario.workload, one.policy, one.name, notes, **arguments)
+    except AnswererError as error:
+        one.reason = str(error)
+    except MlschedError as error:
+        if alone:
+            raise
+        one.reason = f"{one.policy}: {error}"
+
+
 def _finish(
-    world: Simulation,
-    workload: Any,
-    rows: Account | None,
-    runs: dict[str, Run],
-    broken: list[str],
-    output: Path | None,
-    jobs: Path | None,
-    plot: Path | None,
-    as_json: bool,
-    time_limit: float | None,
+    world: Simulation, made: list[Made], rows: Account | None, time_limit: float | None, seen: Seen, targets: Targets
 ) -> list[str]:
-    """Check the runs, write and show them; returns what the checks found, after what is `broken` already."""
-    failures = broken + [f"{policy}: {sentence}" for policy, run in runs.items() for sentence in run.violations()]
-    failures += [f"{policy}: no gap: {finding}" for policy, run in runs.items() for finding in run.lint()]
-    for policy, run in runs.items():
-        failures += [f"{policy}: decision {d.number} does not replay" for d in run.recorded if run.replay(d) != d.plan]
-    document = {"source": workload.source, "workload_hash": workload.hash, "cluster": workload.cluster}
-    if rows is not None:
-        document["rows"] = rows.to_json()
-    details = [_describe(policy, run, time_limit) for policy, run in runs.items()]
-    if output is not None:
-        every = [run.to_json() for run in runs.values()]
-        write_json(output, {"kind": f"{world.problem}.runs", "version": 1, **document, "runs": every})
-    if jobs is not None:
-        tables.write(_every_job(runs), jobs)
-    if plot is not None:
+    """Check the runs, write and show them; returns what is wrong with them."""
+    done = [(one, one.run) for one in made if one.run is not None]
+    failures = [f"{one.name}: {one.reason}" if one.refused else one.reason for one in made if one.run is None]
+    failures += [f"{one.name}: {sentence}" for one, run in done for sentence in run.violations()]
+    failures += [f"{one.name}: no gap: {finding}" for one, run in done for finding in run.lint()]
+    for one, run in done:
+        failures += [
+            f"{one.name}: decision {d.number} does not replay" for d in run.recorded if run.replay(d) != d.plan
+        ]
+    details = [_describe(one, time_limit, seen) for one in made]
+    document = _document(made, rows)
+    several = len({one.scenario.label for one in made}) > 1
+    if targets.output is not None:
+        every = [run.to_json() | ({"scenario": one.scenario.label} if several else {}) for one, run in done]
+        write_json(targets.output, {"kind": f"{world.problem}.runs", "version": 1, **document, "runs": every})
+    if targets.jobs is not None:
+        tables.write(_every_job(done, several), targets.jobs)
+    if targets.plot is not None:
         from mlsched.benchmark.run_pictures import plot_runs
 
-        plot_runs(runs, plot)
-    emit(
-        as_json,
-        lambda: {**document, "runs": details, "violations": failures},
-        lambda: _render(workload, rows, details, failures),
-    )
+        plot_runs({one.name: run for one, run in done}, targets.plot)
+    shown = Shown(done[0][0].scenario.workload, rows, details, failures, seen)
+    if targets.table is not None:
+        write_table(shown, targets.table)
+    emit(targets.as_json, lambda: {**document, "runs": details, "violations": failures}, lambda: rendered(shown))
     return failures
+
+
+def _document(made: list[Made], rows: Account | None) -> dict[str, Any]:
+    """What the documents of runs say before them."""
+    first = made[0].scenario.workload
+    document = {"source": first.source, "workload_hash": first.hash, "cluster": first.cluster}
+    if rows is not None:
+        document["rows"] = rows.to_json()
+    known = {one.scenario.label: one.scenario for one in made}
+    if len(known) > 1:
+        document["scenarios"] = [
+            {
+                "scenario": label,
+                "source": scenario.workload.source,
+                "workload_hash": scenario.workload.hash,
+                "cluster": scenario.workload.cluster,
+                "load": scenario.load,
+            }
+            for label, scenario in known.items()
+        ]
+    return document
 
 
 def _problem_of(policies: list[str], trace: str) -> str:
@@ -185,7 +260,7 @@ def _split_options(world: Simulation, trace: str, given: dict[str, str]) -> tupl
     return ({k: v for k, v in given.items() if k in of_source}, {k: v for k, v in given.items() if k in of_world})
 
 
-def _run(workload: Any, policy: str, notes: list[str], **arguments: Any) -> Run:
+def _run(workload: Any, policy: str, name: str, notes: list[str], **arguments: Any) -> Run:
     """One run, with its progress. What a log lacks (`notes`) is said once, when a run has begun."""
     count = len(workload.submit)
 
@@ -194,13 +269,18 @@ def _run(workload: Any, policy: str, notes: list[str], **arguments: Any) -> Run:
             say(f"note: {notes.pop(0)}")
         update(count - unfinished)
 
-    with progress(policy, count) as update, only_documents():
+    with progress(name, count) as update, only_documents():
         return api.simulate(workload, policy, progress=moved, **arguments)
 
 
-def _describe(policy: str, run: Run, time_limit: float | None) -> dict[str, Any]:
+def _describe(one: Made, time_limit: float | None, seen: Seen) -> dict[str, Any]:
+    """A policy in a scenario, for the document: the run's figures, or why there is none."""
+    named = {"policy": one.policy} | ({"scenario": one.scenario.label} if one.scenario.label else {})
+    run = one.run
+    if run is None:
+        return {**named, "status": one.status, "reason": one.reason}
     return {
-        "policy": policy,
+        **named,
         "params": run.params,
         "options": dataclasses.asdict(run.options),
         "assumed": run.assumed,
@@ -209,9 +289,23 @@ def _describe(policy: str, run: Run, time_limit: float | None) -> dict[str, Any]
         "cpu_seconds": run.cpu_seconds,
         "summary": run.summary(),
         **_bounded(run),
+        **(_windowed(run, seen) if seen.asked else {}),
         "recorded_decisions": len(run.recorded),
         "optimality": None if (gaps := _optimality(run, time_limit)) is None else dataclasses.asdict(gaps),
         "versions": run.versions,
+    }
+
+
+def _windowed(run: Run, seen: Seen) -> dict[str, Any]:
+    """The run through its windows: from, to and figures of each; and of groups of all jobs of these windows."""
+    view = run.windows()
+    parts = seen.parts(run.workload)
+    whole = Window(parts[0].start, parts[-1].end)
+    return {
+        "unit": view.unit,
+        "windows": [{"from": w.start, "to": w.end, "figures": view.figures(w)} for w in parts],
+        "all_jobs": len(run.workload.submit),
+        "by": {grouping: view.by(whole, grouping) for grouping in seen.by},
     }
 
 
@@ -238,73 +332,12 @@ def _optimality(run: Run, time_limit: float | None) -> Gaps | None:
     return sum_up(gaps)
 
 
-def _every_job(runs: dict[str, Run]) -> dict[str, Any]:
-    """The runs' tables of jobs, one below the other, with the policy in front."""
-    tables = {policy: run.table() for policy, run in runs.items()}
-    columns = list(next(iter(tables.values())))
-    policy = np.repeat(list(tables), [len(table["job"]) for table in tables.values()])
-    return {"policy": policy, **{name: np.concatenate([t[name] for t in tables.values()]) for name in columns}}
-
-
-def _render(workload: Any, account: Account | None, details: list[dict[str, Any]], failures: list[str]) -> list[Any]:
-    """One table: a row per policy, a column a scalar or percentile of its summary."""
-    header, rows = ["policy"], []
-    for entry in details:
-        flat = _flatten({key: value for key, value in entry["summary"].items() if key != "tick_seconds"})
-        flat |= {f"{name} above its bound": gap(share) for name, share in entry.get("gaps", {}).items()}
-        if entry["optimality"] is not None:
-            flat |= _gap_lines(Gaps(**entry["optimality"]))
-        header += [key for key in flat if key not in header]
-        rows.append({"policy": entry["policy"], **flat})
-    ticks = details[0]["summary"].get("tick_seconds")
-    unit = f"; times in {LENGTHS.get(ticks, f'ticks of {ticks:g} s')}" if ticks else ""
-    shown: list[Any] = [f"{workload.source}", f"{len(workload.submit)} jobs on {workload.cluster}{unit}"]
-    shown += [f"rows: {sentence}" for sentence in account.sentences()] if account else []
-    shown += _assumed(details)
-    names = [row["policy"] for row in rows]
-    cells = ([c if isinstance(c := row.get(key), str) else number(c) for row in rows] for key in header[1:])
-    body = [[_worded(key), *row] for key, row in zip(header[1:], cells, strict=True)]
-    shown.append(Columns(["", *names], body))
-    shown += [BOUND_NOTE] if any(entry.get("gaps") for entry in details) else []
-    recorded = [Gaps(**entry["optimality"]) for entry in details if entry["optimality"] is not None]
-    shown += [GAP_NOTE, *apart_notes(recorded)] if recorded else []
-    if not failures:
-        shown.append("every run passed the independent replay check")
-    return shown
-
-
-def _assumed(details: list[dict[str, Any]]) -> list[str]:
-    """A line for everything that runs took for granted; where they differ, one for each way, with who took it."""
-    lines = []
-    for name in details[0]["assumed"]:
-        by: dict[str, list[str]] = {}
-        for entry in details:
-            by.setdefault(entry["assumed"][name], []).append(entry["policy"])
-        for said, who in by.items():
-            lines.append(f"{name}: {said}" + (f" ({', '.join(who)})" if len(by) > 1 else ""))
-    return lines
-
-
-def _worded(key: str) -> str:
-    """A line's name, with resources as people call them: the numbers of such lines are shares."""
-    return " ".join(called(word) for word in key.split())
-
-
-def _gap_lines(gaps: Gaps) -> dict[str, Any]:
-    """The table's lines on recorded decisions: a mean of percentages, and apart from it what has none."""
-    lines = {"decisions compared": gaps.count, "decisions optimal": percent(gaps.optimal), "mean gap": gap(gaps.mean)}
-    if gaps.absolute:
-        lines["optimum 0"] = apart(gaps.absolute, gaps.mean_difference)
-    if gaps.behind:
-        lines["behind"] = apart(gaps.behind, gaps.mean_behind)
-    return lines
-
-
-def _flatten(summary: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in summary.items():
-        if isinstance(value, dict):
-            flat |= _flatten(value, f"{prefix}{key} ")
-        elif value is not None:
-            flat[f"{prefix}{key}"] = value
-    return flat
+def _every_job(done: list[tuple[Made, Run]], several: bool) -> dict[str, Any]:
+    """The runs' tables of jobs, one below the other, with the policy in front, and the scenario of several."""
+    found = [(one, run.table()) for one, run in done]
+    columns = list(found[0][1])
+    counts = [len(table["job"]) for _, table in found]
+    front = {"policy": np.repeat([one.policy for one, _ in found], counts)}
+    if several:
+        front = {"scenario": np.repeat([one.scenario.label for one, _ in found], counts), **front}
+    return {**front, **{name: np.concatenate([t[name] for _, t in found]) for name in columns}}

@@ -35,13 +35,13 @@ what the claim says, `fitted` where parameters were fitted to its numbers.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
+from mlsched.core.student import ERROR, half_width, quantile
 from mlsched.papers.digits import significant
 from mlsched.papers.ranges import ranges
 
@@ -55,8 +55,6 @@ Side = Literal["inside", "outside", "unclear", "nothing"]
 #: The only grounds on which a reading does not count.
 Ground = Literal["the paper says otherwise", "not in the paper's evaluation"]
 
-#: An interval misses the true mean in this share of repetitions.
-ERROR = 0.05
 #: Relative half-widths up to here are the arithmetic's, not the seeds'.
 ROUNDING = 1e-12
 
@@ -128,15 +126,7 @@ class Estimate:
         if not self.half or self.count is None:
             return self.half
         freedom = self.count - 1
-        return self.half * _student(1 - ERROR / (2 * alternatives), freedom) / _student(1 - ERROR / 2, freedom)
-
-
-@functools.cache
-def _student(level: float, freedom: int) -> float:
-    """The quantile of Student's t."""
-    from scipy.stats import t
-
-    return float(t.ppf(level, freedom))
+        return self.half * quantile(1 - ERROR / (2 * alternatives), freedom) / quantile(1 - ERROR / 2, freedom)
 
 
 def exact(value: float) -> Estimate:
@@ -152,8 +142,8 @@ def estimate(values: Sequence[float | None] | Any) -> Estimate | None:
     if len(data) == 1:
         return Estimate(data[0], None, 1)
     mean = float(np.mean(data))
-    half = _student(1 - ERROR / 2, len(data) - 1) * float(np.std(data, ddof=1)) / math.sqrt(len(data))
-    return Estimate(mean, half if half > ROUNDING * abs(mean) else 0.0, len(data))
+    half = half_width(data)
+    return Estimate(mean, half if half is not None and half > ROUNDING * abs(mean) else 0.0, len(data))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,6 +15,7 @@ from mlsched.core.record import Record
 from mlsched.simulation.clock import Decision, Rule, decision_rng
 from mlsched.simulation.log import Log
 from mlsched.simulation.wake import Wake
+from mlsched.simulation.windows import Windows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -207,6 +208,10 @@ class Run:
         if self.simulation.over_time is None:
             raise InvalidInput(f"over_time: {self.simulation.problem} has none")
         return self.simulation.over_time(self.workload, self.log)
+
+    def windows(self) -> Windows:
+        """The run seen through windows of time: percentiles, slowdowns, utilisation and queue while they are open."""
+        return Windows(self)
 
     def summary(self) -> dict[str, Any]:
         """Figures of merit by name."""

@@ -26,7 +26,7 @@ LAYERS = (
     "instances",
 )
 #: Core's modules that a signature may need; the others describe instances and answerers, and need numpy.
-LIGHT = {"mlsched.core", "mlsched.core.errors", "mlsched.core.files", "mlsched.core.opening"}
+LIGHT = {"mlsched.core.deferred", "mlsched.core", "mlsched.core.errors", "mlsched.core.files", "mlsched.core.opening"}
 
 
 def loaded_by(*arguments: str) -> set[str]:

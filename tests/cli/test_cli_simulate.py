@@ -239,7 +239,9 @@ def test_a_policy_that_breaks_does_not_keep_the_others_from_running(cli, replace
     assert found.status == 1
     assert "lrtp: decision 0 at " in found.err
     document = json.loads(found.out)
-    assert [run["policy"] for run in document["runs"]] == ["fifo"]
+    failed, ran = document["runs"]
+    assert (failed["policy"], failed["status"], ran["policy"]) == ("lrtp", "failed", "fifo")
+    assert "raised SystemExit: 0" in failed["reason"]
     assert "raised SystemExit: 0" in document["violations"][0]
     assert [run["answerer"] for run in json.loads((tmp_path / "runs.json").read_text())["runs"]] == ["fifo"]
 
@@ -346,8 +348,13 @@ def test_outputs_that_cannot_be_written(cli, tmp_path):
 
 
 def test_an_interrupt_keeps_the_policies_that_are_done(cli, replaced, tmp_path, control_c):
+    asked = []
+
     def interrupt(instance, *, rng, P=0):
-        control_c()
+        asked.append(instance.hash)
+        if len(asked) > 1:  # the first question is asked before the first run
+            control_c()
+        return Plan(te_node=[-1] * len(instance.te_demand), victims=[])
 
     replaced("lrtp", interrupt)
     found = cli("simulate", "fifo", "lrtp", "--trace", SMALL, "--json", "-o", tmp_path / "runs.json")

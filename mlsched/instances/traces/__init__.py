@@ -8,6 +8,7 @@ format (CSV, Parquet, DataFrames) are read by the columns that `read` names (`ow
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -133,6 +134,8 @@ def _read_own_text(text: Text, given: Given, jobs: TraceBuilder) -> Trace:
             f"begins with {shown(text.head.rstrip())}, no line of several columns",
             f"say what separates them (read separator={'|'.join(SEPARATORS)})",
         )
+    if given.header and all(re.fullmatch(r"[0-9.:\-+TZ ]*", name) for name in header):
+        text.fail(f"begins with {shown(text.head.rstrip())}, a row and no names of columns", "read header=no")
     fields = columns_of(text, header, given.fields)
     check_log(text, header, fields, given.fields)
     text.line -= 1

@@ -22,6 +22,7 @@ from mlsched.simulation.metrics import percentiles
 from mlsched.simulation.taskgraph import results
 from mlsched.simulation.taskgraph.iterations.lint import held
 from mlsched.simulation.taskgraph.iterations.options import Options
+from mlsched.simulation.taskgraph.iterations.outcome import names
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
 from mlsched.simulation.wake import Wake
 
@@ -194,9 +195,7 @@ def _cluster(jobs: Jobs) -> results.Cluster:
 
 def table(jobs: Jobs, log: LoggedRuns) -> dict[str, Any]:
     """What came of every job, as of runs; on how many nodes it was is 0 where the log names none."""
-    names: dict[str, Any] = {"job": np.array(jobs.job_names)} if jobs.job_names else {}
-    names["user"] = np.array(jobs.user_names)[jobs.user] if jobs.user_names else jobs.user
-    made = results.table(jobs_of(jobs, log), holdings(jobs, log), _cluster(jobs), **names)
+    made = results.table(jobs_of(jobs, log), holdings(jobs, log), _cluster(jobs), **names(jobs))
     named = np.flatnonzero(jobs.place_name >= 0)
     pairs = np.unique(np.column_stack([jobs.logged_job[jobs.place_run[named]], jobs.place_name[named]]), axis=0)
     return made | {"nodes": np.bincount(pairs[:, 0], minlength=len(jobs.arrival))}

@@ -87,7 +87,7 @@ def eligible(
                 there = ", ".join(sorted(set().union(*had_names)))
                 raise InvalidInput(
                     f"job {shown(job)} asks for {name} {shown(text)}, which no node has; the cluster has "
-                    f"{shortened(there, 80)}: correct the list of nodes, or set {name}s=ignore"
+                    f"{shortened(there, 80)}: correct the list of nodes, or run it anywhere with {name}s=ignore"
                 )
     kinds, again = np.unique(rows, axis=0, return_inverse=True)
     said = " and ".join({"partition": "partitions", "gpu_type": "GPU types"}[name] for name, *_ in rules)

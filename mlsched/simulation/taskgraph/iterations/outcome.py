@@ -149,9 +149,18 @@ def _slowed(workload: Jobs, log: Stretches) -> npt.NDArray[np.bool_]:
 
 def table(workload: Jobs, log: Stretches) -> dict[str, Any]:
     """What came of every job, see `results.table`."""
-    names: dict[str, Any] = {"job": np.array(workload.job_names)} if workload.job_names else {}
-    names["user"] = np.array(workload.user_names)[workload.user] if workload.user_names else workload.user
-    return results.table(jobs(workload, log), holdings(workload, log), _cluster(workload), **names)
+    return results.table(jobs(workload, log), holdings(workload, log), _cluster(workload), **names(workload))
+
+
+def names(workload: Jobs) -> dict[str, Any]:
+    """What people call the jobs, and whose they are; groups and partitions where the log has them."""
+    found: dict[str, Any] = {"job": np.array(workload.job_names)} if workload.job_names else {}
+    found["user"] = np.array(workload.user_names)[workload.user] if workload.user_names else workload.user
+    for name in ("group", "partition"):
+        called = getattr(workload, f"{name}_names")
+        if called:
+            found[name] = np.array(called)[getattr(workload, name)]
+    return found
 
 
 def over_time(workload: Jobs, log: Stretches) -> dict[str, Any]:

@@ -1,0 +1,28 @@
+"""Intervals of means by Student's t: the one rule for all comparisons over workloads."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+#: An interval misses the true mean in this share of repetitions.
+ERROR = 0.05
+
+
+@functools.cache
+def quantile(level: float, freedom: int) -> float:
+    """The quantile of Student's t."""
+    from scipy.stats import t
+
+    return float(t.ppf(level, freedom))
+
+
+def half_width(values: Sequence[float]) -> float | None:
+    """Half of the 95 % interval of the mean of independent values; None of fewer than two."""
+    if len(values) < 2:
+        return None
+    deviation = float(np.std(np.asarray(values, dtype=np.float64), ddof=1))
+    return quantile(1 - ERROR / 2, len(values) - 1) * deviation / math.sqrt(len(values))

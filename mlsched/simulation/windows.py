@@ -1,0 +1,183 @@
+"""A run seen through a window of time: the jobs that were submitted in it, and the cluster while it was open.
+
+Jobs before and after a window run, and are in the others' way, but are not counted; so neither an empty cluster at the
+beginning nor the last stragglers are in the figures. What is counted of the cluster (utilisation, queue) is a mean over
+the window's time, of all jobs that are there.
+
+Feitelson and Rudolph, "Metrics and Benchmarking for Parallel Job Scheduling" (JSSPP 1998), for the bounded slowdown;
+Boezennec, Dufosse and Pallez, "Qualitatively Analyzing Optimization Objectives in the Design of HPC Resource Manager"
+(2024), who ask for the response time weighted by area beside it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mlsched.core.errors import InvalidInput, shortened
+
+Floats = npt.NDArray[np.float64]
+
+#: Seconds of running time below which slowdowns count as if a job had run so long.
+SHORT_RUN = 10.0
+PERCENTILES = (50, 90, 95, 99)
+#: What jobs can be told apart by.
+GROUPINGS = ("user", "group", "partition", "size")
+_SPANS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s|min|h|d|w)?")
+
+
+@dataclasses.dataclass(frozen=True)
+class Window:
+    """[start, end) in seconds after the first submit, as the run has it."""
+
+    start: float
+    end: float
+
+    def __post_init__(self) -> None:
+        if not self.start < self.end:
+            raise InvalidInput(f"window: from {self.start:g} s to {self.end:g} s: must end after it begins")
+
+
+def span(text: str | float) -> float:
+    """Seconds of a length of time: a number, or "90s", "30min", "12h", "7d", "2w"."""
+    if isinstance(text, (int, float)) and not isinstance(text, bool):
+        return float(text)
+    match = _SPAN.fullmatch(str(text).strip())
+    if match is None:
+        raise InvalidInput(f"{shortened(str(text))}: must be a length of time such as 7d, 12h, 30min or 3600 (seconds)")
+    return float(match[1]) * _SPANS[match[2] or "s"]
+
+
+def moment(workload: Any, text: str | float) -> float:
+    """Seconds after a run's first submit: of a length of time since then, or of a date, where the log has dates.
+
+    Both are times of the log: where arrivals come at another rate, so does what is named.
+    """
+    rate = getattr(workload, "rate_ppm", 10**6) / 10**6
+    try:
+        return span(text) / rate
+    except InvalidInput:
+        pass
+    try:
+        when = datetime.datetime.fromisoformat(str(text))
+    except ValueError:
+        raise InvalidInput(
+            f"{shortened(str(text))}: must be a length of time since the first submit (7d, 12h) or a date (2024-03-01, "
+            "2024-03-01T08:00:00)"
+        ) from None
+    clock = getattr(workload, "clock", 0)
+    if clock < 2:
+        raise InvalidInput(
+            f"{text}: the workload has no dates; give a length of time since the first submit, such as 7d"
+        )
+    if when.tzinfo is not None:
+        when = when.astimezone(datetime.UTC).replace(tzinfo=None)
+    since = (when - datetime.datetime(1970, 1, 1)).total_seconds() - workload.origin_ms / 1000
+    return float(since / rate)
+
+
+def consecutive(length: float, within: Window) -> Iterator[Window]:
+    """Windows of a length one after another, the first from where `within` begins; none that would not be whole."""
+    start = within.start
+    while start + length <= within.end + 1e-9 * length:
+        yield Window(start, start + length)
+        start += length
+
+
+class Windows:
+    """The figures of a run in windows of time; needs a world with a table of jobs and a course over time."""
+
+    def __init__(self, run: Any) -> None:
+        self.table, self.course = run.table(), run.over_time()
+        self.unit = next(name for name in self.table if name.startswith("submit_")).removeprefix("submit_")
+        self.times: Floats = np.asarray(self.course[f"time_{self.unit}"], dtype=np.float64)
+        self.submit: Floats = self._column("submit")
+        self.waiting, self.jct = self._column("waiting"), self._column("jct")
+        self.gpus: Floats = np.asarray(self.table["gpus"], dtype=np.float64)
+
+    def _column(self, name: str) -> Floats:
+        return np.asarray(self.table[f"{name}_{self.unit}"], dtype=np.float64)
+
+    def counted(self, window: Window) -> npt.NDArray[np.bool_]:
+        """jobs: whether the job was submitted in the window."""
+        return np.asarray((self.submit >= window.start) & (self.submit < window.end))
+
+    def figures(self, window: Window) -> dict[str, float | None]:
+        """Figures of the jobs that were submitted in the window, and of the cluster while it was open, by name."""
+        figures = self._of_jobs(self.counted(window))
+        for name, column in self.course.items():
+            if name.startswith("utilisation_"):
+                figures[name.replace("_", " ")] = self.mean_over(window, column)
+        figures["queue"] = self.mean_over(window, self.course["waiting_jobs"])
+        return figures
+
+    def by(self, window: Window, grouping: str) -> dict[str, dict[str, float | None]]:
+        """Figures of the window's jobs by whose they are, those with the most GPU time first.
+
+        grouping: "user", "group", "partition" (where the log has it), or "size" (GPUs of a job).
+        """
+        counted = self.counted(window)
+        names = self.sizes() if grouping == "size" else self._names(grouping)
+        area = self.gpus * np.maximum(self.jct - self.waiting, 0.0)
+        found = [(name, counted & (names == name)) for name in np.unique(names[counted]).tolist()]
+        if grouping == "size":
+            found.sort(key=lambda pair: float(self.gpus[pair[1]].min()))
+        else:
+            found.sort(key=lambda pair: -float(area[pair[1]].sum()))
+        return {str(name): self._of_jobs(rows) for name, rows in found}
+
+    def _names(self, grouping: str) -> npt.NDArray[Any]:
+        if grouping not in GROUPINGS or grouping not in self.table:
+            there = [name for name in GROUPINGS if name == "size" or name in self.table]
+            raise InvalidInput(f"by = {shortened(grouping)}: there are {', '.join(there)}")
+        return np.asarray(self.table[grouping]).astype(str)
+
+    def sizes(self) -> npt.NDArray[Any]:
+        """jobs: the class of the job's GPUs in words: shares, 1, 2, 3 to 4, 5 to 8, ..."""
+        power = np.ceil(np.log2(np.maximum(self.gpus, 1e-9))).astype(int)
+        words = []
+        for gpus, exponent in zip(self.gpus.tolist(), power.tolist(), strict=True):
+            high = 2 ** max(exponent, 0)
+            low = high // 2 + 1
+            many = (
+                "no GPU" if gpus <= 0 else "a share of a GPU" if gpus < 1 else f"{high} GPUs" if high > 1 else "1 GPU"
+            )
+            words.append(many if gpus < 1 or low >= high else f"{low} to {high} GPUs")
+        return np.array(words)
+
+    def _of_jobs(self, rows: npt.NDArray[np.bool_]) -> dict[str, float | None]:
+        """What is said of some of the jobs; None where there are none."""
+        count = int(rows.sum())
+        waiting, jct, gpus = self.waiting[rows], self.jct[rows], self.gpus[rows]
+        running = np.maximum(jct - waiting, 0.0)
+        area = gpus * running
+        bounded = np.maximum(jct / np.maximum(running, SHORT_RUN), 1.0)
+        figures: dict[str, float | None] = {"jobs": float(count)}
+        if not count:
+            return figures
+        figures["mean waiting"] = float(waiting.mean())
+        figures |= _percentiles("waiting", waiting)
+        figures["mean completion"] = float(jct.mean())
+        figures |= _percentiles("completion", jct)
+        figures["mean bounded slowdown"] = float(bounded.mean())
+        figures |= _percentiles("bounded slowdown", bounded)
+        figures["area-weighted response"] = float((area * jct).sum() / area.sum()) if area.any() else None
+        figures["GPU hours"] = float(area.sum()) / 3600 if self.unit == "s" else float(area.sum())
+        return figures
+
+    def mean_over(self, window: Window, column: Any) -> float:
+        """The mean of a column of the course over the window's time; it is 0 after the course has ended."""
+        edges = np.clip(np.append(self.times, np.inf), window.start, window.end)
+        return float((np.diff(edges) * np.asarray(column, dtype=np.float64)).sum() / (window.end - window.start))
+
+
+def _percentiles(name: str, values: Floats) -> dict[str, float | None]:
+    points = np.percentile(values, PERCENTILES)
+    return {f"{name} p{p}": float(v) for p, v in zip(PERCENTILES, points, strict=True)}
