@@ -26,6 +26,7 @@ KINDS = {KIND: ("lemma", "parts"), PRICES: ("bound",)}
 RELEASED = {
     "18bdd37c631972e3c87a7dc19e74a8851c5c456702b684fce1657c66a66d4c1f": "1.0.0rc1",
     "4d339429d0b4bad85a5ce28a056784313b40b14c45bf385af57431aeb0282a50": "1.0.0",
+    "f701f3537f1ca79985329db93202680d22cf115110505c572fc7afd2e9f6fa7e": "1.0.0",  # prices: placement.instance
     "aa200f3bd7c95f103bb510959dcc3bc39dd3f81203167f6848edad698d4a0243": "1.0.0",  # prices: preemption.instance
     "66881e3af613630a9e1f8272d4eac82d7c7678a03982a010cfbb1e59ddf552bd": "1.0.0",  # prices: quality.instance
     "01c1e5bfb19e2737ffb996a0a69049bd0936f643d4fcf8e0cb78121e098286e1": "1.0.0",  # prices: workers.instance

@@ -12,6 +12,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from mlsched.certificates.formula import MOST_VARIABLES, Formula, Term, spend
+from mlsched.certificates.placement import prices
+from mlsched.certificates.prices.statement import Statement
 from mlsched.certificates.translation import Translation
 from mlsched.core.errors import InvalidInput
 
@@ -162,3 +164,4 @@ def _shown(content: Content) -> str:
 
 
 TRANSLATION = Translation("placement.instance", {"total_speed": (total_speed, "")})
+PRICES = Statement("placement.instance", prices)

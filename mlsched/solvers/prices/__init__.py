@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mlsched.certificates.placement.prices import Placing
 from mlsched.certificates.preemption.prices import Hosting
+from mlsched.certificates.prices.listed import Listed
 from mlsched.certificates.prices.statement import statement_of
 from mlsched.core.contract import Instance
 from mlsched.core.deadline import Deadline, OutOfTime
@@ -13,6 +15,7 @@ from mlsched.core.errors import SolverError
 from mlsched.core.gap import gap_between
 from mlsched.solvers.prices.hosting import HostingOptions
 from mlsched.solvers.prices.listed import ListedOptions
+from mlsched.solvers.prices.placing import PlacingOptions
 from mlsched.solvers.prices.search import Options, Refuted, prove
 
 
@@ -57,7 +60,12 @@ def trees(
 
 def _options(claim: Any) -> Options:
     """The options of a claim as the prover asks of them."""
-    return HostingOptions(claim) if isinstance(claim, Hosting) else ListedOptions(claim)
+    known: dict[type, Callable[[Any], Options]] = {
+        Listed: ListedOptions,
+        Hosting: HostingOptions,
+        Placing: PlacingOptions,
+    }
+    return known[type(claim)](claim)
 
 
 __all__ = ["Refuted", "trees"]

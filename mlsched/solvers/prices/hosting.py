@@ -18,6 +18,7 @@ class HostingOptions:
     def __init__(self, claim: Hosting) -> None:
         self.claim, self.rows = claim, list(claim.capacity)
         self.counts = [1] * claim.blocks
+        self.capacities = np.array([float(amount) for amount in claim.capacity.values()])
         #: A cost beyond that of every choice.
         self.beyond = 4.0 * (claim.waiting + 1)
         self.columns: list[tuple[int, frozenset[int]]] = []  # node, TE jobs that it hosts
@@ -31,6 +32,10 @@ class HostingOptions:
             columns += [(nodes + t, 0.0, (), ()), (nodes + t, float(self.claim.waiting), (t,), (-1.0,))]
             self.columns += [(nodes + t, frozenset()), (nodes + t, frozenset([t]))]
         return columns
+
+    def named(self, price: Any) -> dict[str, float]:
+        """The prices of the claim's rows, which are the linear program's."""
+        return dict(zip(self.rows, price.tolist(), strict=True))
 
     def worth(self, price: Any, of_block: Any, sides: dict[int, Sides]) -> tuple[Any, list[Column]]:
         """The least priced cost in each block (a lower bound on it where nothing is found), and what is below."""

@@ -18,6 +18,7 @@ class ListedOptions:
     def __init__(self, claim: Listed) -> None:
         self.claim, self.rows = claim, list(claim.capacity)
         self.counts = [1] * claim.blocks
+        self.capacities = np.array([float(amount) for amount in claim.capacity.values()])
         place = {row: r for r, row in enumerate(self.rows)}
         flat = [(b, cost, use) for b, options in enumerate(claim.options) for cost, use in options]
         self.block = np.array([b for b, _, _ in flat], dtype=np.int64)
@@ -36,6 +37,10 @@ class ListedOptions:
     def start(self) -> list[Column]:
         """None: the first prices are 0."""
         return []
+
+    def named(self, price: Any) -> dict[str, float]:
+        """The prices of the claim's rows, which are the linear program's."""
+        return dict(zip(self.rows, price.tolist(), strict=True))
 
     def worth(self, price: Any, of_block: Any, sides: dict[int, Sides]) -> tuple[Any, list[Column]]:
         """The least priced cost in each block, and the options that are worth adding: the best of each block."""

@@ -26,19 +26,22 @@ Branch = tuple[int, str, int]
 #: Steps of the checker's dynamic program that are tried at a node before it is branched on.
 STEPS = 400_000
 #: Rounds of column generation at a node, and rounds without a better bound, after which its best prices are taken.
-ROUNDS, STALLED = 200, 12
+ROUNDS, STALLED = 500, 30
 
 
 class Options(Protocol):
     """What the prover asks of a problem: its claim, and its options as columns. See `listed.py`."""
 
     claim: Any
-    rows: list[str]
     counts: list[int]
+    capacities: Any
     beyond: float
 
     def start(self) -> list[Column]:
         """Columns that there are whatever the prices."""
+
+    def named(self, price: Any) -> dict[str, float]:
+        """The prices of the claim's rows, given those of the linear program's."""
 
     def worth(self, price: Any, of_block: Any, sides: dict[int, Sides]) -> tuple[Any, list[Column]]:
         """The least priced cost in each block, in floats, and columns worth adding."""
@@ -83,7 +86,7 @@ def prove(
     progress: called with the bound so far and the number of nodes. Raises Refuted where the claim is seen to be false.
     """
     claim = options.claim
-    relaxation = Relaxation(options.counts, [claim.capacity.get(row, 0) for row in options.rows], options.beyond)
+    relaxation = Relaxation(options.counts, options.capacities, options.beyond)
     relaxation.add(options.start())
     root = _Node({}, {}, core.bound(claim, {}, {})[1])
     open_, nodes = [root], 0
@@ -130,7 +133,6 @@ def _work_on(node: _Node, options: Options, relaxation: Relaxation, deadline: De
 def _best_prices(node: _Node, options: Options, relaxation: Relaxation, deadline: Deadline) -> tuple[Any, Any]:
     """Give a node the prices that prove most; what the relaxation takes at the end, and its prices."""
     claim, target = options.claim, options.claim.target
-    capacity = np.array([claim.capacity.get(row, 0) for row in options.rows], dtype=np.float64)
     counts = np.array(options.counts, dtype=np.float64)
     relaxation.allow(np.arange(relaxation.columns), options.admitted(node.sides))
     best, stalled = -math.inf, 0
@@ -138,15 +140,14 @@ def _best_prices(node: _Node, options: Options, relaxation: Relaxation, deadline
     for _ in range(ROUNDS):
         relaxed = relaxation.solve(deadline)
         least, more = options.worth(relaxed.price, relaxed.of_block, node.sides)
-        proven = float(least @ counts - relaxed.price @ capacity)
+        proven = float(least @ counts - relaxed.price @ options.capacities)
         stalled += 1
         if price is None or proven > best + 1e-9 * abs(best):
             best, price, stalled = proven, relaxed.price, 0
+        relaxation.add(more)  # in any case: `options` counts on it
         if not more or best >= target - 1 + 1e-3 or stalled >= STALLED:
             break
-        relaxation.add(more)
-        relaxation.allow(np.arange(relaxation.columns - len(more), relaxation.columns), np.ones(len(more), dtype=bool))
-    _take(node, claim, dict(zip(options.rows, price.tolist(), strict=True)))
+    _take(node, claim, options.named(price))
     return relaxed.taken, relaxed.price
 
 
