@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import functools
 import importlib.util
 import json
 import re
@@ -62,10 +63,10 @@ def _read_answers(path) -> None:
     Journal(path, {}).close()
 
 
-def _check_manifest(path) -> None:
+def _check_manifest(path, folder: str = "certificate") -> None:
     """A certificate's manifest, beside its other files."""
-    shutil.copyfile(path, path.parent / "certificate" / "manifest.json")
-    if wrong := api.check_certificate(path.parent / "certificate").wrong:
+    shutil.copyfile(path, path.parent / folder / "manifest.json")
+    if wrong := api.check_certificate(path.parent / folder).wrong:
         raise InvalidInput(wrong[0])
 
 
@@ -76,6 +77,7 @@ PARSERS = {
     "answers": _read_answers,
     "proof": _check_proof,
     "manifest": _check_manifest,
+    "manifest of formulas": functools.partial(_check_manifest, folder="formulas"),
 }
 
 PROOF = (
@@ -152,7 +154,7 @@ GAVEL = {
 def seeds(folder) -> list[tuple[str, bytes]]:
     """(reader, content) of small files that the readers take; what only a program can write is written to `folder`.
 
-    A certificate, which needs exact, stays there: its manifest is read beside its other files.
+    Certificates, of which that by formulas needs exact, stay there: a manifest is read beside its other files.
     """
     record, load = folder / "seed.json", folder / "seed.load"
     mlsched.save(mlsched.generate("preemption", "small", seed=1), record)
@@ -195,7 +197,7 @@ def seeds(folder) -> list[tuple[str, bytes]]:
     found.append(("manifest", (folder / "certificate" / "manifest.json").read_bytes()))
     if importlib.util.find_spec("exact") is not None:
         api.certify(mlsched.generate("workers", "small", seed=1), folder / "formulas", proof="formulas")
-        found.append(("manifest", (folder / "formulas" / "manifest.json").read_bytes()))
+        found.append(("manifest of formulas", (folder / "formulas" / "manifest.json").read_bytes()))
     return found
 
 
