@@ -11,7 +11,7 @@ import numpy as np
 from mlsched import api
 from mlsched.cli.output import ChecksFailed, emit, only_documents, progress, say
 from mlsched.cli.simulation_plan import Scenario, Seen, scenarios
-from mlsched.cli.simulation_tables import Shown, check_target, rendered, write_table
+from mlsched.cli.simulation_tables import Shown, as_data, check_target, rendered, write_table
 from mlsched.core import tables
 from mlsched.core.errors import AnswererError, InvalidInput, MlschedError, UnknownName, meant
 from mlsched.core.files import write_json
@@ -199,7 +199,11 @@ def _finish(
     shown = Shown(done[0][0].scenario.workload, rows, details, failures, seen)
     if targets.table is not None:
         write_table(shown, targets.table)
-    emit(targets.as_json, lambda: {**document, "runs": details, "violations": failures}, lambda: rendered(shown))
+    emit(
+        targets.as_json,
+        lambda: {**document, "runs": details, "tables": as_data(shown), "violations": failures},
+        lambda: rendered(shown),
+    )
     return failures
 
 

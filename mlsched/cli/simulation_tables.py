@@ -70,12 +70,13 @@ class Shown:
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """A table: a line above it, names of columns, and rows; `sentences` stand below it."""
+    """A table: a line above it, names of columns, and rows; `sentences` stand below it. name: in documents."""
 
     title: str
     header: list[str]
     rows: list[list[str]]
     sentences: tuple[str, ...] = ()
+    name: str = ""
 
 
 def rendered(shown: Shown) -> list[Any]:
@@ -95,6 +96,11 @@ def rendered(shown: Shown) -> list[Any]:
     if not shown.failures:
         found.append("every run passed the independent replay check")
     return found
+
+
+def as_data(shown: Shown) -> list[dict[str, Any]]:
+    """The tables as plain data, by the names `policies`, `windows`, `against`, or by what each is of."""
+    return [{"name": b.name or b.title, "title": b.title, "header": b.header, "rows": b.rows} for b in blocks(shown)]
 
 
 def blocks(shown: Shown) -> list[Block]:
@@ -119,7 +125,7 @@ def _of_policies(shown: Shown) -> Block:
     cells = ([c if isinstance(c := row.get(key), str) else number(c) for row in rows] for key in header)
     body = [[_worded(key), *row] for key, row in zip(header, cells, strict=True)]
     bounded = any(entry.get("gaps") for entry in shown.ran)
-    return Block("", ["", *names], body, (BOUND_NOTE,) if bounded else ())
+    return Block("", ["", *names], body, (BOUND_NOTE,) if bounded else (), "policies")
 
 
 def _figures(entry: dict[str, Any]) -> dict[str, Any]:
@@ -178,14 +184,14 @@ def _of_windows(shown: Shown) -> list[Block]:
     header = ["", *(entry["policy"] for entry in ran)]
     notes = (WINDOW_NOTE, *((INTERVAL_NOTE,) if len(windows) > 1 else ()))
     notes += (BOUND_NOTE,) if any(entry.get("gaps") for entry in ran) else ()
-    found = [Block(title, header, rows, notes)]
+    found = [Block(title, header, rows, notes, "windows")]
     if len(windows) > 1 and len(ran) > 1:
         against = [
             [_said(name, ""), *(_difference(entry, ran[0], name) for entry in ran[1:])]
             for name in COMPARED
             if name in names
         ]
-        found.append(Block(f"against {ran[0]['policy']}, window by window", ["", *header[2:]], against))
+        found.append(Block(f"against {ran[0]['policy']}, window by window", ["", *header[2:]], against, (), "against"))
     return found
 
 
@@ -296,6 +302,7 @@ def _what_if(shown: Shown) -> list[Block]:
         ["", "bound", *policies],
         rows,
         (BOUND_NOTE, *sentences),
+        "bounds",
     )
     return [*found, bounds]
 

@@ -16,7 +16,15 @@ def assumed(jobs: Jobs, options: Options) -> dict[str, str]:
         "pause cost": _cost(jobs, options),
         "movement": _movement(jobs.moving(options.pausing, options.movement), options.pausing),
         "tick": _tick(jobs),
+        **({"failures": _failures(jobs, options)} if len(jobs.failure_node) else {}),
     }
+
+
+def _failures(jobs: Jobs, options: Options) -> str:
+    """How often nodes fail, and what their jobs keep."""
+    kept = "their whole iterations" if options.restart == "checkpoint" else "nothing"
+    many = len(jobs.failure_node)
+    return f"nodes fail {many} times; jobs that have a task there stop, keep {kept}, and go on on any nodes"
 
 
 def _shape(jobs: Jobs) -> str:
@@ -44,7 +52,7 @@ def _amount(count: int, resource: str) -> str:
 
 
 def _cost(jobs: Jobs, options: Options) -> str:
-    if options.pausing == "none" and options.movement != "anytime":
+    if options.pausing == "none" and options.movement != "anytime" and not len(jobs.failure_node):
         return "jobs do not pause here"
     if not jobs.pause_cost.any():
         return "none: jobs go on after a pause as if there had been none"

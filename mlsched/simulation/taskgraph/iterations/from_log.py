@@ -52,6 +52,7 @@ def from_trace(
     limits: Literal["ignore", "kill"] = "ignore",
     attempts: Literal["one", "separate"] = "one",
     arrive: Literal["submit", "eligible"] = "submit",
+    failures: str = "",
 ) -> Jobs:
     """A trace's arrivals, GPUs and durations as gangs: a task is what a job holds on one node, and has no edges.
 
@@ -75,7 +76,8 @@ def from_trace(
     the log; "high/normal/low" - by QoS, the first of these names first; "": there are none. limits: "kill" - jobs run
     no longer than their time limit. attempts: of jobs that were interrupted, "one" - runs all together are one job;
     "separate" - each is a job, submitted when the one before ended. arrive: "eligible" - jobs come when the log says
-    that they might have started first, not when they were submitted.
+    that they might have started first, not when they were submitted. failures: a file of nodes that fail (node, from,
+    to), on the log's clock; what runs there stops (see the world's option restart).
     """
     if not len(trace.submit):
         raise InvalidInput(f"{trace.source}: holds no job; check limit")
@@ -141,6 +143,8 @@ def from_trace(
         node_names=() if listed is None else listed.ids,
         rate_ppm=max(1, round(WHOLE * arrivals)),
     )
+    if failures:
+        made = made.replace(**of_log.failing(made, failures, listed, arrivals * 1000 * tick))
     return _without_oversize(made) if oversize == "drop" else made
 
 

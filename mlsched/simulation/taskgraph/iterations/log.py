@@ -9,11 +9,11 @@ from mlsched.core.errors import InvalidInput
 from mlsched.simulation.log import Log, Row, integers, lists, rows_of
 from mlsched.simulation.taskgraph.log import FINISH, MOVE, PAUSE, stops_of
 
-__all__ = ["FINISH", "GROW", "MOVE", "PAUSE", "SLOW", "Stretches"]
+__all__ = ["FAIL", "FINISH", "GROW", "MOVE", "PAUSE", "SLOW", "Stretches"]
 
 #: How a stretch ends, besides PAUSE, FINISH and MOVE: a further task of the job was placed; what it and its neighbours
-#: use changed the pace.
-GROW, SLOW = 3, 4
+#: use changed the pace; one of its nodes failed.
+GROW, SLOW, FAIL = 3, 4, 5
 
 
 @dataclasses.dataclass(eq=False)
@@ -24,8 +24,9 @@ class Stretches(Log):
     ppm; the lengths of its `first` and of every later iteration (`cycle`) in the stretch, in 10^-6 ticks, both 0 where
     a task was not placed, so that the job made no progress; `delay`: ticks at the start in which moved tasks fetched
     what they need and no work was done; `cost`: after that, 10^-6 ticks without work, since the job went on after a
-    pause or a move; `outcome`: 0 a task paused, 1 the job ended, 2 a task moved, 3 a further task was placed, 4 its
-    pace changed. `places`: of each row the node of every task of the job, -1: none; `gpus`: where the
+    pause, a move or a failure; `outcome`: 0 a task paused, 1 the job ended, 2 a task moved, 3 a further task was
+    placed, 4 its pace changed, 5 a node of it failed. `places`: of each row the node of every task of the job, -1:
+    none; `gpus`: where the
     GPUs of a node are told apart, of each row the GPUs of that node that every task of the job holds. `stops`: (job,
     iterations, time) for every time a job was told after how many iterations to stop. `wakes`: when rounds asked to be
     woken. `above`: where usage is drawn, of each resource the node-ticks with more usage than capacity (of GPUs that

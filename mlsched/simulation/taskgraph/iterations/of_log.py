@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,8 +10,11 @@ import numpy as np
 
 from mlsched.core.errors import InvalidInput, shortened
 from mlsched.core.fields import UNLIMITED, IntArray
+from mlsched.core.opening import shown_path
 from mlsched.instances.traces import ABSENT, UNKNOWN, Nodes, Trace
+from mlsched.instances.traces.failures import read_failures
 from mlsched.instances.traces.source import shown
+from mlsched.simulation.taskgraph.iterations.workload import Jobs
 
 
 def of_users(trace: Trace, kept: IntArray, tick: int) -> dict[str, Any]:
@@ -141,3 +145,26 @@ def killed(trace: Trace, kept: IntArray, limits: str) -> tuple[IntArray, str]:
         return length, ""
     over = (limit != UNKNOWN) & (length > limit)
     return np.where(over, np.maximum(limit, 1), length), f"{over.sum()} jobs are killed at their time limit"
+
+
+def failing(jobs: Jobs, path: str, nodes: Nodes | None, tick_ms: float) -> dict[str, Any]:
+    """When nodes of a workload fail, by a file. Without a list of nodes they are called 0, 1, ...
+
+    What fails before the first submit does so at tick 0; what is over before it is left out.
+    """
+    names = [str(number) for number in range(len(jobs.node_capacity))] if nodes is None else list(nodes.ids)
+    number = {name: node for node, name in enumerate(names)}
+    rows = []
+    for failure in read_failures(path, jobs.clock):
+        if failure.node not in number:
+            raise InvalidInput(
+                f"{failure.where}: node {shown(failure.node)} is not one of the cluster's {len(names)} nodes "
+                f"({shortened(', '.join(names), 60)}); correct the name"
+            )
+        start = max(0, math.floor((failure.start_ms - jobs.origin_ms) / tick_ms))
+        end = UNLIMITED if failure.end_ms is None else math.ceil((failure.end_ms - jobs.origin_ms) / tick_ms)
+        if end > start:
+            rows.append((number[failure.node], min(start, UNLIMITED - 1), min(end, UNLIMITED)))
+    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+    source = f"{jobs.source}; nodes fail {len(rows)} times, by {shown_path(path)}"
+    return {"failure_node": table[:, 0], "failure_from": table[:, 1], "failure_to": table[:, 2], "source": source}

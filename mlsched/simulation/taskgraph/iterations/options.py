@@ -21,6 +21,7 @@ class Options(options.Options):
         than there is, everything slows down (`usage.py`).
     usage_at_start: whether it is drawn anew also when a task starts, moves or goes on after a pause.
     usage_seed: of the draws; one seed gives all rules the same.
+    restart: what a job keeps whose node fails: "checkpoint" - its whole iterations; "scratch" - nothing.
     """
 
     usage: Literal["demand", "drawn"] = "demand"
@@ -28,3 +29,4 @@ class Options(options.Options):
     usage_every: Number = 60
     usage_at_start: bool = True
     usage_seed: Annotated[int, Range(0)] = 0
+    restart: Literal["checkpoint", "scratch"] = "checkpoint"

@@ -11,7 +11,7 @@ from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.instances.taskgraph import gpus
 from mlsched.instances.taskgraph.gpus import gpu_column
 from mlsched.simulation.taskgraph import results
-from mlsched.simulation.taskgraph.iterations.log import MOVE, PAUSE, Stretches
+from mlsched.simulation.taskgraph.iterations.log import FAIL, MOVE, PAUSE, Stretches
 from mlsched.simulation.taskgraph.iterations.pace import Paces
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs
 from mlsched.simulation.taskgraph.iterations.world import Stretch
@@ -96,6 +96,8 @@ def summary(workload: Jobs, log: Stretches) -> dict[str, Any]:
         shape = results.shape_of(table, holdings(workload, log), _cluster(workload), _kinds(workload))
         found["waiting_for_shape"] = shape.share_for_shape()
         found["fragmentation"] = shape.mean_fragmentation()
+    if len(workload.failure_node):
+        found["failed_runs"] = int((c["outcome"] == FAIL).sum())
     return found | ({"overload": _overload(workload, log, found["makespan"])} if log.above else {})
 
 

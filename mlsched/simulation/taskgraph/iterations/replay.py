@@ -15,7 +15,9 @@
    GPU, where they are told apart (`replay_gpus`).
 6. Where usage is drawn, tasks slow down as it says, and stretches end where that changes the pace of their job
    (`replay_usage`); the node-ticks with more usage than capacity are as the log has them.
-7. Where the clock ticks only, stretches start and are interrupted at ticks, or when a round had asked to be woken.
+7. Nothing is on a node that has failed. A job with a task on a node when that fails loses all of its nodes then: it
+  keeps its whole iterations, or nothing (`restart`), and may go on elsewhere, at once or later.
+8. Where the clock ticks only, stretches start and are interrupted at ticks, or when a round had asked to be woken.
 
 Shares no code with the engine; plain Python.
 """
@@ -29,13 +31,15 @@ from fractions import Fraction
 
 from mlsched.simulation.findings import Findings
 from mlsched.simulation.taskgraph.iterations import replay_gpus
-from mlsched.simulation.taskgraph.iterations.log import FINISH, GROW, MOVE, PAUSE, SLOW, Stretches
+from mlsched.simulation.taskgraph.iterations.log import FAIL, FINISH, GROW, MOVE, PAUSE, SLOW, Stretches
 from mlsched.simulation.taskgraph.iterations.options import Options
 from mlsched.simulation.taskgraph.iterations.replay_usage import Slowdowns
 from mlsched.simulation.taskgraph.iterations.workload import Jobs
 from mlsched.simulation.wake import Wake
 
 WHOLE = 10**6
+#: Of each node, from when to when it has failed.
+Failures = dict[int, list[tuple[int, int]]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,10 +68,14 @@ def violations(jobs: Jobs, options: Options, wake: Wake, log: Stretches) -> list
     """Sentences that say what is wrong with a run, by kind; empty when it is sound."""
     findings = Findings()
     by_job = _read(jobs, log, findings)
+    failures: Failures = defaultdict(list)
+    columns = (jobs.failure_node, jobs.failure_from, jobs.failure_to)
+    for node, start, end in zip(*(column.tolist() for column in columns), strict=True):
+        failures[node].append((start, end))
     stops = _stops(jobs, log, findings)
     still = (
-        options.pausing == "none" and jobs.movement == "anytime"
-    )  # only what pauses moves, unless the options say so
+        options.pausing == "none" and jobs.movement == "anytime" and not len(jobs.failure_node)
+    )  # only what pauses moves, unless the options say so, or nodes fail
     given = "none" if still else jobs.movement
     movement = given if options.movement == "given" else options.movement
     graphs = _Graphs(jobs)
@@ -77,6 +85,7 @@ def violations(jobs: Jobs, options: Options, wake: Wake, log: Stretches) -> list
     for job in range(len(jobs.arrival)):
         stretches = by_job.get(job, [])
         check = _Job(jobs, job, *stops[job], options.pausing, movement, graphs, slow, findings)
+        check.restart, check.failures = options.restart, failures
         for stretch in stretches:
             check.take(stretch)
         check.end()
@@ -95,7 +104,7 @@ def _read(jobs: Jobs, log: Stretches, findings: Findings) -> dict[int, list[Stre
         findings.add("log", f"names the GPUs of {len(log.gpus)} of {len(log.rows)} stretches")
     for number, (row, places) in enumerate(zip(log.rows, log.places, strict=True)):
         job, start, end, finished, part, lead, cycle, delay, cost, outcome = row
-        known = 0 <= job < len(jobs.arrival) and start <= end and outcome in (PAUSE, FINISH, MOVE, GROW, SLOW)
+        known = 0 <= job < len(jobs.arrival) and start <= end and outcome in (PAUSE, FINISH, MOVE, GROW, SLOW, FAIL)
         if known:
             first, last = jobs.span(job)
             gpus = log.gpus[number] if number < len(log.gpus) else ((),) * (last - first)
@@ -197,6 +206,7 @@ class _Job:
         self.price = int(jobs.pause_cost[job])
         self.due = 0  # what of it the job still has to pay
         self.owed = 0  # ticks of fetching that moved tasks have still before them
+        self.restart, self.failures = "checkpoint", Failures()
 
     def take(self, s: Stretch) -> None:
         """Check the next stretch."""
@@ -220,7 +230,7 @@ class _Job:
         if wholly and self.slow and s.start == s.end:  # in no time, nothing is used: any pace is as good
             first, cycle = s.first, s.cycle
         before = self.before
-        if before is not None and before.outcome in (PAUSE, MOVE):
+        if before is not None and before.outcome in (PAUSE, MOVE, FAIL):
             self.due = self.price
         delay, cost = (self.owed, self.due) if wholly else (0, 0)
         if before is not None and before.outcome == SLOW:
@@ -286,8 +296,10 @@ class _Job:
             boundary = head + (math.floor(done) - whole - 1) * cycle
             self.later = s.outcome == SLOW
             self.home, self.home_end = s.nodes, s.start + delay + math.ceil((cost + boundary) / WHOLE)
-        lost = s.outcome == PAUSE and self.pausing == "restart"
+        lost = s.outcome == FAIL or (s.outcome == PAUSE and self.pausing == "restart")
         kept = Fraction(math.floor(done)) if lost else done
+        if s.outcome == FAIL and self.restart == "scratch":
+            kept, self.home = Fraction(0), None
         if (kept if self.since >= s.end else done) > self.total or whole >= self.total:
             self.findings.add("work", f"{self.name}: goes on after its {self.total} iterations, until {s.end}")
         self.progress = Fraction(math.floor(kept * WHOLE), WHOLE)
@@ -315,18 +327,26 @@ class _Job:
         moved = joined and any(a != b and min(a[0], b[0]) >= 0 for a, b in zip(before.places, s.places, strict=True))
         grown = joined and any(a < 0 <= b for a, b in zip(before.nodes, s.nodes, strict=True))
         goes_on = SLOW if joined and self.slow else None
-        what = PAUSE if any(departed) else MOVE if moved else GROW if grown else goes_on
+        failed = any(before.end == start for node in before.nodes for start, _ in self.failures.get(node, ()))
+        what = FAIL if failed else PAUSE if any(departed) else MOVE if moved else GROW if grown else goes_on
         if what == SLOW and self.slow and not self.slow.may_change(s.start):
             self.findings.add("usage", f"{self.name}: its pace cannot change at {s.start}, as the log says")
         if before.outcome != what:
             self.findings.add("log", f"{self.name}: at {before.end}, the log says {before.outcome}, it was {what}")
+        if failed:
+            return
         if any(departed) and self.pausing == "none":
             self.findings.add("pause", f"{self.name}: pauses at {before.end}: jobs do not pause here")
         if moved and self.movement != "anytime":
             self.findings.add("move", f"{self.name}: moves at {before.end}: movement is '{self.movement}'")
 
     def _check_places(self, s: Stretch) -> None:
-        """Rules 1 and 5: gangs are whole, nodes are eligible."""
+        """Rules 1, 5 and 7: gangs are whole, nodes are eligible and have not failed."""
+        for node in set(s.nodes) - {-1}:
+            if any(s.start < end and s.end > start for start, end in self.failures.get(node, ())):
+                self.findings.add(
+                    "failure", f"{self.name}: is on node {node} from {s.start} to {s.end}, which has failed"
+                )
         if int(self.jobs.gang[self.template]) and min(s.nodes) < 0:
             self.findings.add("gang", f"{self.name}: is a gang, and from {s.start} on only a part of it is placed")
         for task, node in enumerate(s.nodes):

@@ -183,6 +183,12 @@ class View:
             home[:], last_end[:] = nodes, boundary
             start[state != WAITING] = boundary
 
+    def from_scratch(self, job: int) -> None:
+        """A job that holds nothing has lost all that it had done."""
+        self.set_job(job, finished=0, on_time=0, part=0)
+        home, last_end = self.task_columns(job, "home", "last_end")
+        home[:], last_end[:] = -1, 0
+
     # -- what is seen -------------------------------------------------------------------------------------------------
 
     def _gained(self, until: Any, among: slice = slice(None)) -> IntArray:
@@ -234,7 +240,7 @@ class View:
             task_job=task_job,
             duration=duration,
             demand=demand,
-            eligible=w.eligible,
+            eligible=world.eligible,
             state=state,
             node=node,
             start=np.where(later, boundary, np.maximum(tasks["start"], self._loaded()[task_job])),

@@ -127,6 +127,11 @@ class Jobs(Record):
     partition: IntArray = array("jobs", high=UNLIMITED, fill=0, later=True, doc="partition that each job asked for")
     partition_names: tuple[str, ...] = labels("partitions", default=(), later=True, doc="name of each, for people")
     node_names: tuple[str, ...] = labels("nodes", default=(), later=True, doc="name of each node, for people")
+    failure_node: IntArray = array("failures", low=-1, high=UNLIMITED, fill=-1, later=True, doc="a node that fails")
+    failure_from: IntArray = array("failures", low=-1, high=UNLIMITED, fill=-1, later=True, doc="from when on, ticks")
+    failure_to: IntArray = array(
+        "failures", low=-1, high=UNLIMITED, fill=-1, later=True, doc="when it is back, ticks; UNLIMITED: never"
+    )
     origin_ms: int = integer(
         low=-EXACT, default=0, later=True, doc="when tick 0 is on the log's clock, ms since 1970 or its own zero"
     )
@@ -172,6 +177,11 @@ class Jobs(Record):
         if len(self.loss) and not self.loss.shape[1]:
             raise InvalidInput("loss: has no column; must have at least one, or no table")
         gpus.check(self)
+        nodes = len(self.node_capacity)
+        wrong = (self.failure_node < 0) | (self.failure_node >= nodes)
+        refuse_first(wrong, "failure_node", self.failure_node, f"must be below {nodes}")
+        refuse_first(self.failure_from < 0, "failure_from", self.failure_from, "must be at least 0")
+        refuse_first(self.failure_to <= self.failure_from, "failure_to", self.failure_to, "must be after failure_from")
         self._check_logged()
         self._check_lengths()
 
@@ -242,9 +252,11 @@ class Jobs(Record):
     def moving(self, pausing: str, movement: str) -> str:
         """What tasks may do under the world's options of these names: "none", "between_iterations", "anytime".
 
-        A workload's own "anytime" is for jobs that pause: where none may (`pausing`), none moves either.
+        A workload's own "anytime" is for jobs that pause: where none may (`pausing`), none moves either, unless nodes
+        fail, whose jobs go on elsewhere.
         """
-        own = "none" if self.movement == "anytime" and pausing == "none" else self.movement
+        still = pausing == "none" and not len(self.failure_node)
+        own = "none" if self.movement == "anytime" and still else self.movement
         return own if movement == "given" else movement
 
     def span(self, job: int) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 At every wake, in this order:
 
-1. jobs that ended up to now, by time, give their nodes back;
+1. jobs that ended up to now, by time, give their nodes back; then nodes fail and come back;
 2. arrivals up to now;
 3. if some job that waits would find room, or tasks may be paused or moved, or the answerer wanted to be asked now, it
    is asked once: its round is carried out at once.
@@ -24,11 +24,12 @@ import heapq
 
 import numpy as np
 
-from mlsched.core.fields import IntArray
+from mlsched.core.fields import UNLIMITED, IntArray
 from mlsched.instances.taskgraph import Round, Snapshot
+from mlsched.instances.taskgraph.gpus import empty
 from mlsched.instances.taskgraph.states import PAUSED, RUNNING, WAITING
 from mlsched.simulation.taskgraph.iterations.devices import Devices
-from mlsched.simulation.taskgraph.iterations.log import FINISH, GROW, MOVE, PAUSE, SLOW, Stretches
+from mlsched.simulation.taskgraph.iterations.log import FAIL, FINISH, GROW, MOVE, PAUSE, SLOW, Stretches
 from mlsched.simulation.taskgraph.iterations.options import Options
 from mlsched.simulation.taskgraph.iterations.pace import Pace, Paces
 from mlsched.simulation.taskgraph.iterations.usage import Usage
@@ -36,7 +37,7 @@ from mlsched.simulation.taskgraph.iterations.view import View
 from mlsched.simulation.taskgraph.iterations.workload import WHOLE, Jobs, room
 
 #: Kinds of events.
-_END, _WAKE, _DRAW = 0, 1, 2
+_END, _WAKE, _DRAW, _DOWN, _UP = 0, 1, 2, 3, 4
 
 
 @dataclasses.dataclass(slots=True)
@@ -102,6 +103,14 @@ class IterationWorld:
         self._arrivals = workload.arrival.tolist()
         self._asking = False
         self._drawing = -1  # when usage is next drawn anew
+        self._down = [0] * len(workload.node_capacity)  # how many failures of a node are not over
+        self.eligible = workload.eligible  # classes x nodes, those that have failed apart
+        for node, start, end in zip(
+            workload.failure_node.tolist(), workload.failure_from.tolist(), workload.failure_to.tolist(), strict=True
+        ):
+            heapq.heappush(self._events, (start, _DOWN, node, 0))
+            if end < UNLIMITED:
+                heapq.heappush(self._events, (end, _UP, node, 0))
 
     def _delays(self, template: int) -> list[int]:
         """Delays of a template's edges of lag 1."""
@@ -135,6 +144,8 @@ class IterationWorld:
                 event = heapq.heappop(self._events)
                 if event[1] == _END and not self._is_stale(event):
                     self._finish(event[2])
+                elif event[1] in (_DOWN, _UP):
+                    self._fail(event[2]) if event[1] == _DOWN else self._repair(event[2])
             self._settle()
         self.now = time
         while self._arrived < len(self._arrivals) and self._arrivals[self._arrived] <= time:
@@ -202,7 +213,7 @@ class IterationWorld:
     def _change(self, job: int, changed: list[tuple[int, int, int]]) -> None:
         """Pause, move and start tasks of a job, and let it go on as it then is placed."""
         whats = {what for what, _, _ in changed}
-        outcome = PAUSE if PAUSE in whats else MOVE if MOVE in whats else GROW
+        outcome = next((what for what in (FAIL, PAUSE, MOVE) if what in whats), GROW)
         template = int(self.workload.template[job])
         first, end = self.workload.tasks[template]
         last = self.stretches.pop(job, None)
@@ -218,7 +229,7 @@ class IterationWorld:
                 self.free[nodes[task]] += self._demand[first + task]
                 if self.usage:
                     self.usage.go(job, task)
-            if what == PAUSE:
+            if what in (PAUSE, FAIL):
                 state[task], waits[task] = PAUSED, self.now
             else:
                 if part and place[task] not in (-1, node):
@@ -231,7 +242,9 @@ class IterationWorld:
         if not part:  # the next iteration has not begun: nothing is left of the tasks that hold no node
             left = state == PAUSED
             state[left], place[left], start[left] = WAITING, -1, 0
-        if outcome in (PAUSE, MOVE):
+        if outcome == FAIL:
+            self._owed.pop(job, None)
+        if outcome in (PAUSE, MOVE, FAIL):
             self._resuming.add(job)
         if outcome == PAUSE:
             paused = sum(what == PAUSE for what, _, _ in changed)
@@ -314,15 +327,43 @@ class IterationWorld:
         self._serial[job] += 1
         finished, part, boundary = stretch.progress(self.now)
         self._note(job, stretch, self.now, outcome)
-        if outcome == PAUSE and self.options.pausing == "restart":
+        if outcome == FAIL or (outcome == PAUSE and self.options.pausing == "restart"):
             part = 0
         self.view.stopped(job, finished, part, boundary, stretch.nodes)
+        if outcome == FAIL and self.options.restart == "scratch":
+            self.view.from_scratch(job)
 
     def _note(self, job: int, s: Stretch, end: int, outcome: int) -> None:
         self.log.rows.append((job, s.start, end, s.finished, s.part, s.first, s.cycle, s.delay, s.cost, outcome))
         self.log.places.append(s.nodes)
         if s.gpus:
             self.log.gpus.append(s.gpus)
+
+    def _fail(self, node: int) -> None:
+        """A node is gone: the jobs that have a task there lose all of their nodes, and what they had not yet saved."""
+        self._down[node] += 1
+        if self._down[node] > 1:
+            return
+        for job, stretch in [(job, s) for job, s in self.stretches.items() if node in s.nodes]:
+            held = [task for task, place in enumerate(stretch.nodes) if place >= 0]
+            self.devices.change([(job, task) for task in held], [])
+            self._change(job, [(FAIL, task, -1) for task in held])
+        self.free[node] = 0
+        self.devices.free[node] = 0
+        self._settle_eligible()
+
+    def _repair(self, node: int) -> None:
+        """A node is back, and empty."""
+        self._down[node] -= 1
+        if not self._down[node]:
+            self.free[node] = self.workload.node_capacity[node]
+            self.devices.free[node] = empty(self.workload)[node]
+            self._settle_eligible()
+
+    def _settle_eligible(self) -> None:
+        """Nothing may run on nodes that have failed, not even what holds nothing there."""
+        self.eligible = self.workload.eligible * (np.array(self._down) == 0)
+        self.eligible.flags.writeable = False
 
     def _announce(self, job: int) -> None:
         """Wake when what the last iteration sent on arrives elsewhere."""
