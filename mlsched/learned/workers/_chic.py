@@ -17,8 +17,9 @@ from mlsched.learned._net import Mlp, sample
 from mlsched.learned.weights import Weights, of
 from mlsched.simulation.workers.phase import FIELDS, Decision, Phase, decide, features
 
-#: Readings of the void action: the network may end the phase by it at any time, or it is taken only where it must be.
-VOIDS = ("ends", "forced")
+#: Readings of the void action: the network may end the phase by it at any time, or it is taken only where it must be,
+#: or it may be taken at any time and lets a step pass.
+VOIDS = ("ends", "forced", "waits")
 
 
 def allowed_actions(mask: Any, masked: bool, void: str) -> Any:
@@ -43,7 +44,10 @@ class Policy:
         if type(window) is not int or window < 1 or type(recipe.get("limit")) is not int:
             raise InvalidFile(f"{name}: its recipe lacks window or limit; train it anew")
         self.models: tuple[str, ...] = tuple(models)
-        self.phase = Phase(window=window, pair=pair, limit=recipe["limit"])
+        self.masked, self.void = recipe.get("masked") is True, recipe.get("void")
+        if self.void not in VOIDS:
+            raise InvalidFile(f"{name}: void = {self.void!r}: must be one of {', '.join(VOIDS)}; train it anew")
+        self.phase = Phase(window=window, pair=pair, limit=recipe["limit"], void_ends=self.void != "waits")
         #: Only compared with what is asked for.
         self.variant = Variant(window, recipe.get("jobs"), recipe.get("rate"))
         self.net = Mlp(weights.tensors)
@@ -53,9 +57,6 @@ class Policy:
                 f"{name}: its network is {self.net.inputs} -> {self.net.outputs}: its recipe "
                 f"needs {sizes[0]} -> {sizes[1]}; train it anew"
             )
-        self.masked, self.void = recipe.get("masked") is True, recipe.get("void")
-        if self.void not in VOIDS:
-            raise InvalidFile(f"{name}: void = {self.void!r}: must be one of {', '.join(VOIDS)}; train it anew")
 
     def plan(self, instance: Instance, rng: np.random.Generator, greedy: bool) -> Plan:
         """The allocation for the first `window` jobs; the others wait."""

@@ -54,19 +54,21 @@ def dynamic(ahead: Any, best: Any, workers: Any, servers: Any, worker: Any, ps: 
     speed = best / ahead  # shares of the best speed
     now, gain = speed[0], speed[1:] - speed[0]
     size = 1000 / best
-    columns = [
-        now,
-        *gain,
-        *(gain / np.stack([worker, ps, worker + ps])) / 10,
-        now * size,
-        *(gain[:2] * size),
-        workers > 0,
-        workers * worker,
-        servers * ps,
-    ]
-    columns = [*columns, np.log1p(workers) - np.log1p(servers)]
-    clipped = np.clip(np.stack(np.broadcast_arrays(*columns), axis=-1), -20, 20)
-    return np.asarray(clipped, dtype=np.float32)
+    shape = np.broadcast_shapes(now.shape, *(np.shape(each) for each in (workers, servers, worker, ps)))
+    columns = np.empty((DYNAMIC, *shape))
+    columns[0] = now
+    columns[1:4] = gain
+    for column, each, share in zip(columns[4:7], gain, (worker, ps, worker + ps), strict=True):
+        np.divide(each, share, out=column)
+    columns[4:7] /= 10
+    columns[7] = now * size
+    columns[8:10] = gain[:2] * size
+    columns[10] = workers > 0
+    columns[11] = workers * worker
+    columns[12] = servers * ps
+    columns[13] = np.log1p(workers) - np.log1p(servers)
+    np.clip(columns, -20, 20, out=columns)
+    return np.ascontiguousarray(np.moveaxis(columns, 0, -1), dtype=np.float32)
 
 
 def valid(ahead: Any, workers: Any, servers: Any, fits: Any, there: Any) -> Any:

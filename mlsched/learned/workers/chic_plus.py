@@ -17,7 +17,7 @@ from mlsched.instances.workers import NEVER, Instance, Plan
 from mlsched.learned._net import sample
 from mlsched.learned.weights import Weights, of
 from mlsched.learned.workers._plus import PlusNet, dynamic, static, valid
-from mlsched.learned.workers._plus_quick import fill, suits
+from mlsched.learned.workers._plus_queue import fill
 
 #: Time of a step more in each direction: as it is, a worker, a PS, both.
 MOVES = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
@@ -31,10 +31,10 @@ def answer(instance: Instance, *, rng: np.random.Generator, weights: str = "", g
     highest score; otherwise drawn, as in training.
     """
     state, net = Allocation(instance), _made(of("chic-plus", "workers", weights))
-    if greedy and suits(state):
+    if greedy:
         state.tasks = fill(state, net)
         return state.plan()
-    return state.fill(net, None if greedy else rng)
+    return state.draw(net, rng)
 
 
 @functools.lru_cache(maxsize=64)
@@ -68,9 +68,12 @@ class Allocation:
         w = np.arange(1, self.most[0] + 1)[:, None, None]
         p = np.arange(1, self.most[1] + 1)[None, :, None]
         alone = np.full(len(self.tasks), np.inf)
-        for j, (worker, ps, _) in enumerate(self.need):
+        if not len(alone):
+            return alone
+        kinds, kind = np.unique(self.need[:, :2].reshape(len(alone), -1), axis=0, return_inverse=True)
+        for k, (worker, ps) in enumerate(kinds.reshape(len(kinds), 2, -1)):
             fits = (w * worker + p * ps <= self.instance.capacity).all(axis=-1)
-            alone[j] = self.time[j, 1:-1, 1:-1][fits].min(initial=np.inf)
+            alone[kind == k] = self.time[kind == k, 1:-1, 1:-1][:, fits].min(axis=1, initial=np.inf)
         return alone
 
     def start(self) -> Any:
@@ -78,15 +81,15 @@ class Allocation:
         worker, ps = self.shares.T
         return static(self.best, self.time[:, 1, 1], worker, ps, self.there, np.float64(self.instance.backlog))
 
-    def ahead(self, jobs: Any) -> Any:
-        """4 x jobs: times as it is and after each move."""
-        at = self.tasks[jobs] + MOVES[:, None]
+    def ahead(self, jobs: Any, tasks: Any) -> Any:
+        """4 x jobs: times of jobs with their tasks (jobs x 2), as they are and after each move."""
+        at = tasks + MOVES[:, None]
         return self.time[jobs, at[..., 0], at[..., 1]]
 
-    def changing(self, jobs: Any) -> Any:
-        """`dynamic` features of some jobs."""
-        workers, servers = self.tasks[jobs].T
-        return dynamic(self.ahead(jobs), self.best[jobs], workers, servers, *self.shares[jobs].T)
+    def changing(self, jobs: Any, tasks: Any, ahead: Any) -> Any:
+        """`dynamic` features of some jobs with their tasks, and the times `ahead`."""
+        workers, servers = tasks.T
+        return dynamic(ahead, self.best[jobs], workers, servers, *self.shares[jobs].T)
 
     def valid(self) -> Any:
         """Jobs x 2: which actions may be taken."""
@@ -95,25 +98,30 @@ class Allocation:
         fits &= np.concatenate([room, room.all(axis=1, keepdims=True)], axis=1)
         every = np.arange(len(self.tasks))
         workers, servers = self.tasks.T
-        return valid(self.ahead(every), workers, servers, fits, self.there)
+        return valid(self.ahead(every, self.tasks), workers, servers, fits, self.there)
 
     def give(self, job: int, kind: int) -> None:
         """Give a job a worker (0) or a PS (1)."""
         self.tasks[job, kind] += 1
         self.free -= self.need[job, kind]
 
-    def fill(self, net: PlusNet, rng: np.random.Generator | None) -> Plan:
-        """Take actions until none is left: the best by score, or with `rng` drawn from their softmax."""
+    def features(self, jobs: Any) -> Any:
+        """`dynamic` features of some jobs with what they have."""
+        tasks = self.tasks[jobs]
+        return self.changing(jobs, tasks, self.ahead(jobs, tasks))
+
+    def draw(self, net: PlusNet, rng: np.random.Generator | None) -> Plan:
+        """Take actions until none remains, drawn from the softmax of their scores; without `rng` the likeliest."""
         if len(self.tasks):
             every = np.arange(len(self.tasks))
             code = net.encode(self.start(), self.there)
-            scores = net.score(code, self.changing(every))
+            scores = net.score(code, self.features(every))
             while (possible := self.valid()).any():
                 masked = np.where(possible, scores, -np.inf).ravel()
                 chosen = int(masked.argmax() if rng is None else sample(masked, rng))
                 job, kind = divmod(chosen, 2)
                 self.give(job, kind)
-                scores[job] = net.score(code[job], self.changing(every[job : job + 1])[0])
+                scores[job] = net.score(code[job], self.features(every[job : job + 1])[0])
         return self.plan()
 
     def plan(self) -> Plan:

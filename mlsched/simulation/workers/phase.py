@@ -1,8 +1,9 @@
 """Chic's decision phase: an allocation is built one worker or PS at a time (Gong et al., 2019, Section 4.2).
 
 Jobs sit in `window` slots in arrival order. Each step takes one action: add a worker to slot i (action 2i), add a PS to
-it (2i + 1), or the void action (the last), which ends the phase. Chic-Pair's action i adds one of each to slot i. The
-paper's action space is therefore {1, ..., 2I, void}: seven actions for I = 3, four for Chic-Pair.
+it (2i + 1), or the void action (the last), which ends the phase (or, as another reading, only lets a step pass:
+`Phase.void_ends`). Chic-Pair's action i adds one of each to slot i. The paper's action space is therefore
+{1, ..., 2I, void}: seven actions for I = 3, four for Chic-Pair.
 
 Readings:
 
@@ -44,12 +45,14 @@ ITERATIONS_UNIT, TASKS_UNIT, BACKLOG_UNIT = 200.0, 10.0, 10.0
 @dataclasses.dataclass(frozen=True)
 class Phase(Checked):
     """window: I. pair: Chic-Pair's actions. limit: most steps of a phase; the paper has none, but an action that
-    changes nothing could go on for ever.
+    changes nothing could go on for ever. void_ends: whether the void action ends the phase once a slot could train;
+    otherwise it lets a step pass, and the phase ends by Conditions 1 and 2 or by the limit.
     """
 
     window: Annotated[int, Range(1, 1000)] = 3
     pair: bool = False
     limit: Count = 100
+    void_ends: bool = True
 
     @property
     def actions(self) -> int:
@@ -111,7 +114,7 @@ class Decision:
     @property
     def mask(self) -> Mask:
         """Which actions change something."""
-        return np.array([*self._fitting, self._trains() or not any(self._fitting)], dtype=bool)
+        return np.array([*self._fitting, self._void_ends() or not any(self._fitting)], dtype=bool)
 
     def step(self, action: int) -> None:
         """Take an action."""
@@ -121,7 +124,7 @@ class Decision:
             raise InvalidInput(f"action = {action}: must be between 0 and {self.phase.actions - 1}")
         self.steps += 1
         if action == self.phase.actions - 1:
-            self.over = self._trains()
+            self.over = self._void_ends()
         elif self._fitting[action]:
             slot, workers, ps = self._adds[action]
             self.workers[slot] += workers
@@ -175,6 +178,10 @@ class Decision:
         w, p = self.workers[slot] + workers, self.ps[slot] + ps
         table = self._cost[slot]
         return table[w - 1][p - 1] if 1 <= w <= len(table) and 1 <= p <= len(table[0]) else NEVER
+
+    def _void_ends(self) -> bool:
+        """Whether the void action would end the phase here."""
+        return self.phase.void_ends and self._trains()
 
     def _trains(self) -> bool:
         return any(self._time(slot, 0, 0) < NEVER for slot in range(self._jobs))

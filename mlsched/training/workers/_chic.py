@@ -100,8 +100,10 @@ class CrossEntropy:
     def __init__(self, params: ChicParams, seed: int, device: str, *, pair: bool) -> None:
         t = torch()
         self.params, self.seed, self.device = params, seed, device
-        self.phase = Phase(params.window, pair, params.limit)
+        self.phase = Phase(params.window, pair, params.limit, void_ends=params.void != "waits")
         self.rewards = Rewards(params.p1, params.p2, params.unit_s * 1000)
+        #: Whether it has learned anything: an untrained network is no policy to choose.
+        self._begun = False
         seed_torch(seed, 0)
         sizes = [self.phase.feature_size(len(NAMES)), *params.layers, self.phase.actions]
         self.linear = [t.nn.Linear(a, b) for a, b in zip(sizes, sizes[1:], strict=False)]
@@ -122,6 +124,7 @@ class CrossEntropy:
 
     def improve(self, iteration: int) -> dict[str, float]:
         """Algorithm 1, lines 3 to 11."""
+        self._begun = True
         rng = np.random.default_rng([self.seed, iteration])
         batch = Batch(self._sequences(rng), self.phase, floor=self.params.floor, rewards=self.rewards)
         features, actions, masks, episode, account = self._sample(batch, rng)
@@ -203,7 +206,7 @@ class CrossEntropy:
         while not batch.done.all():
             account.step(self._act(net, batch, rng))
         figures = account.figures(len(batch.done))
-        meets = figures["punished_share"] <= self.params.punished
+        meets = self._begun and figures["punished_share"] <= self.params.punished
         return Validation(float(batch.completion_s().mean()), meets, figures)
 
     def _layers(self) -> dict[str, Any]:
@@ -219,5 +222,6 @@ class CrossEntropy:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go back to a `state`."""
+        self._begun = True
         restore_layers(self._layers(), state)
         restore_adam(self.optimiser, self.parameters, state)

@@ -64,7 +64,7 @@ def _steps(asked: Instance, plan: Plan, rng: np.random.Generator) -> list[tuple[
         if not target.any():
             return rows
         if possible.sum() > 1:
-            rows.append((begin, state.changing(every), possible, target))
+            rows.append((begin, state.features(every), possible, target))
         chance = (target * liking).ravel() + 1e-300 * target.ravel()
         job, kind = divmod(int(rng.choice(chance.size, p=chance / chance.sum())), 2)
         state.give(job, kind)

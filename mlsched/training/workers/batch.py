@@ -257,7 +257,7 @@ class Batch:
         else:
             within_table &= self._tasks < self._most
         fitting: Mask = np.asarray(np.logical_or.reduce(fits[:, :-1], axis=1))
-        fits[:, -1] = (((counts >> 20) & _COUNT) > 0) | ~fitting
+        fits[:, -1] = (self.phase.void_ends & (((counts >> 20) & _COUNT) > 0)) | ~fitting
         self.mask[...] = fits
         return fitting
 

@@ -12,10 +12,10 @@ from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.instances.workers import instances
 from mlsched.learned._net import Mlp
 from mlsched.learned.weights import Weights, of, read, write
+from mlsched.learned.workers import _plus_queue
 from mlsched.learned.workers._chic import USUAL, VARIANTS, Variant, allowed_actions, shipped
 from mlsched.learned.workers._chic import policy as shipped_policy
 from mlsched.learned.workers._plus import DYNAMIC, STATIC, PlusNet
-from mlsched.learned.workers._plus_quick import suits
 from mlsched.learned.workers.chic_plus import Allocation
 from mlsched.simulation.workers.phase import Phase, features
 from mlsched.simulation.workers.synthetic import chic
@@ -67,7 +67,7 @@ def test_features_and_scores_are_finite(inst):
     every = np.arange(len(state.tasks))
     if not len(every):
         return
-    begin, changing = state.start(), state.changing(every)
+    begin, changing = state.start(), state.features(every)
     assert begin.shape == (len(every), STATIC)
     assert changing.shape == (len(every), DYNAMIC)
     for found in (begin, changing, net().score(net().encode(begin, state.there), changing)):
@@ -82,8 +82,8 @@ def test_chic_plus_does_not_care_for_the_order_of_jobs():
         state = Allocation(inst)
         order = rng.permutation(5)
         every = np.arange(5)
-        straight = net().score(net().encode(state.start(), state.there), state.changing(every))
-        turned = net().score(net().encode(state.start()[order], state.there[order]), state.changing(order))
+        straight = net().score(net().encode(state.start(), state.there), state.features(every))
+        turned = net().score(net().encode(state.start()[order], state.there[order]), state.features(order))
         assert np.allclose(straight[order], turned, atol=1e-4)
 
 
@@ -100,7 +100,7 @@ def test_batched_scores_are_those_of_single_questions():
             jobs = len(state.tasks)
             single = state.valid()
             assert (possible[e, : 2 * jobs].reshape(jobs, 2) == single).all()
-            one = policy.score(policy.encode(state.start(), state.there), state.changing(np.arange(jobs)))
+            one = policy.score(policy.encode(state.start(), state.there), state.features(np.arange(jobs)))
             assert np.allclose(many[e, : 2 * jobs].reshape(jobs, 2)[single], one[single], rtol=1e-4, atol=1e-3)
             seen += int(single.sum())
         weighted = np.where(possible, rng.random(possible.shape), -1)
@@ -131,22 +131,33 @@ def _question(batch, work, e):
     return state
 
 
+def step_by_step(inst):
+    return Allocation(inst).draw(net(), None)
+
+
 @given(instances())
-def test_the_quick_way_is_the_same_way(inst):
-    if suits(Allocation(inst)):
-        assert mlsched.solve(inst, "chic-plus").plan == Allocation(inst).fill(net(), None)
+def test_the_queue_takes_the_actions_of_the_way_step_by_step(inst):
+    assert mlsched.solve(inst, "chic-plus").plan == step_by_step(inst)
 
 
-def test_the_quick_way_is_the_same_way_on_the_papers_cluster():
-    waits = large = 0
+def test_the_queue_takes_the_actions_of_the_way_step_by_step_on_the_papers_cluster():
+    waits = 0
     for seed in range(40):
         inst = mlsched.generate("workers", seed=seed, jobs=1 + seed % 14, most_workers=10)
         plan = mlsched.solve(inst, "chic-plus").plan
-        assert plan == Allocation(inst).fill(net(), None)
+        assert plan == step_by_step(inst)
         waits += int((plan.workers == 0).any())
-        large += not suits(Allocation(inst))
     assert waits
-    assert not large
+
+
+@pytest.mark.parametrize("depth", [1, 3, _plus_queue.DEPTH])
+def test_the_queue_takes_the_same_actions_however_far_it_looks_ahead(depth, monkeypatch):
+    monkeypatch.setattr(_plus_queue, "DEPTH", depth)
+    for preset, sizes in (("x16", {"jobs": 30}), ("measured", {"jobs": 20}), ("cpu-bound", {"jobs": 20})):
+        inst = mlsched.generate("workers", preset, seed=depth, **sizes)
+        plan = mlsched.solve(inst, "chic-plus").plan
+        assert plan == step_by_step(inst)
+        assert plan.workers.sum() > depth, "it has looked ahead more than once"
 
 
 @pytest.mark.parametrize("policy", POLICIES)
