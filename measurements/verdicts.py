@@ -8,7 +8,12 @@ values are at their bounds (above 0, at most 0, exactly 0, in turn). `covered`: 
 - normal: differences that all pieces of a workload share in part;
 - heavy tails: differences of two equally good policies, each value lognormal (sigma 1);
 - cuts: a policy that takes 20 % less time, with a coefficient of variation of 0.2;
-- exponential: one-sided skew, which paired comparisons do not have and Student's t does not stand.
+- exponential: one-sided skew, which paired comparisons do not have and Student's t does not stand;
+- ties: as normal, but three workloads of ten show no difference;
+- one trace, drawn again: repetitions of one trace, whose own difference they share, as the rule has them; and as they
+  would be if they counted as workloads;
+- two clusters: trainings of which half come to one kind of policy and half to another, as the rule has them; and with
+  Student's interval.
 """
 
 from __future__ import annotations
@@ -21,7 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.papers.claim import Bound, Claim, Evidence, estimate
+from mlsched.papers.claim import Bound, Claim, estimate
+from mlsched.papers.statement import Piece
 
 WORKLOADS = (5, 8, 30)
 AT_THE_BOUND = (Bound(low=0.0, strict=True), Bound(high=0.0), Bound(0.0, 0.0))
@@ -46,16 +52,40 @@ def _exponential(rng: np.random.Generator, pieces: int, workloads: int) -> Any:
     return rng.exponential(size=(pieces, workloads)) - 1
 
 
-#: Data whose true mean is 0.
-DRAWS: dict[str, Draw] = {"normal": _normal, "heavy tails": _heavy_tails, "cuts": _cuts, "exponential": _exponential}
+def _ties(rng: np.random.Generator, pieces: int, workloads: int) -> Any:
+    return _normal(rng, pieces, workloads) * (rng.random(workloads) >= 0.3)
 
 
-def firm(draw: Draw, pieces: int, workloads: int, draws: int) -> float:
+def _one_trace(rng: np.random.Generator, pieces: int, workloads: int) -> Any:
+    return rng.normal(size=(pieces, 1)) + 0.3 * rng.normal(size=(pieces, workloads))
+
+
+def _two_clusters(rng: np.random.Generator, pieces: int, workloads: int) -> Any:
+    return rng.choice([-1.0, 1.0], size=(pieces, workloads)) + 0.03 * rng.normal(size=(pieces, workloads))
+
+
+#: Data whose true mean is 0, and how its pieces are judged: any fields of `Piece`.
+DRAWS: dict[str, tuple[Draw, dict[str, Any]]] = {
+    "normal": (_normal, {}),
+    "heavy tails": (_heavy_tails, {}),
+    "cuts": (_cuts, {}),
+    "exponential": (_exponential, {}),
+    "ties": (_ties, {}),
+    "one trace, drawn again": (_one_trace, {"repeats": "one trace"}),
+    "the same, counted as workloads": (_one_trace, {}),
+    "two clusters": (_two_clusters, {"trainings": True}),
+    "the same, with an interval": (_two_clusters, {}),
+}
+#: Those whose intervals are meant to hold the true mean.
+INTERVALS = ("normal", "heavy tails", "cuts", "exponential", "ties")
+
+
+def firm(draw: Draw, judged: dict[str, Any], pieces: int, workloads: int, draws: int) -> float:
     """Percentage of firm verdicts."""
     rng, bounds, found = np.random.default_rng([pieces, workloads]), itertools.cycle(AT_THE_BOUND), 0
     for _ in range(draws):
         bound = next(bounds)
-        evidence = tuple(Evidence("r", "x", estimate(v), bound) for v in draw(rng, pieces, workloads))
+        evidence = tuple(Piece("r", "x", v, bound, **judged).evidence() for v in draw(rng, pieces, workloads))
         found += Claim("c", "text", "here", "tested", evidence).verdict in ("holds", "does not hold")
     return 100 * found / draws
 
@@ -76,12 +106,12 @@ def main() -> None:
         {
             "name": "firm",
             "header": ["data", *(f"{m} piece{'s' * (m > 1)}, {n} workloads" for m, n in cases)],
-            "rows": [[name, *(round(firm(draw, m, n, draws), 1) for m, n in cases)] for name, draw in DRAWS.items()],
+            "rows": [[name, *(round(firm(*how, m, n, draws), 1) for m, n in cases)] for name, how in DRAWS.items()],
         },
         {
             "name": "covered",
             "header": ["data", *(f"{n} workloads" for n in WORKLOADS)],
-            "rows": [[name, *(round(covered(draw, n, draws), 1) for n in WORKLOADS)] for name, draw in DRAWS.items()],
+            "rows": [[name, *(round(covered(DRAWS[name][0], n, draws), 1) for n in WORKLOADS)] for name in INTERVALS],
         },
     ]
     print(json.dumps({"draws": draws, "tables": tables}))

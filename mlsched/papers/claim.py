@@ -153,7 +153,8 @@ class Evidence:
     lower_bound: the paper's number is one ("at least", or "more than" where the bound is strict), not a target.
     untrained: why the policy that it is about does not count as trained; "" where it does, or is none that is trained.
     idle: why the question does not arise where this was measured. repeats: what its values are where they are not of
-    different workloads. Both are "" where there is nothing to say.
+    different workloads. Both are "" where there is nothing to say. each: the values where they are one per training of
+    a policy; where they are two clusters there is no interval (see `papers/trainings.py`).
     """
 
     reading: str
@@ -166,6 +167,7 @@ class Evidence:
     untrained: str = ""
     idle: str = ""
     repeats: str = ""
+    each: tuple[float, ...] = ()
 
     @property
     def tied(self) -> bool:
@@ -195,11 +197,12 @@ class Evidence:
 
     @property
     def value(self) -> str:
-        """The mean with its interval and unit; "-" without a measurement."""
+        """The mean with its interval and unit, and values of trainings one by one; "-" without a measurement."""
         if self.measured is None:
             return "-"
         half = f" ± {significant(self.measured.half)}" if self.measured.half is not None and self.measured.count else ""
-        return f"{significant(self.measured.mean)}{half}{self.unit and ' ' + self.unit}"
+        each = f" (trainings: {', '.join(map(significant, self.each))})" if self.each else ""
+        return f"{significant(self.measured.mean)}{half}{self.unit and ' ' + self.unit}{each}"
 
     @property
     def _printed(self) -> str:
@@ -224,7 +227,7 @@ class Evidence:
         if self.side() == "inside":
             return ""
         if self.measured.half is None:
-            return " [one workload: no interval]"
+            return " [trainings in two clusters: no interval]" if self.each else " [one workload: no interval]"
         if self.side() == "unclear":
             return " [the interval crosses the bound]"
         if self.side(pieces) == "outside":

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mlsched.papers.claim import Bound, Claim, Estimate, Evidence, Exclusion, Origin, estimate
+from mlsched.papers.trainings import over_trainings
 from mlsched.papers.view import Values
 
 #: Where a paper prints a percentage, a measurement must come within so many percentage points.
@@ -24,6 +25,7 @@ class Piece:
     ("at least", "more than"), which is shown as such and not as a target. untrained: why the policy that it is about
     does not count as trained; nothing firm then follows from the piece. idle: why the question does not arise where it
     was measured, repeats: what its values are where they are not of different workloads; it then decides nothing.
+    trainings: whether the values are one per training of a policy, to be listed one by one (see `papers/trainings.py`).
     """
 
     reading: str
@@ -36,14 +38,18 @@ class Piece:
     untrained: str = ""
     idle: str = ""
     repeats: str = ""
+    trainings: bool = False
 
     def evidence(self) -> Evidence:
         """The piece with its mean and interval."""
         found = self.measured
+        each: tuple[float, ...] = ()
         if found is not None and not isinstance(found, Estimate):
-            found = estimate(found)
+            if self.trainings:
+                each = tuple(float(value) for value in found if value is not None)
+            found = over_trainings(each) if self.trainings else estimate(found)
         shown = (self.unit, self.printed, self.lower_bound, self.untrained, self.idle, self.repeats)
-        return Evidence(self.reading, self.what, found, self.bound, *shown)
+        return Evidence(self.reading, self.what, found, self.bound, *shown, each)
 
 
 #: From what an experiment measured to the pieces of evidence.

@@ -16,12 +16,15 @@ PAIRS = [g.windowed("Chic-Pair", f"chic-pair:window={w}", w, anew=True) for w in
 LONGER = {policy: g.with_episode(policy, 60) for policy in (g.CHIC, g.CHIC_PAIR)}  # trained with W = 60
 EVERYBODY = (*(g.optimus(i) for i in g.INTERVALS), g.OPTIMUS, g.CHIC, g.CHIC_PAIR, g.RANDOM, g.RANDOM_PAIR, g.DRF_600)
 ONCE = (g.CHIC_ONCE, g.CHIC_PAIR_ONCE)
+SETTLED = (g.CHIC_SETTLED, g.CHIC_PAIR_SETTLED)
 #: What the paper prints or implies, as values where Optimus-600's are 4,000 s.
 AS_PRINTED = {
     g.CHIC: {"act": 3000.0, "shortest": 900.0, "median": 2000.0, "runtime_s": 3.0, "step_ms": 0.5},
     g.CHIC_PAIR: {"act": 3200.0, "runtime_s": 1.0},
     g.CHIC_ONCE: {"act": 3090.0},
     g.CHIC_PAIR_ONCE: {"act": 3210.0},
+    g.CHIC_SETTLED: {"act": 3000.0},
+    g.CHIC_PAIR_SETTLED: {"act": 3200.0},
     g.OPTIMUS_300: {"act": 3500.0, "runtime_s": 2.0},
     g.optimus(150): {"act": 3600.0, "runtime_s": 4.0},
     g.OPTIMUS: {"act": 3550.0},
@@ -49,7 +52,8 @@ def trainings(iterations=(60, 62), curve=CURVE, trained=True):
     def seeds(policy):
         share = 0.5 if policy == g.CHIC_PAIR else 1.0
         return [
-            {"seed": k, "trained": trained, "iterations": share * n, "curve": entries} for k, n in enumerate(iterations)
+            {"seed": k, "trained": trained, "scores": {"best_iteration": share * n}, "curve": entries}
+            for k, n in enumerate(iterations)
         ]
 
     return seeds
@@ -58,7 +62,11 @@ def trainings(iterations=(60, 62), curve=CURVE, trained=True):
 @pytest.fixture(autouse=True)
 def all_trained(monkeypatch):
     """As if every policy had been trained for every rate, and such weights came with mlsched."""
-    several = (*(Variant(window, 30, rate) for window in g.WINDOWS for rate in g.RATES), Variant(3, 60, g.AT))
+    several = (
+        *(Variant(window, 30, rate, "paper") for window in g.WINDOWS for rate in g.RATES),
+        Variant(3, 60, g.AT, "paper"),
+        Variant(3, 30, g.AT, "settled"),
+    )
     monkeypatch.setattr(g, "VARIANTS", {"chic": several, "chic-pair": several})
     monkeypatch.setattr(learning, "untrained", lambda policy, rate=None: "")
     monkeypatch.setattr(learning, "seeds", trainings())
@@ -73,7 +81,7 @@ def measured(changes=None, without=()) -> Measured:
         for rate in GRID.rates
         for seed in range(GRID.seeds)
         # Those that are trained anew come last: at 1.8/h they are those that were trained once.
-        for policy in (*ONCE, *EVERYBODY, *PAIRS, *LONGER.values())
+        for policy in (*ONCE, *SETTLED, *EVERYBODY, *PAIRS, *LONGER.values())
         if policy not in without
         for jobs in GRID.lengths.values()
     }
@@ -110,6 +118,7 @@ REFUTED = {
     "trained-once-below-optimus": {g.CHIC_PAIR_ONCE: {"act": 4001.0}},
     "runtime-pair-as-optimus": {g.CHIC_PAIR: {"act": 3200.0, "runtime_s": 2.0}},
     "runtime-pair-before-optimus": {g.OPTIMUS_300: {"act": 3500.0, "runtime_s": 0.9}},
+    "settled-learning-needed": {g.CHIC_SETTLED: {"act": 5001.0}},
     "step-0.78-ms": {g.CHIC: {**AS_PRINTED[g.CHIC], "step_ms": 0.8}},
 }
 #: Claims about trainings, and a curve or iterations that refute them.
@@ -118,6 +127,8 @@ CURVES = {
     "fig6-gap-narrows": {"curve": [(k, b + k, r, a) for k, b, r, a in CURVE]},
     "fig6-reward-is-act": {"curve": [(k, b, r, -a) for k, b, r, a in CURVE]},
     "fig6-act-falls": {"curve": [(k, b, r, -a) for k, b, r, a in CURVE]},
+    "settled-reward-is-act": {"curve": [(k, b, r, -a) for k, b, r, a in CURVE]},
+    "settled-act-falls": {"curve": [(k, b, r, -a) for k, b, r, a in CURVE]},
     "fig6-19-iterations": {"curve": [(k, b, r, 4001.0) for k, b, r, _ in CURVE]},
     "fig6-pair-faster": {"iterations": (-60, -60)},
 }
@@ -204,7 +215,7 @@ def test_and_is_where_the_numbers_say_so(name):
 
 
 def test_without_a_policy_its_claims_are_not_measured():
-    found = verdicts(without=(g.CHIC, g.CHIC_PAIR, *PAIRS, *ONCE))
+    found = verdicts(without=(g.CHIC, g.CHIC_PAIR, *PAIRS, *ONCE, *SETTLED))
     assert {name for name, verdict in found.items() if verdict == "holds"} == {
         "random-worse",
         "random-worse-at-events",

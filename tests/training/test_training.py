@@ -24,7 +24,7 @@ from mlsched.training._recipe import Validation  # noqa: E402
 from mlsched.training.workers._chic import ChicParams, CrossEntropy  # noqa: E402
 from mlsched.training.workers._imitation import examples  # noqa: E402
 from mlsched.training.workers._plus import PlusParams, PolicyGradient, advantages, log_chance  # noqa: E402
-from mlsched.training.workers._rewards import Account, trained  # noqa: E402
+from mlsched.training.workers._rewards import Account, settled  # noqa: E402
 from mlsched.training.workers._sequences import TRAINING, VALIDATION, sequence  # noqa: E402
 from mlsched.training.workers.batch import Batch, Rewards  # noqa: E402
 
@@ -76,9 +76,8 @@ def test_the_trained_weights_answer(tmp_path):
     assert card["recipe"] == dataclasses.asdict(ChicParams(**CHIC))
     assert [c["iteration"] for c in done.curve] == [1, 2]
     assert card["curve"] == [done.curve[1]], "of the curve, a file of weights has what was validated"
-    assert card["scores"]["validation"] == min(
-        card["scores"]["untrained_validation"], *(c["validation"] for c in done.curve if "validation" in c)
-    )
+    assert card["scores"]["validation"] == min(c["validation"] for c in done.curve if "validation" in c)
+    assert card["scores"]["best_iteration"] == 2, "an untrained network is no choice"
     inst = mlsched.generate("workers", seed=0)
     assert inst.violations(mlsched.solve(inst, "chic", weights=str(path)).plan) == []
 
@@ -134,6 +133,7 @@ def test_the_papers_hyper_parameters_are_the_defaults():
     p = ChicParams()
     assert (p.hidden, p.dropout, p.episodes, p.uniform, p.jobs, p.window) == ("64-32-4", 0.5, 35, 1, 30, 3)
     assert (p.learning_rate, p.p1, p.p2, p.unit_s, p.validation) == (0.01, 5.0, 1.0, 1200, 30)
+    assert (p.every, p.sequences, p.protocol) == (2, "episode", "paper"), "Section 5, and line 4 of Algorithm 1"
 
 
 def test_sequences_never_meet():
@@ -152,7 +152,8 @@ scales = st.fixed_dictionaries(
         "steps": st.sampled_from([1, 3, 1000]),
         "dropout": st.sampled_from([0.0, 0.5, 0.95]),
         "masked": st.booleans(),
-        "void": st.sampled_from(["ends", "forced"]),
+        "void": st.sampled_from(["ends", "forced", "waits"]),
+        "protocol": st.sampled_from(["paper", "settled"]),
         "floor": st.sampled_from(["always", "never"]),
         "learning_rate": st.sampled_from([1e-4, 0.01, 1.0]),
         "sequences": st.sampled_from(["episode", "iteration"]),
@@ -210,12 +211,12 @@ def test_the_criterion_by_hand():
     """Few punished actions, and a reward that has stopped to change: both, over the last `span` iterations."""
     params = ChicParams(span=2, punished=0.01, flat=0.02)
     good = [entry(0.3, -1000), entry(0.01, -51), entry(0.01, -51), entry(0.005, -50), entry(0.012, -51)]
-    assert trained(params, good)
-    assert not trained(params, good[-3:]), "too short"
-    assert trained(params, [{}, good[1], {}, good[3]]), "what was validated counts"
-    assert not trained(params, [*good[:3], {}, {}]), "nothing was validated"
-    assert not trained(params, [*good[:-1], entry(0.03, -51)]), "too many punished"
-    assert not trained(params, [*good[:-2], entry(0.005, -48), entry(0.005, -48)]), "still getting better"
+    assert settled(params, good)
+    assert not settled(params, good[-3:]), "too short"
+    assert settled(params, [{}, good[1], {}, good[3]]), "what was validated counts"
+    assert not settled(params, [*good[:3], {}, {}]), "nothing was validated"
+    assert not settled(params, [*good[:-1], entry(0.03, -51)]), "too many punished"
+    assert not settled(params, [*good[:-2], entry(0.005, -48), entry(0.005, -48)]), "still getting better"
 
 
 @pytest.mark.parametrize("pair", [True, False])
@@ -244,13 +245,13 @@ def test_one_sequence_an_iteration_or_one_an_episode():
         return [w.source for w in learner._sequences(np.random.default_rng(0))]
 
     with repeatable():
-        assert len(set(drawn())) == 1
-        assert len(set(drawn(sequences="episode"))) == CHIC["episodes"] + 1
-        assert len(set(drawn(sequences="episode", examples=1))) == 1
+        assert len(set(drawn())) == CHIC["episodes"] + 1
+        assert len(set(drawn(examples=1))) == 1
+        assert len(set(drawn(sequences="iteration"))) == 1
 
 
 def test_training_ends_when_it_is_trained_or_its_cpu_time_is_spent(tmp_path):
-    easy = {**CHIC, "punished": 1.0, "flat": 1.0, "span": 2}
+    easy = {**CHIC, "protocol": "settled", "punished": 1.0, "flat": 1.0, "span": 2}
     for chosen in ({}, {"iterations": 50, "until_trained": True}):  # by default it ends when it is trained
         done = train("chic", **chosen, **easy)
         assert done.trained is True
@@ -262,6 +263,29 @@ def test_training_ends_when_it_is_trained_or_its_cpu_time_is_spent(tmp_path):
     assert done.iterations_run == 2
     with pytest.raises(InvalidInput, match="chic-plus has no criterion"):
         train("chic-plus", iterations=1, until_trained=True, **PLUS)
+
+
+def test_a_training_by_the_papers_protocol_has_a_length_and_comes_to_its_fastest_policy(monkeypatch):
+    found = iter([Validation(1.0, False), *map(Validation, (90.0, 80.0, 85.0))])
+    monkeypatch.setattr(CrossEntropy, "validate", lambda self: next(found))
+    done = train("chic", length=6, **CHIC)
+    assert (done.iterations_run, done.trained) == (6, True)
+    scores = done.weights.card["scores"]
+    assert (scores["validation"], scores["best_iteration"]) == (80.0, 4)
+    monkeypatch.undo()
+    assert train("chic", iterations=2, length=6, **CHIC).trained is False, "cut short"
+
+
+@pytest.mark.parametrize(("protocol", "may"), [("paper", True), ("settled", False)])
+def test_a_policy_may_be_chosen_once_it_has_learned(protocol, may):
+    with repeatable():
+        learner = CrossEntropy(ChicParams(**CHIC, protocol=protocol, punished=0.0), 0, "cpu", pair=False)
+        assert learner.validate().meets is False
+        learner.improve(1)
+        assert learner.validate().meets is may
+        again = CrossEntropy(ChicParams(**CHIC, protocol=protocol, punished=0.0), 0, "cpu", pair=False)
+        again.restore(learner.state())
+        assert again.validate().meets is may, "so may one that was resumed"
 
 
 def test_a_policy_that_meets_the_criterion_goes_before_a_faster_one(monkeypatch):

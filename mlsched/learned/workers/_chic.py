@@ -6,7 +6,7 @@ Paper: Gong, Li, Liang, Zhan, "Chic", IWQoS 2019, Sections 4.2 (state, actions),
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class Policy:
             raise InvalidFile(f"{name}: void = {self.void!r}: must be one of {', '.join(VOIDS)}; train it anew")
         self.phase = Phase(window=window, pair=pair, limit=recipe["limit"], void_ends=self.void != "waits")
         #: Only compared with what is asked for.
-        self.variant = Variant(window, recipe.get("jobs"), recipe.get("rate"))
+        self.variant = Variant(window, recipe.get("jobs"), recipe.get("rate"), recipe.get("protocol", SETTLED))
         self.net = Mlp(weights.tensors)
         sizes = (self.phase.feature_size(len(models)), self.phase.actions)
         if (self.net.inputs, self.net.outputs) != sizes:
@@ -91,38 +91,49 @@ class Policy:
         return known
 
 
-class Variant(NamedTuple):
-    """What weights were trained for; as a question, 0 leaves it open.
+#: Protocols of a training (see `training/workers/_chic.py`). Files that do not say which are of the second.
+PAPER, SETTLED = "paper", "settled"
+Protocol = Literal["", "paper", "settled"]
 
-    window: I. episode: W, jobs per episode. rate: arrivals per hour.
+
+class Variant(NamedTuple):
+    """What weights were trained for, and how; as a question, 0 or "" leaves it open.
+
+    window: I. episode: W, jobs per episode. rate: arrivals per hour. protocol: how a training is ended and chosen from.
     """
 
     window: int = 0
     episode: int = 0
     rate: float = 0.0
+    protocol: str = ""
 
     @property
     def usual(self) -> Variant:
         """The same with the paper's usual setting where it is open."""
-        return Variant(self.window or USUAL.window, self.episode or USUAL.episode, self.rate or USUAL.rate)
+        window, episode, rate = self.window or USUAL.window, self.episode or USUAL.episode, self.rate or USUAL.rate
+        return Variant(window, episode, rate, self.protocol or USUAL.protocol)
 
     @property
     def suffix(self) -> str:
         """What the names of its files have behind the policy's: only what is not as usual."""
-        named = zip(("i", "w", "r"), self.usual, USUAL, strict=True)
-        return "".join(f"-{letter}{value:g}" for letter, value, usual in named if value != usual)
+        *sizes, protocol = self.usual
+        named = zip(("i", "w", "r"), sizes, USUAL[:3], strict=True)
+        found = "".join(f"-{letter}{value:g}" for letter, value, usual in named if value != usual)
+        return found + ("" if protocol == USUAL.protocol else f"-{protocol}")
 
 
 #: Sections 5 and 6.1: what is meant where nothing is said.
-USUAL = Variant(3, 30, 1.8)
+USUAL = Variant(3, 30, 1.8, PAPER)
+#: Arrivals per hour of Figure 4, and numbers I of jobs of Figure 7(b), other than the usual ones.
+RATES, WINDOWS = (0.9, 1.35, 2.25, 2.7), (2, 4)
+ALIKE = (USUAL, USUAL._replace(episode=60), *(USUAL._replace(rate=rate) for rate in RATES))
 #: The weights that come with mlsched.
 VARIANTS: dict[str, tuple[Variant, ...]] = {
-    "chic": (USUAL, Variant(3, 60, 1.8)),
+    "chic": (*ALIKE, USUAL._replace(protocol=SETTLED)),
     "chic-pair": (
-        USUAL,
-        Variant(3, 60, 1.8),
-        *(Variant(3, 30, rate) for rate in (0.9, 1.35, 2.7)),
-        *(Variant(window, 30, 1.8) for window in (2, 4)),
+        *ALIKE,
+        *(USUAL._replace(window=window, rate=rate) for window in WINDOWS for rate in (USUAL.rate, RATES[0], RATES[-1])),
+        USUAL._replace(protocol=SETTLED),
     ),
 }
 
@@ -136,11 +147,12 @@ def shipped(name: str, asked: Variant = USUAL) -> Weights:
     """The weights that come with mlsched for a variant."""
     wanted = asked.usual
     if wanted not in VARIANTS[name]:
-        known = ", ".join(f"{one.window}, {one.episode} and {one.rate:g}" for one in VARIANTS[name])
+        known = ", ".join(f"{one.window}, {one.episode}, {one.rate:g} and {one.protocol}" for one in VARIANTS[name])
         raise InvalidInput(
-            f"{name}: window = {wanted.window}, episode = {wanted.episode} and rate = {wanted.rate:g}: weights come "
-            f"with mlsched for {known}; `mlsched train {name} --set window={wanted.window} --set jobs={wanted.episode} "
-            f"--set rate={wanted.rate:g}` makes others"
+            f"{name}: window = {wanted.window}, episode = {wanted.episode}, rate = {wanted.rate:g} and protocol = "
+            f"{wanted.protocol}: weights come with mlsched for {known}; `mlsched train {name} --set window="
+            f"{wanted.window} --set jobs={wanted.episode} --set rate={wanted.rate:g} --set protocol={wanted.protocol}` "
+            "makes others"
         )
     return of(name, "workers", "", wanted.suffix)
 
@@ -149,7 +161,7 @@ def policy(name: str, path: str, asked: Variant = USUAL) -> Policy:
     """The policy of a weights file, or, for "", the one that comes with mlsched (see `shipped`); made once."""
     made = _made(of(name, "workers", path) if path else shipped(name, asked), name == "chic-pair")
     for key, value, trained in zip(Variant._fields, asked, made.variant, strict=True):
-        if path and value not in (0, trained):
+        if path and value not in (0, "", trained):
             raise InvalidInput(f"{name}: {key} = {value}: {path} was trained for {trained}; leave it out")
     return made
 
@@ -158,6 +170,8 @@ def world(name: str) -> Any:
     """The options of the clock's world that a policy implies: it is asked about its window of jobs."""
     return lambda params: {
         "window": policy(
-            name, params["weights"], Variant(params.get("window", 0), params["episode"], params["rate"])
+            name,
+            params["weights"],
+            Variant(params.get("window", 0), params["episode"], params["rate"], params["protocol"]),
         ).phase.window
     }

@@ -13,7 +13,7 @@ many jobs in a tenth of its time, because
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -89,7 +89,7 @@ class _Ahead:
         """Compute the scores of jobs with what they have, and with what they will have if the rest goes on to fit."""
         at = np.array(jobs, dtype=np.int64)
         tasks = np.array([all_tasks[job] for job in jobs], dtype=np.int64).reshape(-1, 2)
-        fits = (self.state.need[at] <= np.array(free)).all(axis=-1)
+        fits: Any = (self.state.need[at] <= np.array(free)).all(axis=-1)
         for _ in range(DEPTH):
             if not len(at):
                 return
@@ -104,7 +104,7 @@ class _Ahead:
             tasks[fresh] = 1
             at, tasks, fits = at[goes], tasks[goes], fits[goes]
 
-    def _scores(self, jobs: IntArray, tasks: IntArray) -> IntArray:
+    def _scores(self, jobs: IntArray, tasks: IntArray) -> Any:
         """Jobs x 2; minus infinity where one more does not help, whether or not it fits."""
         ahead = self.state.ahead(jobs, tasks)
         score = self.net.score(self.code[jobs], self.state.changing(jobs, tasks, ahead))

@@ -9,7 +9,7 @@ import numpy as np
 
 from mlsched.core.registry import answerer
 from mlsched.instances.workers import Instance, Plan
-from mlsched.learned.workers._chic import Variant, policy, world
+from mlsched.learned.workers._chic import Protocol, Variant, policy, world
 
 
 @answerer("chic-pair", problem="workers", world=world("chic-pair"), paper="Chic Section 4.4")
@@ -22,13 +22,15 @@ def answer(
     window: int = 0,
     episode: int = 0,
     rate: float = 0.0,
+    protocol: Protocol = "",
 ) -> Plan:
-    """A worker and a PS at a time to the first I jobs, drawn from a network (not recommended: worse than at random).
+    """A worker and a PS at a time to the first I jobs, drawn from a network (not recommended: as good as at random).
 
     It is Chic-Pair as the paper trains it, kept to be compared with (docs/trained-policies.md); chic-plus is ours.
     weights: a file that `mlsched train chic-pair` wrote; "": the weights that come with mlsched. greedy: always the
     likeliest action that changes something. What the weights were trained for, 0 being the usual (I = 3, W = 30,
-    1.8/h), or what the file was trained for: window: I; episode: W, jobs per episode; rate: arrivals per hour. Asked
-    for others than come with mlsched, it says which do.
+    1.8/h), or what the file was trained for: window: I; episode: W, jobs per episode; rate: arrivals per hour.
+    protocol: "paper", the usual one, or "settled", ours: trained until the reward settles. Asked for others than come
+    with mlsched, it says which do.
     """
-    return policy("chic-pair", weights, Variant(window, episode, rate)).plan(instance, rng, greedy)
+    return policy("chic-pair", weights, Variant(window, episode, rate, protocol)).plan(instance, rng, greedy)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from mlsched.papers.chance import beside_chance
 from mlsched.papers.chic import claims_figures as figures
-from mlsched.papers.chic import learning, paper
+from mlsched.papers.chic import claims_learning, learning, paper
 from mlsched.papers.chic.grid import (
     CHIC,
     CHIC_PAIR,
@@ -242,6 +242,7 @@ STATEMENTS: tuple[Statement, ...] = (
     random_worse_at_events,
     optimus_beats_drf,
     *figures.STATEMENTS,
+    *claims_learning.STATEMENTS,
 )
 
 
@@ -261,7 +262,7 @@ OF_OPTIMUS = (
     figures.once_below_optimus,
     figures.runtime_pair,
     figures.runtime_pair_before,
-    figures.after_19,
+    claims_learning.after_19,
 )
 
 

@@ -1,8 +1,6 @@
-"""What the Chic paper claims of Figures 4(c), 5, 6 and 7 and of its runtime, and how each claim is tested."""
+"""What the Chic paper claims of Figures 4(c), 5 and 7 and of its runtime, and how each claim is tested."""
 
 from __future__ import annotations
-
-import operator
 
 from mlsched.papers.chic import learning, paper
 from mlsched.papers.chic.grid import (
@@ -21,11 +19,8 @@ from mlsched.papers.chic.grid import (
 )
 from mlsched.papers.chic.measured import At, Measured
 from mlsched.papers.claim import Bound
-from mlsched.papers.statement import ABOVE_0, BELOW_0, Piece, Statement, stated
+from mlsched.papers.statement import ABOVE_0, Piece, Statement, stated
 from mlsched.papers.view import Values, change
-
-#: Readings under which the training curves stand, which no reading of Optimus changes.
-CURVES = "the trainings of all seeds"
 
 
 def _behind(m: Measured, once: Policy, anew: Policy, rate: float) -> Values:
@@ -167,95 +162,6 @@ def step_time(m: Measured) -> list[Piece]:
 
 
 @stated(
-    "fig6-reward-grows",
-    text="the reward bound and the mean reward increase with iterations",
-    where="Section 6.2.2, Fig. 6(a) and 6(c)",
-    tested="the last fifth of a training's validated iterations less the first, over training seeds",
-    chance=("learning-needed", "pair-learning-needed"),
-)
-def reward_grows(m: Measured) -> list[Piece]:
-    return [
-        _curve(policy, entry, learning.change(policy, operator.itemgetter(entry)), ABOVE_0)
-        for policy in learning.LEARNERS
-        for entry in ("bound", "reward")
-    ]
-
-
-@stated(
-    "fig6-gap-narrows",
-    text="the gap between the reward bound and the mean reward narrows",
-    where="Section 6.2.2, Fig. 6(a)",
-    tested="the last fifth of a training's validated iterations less the first, over training seeds",
-    chance=("learning-needed", "pair-learning-needed"),
-)
-def gap_narrows(m: Measured) -> list[Piece]:
-    gap = lambda e: abs(e["bound"] - e["reward"])  # noqa: E731
-    return [_curve(policy, "gap", learning.change(policy, gap), BELOW_0) for policy in learning.LEARNERS]
-
-
-@stated(
-    "fig6-reward-is-act",
-    text="higher reward goes with lower ACT",
-    where="Section 6.2.2, Fig. 6(a) and 6(b)",
-    tested="correlation of the mean reward with the ACT on validation sequences in a training, over training seeds",
-)
-def reward_is_act(m: Measured) -> list[Piece]:
-    return [_curve(policy, "correlation", learning.correlation(policy), BELOW_0) for policy in learning.LEARNERS]
-
-
-@stated(
-    "fig6-act-falls",
-    text="the ACT of Chic and of Chic-Pair improves with iterations",
-    where="Section 6.2.2, Fig. 6(b) and 6(d)",
-    tested="ACT on validation sequences, the last fifth of a training less the first, s, over training seeds",
-    chance=("learning-needed", "pair-learning-needed"),
-)
-def act_falls(m: Measured) -> list[Piece]:
-    return [
-        _curve(policy, "ACT", learning.change(policy, operator.itemgetter("validation")), BELOW_0, "s")
-        for policy in learning.LEARNERS
-    ]
-
-
-@stated(
-    "fig6-19-iterations",
-    text="after 19 iterations Chic is better than Optimus",
-    where="Section 6.2.2, Fig. 6(b)",
-    tested="mean ACT on validation sequences after iteration 19, over training seeds, below Optimus-600's on the test "
-    "sequences of 1.8/h",
-    chance=("learning-needed",),
-)
-def after_19(m: Measured) -> list[Piece]:
-    found = []
-    for v in m.views:
-        optimus_600 = v.values(OPTIMUS_600, "act")
-        act = learning.after(CHIC, paper.BETTER_AFTER)
-        measured = optimus_600.mean() - act if optimus_600.size else None
-        missing = learning.untrained_seeds(CHIC)
-        found.append(Piece(v.name, "Chic below Optimus-600", measured, ABOVE_0, "s", untrained=missing))
-    return found
-
-
-@stated(
-    "fig6-pair-faster",
-    text="Chic-Pair converges more quickly than Chic",
-    where="Section 6.2.2, Fig. 6(c) and 6(d)",
-    tested="iterations until the criterion is met, Chic's less Chic-Pair's, training seed by training seed",
-)
-def pair_faster(m: Measured) -> list[Piece]:
-    chic, pair = (learning.iterations(policy) for policy in learning.LEARNERS)
-    measured = chic - pair if chic.shape == pair.shape else None
-    missing = learning.untrained_seeds(CHIC) or learning.untrained_seeds(CHIC_PAIR)
-    return [Piece(CURVES, "iterations fewer", measured, ABOVE_0, "", untrained=missing)]
-
-
-def _curve(policy: Policy, what: str, measured: Values, bound: Bound, unit: str = "") -> Piece:
-    """A piece from the trainings of a policy."""
-    missing = learning.untrained_seeds(policy)
-    return Piece(CURVES, f"{policy.label}, {what}", measured, bound, unit, untrained=missing)
-
-
-@stated(
     "episode-60",
     text="training with W = 60 jobs per episode yields a slightly better result than with W = 30",
     where="Section 6.2.3, Fig. 7(a)",
@@ -309,12 +215,6 @@ STATEMENTS: tuple[Statement, ...] = (
     runtime_pair,
     runtime_pair_before,
     step_time,
-    reward_grows,
-    gap_narrows,
-    reward_is_act,
-    act_falls,
-    after_19,
-    pair_faster,
     episode_60,
     window_4,
 )

@@ -59,6 +59,11 @@ CHIC, CHIC_PAIR, CHIC_PLUS = (
 )
 #: Fig. 4(c): trained once, at 1.8/h, and tested at every rate.
 CHIC_ONCE, CHIC_PAIR_ONCE = Policy("Chic (1.8/h)", "chic"), Policy("Chic-Pair (1.8/h)", "chic-pair")
+#: Ours: trained at 1.8/h until the reward settles, not for as many iterations as the paper's protocol has.
+CHIC_SETTLED, CHIC_PAIR_SETTLED = (
+    Policy("Chic, settled (ours)", "chic:protocol=settled"),
+    Policy("Chic-Pair, settled (ours)", "chic-pair:protocol=settled"),
+)
 LP_MPC = Policy("LP-MPC (ours)", "lp-mpc")
 MAX_RATE = Policy("max-rate", "max-rate")
 DRF_600 = Policy("DRF-600", "drf", "interval:600")
@@ -88,9 +93,14 @@ def once() -> tuple[Policy, ...]:
     return known(CHIC_ONCE, CHIC_PAIR_ONCE)
 
 
+def settled() -> tuple[Policy, ...]:
+    """Those that are trained until their reward settles."""
+    return known(CHIC_SETTLED, CHIC_PAIR_SETTLED)
+
+
 def core() -> tuple[Policy, ...]:
     """What runs under every reading."""
-    return (OPTIMUS_600, OPTIMUS_300, OPTIMUS, RANDOM, *trained(), *once())
+    return (OPTIMUS_600, OPTIMUS_300, OPTIMUS, RANDOM, *trained(), *once(), *settled())
 
 
 def everyone() -> tuple[Policy, ...]:
@@ -147,7 +157,8 @@ def with_value(text: str, value: str) -> str:
 def variant(text: str) -> Variant:
     """Which of the weights that come with mlsched a Chic or Chic-Pair as text answers with."""
     given = dict(part.split("=") for part in text.partition(":")[2].split(",") if part)
-    return Variant(int(given.get("window", 0)), int(given.get("episode", 0)), float(given.get("rate", 0))).usual
+    sizes = (int(given.get("window", 0)), int(given.get("episode", 0)), float(given.get("rate", 0)))
+    return Variant(*sizes, given.get("protocol", "")).usual
 
 
 def at_rate(policy: Policy, rate: float) -> str:

@@ -13,7 +13,17 @@ import numpy as np
 
 from mlsched.learned.weights import of
 from mlsched.learned.workers._chic import VARIANTS, shipped
-from mlsched.papers.chic.grid import CHIC, CHIC_PAIR, Policy, at_rate, known, trained, variant
+from mlsched.papers.chic.grid import (
+    CHIC,
+    CHIC_PAIR,
+    CHIC_PAIR_SETTLED,
+    CHIC_SETTLED,
+    Policy,
+    at_rate,
+    known,
+    trained,
+    variant,
+)
 from mlsched.papers.report import Figure
 from mlsched.papers.view import Values
 
@@ -49,7 +59,7 @@ def untrained(policy: Policy, rate: float | None = None) -> str:
     rates = dict.fromkeys(found["data"]["rates"])
     trained_at = " to ".join(f"{r:g}" for r in rates)
     if found.get("trained") is not True:
-        return f"the training of {policy.label} at {trained_at}/h ended before its criterion was met"
+        return f"the training of {policy.label} at {trained_at}/h was cut short"
     if rate is not None and rate not in rates:
         return f"{policy.label} is trained at {trained_at}/h, not anew for {rate:g}/h"
     return ""
@@ -87,15 +97,15 @@ def after(policy: Policy, iteration: int) -> Values:
     return np.array([np.mean(each) for each in late])
 
 
-def iterations(policy: Policy) -> Values:
-    """Iterations of a training until its criterion was met, or until it ended, a value per seed."""
-    return np.array([float(one["iterations"]) for one in seeds(policy)])
+def chosen_at(policy: Policy) -> Values:
+    """The iteration whose policy a training comes to: the one with the shortest validation ACT, a value per seed."""
+    return np.array([float(one["scores"]["best_iteration"]) for one in seeds(policy)])
 
 
 def untrained_seeds(policy: Policy) -> str:
-    """Which trainings of a policy have not met the criterion, in words."""
+    """Which trainings of a policy were cut short, in words."""
     missing = [str(one["seed"]) for one in seeds(policy) if one.get("trained") is not True]
-    return f"{policy.label}, training seeds {', '.join(missing)}: ended before the criterion was met" if missing else ""
+    return f"{policy.label}, training seeds {', '.join(missing)}: cut short" if missing else ""
 
 
 def figure_6() -> Figure:
@@ -113,5 +123,5 @@ def figure_6() -> Figure:
     return Figure("Figure 6", caption, {k: v for k, v in panels.items() if v}, "iteration", "")
 
 
-#: Whose trainings Figure 6 shows.
-LEARNERS = (CHIC, CHIC_PAIR)
+#: Whose trainings Figure 6 shows; and those of ours, until the reward settles.
+LEARNERS, SETTLED = (CHIC, CHIC_PAIR), (CHIC_SETTLED, CHIC_PAIR_SETTLED)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.learned.workers._chic import PAPER
 from mlsched.training.workers.batch import Batch
 
 
@@ -61,7 +62,12 @@ class Account:
 
 
 def trained(params: Any, curve: Sequence[Mapping[str, float]]) -> bool:
-    """The criterion: whether a learning curve says that the policy has learned what it will.
+    """Whether a training has ended by its protocol: after as many iterations as it has, or when its reward settles."""
+    return len(curve) >= params.length if params.protocol == PAPER else settled(params, curve)
+
+
+def settled(params: Any, curve: Sequence[Mapping[str, float]]) -> bool:
+    """Whether a learning curve says that the policy has learned what it will.
 
     It looks at the policies that were validated in the last `span` iterations, all on the same sequences: at most a
     share `punished` of their actions is punished by r_t2, so that the reward is about completion, and their mean reward

@@ -64,6 +64,14 @@ def test_the_void_action_waits_until_a_job_could_train():
     assert taken(instance(), [6, 0, 6, 1, 6]).over
 
 
+def test_a_void_action_that_only_waits_ends_no_phase():
+    decision = taken(instance(), [6, 0, 6, 1, 6, 6], void_ends=False)
+    assert (decision.over, decision.steps, decision.workers) == (False, 6, [1, 0])
+    assert decision.mask[-1] == False  # noqa: E712 - it changes nothing
+    assert taken(instance(), [0, 1, 6, 6], void_ends=False, limit=4).over
+    assert taken(instance(jobs=1), [6, 0, 0, 1, 1], void_ends=False).over, "by Condition 2"
+
+
 def test_condition_1_nothing_fits_any_more():
     decision = taken(instance(capacity=(1, 1)), [0, 3])
     assert decision.over

@@ -85,14 +85,16 @@ def replay(loads, phase, floor, wild=0.3, rewards=None):
     pair=st.booleans(),
     limit=st.sampled_from([1, 3, 40]),
     floor=st.sampled_from(["always", "never"]),
+    void_ends=st.booleans(),
     wild=st.sampled_from([0.0, 0.3, 1.0]),
     data=st.data(),
 )
-def test_it_equals_the_clocks_world_to_the_bit(load, window, pair, limit, floor, wild, data):
+def test_it_equals_the_clocks_world_to_the_bit(load, window, pair, limit, floor, void_ends, wild, data):
     """Episodes of one cluster and different arrivals, iterations and lengths."""
     cut = data.draw(st.integers(1, len(load.submit)))
     short = load.replace(submit=load.submit[:cut] * 2, model=load.model[:cut], iterations=load.iterations[:cut])
-    replay([load, short, load.replace(submit=load.submit * 0)], Phase(window, pair, limit), floor, wild)
+    phase = Phase(window, pair, limit, void_ends)
+    replay([load, short, load.replace(submit=load.submit * 0)], phase, floor, wild)
 
 
 @pytest.mark.parametrize("pair", [False, True])
