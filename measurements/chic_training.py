@@ -1,4 +1,4 @@
-"""What the reward of Chic's trainings is made of while they run, and whether they met the criterion.
+"""What the reward of Chic's trainings is made of while they run, and what each of them comes to.
 
     python measurements/chic_training.py DIR [--json]
 
@@ -9,10 +9,11 @@ rate (named as in choose_weights.py), anything else for trials. Tables:
 - `chic` and `chic-pair`: means over seeds, with 95 % intervals by Student's t, of what was measured on the validation
   sequences, by iteration; the policy before it is trained is not validated so. The last row is where each ended.
 - `seeds`: where each training stood at its end; `trials`: the same for other files.
-- `variants`: of each variant, how many trainings met the criterion and the least ACT among those that did.
-- `trained`: ACT, on 30 test sequences of 1.8 jobs per hour, of the weights of those trainings that met the criterion,
-  against uniform-random actions of the same kind and against the same network before training, paired by sequence;
-  intervals are over sequences. In the rows that name a number of seeds they are over training seeds.
+- `variants`: of each variant, how many trainings ended as their protocol says, and the least ACT among those.
+- `trained`: ACT, on 30 test sequences of the rate of the training, of the policy that each training that ended so
+  comes to, one by one: against uniform-random actions of the same kind and against the same network before training,
+  and the last policy of the training against uniform-random actions, paired by sequence; intervals are over sequences.
+  In the rows that name a number of seeds they are over training seeds, where these are one cluster.
 - `rates`: the weights that come with mlsched for an arrival rate, and those trained once at 1.8 jobs per hour, on 30
   test sequences of that rate (Figure 4(c)).
 - `cost`: CPU time of an iteration, with its share of a validation, as the networks are at the beginning and at the end.
@@ -21,6 +22,7 @@ rate (named as in choose_weights.py), anything else for trials. Tables:
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import time
 from collections.abc import Callable
@@ -34,6 +36,7 @@ import mlsched
 from mlsched.learned.weights import Weights, read
 from mlsched.learned.workers._chic import USUAL, VARIANTS, shipped
 from mlsched.papers.claim import estimate
+from mlsched.papers.trainings import over_trainings
 from mlsched.papers.view import change
 from mlsched.training import recipe
 from mlsched.training._torch import repeatable
@@ -65,9 +68,9 @@ def value(entry: dict[str, float], column: str) -> float:
     return entry[COLUMNS[column]] * (100 if "%" in column else 1)
 
 
-def number(values: list[float]) -> dict[str, float | None]:
-    """Mean and half of the interval."""
-    found = estimate(values)
+def number(values: list[float], *, trainings: bool = False) -> dict[str, float | None]:
+    """Mean and half of the interval; of trainings, none where they fall into two clusters."""
+    found = (over_trainings if trainings else estimate)(values)
     return {"measured": found and found.mean, "ci95": found and found.half}
 
 
@@ -79,13 +82,18 @@ def parts(policy: str, several: list[Weights]) -> dict[str, Any]:
     rows = []
     places = [(f"{n} ({len(curves)} seeds)", [curve[n] for curve in curves]) for n in dict.fromkeys(chosen)]
     for label, entries in [*places, ("the end of each", [curve[max(curve)] for curve in curves])]:
-        rows.append({"label": label, "numbers": [number([value(entry, c) for entry in entries]) for c in COLUMNS]})
+        rows.append(
+            {
+                "label": label,
+                "numbers": [number([value(entry, c) for entry in entries], trainings=True) for c in COLUMNS],
+            }
+        )
     return {"name": policy, "header": ["iteration", *COLUMNS], "rows": rows}
 
 
 def ends(name: str, files: dict[str, Weights]) -> dict[str, Any]:
     """Where each training stood at its end."""
-    header = ["training", "iterations", "criterion met", "ACT [s]", "punished [%]", "reward", "change in reward [%]"]
+    header = ["training", "iterations", "ended", "ACT [s]", "punished [%]", "reward", "change in reward [%]"]
     header += ["least ACT [s] (iteration)", "correlation of reward and ACT"]
     rows = []
     for label, weights in files.items():
@@ -132,31 +140,43 @@ def variants(files: dict[str, Weights]) -> dict[str, Any]:
                     *(f"{f(acts):.0f}" if acts else "" for f in (min, max)),
                 ]
                 rows.append([str(cell) for cell in cells])
-    header = ["policy", "I", "W", "jobs per hour", "criterion met", "iterations", "least ACT [s]", "largest ACT [s]"]
+    header = ["policy", "I", "W", "jobs per hour", "ended", "iterations", "least ACT [s]", "largest ACT [s]"]
     return {"name": "variants", "header": header, "rows": rows}
 
 
 def reached(folder: Path, files: dict[str, Weights], sequences: int = 30) -> dict[str, Any]:
     """What trained policies reach on sequences that no training has seen."""
-    works = [mlsched.workload("synthetic:chic", seed=seed, rate=USUAL.rate) for seed in range(sequences)]
-    others = {p: np.array([clock(*OTHERS[label], work) for work in works]) for p, label in RANDOM.items()}
-    rows, means = [], {policy: [] for policy in RANDOM}  # type: ignore[var-annotated]
-    for name in files:
+    sequences_of = functools.cache(
+        lambda rate: [mlsched.workload("synthetic:chic", seed=seed, rate=rate) for seed in range(sequences)]
+    )
+    random = functools.cache(
+        lambda policy, rate, window: np.array([_random(policy, window, work) for work in sequences_of(rate)])
+    )
+    rows, kinds = [], {}  # type: ignore[var-annotated]
+    for name, checkpoint in files.items():
         weights = read(folder / f"{name}.safetensors")
         policy, recipe_, seed = (weights.card[field] for field in ("policy", "recipe", "seed"))
-        act = runs_of(policy, weights.tensors, recipe_, works, seed)
-        before = runs_of(policy, untrained(weights), recipe_, works, seed)
-        columns = [act, *(-change(act, other) for other in (others[policy], before))]
-        rows.append({"label": name, "numbers": [number(list(column)) for column in columns]})
-        if name == f"{policy}-{seed}":
-            means[policy].append([column.mean() for column in columns])
-    for policy, seeds in means.items():
-        columns = np.array(seeds).T if len(seeds) > 1 else []
-        rows += [{"label": f"{policy}, {len(seeds)} seeds", "numbers": [number(list(c)) for c in columns]}] * bool(
-            seeds
+        works = sequences_of(recipe_["rate"])
+        other = random(policy, recipe_["rate"], recipe_["window"])
+        state = {k.removeprefix("state/"): v for k, v in checkpoint.tensors.items() if k.startswith("state/")}
+        act, before, last = (
+            runs_of(policy, tensors, recipe_, works, seed) for tensors in (weights.tensors, untrained(weights), state)
         )
+        columns = [act, -change(act, other), -change(act, before), -change(last, other)]
+        rows.append({"label": name, "numbers": [number(list(column)) for column in columns]})
+        kinds.setdefault(_kind(name), []).append([column.mean() for column in columns])
+    for kind, seeds in kinds.items():
+        if kind and len(seeds) > 1:
+            numbers = [number(list(column), trainings=True) for column in np.array(seeds).T]
+            rows.append({"label": f"{kind}, {len(seeds)} seeds", "numbers": numbers})
     header = ["training", "ACT [s]", "below random actions [%]", "below itself before training [%]"]
-    return {"name": "trained", "header": header, "rows": rows}
+    return {"name": "trained", "header": [*header, "its last policy below random actions [%]"], "rows": rows}
+
+
+def _random(policy: str, window: int, work: Any) -> float:
+    """ACT of a policy's actions drawn alike."""
+    pair = ",pair=true" if policy == "chic-pair" else ""
+    return clock(f"uniform-random:window={window}{pair}", "events", {"window": window}, work)
 
 
 def rates(sequences: int = 30) -> dict[str, Any]:
@@ -220,7 +240,7 @@ def measured(folder: Path) -> dict[str, Any]:
     trials = {n: w for n, w in files.items() if _kind(n) not in named}
     tables = [parts(policy, list(several.values())) for policy, several in by_policy.items() if several]
     tables += [ends("seeds", seeds), ends("trials", trials), variants(files)]
-    tables.append(reached(folder, {n: w for n, w in (seeds | trials).items() if met(w)}))
+    tables.append(reached(folder, {n: w for n, w in files.items() if met(w)}))
     tables.append(rates())
     header = ["policy", "first iterations [CPU s]", "last iterations [CPU s]", "a training [CPU min]"]
     rows = [cost(policy, list(several.values())) for policy, several in by_policy.items() if several]
@@ -231,7 +251,7 @@ def measured(folder: Path) -> dict[str, Any]:
             np.array([(e["validation_reward"], e["validation"]) for e in validated(w).values()]).T
             for w in several.values()
         ]
-        correlations[policy] = number([float(np.corrcoef(*pair)[0, 1]) for pair in pairs])
+        correlations[policy] = number([float(np.corrcoef(*pair)[0, 1]) for pair in pairs], trainings=True)
     return {"correlations": correlations, "tables": tables}
 
 

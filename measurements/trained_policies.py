@@ -57,7 +57,8 @@ def runs_of(policy: str, tensors: Any, recipe_: Any, works: list[Any], seed: int
         views, net = Views(batch, works[0]), PlusNet(tensors)
         choose: Callable[[], Any] = lambda: scores(net, *views.look()).argmax(axis=1)  # noqa: E731
     else:
-        batch = Batch(works, Phase(recipe_["window"], policy == "chic-pair", recipe_["limit"]))
+        phase = Phase(recipe_["window"], policy == "chic-pair", recipe_["limit"], recipe_["void"] != "waits")
+        batch = Batch(works, phase)
         mlp = Mlp(tensors)
 
         def choose() -> Any:

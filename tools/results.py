@@ -1,7 +1,8 @@
 """Hold the numbers of the documentation against recorded results.
 
     python tools/results.py record NAME -- mlsched ...  run a command that prints one JSON document; keep it
-    python tools/results.py                             write the tables of all pages anew from what was recorded
+    python tools/results.py                             write the tables of all pages anew from what was recorded,
+                                                        and the verdicts that a quick run of a paper shows
 
 A recorded result (`docs/results/NAME.json`) is the command and the document that it printed, without its figures. The
 command is `mlsched ...` or `python measurements/...`, run by the interpreter that runs this script. A page shows one of
@@ -206,6 +207,29 @@ def uncovered(text: str, own: list[dict[str, str]], docs: Path = DOCS) -> list[s
     return [rest[max(0, m.start() - 30) : m.end() + 10] for m in MEASURED.finditer(rest)]
 
 
+#: Experiment -> the recorded results that its claims' verdicts are from; a later one says what an earlier could not.
+EXPERIMENTS = {
+    "fitgpp": ("fitgpp",),
+    "slaq": ("slaq",),
+    "harmony": ("placement-online", "harmony-rack", "harmony-training"),
+    "chic": ("chic",),
+    "mlfs": ("mlfs",),
+    "findings": ("findings",),
+}
+RECORDED = DOCS.parent / "mlsched" / "papers" / "recorded.json"
+
+
+def verdicts() -> str:
+    """The content of `mlsched/papers/recorded.json`: experiment -> claim -> verdict, as recorded."""
+    found: dict[str, dict[str, str]] = {}
+    for experiment, sources in EXPERIMENTS.items():
+        mine = found.setdefault(experiment, {})
+        for claim in (claim for source in sources for claim in result(source)["document"]["claims"]):
+            if mine.get(claim["name"], "not measured") == "not measured":
+                mine[claim["name"]] = claim["verdict"]
+    return json.dumps(found, indent=1) + "\n"
+
+
 def main(arguments: list[str]) -> None:
     """See the module's docstring."""
     if arguments[:1] == ["record"] and arguments[2:3] == ["--"] and arguments[3:]:
@@ -215,6 +239,7 @@ def main(arguments: list[str]) -> None:
     for name, text in pages():
         path = DOCS.parent / name if name == "README.md" else DOCS / name
         path.write_text(with_tables(text), encoding="utf-8")
+    RECORDED.write_text(verdicts(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from mlsched.papers.report import Report, Table
+from mlsched.papers.report import QUICK_VERDICT, Report, Table
 
 #: The style of a verdict; all others are dim.
 _STYLE = {"holds": "green", "does not hold": "red", "depends on the reading": "yellow"}
@@ -25,10 +25,12 @@ def render(report: Report) -> list[Any]:
         *(Text(sentence) for sentence in report.readings),
         Text(""),
     ]
+    if report.quick:  # what it can say of the claims stands before its tables of few small workloads
+        found += _claims(report)
     for table in report.tables:
         found += _table(table)
-    found += [Text("Claims, with the range of their evidence", style="bold"), Text(report.rule)]
-    found.append(_claims(report))
+    if not report.quick:
+        found += _claims(report)
     names = ", ".join(dict.fromkeys(figure.name for figure in report.figures))
     if names:
         found.append(Text(f"{names}: in the HTML report and in the JSON"))
@@ -79,15 +81,16 @@ def _part(table: Table, columns: range) -> RichTable:
     return made
 
 
-def _claims(report: Report) -> RichTable:
+def _claims(report: Report) -> list[Any]:
     made = _rich()
-    for name in ("claim", "measured") if report.quick else ("verdict", "claim", "measured"):
+    for name in (QUICK_VERDICT if report.quick else "verdict", "claim", "measured"):
         made.add_column(name, overflow="fold")
     for claim in report.claims:
-        verdict = [] if report.quick else [Text(claim.verdict, style=_STYLE.get(claim.verdict, "dim"))]
-        made.add_row(*verdict, Text(f"{claim.text} [{claim.where}]"), Text("\n".join(report.evidence(claim))))
+        verdict = report.recorded.get(claim.name, "") if report.quick else claim.verdict
+        shown = Text(verdict, style=_STYLE.get(verdict, "dim"))
+        made.add_row(shown, Text(f"{claim.text} [{claim.where}]"), Text("\n".join(report.evidence(claim))))
         made.add_section()
-    return made
+    return [Text("Claims, with the range of their evidence", style="bold"), Text(report.rule), made]
 
 
 def _rich() -> RichTable:

@@ -15,6 +15,9 @@ from mlsched.papers.digits import signed_percent, significant
 #: Class of a verdict's cell in the HTML report.
 MARKS = {"holds": "good", "does not hold": "bad"}
 
+#: The heading of verdicts in a report that has none of its own.
+QUICK_VERDICT = "full run, recorded"
+
 #: How verdicts come about, as every report says it; docs/verdicts.md has the reasons.
 RULE = (
     "Verdicts: a claim holds under a reading when the 95 % interval of every piece of evidence lies within its bound, "
@@ -26,8 +29,9 @@ RULE = (
     "not trained when its policy has not met the criterion of its training, or is not the one that the paper means."
 )
 NO_VERDICTS = (
-    "No verdicts: a quick run is too small to judge a claim by; it gives estimates with their 95 % intervals. Those of "
-    "the full experiment are recorded in docs/papers.md, with the command that measured them."
+    "No verdicts: a quick run is too small to judge a claim by; it gives estimates with their 95 % intervals. Where a "
+    "verdict is shown, it is that of the full experiment, as recorded in docs/papers.md with the command that measured "
+    "it."
 )
 
 
@@ -127,7 +131,8 @@ class Figure:
 class Report:
     """An experiment's outcome. readings: in sentences, what was run and how the paper was read.
 
-    quick: it is too small to judge a claim by, and gives no verdicts.
+    quick: it is too small to judge a claim by, and gives no verdicts. recorded: of a quick one, name of a claim -> the
+    verdict of the full experiment, as recorded.
     """
 
     title: str
@@ -136,6 +141,7 @@ class Report:
     figures: tuple[Figure, ...]
     claims: tuple[Claim, ...]
     quick: bool = False
+    recorded: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def rule(self) -> str:
@@ -148,10 +154,14 @@ class Report:
 
     @property
     def summary(self) -> str:
-        """How many claims have which verdict, most frequent first; of a quick report, how many there are."""
-        counts = Counter(self.verdicts().values()).most_common()
-        each = "".join(f", {number} {verdict}" for verdict, number in counts)
-        return f"{len(self.claims)} claim{'s' * (len(self.claims) != 1)}{each}"
+        """How many claims have which verdict, most frequent first; of a quick report, as recorded."""
+        shown = [self.recorded[c.name] for c in self.claims if c.name in self.recorded]
+        counts = Counter(shown if self.quick else self.verdicts().values()).most_common()
+        each = ", ".join(f"{number} {verdict}" for verdict, number in counts)
+        there = f"{len(self.claims)} claim{'s' * (len(self.claims) != 1)}"
+        if self.quick:
+            return there + (f"; of the full experiment are recorded: {each} (docs/papers.md)" if each else "")
+        return there + (f", {each}" if each else "")
 
     def only(self, text: str) -> Report:
         """The report of those claims alone whose name or text has `text` in it, in any case; without tables or figures.
@@ -175,8 +185,13 @@ class Report:
             "tables": [table.to_json() for table in self.tables],
             "figures": [figure.to_json() for figure in self.figures],
             "rule": self.rule,
-            "claims": [claim.to_json(judged=not self.quick) for claim in self.claims],
+            "claims": [self._claim_json(claim) for claim in self.claims],
         }
+
+    def _claim_json(self, claim: Claim) -> dict[str, Any]:
+        found = claim.to_json(judged=not self.quick)
+        shown = self.quick and claim.name in self.recorded
+        return found | ({"recorded_verdict": self.recorded[claim.name]} if shown else {})
 
     def to_html(self) -> str:
         """The report as one self-contained HTML page (needs the `plot` extra)."""
@@ -197,7 +212,8 @@ class Report:
         header = ["claim", "in the paper", "tested", "from the lowest to the highest"]
         rows = [[c.text, c.where, c.tested, "; ".join(self.evidence(c))] for c in self.claims]
         if self.quick:
-            return html.table(header, rows)
+            known = [[self.recorded.get(c.name, ""), *row] for c, row in zip(self.claims, rows, strict=True)]
+            return html.table([QUICK_VERDICT, *header], known)
         marks = {(r, 0): MARKS[c.verdict] for r, c in enumerate(self.claims) if c.verdict in MARKS}
         judged = [[c.verdict, *row] for c, row in zip(self.claims, rows, strict=True)]
         return html.table(["verdict", *header], judged, marks=marks)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from mlsched.core.errors import InvalidInput, UnknownName, meant
 from mlsched.core.registry import scan
 from mlsched.papers.experiment import Experiment, Progress, Settings
+from mlsched.papers.recorded import recorded
 from mlsched.papers.report import Report
 
 #: Name -> experiment.
@@ -55,5 +56,5 @@ def reproduce(
     chosen = None if loads is None else tuple(loads)
     settings = Settings(quick, workers, progress, trace, cluster, jobs, seeds, papers_size, chosen)
     report = experiment.measured(settings)
-    report = dataclasses.replace(report, quick=quick)
+    report = dataclasses.replace(report, quick=quick, recorded=recorded().get(name, {}) if quick else {})
     return report if claim is None else report.only(claim)

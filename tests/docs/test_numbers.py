@@ -48,6 +48,10 @@ PAGE = """# Loss
 SENTENCE = "falls by {claims[less-loss][measured][mean]:.0f} ± {claims[less-loss][measured][half]:sig2} %"
 
 
+def test_a_quick_run_shows_the_verdicts_that_are_recorded() -> None:
+    assert RESULTS.RECORDED.read_text(encoding="utf-8") == RESULTS.verdicts(), "run python tools/results.py"
+
+
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
     folder = tmp_path / "docs"

@@ -47,6 +47,7 @@ def ideal(case: g.Case) -> dict[str, float | None]:
         found["te_p95"] = 1.30
     if label == paper.FITGPP:
         found["be_p50"] *= (short / GRID.jobs) ** 0.05
+        found |= {"victims": 400.0, "random_victims": 0.0}
     return found | {"growth": 0.0 if case.policy == g.FIFO else 0.2, "lost": 0.9 if case.policy == g.FIRST else 0.5}
 
 
@@ -132,7 +133,7 @@ FLIPS = {
     "table-1-p99": scaled("te_p99", 1.1, of(g.LRTP)),
     "te-p99-best": scaled("te_p99", 1.05, of(g.FITGPP)),
     "interval-5-min": scaled("interval_p50", 1.3, of(g.RAND)),
-    "fallback-never": scaled("be_p95", 1.01, lambda c: c.policy == g.AGAIN and c.reading != g.TRACE),
+    "fallback-never": lambda c, v: v | {"random_victims": 1.0} if c.seed == 0 and c.policy == g.FITGPP else v,
 }
 #: One trace, however often its grace periods are drawn, tests nothing.
 ON_TRACE = ("trace-best", "trace-be-cut")

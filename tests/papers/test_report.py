@@ -12,6 +12,7 @@ from rich.console import Console
 from mlsched.core.errors import InvalidInput
 from mlsched.papers import EXPERIMENTS, reproduce
 from mlsched.papers.claim import Bound, Claim, Estimate, Evidence, exact
+from mlsched.papers.recorded import recorded
 from mlsched.papers.rendering import render
 from mlsched.papers.report import NO_VERDICTS, RULE, Number, Report, Table
 
@@ -71,6 +72,20 @@ def test_a_quick_report_has_intervals_and_no_verdicts(form):
         assert word not in text.replace(NO_VERDICTS, "")
     assert ("-9.00 ± 1.00 s" if form != "json" else '"half": 1.0') in text
     assert QUICK.verdicts() == {}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_quick_report_shows_the_recorded_verdicts_of_the_full_experiment(form):
+    text = FORMS[form](dataclasses.replace(QUICK, recorded={"small": "does not hold", "gone": "holds"}))
+    assert "2 claims; of the full experiment are recorded: 1 does not hold (docs/papers.md)" in text
+    assert text.replace(NO_VERDICTS, "").count("does not hold") == 2, "on top, and beside its claim"
+    assert FORMS[form](dataclasses.replace(REPORT, recorded={"small": "not trained"})) == FORMS[form](REPORT)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_claim_of_an_experiment_has_a_recorded_verdict(name):
+    statements = {statement.name for statement in EXPERIMENTS[name].statements}
+    assert statements <= set(recorded()[name]), "record it anew: see tools/results.py"
 
 
 def test_a_table_of_many_columns_fits_a_terminal_with_whole_words():

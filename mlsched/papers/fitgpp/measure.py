@@ -7,6 +7,7 @@ grace periods do not change arrivals, since FIFO never preempts: they are put on
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import as_completed
 from typing import Any
@@ -15,6 +16,9 @@ import numpy as np
 
 from mlsched import api
 from mlsched.benchmark.pool import processes
+from mlsched.core.registry import registry
+from mlsched.heuristics.preemption.fitgpp import Way, answer_with_ways
+from mlsched.instances.preemption import Instance
 from mlsched.papers.experiment import Progress
 from mlsched.papers.fitgpp.grid import GRACE_SCALE, TRACE, Case
 from mlsched.papers.runs import simulated
@@ -141,13 +145,15 @@ def _metrics(case: Case, workload: Any) -> Metrics:
     calibration = CALIBRATIONS.get(case.reading)
     options: dict[str, Any] = {"during_grace": calibration.during_grace} if calibration else {}
     seed = 1000 * case.repeat + case.seed
-    run, remarks = simulated(workload, case.policy.text, seed=seed, options=options | dict(case.policy.options))
+    options |= dict(case.policy.options)
+    record = 1.0 if case.policy.text.startswith("fitgpp") else 0.0
+    run, remarks = simulated(workload, case.policy.text, seed=seed, options=options, record=record)
     if case.reading == TRACE:
         remarks = (f"trace: {workload.source}; {len(workload.submit)} jobs on {workload.cluster}", *remarks)
     quantiles = {
         kind: np.quantile(values, QUANTILES).tolist() if len(values) else [] for kind, values in run.series().items()
     }
-    return Metrics(_values(run), quantiles, remarks, _intervals(run))
+    return Metrics(_values(run) | _ways(run, case.policy.text, seed), quantiles, remarks, _intervals(run))
 
 
 def _values(run: Run) -> dict[str, float | None]:
@@ -176,6 +182,21 @@ def _flat(merits: dict[str, Any]) -> dict[str, float | None]:
         percentiles = merits[key] or {}
         found |= {f"{prefix}_p{p}": percentiles.get(f"p{p}") for p in points}
     return found | {f"preempted_{n}": 100 * share for n, share in merits["preempted_share_by_count"].items()}
+
+
+def _ways(run: Run, text: str, seed: int) -> dict[str, float | None]:
+    """Of FitGpp's runs: how many TE jobs needed victims that were there, and how many of them random ones."""
+    if not run.recorded:
+        return {}
+    _, params = registry().answerer("preemption", text)
+    found: Counter[Way] = Counter()
+    for decision in run.recorded:
+        assert isinstance(decision.instance, Instance)
+        rng = np.random.default_rng([seed, decision.number])  # the clock's
+        plan, ways = answer_with_ways(decision.instance, rng=rng, **params)
+        assert plan == decision.plan
+        found.update(ways)
+    return {"victims": float(found[Way.ONE_VICTIM] + found[Way.FALLBACK]), "random_victims": float(found[Way.FALLBACK])}
 
 
 def _change(new: float | None, old: float | None) -> float | None:
