@@ -13,7 +13,7 @@ rate (named as in choose_weights.py), anything else for trials. Tables:
 - `trained`: ACT, on 30 test sequences of the rate of the training, of the policy that each training that ended so
   comes to, one by one: against uniform-random actions of the same kind and against the same network before training,
   and the last policy of the training against uniform-random actions, paired by sequence; intervals are over sequences.
-  In the rows that name a number of seeds they are over training seeds, where these are one cluster.
+  In the rows that name a number of seeds, three or more, they are over training seeds, where these are one cluster.
 - `rates`: the weights that come with mlsched for an arrival rate, and those trained once at 1.8 jobs per hour, on 30
   test sequences of that rate (Figure 4(c)).
 - `cost`: CPU time of an iteration, with its share of a validation, as the networks are at the beginning and at the end.
@@ -166,7 +166,7 @@ def reached(folder: Path, files: dict[str, Weights], sequences: int = 30) -> dic
         rows.append({"label": name, "numbers": [number(list(column)) for column in columns]})
         kinds.setdefault(_kind(name), []).append([column.mean() for column in columns])
     for kind, seeds in kinds.items():
-        if kind and len(seeds) > 1:
+        if kind and len(seeds) > 2:
             numbers = [number(list(column), trainings=True) for column in np.array(seeds).T]
             rows.append({"label": f"{kind}, {len(seeds)} seeds", "numbers": numbers})
     header = ["training", "ACT [s]", "below random actions [%]", "below itself before training [%]"]

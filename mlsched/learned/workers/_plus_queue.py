@@ -6,8 +6,8 @@ many jobs in a tenth of its time, because
 - a job's scores depend only on the job and on what it has itself: the queue holds one task per job, and taking it
   changes no other entry;
 - what does not fit any more never fits again: a task that does not fit when it comes to the top leaves for good;
-- scores are computed ahead, for all jobs together, along the tasks that each would take by itself: a NumPy call costs
-  nearly as much for one job as for a hundred.
+- scores are computed ahead, for all jobs together: of few jobs all that there are, of many along the tasks that each
+  would take by itself. A NumPy call costs nearly as much for one job as for a hundred.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: For how many tasks more of every job scores are computed at a time.
 DEPTH = 16
+#: So many scores at most are computed at once instead: few jobs.
+AT_ONCE = 1500
 #: The score of a task that does not help.
 NEVER = float("-inf")
 
@@ -36,7 +38,7 @@ def fill(state: Allocation, net: PlusNet) -> IntArray:
     tasks = [[0, 0] for _ in needs]
     ahead = _Ahead(state, net)
     waiting = np.flatnonzero(state.there).tolist()
-    ahead.look(waiting, tasks, free)
+    ahead.begin(waiting, tasks, free)
     # An entry: the highest score of the job's two tasks, negated; 2 job + kind (0: a worker, 1: a PS); the other score.
     queue = [(-ahead.scores(job, 0, 0)[0], 2 * job, NEVER) for job in waiting]
     heapq.heapify(queue)
@@ -76,14 +78,26 @@ class _Ahead:
         self.state, self.net = state, net
         self.code = net.encode(state.start(), state.there)
         self._known: dict[tuple[int, int, int], list[float]] = {}
+        self._table: dict[int, list[list[list[float]]]] = {}
 
     def knows(self, job: int, workers: int, servers: int) -> bool:
         """Whether the scores of a job that has so many are computed."""
-        return (job, workers, servers) in self._known
+        return bool(self._table) or (job, workers, servers) in self._known
 
     def scores(self, job: int, workers: int, servers: int) -> list[float]:
         """Of a worker and of a PS more for a job that has so many."""
-        return self._known[job, workers, servers]
+        return self._table[job][workers][servers] if self._table else self._known[job, workers, servers]
+
+    def begin(self, jobs: list[int], all_tasks: list[list[int]], free: list[int]) -> None:
+        """Compute the scores of jobs that have nothing yet, and those that they will come to; of few jobs all."""
+        wide, high = (self.state.most + 1).tolist()
+        if len(jobs) * wide * high > AT_ONCE:
+            self.look(jobs, all_tasks, free)
+            return
+        tasks = np.indices((wide, high)).reshape(2, -1).T
+        every = np.repeat(np.array(jobs, dtype=np.int64), len(tasks))
+        scores = self._scores(every, np.tile(tasks, (len(jobs), 1))).reshape(len(jobs), wide, high, 2)
+        self._table = dict(zip(jobs, scores.tolist(), strict=True))
 
     def look(self, jobs: list[int], all_tasks: list[list[int]], free: list[int]) -> None:
         """Compute the scores of jobs with what they have, and with what they will have if the rest goes on to fit."""

@@ -13,7 +13,7 @@ from mlsched.instances.workers import instances
 from mlsched.learned._net import Mlp
 from mlsched.learned.weights import Weights, of, read, write
 from mlsched.learned.workers import _plus_queue
-from mlsched.learned.workers._chic import USUAL, VARIANTS, Variant, allowed_actions, shipped
+from mlsched.learned.workers._chic import SETTLED, USUAL, VARIANTS, Variant, allowed_actions, shipped
 from mlsched.learned.workers._chic import policy as shipped_policy
 from mlsched.learned.workers._plus import DYNAMIC, STATIC, PlusNet
 from mlsched.learned.workers.chic_plus import Allocation
@@ -242,13 +242,15 @@ def test_every_variant_is_there_and_says_what_it_is_trained_for(name):
         assert shipped_policy(name, "", variant).variant == variant
         assert card["data"]["rates"] == [variant.rate] * 2
         apart = {key for key in usual["recipe"] if usual["recipe"][key] != card["recipe"].get(key)}
-        if card.get("trained") is True:
-            assert apart <= {"window", "jobs", "rate"}, "the same recipe otherwise"
+        assert card["trained"] is True
+        assert variant.protocol == SETTLED or apart <= {"window", "jobs", "rate"}, "the same recipe otherwise"
     assert shipped(name, Variant()) is shipped(name)
     assert len({one.suffix for one in VARIANTS[name]}) == len(VARIANTS[name])
 
 
-@pytest.mark.parametrize(("name", "key", "other"), [("chic", "episode", 60), ("chic-pair", "rate", 2.7)])
+@pytest.mark.parametrize(
+    ("name", "key", "other"), [("chic", "episode", 60), ("chic-pair", "rate", 2.7), ("chic", "protocol", "settled")]
+)
 def test_weights_are_chosen_by_what_they_are_trained_for(name, key, other, tmp_path):
     usual = getattr(USUAL, key)
     work = chic(jobs=30, seed=0, rate=1.8)  # single questions may be answered alike, a whole run is not
@@ -264,7 +266,8 @@ def test_weights_are_chosen_by_what_they_are_trained_for(name, key, other, tmp_p
     with pytest.raises(InvalidInput, match=f"trained for {other}"):
         mlsched.solve(inst, name, weights=str(path), **{key: usual})
     with pytest.raises(
-        InvalidInput, match=r"window = 3, episode = 45 and rate = 0\.9: .*--set jobs=45 --set rate=0\.9"
+        InvalidInput,
+        match=r"window = 3, episode = 45, rate = 0\.9 and protocol = paper: .*--set jobs=45 --set rate=0\.9",
     ):
         mlsched.solve(inst, name, episode=45, rate=0.9)
 
