@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mlsched.benchmark.formats import GAP_NOTE, censored, count, gap, percent, with_interval
+from mlsched.benchmark.formats import GAP_NOTE, apart, apart_notes, censored, count, gap, percent, with_interval
 from mlsched.benchmark.row import Row, canonical
 from mlsched.benchmark.table import GapLine, gap_lines
 from mlsched.core.errors import InvalidInput
@@ -60,23 +60,34 @@ def _rows(rows: Sequence[Row], path: Path) -> None:
     write({"row": list(range(1, len(table) + 1)), **{name: [row[name] for row in table] for name in names}}, path)
 
 
+@dataclasses.dataclass(frozen=True)
+class _Table:
+    """The gap table of a problem and objective: cells as text, and what must be known of gaps that are in no mean."""
+
+    title: str
+    header: list[str]
+    cells: list[list[str]]
+    notes: list[str]
+
+
 def _markdown(rows: Sequence[Row], path: Path) -> None:
     parts = []
-    for title, header, cells in _gap_tables(rows):
-        lines = [header, ["---"] * 2 + ["---:"] * (len(header) - 2), *cells]
-        parts.append("\n".join([f"**{title}**", "", *(f"| {' | '.join(line)} |" for line in lines), ""]))
+    for made in _gap_tables(rows):
+        lines = [made.header, ["---"] * 2 + ["---:"] * (len(made.header) - 2), *made.cells]
+        notes = [f"{note}\n" for note in made.notes]
+        parts.append("\n".join([f"**{made.title}**", "", *(f"| {' | '.join(line)} |" for line in lines), "", *notes]))
     with atomic_write(path) as out:
         out.write("\n".join([*parts, f"{GAP_NOTE} {TABLE_NOTE}", ""]))
 
 
 def _latex(rows: Sequence[Row], path: Path) -> None:
     parts = ["% Needs \\usepackage{booktabs}. " + f"{GAP_NOTE} {TABLE_NOTE}"]
-    for title, header, cells in _gap_tables(rows):
-        body = [" & ".join(cell.translate(_LATEX) for cell in line) + r" \\" for line in (header, *cells)]
-        columns = "ll" + "r" * (len(header) - 2)
+    for made in _gap_tables(rows):
+        body = [" & ".join(cell.translate(_LATEX) for cell in line) + r" \\" for line in (made.header, *made.cells)]
+        columns = "ll" + "r" * (len(made.header) - 2)
         parts += [
             r"\begin{table}",
-            rf"\caption{{{title.translate(_LATEX)}}}",
+            rf"\caption{{{made.title.translate(_LATEX)}}}",
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
             body[0],
@@ -84,6 +95,7 @@ def _latex(rows: Sequence[Row], path: Path) -> None:
             *body[1:],
             r"\bottomrule",
             r"\end{tabular}",
+            *(rf"\par\footnotesize {note.translate(_LATEX)}" for note in made.notes),
             r"\end{table}",
             "",
         ]
@@ -91,33 +103,42 @@ def _latex(rows: Sequence[Row], path: Path) -> None:
         out.write("\n".join(parts))
 
 
-def _gap_tables(rows: Sequence[Row]) -> list[tuple[str, list[str], list[list[str]]]]:
-    """One table per problem and objective: title, header, cells."""
+def _gap_tables(rows: Sequence[Row]) -> list[_Table]:
+    """One table per problem and objective."""
     lines = gap_lines(rows, intervals=True)
-    header = ["preset", "answerer", "n", "optimal", "mean gap [95 %]", "largest gap", "proven", "failed"]
-    header += ["CPU time", "wall time"]
-    titles = dict.fromkeys((line.problem, line.objective, line.unit) for line in lines)
-    return [
-        (f"{problem}: {objective} [{unit}]", header, [_cells(x) for x in lines if (x.problem, x.objective) == key])
-        for problem, objective, unit in titles
-        for key in [(problem, objective)]
-    ]
+    keys = dict.fromkeys((line.problem, line.objective) for line in lines)
+    return [_gap_table([line for line in lines if (line.problem, line.objective) == key]) for key in keys]
 
 
-def _cells(line: GapLine) -> list[str]:
-    gaps = line.gaps
-    return [
-        line.preset,
-        line.answerer,
-        line.covered,
-        percent(gaps.optimal),
-        with_interval(gaps.mean, line.interval),
-        gap(gaps.largest),
-        "" if line.proven is None else percent(line.proven),
-        count(line.failures),
-        censored(line.cpu_seconds, line.censored),
-        censored(line.seconds, line.censored),
-    ]
+#: Title of a column, what it says of a line, and whether it is left out where it says nothing of any line.
+_COLUMNS: tuple[tuple[str, Callable[[GapLine], str], bool], ...] = (
+    ("preset", lambda line: line.preset, False),
+    ("answerer", lambda line: line.answerer, False),
+    ("n", lambda line: line.covered, False),
+    ("optimal", lambda line: percent(line.gaps.optimal), False),
+    ("mean gap [95 %]", lambda line: with_interval(line.gaps.mean, line.interval), False),
+    ("largest gap", lambda line: gap(line.gaps.largest), False),
+    ("optimum 0", lambda line: apart(line.gaps.absolute, line.gaps.mean_difference), True),
+    ("behind", lambda line: apart(line.gaps.behind, line.gaps.mean_behind), True),
+    ("no plan", lambda line: count(line.unsolved), True),
+    ("proven", lambda line: "" if line.proven is None else percent(line.proven), False),
+    ("failed", lambda line: count(line.failures), False),
+    ("skipped", lambda line: count(line.skipped), True),
+    ("CPU time", lambda line: censored(line.cpu_seconds, line.censored), False),
+    ("wall time", lambda line: censored(line.seconds, line.censored), False),
+)
+
+
+def _gap_table(lines: Sequence[GapLine]) -> _Table:
+    columns = [(title, [cell(line) for line in lines], optional) for title, cell, optional in _COLUMNS]
+    shown = [(title, cells) for title, cells, optional in columns if not optional or any(cells)]
+    first = lines[0]
+    return _Table(
+        f"{first.problem}: {first.objective} [{first.unit}]",
+        [title for title, _ in shown],
+        [list(row) for row in zip(*(cells for _, cells in shown), strict=True)],
+        apart_notes(line.gaps for line in lines),
+    )
 
 
 def _report(rows: Sequence[Row], path: Path) -> None:

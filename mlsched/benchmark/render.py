@@ -20,8 +20,9 @@ _STYLE = {"exact": "", "heuristic": "cyan", "trained": "magenta"}
 
 
 def gap_table(rows: Sequence[Row]) -> list[Table]:
-    """One table per problem and objective; a section per preset; "gap" is the mean. Empty for no rows.
+    """One table per problem and objective; a section per preset. Empty for no rows.
 
+    "n" is over how many instances the mean "gap" and the largest, "max", are; where that is not all, and of how many.
     Gaps without a percentage stand in columns of their own, and the foot of such a table says what they are.
     `formats.GAP_NOTE` defines the others.
     """
@@ -47,6 +48,7 @@ def _table(title: str, lines: Sequence[GapLine]) -> Table:
         title_style="bold",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
+        show_edge=False,
         collapse_padding=True,
         caption=Text(" ".join(notes)) if notes else None,
         caption_justify="left",
@@ -54,7 +56,7 @@ def _table(title: str, lines: Sequence[GapLine]) -> Table:
     )
     for name in ("preset", "answerer"):
         made.add_column(name, overflow="fold")
-    names = ["n", "optimal", "gap", "max gap", *["optimum 0"] * zero, *["behind"] * behind, "proven", "time"]
+    names = ["n", "optimal", "gap", "max", *["optimum 0"] * zero, *["behind"] * behind, "proven", "time"]
     for name in names:
         made.add_column(name, justify="right", no_wrap=True)
     for name, shown in (("fail", failed), ("skip", skipped)):
@@ -81,7 +83,7 @@ def in_lines(name: str, most: int = 20) -> str:
 
 def _numbers(line: GapLine, zero: bool, behind: bool, failed: bool, skipped: bool) -> list[str]:
     gaps = line.gaps
-    cells = [str(line.instances), percent(gaps.optimal), gap(gaps.mean), gap(gaps.largest)]
+    cells = [line.covered.replace(" of ", "/"), percent(gaps.optimal), gap(gaps.mean), gap(gaps.largest)]
     cells += [apart(gaps.absolute, gaps.mean_difference)] * zero + [apart(gaps.behind, gaps.mean_behind)] * behind
     alone = line.agreed is not None and line.agreed < 1
     proven = f"{percent(line.proven)} {CLAIMED}" if alone else percent(line.proven)

@@ -168,6 +168,22 @@ def test_gaps_are_defined_and_those_without_a_percentage_stand_apart():
     assert "Behind:" not in report(with_gaps([row(), rule(12)]))
 
 
+@pytest.mark.parametrize("suffix", ["md", "tex"])
+def test_tables_for_papers_say_what_is_in_no_mean(tmp_path, suffix):
+    rank = Rank("deferred jobs", 1000)
+    rows = [row(), rule(12), row(instance_hash="h1", value=0), rule(7, instance_hash="h1")]
+    rows += [row(instance_hash="h2", value=2010, rank=rank), rule(4000, instance_hash="h2", rank=rank)]
+    export(with_gaps(rows), tmp_path / f"table.{suffix}")
+    text = (tmp_path / f"table.{suffix}").read_text()
+    between = " | " if suffix == "md" else " & "
+    header, of_the_rule = (next(x for x in text.splitlines() if word in x) for word in ("preset", between + "rule"))
+    told = dict(zip(header.split(between), of_the_rule.split(between), strict=True))
+    assert (told["n"], told["optimum 0"], told["behind"]) == ("1 of 3", "1: +7", "1: +2")
+    assert "there are more deferred jobs than in the optimum" in text
+    export(with_gaps([row(), rule(12)]), tmp_path / f"table.{suffix}")
+    assert "behind" not in (tmp_path / f"table.{suffix}").read_text().lower()
+
+
 def cells(page, answerer, table=1):
     """The cells of an answerer in the full table."""
     line = re.search(rf"<tr><th scope=row[^>]*>{answerer}</th>(.*?)</tr>", page)[1]
