@@ -32,6 +32,11 @@ def places(layout: Layout, traffic: bool) -> list[Place]:
     return [Place(nodes, True) for nodes in classes]
 
 
+def is_job_shop(layout: Layout) -> bool:
+    """Whether each task has one node, of several, and no node holds two tasks at once."""
+    return layout.nodes > 1 and all(len(nodes) == 1 for nodes in layout.allowed) and _exclusive(layout)
+
+
 def _classes(layout: Layout) -> list[tuple[int, ...]]:
     """Nodes of equal capacities that may run the same tasks."""
     eligible = layout.instance.eligible

@@ -6,6 +6,7 @@ from typing import Any
 
 from mlsched.core.formulation import Limits
 from mlsched.formulations.taskgraph._intervals import IntervalModel
+from mlsched.formulations.taskgraph._places import is_job_shop
 from mlsched.formulations.taskgraph._rows import valued
 from mlsched.solvers.backends.limits import CORE_FIRST, WORK, within
 from mlsched.solvers.backends.search import Search
@@ -18,12 +19,15 @@ def solve_intervals(state: State, limits: Limits) -> None:
     Sums of completion times are where core-guided search shines: the bound rises step by step from below, by conflicts
     that name few jobs, where branching has to close the whole range of one job after the other. On one thread CP-SAT
     does that without linear relaxations, as in its strategy "core"; with several it has other strategies as well.
+
+    CP-SAT is not told the incumbent of a job shop: it proves the makespan of twenty drawn shops in three quarters of
+    the time without (docs/notes/taskgraph-exact.md).
     """
     if state.done:
         return
     upper = state.upper if state.objective in ("total_jct", "makespan") else None
     made = IntervalModel(state.layout, (state.objective,), upper)
-    if state.plan is not None:
+    if state.plan is not None and not is_job_shop(state.layout):
         for variable, value in made.encode(state.plan):
             made.cp.add_hint(variable, value)
     made.cp.minimize(state.sign * made.terms[state.objective])
