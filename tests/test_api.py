@@ -53,7 +53,7 @@ def test_results_are_json_and_hold_the_plan(name):
     r = api.solve(small(), name)
     data = json.loads(json.dumps(r.to_json(), allow_nan=False))
     assert Plan.from_json(data["plan"]) == r.plan
-    assert data["value"] == r.value
+    assert data["compared"]["value"] == r.value
 
 
 def test_the_objective_can_be_chosen_and_the_first_is_the_default():

@@ -67,5 +67,6 @@ def judged(
         versions=versions(),
         backing="claimed" if answerer.rule is None and outcome.status in ("optimal", "infeasible") else None,
         doubt=outcome.doubt,
+        figures=None if values is None else instance.figures(values),
         instance=instance,
     )

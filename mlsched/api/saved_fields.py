@@ -102,6 +102,10 @@ class Fields:
             raise self.wrong(name, value, f"must be an object of {' or '.join(k.__name__ for k in kinds)}")
         return value
 
+    def inner(self, name: str) -> Fields:
+        """The fields of a JSON object in this one."""
+        return Fields(self.any(name), f"{self.where}{name}")
+
     def record(self, name: str, types: dict[str, type[Record]]) -> Any:
         """An instance, plan or workload of one of these kinds."""
         value = self.any(name)

@@ -33,21 +33,22 @@ def read(fields: Fields) -> Result:
         raise InvalidInput(f"plan: is infeasible: {wrong[0]}")
     values = None if plan is None else instance.evaluate(plan)
     value = None if values is None else values.get(goal.name)
-    bound = fields.number("bound", none=True)
-    gap = None if value is None or bound is None else relative_gap(value, bound)
+    # The first files have the values that order plans where those that people read are now.
+    older = "compared" not in fields.data
+    compared = fields if older else fields.inner("compared")
+    bound = compared.number("bound", none=True)
     rank = instance.rank(goal.name)
     follows: dict[str, Any] = {
         "instance_hash": instance.hash,
         "problem": instance.problem,
         "sense": goal.sense,
         "unit": goal.unit,
-        "values": values,
-        "value": value,
-        "gap": gap,
+        "gap": None if value is None or bound is None else relative_gap(value, bound),
     }
-    for name, right in [*follows.items(), ("rank", None if rank is None else dataclasses.asdict(rank))]:
-        if (said := fields.any(name)) != right:
-            raise fields.wrong(name, said, f"the judge says {shortened(repr(right))}")
+    _hold(compared, {"values": values, "value": value})
+    _hold(fields, follows)
+    if older:
+        _hold(fields, {"rank": None if rank is None else dataclasses.asdict(rank)})
     if value is not None and bound is not None:
         better = bound - value if goal.sense == "min" else value - bound
         slack = instance.tolerance * max(1, abs(value), abs(bound))
@@ -55,8 +56,11 @@ def read(fields: Fields) -> Result:
             raise fields.wrong("bound", bound, f"contradicts {goal.name} = {value}, which is {status}")
     elif status == "optimal":
         raise fields.wrong("status", status, "has no bound")
-    return Result(
+    result = Result(
         **follows,
+        values=values,
+        value=value,
+        figures=None if values is None else instance.figures(values),
         rank=rank,
         instance=instance,
         objective=goal.name,
@@ -75,3 +79,15 @@ def read(fields: Fields) -> Result:
         confirm_seconds=fields.number("confirm_seconds", none=True, low=0),
         doubt=fields.text("doubt", none=True),
     )
+    if not older:
+        said = result.to_json()
+        _hold(fields, {name: said[name] for name in ("values", "value", "bound", "rank")})
+        compared.end()
+    return result
+
+
+def _hold(fields: Fields, right: dict[str, Any]) -> None:
+    """Take fields that follow from the plan; one that says something else is refused."""
+    for name, value in right.items():
+        if (said := fields.any(name)) != value:
+            raise fields.wrong(name, said, f"the judge says {shortened(repr(value))}")

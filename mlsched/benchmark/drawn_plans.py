@@ -19,7 +19,7 @@ from mlsched.benchmark.inline_svg import inline
 from mlsched.benchmark.plan_pictures import HEIGHT, WIDTH
 from mlsched.benchmark.rerun import task_of
 from mlsched.benchmark.row import Row
-from mlsched.core.contract import Instance, Objective, Plan
+from mlsched.core.contract import Instance, Objective, Plan, worded
 from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import registry
 
@@ -61,7 +61,7 @@ def plan_pictures(rows: Sequence[Row], best: str | None, key: str) -> Iterator[P
         axes[0].set_axisbelow(True)  # the grid behind the bars
         draw(instance, plan, axes[0])
         told = "the proven optimum" if row.status == "optimal" else f"gap {row.gap_to_optimum}"
-        title = f"{row.place}: {row.value} (unit: {row.unit}) by {row.answerer}, {told}"
+        title = f"{row.place}: {worded(row.value, row.rank)} (unit: {row.unit}) by {row.answerer}, {told}"
         yield Picture(title, inline(made, title, f"{key}-{number}"))
     if (front := _longest_front(rows, f"{key}-front")) is not None:
         yield front

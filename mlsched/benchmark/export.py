@@ -41,13 +41,23 @@ def check_format(path: Path) -> None:
 
 
 def flat(row: Row) -> dict[str, Any]:
-    """A row as plain cells: what has parts as JSON text, the gap by its parts."""
+    """A row as plain cells: what has parts as JSON text, the gap by its parts.
+
+    value and bound are the objective's own, and `count` says of how much of what is compared before them (`rank`) the
+    value is; those that order plans are the compared_ ones.
+    """
     found = dataclasses.asdict(row)
     closeness = row.gap_to_optimum
     del found["gap_to_optimum"]
     for name, value in found.items():
         if isinstance(value, dict):
             found[name] = canonical(value)
+    for name in ("value", "bound"):
+        exact = found[f"compared_{name}"] = found[name]
+        if row.rank is not None and exact is not None:
+            found[name] = row.rank.split(exact)[1]
+    found["compared_values"] = found.pop("values")
+    found["count"] = None if row.rank is None or row.value is None else row.rank.split(row.value)[0]
     found["gap_to_optimum"] = None if closeness is None else closeness.share
     found["difference_to_optimum"] = None if closeness is None else closeness.difference
     return found
@@ -56,7 +66,7 @@ def flat(row: Row) -> dict[str, Any]:
 def _rows(rows: Sequence[Row], path: Path) -> None:
     """A line per row; `row` is the number by which `mlsched rerun` knows it."""
     table = [flat(row) for row in rows]
-    names = [*(field.name for field in dataclasses.fields(Row)), "difference_to_optimum"]
+    names = list(table[0]) if table else []
     write({"row": list(range(1, len(table) + 1)), **{name: [row[name] for row in table] for name in names}}, path)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mlsched.benchmark import plots
-from mlsched.core.contract import Instance, Plan
+from mlsched.core.contract import Instance, Plan, worded
 from mlsched.core.errors import InvalidInput
 from mlsched.core.registry import registry
 from mlsched.core.result import Result
@@ -52,7 +52,8 @@ def plot(plan: Plan | Result, instance: Instance | None = None, *, ax: Any = Non
 
 def headline(result: Result) -> str:
     """Who answered, and how good the answer is."""
-    return f"{result.answerer}: {result.objective} {result.value} {result.unit} ({result.status})"
+    value = worded(result.value, result.rank, result.unit)
+    return f"{result.answerer}: {result.objective} {value} ({result.status})"
 
 
 def new_axes(count: int = 1, height: float = HEIGHT) -> list[Any]:

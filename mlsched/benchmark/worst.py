@@ -12,7 +12,7 @@ from mlsched.api.adapters import prover
 from mlsched.api.asked import aim
 from mlsched.benchmark import plan_pictures, plots
 from mlsched.core import html, tables
-from mlsched.core.contract import Instance
+from mlsched.core.contract import Instance, worded
 from mlsched.core.errors import InvalidInput
 from mlsched.core.gap import Gap
 from mlsched.core.registry import registry
@@ -42,6 +42,11 @@ class Loss:
         share = self.gap.share
         return behind, float("inf") if share is None and self.gap.difference > 0 else share or 0.0, self.gap.difference
 
+    @property
+    def worded(self) -> tuple[str, str]:
+        """The rule's value and the best one, as people read them."""
+        return worded(self.result.value, self.result.rank), worded(self.best.value, self.best.rank)
+
     def plot(self) -> list[Any]:
         """Two matplotlib axes side by side: the rule's plan, and the best one."""
         axes = plan_pictures.new_axes(2)
@@ -57,9 +62,9 @@ class Losses(list[Loss]):
         return {
             "instance": [loss.name for loss in self],
             "answerer": [loss.result.answerer for loss in self],
-            "value": [loss.result.value for loss in self],
-            "best": [loss.best.value for loss in self],
-            "bound": [loss.best.bound for loss in self],
+            "value": [loss.result.to_json()["value"] for loss in self],
+            "best": [loss.best.to_json()["value"] for loss in self],
+            "bound": [loss.best.bound_figure for loss in self],
             "status": [loss.best.status for loss in self],
             "gap": [loss.gap.share for loss in self],
             "difference": [loss.gap.difference for loss in self],
@@ -71,7 +76,7 @@ class Losses(list[Loss]):
 
     def _repr_html_(self) -> str:
         header = ["instance", "value", "best", "gap"]
-        rows = [[loss.name, loss.result.value, loss.best.value, str(loss.gap)] for loss in self]
+        rows = [[loss.name, *loss.worded, str(loss.gap)] for loss in self]
         return html.block("worst instances", [], html.table(header, rows, most=html.MOST_ROWS))
 
 

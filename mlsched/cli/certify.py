@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlsched.cli.output import Json, emit, number, only_documents, waiting
+from mlsched.cli.output import Json, emit, only_documents, waiting
 from mlsched.cli.solve import Goal, Read, read_instance
+from mlsched.core.contract import worded
 from mlsched.core.errors import InvalidFile
 
 if TYPE_CHECKING:
@@ -83,12 +84,13 @@ def shown(folder: Path, checked: Checked) -> list[str]:
         return list(checked.wrong)
     goal = checked.instance.objective(checked.objective)
     best = "less" if goal.sense == "min" else "more"
-    value = f"{goal.name} = {number(checked.value)} {goal.unit}"
+    rank = checked.instance.rank(checked.objective)
+    value = f"{goal.name} = {worded(checked.value, rank, goal.unit)}"
     if checked.backing is not None:
         lines = [f"{folder}: certified: {value}, no plan has {best}"]
     else:
         lines = [f"{folder}: certified: at most {checked.gap} from the best: {value}, no plan has {best} than"]
-        lines[0] += f" {number(checked.bound)}"
+        lines[0] += f" {worded(checked.bound, rank)}"
     lines += [f"  rests on: {checked.lemma}"] if checked.lemma else []
     lines += [f"  with these numbers, recomputed: {claim}" for claim in checked.claims]
     return [*lines, f"  checked in {checked.seconds:.2f} s; `mlsched check {folder}` checks it again"]

@@ -40,9 +40,19 @@ def _plan(file: Path, plan: Path, read: list[str] | None, as_json: bool) -> None
     faults = [] if answers in (None, instance.hash) else [f"the plan answers another instance (hash {answers[:12]})"]
     faults += instance.violations(answer)
     values = None if faults else instance.evaluate(answer)
-    document = {"instance_hash": instance.hash, "feasible": not faults, "violations": faults, "values": values}
-    rows = [[name, number(value)] for name, value in (values or {}).items()]
-    emit(as_json, lambda: document, lambda: faults or ["feasible", table("", ["objective", "value"], rows)])
+    figures = {} if values is None else instance.figures(values)
+    document = {
+        "instance_hash": instance.hash,
+        "feasible": not faults,
+        "violations": faults,
+        "values": None if values is None else {name: figures[name] for name in values},
+        "counts": {name: count for name, count in figures.items() if values is not None and name not in values},
+        "compared": values,
+    }
+    rows = [[name, number(value)] for name, value in figures.items()]
+    deferred = [] if faults else instance.deferrals(answer)
+    told = ["feasible", table("", ["objective", "value"], rows), *deferred]
+    emit(as_json, lambda: document, lambda: faults or told)
     if faults:
         raise ChecksFailed(f"{plan}: infeasible: {faults[0]}")
 

@@ -60,11 +60,12 @@ def pareto(
             progress=update,
         )
     if output is not None:
-        write_csv(front, objectives, output)
+        write_csv(front, output)
     if plot is not None:
         _plot(instance, front, objectives, plot)
-    document = {"instance_hash": instance.hash, "objectives": objectives}
-    emit(as_json, lambda: {**document, **front.to_json()}, lambda: _render(front, objectives))
+    figures = {name: column.tolist() for name, column in front.table().items()}
+    document = {"instance_hash": instance.hash, "objectives": objectives, "figures": figures}
+    emit(as_json, lambda: {**document, **front.to_json()}, lambda: _render(front))
     if front.status == "failed":
         raise ChecksFailed(f"{file}: the front is not complete: {front.failures[0]}")
     if not len(front) and not front.complete:
@@ -93,12 +94,14 @@ def _counter(time_limit: float | None) -> Iterator[Callable[[int, int], None]]:
         yield lambda points, solves: bar.update(task, description=f"{points} points, {solves} sub-problems")
 
 
-def write_csv(front: Front, objectives: list[str], path: Path) -> None:
-    """One row per point: the objectives, then the plan as JSON."""
+def write_csv(front: Front, path: Path) -> None:
+    """One row per point: the objectives and what is compared before them, then the plan as JSON."""
+    columns = front.table()
     with atomic_write(path) as stream:
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow([*objectives, "plan"])
-        for values, plan in zip(front.values.tolist(), front.plans or (), strict=True):
+        writer.writerow([*columns, "plan"])
+        points = zip(*(column.tolist() for column in columns.values()), front.plans or (), strict=True)
+        for *values, plan in points:
             writer.writerow([*values, json.dumps(plan.to_json())])
 
 
@@ -110,8 +113,10 @@ def _plot(instance: Instance, front: Front, objectives: list[str], path: Path) -
     plots.save(plots.front(front.values, labels, front.senses, [(b.lower, b.upper) for b in front.open]), path)
 
 
-def _render(front: Front, objectives: list[str]) -> list[Any]:
-    rows = [[str(index), *map(number, values)] for index, values in enumerate(front.values.tolist())]
+def _render(front: Front) -> list[Any]:
+    columns = front.table()
+    points = zip(*(column.tolist() for column in columns.values()), strict=True)
+    rows = [[str(index), *map(number, values)] for index, values in enumerate(points)]
     line = f"{front.backend}, {front.method}: {front.status}: {len(front)} points from {front.solves} solves"
     if front.recalled:
         line += f" and {front.recalled} remembered"
@@ -119,4 +124,4 @@ def _render(front: Front, objectives: list[str]) -> list[Any]:
     lines: list[Any] = [f"{line} in {front.seconds:.3f} s; {backing}"]
     if front.open:
         lines.append(f"{len(front.open)} zones are open: points may be missing there (--json lists them)")
-    return [*lines, table("", ["point", *objectives], rows)]
+    return [*lines, table("", ["point", *columns], rows)]

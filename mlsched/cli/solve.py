@@ -135,10 +135,14 @@ def _render(instance: Instance, result: Result, asked: str) -> list[Any]:
     rows = []
     for goal in instance.objectives:
         optimised = goal.name == result.objective
-        value = None if result.values is None else result.values[goal.name]
-        bound, gap = (result.bound, result.gap) if optimised else (None, None)
+        value = None if result.figures is None else result.figures[goal.name]
+        bound, gap = (result.bound_figure, result.gap) if optimised else (None, None)
         shown = "-" if gap is None else f"{100 * gap:.4g} %"
         rows.append([("* " if optimised else "  ") + goal.name, goal.sense, number(value), number(bound), shown])
+    if result.rank is not None and result.figures is not None:
+        fewest = None if result.bound is None else result.rank.split(result.bound)[0]
+        count = result.figures[result.rank.column]
+        rows.append([f"  {result.rank.column}", "min", number(count), number(fewest), "-"])
     line = f"{asked}: {result.status} in {result.seconds:.3f} s{_backing(result)}"
     if result.stopped_by in ("time limit", "work limit"):
         line += f" (stopped by the {result.stopped_by})"

@@ -14,7 +14,6 @@ from mlsched.cli.output import (
     complete_problem,
     complete_solver,
     emit,
-    number,
     only_documents,
     progress,
     settings,
@@ -108,9 +107,6 @@ def _render(worst_losses: Losses, count: int) -> list[Any]:
     if not worst_losses:
         return [f"none of {count} instances has a feasible plan"]
     first = worst_losses[0]
-    rows = [
-        [loss.name, number(loss.result.value), number(loss.best.value), loss.best.status, str(loss.gap)]
-        for loss in worst_losses
-    ]
+    rows = [[loss.name, *loss.worded, loss.best.status, str(loss.gap)] for loss in worst_losses]
     title = f"{first.result.answerer}: {first.result.objective} [{first.result.unit}], worst of {count} instances"
     return [table(title, ["instance", "value", first.best.answerer, "which is", "gap"], rows)]

@@ -45,10 +45,17 @@ class Rank:
     """What an objective compares before its base value: value = base + weight * count, and 0 <= base < weight.
 
     name: what is counted, in the plural ("deferred TE jobs").
+
+    The value orders plans. People read the two numbers that it is made of: `split`, `worded` and `Instance.figures`.
     """
 
     name: str
     weight: int
+
+    @property
+    def column(self) -> str:
+        """The word that heads the counts in tables: the first of the name, "deferred"."""
+        return self.name.partition(" ")[0]
 
     def split(self, value: int | float) -> tuple[int, int | float]:
         """(count, base) of a value, or of a bound."""
@@ -113,6 +120,10 @@ class Instance(Record):
         """
         raise NotImplementedError  # pragma: no cover - every problem defines it
 
+    def deferrals(self, plan: Any) -> list[str]:
+        """Sentences that say who waits in a feasible `plan` though it asked to start; empty where nobody can."""
+        return []
+
     def table(self, plan: Any) -> dict[str, Any]:
         """A plan as columns of equal length, a row per decision, with names where the instance has some."""
         raise InvalidInput(f"{self.kind}: its plans have no table; use the plan's fields")
@@ -128,6 +139,21 @@ class Instance(Record):
         """
         return None
 
+    def figures(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """What people read of `evaluate`'s values: objective -> base value, and the count that is compared before it.
+
+        The count has the name of `Rank.column` ("deferred"); where nothing is compared first, these are the values.
+        """
+        counts: dict[str, int] = {}
+        figures: dict[str, Any] = {}
+        for name, value in values.items():
+            rank = self.rank(name)
+            if rank is None:
+                figures[name] = value
+            else:
+                counts[rank.column], figures[name] = rank.split(value)
+        return figures | counts
+
     @classmethod
     def objective(cls, name: str) -> Objective:
         """The objective of that name, or UnknownName."""
@@ -137,6 +163,16 @@ class Instance(Record):
         known = [o.name for o in cls.objectives]
         there = ", ".join(known) or "none"
         raise UnknownName(f"{cls.problem} has no objective '{name}'{meant(name, known)}; there are {there}")
+
+
+def worded(value: int | float | None, rank: Rank | None, unit: str = "") -> str:
+    """A value or a bound as people read it: "12 s", "12 s and 1 deferred TE jobs", a dash for none."""
+    if value is None:
+        return "–"
+    count, base = (0, value) if rank is None else rank.split(value)
+    shown = str(base) if isinstance(base, int) else f"{base:.10g}"
+    shown += f" {unit}" if unit else ""
+    return shown if rank is None or not count else f"{shown} and {count} {rank.name}"
 
 
 def entry(table: Mapping[str, T], objective: str, where: str) -> T:

@@ -29,13 +29,14 @@ def relative_gap(value: float, bound: float) -> float:
 class Result:
     """An answer that the judge has recomputed.
 
-    `values` holds every objective as the judge sees it and `value` the one that was asked for; both are None exactly
-    when there is no plan, and then `status` is "infeasible" or "unknown". `sense` and `unit` are that objective's, and
-    `rank` is what it compares first on this instance (None: nothing). `bound` is proved: no plan is better. `gap` is
-    the search's own, between its value and its bound: |value - bound| / max(1, |value|, |bound|). A heuristic or a
-    policy proves nothing, so its bound and gap are None; `gap_to` holds it against an answer that does. `stopped_by`
-    says why the search ended: after a "time limit" another machine may answer differently. `seconds` is wall time,
-    `work` the backend's deterministic measure.
+    `values` holds every objective as the judge compares it and `value` the one that was asked for; both are None
+    exactly when there is no plan, and then `status` is "infeasible" or "unknown". `sense` and `unit` are that
+    objective's, and `rank` is what it compares first on this instance (None: nothing): `value`, `values` and `bound`
+    then order plans, and `figures` holds what people read, each objective's own value and the count apart. `bound` is
+    proved: no plan is better. `gap` is the search's own, between its value and its bound:
+    |value - bound| / max(1, |value|, |bound|). A heuristic or a policy proves nothing, so its bound and gap are None;
+    `gap_to` holds it against an answer that does. `stopped_by` says why the search ended: after a "time limit" another
+    machine may answer differently. `seconds` is wall time, `work` the backend's deterministic measure.
 
     `backing` says what "optimal" or "infeasible" rests on (`Backing`; None where nothing is proved). `confirmed_by`
     names the other engine's answerer that confirmed it, and `confirm_seconds` is the wall time that all who were asked
@@ -72,7 +73,16 @@ class Result:
     confirmed_by: str | None = None
     confirm_seconds: float | None = dataclasses.field(default=None, compare=False)
     doubt: str | None = None
+    figures: dict[str, int] | None = None
     instance: Instance | None = dataclasses.field(default=None, repr=False, compare=False)
+
+    @property
+    def bound_figure(self) -> int | float | None:
+        """The bound as people read it; None where it has another count than the plan (`Rank`)."""
+        if self.rank is None or self.bound is None:
+            return self.bound
+        count, base = self.rank.split(self.bound)
+        return base if self.value is None or self.rank.split(self.value)[0] == count else None
 
     def __hash__(self) -> int:
         """Equal results have equal hashes; params, values, work and versions are dictionaries, which have none."""
@@ -93,17 +103,32 @@ class Result:
         return gap_between(self.value, reference.bound, sense=self.sense, unit=self.unit, rank=self.rank)
 
     def to_json(self) -> dict[str, Any]:
-        """The result as plain JSON data."""
+        """The result as plain JSON data: values as people read them, and under "compared" as they order plans.
+
+        What is compared before a value stands in "rank", with the plan's count.
+        """
         data = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "instance"}
+        figures = data.pop("figures")
+        data["compared"] = {name: data[name] for name in ("value", "values", "bound")}
+        data["bound"] = self.bound_figure
+        if figures is not None:
+            data["values"] = {name: figures[name] for name in data["values"]}
+            data["value"] = figures.get(self.objective)
         data["plan"] = self.plan.to_json() if self.plan is not None else None
-        data["rank"] = dataclasses.asdict(self.rank) if self.rank is not None else None
+        if self.rank is not None:
+            count = None if figures is None else figures[self.rank.column]
+            data["rank"] = {**dataclasses.asdict(self.rank), "count": count}
         return data
 
     def table(self) -> dict[str, list[Any]]:
-        """One row, column by column: who answered what, how it ended, and every objective's value (None: no plan)."""
+        """One row, column by column: who answered what, how it ended, and every objective's value (None: no plan).
+
+        Values and the bound are `figures`; what is compared before them has a column of its own ("deferred").
+        """
+        data = self.to_json()
         columns = ["problem", "instance_hash", "answerer", "seed", "status", "objective", "sense", "unit"]
         columns += ["value", "bound", "gap", "seconds", "stopped_by", "backing"]
-        return {name: [getattr(self, name)] for name in columns} | {k: [v] for k, v in (self.values or {}).items()}
+        return {name: [data[name]] for name in columns} | {k: [v] for k, v in (self.figures or {}).items()}
 
     def dataframe(self) -> Any:
         """`table` as a pandas DataFrame; `pandas.concat` puts those of several answers below one another.
@@ -114,8 +139,10 @@ class Result:
 
     def _repr_html_(self) -> str:
         """For notebooks: how the answer ended, every objective, and the plan, folded away."""
-        asked = [self.objective, self.sense, self.unit, self.value, self.bound, _share(self.gap)]
-        others = [[k, None, None, v, None, None] for k, v in (self.values or {}).items() if k != self.objective]
+        figures = self.figures or {}
+        value = figures.get(self.objective)
+        asked = [self.objective, self.sense, self.unit, value, self.bound_figure, _share(self.gap)]
+        others = [[k, None, None, v, None, None] for k, v in figures.items() if k != self.objective]
         facts = [self.status, f"{self.seconds:.3g} s", self.backing or "", self.stopped_by or "", self.doubt or ""]
         values = html.table(["objective", "sense", "unit", "value", "bound", "gap to bound"], [asked, *others])
         plan = "no plan" if self.plan is None else html.folded("plan", self.plan._repr_html_())

@@ -66,7 +66,9 @@ def test_solve_by_every_answerer(cli, instance_file, name, tmp_path):
     result = cli("solve", instance_file, "--solver", name, "--json", "-o", plan).document
     assert (result["answerer"], result["instance_hash"]) == (name, small().hash)
     assert api.load(plan) == Plan.from_json(result["plan"])
-    assert small().evaluate(api.load(plan)) == result["values"]
+    values = small().evaluate(api.load(plan))
+    assert values == result["compared"]["values"]
+    assert {**result["values"], "deferred": result["rank"]["count"]} == small().figures(values)
     assert cli("check", instance_file, plan).status == 0
 
 
@@ -217,7 +219,21 @@ def test_check_a_feasible_plan(cli, instance_file, plan_file):
         "feasible": True,
         "violations": [],
         "values": {"total_score": SCORES[2], "victim_count": 1, "max_grace_period": 0},
+        "counts": {"deferred": 0},
+        "compared": {"total_score": SCORES[2], "victim_count": 1, "max_grace_period": 0},
     }
+
+
+def test_who_waits_is_named_and_counted_apart(cli, instance_file, tmp_path):
+    path = tmp_path / "plan.json"
+    api.save(Plan(te_node=[-1], victims=[]), path)
+    found = cli("check", instance_file, path)
+    assert (found.status, found.err) == (0, "")
+    assert "TE job 0 waits\n" in found.out
+    document = cli("check", instance_file, path, "--json").document
+    assert document["values"] == {"total_score": 0, "victim_count": 0, "max_grace_period": 0}
+    assert document["counts"] == {"deferred": 1}
+    assert document["compared"] == small().evaluate(api.load(path))
 
 
 def test_check_an_infeasible_plan(cli, instance_file, tmp_path):

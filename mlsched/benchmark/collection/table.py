@@ -8,8 +8,9 @@ from pathlib import Path
 
 from mlsched.api.known import trivial_bound
 from mlsched.benchmark.collection.entry import DIGITS, Entry, described, entries
+from mlsched.core.contract import worded
 from mlsched.core.files import atomic_write
-from mlsched.core.gap import percentage
+from mlsched.core.gap import gap_between, percentage
 from mlsched.core.result import relative_gap
 
 COLUMNS = ("problem", "instance", "objective", "best known", "proven bound", "gap to it", "claimed bound", "backing")
@@ -34,18 +35,20 @@ def text_table(folder: Path) -> str:
 def _cells(entry: Entry) -> list[str]:
     name, certified = entry.objective.name, entry.backing == "certified"
     proven = entry.bound if certified else trivial_bound(entry.instance, name)
-    gap = "–" if proven is None else percentage(relative_gap(entry.value, proven))
+    goal, rank = entry.objective, entry.instance.rank(name)
+    gap = "–"
+    if proven is not None:
+        behind = gap_between(entry.value, proven, sense=goal.sense, unit=goal.unit, rank=rank)
+        same = (v if rank is None else rank.split(v)[1] for v in (entry.value, proven))
+        gap = percentage(relative_gap(*same)) if behind.rank is None else str(behind)
     claimed = None if certified else entry.bound
-    cells = [entry.instance.problem, entry.instance.hash[:DIGITS], name, _number(entry.value), _number(proven), gap]
-    return [*cells, _number(claimed), entry.backing or "open", _plain(str(entry.history[-1]["by"]))]
+    cells = [entry.instance.problem, entry.instance.hash[:DIGITS], name]
+    cells += [worded(entry.value, rank), worded(proven, rank), gap]
+    return [*cells, worded(claimed, rank), entry.backing or "open", _plain(str(entry.history[-1]["by"]))]
 
 
 def _row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def _number(value: int | float | None) -> str:
-    return "–" if value is None else str(value) if isinstance(value, int) else f"{value:.10g}"
 
 
 def _plain(text: str) -> str:

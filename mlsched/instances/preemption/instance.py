@@ -147,6 +147,10 @@ class Instance(contract.Instance):
         largest, _ = entry(LARGEST, objective, "LARGEST of instances/preemption/instance.py")
         return Rank("deferred TE jobs", 1 + int(largest(self)))
 
+    def deferrals(self, plan: Plan) -> list[str]:
+        """The TE jobs that have no node."""
+        return [f"TE job {t} waits" for t in np.flatnonzero(plan.te_node < 0).tolist()]
+
     def table(self, plan: Plan) -> dict[str, Any]:
         """Every job of the question: its class, its number in it, the node it is on or goes to (-1: none), its fate."""
         jobs, tes = len(self.job_node), len(self.te_demand)

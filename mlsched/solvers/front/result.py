@@ -104,10 +104,19 @@ class Front:
         return "claimed" if self.confirmed_by is None else "agreed"
 
     def table(self) -> dict[str, Any]:
-        """Objective -> its values, a row a point; those of a model of one's own are called f1, f2, ..."""
+        """Objective -> its values, a row a point; those of a model of one's own are called f1, f2, ...
+
+        Of an instance, values are as people read them (`Instance.figures`): what is compared before them has a column
+        of its own ("deferred").
+        """
         names = self.objectives or tuple(f"f{k + 1}" for k in range(len(self.senses)))
         values = np.asarray(self.values).reshape(-1, len(self.senses))
-        return {name: values[:, k] for k, name in enumerate(names)}
+        columns = {name: values[:, k] for k, name in enumerate(names)}
+        if self.instance is None or all(self.instance.rank(name) is None for name in names):
+            return columns
+        points = [self.instance.figures(dict(zip(names, point, strict=True))) for point in values.tolist()]
+        every = self.instance.figures(dict.fromkeys(names, 0))
+        return {name: np.array([point[name] for point in points], dtype=np.int64) for name in every}
 
     def dataframe(self) -> Any:
         """`table` as a pandas DataFrame."""
@@ -116,7 +125,8 @@ class Front:
     def _repr_html_(self) -> str:
         """For notebooks: whether the front is complete, and its first points."""
         columns = self.table()
-        header = [f"{name} ({sense})" for name, sense in zip(columns, self.senses, strict=True)]
+        senses = dict(zip(self.objectives or columns, self.senses, strict=True))
+        header = [f"{name} ({senses.get(name, 'min')})" for name in columns]
         facts = [self.status, f"{len(self)} points from {self.solves} solves by {self.backend} in {self.seconds:.3g} s"]
         facts += [f"points may be missing in {len(self.open)} boxes"] if self.open else []
         rows = np.stack(list(columns.values()), axis=1).tolist()

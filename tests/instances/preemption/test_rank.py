@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,6 +31,48 @@ def test_every_value_is_the_deferred_jobs_and_the_base_value(instance, data):
         rank = instance.rank(goal.name)
         assert rank.split(values[goal.name]) == (te_node.count(-1), base[goal.name])
         assert 0 <= base[goal.name] < rank.weight
+    assert instance.figures(values) == {**base, "deferred": te_node.count(-1)}
+    assert instance.deferrals(Plan(te_node=te_node, victims=victims)) == [
+        f"TE job {t} waits" for t, node in enumerate(te_node) if node < 0
+    ]
+
+
+@given(instance=strategies.preemption(), rule=st.sampled_from(["fitgpp", "fifo", "brute-force", "cp-sat"]))
+def test_what_is_read_of_a_result_is_what_its_plan_is_worth(instance, rule):
+    """The table and the JSON document agree with sums over the plan, the compared values with the judge."""
+    result = mlsched.solve(instance, rule)
+    victims = result.plan.victims.tolist()
+    values = {
+        "total_score": sum(int(instance.score[j]) for j in victims),
+        "victim_count": len(victims),
+        "max_grace_period": max((int(instance.job_grace[j]) for j in victims), default=0),
+    }
+    deferred = int((result.plan.te_node < 0).sum())
+    table, document = result.table(), result.to_json()
+    assert {name: table[name] for name in (*values, "deferred")} == {
+        name: [value] for name, value in {**values, "deferred": deferred}.items()
+    }
+    assert (document["values"], document["value"], document["rank"]["count"]) == (
+        values,
+        values["total_score"],
+        deferred,
+    )
+    assert (table["value"], table["bound"]) == ([document["value"]], [document["bound"]])
+    assert document["compared"]["values"] == instance.evaluate(result.plan)
+    assert document["compared"]["value"] == result.value
+    if result.status == "optimal":
+        assert document["bound"] == document["value"]
+
+
+def test_a_file_of_the_first_version_is_read(tmp_path):
+    """It has the values that order plans where those that people read are now."""
+    result = mlsched.solve(small(te_demand=[[5, 2], [100, 100]]), "fifo")
+    mlsched.save(result, tmp_path / "new.json")
+    data = json.loads((tmp_path / "new.json").read_text())
+    data |= data.pop("compared")
+    del data["rank"]["count"]
+    (tmp_path / "old.json").write_text(json.dumps(data))
+    assert mlsched.load(tmp_path / "old.json") == mlsched.load(tmp_path / "new.json") == result
 
 
 def test_gaps_between_plans_that_defer_equally_many_and_others():
