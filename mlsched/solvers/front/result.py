@@ -107,7 +107,7 @@ class Front:
         """Objective -> its values, a row a point; those of a model of one's own are called f1, f2, ...
 
         Of an instance, values are as people read them (`Instance.figures`): what is compared before them has a column
-        of its own ("deferred").
+        of its own ("deferred"), where some point has any.
         """
         names = self.objectives or tuple(f"f{k + 1}" for k in range(len(self.senses)))
         values = np.asarray(self.values).reshape(-1, len(self.senses))
@@ -115,8 +115,9 @@ class Front:
         if self.instance is None or all(self.instance.rank(name) is None for name in names):
             return columns
         points = [self.instance.figures(dict(zip(names, point, strict=True))) for point in values.tolist()]
-        every = self.instance.figures(dict.fromkeys(names, 0))
-        return {name: np.array([point[name] for point in points], dtype=np.int64) for name in every}
+        shown = self.instance.figures(dict.fromkeys(names, 0))
+        figures = {name: np.array([point[name] for point in points], dtype=np.int64) for name in shown}
+        return {name: column for name, column in figures.items() if name in columns or column.any()}
 
     def dataframe(self) -> Any:
         """`table` as a pandas DataFrame."""

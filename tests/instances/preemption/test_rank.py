@@ -98,3 +98,14 @@ def test_gaps_between_plans_that_defer_equally_many_and_others():
     value = sum(int(inst.score[j]) for j in worse.victims)
     assert found.share == (value - base) / base
     assert found.unit == "millionths"
+
+
+def test_a_front_shows_who_waits_where_somebody_does():
+    goals = ("total_score", "victim_count")
+    waiting = mlsched.pareto(small(te_demand=[[5, 2], [100, 100]]), goals)
+    table = waiting.table()
+    assert list(table) == [*goals, "deferred"]
+    for k, plan in enumerate(waiting.plans):
+        figures = waiting.instance.figures(waiting.instance.evaluate(plan))
+        assert {name: int(column[k]) for name, column in table.items()} == {name: figures[name] for name in table}
+    assert list(mlsched.pareto(small(), goals).table()) == list(goals)
