@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import functools
+import gzip
 import importlib.util
 import json
 import re
