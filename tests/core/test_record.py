@@ -25,6 +25,14 @@ def test_tests_validate_trusted_records():
         Plan.trusted(te_node=np.array([-2]), victims=np.array([], dtype=np.int64))
 
 
+def test_a_trusted_record_lacks_no_array():
+    """Only validation fills one in: without it a rule would find an empty tuple."""
+    from mlsched.instances.taskgraph import Snapshot
+
+    with pytest.raises(TypeError, match=r"Snapshot\.trusted: user, option, permits, .*: must be given"):
+        Snapshot.trusted(now=0)
+
+
 @given(instance=instances)
 def test_json_round_trip(instance):
     text = json.dumps(instance.to_json())

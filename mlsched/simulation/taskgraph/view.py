@@ -19,7 +19,7 @@ _OF_JOBS = ("arrival", "deadline", "urgency", "required", "min_iterations", "max
 _OF_TASKS = ("demand", "parameters", "role", "replica")
 _OF_EDGES = ("edge_lag", "edge_volume", "edge_delay")
 #: Columns of jobs of which a horizon says nothing.
-_NOT_OF_JOBS = ("user", "option", "permits", "payment", "time_limit", "pause_cost")
+_NOT_OF_JOBS = ("user", "option", "permits", "payment", "time_limit", "pause_cost", "priority")
 #: Columns of the world's own state.
 _STATE_OF_JOBS = ("stop_after", "finished", "on_time", "first_start", "preemptions")
 _STATE_OF_TASKS = ("state", "node", "start", "end", "progress", "home", "last_end")
