@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mlsched.core.contract import Instance, Plan, Problem, Reader
+from mlsched.core.contract import Generator, Instance, Plan, Problem, Reader
 from mlsched.core.errors import InvalidFile, InvalidInput, UnknownName, meant
 from mlsched.core.files import check_header, read_json, write_json
 from mlsched.core.opening import open_file, shown_path
@@ -20,20 +20,24 @@ from mlsched.core.registry import registry
 def generate(problem: str, preset: str | None = None, seed: int = 0, **sizes: Any) -> Instance:
     """A random instance of `problem`: a preset's sizes (default: the generator's own), changed by `sizes`.
 
-    The same problem, preset, seed and sizes give the same instance on every machine.
+    The name of a preset also says which form of the problem is asked: a decision, or a whole horizon. The same problem,
+    preset, seed and sizes give the same instance on every machine.
     """
     entry = registry().problem(problem)
-    settings: dict[str, Any] = dict(_preset(entry, preset).sizes) if preset is not None else {}
+    generator = entry.generators[0] if preset is None else _generator(entry, preset)
+    settings: dict[str, Any] = dict(generator.presets[preset].sizes) if preset is not None else {}
     settings.update(sizes)
-    values = resolve(f"generate {problem}", parameters_of(entry.generate), settings)
-    return entry.generate(np.random.default_rng(check_seed(seed)), **values)
+    values = resolve(f"generate {problem}", parameters_of(generator.generate), settings)
+    return generator.generate(np.random.default_rng(check_seed(seed)), **values)
 
 
-def _preset(problem: Problem, name: str) -> Any:
-    if name not in problem.presets:
-        there = ", ".join(problem.presets)
-        raise UnknownName(f"{problem.name} has no preset '{name}'{meant(name, problem.presets)}; there are {there}")
-    return problem.presets[name]
+def _generator(problem: Problem, preset: str) -> Generator:
+    """The generator that has a preset of that name."""
+    for generator in problem.generators:
+        if preset in generator.presets:
+            return generator
+    known = [name for generator in problem.generators for name in generator.presets]
+    raise UnknownName(f"{problem.name} has no preset '{preset}'{meant(preset, known)}; there are {', '.join(known)}")
 
 
 #: Kinds of files that hold answers beside their questions, and their versions; `saved.py` reads and writes them.

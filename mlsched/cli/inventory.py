@@ -107,7 +107,7 @@ def _problems() -> list[dict[str, Any]]:
             "about": problem.title,
             "paper": problem.paper,
             "objectives": [f"{o.name} ({o.sense})" for o in problem.instance_type.objectives],
-            "presets": list(problem.presets),
+            "presets": [name for generator in problem.generators for name in generator.presets],
             "sizes": {p.name: p.default for p in parameters_of(problem.generate).values()},
         }
         for name, problem in sorted(registry().problems.items())

@@ -197,6 +197,17 @@ class Preset:
 
 
 @dataclasses.dataclass(frozen=True)
+class Generator:
+    """How random instances of a further form of a problem are made: `generate(rng, **sizes)`, and frozen presets of it.
+
+    A preset's name tells which form is meant, so no two forms of a problem have presets of one name.
+    """
+
+    generate: Callable[..., Instance]
+    presets: Mapping[str, Preset]
+
+
+@dataclasses.dataclass(frozen=True)
 class Reader:
     """How files of others become instances: `read(path, **options)`, whose options are its keyword arguments.
 
@@ -234,7 +245,8 @@ class Problem:
     instance, than whose number no plan is better, as the statement says without a search.
 
     A problem may be asked in a second form, over a horizon or for a decision (`Instance.asks`): `other_types` holds
-    the further instance types, each with its own plan type. `generate`, presets and strategy are of `instance_type`.
+    the further instance types, each with its own plan type. `generate`, presets and strategy are of `instance_type`;
+    `horizons` makes random instances of the others.
     `readers` maps a file suffix (".stg", never ".json", which is ours) to the reader of such files.
 
     `contended()` is a strategy like `strategy()` of instances in which jobs want the same room, so that the decisions
@@ -258,10 +270,16 @@ class Problem:
     trivial_bounds: Mapping[str, Callable[[Any], int]]
     draw: Callable[[Any, Any, Any], None] | None = None
     other_types: tuple[type[Instance], ...] = ()
+    horizons: tuple[Generator, ...] = ()
     readers: Mapping[str, Reader] = dataclasses.field(default_factory=dict)
     contended: Callable[[], SearchStrategy[Instance]] | None = None
     roomy: Callable[[Any], Any] | None = None
     relations: Mapping[str, Relation] = dataclasses.field(default_factory=dict)
+
+    @property
+    def generators(self) -> tuple[Generator, ...]:
+        """How random instances are made, those of the main form first."""
+        return (Generator(self.generate, self.presets), *self.horizons)
 
     @property
     def instance_types(self) -> tuple[type[Instance], ...]:

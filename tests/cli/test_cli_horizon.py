@@ -14,3 +14,18 @@ def test_a_horizon_is_answered_exactly_checked_and_drawn(tmp_path, cli):
     assert checked.status == 0
     assert "feasible" in checked.out
     assert "8326772.1" in checked.out
+
+
+def test_a_run_of_preemption_is_generated_answered_checked_and_drawn(tmp_path, cli):
+    question, plan, picture = (tmp_path / name for name in ("run.json", "plan.json", "plan.png"))
+    assert cli("generate", "preemption", "--preset", "run-small", "--seed", "7", "-o", str(question)).status == 0
+    answer = cli("solve", str(question), "-o", str(plan), "--plot", str(picture), "--json").document
+    assert (answer["answerer"], answer["status"], answer["value"]) == ("decision-tree", "optimal", 1080)
+    assert picture.stat().st_size > 1000
+    checked = cli("check", str(question), str(plan))
+    assert (checked.status, "1080" in checked.out) == (0, True)
+    rule = cli("solve", str(question), "--solver", "fitgpp:s=0", "--json").document
+    assert rule["values"]["total_rescheduling"] >= 1080
+    listed = cli("list", "problems", "--json").out
+    assert "run-large-te" in listed
+    assert "poisson-8" in listed

@@ -9,6 +9,8 @@ from mlsched.instances.preemption.bounds import TRIVIAL_BOUNDS
 from mlsched.instances.preemption.cases import cases, relaxations
 from mlsched.instances.preemption.draw import draw
 from mlsched.instances.preemption.generate import PRESETS, generate
+from mlsched.instances.preemption.horizon import Decisions, Horizon
+from mlsched.instances.preemption.horizons import HORIZONS
 from mlsched.instances.preemption.instance import Instance, Plan
 from mlsched.instances.preemption.relations import RELATIONS
 from mlsched.instances.preemption.strategies import contended, instances
@@ -29,6 +31,8 @@ PROBLEM = Problem(
     default="cp-sat",
     trivial_bounds=TRIVIAL_BOUNDS,
     draw=draw,
+    other_types=(Horizon,),
+    horizons=HORIZONS,
 )
 
-__all__ = ["PROBLEM", "Instance", "Plan", "generate", "instances"]
+__all__ = ["PROBLEM", "Decisions", "Horizon", "Instance", "Plan", "generate", "instances"]

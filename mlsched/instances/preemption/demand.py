@@ -15,6 +15,9 @@ NODE = (32, 256, 8)
 BE_DEMAND = ((-1.0, 6.5), (-2.5, 26.6), (2.8, 1.0))
 TE_DEMAND = ((4.4, 14.9), (73.5, 21.4), (0.34, 1.36))
 MINIMAL = (1, 1, 0)
+#: (mean, standard deviation, smallest, largest) of execution times and grace periods, minutes (Section 4.2; the paper
+#: prints means and largest values alone).
+TE_MINUTES, BE_MINUTES, GRACE_MINUTES = (5.0, 5.0, 1.0, 30.0), (30.0, 10.0, 1.0, 1440.0), (3.0, 1.25, 0.0, 20.0)
 
 
 def draw_demand(

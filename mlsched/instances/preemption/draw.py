@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.instances.preemption.draw_run import draw_run
+from mlsched.instances.preemption.horizon import Decisions, Horizon
 from mlsched.instances.preemption.instance import Instance, Plan
 
 #: How many nodes fit into one picture; those the plan touches come first. So many bars have labels.
@@ -18,7 +20,17 @@ ROOM = 0.045
 COLOURS = {"kept": "#8fa3b8", "suspended": "#d1495b", "draining": "#edae49", "TE job": "#00798c"}
 
 
-def draw(instance: Instance, plan: Plan, axes: Any) -> None:
+def draw(instance: Instance | Horizon, plan: Plan | Decisions, axes: Any) -> None:
+    """A plan of either form of question."""
+    if isinstance(instance, Horizon) and isinstance(plan, Decisions):
+        draw_run(instance, plan, axes)
+    elif isinstance(instance, Instance) and isinstance(plan, Plan):
+        draw_decision(instance, plan, axes)
+    else:
+        raise TypeError(f"a {plan.kind} is no answer to a {instance.kind}")
+
+
+def draw_decision(instance: Instance, plan: Plan, axes: Any) -> None:
     """Two stacked bars per node and resource, in shares of the node's capacity: before the plan and after it.
 
     Parts bear the numbers of their jobs; those of TE jobs are written as T0, T1, ...

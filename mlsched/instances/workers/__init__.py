@@ -5,12 +5,13 @@ Papers: Gong, Li, Liang, Zhan, "Chic: Experience-driven Scheduling in Machine Le
 2018, Section 4.1.
 """
 
-from mlsched.core.contract import Problem
+from mlsched.core.contract import Generator, Problem
 from mlsched.instances.workers.bounds import TRIVIAL_BOUNDS
 from mlsched.instances.workers.cases import cases, relaxations
 from mlsched.instances.workers.draw import draw
 from mlsched.instances.workers.generate import generate
 from mlsched.instances.workers.horizon import Horizon, Stages
+from mlsched.instances.workers.horizons import HORIZONS, generate_horizon
 from mlsched.instances.workers.instance import DELAY, NEVER, Instance, Plan, waiting_terms
 from mlsched.instances.workers.presets import PRESETS
 from mlsched.instances.workers.relations import RELATIONS
@@ -33,6 +34,7 @@ PROBLEM = Problem(
     trivial_bounds=TRIVIAL_BOUNDS,
     draw=draw,
     other_types=(Horizon,),
+    horizons=(Generator(generate_horizon, HORIZONS),),
 )
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 from mlsched.simulation.preemption import outcome, replay, strategies
 from mlsched.simulation.preemption.options import Options
+from mlsched.simulation.preemption.rollout import rollout
 from mlsched.simulation.preemption.sources import SOURCES, from_trace
 from mlsched.simulation.preemption.workload import Workload, never_start, overload
 from mlsched.simulation.preemption.world import PreemptionWorld
@@ -21,6 +22,7 @@ SIMULATION = Simulation(
     overload=overload,
     sources=SOURCES,
     from_trace=from_trace,
+    rollout=rollout,
     drawn=Drawn(
         strategies.workloads,
         strategies.options,

@@ -17,7 +17,15 @@ import numpy as np
 
 from mlsched.core.fields import IntArray
 from mlsched.core.params import NotNegative, Positive, Range, Share, checked
-from mlsched.instances.preemption.demand import NODE, RESOURCES, draw_demand, truncated_normal
+from mlsched.instances.preemption.demand import (
+    BE_MINUTES,
+    GRACE_MINUTES,
+    NODE,
+    RESOURCES,
+    TE_MINUTES,
+    draw_demand,
+    truncated_normal,
+)
 from mlsched.simulation.preemption.options import Options
 from mlsched.simulation.preemption.workload import Workload
 from mlsched.simulation.preemption.world import PreemptionWorld
@@ -39,8 +47,6 @@ CALIBRATIONS: Mapping[str, Calibration] = {
     "z": Calibration(((4.4, 14.9), (73.5, 21.4), (0.34, 1.36)), ((-1.0, 6.5), (-2.5, 26.6), (2.8, 1.0)), "work"),
     "a": Calibration(((1.0, 2.0), (64.0, 50.0), (2.3, 4.8)), ((8.0, 9.0), (20.0, 38.0), (1.25, 0.4)), "paused"),
 }
-#: (mean, sd, truncation) of execution times in minutes.
-TE_MINUTES, BE_MINUTES, GRACE_MINUTES = (5.0, 5.0, 1.0, 30.0), (30.0, 10.0, 1.0, 1440.0), (3.0, 1.25, 0.0, 20.0)
 TICK = 60
 
 

@@ -1,0 +1,34 @@
+"""How far sums are apart over independent cases, with 95 % intervals; the part that the horizon measurements share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+#: 97.5 % quantile of the normal distribution: every measurement has at least a hundred cases.
+NORMAL = 1.959964
+
+
+def above(values: Sequence[float], references: Sequence[float]) -> dict[str, float]:
+    """By how many percent the sum of `values` is above that of `references`, with a 95 % interval.
+
+    The ratio of the means over the cases; its error is that of the residuals value - ratio * reference (delta method).
+    Cases whose reference is 0 count as they are, which a mean of ratios could not.
+    """
+    x, y = np.asarray(values, dtype=float), np.asarray(references, dtype=float)
+    ratio = x.sum() / y.sum()
+    error = np.std(x - ratio * y, ddof=1) / np.sqrt(len(x)) / y.mean()
+    return {"measured": 100 * (ratio - 1), "ci95": 100 * NORMAL * float(error)}
+
+
+def mean(values: Sequence[float], factor: float = 1.0) -> dict[str, float]:
+    """The mean of independent cases times `factor`, with a 95 % interval."""
+    x = np.asarray(values, dtype=float) * factor
+    return {"measured": float(x.mean()), "ci95": NORMAL * float(np.std(x, ddof=1)) / float(np.sqrt(len(x)))}
+
+
+def row(label: str, numbers: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """A row of a table of numbers with intervals."""
+    return {"label": label, "numbers": list(numbers)}

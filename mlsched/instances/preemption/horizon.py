@@ -1,0 +1,90 @@
+"""The preemption question over time: all decisions about victims in a run, with jobs known; and its answer's shape.
+
+What FitGpp, LRTP and RAND differ in is whom they suspend for which TE job. The rest of the system is the same under all
+of them: one queue with TE jobs first, victims on top of the other BE jobs, first fit, nobody overtakes (FitGpp paper,
+Sections 2 and 3). Here that queue is part of the question, and its decisions are the answer: over the whole run, which
+victims and nodes are best for what a decision's score (Eq. 3) stands in for? The judge's docstring has the rules.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mlsched.core import contract
+from mlsched.core.contract import Objective, Question
+from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import EXACT, IntArray, array, integer, labels, refuse_falling, refuse_first, text
+from mlsched.instances.preemption import horizon_judge
+
+#: P may be at most this: a run's length, and with it every value, has to be bounded.
+MOST_PREEMPTIONS = 1000
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Decisions(contract.Plan):
+    """Whom a run suspends for which TE job: one entry for each time that a TE job asks, in the order of asking.
+
+    Victim v is job `victim[v]`, signalled by decision `by[v]`. Jobs are numbered as in the horizon.
+    """
+
+    kind: ClassVar[str] = "preemption.decisions"
+
+    te: IntArray = array("decisions", doc="the TE job that asks")
+    node: IntArray = array("decisions", low=-1, doc="node that it is promised, -1 when it keeps waiting")
+    by: IntArray = array("victims", doc="decision that suspends each victim, non-decreasing")
+    victim: IntArray = array("victims", doc="BE job that is suspended")
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Horizon(contract.Instance):
+    """Jobs of both kinds over time on one cluster, everything known; times in s. Jobs are in order of submission."""
+
+    kind: ClassVar[str] = "preemption.horizon"
+    problem: ClassVar[str] = "preemption"
+    asks: ClassVar[Question] = "horizon"
+    plan_type: ClassVar[type[contract.Plan]] = Decisions
+    objectives: ClassVar[tuple[Objective, ...]] = horizon_judge.OBJECTIVES
+
+    resources: tuple[str, ...] = labels("resources", doc="names of the resources")
+    node_capacity: IntArray = array("nodes", "resources", doc="capacity of each node")
+    submit: IntArray = array("jobs", doc="submission, s, never falling")
+    te: IntArray = array("jobs", high=1, doc="1 for a trial-and-error job, 0 for a best-effort job")
+    execution: IntArray = array("jobs", low=1, doc="execution time without interruption, s")
+    demand: IntArray = array("jobs", "resources", doc="demand while running")
+    grace: IntArray = array("jobs", doc="grace period, s")
+    tick: int = integer(low=1, default=60, doc="the scheduler acts at multiples of so many seconds")
+    preemption_limit: int = integer(high=MOST_PREEMPTIONS, default=1, doc="P: a BE job is suspended at most this often")
+    during_grace: str = text(
+        choices=("work", "paused"), default="work", doc="whether a victim's work counts until it releases"
+    )
+    snapshot: int = integer(
+        low=1, default=180, doc="a victim without grace period rewinds to multiples of so much work"
+    )
+    eager: int = integer(high=1, default=1, doc="1: a TE job waits only where no victims could make room for it")
+    grace_weight: int = integer(high=10**9, default=4000, doc="s of Eq. 3 in thousandths, in the decisions rules see")
+
+    def check(self) -> None:
+        refuse_falling("submit", self.submit)
+        fits: Any = np.less_equal(self.demand[:, None, :], self.node_capacity[None, :, :]).all(axis=2)
+        refuse_first(~fits.any(axis=1), "submit", self.submit, "belongs to a job that fits no node: leave it out")
+        longest = (self.preemption_limit + 1) * (self.execution + self.grace + self.tick)
+        end = max(self.submit.tolist(), default=0) + sum(longest.tolist())
+        if (most := 10**6 * (end + 1) * max(1, len(self.submit))) > EXACT:
+            raise InvalidInput(f"execution: slowdowns may add up to {most} millionths; use fewer or shorter jobs")
+
+    def table(self, plan: Decisions) -> dict[str, Any]:
+        """Every decision: the TE job, its node, and its victims."""
+        chosen = [np.flatnonzero(plan.by == k) for k in range(len(plan.te))]
+        victims = [", ".join(map(str, plan.victim[rows].tolist())) for rows in chosen]
+        return {"TE job": plan.te, "node": plan.node, "victims": np.array(victims, dtype=object)}
+
+    def violations(self, plan: object) -> list[str]:
+        """What is wrong with `plan`, a sentence each; empty when it is feasible."""
+        return horizon_judge.violations(self, plan)
+
+    def evaluate(self, plan: Decisions) -> dict[str, int]:
+        """The objectives of a feasible `plan`; InvalidInput for one by which a run cannot be carried out."""
+        return horizon_judge.evaluate(self, plan)

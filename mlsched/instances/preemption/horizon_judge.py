@@ -1,0 +1,235 @@
+"""The judge of preemption over time, written from the statement alone: it carries a run out, decision by decision.
+
+1. The scheduler acts at the multiples of `tick`. There, in this order: jobs leave whose work has been done or whose
+   grace period has ended since (at their own second); jobs that were submitted join the queue; the queue is served.
+2. The queue holds TE jobs, then victims, then the other BE jobs; each of them in order of submission. From the top,
+   each job starts on the first node with room for it, and a job that finds none holds up everything behind it.
+3. A TE job that finds no room asks. One that was told to wait asks again when a job has left a node since.
+4. The answer: victims, which are BE jobs that run, are not suspended yet, and were suspended fewer than
+   `preemption_limit` times before; and a node where its demand <= free + held by victims, these and earlier ones, for
+   every resource; or -1, it waits. With `eager`, it waits only where no node would have room with every such BE job
+   suspended, and then it suspends nobody.
+5. A TE job that was promised a node starts there as soon as there is room, or else on the first other node with room;
+   until then it holds up everything behind it.
+6. A victim keeps its node for its grace period and then joins the queue with the rest of its work. "work": what it
+   does in the grace period counts, and it may even finish. "paused": it stops at the signal. Without grace period it
+   leaves at once, with its work since its start cut to a multiple of `snapshot`.
+7. A plan has as many decisions as are asked for; every job finishes.
+8. Slowdown = 1 + waiting / execution, waiting = finish - submission - execution; in whole millionths, rounded down.
+   Re-scheduling interval: from a victim's signal to its next start; none for one that finishes within its grace period.
+
+Plain loops over Python integers: shares no code with the simulated world and the solvers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mlsched.core.contract import Objective
+from mlsched.core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from mlsched.instances.preemption.horizon import Decisions, Horizon
+
+OBJECTIVES = (
+    Objective("total_rescheduling", "min", "s", "sum of the re-scheduling intervals: signal to next start"),
+    Objective("total_te_slowdown", "min", "millionths", "sum of the TE jobs' slowdowns"),
+    Objective("total_be_slowdown", "min", "millionths", "sum of the BE jobs' slowdowns"),
+    Objective("victim_count", "min", "jobs", "how often a BE job is suspended"),
+)
+
+
+class Run:
+    """A run of a horizon up to its next question; `carry_out` a decision to go on."""
+
+    def __init__(self, horizon: Horizon) -> None:
+        self.horizon = horizon
+        jobs = range(len(horizon.submit))
+        self.now = -1
+        self.remaining = [int(horizon.execution[j]) for j in jobs]
+        self.coming, self.waiting = list(jobs), list[int]()
+        self.node: dict[int, int] = {}  # of the jobs that hold one
+        self.start: dict[int, int] = {}
+        self.signal: dict[int, int] = {}  # of the victims that have not left yet
+        self.count = [0 for _ in jobs]
+        self.suspended: dict[int, int] = {}  # of the victims that wait: when they were signalled
+        self.finish: dict[int, int] = {}
+        self.intervals: list[int] = []
+        self.promised: dict[int, int] = {}
+        self.told_to_wait = False
+        #: (job, node, start, end, signal) of every stay on a node; signal -1: it was not suspended.
+        self.stays: list[tuple[int, int, int, int, int]] = []
+
+    # -- questions ----------------------------------------------------------------------------------------------------
+
+    def question(self) -> int | None:
+        """The TE job that asks next; None when all jobs are done.
+
+        Something always happens before that: who finds no room waits for one that holds a node, and every one leaves.
+        """
+        while True:
+            asking = self._serve()
+            if asking is not None:
+                return asking
+            if len(self.finish) == len(self.horizon.submit):
+                return None
+            times = [self._leaves(job) for job in self.node] + [int(self.horizon.submit[j]) for j in self.coming]
+            tick = self.horizon.tick
+            self.now = -(-max(min(times), self.now + 1) // tick) * tick
+            for job in sorted(self.node):
+                if self._leaves(job) <= self.now:
+                    self._leave(job, self._leaves(job))
+            self.waiting += [j for j in self.coming if self.horizon.submit[j] <= self.now]
+            self.coming = [j for j in self.coming if self.horizon.submit[j] > self.now]
+
+    def candidates(self) -> list[int]:
+        """The BE jobs that may be suspended now."""
+        able = [j for j in self.node if not self.horizon.te[j] and j not in self.signal]
+        return sorted(j for j in able if self.count[j] < self.horizon.preemption_limit)
+
+    def fits(self, job: int, node: int, victims: list[int]) -> bool:
+        """Whether the job fits on a node once these and all earlier victims are gone."""
+        staying = [j for j in self.node if j not in self.signal and j not in victims]
+        return self._room(job, node, staying)
+
+    def faults(self, asking: int, node: int, victims: list[int]) -> list[str]:
+        """What rule 4 has against an answer."""
+        there, able = len(self.horizon.node_capacity), self.candidates()
+        if node >= there:
+            return [f"TE job {asking} is promised node {node}: there are {there}"]
+        wrong = [
+            f"job {j} cannot be suspended at {self.now} s"
+            for k, j in enumerate(victims)
+            if j not in able or j in victims[:k]
+        ]
+        if wrong:
+            return wrong
+        if node >= 0 and not self.fits(asking, node, victims):
+            return [
+                f"TE job {asking} is promised node {node} at {self.now} s: it has no room there with its victims gone"
+            ]
+        if node < 0 and self.horizon.eager:
+            if any(self.fits(asking, n, able) for n in range(there)):
+                return [f"TE job {asking} waits at {self.now} s: victims could make room for it"]
+            if victims:
+                return [f"TE job {asking} waits at {self.now} s and suspends jobs: nobody is helped"]
+        return []
+
+    def carry_out(self, asking: int, node: int, victims: list[int]) -> None:
+        """Go on with an answer in which there is no fault."""
+        if node >= 0:
+            self.promised[asking] = node
+        else:
+            self.told_to_wait = True
+        for job in victims:
+            self.count[job] += 1
+            self.signal[job] = self.now
+        for job in victims:
+            if not self.horizon.grace[job]:
+                self._leave(job, self.now)
+
+    # -- the rules ----------------------------------------------------------------------------------------------------
+
+    def _room(self, job: int, node: int, holders: list[int]) -> bool:
+        """Rule 2: whether the job fits beside these holders of nodes."""
+        h = self.horizon
+        for r in range(len(h.resources)):
+            held = sum(int(h.demand[j, r]) for j in holders if self.node[j] == node)
+            if held + int(h.demand[job, r]) > int(h.node_capacity[node, r]):
+                return False
+        return True
+
+    def _serve(self) -> int | None:
+        """Rules 2, 3 and 5: serve the queue; a TE job that asks, or None when nothing more starts now."""
+        victims = set(self.suspended)
+        for job in sorted(self.waiting, key=lambda j: (not self.horizon.te[j], j not in victims, j)):
+            order = list(range(len(self.horizon.node_capacity)))
+            if job in self.promised:
+                order.insert(0, self.promised[job])
+            host = next((n for n in order if self._room(job, n, list(self.node))), None)
+            if host is None:
+                asks = self.horizon.te[job] and job not in self.promised and not self.told_to_wait
+                return job if asks else None
+            self.promised.pop(job, None)
+            self.waiting.remove(job)
+            self.node[job], self.start[job] = host, self.now
+            if job in self.suspended:
+                self.intervals.append(self.now - self.suspended.pop(job))
+        return None
+
+    def _leaves(self, job: int) -> int:
+        """Rules 1 and 6: when a job that holds a node leaves it."""
+        done = self.start[job] + self.remaining[job]
+        if job not in self.signal:
+            return done
+        gone = self.signal[job] + int(self.horizon.grace[job])
+        return gone if self.horizon.during_grace == "paused" and self.horizon.grace[job] else min(done, gone)
+
+    def _leave(self, job: int, time: int) -> None:
+        h, signal = self.horizon, self.signal.pop(job, None)
+        worked = time - self.start[job]
+        if signal is not None and not h.grace[job]:
+            worked = worked // h.snapshot * h.snapshot
+        elif signal is not None and h.during_grace == "paused":
+            worked = signal - self.start[job]
+        self.remaining[job] -= worked
+        self.stays.append((job, self.node.pop(job), self.start[job], time, -1 if signal is None else signal))
+        self.told_to_wait = False
+        if self.remaining[job] == 0:
+            self.finish[job] = time
+        else:
+            assert signal is not None, "only victims leave before their work is done"
+            self.suspended[job] = signal
+            self.waiting.append(job)
+
+    # -- what it comes to ---------------------------------------------------------------------------------------------
+
+    def values(self) -> dict[str, int]:
+        """Rule 8, of a finished run."""
+        h = self.horizon
+        slow = [0, 0]
+        for job, finish in self.finish.items():
+            waited = finish - int(h.submit[job]) - int(h.execution[job])
+            slow[int(h.te[job])] += 10**6 + 10**6 * waited // int(h.execution[job])
+        totals = (sum(self.intervals), slow[1], slow[0], sum(self.count))
+        return {objective.name: total for objective, total in zip(OBJECTIVES, totals, strict=True)}
+
+
+def violations(horizon: Horizon, plan: Any) -> list[str]:
+    """Sentences that say what is wrong with `plan`; empty when it is feasible. The first ends the run."""
+    if not isinstance(plan, horizon.plan_type):
+        return [f"the answer is a {type(plan).__name__}: must be a {horizon.plan_type.kind}"]
+    return _carried_out(horizon, plan)[0]
+
+
+def evaluate(horizon: Horizon, plan: Decisions) -> dict[str, int]:
+    """Objective name -> value of a feasible plan."""
+    return finished(horizon, plan).values()
+
+
+def finished(horizon: Horizon, plan: Decisions) -> Run:
+    """The whole run of a feasible plan; InvalidInput for another."""
+    faults, run = _carried_out(horizon, plan)
+    if faults:
+        raise InvalidInput(f"the plan cannot be evaluated: {faults[0]}")
+    return run
+
+
+def _carried_out(horizon: Horizon, plan: Any) -> tuple[list[str], Run]:
+    """What is wrong with a plan, and the run as far as it goes."""
+    run, asked = Run(horizon), len(plan.te)
+    by = plan.by.tolist()
+    if by != sorted(by) or any(k >= asked for k in by):
+        return [f"by = {by}: must not fall, and be below {asked} (the number of decisions)"], run
+    for k in range(asked):
+        victims = [int(j) for d, j in zip(by, plan.victim.tolist(), strict=True) if d == k]
+        asking = run.question()
+        if asking is None:
+            return [f"decision {k} is never asked for: the run has ended"], run
+        if int(plan.te[k]) != asking:
+            return [f"decision {k} is for TE job {int(plan.te[k])}: at {run.now} s TE job {asking} asks"], run
+        if faults := run.faults(asking, int(plan.node[k]), victims):
+            return [f"decision {k}: {fault}" for fault in faults], run
+        run.carry_out(asking, int(plan.node[k]), victims)
+    further = run.question()
+    return ([] if further is None else [f"TE job {further} asks at {run.now} s: there are {asked} decisions"]), run

@@ -1,0 +1,266 @@
+"""A run of a preemption horizon as a state that the search copies: what each job does, and what each node has free.
+
+Written for the search alone: it jumps from event to event, keeps free resources up to date, and knows lower bounds on
+what a run that goes on from here will come to. The rules are those of the judge (`instances/preemption/
+horizon_judge.py`), which shares no code with it.
+"""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+from collections.abc import Callable
+
+from mlsched.instances.preemption import Horizon
+
+#: A job's place when it holds no node.
+NOWHERE = -1
+
+
+@dataclasses.dataclass(frozen=True)
+class Jobs:
+    """A horizon as plain lists."""
+
+    horizon: Horizon
+
+    def __post_init__(self) -> None:
+        h = self.horizon
+        for name in ("submit", "te", "execution", "demand", "grace"):
+            object.__setattr__(self, name, getattr(h, name).tolist())
+        object.__setattr__(self, "ticked", [self.next_tick(s) for s in self.submit])
+
+    submit: list[int] = dataclasses.field(init=False)
+    te: list[int] = dataclasses.field(init=False)
+    execution: list[int] = dataclasses.field(init=False)
+    demand: list[list[int]] = dataclasses.field(init=False)
+    grace: list[int] = dataclasses.field(init=False)
+    ticked: list[int] = dataclasses.field(init=False)
+
+    def next_tick(self, time: int) -> int:
+        """The first tick that is not before `time`."""
+        return -(-time // self.horizon.tick) * self.horizon.tick
+
+
+class RunState:
+    """A run at a question (`asking`: the TE job) or at its end (`asking` is None)."""
+
+    __slots__ = (
+        "asking", "be_slowdown", "count", "ends", "free", "intervals", "jobs", "node", "now", "promised",
+        "queue", "remaining", "signal", "start", "submitted", "te_queue", "te_slowdown", "told", "victims",
+    )  # fmt: skip
+
+    def __init__(self, jobs: Jobs) -> None:
+        many = len(jobs.submit)
+        self.jobs, self.now, self.asking, self.submitted, self.told = jobs, -1, None, 0, False
+        self.remaining = list(jobs.execution)
+        self.node, self.start, self.signal = [NOWHERE] * many, [-1] * many, [-1] * many
+        self.count = [0] * many
+        self.ends: dict[int, int] = {}  # of each job that holds a node: when it leaves
+        self.free = jobs.horizon.node_capacity.tolist()
+        self.te_queue, self.victims, self.queue = list[int](), list[int](), list[int]()
+        self.promised = NOWHERE  # node that the first TE job in the queue was promised
+        self.intervals = self.te_slowdown = self.be_slowdown = 0
+        self._advance()
+
+    asking: int | None
+
+    def copy(self) -> RunState:
+        """A state that may go on by itself."""
+        new = object.__new__(RunState)
+        for name in RunState.__slots__:
+            value = getattr(self, name)
+            if type(value) is list:
+                value = [row[:] for row in value] if name == "free" else value[:]
+            elif type(value) is dict:
+                value = dict(value)
+            setattr(new, name, value)
+        return new
+
+    # -- decisions ----------------------------------------------------------------------------------------------------
+
+    def candidates(self) -> list[int]:
+        """The BE jobs that may be suspended now."""
+        te, limit = self.jobs.te, self.jobs.horizon.preemption_limit
+        return sorted(j for j in self.ends if not te[j] and self.signal[j] < 0 and self.count[j] < limit)
+
+    def hosts(self, victims: tuple[int, ...]) -> list[int]:
+        """The nodes that could be promised to the asking job if these were suspended."""
+        assert self.asking is not None
+        demand = self.jobs.demand
+        room = [row[:] for row in self.free]
+        for job in (*(j for j in self.ends if self.signal[j] >= 0), *victims):
+            row = room[self.node[job]]
+            for r, amount in enumerate(demand[job]):
+                row[r] += amount
+        return [n for n, row in enumerate(room) if _fits(demand[self.asking], row)]
+
+    def decided(self, node: int, victims: tuple[int, ...]) -> RunState:
+        """The state at the next question after this answer to the present one."""
+        new = self.copy()
+        if node == NOWHERE:
+            new.told = True
+        else:
+            new.promised = node
+        jobs, during = new.jobs, new.jobs.horizon.during_grace
+        for job in victims:
+            new.count[job] += 1
+            new.signal[job] = new.now
+            released = new.now + jobs.grace[job]
+            paused = during == "paused" and jobs.grace[job] > 0
+            new.ends[job] = released if paused else min(new.ends[job], released)
+        for job in victims:
+            if not jobs.grace[job]:
+                new._leave(job, new.now)
+        new.asking = None
+        if not new._serve():
+            new._advance()
+        return new
+
+    # -- the run ------------------------------------------------------------------------------------------------------
+
+    def _advance(self) -> None:
+        """Go on to the next question or the end."""
+        jobs, many = self.jobs, len(self.jobs.submit)
+        while True:
+            coming = jobs.submit[self.submitted] if self.submitted < many else None
+            leaving = min(self.ends.values(), default=None)
+            event = min((t for t in (coming, leaving) if t is not None), default=None)
+            if event is None:
+                return  # the end: as long as jobs wait, somebody holds a node
+            self.now = jobs.next_tick(max(event, self.now + 1))
+            for job, time in [pair for pair in self.ends.items() if pair[1] <= self.now]:
+                self._leave(job, time)
+            while self.submitted < many and jobs.submit[self.submitted] <= self.now:
+                (self.te_queue if jobs.te[self.submitted] else self.queue).append(self.submitted)
+                self.submitted += 1
+            if self._serve():
+                return
+
+    def _serve(self) -> bool:
+        """Start what can start; True when a TE job asks."""
+        while self.te_queue:
+            job = self.te_queue[0]
+            node = self._first_fit(job, self.promised)
+            if node == NOWHERE:
+                if self.promised != NOWHERE or self.told:
+                    return False
+                self.asking = job
+                return True
+            self._place(self.te_queue.pop(0), node)
+            self.promised = NOWHERE
+        for queue in (self.victims, self.queue):
+            while queue:
+                node = self._first_fit(queue[0])
+                if node == NOWHERE:
+                    return False
+                self._place(queue.pop(0), node)
+        return False
+
+    def _first_fit(self, job: int, promised: int = NOWHERE) -> int:
+        demand = self.jobs.demand[job]
+        if promised != NOWHERE and _fits(demand, self.free[promised]):
+            return promised
+        return next((n for n, row in enumerate(self.free) if _fits(demand, row)), NOWHERE)
+
+    def _place(self, job: int, node: int) -> None:
+        if self.signal[job] >= 0:
+            self.intervals += self.now - self.signal[job]
+            self.signal[job] = -1
+        self.node[job], self.start[job] = node, self.now
+        self.ends[job] = self.now + self.remaining[job]
+        row = self.free[node]
+        for r, amount in enumerate(self.jobs.demand[job]):
+            row[r] -= amount
+        if self.jobs.te[job]:
+            self.te_slowdown += self._slowdown(job, self.now + self.jobs.execution[job])
+
+    def _slowdown(self, job: int, finish: int) -> int:
+        """Slowdown of a job that finishes then, millionths."""
+        execution = self.jobs.execution[job]
+        return 10**6 + 10**6 * (finish - self.jobs.submit[job] - execution) // execution
+
+    def _leave(self, job: int, time: int) -> None:
+        jobs = self.jobs
+        del self.ends[job]
+        row = self.free[self.node[job]]
+        for r, amount in enumerate(jobs.demand[job]):
+            row[r] += amount
+        self.node[job], self.told = NOWHERE, False
+        self.remaining[job] -= self._credit(job, time)
+        if self.remaining[job]:
+            bisect.insort(self.victims, job)
+            return
+        self.signal[job] = -1
+        if not jobs.te[job]:
+            self.be_slowdown += self._slowdown(job, time)
+
+    def _credit(self, job: int, time: int) -> int:
+        """Seconds of work that a job has done on its node when it leaves it then."""
+        worked, h = time - self.start[job], self.jobs.horizon
+        if self.signal[job] < 0:
+            return worked
+        if not self.jobs.grace[job]:
+            return worked - worked % h.snapshot
+        return worked if h.during_grace == "work" else self.signal[job] - self.start[job]
+
+    # -- bounds -------------------------------------------------------------------------------------------------------
+
+    def key(self) -> tuple[object, ...]:
+        """What the future depends on. Two states of one key differ in what they have come to so far alone."""
+        rows = tuple(zip(self.remaining, self.node, self.start, self.signal, self.count, strict=True))
+        return self.now, self.asking, self.promised, self.told, rows
+
+    def _back(self, job: int, end: int) -> int | None:
+        """The first time at which a draining victim may run again; None when it finishes before."""
+        credit = self._credit(job, end)
+        return None if credit == self.remaining[job] else self.jobs.next_tick(end)
+
+    def least_intervals(self) -> int:
+        """No run from here has a smaller sum of re-scheduling intervals."""
+        total = self.intervals + sum(self.now - self.signal[job] for job in self.victims)
+        for job, end in self.ends.items():
+            if self.signal[job] >= 0 and (back := self._back(job, end)) is not None:
+                total += back - self.signal[job]
+        return total
+
+    def least_te_slowdown(self) -> int:
+        """No run from here has a smaller sum of TE slowdowns."""
+        jobs, total = self.jobs, self.te_slowdown
+        for job in self.te_queue:
+            total += self._slowdown(job, self.now + jobs.execution[job])
+        for job in range(self.submitted, len(jobs.submit)):
+            if jobs.te[job]:
+                total += self._slowdown(job, jobs.ticked[job] + jobs.execution[job])
+        return total
+
+    def least_be_slowdown(self) -> int:
+        """No run from here has a smaller sum of BE slowdowns."""
+        jobs, total = self.jobs, self.be_slowdown
+        for job, end in self.ends.items():
+            if jobs.te[job]:
+                continue
+            back = self._back(job, end) if self.signal[job] >= 0 else None
+            total += self._slowdown(job, end if back is None else back + self.remaining[job] - self._credit(job, end))
+        for job in (*self.victims, *self.queue):
+            total += self._slowdown(job, self.now + self.remaining[job])
+        for job in range(self.submitted, len(jobs.submit)):
+            if not jobs.te[job]:
+                total += self._slowdown(job, jobs.ticked[job] + jobs.execution[job])
+        return total
+
+    def least_victims(self) -> int:
+        """No run from here suspends fewer jobs."""
+        return sum(self.count)
+
+
+#: Objective -> a lower bound on its value for every run that goes on from a state; its value where the run has ended.
+LEAST: dict[str, Callable[[RunState], int]] = {
+    "total_rescheduling": RunState.least_intervals,
+    "total_te_slowdown": RunState.least_te_slowdown,
+    "total_be_slowdown": RunState.least_be_slowdown,
+    "victim_count": RunState.least_victims,
+}
+
+
+def _fits(demand: list[int], free: list[int]) -> bool:
+    return all(d <= f for d, f in zip(demand, free, strict=True))
