@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-#: 97.5 % quantile of the normal distribution: every measurement has at least a hundred cases.
-NORMAL = 1.959964
+#: 97.5 % quantile of Student's t with 29 degrees of freedom: no mean is of fewer than 30 cases.
+QUANTILE = 2.045230
 
 
 def above(values: Sequence[float], references: Sequence[float]) -> dict[str, float]:
@@ -20,13 +20,13 @@ def above(values: Sequence[float], references: Sequence[float]) -> dict[str, flo
     x, y = np.asarray(values, dtype=float), np.asarray(references, dtype=float)
     ratio = x.sum() / y.sum()
     error = np.std(x - ratio * y, ddof=1) / np.sqrt(len(x)) / y.mean()
-    return {"measured": 100 * (ratio - 1), "ci95": 100 * NORMAL * float(error)}
+    return {"measured": 100 * (ratio - 1), "ci95": 100 * QUANTILE * float(error)}
 
 
 def mean(values: Sequence[float], factor: float = 1.0) -> dict[str, float]:
     """The mean of independent cases times `factor`, with a 95 % interval."""
     x = np.asarray(values, dtype=float) * factor
-    return {"measured": float(x.mean()), "ci95": NORMAL * float(np.std(x, ddof=1)) / float(np.sqrt(len(x)))}
+    return {"measured": float(x.mean()), "ci95": QUANTILE * float(np.std(x, ddof=1)) / float(np.sqrt(len(x)))}
 
 
 def row(label: str, numbers: Sequence[dict[str, Any]]) -> dict[str, Any]:

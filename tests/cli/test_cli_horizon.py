@@ -29,3 +29,15 @@ def test_a_run_of_preemption_is_generated_answered_checked_and_drawn(tmp_path, c
     listed = cli("list", "problems", "--json").out
     assert "run-large-te" in listed
     assert "poisson-8" in listed
+
+
+def test_epochs_of_quality_are_generated_answered_checked_and_drawn(tmp_path, cli):
+    question, plan, picture = (tmp_path / name for name in ("epochs.json", "plan.json", "plan.png"))
+    assert cli("generate", "quality", "--preset", "epochs", "--seed", "3", "-o", str(question)).status == 0
+    answer = cli("solve", str(question), "-o", str(plan), "--plot", str(picture), "--json").document
+    assert (answer["answerer"], answer["status"]) == ("epoch-dp", "optimal")
+    assert picture.stat().st_size > 1000
+    checked = cli("check", str(question), str(plan))
+    assert (checked.status, str(answer["value"]) in checked.out) == (0, True)
+    rule = cli("solve", str(question), "--solver", "slaq-max-min", "--json").document
+    assert rule["value"] > answer["value"]

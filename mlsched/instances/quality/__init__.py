@@ -9,6 +9,8 @@ from mlsched.instances.quality.bounds import TRIVIAL_BOUNDS
 from mlsched.instances.quality.cases import cases, relaxations
 from mlsched.instances.quality.draw import draw
 from mlsched.instances.quality.generate import PRESETS, generate
+from mlsched.instances.quality.horizon import Epochs, Horizon
+from mlsched.instances.quality.horizons import HORIZONS
 from mlsched.instances.quality.instance import Instance, Plan
 from mlsched.instances.quality.relations import RELATIONS
 from mlsched.instances.quality.strategies import contended, instances
@@ -29,6 +31,8 @@ PROBLEM = Problem(
     default="dp",
     trivial_bounds=TRIVIAL_BOUNDS,
     draw=draw,
+    other_types=(Horizon,),
+    horizons=HORIZONS,
 )
 
-__all__ = ["PROBLEM", "Instance", "Plan", "generate", "instances"]
+__all__ = ["PROBLEM", "Epochs", "Horizon", "Instance", "Plan", "generate", "instances"]

@@ -2,6 +2,7 @@
 
 from mlsched.simulation.quality import outcome, replay, strategies
 from mlsched.simulation.quality.options import Options
+from mlsched.simulation.quality.rollout import rollout
 from mlsched.simulation.quality.synthetic import SOURCES, from_trace
 from mlsched.simulation.quality.workload import Workload, never_start, overload
 from mlsched.simulation.quality.world import QualityWorld
@@ -21,6 +22,7 @@ SIMULATION = Simulation(
     overload=overload,
     sources=SOURCES,
     from_trace=from_trace,
+    rollout=rollout,
     drawn=Drawn(
         strategies.workloads,
         strategies.options,

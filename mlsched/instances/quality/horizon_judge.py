@@ -1,0 +1,136 @@
+"""The judge of quality over many epochs, written from the statement alone.
+
+1. Epoch e lasts from e * T to (e + 1) * T seconds. A job is there from the first epoch that does not begin before its
+   submission, to the epoch in which it has done all of its iterations.
+2. Of the jobs that are there, the first cores / least (rounded down) run, in order of submission; the others wait and
+   get none, as do jobs that are not there. A job that runs gets at least `least` cores, and at most its cap `most`.
+3. All jobs together get no more than the cores.
+4. A job with a cores for an epoch does a * T core-seconds of work, an iteration takes `work` core-milliseconds on any
+   number of cores; what is done of an iteration counts in the next epoch. A job that is done leaves its cores idle for
+   the rest of the epoch.
+5. A plan has a row for every epoch up to the one in which the last job is done, and no more.
+6. The loss of a job between two iterations is on the line between theirs, rounded up to whole ppm.
+7. `total_loss`: sum over the epochs, and over the jobs that are there at their beginning, of weight * loss then.
+   `total_worst_loss`: sum over the epochs of the largest weight * loss of a job that is there.
+   `total_time_to_goal`: sum over the jobs of weight * (time from submission to the end of iteration `goal`), ms rounded
+   up.
+
+Plain loops over Python integers: shares no code with the simulated world and the solvers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mlsched.core.contract import Objective
+from mlsched.core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from mlsched.instances.quality.horizon import Epochs, Horizon
+
+OBJECTIVES = (
+    Objective("total_loss", "min", "ppm", "sum over epochs and jobs that are there of weight * loss"),
+    Objective("total_worst_loss", "min", "ppm", "sum over epochs of the largest weight * loss"),
+    Objective("total_time_to_goal", "min", "ms", "sum over the jobs of weight * time from submission to their goal"),
+)
+
+
+class Run:
+    """A run of a horizon at the beginning of an epoch; `give` cores to go on to the next."""
+
+    def __init__(self, horizon: Horizon) -> None:
+        self.horizon = horizon
+        self.epoch = 0
+        self.done = [0 for _ in horizon.submit]  # core-milliseconds
+        self.total_loss = self.total_worst_loss = self.total_time_to_goal = 0
+
+    def ended(self) -> bool:
+        """Whether all jobs are done."""
+        return not any(self._left(j) for j in range(len(self.done)))
+
+    def there(self) -> list[int]:
+        """The jobs that are there in this epoch."""
+        now, h = self.epoch * self.horizon.epoch, self.horizon
+        return [j for j in range(len(self.done)) if int(h.submit[j]) <= now and self._left(j)]
+
+    def running(self) -> list[int]:
+        """The jobs that run in this epoch."""
+        return self.there()[: self.horizon.cores // self.horizon.least]
+
+    def faults(self, given: list[int]) -> list[str]:
+        """What rules 2 and 3 have against the cores of an epoch."""
+        running, h = self.running(), self.horizon
+        faults = []
+        for j, count in enumerate(given):
+            if j not in running:
+                if count:
+                    faults.append(f"job {j} gets {count} cores: it is not there, or waits")
+            elif count < h.least:
+                faults.append(f"job {j} gets {count} cores: the least is {h.least}")
+            elif count > int(h.most[j]):
+                faults.append(f"job {j} gets {count} cores: its cap is {int(h.most[j])}")
+        if sum(given) > h.cores:
+            faults.append(f"the jobs get {sum(given)} cores: there are {h.cores}")
+        return faults
+
+    def give(self, given: list[int]) -> None:
+        """Go through an epoch with cores in which there is no fault."""
+        h = self.horizon
+        losses = [int(h.weight[j]) * self.loss(j) for j in self.there()]
+        self.total_loss += sum(losses)
+        self.total_worst_loss += max(losses, default=0)
+        for j, count in enumerate(given):
+            if not count:
+                continue
+            before, needed = self.done[j], int(h.goal[j]) * int(h.work[j])
+            reached = before + count * 1000 * h.epoch
+            if before < needed <= reached:
+                at = 1000 * self.epoch * h.epoch + -(-(needed - before) // count)
+                self.total_time_to_goal += int(h.weight[j]) * (at - 1000 * int(h.submit[j]))
+            self.done[j] = min(reached, int(h.iterations[j]) * int(h.work[j]))
+        self.epoch += 1
+
+    def loss(self, job: int) -> int:
+        """Rule 6: the loss of a job now, ppm."""
+        h, work = self.horizon, int(self.horizon.work[job])
+        whole, rest = divmod(self.done[job], work)
+        here = int(h.loss[job, whole])
+        if not rest:
+            return here
+        return here - (here - int(h.loss[job, whole + 1])) * rest // work
+
+    def _left(self, job: int) -> int:
+        return int(self.horizon.iterations[job]) * int(self.horizon.work[job]) - self.done[job]
+
+    def values(self) -> dict[str, int]:
+        """Rule 7, of a run that has ended."""
+        return {objective.name: int(getattr(self, objective.name)) for objective in OBJECTIVES}
+
+
+def violations(horizon: Horizon, plan: Any) -> list[str]:
+    """Sentences that say what is wrong with `plan`; empty when it is feasible. The first epoch with faults ends it."""
+    if not isinstance(plan, horizon.plan_type):
+        return [f"the answer is a {type(plan).__name__}: must be a {horizon.plan_type.kind}"]
+    return _carried_out(horizon, plan)[0]
+
+
+def evaluate(horizon: Horizon, plan: Epochs) -> dict[str, int]:
+    """Objective name -> value of a feasible plan."""
+    faults, run = _carried_out(horizon, plan)
+    if faults:
+        raise InvalidInput(f"the plan cannot be evaluated: {faults[0]}")
+    return run.values()
+
+
+def _carried_out(horizon: Horizon, plan: Any) -> tuple[list[str], Run]:
+    """What is wrong with a plan, and the run as far as it goes."""
+    run, rows = Run(horizon), plan.cores.tolist()
+    if plan.cores.shape[1] != len(horizon.submit) and rows:
+        return [f"cores has {plan.cores.shape[1]} columns: must have {len(horizon.submit)}, one for each job"], run
+    for e, given in enumerate(rows):
+        if run.ended():
+            return [f"epoch {e} comes after the last job is done: there are {len(rows)} rows"], run
+        if faults := run.faults(given):
+            return [f"epoch {e}: {fault}" for fault in faults], run
+        run.give(given)
+    return ([] if run.ended() else [f"jobs are not done after {len(rows)} epochs: there must be more rows"]), run

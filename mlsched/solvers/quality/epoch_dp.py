@@ -1,0 +1,205 @@
+"""Quality over many epochs, exactly: dynamic programming over epochs, with a bound that cuts states.
+
+State: the epoch, and of each job the core-epochs it has had. Three things keep it small.
+
+1. *Cores are given out as far as they are of use.* A state in which every job has had at least as much is never worse:
+   from there, do what is done from the other, and give the cores of a job that is done already to nobody, or to a
+   waiting job that moves up in its place (it held at least `least`, which is all that one needs). No loss is higher and
+   no goal is reached later. So allocations to which a core could be added need not be tried. A job needs no more cores
+   than end it within the epoch, except that it may reach its goal sooner with more.
+2. *Every job alone* is a bound: from its state, as if it had as many cores as it can use from now on. The sum (of the
+   worst losses: the largest) of what that comes to is never more than what the future costs.
+3. *An incumbent*: the run that in each epoch goes to the state of least cost and bound. States whose cost and bound
+   reach it are dropped.
+
+Layer by layer, so the smallest cost and bound of a layer is a bound when a limit ends the search.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from mlsched.core.deadline import Deadline
+from mlsched.core.formulation import Limits, Outcome, StoppedBy
+from mlsched.core.registry import exact_algorithm
+from mlsched.instances.quality import Epochs, Horizon
+
+State = tuple[int, ...]
+#: Of each objective, how the costs of jobs in an epoch add up.
+COMBINED: dict[str, Callable[[list[int]], int]] = {
+    "total_loss": sum,
+    "total_worst_loss": max,
+    "total_time_to_goal": sum,
+}
+
+
+@exact_algorithm("epoch-dp", problem="quality", objectives=tuple(COMBINED), asks="horizon")
+def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Epochs | None = None) -> Outcome:
+    """Dynamic programming over the epochs of a run; for some four jobs on some eight cores."""
+    program = Program(instance, objective)
+    deadline, states = Deadline(limits.seconds), 0
+    start: State = (0,) * len(instance.submit)
+    value, rows = program.dive(start)
+    if program.ended(start):
+        return Outcome("optimal", _plan(instance, []), 0, work={"states": 0})
+    layer: dict[State, tuple[int, tuple[State, ...]]] = {start: (0, ())}
+    lowest, epoch = program.bound(0, start), 0
+    reason: StoppedBy = "proof"
+    while layer and reason == "proof":
+        lowest = max(lowest, min(cost + program.bound(epoch, state) for state, (cost, _) in layer.items()))
+        following: dict[State, tuple[int, tuple[State, ...]]] = {}
+        for state, (cost, path) in layer.items():
+            if deadline.passed() or (limits.work is not None and states >= limits.work):
+                reason = "time limit" if deadline.passed() else "work limit"
+                break
+            states += 1
+            for given in program.allocations(epoch, state):
+                after, further = program.step(epoch, state, given)
+                total = cost + further
+                if program.ended(after):
+                    if total < value:
+                        value, rows = total, (*path, given)
+                elif total + program.bound(epoch + 1, after) < value and total < following.get(after, (value, ()))[0]:
+                    following[after] = total, (*path, given)
+        layer, epoch = following, epoch + 1
+    bound = value if reason == "proof" else min(lowest, value)
+    return Outcome(
+        "optimal" if bound == value else "feasible", _plan(instance, list(rows)), bound, reason, {"states": states}
+    )
+
+
+def _plan(horizon: Horizon, rows: list[State]) -> Epochs:
+    return Epochs(cores=np.array(rows, dtype=np.int64).reshape(len(rows), len(horizon.submit)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A horizon and an objective as tables of what each job costs, by the core-epochs it has had."""
+
+    horizon: Horizon
+    objective: str
+
+    def __post_init__(self) -> None:
+        h, epoch = self.horizon, 1000 * self.horizon.epoch
+        jobs = range(len(h.submit))
+        total = [int(h.work[j]) * int(h.iterations[j]) for j in jobs]
+        sets = {
+            "jobs": jobs,
+            "needed": [-(-t // epoch) for t in total],  # core-epochs until a job is done
+            "first": [-(-int(s) // h.epoch) for s in h.submit],  # epoch in which a job is there first
+            "most": [min(int(m), h.cores) for m in h.most],
+            "losses": [self._losses(j, total[j]) for j in jobs],
+        }
+        for name, value in sets.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "alone", [[self._alone(j, u) for u in range(self.needed[j] + 1)] for j in jobs])
+
+    jobs: range = dataclasses.field(init=False)
+    needed: list[int] = dataclasses.field(init=False)
+    first: list[int] = dataclasses.field(init=False)
+    most: list[int] = dataclasses.field(init=False)
+    losses: list[list[int]] = dataclasses.field(init=False)
+    alone: list[list[int]] = dataclasses.field(init=False)
+
+    def _losses(self, job: int, total: int) -> list[int]:
+        """Weighted loss of a job by the core-epochs it has had, ppm."""
+        h = self.horizon
+        done = np.minimum(np.arange(self.needed_of(total) + 1) * 1000 * h.epoch, total)
+        whole, rest = np.divmod(done, int(h.work[job]))
+        here, there = h.loss[job, whole], h.loss[job, np.minimum(whole + 1, h.loss.shape[1] - 1)]
+        found: list[int] = (int(h.weight[job]) * (here - (here - there) * rest // int(h.work[job]))).tolist()
+        return found
+
+    def needed_of(self, total: int) -> int:
+        """Core-epochs that so many core-milliseconds take."""
+        return -(-total // (1000 * self.horizon.epoch))
+
+    def ended(self, state: State) -> bool:
+        """Whether all jobs are done."""
+        return all(u >= n for u, n in zip(state, self.needed, strict=True))
+
+    def allocations(self, epoch: int, state: State) -> Iterator[State]:
+        """The allocations that need be tried (1 of the module's docstring)."""
+        h = self.horizon
+        there = [j for j in self.jobs if self.first[j] <= epoch and state[j] < self.needed[j]]
+        running = there[: h.cores // h.least]
+        caps = {j: self._cap(j, state[j]) for j in running}
+        given = [0] * len(state)
+
+        def fill(place: int, remaining: int) -> Iterator[State]:
+            if place == len(running):
+                yield tuple(given)
+                return
+            job, behind = running[place], running[place + 1 :]
+            high = min(caps[job], remaining - h.least * len(behind))
+            low = max(h.least, min(caps[job], remaining - sum(caps[j] for j in behind)))
+            for count in range(low, high + 1):
+                given[job] = count
+                yield from fill(place + 1, remaining - count)
+            given[job] = 0
+
+        yield from fill(0, min(h.cores, sum(caps.values())))
+
+    def _cap(self, job: int, had: int) -> int:
+        """How many cores may be of use to a job in an epoch."""
+        if self.objective == "total_time_to_goal":
+            return self.most[job]
+        return min(self.most[job], max(self.horizon.least, self.needed[job] - had))
+
+    def step(self, epoch: int, state: State, given: State) -> tuple[State, int]:
+        """The next state, and what the epoch costs."""
+        after = tuple(min(u + a, n) for u, a, n in zip(state, given, self.needed, strict=True))
+        costs = [self._cost(epoch, j, state[j], given[j]) for j in self.jobs if self.first[j] <= epoch]
+        return after, COMBINED[self.objective](costs) if costs else 0
+
+    def _cost(self, epoch: int, job: int, had: int, given: int) -> int:
+        if had >= self.needed[job]:
+            return 0
+        if self.objective != "total_time_to_goal":
+            return self.losses[job][had]
+        return self._goal(epoch, job, had, given)
+
+    def _goal(self, epoch: int, job: int, had: int, given: int) -> int:
+        """Weighted ms from submission to the job's goal, if it reaches it in this epoch; else 0."""
+        h, length = self.horizon, 1000 * self.horizon.epoch
+        missing = int(h.goal[job]) * int(h.work[job]) - had * length
+        if not 0 < missing <= given * length:
+            return 0
+        return int(h.weight[job]) * (epoch * length + -(-missing // given) - 1000 * int(h.submit[job]))
+
+    def bound(self, epoch: int, state: State) -> int:
+        """2 of the module's docstring: no run from this state at this epoch costs less."""
+        costs = [self._least(j, epoch, state[j]) for j in self.jobs]
+        return COMBINED[self.objective](costs) if costs else 0
+
+    def _least(self, job: int, epoch: int, had: int) -> int:
+        """What the job costs alone, from this epoch on."""
+        least = self.alone[job][had]
+        if self.objective == "total_time_to_goal" and least:
+            wait = 1000 * (max(epoch, self.first[job]) * self.horizon.epoch - int(self.horizon.submit[job]))
+            return least + int(self.horizon.weight[job]) * wait
+        return least
+
+    def _alone(self, job: int, had: int) -> int:
+        """What the job costs from here with all the cores that it can use; times count from now."""
+        cost, h = 0, self.horizon
+        if self.objective == "total_time_to_goal":
+            missing = int(h.goal[job]) * int(h.work[job]) - had * 1000 * h.epoch
+            return int(h.weight[job]) * -(-missing // self.most[job]) if missing > 0 else 0
+        while had < self.needed[job]:
+            cost += self.losses[job][had]
+            had += self.most[job]
+        return cost
+
+    def dive(self, state: State) -> tuple[int, tuple[State, ...]]:
+        """3 of the module's docstring: the value and the allocations of a first run."""
+        value, epoch, rows = 0, 0, list[State]()
+        while not self.ended(state):
+            options = [(given, *self.step(epoch, state, given)) for given in self.allocations(epoch, state)]
+            given, state, cost = min(options, key=lambda o: o[2] + self.bound(epoch + 1, o[1]))
+            rows.append(given)
+            value, epoch = value + cost, epoch + 1
+        return value, tuple(rows)
