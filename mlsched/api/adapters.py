@@ -1,4 +1,4 @@
-"""An answerer for one form of question answers the other: rules are rolled out, planners look ahead again and again.
+"""An answerer for one form of question answers others: rules are rolled out or tabulated, planners look ahead anew.
 
 The clock provides both (`Simulation.rollout`, `Simulation.receding`); here they are picked by what was asked and what
 the answerer answers natively.
@@ -23,7 +23,9 @@ from mlsched.simulation import simulations
 from mlsched.simulation.clock import Rule
 
 #: How an answerer of the other form is called for a question of this form.
-ADAPTERS: dict[Question, str] = {"horizon": "rollout", "decision": "receding"}
+ADAPTERS: dict[Question, str] = {"horizon": "rollout", "decision": "receding", "policy": "tabulate"}
+#: Which questions an answerer of one form can be adapted to: rules decide in any run, planners plan for a decision.
+ADAPTED: dict[Question, tuple[Question, ...]] = {"decision": ("horizon", "policy"), "horizon": ("decision",)}
 #: Finds a plan for an exact answerer to start from, and what that leaves of its limits.
 Start = Callable[[Instance, Answerer, str, Limits], tuple[Plan | None, Limits]]
 
@@ -47,7 +49,7 @@ def native(answerer: Answerer, asks: Question) -> bool:
 
 def can_answer(answerer: Answerer, asks: Question) -> bool:
     """Whether the answerer answers questions of this form, itself or through an adapter of the problem's world."""
-    return native(answerer, asks) or _adapter(answerer.problem, asks) is not None
+    return native(answerer, asks) or _adapter(answerer, asks) is not None
 
 
 def adapted(
@@ -57,13 +59,13 @@ def adapted(
 
     InvalidInput when there is no adapter.
     """
-    adapter = _adapter(answerer.problem, instance.asks)
+    adapter = _adapter(answerer, instance.asks)
     if adapter is None:
         raise InvalidInput(
             f"{answerer.name}: answers a {answerer.asks} of {answerer.problem}, and the instance asks for a "
             f"{instance.asks}; there is no adapter"
         )
-    if instance.asks == "horizon":
+    if answerer.asks == "decision":
         rule = as_rule(answerer, params, objective, limits.seconds)
         plan = adapter(instance, dataclasses.replace(rule, options=answerer.world(params)), limits.seed)
     else:
@@ -73,8 +75,10 @@ def adapted(
     return plan
 
 
-def _adapter(problem: str, asks: Question) -> Callable[..., Any] | None:
-    world = simulations().get(problem)
+def _adapter(answerer: Answerer, asks: Question) -> Callable[..., Any] | None:
+    if answerer.asks is None or asks not in ADAPTED.get(answerer.asks, ()):
+        return None
+    world = simulations().get(answerer.problem)
     adapter: Callable[..., Any] | None = getattr(world, ADAPTERS[asks], None)
     return adapter
 

@@ -97,7 +97,7 @@ class Answerer:
     `function` is what its file declares (its docstring is the answerer's). `rule`, `algorithm` and `model` are the
     slots by which it is called: a function that is given neither as an algorithm nor as a model is a rule (`stateful`
     ones take and return `memory`). `solver`: the backend that its model is for, "cp-sat" or "highs". An algorithm may
-    have a model too, for fronts. `restricted`: the model holds only some of the plans, so neither its bound nor its
+    have a model too, for fronts. `restricted`: it looks at only some of the plans, so neither its bound nor its
     fronts are those of the instance; `solve` gives "feasible" and the bound in `work["restricted_bound"]`.
 
     `objectives`: those it can optimise (exact) or aims at (others; empty: none in particular). `information`: what it

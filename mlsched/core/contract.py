@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Sense = Literal["min", "max"]
-#: What an instance asks for: one decision now, or everything until the end of a horizon with known arrivals.
-Question = Literal["decision", "horizon"]
+#: What an instance asks for: one decision now; everything until the end of a horizon with known arrivals; or a policy,
+#: what to do in every state of a run whose arrivals are known by their odds alone.
+Question = Literal["decision", "horizon", "policy"]
 #: What an answerer knows of an instance. "observed": nothing of its `secrets`; "profiled": what experiments tell about
 #: them, where a problem offers some (placement: co-locations measured on one server); "oracle": all of it.
 Information = Literal["observed", "profiled", "oracle"]
@@ -244,9 +245,9 @@ class Problem:
     for; `draw(instance, plan, axes)` paints a plan on matplotlib axes. `trivial_bounds`: objective -> a function of the
     instance, than whose number no plan is better, as the statement says without a search.
 
-    A problem may be asked in a second form, over a horizon or for a decision (`Instance.asks`): `other_types` holds
-    the further instance types, each with its own plan type. `generate`, presets and strategy are of `instance_type`;
-    `horizons` makes random instances of the others.
+    A problem may be asked in further forms, over a horizon, for a decision or a policy (`Instance.asks`): `other_types`
+    holds the further instance types, each with its own plan type. `generate`, presets and strategy are of
+    `instance_type`; `horizons` makes random instances of the others.
     `readers` maps a file suffix (".stg", never ".json", which is ours) to the reader of such files.
 
     `contended()` is a strategy like `strategy()` of instances in which jobs want the same room, so that the decisions

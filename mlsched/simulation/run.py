@@ -61,7 +61,8 @@ class Simulation:
     jobs could never start, `overload(workload)` on which resources more is asked than there is.
     Problems that are also asked over a horizon provide two adapters: `rollout(instance, rule, seed)` runs the clock on
     a horizon instance, revealing jobs at their arrival, and returns its plan; `receding(instance, planner)` turns a
-    decision into a horizon instance for `planner(question) -> plan | None` and keeps what the plan does now.
+    decision into a horizon instance for `planner(question) -> plan | None` and keeps what the plan does now. Where a
+    policy is asked for, `tabulate(instance, rule, seed)` asks the rule in every state that a run may come to.
     `unit`: parts of a second in which the world counts time (1: seconds, 1000: milliseconds), also in `submit`.
     `bound(workload)` gives figures of the summary that no run of the workload can be below, whatever answers it.
     `physics` names one of several worlds of a problem: how its jobs run; the problem's own package holds the first.
@@ -91,6 +92,7 @@ class Simulation:
     from_trace: Callable[..., Any]
     rollout: Callable[..., Any] | None = None
     receding: Callable[..., Any] | None = None
+    tabulate: Callable[..., Any] | None = None
     bound: Callable[[Any], Mapping[str, float]] | None = None
     unit: int = 1
     physics: str = ""

@@ -52,9 +52,12 @@ def run(
     """
     if answerer.algorithm is not None:
         try:
-            return answerer.algorithm(answerer.shown(instance), objective=objective, limits=limits, hint=hint, **params)
+            shown = answerer.shown(instance)
+            found = answerer.algorithm(shown, objective=objective, limits=limits, hint=hint, **params)
         except OutOfTime:
             return Outcome("unknown", None, None, "time limit")
+        # What breaks its contract and returns something else is told so where the outcome is looked at.
+        return _of_restricted(found) if answerer.restricted and isinstance(found, Outcome) else found
     from mlsched.solvers.backends.one_of import Budget, solve_one_of
 
     params = dict(params)
@@ -108,7 +111,7 @@ def _backend(name: str, solver: str) -> tuple[Any, Callable[..., Outcome]]:
 
 
 def _of_restricted(outcome: Outcome) -> Outcome:
-    """What the outcome of a model of only some plans says of the instance: its plan is valid, its bound is not."""
+    """What an outcome about some of the plans alone says of the instance: its plan is valid, its bound is not."""
     work = outcome.work if outcome.bound is None else {**outcome.work, "restricted_bound": float(outcome.bound)}
     return Outcome("unknown" if outcome.plan is None else "feasible", outcome.plan, None, outcome.stopped_by, work)
 

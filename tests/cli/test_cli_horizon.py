@@ -41,3 +41,16 @@ def test_epochs_of_quality_are_generated_answered_checked_and_drawn(tmp_path, cl
     assert (checked.status, str(answer["value"]) in checked.out) == (0, True)
     rule = cli("solve", str(question), "--solver", "slaq-max-min", "--json").document
     assert rule["value"] > answer["value"]
+
+
+def test_a_policy_of_workers_is_generated_answered_checked_and_drawn(tmp_path, cli):
+    question, plan, picture = (tmp_path / name for name in ("stream.json", "plan.json", "plan.png"))
+    sizes = ("--size", "short=4", "--size", "long=8")
+    assert cli("generate", "workers", "--preset", "stream-3", *sizes, "--seed", "3", "-o", str(question)).status == 0
+    answer = cli("solve", str(question), "-o", str(plan), "--plot", str(picture), "--json").document
+    assert (answer["answerer"], answer["status"]) == ("backward-induction", "optimal")
+    assert picture.stat().st_size > 1000
+    checked = cli("check", str(question), str(plan))
+    assert (checked.status, "feasible" in checked.out) == (0, True)
+    rule = cli("solve", str(question), "--solver", "optimus", "--json").document
+    assert rule["value"] > answer["value"]

@@ -16,6 +16,8 @@ from mlsched.instances.workers.instance import DELAY, NEVER, Instance, Plan, wai
 from mlsched.instances.workers.presets import PRESETS
 from mlsched.instances.workers.relations import RELATIONS
 from mlsched.instances.workers.strategies import contended, instances
+from mlsched.instances.workers.stream import Policy, Stream
+from mlsched.instances.workers.streams import STREAMS
 
 PROBLEM = Problem(
     name="workers",
@@ -33,8 +35,8 @@ PROBLEM = Problem(
     default="cp-sat",
     trivial_bounds=TRIVIAL_BOUNDS,
     draw=draw,
-    other_types=(Horizon,),
-    horizons=(Generator(generate_horizon, HORIZONS),),
+    other_types=(Horizon, Stream),
+    horizons=(Generator(generate_horizon, HORIZONS), STREAMS),
 )
 
 __all__ = [
@@ -44,7 +46,9 @@ __all__ = [
     "Horizon",
     "Instance",
     "Plan",
+    "Policy",
     "Stages",
+    "Stream",
     "generate",
     "instances",
     "waiting_terms",

@@ -6,18 +6,22 @@ from typing import Any
 
 import numpy as np
 
+from mlsched.instances.workers.draw_policy import draw_policy
 from mlsched.instances.workers.draw_stages import draw_stages
 from mlsched.instances.workers.horizon import Horizon, Stages
 from mlsched.instances.workers.instance import Instance, Plan
+from mlsched.instances.workers.stream import Policy, Stream
 
 #: How many jobs fit into one picture; those with the most workers come first.
 MOST_JOBS = 60
 
 
-def draw(instance: Instance | Horizon, plan: Plan | Stages, axes: Any) -> None:
-    """A plan of either form of question."""
+def draw(instance: Instance | Horizon | Stream, plan: Plan | Stages | Policy, axes: Any) -> None:
+    """A plan of any form of question."""
     if isinstance(instance, Horizon) and isinstance(plan, Stages):
         draw_stages(instance, plan, axes)
+    elif isinstance(instance, Stream) and isinstance(plan, Policy):
+        draw_policy(instance, plan, axes)
     elif isinstance(instance, Instance) and isinstance(plan, Plan):
         draw_decision(instance, plan, axes)
     else:

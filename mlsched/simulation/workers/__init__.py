@@ -8,6 +8,7 @@ from mlsched.simulation.workers import outcome, replay, strategies
 from mlsched.simulation.workers.options import Options
 from mlsched.simulation.workers.rollout import rollout
 from mlsched.simulation.workers.sources import SOURCES, from_trace
+from mlsched.simulation.workers.tabulate import tabulate
 from mlsched.simulation.workers.workload import MS, Workload, never_start, overload
 from mlsched.simulation.workers.world import WorkersWorld
 
@@ -26,6 +27,7 @@ SIMULATION = Simulation(
     sources=SOURCES,
     from_trace=from_trace,
     rollout=rollout,
+    tabulate=tabulate,
     unit=MS,
     drawn=Drawn(
         strategies.workloads,

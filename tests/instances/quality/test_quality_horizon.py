@@ -10,7 +10,7 @@ from mlsched.instances.quality import Epochs, Horizon
 
 
 def two_jobs(**changes):
-    """2 cores, epochs of 1 s. Job 0: 2 iterations of 1 core-second, 100 to 40 to 0; job 1, from 1 s: one of 2, 90 to 0."""
+    """2 cores, epochs of 1 s. Job 0: 2 iterations of 1 core-second, 100, 40, 0; job 1, from 1 s: one of 2, 90, 0."""
     fields = {
         "cores": 2,
         "epoch": 1,

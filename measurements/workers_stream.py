@@ -1,0 +1,146 @@
+"""What of a gap is not knowing the future, and what is deciding badly: rules, the best policy, and the best run known.
+
+    python measurements/workers_stream.py [--cases N] [--brute N] [--courses N]
+
+Prints one JSON document. `agreement`: tiny streams on which backward induction and the enumeration of all policies were
+asked, and disagreements. `proofs`: optimal policies of two presets, and CPU seconds of one. A table per preset, in
+percent of sums over all streams. For each rule: its expected total completion time above that of the best policy
+(deciding badly), exact, and in how many streams it is itself optimal. For the best policy: how far it is above the best
+run of whole workers with all arrivals known (not knowing), over --courses drawn courses of arrivals per stream; and how
+far such runs are above the fluid optimum (`clairvoyant`), which no whole workers reach, over one course per stream.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from typing import Any
+
+import numpy as np
+from _ratios import above, mean, row
+
+import mlsched
+from mlsched.core.deadline import Deadline
+from mlsched.core.errors import TooLarge
+from mlsched.instances.workers import Instance, Stream
+from mlsched.instances.workers.stream_judge import realised
+from mlsched.simulation.workers.rollout import horizon_of
+from mlsched.simulation.workers.tabulate import workload_of
+from mlsched.solvers.workers._events import Kinds
+from mlsched.solvers.workers.best_run import Coming, Runs
+
+PRESETS = ("stream-2", "stream-3")
+#: Relative difference below which two expectations are the same.
+SAME = 1e-9
+
+
+def exact_decision(instance: Instance, *, rng: np.random.Generator) -> Any:
+    """Each decision proven optimal for its own objective, as if it stood until all jobs have finished."""
+    return mlsched.solve(instance, "dp").plan
+
+
+exact_decision.asks = "decision"  # type: ignore[attr-defined]
+RULES: dict[str, Any] = {
+    "max-rate": "max-rate",
+    "each decision optimal": exact_decision,
+    "Optimus": "optimus",
+    "Optimus, stops as Chic prints it": "optimus:stop=used-up",
+    "marginal-gain": "marginal-gain",
+    "SRPT": "srpt",
+    "chic-plus (trained)": "chic-plus",
+    "DRF": "drf",
+    "fair": "fair",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=int, default=100, help="streams of each preset")
+    parser.add_argument("--brute", type=int, default=100, help="tiny streams on which all policies are judged as well")
+    parser.add_argument("--courses", type=int, default=50, help="courses of arrivals per stream")
+    a = parser.parse_args()
+    document: dict[str, Any] = {"agreement": agreement(a.brute), "proofs": [], "tables": []}
+    for preset in PRESETS:
+        streams = [mlsched.generate("workers", preset, seed=seed) for seed in range(a.cases)]
+        started = time.process_time()
+        best = [mlsched.solve(stream, "backward-induction") for stream in streams]
+        seconds = time.process_time() - started
+        proven = sum(found.status == "optimal" for found in best)
+        states = float(np.median([found.work["states"] for found in best]))
+        document["proofs"].append(
+            {
+                "name": preset,
+                "streams": len(streams),
+                "proven": proven,
+                "seconds": seconds / len(best),
+                "states": states,
+            }
+        )
+        document["tables"] += [deciding(preset, streams, best), knowing(preset, streams, best, a.courses)]
+    print(json.dumps(document, indent=1))
+
+
+def agreement(cases: int) -> dict[str, int]:
+    """Backward induction against all policies; and how often Optimus is not optimal there."""
+    found = {"cases": 0, "too_large": 0, "optimus_not_optimal": 0, "disagreements": 0}
+    for seed in range(cases):
+        sizes = {"types": 1, "short": 1, "long": 2, "gpus": 2, "most_workers": 2, "most_ps": 1, "load": 2.0}
+        stream = mlsched.generate("workers", "stream-2", seed=seed, **sizes)
+        try:
+            brute = mlsched.solve(stream, "every-policy")
+        except TooLarge:
+            found["too_large"] += 1
+            continue
+        best = mlsched.solve(stream, "backward-induction").value
+        found["cases"] += 1
+        found["optimus_not_optimal"] += mlsched.solve(stream, "optimus").value > brute.value * (1 + SAME)
+        found["disagreements"] += abs(best - brute.value) > SAME * brute.value
+    return found
+
+
+def deciding(preset: str, streams: list[Stream], best: list[Any]) -> dict[str, Any]:
+    """Every rule above the best policy, exact expectations."""
+    rows, optimum = [], [found.value for found in best]
+    for label, rule in RULES.items():
+        values = [mlsched.solve(stream, rule).value for stream in streams]
+        same = [value <= least * (1 + SAME) for value, least in zip(values, optimum, strict=True)]
+        rows.append(row(label, [above(values, optimum), mean([float(s) for s in same], 100)]))
+    return {
+        "name": f"deciding, {preset}",
+        "header": [f"{preset}", "above the best policy [%]", "optimal in [%]"],
+        "rows": rows,
+    }
+
+
+def knowing(preset: str, streams: list[Stream], best: list[Any], courses: int) -> dict[str, Any]:
+    """The best policy above the best run known, and that above the fluid optimum."""
+    policies, runs, first, fluid = [], [], [], []
+    for seed, (stream, found) in enumerate(zip(streams, best, strict=True)):
+        rng = np.random.default_rng(seed)
+        kinds = Kinds(stream.time, stream.worker_demand, stream.ps_demand, stream.capacity)
+        known, policy, least = Runs(kinds, Deadline()), 0, 0
+        for course in range(courses):
+            submit = np.cumsum([0, *rng.geometric(1 / stream.gap, stream.jobs - 1)]).tolist()
+            kind = rng.choice(len(stream.chance), stream.jobs, p=stream.chance / stream.chance.sum()).tolist()
+            jobs = [
+                Coming(int(stream.type_model[k]), int(stream.type_iterations[k]), arrival)
+                for k, arrival in zip(kind, submit, strict=True)
+            ]
+            value = known.best(jobs)[0]
+            policy, least = policy + realised(stream, found.plan, submit, kind), least + value
+            if not course:
+                horizon = horizon_of(workload_of(stream, submit, kind))
+                first.append(value)
+                fluid.append(mlsched.solve(horizon, "clairvoyant").bound)
+        policies.append(policy)
+        runs.append(least)
+    rows = [
+        row("best policy above the best run known: not knowing", [above(policies, runs)]),
+        row("best run known above the fluid optimum: whole workers, lost iterations", [above(first, fluid)]),
+    ]
+    return {"name": f"knowing, {preset}", "header": [preset, "above [%]"], "rows": rows}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""A rule as a policy: asked in every state that a stream may come to under it; and a policy as a rule of the clock.
+
+A rule sees what it sees in the simulated world, except that jobs seem to have just come and to hold nothing: a state of
+a stream does not say since when they have been there. No rule of mlsched looks at either.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.errors import AnswererError
+from mlsched.core.fields import ints
+from mlsched.instances.workers import NEVER, Instance, Plan, Policy, Stream, waiting_terms
+from mlsched.simulation.clock import Rule, decision_rng
+from mlsched.simulation.clock import run as run_clock
+from mlsched.simulation.wake import Wake
+from mlsched.simulation.workers.log import Log
+from mlsched.simulation.workers.options import Options
+from mlsched.simulation.workers.workload import MS, NS_PER_MS, Workload
+from mlsched.simulation.workers.world import WorkersWorld
+
+State = tuple[int, tuple[tuple[int, int], ...]]
+
+
+def tabulate(instance: Stream, rule: Rule, seed: int) -> Policy:
+    """What `rule` gives in every state that a run under it may come to; a rule that draws is asked once in each."""
+    window = Options(**rule.options).window
+    rows: dict[State, list[tuple[int, int]]] = {}
+    stack: list[State] = [(instance.jobs, ())]
+    seen: set[State] = set()
+    while stack:
+        state = stack.pop()
+        if state in seen:
+            continue
+        seen.add(state)
+        coming, jobs = state
+        if jobs:
+            rows[state] = _asked(instance, rule, jobs, window, decision_rng(seed, len(rows)))
+            stack += _next(instance, state, rows[state])
+        elif coming:
+            stack += [(coming - 1, (new,)) for new in _types(instance)]
+    return _table(instance, rows)
+
+
+def _types(stream: Stream) -> list[tuple[int, int]]:
+    return list(zip(stream.type_model.tolist(), stream.type_iterations.tolist(), strict=True))
+
+
+def _asked(
+    stream: Stream, rule: Rule, jobs: tuple[tuple[int, int], ...], window: int, rng: np.random.Generator
+) -> list[tuple[int, int]]:
+    """What the rule gives the jobs; those beyond its window get nothing."""
+    shown = jobs[: window or None]
+    model, remaining = ints(m for m, _ in shown), ints(b for _, b in shown)
+    never = stream.time[model] == NEVER
+    cost = -(-remaining[:, None, None] * np.where(never, 1, stream.time[model]) // NS_PER_MS)
+    cost = np.where(never, NEVER, cost)
+    none = np.zeros(len(shown), dtype=np.int64)
+    question = Instance(
+        resources=stream.resources,
+        models=stream.models,
+        capacity=stream.capacity,
+        worker_demand=stream.worker_demand[model],
+        ps_demand=stream.ps_demand[model],
+        cost=cost,
+        waiting=waiting_terms(cost),
+        remaining=remaining,
+        model=model,
+        current_workers=none,
+        current_ps=none,
+        waited=none,
+        backlog=len(jobs) - len(shown),
+    )
+    plan: Any = rule.call(question, None, rng)[0]
+    if wrong := question.violations(plan):
+        raise AnswererError(f"{rule.name}: infeasible plan: {wrong[0]}")
+    given = list(zip(plan.workers.tolist(), plan.ps.tolist(), strict=True))
+    if not any(w for w, _ in given):
+        raise AnswererError(f"{rule.name}: lets all {len(jobs)} jobs wait; the run is stuck until another comes")
+    return given + [(0, 0)] * (len(jobs) - len(shown))
+
+
+def _next(stream: Stream, state: State, given: list[tuple[int, int]]) -> list[State]:
+    """The states that may follow: events fall on the ms of the first finish, or on any before."""
+    coming, jobs = state
+    time = [int(stream.time[m, w - 1, p - 1]) if w else 0 for (m, _), (w, p) in zip(jobs, given, strict=True)]
+    end = min(-(-b * g // NS_PER_MS) for (_, b), g in zip(jobs, time, strict=True) if g)
+
+    def after(ms: int) -> tuple[tuple[int, int], ...]:
+        ends = [g > 0 and -(-b * g // NS_PER_MS) <= ms for (_, b), g in zip(jobs, time, strict=True)]
+        done = [ms * NS_PER_MS // g if g else 0 for g in time]
+        return tuple((m, b - d) for (m, b), d, over in zip(jobs, done, ends, strict=True) if not over)
+
+    following: list[State] = [(coming, after(end))]
+    if coming:
+        wholes = {-(-k * g // NS_PER_MS) for (_, b), g in zip(jobs, time, strict=True) if g for k in range(1, b)}
+        for ms in {1, end, *(t for t in wholes if 1 <= t < end)}:
+            following += [(coming - 1, (*after(ms), new)) for new in _types(stream)]
+    return following
+
+
+def _table(stream: Stream, rows: dict[State, list[tuple[int, int]]]) -> Policy:
+    shape = (len(rows), max(1, stream.jobs))
+    columns = {name: np.zeros(shape, dtype=np.int64) for name in ("model", "remaining", "workers", "ps")}
+    columns["model"] -= 1
+    for row, ((_, jobs), given) in enumerate(rows.items()):
+        for slot, pair in enumerate(zip(jobs, given, strict=True)):
+            (columns["model"][row, slot], columns["remaining"][row, slot]) = pair[0]
+            (columns["workers"][row, slot], columns["ps"][row, slot]) = pair[1]
+    return Policy(coming=ints(coming for coming, _ in rows), **columns)
+
+
+def workload_of(stream: Stream, submit: list[int], kind: list[int]) -> Workload:
+    """The jobs of a stream when they come at these ms and are of these types."""
+    return Workload(
+        resources=stream.resources,
+        models=stream.models,
+        capacity=stream.capacity,
+        worker_demand=stream.worker_demand,
+        ps_demand=stream.ps_demand,
+        iteration=stream.time,
+        submit=ints(submit),
+        model=stream.type_model[kind],
+        iterations=stream.type_iterations[kind],
+        source="a stream",
+    )
+
+
+def carried_out(stream: Stream, policy: Policy, submit: list[int], kind: list[int]) -> Log:
+    """The log of the simulated world under a policy, when the jobs come at these ms and are of these types."""
+    rows: dict[State, tuple[Any, Any]] = {}
+    for k, coming in enumerate(policy.coming.tolist()):
+        slots = np.flatnonzero(policy.remaining[k])
+        jobs = tuple(zip(policy.model[k, slots].tolist(), policy.remaining[k, slots].tolist(), strict=True))
+        rows[coming, jobs] = policy.workers[k, slots], policy.ps[k, slots]
+    world = WorkersWorld(workload_of(stream, submit, kind), Options())
+
+    def look_up(instance: Any, memory: Any, rng: np.random.Generator) -> tuple[Plan, Any]:
+        coming = sum(time > world.now for time in submit)
+        workers, ps = rows[coming, tuple(zip(instance.model.tolist(), instance.remaining.tolist(), strict=True))]
+        return Plan(workers=workers, ps=ps), memory
+
+    run_clock(world, Rule("policy", look_up), wake=Wake.parse("events"), seed=0, unit=MS)
+    return world.log

@@ -1,0 +1,68 @@
+"""What happens between two decisions of the simulated workers world: allocations, and what jobs have left after a time.
+
+Whole workers and PSs, whole iterations: B iterations of g ns take ceil(B g / 10^6) ms, and an event after t ms finds
+floor(10^6 t / g) done (Chic, Eq. 7). Shared by the searches over events; the judges share no code with it.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+from mlsched.core.fields import IntArray
+from mlsched.instances.workers import NEVER
+
+NS = 10**6
+#: An allocation of one job, (workers, PSs); (0, 0): it waits.
+Given = tuple[int, int]
+WAITS: Given = (0, 0)
+
+
+class Kinds:
+    """Kinds of jobs (equal demands and times) on one cluster.
+
+    time: kinds x workers x PSs, ns of an iteration or NEVER; demands: kinds x resources.
+    """
+
+    def __init__(self, time: IntArray, worker_demand: IntArray, ps_demand: IntArray, capacity: IntArray) -> None:
+        self.time = [[[int(g) for g in row] for row in table] for table in time]
+        self.capacity = capacity
+        self.choices: list[list[tuple[Given, IntArray]]] = []  # of each kind: what it may get, and what that uses
+        nothing = np.zeros_like(capacity)
+        for k, table in enumerate(self.time):
+            pairs = [(w, p) for w in range(1, len(table) + 1) for p in range(1, len(table[0]) + 1)]
+            uses = [(pair, pair[0] * worker_demand[k] + pair[1] * ps_demand[k]) for pair in pairs]
+            fits = [(pair, use) for pair, use in uses if self.time[k][pair[0] - 1][pair[1] - 1] < NEVER]
+            self.choices.append([(WAITS, nothing), *((pair, use) for pair, use in fits if (use <= capacity).all())])
+        self.allocations = functools.cache(self._allocations)
+
+    def _allocations(self, kinds: tuple[int, ...]) -> list[tuple[Given, ...]]:
+        """Everything that jobs of these kinds can get together, somebody something."""
+        found = []
+        for chosen in itertools.product(*(self.choices[k] for k in kinds)):
+            given = tuple(pair for pair, _ in chosen)
+            if any(pair != WAITS for pair in given):
+                used = sum((use for _, use in chosen), start=np.zeros_like(self.capacity))
+                if (used <= self.capacity).all():
+                    found.append(given)
+        return found
+
+    def iteration(self, kind: int, given: Given) -> int:
+        """ns of an iteration; 0 for a job that waits."""
+        return self.time[kind][given[0] - 1][given[1] - 1] if given != WAITS else 0
+
+
+def first_finish(remaining: Sequence[int], iteration: Sequence[int]) -> int:
+    """ms until the first of the jobs that train is done. iteration: ns, 0 for a job that waits."""
+    return min(-(-b * g // NS) for b, g in zip(remaining, iteration, strict=True) if g)
+
+
+def left(remaining: Sequence[int], iteration: Sequence[int], ms: int) -> tuple[int, ...]:
+    """Iterations that the jobs have left when something happens after so many ms; 0: done."""
+    return tuple(
+        0 if g and b * g <= ms * NS else b - (ms * NS // g if g else 0)
+        for b, g in zip(remaining, iteration, strict=True)
+    )

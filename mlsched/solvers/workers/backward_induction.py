@@ -1,0 +1,156 @@
+"""Workers online, exactly: the best policy of a small Markov decision process, by backward induction.
+
+State: the jobs that are there with what they have left, and how many are still to come. From a state and an allocation
+the run goes on until the next job arrives or the first of them is done. Gaps are memoryless and only whole iterations
+count, so the states are finitely many; and every event takes a job to come or a job that is there, so no state is come
+back to. The value of a state is the least, over all allocations, of
+
+    (jobs there) * E[length of the stay] + sum over the next states of probability * value.
+
+Between two ms at which an iteration of some job ends, arrivals lead to the same state: their probabilities are summed
+in closed form. An allocation is dropped as soon as its sum exceeds the best one's. Floats; the judge recomputes the
+value from the policy alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlsched.core.deadline import Deadline
+from mlsched.core.errors import TooLarge
+from mlsched.core.formulation import Limits, Outcome
+from mlsched.core.registry import exact_algorithm
+from mlsched.instances.workers import Policy, Stream
+from mlsched.solvers.workers._events import NS, Given, Kinds, first_finish, left
+
+#: States that are worked off, at most: some minutes.
+MOST_STATES = 300_000
+#: What is there: (model, iterations left) in arrival order.
+Jobs = tuple[tuple[int, int], ...]
+
+
+@exact_algorithm("backward-induction", problem="workers", objectives=("expected_total_jct",), asks="policy")
+def answer(instance: Stream, *, objective: str, limits: Limits, hint: Policy | None = None) -> Outcome:
+    """Backward induction over all states of a stream; for two or three jobs of few iterations."""
+    program = Program(instance, Deadline(limits.seconds))
+    value = program.value(instance.jobs, ()) if instance.jobs else 0.0
+    plan = program.policy()
+    return Outcome("optimal", plan, value, work={"states": len(program.known)})
+
+
+class Program:
+    """Values and best allocations of the states of a stream, as they are needed."""
+
+    def __init__(self, stream: Stream, deadline: Deadline) -> None:
+        self.stream, self.deadline = stream, deadline
+        self.kinds = Kinds(stream.time, stream.worker_demand, stream.ps_demand, stream.capacity)
+        total = int(stream.chance.sum())
+        self.types = [
+            (int(c) / total, (int(m), int(b)))
+            for m, b, c in zip(stream.type_model, stream.type_iterations, stream.chance, strict=True)
+        ]
+        self.known: dict[tuple[int, Jobs], tuple[float, tuple[Given, ...]]] = {}
+        self._joined: dict[tuple[int, Jobs], float] = {}
+
+    def value(self, coming: int, jobs: Jobs) -> float:
+        """The least expected sum of times in the system from this state on, ms."""
+        if not jobs:
+            return self._arrival(coming, ()) if coming else 0.0
+        state = (coming, jobs)
+        if state not in self.known:
+            self.deadline.check()
+            if len(self.known) >= MOST_STATES:
+                raise TooLarge(
+                    f"backward-induction: there are more than {MOST_STATES} states; use fewer or shorter jobs"
+                )
+            best, chosen = float("inf"), None
+            for given in self.kinds.allocations(tuple(m for m, _ in jobs)):
+                if (worth := self._follow(coming, jobs, given, best)) < best:
+                    best, chosen = worth, given
+            assert chosen is not None  # every job can train alone
+            self.known[state] = best, chosen
+        return self.known[state][0]
+
+    def _arrival(self, coming: int, jobs: Jobs) -> float:
+        """The value when the next job joins these."""
+        state = (coming, jobs)
+        if state not in self._joined:
+            self._joined[state] = sum(chance * self.value(coming - 1, (*jobs, new)) for chance, new in self.types)
+        return self._joined[state]
+
+    def _follow(self, coming: int, jobs: Jobs, given: tuple[Given, ...], enough: float) -> float:
+        """The value of an allocation; something not below `enough` where it is not better."""
+        remaining = [b for _, b in jobs]
+        iteration = [self.kinds.iteration(m, pair) for (m, _), pair in zip(jobs, given, strict=True)]
+        end = first_finish(remaining, iteration)
+        if not coming:
+            total = float(len(jobs) * end)
+            return total if total >= enough else total + self.value(0, _left(jobs, remaining, iteration, end))
+        stay = 1 - 1 / self.stream.gap
+        total = len(jobs) * (1 - stay**end) * self.stream.gap
+        if total >= enough:
+            return total
+        ended = _left(jobs, remaining, iteration, end)
+        nobody = stay ** (end - 1)
+        total += nobody * (self._arrival(coming, ended) / self.stream.gap + stay * self.value(coming, ended))
+        # From each of these ms on, an arrival finds one iteration more of some job done.
+        starts = {1} | {-(-k * g // NS) for b, g in zip(remaining, iteration, strict=True) if g for k in range(1, b)}
+        until = end
+        for since in sorted((t for t in starts if 1 <= t < end), reverse=True):
+            if total >= enough:
+                return total
+            probability = stay ** (since - 1) - stay ** (until - 1)
+            total += probability * self._arrival(coming, _left(jobs, remaining, iteration, since))
+            until = since
+        return total
+
+    def policy(self) -> Policy:
+        """The best allocations of the states that a run under them may come to."""
+        slots, rows = max(1, self.stream.jobs), list[tuple[int, Jobs, tuple[Given, ...]]]()
+        seen, stack = set[tuple[int, Jobs]](), [(self.stream.jobs, Jobs())]
+        while stack:
+            coming, jobs = state = stack.pop()
+            if state in seen:
+                continue
+            seen.add(state)
+            if jobs:
+                given = self.known[state][1]
+                rows.append((coming, jobs, given))
+                stack += self._next(coming, jobs, given)
+            elif coming:
+                stack += [(coming - 1, (new,)) for _, new in self.types]
+        return table_of(rows, slots)
+
+    def _next(self, coming: int, jobs: Jobs, given: tuple[Given, ...]) -> list[tuple[int, Jobs]]:
+        """The states that may follow a state under an allocation."""
+        remaining = [b for _, b in jobs]
+        iteration = [self.kinds.iteration(m, pair) for (m, _), pair in zip(jobs, given, strict=True)]
+        end = first_finish(remaining, iteration)
+        ended = _left(jobs, remaining, iteration, end)
+        following = [(coming, ended)]
+        if coming:
+            starts = {1, end} | {
+                -(-k * g // NS) for b, g in zip(remaining, iteration, strict=True) if g for k in range(1, b)
+            }
+            for since in (t for t in starts if 1 <= t <= end):
+                after = _left(jobs, remaining, iteration, since)
+                following += [(coming - 1, (*after, new)) for _, new in self.types]
+        return following
+
+
+def _left(jobs: Jobs, remaining: list[int], iteration: list[int], ms: int) -> Jobs:
+    after = left(remaining, iteration, ms)
+    return tuple((m, b) for (m, _), b in zip(jobs, after, strict=True) if b)
+
+
+def table_of(rows: list[tuple[int, Jobs, tuple[Given, ...]]], slots: int) -> Policy:
+    """Rows (coming, jobs, what they get) as a policy with so many slots."""
+    shape = (len(rows), slots)
+    model, remaining = np.full(shape, -1), np.zeros(shape, dtype=np.int64)
+    workers, ps = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    for row, (_, jobs, given) in enumerate(rows):
+        for slot, ((m, b), (w, p)) in enumerate(zip(jobs, given, strict=True)):
+            model[row, slot], remaining[row, slot] = m, b
+            workers[row, slot], ps[row, slot] = w, p
+    coming = np.array([c for c, _, _ in rows], dtype=np.int64)
+    return Policy(coming=coming, model=model, remaining=remaining, workers=workers, ps=ps)

@@ -1,0 +1,157 @@
+"""Workers over a horizon in the simulated world, exactly: the best run of whole workers and PSs, arrivals known.
+
+Where `clairvoyant` shares the cluster freely in time, this keeps to the clock: workers and PSs are shared out anew when
+a job arrives or is done, and each job loses the iteration it has started (Chic, Eq. 7); somebody trains whenever
+somebody is there. It is what a scheduler of that world could reach if it knew all arrivals, so the difference to the
+best policy (`backward-induction`) is what not knowing them costs. Such runs are a part of the horizon's plans: the bound
+holds for them alone.
+
+Recursion over decisions. Once the last job has arrived, the time no longer matters, and values are kept by what the
+jobs have left; before that each path has a time of its own.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mlsched.core.deadline import Deadline
+from mlsched.core.formulation import Limits, Outcome
+from mlsched.core.registry import exact_algorithm
+from mlsched.instances.workers import Horizon, Stages
+from mlsched.solvers.workers._events import NS, WAITS, Given, Kinds, first_finish, left
+
+
+class There(NamedTuple):
+    """A job that is there: its number in the run, its kind, and the iterations that it has left."""
+
+    job: int
+    kind: int
+    remaining: int
+
+
+class Coming(NamedTuple):
+    """A job that will arrive: its kind, its iterations, and when, ms."""
+
+    kind: int
+    iterations: int
+    arrival: int
+
+
+#: A stay between two decisions: its first and last ms, and (job, what it gets) of those that train.
+Stay = tuple[int, int, tuple[tuple[int, Given], ...]]
+
+
+@exact_algorithm("best-run", problem="workers", objectives=("total_jct",), asks="horizon", restricted=True)
+def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Stages | None = None) -> Outcome:
+    """The best run of whole workers, re-scheduled at events, with all arrivals known; for three or four jobs."""
+    kinds = Kinds(instance.time, instance.worker_demand, instance.ps_demand, instance.capacity)
+    pairs = zip(instance.remaining.tolist(), instance.arrival.tolist(), strict=True)
+    jobs = [Coming(job, iterations, arrival) for job, (iterations, arrival) in enumerate(pairs)]
+    runs = Runs(kinds, Deadline(limits.seconds))
+    value, stays = runs.best(jobs)
+    return Outcome("optimal", _stages(instance, stays), value, work={"states": runs.states})
+
+
+class Runs:
+    """Best runs on one cluster; what is found is kept for further runs of jobs of the same kinds."""
+
+    def __init__(self, kinds: Kinds, deadline: Deadline) -> None:
+        self.kinds, self.deadline, self.states = kinds, deadline, 0
+        self._known: dict[tuple[tuple[int, int], ...], tuple[int, tuple[Given, ...]]] = {}
+
+    def best(self, jobs: list[Coming]) -> tuple[int, list[Stay]]:
+        """The least sum of times in the system, ms, and the run; jobs in arrival order."""
+        if not jobs:
+            return 0, []
+        return self._from(jobs[0].arrival, (), 0, jobs)
+
+    def _from(self, now: int, there: tuple[There, ...], arrived: int, jobs: list[Coming]) -> tuple[int, list[Stay]]:
+        while arrived < len(jobs) and (not there or jobs[arrived].arrival <= now):
+            now = max(now, jobs[arrived].arrival)
+            there += (There(arrived, jobs[arrived].kind, jobs[arrived].iterations),)
+            arrived += 1
+        if not there:
+            return 0, []
+        if arrived == len(jobs):
+            return self._last(now, there)
+        self.deadline.check()
+        self.states += 1
+        best: tuple[int, list[Stay]] | None = None
+        for given in self.kinds.allocations(tuple(t.kind for t in there)):
+            lasts, after = self._until(there, given, jobs[arrived].arrival - now)
+            cost = len(there) * lasts
+            if best is not None and cost >= best[0]:
+                continue
+            further, stays = self._from(now + lasts, after, arrived, jobs)
+            if best is None or cost + further < best[0]:
+                best = cost + further, [_stay(now, lasts, there, given), *stays]
+        assert best is not None  # every job can train alone
+        return best
+
+    def _last(self, now: int, there: tuple[There, ...]) -> tuple[int, list[Stay]]:
+        """The best that jobs come to when nobody else will come, and what they then do."""
+        value, stays = self.value(tuple((t.kind, t.remaining) for t in there)), list[Stay]()
+        while there:
+            given = self._known[tuple((t.kind, t.remaining) for t in there)][1]
+            lasts, after = self._until(there, given, None)
+            stays.append(_stay(now, lasts, there, given))
+            now, there = now + lasts, after
+        return value, stays
+
+    def value(self, jobs: tuple[tuple[int, int], ...]) -> int:
+        """The least sum of times, ms, of jobs (kind, iterations left) when nobody else will come."""
+        if not jobs:
+            return 0
+        if jobs not in self._known:
+            self.deadline.check()
+            self.states += 1
+            best: tuple[int, tuple[Given, ...]] | None = None
+            remaining = [b for _, b in jobs]
+            for given in self.kinds.allocations(tuple(kind for kind, _ in jobs)):
+                iteration = [self.kinds.iteration(kind, pair) for (kind, _), pair in zip(jobs, given, strict=True)]
+                end = first_finish(remaining, iteration)
+                cost = len(jobs) * end
+                if best is not None and cost >= best[0]:
+                    continue
+                after = left(remaining, iteration, end)
+                cost += self.value(tuple((kind, b) for (kind, _), b in zip(jobs, after, strict=True) if b))
+                if best is None or cost < best[0]:
+                    best = cost, given
+            assert best is not None  # every job can train alone
+            self._known[jobs] = best
+        return self._known[jobs][0]
+
+    def _until(
+        self, there: tuple[There, ...], given: tuple[Given, ...], arrival: int | None
+    ) -> tuple[int, tuple[There, ...]]:
+        """How long it takes to the next event, an arrival after so many ms or a finish, and who is left then."""
+        iteration = [self.kinds.iteration(t.kind, pair) for t, pair in zip(there, given, strict=True)]
+        remaining = [t.remaining for t in there]
+        lasts = first_finish(remaining, iteration)
+        lasts = lasts if arrival is None else min(lasts, arrival)
+        after = left(remaining, iteration, lasts)
+        return lasts, tuple(t._replace(remaining=b) for t, b in zip(there, after, strict=True) if b)
+
+
+def _stay(now: int, lasts: int, there: tuple[There, ...], given: tuple[Given, ...]) -> Stay:
+    training = tuple((t.job, pair) for t, pair in zip(there, given, strict=True) if pair != WAITS)
+    return now, now + lasts, training
+
+
+def _stages(horizon: Horizon, stays: list[Stay]) -> Stages:
+    """A run as a plan of the horizon: a stage per stay, and one before it where nobody is there."""
+    ends, rows = list[int](), list[tuple[int, int, int, int, int]]()
+    finish = np.zeros(len(horizon.arrival), dtype=np.int64)
+    for start, end, training in stays:
+        if start > (ends[-1] if ends else 0):
+            ends.append(start)
+        ends.append(end)
+        for job, (workers, ps) in training:
+            rows.append((len(ends) - 1, job, workers, ps, (end - start) * NS))
+            finish[job] = len(ends) - 1  # a job trains in the stay with which it finishes
+    table = np.array(rows, dtype=np.int64).reshape(len(rows), 5)
+    names = ("stage", "job", "workers", "ps", "time")
+    columns = {name: table[:, i] for i, name in enumerate(names)}
+    return Stages(ends=np.array(ends, dtype=np.int64) * NS, finish=finish, **columns)

@@ -1,0 +1,77 @@
+"""Workers online by enumeration: every policy, each judged as a whole."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from mlsched.core.deadline import Deadline
+from mlsched.core.errors import TooLarge
+from mlsched.core.formulation import Limits, Outcome
+from mlsched.core.registry import exact_algorithm
+from mlsched.instances.workers import NEVER, Policy, Stream
+
+#: Policies that are judged, at most: some 5 s.
+MOST_POLICIES = 10_000
+State = tuple[int, tuple[tuple[int, int], ...]]
+
+
+@exact_algorithm("every-policy", problem="workers", objectives=("expected_total_jct",), asks="policy")
+def answer(instance: Stream, *, objective: str, limits: Limits, hint: Policy | None = None) -> Outcome:
+    """Judge every policy on every state that any policy may come to; for two jobs of one or two iterations."""
+    states = _states(instance)
+    choices = [_choices(instance, state) for state in states]
+    policies = 1
+    for given in choices:
+        policies *= len(given)
+    if policies > MOST_POLICIES:
+        raise TooLarge(f"every-policy: there are more than {MOST_POLICIES} policies; use backward-induction")
+    deadline, best, plan = Deadline(limits.seconds), float("inf"), None
+    for chosen in deadline.over(itertools.product(*choices)):
+        policy = _policy(instance, states, chosen)
+        value = instance.evaluate(policy)["expected_total_jct"]
+        if value < best:
+            best, plan = value, policy
+    return Outcome("optimal", plan, best, work={"policies": policies})
+
+
+def _states(stream: Stream) -> list[State]:
+    """Every state there can be: any jobs of the types, with any iterations left, in any order, and any to come."""
+    types = zip(stream.type_model.tolist(), stream.type_iterations.tolist(), strict=True)
+    single = sorted({(m, b) for m, iterations in types for b in range(1, iterations + 1)})
+    found: list[State] = []
+    for size in range(1, stream.jobs + 1):
+        found += [(c, jobs) for jobs in itertools.product(single, repeat=size) for c in range(stream.jobs - size + 1)]
+    return found
+
+
+def _choices(stream: Stream, state: State) -> list[tuple[tuple[int, int], ...]]:
+    """What the jobs of a state may get, capacity aside."""
+    _, workers, ps = stream.time.shape
+    own = []
+    for m, _ in state[1]:
+        pairs = itertools.product(range(1, workers + 1), range(1, ps + 1))
+        own.append([(0, 0), *((w, p) for w, p in pairs if int(stream.time[m, w - 1, p - 1]) < NEVER)])
+    return [given for given in itertools.product(*own) if _fits(stream, state, given)]
+
+
+def _fits(stream: Stream, state: State, given: tuple[tuple[int, int], ...]) -> bool:
+    need = np.zeros_like(stream.capacity)
+    for (m, _), (w, p) in zip(state[1], given, strict=True):
+        need = need + w * stream.worker_demand[m] + p * stream.ps_demand[m]
+    return any(w for w, _ in given) and bool((need <= stream.capacity).all())
+
+
+def _policy(stream: Stream, states: list[State], chosen: tuple[tuple[tuple[int, int], ...], ...]) -> Policy:
+    def column(values: list[list[int]], free: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+        rows = [row + [free] * (stream.jobs - len(row)) for row in values]
+        return np.array(rows, dtype=np.int64).reshape(len(rows), stream.jobs)
+
+    return Policy(
+        coming=np.array([c for c, _ in states], dtype=np.int64),
+        model=column([[m for m, _ in jobs] for _, jobs in states], -1),
+        remaining=column([[b for _, b in jobs] for _, jobs in states], 0),
+        workers=column([[w for w, _ in given] for given in chosen], 0),
+        ps=column([[p for _, p in given] for given in chosen], 0),
+    )
