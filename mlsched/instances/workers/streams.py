@@ -20,7 +20,7 @@ PRESETS: Mapping[str, Preset] = {
     preset.name: preset
     for preset in (
         Preset("stream-2", "2 jobs of 100 to 200 iterations, as in the paper", {"jobs": 2, "short": 100, "long": 200}),
-        Preset("stream-3", "3 jobs of 15 to 25 iterations", {"jobs": 3, "short": 15, "long": 25}),
+        Preset("stream-3", "3 jobs of 8 to 16 iterations", {"jobs": 3, "short": 8, "long": 16}),
     )
 }
 
@@ -31,8 +31,8 @@ def generate_stream(
     *,
     jobs: Annotated[int, Range(0, MOST_JOBS)] = 3,
     types: Count = 2,
-    short: Count = 15,
-    long: Count = 25,
+    short: Count = 8,
+    long: Count = 16,
     gpus: Count = 4,
     cores: Count = 24,
     load: Positive = 2.0,

@@ -45,13 +45,15 @@ def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Epochs | 
     value, rows = program.dive(start)
     if program.ended(start):
         return Outcome("optimal", _plan(instance, []), 0, work={"states": 0})
-    layer: dict[State, tuple[int, tuple[State, ...]]] = {start: (0, ())}
-    lowest, epoch = program.bound(0, start), 0
+    #: Layer by layer, of each state: its cost, and the state and the allocation that it was reached from.
+    layers: list[dict[State, tuple[int, State, State]]] = [{start: (0, start, start)}]
+    lowest, last = program.bound(0, start), None
     reason: StoppedBy = "proof"
-    while layer and reason == "proof":
-        lowest = max(lowest, min(cost + program.bound(epoch, state) for state, (cost, _) in layer.items()))
-        following: dict[State, tuple[int, tuple[State, ...]]] = {}
-        for state, (cost, path) in layer.items():
+    while layers[-1] and reason == "proof":
+        layer, epoch = layers[-1], len(layers) - 1
+        lowest = max(lowest, min(cost + program.bound(epoch, state) for state, (cost, _, _) in layer.items()))
+        following: dict[State, tuple[int, State, State]] = {}
+        for state, (cost, _, _) in layer.items():
             if deadline.passed() or (limits.work is not None and states >= limits.work):
                 reason = "time limit" if deadline.passed() else "work limit"
                 break
@@ -61,14 +63,28 @@ def answer(instance: Horizon, *, objective: str, limits: Limits, hint: Epochs | 
                 total = cost + further
                 if program.ended(after):
                     if total < value:
-                        value, rows = total, (*path, given)
-                elif total + program.bound(epoch + 1, after) < value and total < following.get(after, (value, ()))[0]:
-                    following[after] = total, (*path, given)
-        layer, epoch = following, epoch + 1
+                        value, last = total, (epoch, state, given)
+                elif after in following and following[after][0] <= total:
+                    continue
+                elif total + program.bound(epoch + 1, after) < value:
+                    following[after] = total, state, given
+        layers.append(following)
+    if last is not None:
+        rows = _path(layers, *last)
     bound = value if reason == "proof" else min(lowest, value)
     return Outcome(
-        "optimal" if bound == value else "feasible", _plan(instance, list(rows)), bound, reason, {"states": states}
+        "optimal" if bound == value else "feasible", _plan(instance, rows), bound, reason, {"states": states}
     )
+
+
+def _path(layers: list[dict[State, tuple[int, State, State]]], epoch: int, state: State, given: State) -> list[State]:
+    """The allocations that lead to a state at an epoch, and the one given there."""
+    rows = [given]
+    while epoch:
+        _, state, given = layers[epoch][state]
+        rows.append(given)
+        epoch -= 1
+    return rows[::-1]
 
 
 def _plan(horizon: Horizon, rows: list[State]) -> Epochs:
@@ -194,7 +210,7 @@ class Program:
             had += self.most[job]
         return cost
 
-    def dive(self, state: State) -> tuple[int, tuple[State, ...]]:
+    def dive(self, state: State) -> tuple[int, list[State]]:
         """3 of the module's docstring: the value and the allocations of a first run."""
         value, epoch, rows = 0, 0, list[State]()
         while not self.ended(state):
@@ -202,4 +218,4 @@ class Program:
             given, state, cost = min(options, key=lambda o: o[2] + self.bound(epoch + 1, o[1]))
             rows.append(given)
             value, epoch = value + cost, epoch + 1
-        return value, tuple(rows)
+        return value, rows

@@ -3,8 +3,8 @@
 Where `clairvoyant` shares the cluster freely in time, this keeps to the clock: workers and PSs are shared out anew when
 a job arrives or is done, and each job loses the iteration it has started (Chic, Eq. 7); somebody trains whenever
 somebody is there. It is what a scheduler of that world could reach if it knew all arrivals, so the difference to the
-best policy (`backward-induction`) is what not knowing them costs. Such runs are a part of the horizon's plans: the bound
-holds for them alone.
+best policy (`backward-induction`) is what not knowing them costs. Such runs are a part of the horizon's plans: the
+bound holds for them alone.
 
 Recursion over decisions. Once the last job has arrived, the time no longer matters, and values are kept by what the
 jobs have left; before that each path has a time of its own.

@@ -34,7 +34,11 @@ def test_agreement_on_runs_like_slaqs(report):
         rule = mlsched.solve(horizon, "slaq")
         for name in NAMES:
             best = mlsched.solve(horizon, "epoch-dp", objective=name)
-            assert best.value == best.bound == mlsched.solve(horizon, "every-epoch", objective=name).value
+            try:
+                brute = mlsched.solve(horizon, "every-epoch", objective=name)
+            except TooLarge:
+                continue
+            assert best.value == best.bound == brute.value
             cases += 1
             met += bool(((rule.plan.cores > 0).sum(axis=1) > 1).any())
             slaq_best += rule.values[name] == best.value
@@ -42,6 +46,7 @@ def test_agreement_on_runs_like_slaqs(report):
         "quality over epochs: how hard agreement was",
         [f"{cases} optima; jobs meet in {met}, SLAQ is optimal in {slaq_best}"],
     )
+    assert cases >= 30
     assert met > 0.7 * cases
     assert slaq_best < 0.7 * cases
 
