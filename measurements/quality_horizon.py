@@ -103,7 +103,9 @@ def agreement(cases: int) -> dict[str, int]:
     """Dynamic programming against enumeration by the judge, all objectives; and how often SLAQ is not optimal there."""
     found = {"cases": 0, "optima": 0, "too_large": 0, "slaq_not_optimal": 0, "disagreements": 0}
     for seed in range(cases):
-        horizon = mlsched.generate("quality", "epochs-small", seed=seed, jobs=3, length=4.0, gap=0.4, noise=0.3)
+        horizon = mlsched.generate(
+            "quality", "epochs-small", seed=seed, jobs=3, length=4.0, gap=0.3, noise=0.3, iterations=5
+        )
         rule = mlsched.solve(horizon, "slaq").values
         found["cases"] += 1
         for name in NAMES:

@@ -30,7 +30,9 @@ def test_agreement_on_runs_like_slaqs(report):
     """Says how hard the runs are: where SLAQ is best, or jobs do not meet, agreement would show nothing."""
     met = slaq_best = cases = 0
     for seed in range(draws(12, 150)):
-        horizon = mlsched.generate("quality", "epochs-small", seed=seed, jobs=3, length=4.0, gap=0.4, noise=0.3)
+        horizon = mlsched.generate(
+            "quality", "epochs-small", seed=seed, jobs=3, length=4.0, gap=0.3, noise=0.3, iterations=5
+        )
         rule = mlsched.solve(horizon, "slaq")
         for name in NAMES:
             best = mlsched.solve(horizon, "epoch-dp", objective=name)
