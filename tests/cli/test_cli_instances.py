@@ -60,7 +60,7 @@ def test_generate_refuses(cli, arguments, fragment):
 # -- solve ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [a.name for a in registry().available("preemption")])
+@pytest.mark.parametrize("name", [a.name for a in registry().available("preemption") if a.asks == "decision"])
 def test_solve_by_every_answerer(cli, instance_file, name, tmp_path):
     plan = tmp_path / "p.json"
     result = cli("solve", instance_file, "--solver", name, "--json", "-o", plan).document

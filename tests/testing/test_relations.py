@@ -16,8 +16,9 @@ from mlsched.core.registry import registry
 from mlsched.testing import CheckFailed, check_relations
 from mlsched.testing.relations import _Compared
 
+MAIN = {name: problem.instance_type.asks for name, problem in registry().problems.items()}
 EXACT = [
-    (a.problem, a.name) for a in registry().available(kind="exact") if not a.restricted and a.name != "clairvoyant"
+    (a.problem, a.name) for a in registry().available(kind="exact") if not a.restricted and a.asks == MAIN[a.problem]
 ]
 PAIRS = [(p, n, o.name) for p, n in EXACT for o in registry().problem(p).instance_type.objectives]
 

@@ -357,7 +357,7 @@ def test_every_run_of_every_rule_is_sound(rule, load, readings, wake, seed):
     check_run(load, rule, readings, wake, seed)
 
 
-@pytest.mark.parametrize("rule", [a.name for a in registry().available("preemption", "exact")])
+@pytest.mark.parametrize("rule", [a.name for a in registry().available("preemption", "exact") if a.asks == "decision"])
 @pytest.mark.filterwarnings("ignore:the offered load")
 @settings(max_examples=8)
 @given(load=workloads(nodes=2, jobs=7), readings=options(), wake=WAKES, seed=st.integers(0, 9))

@@ -24,7 +24,7 @@ from mlsched.simulation.quality.strategies import options, workloads
 from mlsched.simulation.quality.workload import NO_TARGET
 
 N = 10**9
-NAMES = [a.name for a in registry().available("quality")]
+NAMES = [a.name for a in registry().available("quality") if a.asks == "decision"]
 
 
 def workload(cores: int, jobs: list[tuple[int, int, list[int]]], others=(), **changes) -> Workload:
