@@ -1,24 +1,32 @@
 """What a hint changes, at fixed work: it must never cost.
 
-python measurements/hints.py [--draws N] [--seed N] [--json]
+python measurements/hints.py [--draws N] [--seed N] [--keep FILE] [--part I/N] [--json]
 
 A draw is an instance, an exact answerer, an objective, a work limit and a hint: the plan of a rule, or of an exact
 answerer with another seed and as little work or twenty times as much. The answer is held against the hint, against
 every warm-start rule, and against the answer without a hint within the same work (CP-SAT's deterministic seconds, or
 branch-and-bound nodes), as the ratio of the two values: below 1 where the hint helps.
+
+Draws are numbered; those that count are the first N of which a clock decided nothing. `--keep` appends each to a file
+of JSON lines as it ends, and takes those that are there as done: an interrupted run goes on. With `--part I/N` a run
+makes only the numbers I, I + N, ... (from 0), so that several runs share the work of one file; the summary is then
+of a run without it.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
 import json
 import math
 import sys
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _keep import Kept
 
 from mlsched import api
 from mlsched.core.contract import Instance, Plan
@@ -36,7 +44,9 @@ PRESETS = {
 #: Presets of which a model by linear rows takes minutes to build and to relax, whatever the limit on nodes.
 CP_SAT_ONLY = ("six-loose", "six-tight")
 #: Backend -> work limits: deterministic seconds of CP-SAT, nodes of branch and bound.
-WORK = {"cp-sat": (0.01, 0.05, 0.2), "highs": (1, 5, 30)}
+WORK = {"cp-sat": (0.0005, 0.005, 0.05), "highs": (1, 5)}
+#: Rules that take minutes on the larger of these instances, whose plans are no hints here.
+SLOW_RULES = ("lp-mpc",)
 #: Wall seconds after which a draw is not counted: some linear relaxations take minutes, whatever the work limit.
 BACKSTOP = 15.0
 #: Share by which a draw may be worse than without its hint.
@@ -56,6 +66,8 @@ class Draw:
     hint: str
     ratio: float
     worse_than: str  # the hint or rule than which the answer is worse, which must not be; empty
+    proved: bool  # whether the work was enough for a proof without the hint
+    news: bool  # whether the hint is better than every warm start
 
 
 def ratio(value: float, without: float, minimise: bool) -> float:
@@ -86,6 +98,7 @@ def hint_of(kind: str, preset: str, instance: Instance, objective: str, rng: np.
         rules = [a.name for a in registry().available(instance.problem, "heuristic") if a.warm_start]
     elif kind == "random rule":
         rules = [a.name for a in registry().available(instance.problem, "heuristic") if not a.warm_start]
+        rules = [rule for rule in rules if rule not in SLOW_RULES]
     else:
         rules = [name for name, _ in answerers(preset, instance)]
     name = str(rng.choice(rules))
@@ -131,7 +144,10 @@ def draw(number: int, seed: int) -> Draw | None:
     assert found.value is not None, "a plan is known"
     worse = [what for what, value in known.items() if goal.better(value, found.value)]
     share = 1.0 if without.value is None else ratio(found.value, without.value, goal.sense == "min")
-    return Draw(problem, preset, at, name, objective, work, kind, share, worse[0] if worse else "")
+    values = [value for what, value in known.items() if what != "the hint"]
+    news = not any(known["the hint"] == value or goal.better(value, known["the hint"]) for value in values)
+    proved = without.stopped_by == "proof"
+    return Draw(problem, preset, at, name, objective, work, kind, share, worse[0] if worse else "", proved, news)
 
 
 def summary(draws: list[Draw]) -> dict[str, Any]:
@@ -145,28 +161,43 @@ def summary(draws: list[Draw]) -> dict[str, Any]:
         "worse_at_all": sum(d.ratio > 1 for d in draws),
         "better": sum(d.ratio < 1 for d in draws),
         "worse_than_what_was_known": sum(bool(d.worse_than) for d in draws),
+        "not_proved_without_the_hint": sum(not d.proved for d in draws),
+        "hint_better_than_every_warm_start": sum(d.news for d in draws),
+        "both": sum(d.news and not d.proved for d in draws),
         "draws_by_problem": dict(Counter(d.problem for d in draws)),
     }
 
 
+def run(given: argparse.Namespace) -> list[Draw]:
+    """The draws that count, in the order of their numbers; those that are worse on standard error."""
+    part, parts = (int(number) for number in given.part.split("/"))
+    kept, made = Kept(given.keep), list[Draw]()
+    for number in itertools.count(part, parts):
+        if len(made) * parts >= given.draws:
+            break
+        row = kept.row(str(number), lambda: asdict(draw(number, given.seed)))  # noqa: B023  # called at once
+        if row is not None:
+            made.append(Draw(**row))
+            if made[-1].ratio > 1 or made[-1].worse_than:
+                print(made[-1], file=sys.stderr)
+    return made
+
+
+def asdict(one: Draw | None) -> dict[str, Any] | None:
+    """A draw as JSON."""
+    return None if one is None else dataclasses.asdict(one)
+
+
 def main() -> None:
-    """Print the summary; every draw that is worse on standard error."""
+    """Print the summary."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--part", default="0/1")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    made: list[Draw] = []
-    number = 0
-    while len(made) < given.draws:
-        one = draw(number, given.seed)
-        number += 1
-        if one is None:
-            continue
-        made.append(one)
-        if one.ratio > 1 or one.worse_than:
-            print(one, file=sys.stderr)
-    found = summary(made)
+    found = summary(run(given))
     print(json.dumps(found) if given.json else "\n".join(f"{k}: {v}" for k, v in found.items()))
 
 

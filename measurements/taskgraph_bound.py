@@ -1,13 +1,14 @@
 """How far policies are from what any scheduler could do on a trace: gaps to the lower bound, and the bound's parts.
 
     python measurements/taskgraph_bound.py parts [--trace FILE] [--nodes 50 75 100 309] [--limit N]
-    python measurements/taskgraph_bound.py gaps [--limit 2000] [--nodes ...] [--runs fifo ...]
+    python measurements/taskgraph_bound.py gaps [--limit 2000] [--nodes ...] [--runs fifo ...] [--keep FILE]
     python measurements/taskgraph_bound.py gangs [--limit 2000] [--nodes 50] [--single 1 .25 .05] [--runs ...]
 
 Prints one JSON document. Clusters are so many nodes of 8 GPUs. `parts`: each part of the bound on total completion
 time, with the CPU seconds of all. `gaps`: every policy on every cluster. `gangs`: all gangs of the trace and a drawn
 share of its jobs of one GPU. The load is GPU-ticks asked over those there until the last arrival. limit: the jobs that
-arrive first. Every run passes its replay check.
+arrive first. keep: a file to which each run goes as it ends, and from which those are taken that are there: for one
+limit. Every run passes its replay check.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _keep import Kept
 
 import mlsched
 from mlsched.benchmark.formats import gap
 from mlsched.core.clock import cpu_time
-from mlsched.simulation.bound import PARTS, total_jct_parts
+from mlsched.simulation.bound import PARTS, lower_bounds, total_jct_parts
 from mlsched.simulation.taskgraph.iterations.bound import pieces
 
 DATA = Path(os.environ.get("MLSCHED_DATA", "../shared")) / "data" / "philly" / "philly.csv.gz"
@@ -62,16 +64,20 @@ def of_parts(load: Any) -> dict[str, Any]:
     return {**described(load), "parts": found, "cpu_seconds": cpu_time() - begun}
 
 
-def of_policies(load: Any, labels: list[str]) -> dict[str, Any]:
+def of_policies(load: Any, labels: list[str], kept: Kept, name: str) -> dict[str, Any]:
     """The gap of every policy to the bound on total completion time."""
-    gaps: dict[str, float | None] = {}
-    bound: dict[str, int] = {}
-    for label in labels:
-        run = mlsched.simulate(load, label)
-        if wrong := run.violations():
-            raise SystemExit(f"{label}: {wrong[0]}")
-        bound, gaps[label] = run.bound, run.gaps["total_jct"].share
+    bound = kept.row(f"{name}: bound", lambda: lower_bounds(pieces(load)))
+    totals = {label: kept.row(f"{name}: {label}", lambda: total_jct(load, label)) for label in labels}  # noqa: B023
+    gaps = {label: total / bound["total_jct"] - 1 for label, total in totals.items()}
     return {**described(load), "bound": bound, "gaps": gaps}
+
+
+def total_jct(load: Any, label: str) -> int:
+    """The total completion time of a policy, whose run is checked."""
+    run = mlsched.simulate(load, label)
+    if wrong := run.violations():
+        raise SystemExit(f"{label}: {wrong[0]}")
+    return int(run.summary()["total_jct"])
 
 
 def table(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -95,12 +101,14 @@ def main() -> None:
     parser.add_argument("--limit", type=int)
     parser.add_argument("--single", nargs="*", type=float, default=[1, 0.25, 0.05])
     parser.add_argument("--runs", nargs="*", default=RULES)
+    parser.add_argument("--keep", type=Path)
     given = parser.parse_args()
+    kept = Kept(given.keep)
     nodes = given.nodes or ([50] if given.what == "gangs" else [50, 75, 100, 309])
     loads = [(n, s) for n in nodes for s in (given.single if given.what == "gangs" else [1.0])]
     rows = [
-        of_parts(load) if given.what == "parts" else of_policies(load, given.runs)
-        for load in (workload(given, n, s) for n, s in loads)
+        of_parts(load) if given.what == "parts" else of_policies(load, given.runs, kept, name)
+        for name, load in ((f"{n} nodes, {s:g} of the jobs of one GPU", workload(given, n, s)) for n, s in loads)
     ]
     print(json.dumps({"limit": given.limit, "rows": rows, "tables": {given.what: table(rows)}}, indent=1))
 

@@ -1,13 +1,14 @@
 """What pauses cost, and where the ranking of rules turns; and on how many nodes jobs sit.
 
-    python measurements/taskgraph_pausing.py prices [--limit 2000] [--costs 0 30 120 300] [--runs fifo ...]
+    python measurements/taskgraph_pausing.py prices [--limit 2000] [--costs 0 30 120 300] [--runs fifo ...] [--keep F]
     python measurements/taskgraph_pausing.py shape [--limit 2000] [--nodes 16]
 
 Prints one JSON document. Logs: the jobs of Philly and of Helios (Venus) that arrive first, and the generated gangs of
 `synthetic:gangs` with a task on each of as few nodes as hold a job; all on nodes of 8 GPUs: `--nodes` of them, at the
 arrival rate at which the work asked for is `--load` of the cluster. Ticks are seconds of logs, minutes of generated
 jobs. `prices`: mean completion time in minutes of each rule at each price of a pause in seconds, how far above the
-bound it is and how often a job pauses or moves. `shape`: of the jobs of 2, 4 and 8 GPUs, how many ran on one node
+bound it is and how often a job pauses or moves; `--keep` writes each run to a file of JSON lines as it ends, and takes
+those that are there as done. `shape`: of the jobs of 2, 4 and 8 GPUs, how many ran on one node
 throughout, under each reading of shape; the share of waiting that is due to shape; the mean fragmentation while jobs
 wait. Every run passes its replay check.
 """
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _keep import Kept
 
 import mlsched
 from mlsched.core.clock import cpu_time
@@ -31,7 +33,7 @@ LOGS = {
     "Helios": str(DATA / "helios" / "helios_venus_gpu_jobs.csv.gz"),
     "generated": "synthetic:gangs",
 }
-RULES = ["fifo", "easy-backfill", "srpt", "srpt:preempt=true", "las", "tiresias"]
+RULES = ["fifo", "easy-backfill", "srpt", "srpt:preempt=true", "las", "tiresias", "tiresias:keep=true"]
 
 
 def workload(name: str, given: argparse.Namespace, cost: float, shape: str) -> Any:
@@ -56,27 +58,49 @@ def sound(load: Any, rule: str) -> Any:
 
 
 def prices(given: argparse.Namespace) -> list[dict[str, Any]]:
-    found = []
+    kept, found = Kept(given.keep), []
     for name in LOGS:
         for cost in given.costs:
-            load = workload(name, given, cost, "fewest")
             for rule in given.runs:
-                begun = cpu_time()
-                run = sound(load, rule)
-                summary = run.summary()
-                found.append(
-                    {
-                        "log": name,
-                        "jobs": len(load.arrival),
-                        "cost": cost,
-                        "rule": rule,
-                        "mean_jct_minutes": summary["mean_jct"] * load.tick_ms / 60_000,
-                        "gap": run.gaps["total_jct"].share,
-                        "pauses": (summary["pauses"] + summary["migrations"]) / len(load.arrival),
-                        "cpu_seconds": cpu_time() - begun,
-                    }
-                )
+                label = f"{name}, {cost:g} s, {rule}"
+                found.append(kept.row(label, lambda: priced(name, cost, rule, given)))  # noqa: B023  # called at once
     return found
+
+
+def priced(name: str, cost: float, rule: str, given: argparse.Namespace) -> dict[str, Any]:
+    load = workload(name, given, cost, "fewest")
+    begun = cpu_time()
+    run = sound(load, rule)
+    summary = run.summary()
+    return {
+        "log": name,
+        "jobs": len(load.arrival),
+        "cost": cost,
+        "rule": rule,
+        "mean_jct_minutes": summary["mean_jct"] * load.tick_ms / 60_000,
+        "gap": run.gaps["total_jct"].share,
+        "pauses": (summary["pauses"] + summary["migrations"]) / len(load.arrival),
+        "cpu_seconds": cpu_time() - begun,
+    }
+
+
+def price_tables(rows: list[dict[str, Any]], costs: list[float]) -> dict[str, Any]:
+    """Of each log, mean completion times by rule and price, the shortest of a column in bold; pauses in brackets."""
+    tables = {}
+    for name in LOGS:
+        of = {(row["rule"], row["cost"]): row for row in rows if row["log"] == name}
+        rules = list(dict.fromkeys(rule for rule, _ in of))
+        best = {cost: min(of[rule, cost]["mean_jct_minutes"] for rule in rules) for cost in costs}
+        lines = []
+        for rule in rules:
+            cells = []
+            for cost in costs:
+                mean, pauses = (of[rule, cost][key] for key in ("mean_jct_minutes", "pauses"))
+                text = f"**{mean:,.0f}**" if mean == best[cost] else f"{mean:,.0f}"
+                cells.append(text + (f" ({pauses:.2g})" if pauses else ""))
+            lines.append([f"`{rule}`", *cells])
+        tables[name] = {"header": ["rule", *(f"{cost:g} s" for cost in costs)], "rows": lines}
+    return tables
 
 
 def shape(given: argparse.Namespace) -> list[dict[str, Any]]:
@@ -104,9 +128,12 @@ def main() -> None:
     parser.add_argument("--load", type=float, default=0.9)
     parser.add_argument("--costs", type=float, nargs="+", default=[0, 30, 120, 300])
     parser.add_argument("--runs", nargs="+", default=RULES)
+    parser.add_argument("--keep", type=Path)
     given = parser.parse_args()
     rows = {"prices": prices, "shape": shape}[given.what](given)
-    print(json.dumps({"what": given.what, "arguments": vars(given), "rows": rows}))
+    arguments = {key: value for key, value in vars(given).items() if key != "keep"}
+    tables = price_tables(rows, given.costs) if given.what == "prices" else {}
+    print(json.dumps({"what": given.what, "arguments": arguments, "rows": rows, "tables": tables}))
 
 
 if __name__ == "__main__":

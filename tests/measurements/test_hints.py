@@ -14,10 +14,12 @@ FILE = Path(__file__).resolve().parents[2] / "measurements" / "hints.py"
 
 @pytest.fixture(scope="module")
 def hints():
+    sys.path.insert(0, str(FILE.parent))
     spec = importlib.util.spec_from_file_location("hints_measured", FILE)
     module = importlib.util.module_from_spec(spec)
     sys.modules["hints_measured"] = module
     spec.loader.exec_module(module)
+    sys.path.remove(str(FILE.parent))
     yield module
     del sys.modules["hints_measured"]
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from jobs_examples import jobs_of, rows
 
 from mlsched import api
 from mlsched.core.errors import InvalidInput
+from mlsched.heuristics.taskgraph.las import turns
 
 
 def stretches(load, rule, **options):
@@ -22,21 +26,45 @@ def test_jobs_take_turns_of_a_quantum():
     on until 8. Job 2 ends at 10. Of the others, with one quantum each, the earlier goes on until it has had two, at 14.
     """
     load = jobs_of([[(1, 1)]], [(0, 0, 10), (1, 0, 6), (5, 0, 2)], nodes=[(1,)], tick_ms=1000)
-    assert stretches(load, "las:quantum=4") == [(0, 0, 4), (1, 4, 8), (2, 8, 10), (0, 10, 14), (1, 14, 16), (0, 16, 18)]
-    assert stretches(load, "las:quantum=4", pausing="none") == [(0, 0, 10), (1, 10, 16), (2, 16, 18)]
+    assert stretches(load, "las:quantum=4,growth=0") == [
+        (0, 0, 4),
+        (1, 4, 8),
+        (2, 8, 10),
+        (0, 10, 14),
+        (1, 14, 16),
+        (0, 16, 18),
+    ]
+    assert stretches(load, "las:quantum=4,growth=0", pausing="none") == [(0, 0, 10), (1, 10, 16), (2, 16, 18)]
+
+
+def test_turns_grow():
+    """One GPU, a first turn of 2 s and growth 1: turns end at 2, 6, 14, 30. Two jobs of 10 come at once."""
+    load = jobs_of([[(1, 1)]], [(0, 0, 10), (0, 0, 10)], nodes=[(1,)], tick_ms=1000)
+    found = stretches(load, "las:quantum=2,growth=1")
+    assert found == [(0, 0, 2), (1, 2, 8), (0, 8, 16), (1, 16, 20)], "job 1 has begun no later turn until 8"
+    assert turns(np.array([0.0, 1.9, 2.0, 6.0, 13.9]), 2.0, 1.0)[0].tolist() == [0, 0, 1, 2, 2]
+
+
+@given(st.floats(0, 1e9), st.floats(0.01, 1e5), st.one_of(st.just(0.0), st.floats(1e-3, 3)))
+def test_a_turn_ends_after_what_is_attained_and_the_next_begins_there(attained, quantum, growth):
+    (number,), (end,) = turns(np.array([attained]), quantum, growth)
+    assert end >= attained * (1 - 1e-6)
+    (after,), (later,) = turns(np.array([end]), quantum, growth)
+    assert after == number + 1 or growth == 0
+    assert later - end >= quantum * (1 - 1e-6)
 
 
 def test_service_is_gpu_seconds_or_seconds():
     """Two GPUs: job 0 holds both and has had a quantum of 4 at 2 by work, at 4 by time; job 1 holds one for 2 ticks."""
     load = jobs_of([[(1, 1), (1, 1)], [(1, 1)]], [(0, 0, 6), (1, 1, 2)], nodes=[(2,)], tick_ms=1000)
-    assert stretches(load, "las:quantum=4") == [(0, 0, 2), (1, 2, 4), (0, 4, 8)]
-    assert stretches(load, "las:quantum=4,by=time") == [(0, 0, 4), (1, 4, 6), (0, 6, 8)]
+    assert stretches(load, "las:quantum=4,growth=0") == [(0, 0, 2), (1, 2, 4), (0, 4, 8)]
+    assert stretches(load, "las:quantum=4,growth=0,by=time") == [(0, 0, 4), (1, 4, 6), (0, 6, 8)]
 
 
 def test_without_anybody_waiting_nobody_is_asked_again():
     """At both arrivals, and when job 0 ends while job 1 runs."""
     load = jobs_of([[(1, 1)]], [(0, 0, 10), (1, 0, 10)], nodes=[(2,)], tick_ms=1000)
-    assert api.simulate(load, "las:quantum=1").decisions == 3
+    assert api.simulate(load, "las:quantum=1,growth=0").decisions == 3
 
 
 def test_settings_are_checked():

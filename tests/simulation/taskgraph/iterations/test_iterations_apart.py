@@ -61,13 +61,13 @@ def starts(run):
     return list(zip(found, until, strict=True))
 
 
-def compare(load, policy, **cluster):
-    """Starts and ends of both, and in how many jobs they differ."""
+def compare(load, policy, *, bound=True, **cluster):
+    """Starts and ends of both, and the run; `bound`: whether the run is held against its bound, which takes longer."""
     rule = POLICIES[policy] or refill
     options = {"pausing": "keep"} if rule is refill else {}
     run = api.simulate(load, rule, options=options)
     assert run.violations() == []
-    assert all(run.summary()[name] >= bound for name, bound in run.bound.items())
+    assert not bound or all(run.summary()[name] >= least for name, least in run.bound.items())
     ticks = (load.max_iterations * (load.scale / 1e6)).tolist()
     gpus = (np.bincount(load.task_template, load.demand[:, 0])[load.template] / 1000).astype(int).tolist()
     whole = [Fraction(round(1e6 * length), 10**6) for length in ticks]
@@ -100,7 +100,7 @@ def test_random_logs_have_the_same_starts_and_ends(tmp_path, policy):
             movement="anytime" if moves else "none",
         )
         cluster = {"nodes": nodes, "per_node": per_node, "cost": Fraction(cost), "anywhere": anywhere, "moves": moves}
-        ours, others, run = compare(load, policy, **cluster)
+        ours, others, run = compare(load, policy, bound=seed % 10 == 0, **cluster)
         assert ours == others, (seed, cluster)
         paused, moved = paused + int(run.jobs["pauses"].sum()), moved + int(run.jobs["migrations"].sum())
         shaped += run.summary().get("waiting_for_shape", 0) > 0
@@ -117,5 +117,5 @@ def test_public_logs_have_the_same_starts_and_ends(name, policy):
         pytest.skip(f"{DATA / name} is not there; set MLSCHED_DATA")
     trace = read_trace(DATA / name, limit=2000 if THOROUGH else 100)
     load = from_trace(trace, np.array([[0, 0, 8000]] * 16), tick=1, iteration=1, oversize="drop", pause_cost=30)
-    ours, others, _ = compare(load, policy, nodes=16, per_node=8, cost=Fraction(30))
+    ours, others, _ = compare(load, policy, bound=not THOROUGH, nodes=16, per_node=8, cost=Fraction(30))
     assert ours == others
