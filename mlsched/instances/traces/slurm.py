@@ -12,6 +12,7 @@ was requeued has a line a run, the last of which says how it ended; it is one jo
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -26,6 +27,8 @@ from mlsched.instances.traces.values import TIMES, Times, is_missing
 #: Columns that give the GPUs, the best first.
 _GPUS = ("AllocTRES", "ReqTRES", "AllocGRES", "ReqGRES")
 MOST_GPUS = 10**6
+#: What stands in a column of time limits where there is none.
+_NO_LIMIT = frozenset({"UNLIMITED", "Partition_Limit", "INVALID"})
 #: States of jobs that had not ended.
 _UNFINISHED = ("PENDING", "RUNNING", "SUSPENDED", "REQUEUED", "RESIZING", "CONFIGURING", "COMPLETING")
 #: States of runs after which a job may have another.
@@ -120,7 +123,7 @@ class _Reader:
         """The first of these columns that is there and known."""
         for name in names:
             value = row.get(name, "")
-            if not is_missing(value) and value not in ("UNLIMITED", "Partition_Limit", "INVALID"):
+            if value and value not in _NO_LIMIT and not is_missing(value):
                 return self.times[name].read(self.text, value)
         return None
 
@@ -198,13 +201,13 @@ class _Reader:
             "time_limit_ms": UNKNOWN if limit is None else limit,
             "node_count": _nodes(text, row, tres.get("node", "")),
         }
-        runs = [] if start is None or not run else [(start, start + run, _places(row, gpus))]
+        runs = [] if start is None or not run else [(start, start + run, _places(row.get("NodeList", ""), gpus))]
         return _Job(submit, gpus, state, details, runs, run, text.where)
 
 
-def _places(row: Mapping[str, str], gpus: int) -> tuple[Place, ...]:
+@functools.lru_cache(maxsize=10_000)
+def _places(listed: str, gpus: int) -> tuple[Place, ...]:
     """The nodes of a run; its GPUs are shared among them evenly, if they can be."""
-    listed = row.get("NodeList", "")
     names = None if is_missing(listed) or listed == "None assigned" else nodes_of(listed)
     if not names:
         return ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import NoReturn, Protocol
 
@@ -16,6 +16,10 @@ from mlsched.instances.traces.source import MAX_NUMBER
 
 #: What stands for "not known" in logs, in small letters.
 MISSING = frozenset({"", "none", "nan", "nat", "null", "na", "n/a", "<na>", "unknown", "-"})
+#: Signs from which on a text stands for something, unless it is blank.
+_SHORT = 16
+#: Lengths of time of a column that are remembered with what they mean.
+_REMEMBERED = 10_000
 #: Unit of time -> milliseconds.
 TIMES = {"ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 #: Unit of memory -> MiB.
@@ -53,6 +57,8 @@ class Place(Protocol):
 
 def missing(value: object) -> bool:
     """Whether a value says that it is not known."""
+    if type(value) is str:  # most values, by far; what stands for nothing is short
+        return value in MISSING or (value.strip().lower() in MISSING if len(value) < _SHORT else value.isspace())
     if value is None or value != value:  # NaN and NaT are not equal to themselves; pandas' NA answers with itself
         return True
     return isinstance(value, str) and value.strip().lower() in MISSING
@@ -113,9 +119,12 @@ class Times:
     span: bool = False
     kind: str = ""
     first: str = ""
+    known: dict[str, int] = field(default_factory=dict)  # lengths, of which many are alike
 
     def read(self, place: Place, value: object) -> int | None:
         """Milliseconds (points: since 1970, or since whatever numbers count from); None where it is not known."""
+        if self.span and type(value) is str and value in self.known:
+            return self.known[value]
         if is_missing(value):
             return None
         if isinstance(value, str):
@@ -134,6 +143,8 @@ class Times:
             )
         if moment < 0 and self.span:
             place.bad(self.column, value, "must not be negative")
+        if self.span and type(value) is str and len(self.known) < _REMEMBERED:
+            self.known[value] = moment
         return moment
 
     def _text(self, place: Place, text: str) -> tuple[str, int]:
