@@ -42,7 +42,7 @@ def played(jobs: Jobs) -> LoggedRuns:
     if not len(jobs.logged_job):
         raise InvalidInput(
             f"{NAME}: the log does not say when each of its jobs started; read start=COLUMN,end=COLUMN (sacct: Start "
-            "and End), and leave out jobs that it does not say it of"
+            "and End), or leave jobs out that it does not say it of with unlogged=drop"
         )
     if jobs.rate_ppm != 10**6:
         rate = jobs.rate_ppm / 10**6

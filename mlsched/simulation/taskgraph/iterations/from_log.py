@@ -11,7 +11,7 @@ from mlsched.core.errors import InvalidInput, shortened
 from mlsched.core.fields import IntArray
 from mlsched.core.params import Number, Positive, Range, checked
 from mlsched.instances.traces import ABSENT, Nodes, Trace
-from mlsched.instances.traces.picked import from_eligible, separated
+from mlsched.instances.traces.picked import from_eligible, picked, separated
 from mlsched.simulation.nodes import RESOURCES, capacities
 from mlsched.simulation.taskgraph.iterations import of_log
 from mlsched.simulation.taskgraph.iterations.gangs import made_gangs
@@ -53,6 +53,7 @@ def from_trace(
     attempts: Literal["one", "separate"] = "one",
     arrive: Literal["submit", "eligible"] = "submit",
     failures: str = "",
+    unlogged: Literal["keep", "drop"] = "keep",
 ) -> Jobs:
     """A trace's arrivals, GPUs and durations as gangs: a task is what a job holds on one node, and has no edges.
 
@@ -77,12 +78,13 @@ def from_trace(
     no longer than their time limit. attempts: of jobs that were interrupted, "one" - runs all together are one job;
     "separate" - each is a job, submitted when the one before ended. arrive: "eligible" - jobs come when the log says
     that they might have started first, not when they were submitted. failures: a file of nodes that fail (node, from,
-    to), on the log's clock; what runs there stops (see the world's option restart).
+    to), on the log's clock; what runs there stops (see the world's option restart). unlogged: "drop" leaves out jobs of
+    which the log does not say when they ran, without which it cannot be played back.
     """
     if not len(trace.submit):
         raise InvalidInput(f"{trace.source}: holds no job; check limit")
     listed, nodes = (nodes, capacities(nodes)) if isinstance(nodes, Nodes) else (None, nodes)
-    trace, changed = _changed(trace, attempts, arrive)
+    trace, changed = _changed(trace, attempts, arrive, unlogged)
     asked, kept, said = _asked(trace, nodes)
     said += changed
     submit = trace.submit[kept]
@@ -148,9 +150,16 @@ def from_trace(
     return _without_oversize(made) if oversize == "drop" else made
 
 
-def _changed(trace: Trace, attempts: str, arrive: str) -> tuple[Trace, list[str]]:
+def _changed(trace: Trace, attempts: str, arrive: str, unlogged: str) -> tuple[Trace, list[str]]:
     """The trace as the options of these names have it, and what is said of it."""
     said = []
+    if unlogged == "drop" and len(known := np.unique(trace.runs.job)) < len(trace):
+        said.append(f"{len(trace) - len(known)} jobs left out of which the log does not say when they ran")
+        if not len(known):
+            raise InvalidInput(
+                f"{shortened(trace.source, 100)}: does not say of any job when it ran; read start=COLUMN"
+            )
+        trace = picked(trace, known, trace.submit[known])
     if attempts == "separate":
         trace, more = separated(trace)
         said.append(f"every run of an interrupted job is a job: {more} more")

@@ -102,6 +102,20 @@ def test_jobs_come_when_they_are_eligible() -> None:
     assert "1 jobs of the log wait for others: that does not count" in plain.source
 
 
+def test_jobs_without_a_logged_start_can_be_left_out(tmp_path) -> None:
+    (tmp_path / "log.swf").write_text(logs.SWF)
+    log = read_trace(tmp_path / "log.swf")
+    cluster = np.array([[8000, 0, 0]])
+    with pytest.raises(InvalidInput, match="does not say when each of its jobs started; .* with unlogged=drop"):
+        mlsched.simulate(from_trace(log, cluster), "as-logged")
+    jobs = from_trace(log, cluster, unlogged="drop", tick=1)
+    assert jobs.job_names == ("1", "5")
+    assert "1 jobs left out of which the log does not say when they ran" in jobs.source
+    assert mlsched.simulate(jobs, "as-logged").table()["start_s"].tolist() == [5, 32]
+    with pytest.raises(InvalidInput, match="does not say of any job when it ran; read start=COLUMN"):
+        from_trace(trace(), cluster, unlogged="drop")
+
+
 def test_runs_of_interrupted_jobs_as_jobs(tmp_path) -> None:
     (tmp_path / "sacct").write_text(logs.SACCT)
     log = read_trace(tmp_path / "sacct")
