@@ -10,8 +10,9 @@ import numpy as np
 
 from mlsched import api
 from mlsched.cli.output import ChecksFailed, emit, only_documents, progress, say
+from mlsched.cli.simulation_files import check_target, write_table
 from mlsched.cli.simulation_plan import Scenario, Seen, scenarios
-from mlsched.cli.simulation_tables import Shown, as_data, check_target, rendered, write_table
+from mlsched.cli.simulation_tables import Shown, as_data, rendered
 from mlsched.core import tables
 from mlsched.core.errors import AnswererError, InvalidInput, MlschedError, UnknownName, meant
 from mlsched.core.files import write_json

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from mlsched.benchmark.formats import GAP_NOTE, apart, apart_notes, gap, percent
 from mlsched.benchmark.replications import compared, mean_of
 from mlsched.cli.output import Columns, number
 from mlsched.cli.simulation_plan import Seen
-from mlsched.core import tables
-from mlsched.core.errors import InvalidInput
-from mlsched.core.files import atomic_write
 from mlsched.core.gap import Gaps
 from mlsched.instances.traces import Account
 from mlsched.simulation.nodes import called
@@ -44,7 +40,6 @@ INTERVAL_NOTE = (
     "Intervals: 95 %, Student's t over the windows; policies are compared window by window. Windows that follow "
     "each other share a queue: take them much longer than jobs wait."
 )
-TABLES = (".csv", ".parquet", ".md", ".tex")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,13 +118,13 @@ def _of_policies(shown: Shown) -> Block:
         rows.append({"policy": entry["policy"], **flat})
     names = [row["policy"] for row in rows]
     cells = ([c if isinstance(c := row.get(key), str) else number(c) for row in rows] for key in header)
-    body = [[_worded(key), *row] for key, row in zip(header, cells, strict=True)]
+    body = [[worded(key), *row] for key, row in zip(header, cells, strict=True)]
     bounded = any(entry.get("gaps") for entry in shown.ran)
     return Block("", ["", *names], body, (BOUND_NOTE,) if bounded else (), "policies")
 
 
 def _figures(entry: dict[str, Any]) -> dict[str, Any]:
-    flat = _flatten({key: value for key, value in entry["summary"].items() if key != "tick_seconds"})
+    flat = flattened({key: value for key, value in entry["summary"].items() if key != "tick_seconds"})
     flat |= {f"{name} above its bound": gap(share) for name, share in entry.get("gaps", {}).items()}
     if entry["optimality"] is not None:
         flat |= _gap_lines(Gaps(**entry["optimality"]))
@@ -152,7 +147,7 @@ def _scale(entries: Sequence[dict[str, Any]]) -> tuple[float, str]:
     return (3600.0, "hours") if longest >= 7200 else (60.0, "minutes") if longest >= 120 else (1.0, "seconds")
 
 
-def _scaled(name: str, scale: float) -> float:
+def scaled(name: str, scale: float) -> float:
     """By what a figure of this name is divided."""
     return scale if any(word in name for word in _TIMES) else 1.0
 
@@ -160,7 +155,7 @@ def _scaled(name: str, scale: float) -> float:
 def _values(entry: dict[str, Any], name: str, scale: float) -> list[float | None]:
     """A figure of each window."""
     found = [window["figures"].get(name) for window in entry["windows"]]
-    return [None if value is None else value / _scaled(name, scale) for value in found]
+    return [None if value is None else value / scaled(name, scale) for value in found]
 
 
 def _of_windows(shown: Shown) -> list[Block]:
@@ -252,7 +247,7 @@ def _of_groups(shown: Shown) -> list[Block]:
             for group in groups[:MOST_GROUPS]:
                 first = next(entry["by"][grouping][group] for entry in ran if group in entry["by"][grouping])
                 values = [entry["by"][grouping].get(group, {}).get(name) for entry in ran]
-                cells = ["-" if v is None else number(v / _scaled(name, scale)) for v in values]
+                cells = ["-" if v is None else number(v / scaled(name, scale)) for v in values]
                 rows.append([group, number(int(first["jobs"])), number(first.get("GPU hours")), *cells])
             header = [f"by {grouping}", "jobs", "GPU hours", *(entry["policy"] for entry in ran)]
             found.append(Block(f"{_said(name, unit)}, by {grouping}", header, rows, notes))
@@ -339,86 +334,6 @@ def _against(
     return f"{_cell(mine)} ({found.share:+.1f} %{half})"
 
 
-# -- files ------------------------------------------------------------------------------------------------------------
-
-
-def check_target(path: Path) -> None:
-    """Refuse a name that no table can be written under."""
-    if path.suffix.lower() not in TABLES:
-        raise InvalidInput(f"--table {path}: must end in {', '.join(TABLES[:-1])} or {TABLES[-1]}")
-    if path.suffix.lower() == ".parquet":
-        tables.check_target(path)
-
-
-def write_table(shown: Shown, path: Path) -> None:
-    """All figures in rows (.csv, .parquet), or the tables as they are shown, to be published (.md, .tex)."""
-    suffix = path.suffix.lower()
-    if suffix in (".csv", ".parquet"):
-        tables.write(_long(shown), path)
-        return
-    made = [_markdown(block) if suffix == ".md" else _latex(block) for block in blocks(shown)]
-    with atomic_write(path) as stream:
-        stream.write("\n".join(made))
-
-
-def _long(shown: Shown) -> dict[str, list[Any]]:
-    """A row for every figure of every policy, scenario, window and group; times in the unit that `unit` names."""
-    columns: dict[str, list[Any]] = {
-        name: [] for name in ("scenario", "policy", "from", "to", "by", "group", "figure", "value", "unit")
-    }
-
-    def add(*row: Any) -> None:
-        for column, value in zip(columns.values(), row, strict=True):
-            column.append(value)
-
-    for entry in shown.ran:
-        front = (entry.get("scenario", ""), entry["policy"])
-        for name, value in _flatten(entry["summary"]).items():
-            add(*front, "", "", "", "", _worded(name), float(value), "ticks" if "jct" in name else "")
-        for name, share in entry.get("gaps", {}).items():
-            add(*front, "", "", "", "", f"{name} above its bound", float(share), "")
-        for window in entry.get("windows", []):
-            at = (f"{window['from']:.10g}", f"{window['to']:.10g}")
-            for name, value in window["figures"].items():
-                if value is not None:
-                    add(*front, *at, "", "", name, value, entry["unit"] if _scaled(name, 2.0) == 2.0 else "")
-        for grouping, groups in entry.get("by", {}).items():
-            for group, figures in groups.items():
-                for name, value in figures.items():
-                    if value is not None:
-                        unit = entry["unit"] if _scaled(name, 2.0) == 2.0 else ""
-                        add(*front, "", "", grouping, group, name, value, unit)
-    return columns
-
-
-def _markdown(block: Block) -> str:
-    lines = [f"**{block.title}**", ""] if block.title else []
-    lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in block.header) + " |")
-    lines.append("|" + "---|" * len(block.header))
-    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in block.rows]
-    lines += ["", *block.sentences] if block.sentences else []
-    return "\n".join(lines) + "\n"
-
-
-def _latex(block: Block) -> str:
-    def line(cells: Sequence[str]) -> str:
-        return " & ".join(map(_escaped, cells)) + r" \\"
-
-    lines = [r"\begin{table}", r"\centering"]
-    lines += [rf"\caption{{{_escaped(' '.join([block.title, *block.sentences]).strip())}}}"]
-    lines += [rf"\begin{{tabular}}{{l{'r' * (len(block.header) - 1)}}}", r"\hline", line(block.header), r"\hline"]
-    lines += [line(row) for row in block.rows]
-    return "\n".join([*lines, r"\hline", r"\end{tabular}", r"\end{table}"]) + "\n"
-
-
-def _escaped(text: str) -> str:
-    """Text for LaTeX."""
-    text = text.replace("\\", r"\textbackslash{}")
-    for sign in "&%$#_{}":
-        text = text.replace(sign, f"\\{sign}") if sign not in "{}" else text
-    return text.replace("±", r"$\pm$").replace("–", "--").replace("~", r"\textasciitilde{}").replace("^", r"\^{}")
-
-
 # -- parts ------------------------------------------------------------------------------------------------------------
 
 
@@ -434,7 +349,7 @@ def _assumed(details: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def _worded(key: str) -> str:
+def worded(key: str) -> str:
     """A line's name, with resources as people call them: the numbers of such lines are shares."""
     return " ".join(called(word) for word in key.split())
 
@@ -449,11 +364,11 @@ def _gap_lines(gaps: Gaps) -> dict[str, Any]:
     return lines
 
 
-def _flatten(summary: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+def flattened(summary: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in summary.items():
         if isinstance(value, dict):
-            flat |= _flatten(value, f"{prefix}{key} ")
+            flat |= flattened(value, f"{prefix}{key} ")
         elif value is not None:
             flat[f"{prefix}{key}"] = value
     return flat

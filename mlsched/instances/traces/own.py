@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlsched.instances.traces.builder import DATES, NUMBERS, ZONED, Run, TraceBuilder
-from mlsched.instances.traces.columns import Column, text_of, times_of, value_of
+from mlsched.instances.traces.columns import COUNTED, Column, text_of, times_of, value_of
 from mlsched.instances.traces.hostlist import nodes_of
 from mlsched.instances.traces.pods import NOTHING, Pods
 from mlsched.instances.traces.source import shown
@@ -66,8 +66,8 @@ class _Reader:
     def __init__(self, place: Place, columns: Mapping[str, Column], index: Mapping[str, int]) -> None:
         self.place, self.columns, self.index = place, columns, index
         self.times = times_of(columns)
-        self.amounts: dict[str, dict[object, int | None]] = {field: {} for field in ("gpus", "cpus", "memory")}
-        self.rounded: dict[str, set[object]] = {field: set() for field in self.amounts}
+        # of each amount, values with what they mean, and whether that is rounded up
+        self.amounts: dict[str, dict[str, tuple[int | None, bool]]] = {field: {} for field in COUNTED}
         self.hosts: dict[str, tuple[str, ...]] = {}
         self.pods = Pods() if "pod_group" in columns else None
         self.limits = self.users = 0
@@ -92,7 +92,7 @@ class _Reader:
 
         changes: what of it is not taken as it is written.
         """
-        times, asked = self._times(row), self._asked(row)
+        times, asked = self._times(row), self._asked(row, changes)
         limit, cost = self._time("time_limit", row), self._time("pause_cost", row)
         reason = times.reason
         if self._text("status", row).lower() in UNFINISHED:
@@ -107,7 +107,6 @@ class _Reader:
         if not times.run:
             return "zero run time"
         self._spread(times.submit)
-        changes += [f"{field} rounded up" for field, odd in self.rounded.items() if self._value(field, row) in odd]
         changes += ["duration is not end - start: the duration counts"] if times.odd else []
         runs: tuple[Run, ...] = ()
         if times.start is not None:
@@ -139,12 +138,12 @@ class _Reader:
             "runs": runs,
         }
 
-    def _asked(self, row: Sequence[object]) -> tuple[int, int, int, int] | str:
+    def _asked(self, row: Sequence[object], changes: list[str]) -> tuple[int, int, int, int] | str:
         """GPUs, CPUs (thousandths), memory (MiB) and whole GPUs of the job, or why the row is no job.
 
         Where the log has workers, they ask for so much each.
         """
-        gpus, cpus, memory = (self._amount(field, row) for field in ("gpus", "cpus", "memory"))
+        gpus, cpus, memory = (self._amount(field, row, changes) for field in COUNTED)
         workers = self._count("workers", row)
         for field, number_of in (("gpus", gpus), ("cpus", cpus), ("memory", memory), ("workers", workers)):
             if number_of is None:
@@ -197,25 +196,25 @@ class _Reader:
     def _time(self, field: str, row: Sequence[object]) -> int | None:
         return self.times[field].read(self.place, self._value(field, row)) if field in self.times else None
 
-    def _amount(self, field: str, row: Sequence[object]) -> int | None:
+    def _amount(self, field: str, row: Sequence[object], changes: list[str]) -> int | None:
         """Thousandths (MiB of memory); -1 where the log has no such column, None where the row says nothing."""
         column = self.columns.get(field)
         if column is None:
             return UNKNOWN
         value = value_of(column, row, self.index)
         known = self.amounts[field]
-        if value.__hash__ is not None and type(value) is str and value in known:
-            return known[value]
-        if is_missing(value):
-            found = None
+        if type(value) is str and value in known:
+            found, rounded = known[value]
+        elif is_missing(value):
+            found, rounded = None, False
         else:
             factor = MEMORIES[column.unit] if field == "memory" else COUNTS[column.unit]
             found = amount(self.place, column.name or field, value, factor, f"a number of {field}")
-            exact = float(value) * factor  # type: ignore[arg-type]
-            if len(self.rounded[field]) < _REMEMBERED and type(value) is str and found > exact + 1e-6:
-                self.rounded[field].add(value)
+            rounded = found > float(value) * factor + 1e-6  # type: ignore[arg-type]
         if type(value) is str and len(known) < _REMEMBERED:
-            known[value] = found
+            known[value] = (found, rounded)
+        if rounded:
+            changes.append(f"{field} rounded up")
         return found
 
     def _count(self, field: str, row: Sequence[object]) -> int | None:

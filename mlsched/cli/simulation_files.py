@@ -1,0 +1,91 @@
+"""The file that `mlsched simulate --table` writes: all figures in rows, or the tables as they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from mlsched.cli.simulation_tables import Block, Shown, blocks, flattened, scaled, worded
+from mlsched.core import tables
+from mlsched.core.errors import InvalidInput
+from mlsched.core.files import atomic_write
+
+TABLES = (".csv", ".parquet", ".md", ".tex")
+
+
+def check_target(path: Path) -> None:
+    """Refuse a name that no table can be written under."""
+    if path.suffix.lower() not in TABLES:
+        raise InvalidInput(f"--table {path}: must end in {', '.join(TABLES[:-1])} or {TABLES[-1]}")
+    if path.suffix.lower() == ".parquet":
+        tables.check_target(path)
+
+
+def write_table(shown: Shown, path: Path) -> None:
+    """All figures in rows (.csv, .parquet), or the tables as they are shown, to be published (.md, .tex)."""
+    suffix = path.suffix.lower()
+    if suffix in (".csv", ".parquet"):
+        tables.write(_long(shown), path)
+        return
+    made = [_markdown(block) if suffix == ".md" else _latex(block) for block in blocks(shown)]
+    with atomic_write(path) as stream:
+        stream.write("\n".join(made))
+
+
+def _long(shown: Shown) -> dict[str, list[Any]]:
+    """A row for every figure of every policy, scenario, window and group; times in the unit that `unit` names."""
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("scenario", "policy", "from", "to", "by", "group", "figure", "value", "unit")
+    }
+
+    def add(*row: Any) -> None:
+        for column, value in zip(columns.values(), row, strict=True):
+            column.append(value)
+
+    for entry in shown.ran:
+        front = (entry.get("scenario", ""), entry["policy"])
+        for name, value in flattened(entry["summary"]).items():
+            add(*front, "", "", "", "", worded(name), float(value), "ticks" if "jct" in name else "")
+        for name, share in entry.get("gaps", {}).items():
+            add(*front, "", "", "", "", f"{name} above its bound", float(share), "")
+        for window in entry.get("windows", []):
+            at = (f"{window['from']:.10g}", f"{window['to']:.10g}")
+            for name, value in window["figures"].items():
+                if value is not None:
+                    add(*front, *at, "", "", name, value, entry["unit"] if scaled(name, 2.0) == 2.0 else "")
+        for grouping, groups in entry.get("by", {}).items():
+            for group, figures in groups.items():
+                for name, value in figures.items():
+                    if value is not None:
+                        unit = entry["unit"] if scaled(name, 2.0) == 2.0 else ""
+                        add(*front, "", "", grouping, group, name, value, unit)
+    return columns
+
+
+def _markdown(block: Block) -> str:
+    lines = [f"**{block.title}**", ""] if block.title else []
+    lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in block.header) + " |")
+    lines.append("|" + "---|" * len(block.header))
+    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in block.rows]
+    lines += ["", *block.sentences] if block.sentences else []
+    return "\n".join(lines) + "\n"
+
+
+def _latex(block: Block) -> str:
+    def line(cells: Sequence[str]) -> str:
+        return " & ".join(map(_escaped, cells)) + r" \\"
+
+    lines = [r"\begin{table}", r"\centering"]
+    lines += [rf"\caption{{{_escaped(' '.join([block.title, *block.sentences]).strip())}}}"]
+    lines += [rf"\begin{{tabular}}{{l{'r' * (len(block.header) - 1)}}}", r"\hline", line(block.header), r"\hline"]
+    lines += [line(row) for row in block.rows]
+    return "\n".join([*lines, r"\hline", r"\end{tabular}", r"\end{table}"]) + "\n"
+
+
+def _escaped(text: str) -> str:
+    """Text for LaTeX."""
+    text = text.replace("\\", r"\textbackslash{}")
+    for sign in "&%$#_{}":
+        text = text.replace(sign, f"\\{sign}") if sign not in "{}" else text
+    return text.replace("±", r"$\pm$").replace("–", "--").replace("~", r"\textasciitilde{}").replace("^", r"\^{}")
