@@ -1,0 +1,87 @@
+"""An integer program as data: variables with ends, linear rows, and sums of both; no modelling language."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+
+@dataclasses.dataclass(frozen=True)
+class Sum:
+    """A linear expression: coefficients by variable, and a constant."""
+
+    terms: dict[int, int] = dataclasses.field(default_factory=dict)
+    constant: int = 0
+
+    def plus(self, other: Sum, times: int = 1) -> Sum:
+        """This and `times` the other."""
+        terms = dict(self.terms)
+        for v, c in other.terms.items():
+            terms[v] = terms.get(v, 0) + times * c
+        return Sum(terms, self.constant + times * other.constant)
+
+
+def total(terms: Iterable[tuple[int, int]], constant: int = 0) -> Sum:
+    """The sum of coefficient * variable, pairs in that order."""
+    added: dict[int, int] = {}
+    for c, v in terms:
+        added[v] = added.get(v, 0) + c
+    return Sum(added, constant)
+
+
+class Program:
+    """Variables 0, 1, ... and rows `sum <= most`, all in integers."""
+
+    def __init__(self) -> None:
+        self.low: list[int] = []
+        self.high: list[int] = []
+        self.rows: list[tuple[Sum, int]] = []
+
+    def variable(self, high: int = 1) -> int:
+        """A new variable from 0 to `high`."""
+        self.low.append(0)
+        self.high.append(high)
+        return len(self.low) - 1
+
+    def at_most(self, left: Sum, most: int) -> None:
+        """The row `left <= most`, unless the ends of the variables say so already."""
+        terms = {v: c for v, c in left.terms.items() if c}
+        largest = sum(c * (self.high[v] if c > 0 else self.low[v]) for v, c in terms.items())
+        if largest + left.constant > most:
+            self.rows.append((Sum(terms), most - left.constant))
+
+    def equal(self, left: Sum, number: int) -> None:
+        """Both rows that make `left = number`."""
+        self.at_most(left, number)
+        self.at_most(Sum().plus(left, -1), -number)
+
+    def largest(self, left: Sum) -> int:
+        """What the ends of the variables let the sum be at most."""
+        ends = (c * (self.high[v] if c > 0 else self.low[v]) for v, c in left.terms.items())
+        return left.constant + sum(ends)
+
+    def where(self, condition: int, left: Sum, most: int) -> None:
+        """`left <= most` where the variable `condition` is 1; no row where the ends say so already."""
+        excess = self.largest(left) - most
+        if excess > 0:
+            self.at_most(left.plus(Sum({condition: excess})), most + excess)
+
+    def steps(self, numbers: dict[int, int]) -> Sum:
+        """The largest of `numbers` (variable -> number) among variables that are 1, at least 0; exact where minimised.
+
+        One binary a distinct number, 1 where the largest is at least that: a tighter relaxation than `sum >= number x`.
+        """
+        terms: list[tuple[int, int]] = []
+        reached: dict[int, int] = {}
+        before = 0
+        for number in sorted({n for n in numbers.values() if n > 0}):
+            step = self.variable()
+            if before:
+                self.at_most(Sum({step: 1, reached[before]: -1}), 0)
+            reached[number] = step
+            terms.append((number - before, step))
+            before = number
+        for v, number in numbers.items():
+            if number > 0:
+                self.at_most(Sum({v: 1, reached[number]: -1}), 0)
+        return total(terms)

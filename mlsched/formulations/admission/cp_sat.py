@@ -1,0 +1,45 @@
+"""Admission for CP-SAT."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mlsched.core.formulation import NO_LIMITS, Formulation, Limits, Term
+from mlsched.core.registry import model_builder
+from mlsched.formulations.admission._model import OBJECTIVES, Model
+from mlsched.formulations.admission._program import Sum
+from mlsched.instances.admission import Instance, Plan
+
+
+@model_builder("cp-sat", problem="admission", solver="cp-sat", objectives=tuple(OBJECTIVES))
+def build(
+    instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS, merge: bool = True
+) -> Formulation:
+    """The integer program of starts, places, evictions and moves; equal nodes are one (merge)."""
+    from ortools.sat.python import cp_model
+
+    made = Model(instance, merge=merge)
+    waiting, bases = made.waiting(), {name: made.base(name) for name in objectives}
+    cp = cp_model.CpModel()
+    ends = zip(made.program.low, made.program.high, strict=True)
+    variables = [cp.new_int_var(low, high, f"v{v}") for v, (low, high) in enumerate(ends)]
+
+    def expressed(of: Sum) -> Any:
+        chosen = [variables[v] for v in of.terms]
+        return cp_model.LinearExpr.weighted_sum(chosen, list(of.terms.values())) + of.constant
+
+    for row, most in made.program.rows:
+        cp.add(expressed(row) <= most)
+
+    def decode(value_of: Callable[[Any], int]) -> Plan:
+        return made.decode(lambda v: int(value_of(variables[v])))
+
+    def encode(plan: Plan) -> list[tuple[Any, int]]:
+        return [(variables[v], value) for v, value in made.encode(plan)]
+
+    terms = {
+        name: (Term(instance.rank(name).weight, expressed(waiting)), Term(1, expressed(base)))
+        for name, base in bases.items()
+    }
+    return Formulation(cp, terms, decode, encode)

@@ -1,0 +1,57 @@
+"""Admission as a Pyomo MIP, solved by HiGHS (or by any Pyomo solver a user has)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from mlsched.core.formulation import NO_LIMITS, Formulation, Limits, Term
+from mlsched.core.registry import model_builder
+from mlsched.formulations.admission._model import OBJECTIVES, Model
+from mlsched.formulations.admission._program import Sum
+from mlsched.instances.admission import Instance, Plan
+
+
+@model_builder("highs", problem="admission", solver="highs", objectives=tuple(OBJECTIVES))
+def build(
+    instance: Instance, *, objectives: tuple[str, ...], limits: Limits = NO_LIMITS, merge: bool = True
+) -> Formulation:
+    """The integer program of starts, places, evictions and moves; equal nodes are one (merge).
+
+    Rows are divided by the greatest common divisor of their coefficients: amounts in bytes are then small numbers.
+    """
+    import pyomo.environ as pyo
+    from pyomo.core.expr.numeric_expr import LinearExpression
+
+    made, mip = Model(instance, merge=merge), pyo.ConcreteModel()
+    waiting, bases = made.waiting(), {name: made.base(name) for name in objectives}
+    numbers = range(len(made.program.low))
+
+    def ends(_: Any, v: int) -> tuple[int, int]:
+        return made.program.low[v], made.program.high[v]
+
+    mip.v = pyo.Var(numbers, domain=pyo.Integers, bounds=ends)
+    variables = [mip.v[v] for v in numbers]
+
+    def expressed(of: Sum) -> Any:
+        chosen = [variables[v] for v in of.terms]
+        return LinearExpression(constant=of.constant, linear_coefs=list(of.terms.values()), linear_vars=chosen)
+
+    mip.rows = pyo.ConstraintList()
+    for row, most in made.program.rows:
+        divisor = math.gcd(*row.terms.values())
+        divided = Sum({v: c // divisor for v, c in row.terms.items()})
+        mip.rows.add(expressed(divided) <= most // divisor)
+
+    def decode(value_of: Callable[[Any], int]) -> Plan:
+        return made.decode(lambda v: int(value_of(variables[v])))
+
+    def encode(plan: Plan) -> list[tuple[Any, int]]:
+        return [(variables[v], value) for v, value in made.encode(plan)]
+
+    terms = {
+        name: (Term(instance.rank(name).weight, expressed(waiting)), Term(1, expressed(base)))
+        for name, base in bases.items()
+    }
+    return Formulation(mip, terms, decode, encode)
