@@ -128,7 +128,7 @@ def violations(instance: Instance, plan: Any) -> list[str]:
         *_wrongly_moved(instance, answer),
         *_overfull(instance, answer),
         *(sentence for _, sentence in ineligible(instance, started, evicted)),
-        *_over_limit(instance, started, evicted),
+        *over_limit(instance, started, evicted),
         *judge_quotas.over_quota(instance, started, evicted),
     ]
 
@@ -269,7 +269,7 @@ def _broken_gangs(instance: Instance, evicted: Sequence[int]) -> Iterator[tuple[
             yield out[0], f"gang {group}: {staying} pods stay, must be at least {least}, or the gang is evicted whole"
 
 
-def _over_limit(instance: Instance, started: Sequence[int], evicted: Sequence[int]) -> Iterator[str]:
+def over_limit(instance: Instance, started: Sequence[int], evicted: Sequence[int]) -> Iterator[str]:
     """Rule 7."""
     for h, left in enumerate(instance.limit_left.tolist()):
         use = sum(int(instance.limit_job[h, j]) for j in started)
