@@ -57,7 +57,7 @@ class Model:
     def _useful(self) -> list[int]:
         """Units that some job may evict, and whose gang has one by whose leaving something can be gained."""
         instance = self.instance
-        able = (instance.may > 0).any(axis=0)
+        able = np.asarray((instance.may > 0).any(axis=0))
         gain = {u for place in self.places for u in place.leaving}
         flavors = (instance.job_use > 0).any(axis=0)
         gain.update(np.flatnonzero((instance.unit_use[:, flavors] > 0).any(axis=1)).tolist())

@@ -1,4 +1,4 @@
-"""A plan without victims that nothing needs: a solver may evict units that cost nothing in its objective."""
+"""A plan without victims and moves that nothing needs: a solver may take what costs nothing in its objective."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ MOST = 500
 
 
 def spared(instance: Instance, plan: Plan) -> Plan:
-    """The plan, less victims (gangs that are lost, and single units of others) without which it is as feasible.
+    """The plan, less moves and victims (gangs that are lost, and single units of others) that it can do without.
 
     Those of the highest priority that lose most are spared first. No objective gets worse: a gang that is lost stays
-    lost or is spared whole.
+    lost, is spared whole, or is left with one victim.
     """
+    plan = _unmoved(instance, plan)
     evicted = np.flatnonzero(plan.evict).tolist()
     if not evicted or len(evicted) > MOST:
         return plan
@@ -33,21 +34,53 @@ def spared(instance: Instance, plan: Plan) -> Plan:
     quotas = Quotas(instance)
     gone = set(evicted)
     for bundle in bundles:
-        back = _amounts(instance, bundle)
-        if all((room[n] >= amounts).all() for n, amounts in back.items() if n in room) and _allowed(
-            instance, quotas, plan, gone - set(bundle)
-        ):
-            gone -= set(bundle)
-            for n, amounts in back.items():
-                if n in room:
-                    room[n] = room[n] - amounts
+        for kept in _choices(instance, bundle):
+            back = _amounts(instance, kept)
+            fits = all((room[n] >= amounts).all() for n, amounts in back.items() if n in room)
+            if fits and _allowed(instance, quotas, plan, gone - set(kept)):
+                gone -= set(kept)
+                for n, amounts in back.items():
+                    if n in room:
+                        room[n] = room[n] - amounts
+                break
     if len(gone) == len(evicted):
         return plan
-    kept = plan.evict.copy()
-    kept[[u for u in evicted if u not in gone]] = 0
-    found = plan.replace(evict=kept)
+    fewer = plan.evict.copy()
+    fewer[[u for u in evicted if u not in gone]] = 0
+    found = plan.replace(evict=fewer)
     # Evicting less can break a rule of order (9) that is not looked at above; then the solver's plan stands.
     return found if not instance.above_nominal or not instance.violations(found) else plan
+
+
+def _choices(instance: Instance, bundle: list[int]) -> list[list[int]]:
+    """Which of a bundle to spare: all; or all but one, where a gang may lose that."""
+    if len(bundle) == 1:
+        return [bundle]
+    sizes = [max(1, int((instance.pod_unit == u).sum())) for u in bundle]
+    spare = sum(sizes) - int(instance.group_min[instance.unit_group[bundle[0]]])
+    return [bundle, *([u for u in bundle if u != v] for v, size in zip(bundle, sizes, strict=True) if size <= spare)]
+
+
+def _unmoved(instance: Instance, plan: Plan) -> Plan:
+    """The plan without moves of units that can stay: the largest stay first."""
+    moved = sorted({int(u) for u in instance.pod_unit[plan.move >= 0]})
+    if not moved or len(moved) > MOST:
+        return plan
+    room = _room(instance, plan)
+    move = plan.move.copy()
+    # A node that nothing comes to once its arrivals are gone again may be as full as it was.
+    for u in sorted(moved, key=lambda u: -int((instance.pod_unit == u).sum())):
+        pods = np.flatnonzero(instance.pod_unit == u).tolist()
+        tried = dict(room)
+        for p in pods:
+            tried[int(move[p])] = tried[int(move[p])] + instance.pod_demand[p]
+            here = int(instance.pod_node[p])
+            if here in tried:
+                tried[here] = tried[here] - instance.pod_demand[p]
+        if all((amounts >= 0).all() for amounts in tried.values()):
+            room = tried
+            move[pods] = -1
+    return plan.replace(move=move)
 
 
 def _amounts(instance: Instance, units: list[int]) -> dict[int, IntArray]:

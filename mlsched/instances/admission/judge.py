@@ -94,8 +94,8 @@ def largest(instance: Instance, objective: str) -> int:
 
 def evaluate(instance: Instance, plan: Plan) -> dict[str, int]:
     """Objective name -> value. `plan` must be well-formed; whether it is feasible is `violations`' to say."""
-    if malformed := _malformed(instance, plan):
-        raise InvalidInput(f"the plan cannot be evaluated: {malformed[0]}")
+    if wrong := malformed(instance, plan):
+        raise InvalidInput(f"the plan cannot be evaluated: {wrong[0]}")
     rank, evicted, moved = waiting(instance, plan), _ones(plan.evict), _moved(instance, plan)
     return {
         objective.name: base(instance, evicted, moved) + (1 + largest(instance, objective.name)) * rank
@@ -120,8 +120,8 @@ def violations(instance: Instance, plan: Any) -> list[str]:
     if not isinstance(plan, instance.plan_type):
         return [f"the answer is a {type(plan).__name__}: must be a {instance.plan_type.kind}"]
     answer: Any = plan
-    if malformed := _malformed(instance, answer):
-        return malformed
+    if wrong := malformed(instance, answer):
+        return wrong
     started, evicted = _ones(answer.start), _ones(answer.evict)
     return [
         *_misplaced(instance, answer),
@@ -133,7 +133,8 @@ def violations(instance: Instance, plan: Any) -> list[str]:
     ]
 
 
-def _malformed(instance: Instance, plan: Any) -> list[str]:
+def malformed(instance: Instance, plan: Any) -> list[str]:
+    """Sentences that say why `plan` is no answer to this instance at all: wrong lengths, nodes that do not exist."""
     faults = []
     for name, size, what in (
         ("start", len(instance.job_priority), "job"),

@@ -62,7 +62,8 @@ class Quotas:
         """What each queue itself uses when these jobs start and these units are evicted."""
         instance, own = self.instance, self.instance.quota_used.copy()
         for j in started:
-            own[instance.job_queue[j]] += instance.job_use[j]
+            if instance.job_queue[j] >= 0:
+                own[instance.job_queue[j]] += instance.job_use[j]
         for u in evicted:
             if instance.unit_queue[u] >= 0:
                 own[instance.unit_queue[u]] -= instance.unit_use[u]

@@ -34,7 +34,7 @@ class Verdict:
     the dominating one, the decision's own with places for its pods), None where none exists. front: all plans that no
     other is better than, among those that start the most important jobs and evict no higher priority than they must;
     complete: that is proved. proof: how the verdict is proved, a sentence. backing: "agreed" where engines of two
-    kinds proved it, "claimed" where one did.
+    kinds proved it, "claimed" where one did, None where it rests on no solver's word.
     """
 
     kind: Kind

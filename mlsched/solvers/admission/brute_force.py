@@ -14,7 +14,7 @@ import numpy as np
 
 from mlsched.core.deadline import Deadline
 from mlsched.core.errors import TooLarge
-from mlsched.core.fields import ints
+from mlsched.core.fields import IntArray, ints
 from mlsched.core.formulation import Limits, Outcome
 from mlsched.core.registry import exact_algorithm
 from mlsched.instances.admission import Instance, Plan, judge, judge_quotas
@@ -64,7 +64,7 @@ class _Search:
         """The best plan in which exactly these jobs start, or `best`."""
         instance = self.instance
         started = [j for j, flag in enumerate(flags) if flag]
-        able = (instance.may[started] > 0).any(axis=0).tolist()
+        able = np.asarray((instance.may[started] > 0).any(axis=0)).tolist()
         kinds = [(us, able[us[0]], bool(instance.unit_movable[us[0]])) for us in self._alike()]
         kinds = [kind for kind in kinds if kind[1] or kind[2]]
         if not started:
@@ -151,11 +151,11 @@ class _Search:
 
     def _allowed(self, started: list[int], evicted: list[int]) -> bool:
         """Rules 5 to 9."""
-        return not (
-            judge.ineligible(self.instance, started, evicted)
-            or list(judge.over_limit(self.instance, started, evicted))
-            or judge_quotas.over_quota(self.instance, started, evicted)
-        )
+        if judge.ineligible(self.instance, started, evicted) or judge_quotas.over_quota(
+            self.instance, started, evicted
+        ):
+            return False
+        return not list(judge.over_limit(self.instance, started, evicted))
 
     def _placed(self, flags: tuple[int, ...], shapes: list[int], evicted: list[int], moved: list[int]) -> Plan | None:
         """The plan, with nodes for what comes; None where there are none."""
@@ -184,7 +184,7 @@ class _Search:
                 yield from self._moves(others, room, move)
                 room[n], move[p] = there, -1
 
-    def _places(self, shapes: list[int], room: Rooms, place: np.ndarray) -> Iterator[None]:  # type: ignore[type-arg]
+    def _places(self, shapes: list[int], room: Rooms, place: IntArray) -> Iterator[None]:
         """Every way to place these shapes."""
         if not shapes:
             yield
@@ -193,7 +193,7 @@ class _Search:
             if self._whole(shapes[0], place):
                 yield from self._places(shapes[1:], room, place)
 
-    def _shape(self, k: int, needed: int, n: int, room: Rooms, place: np.ndarray) -> Iterator[None]:  # type: ignore[type-arg]
+    def _shape(self, k: int, needed: int, n: int, room: Rooms, place: IntArray) -> Iterator[None]:
         """Every way to place `needed` pods of a shape on node n and those after it."""
         if needed == 0:
             yield
@@ -209,7 +209,7 @@ class _Search:
             yield from self._shape(k, needed - count, n + 1, room, place)
         room[n], place[k, n] = there, 0
 
-    def _whole(self, k: int, place: np.ndarray) -> bool:  # type: ignore[type-arg]
+    def _whole(self, k: int, place: IntArray) -> bool:
         """Rule 2: whole slices in each domain."""
         level = int(self.instance.shape_level[k])
         if level < 0:

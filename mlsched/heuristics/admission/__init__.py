@@ -1,0 +1,1 @@
+"""How the systems decide: Kueue, the Kubernetes scheduler, KEP-5710, KAI and Slurm."""

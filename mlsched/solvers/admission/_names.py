@@ -1,0 +1,28 @@
+"""Units, nodes, queues and amounts in sentences for people: by name where the instance has names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+#: So many names stand in a sentence; of more, their number.
+MOST_NAMES = 6
+
+
+def named(what: str, names: Sequence[str], number: int) -> str:
+    """ "node n7", or "node 7" where nodes have no names."""
+    return f"{what} {names[number] if names else number}"
+
+
+def several(what: str, names: Sequence[str], numbers: Iterable[int]) -> str:
+    """ "units a, b and c", "unit a", or "12 units"."""
+    chosen = list(numbers)
+    if len(chosen) > MOST_NAMES:
+        return f"{len(chosen)} {what}s"
+    shown = [names[n] if names else str(n) for n in chosen]
+    joined = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return f"{what}{'' if len(shown) == 1 else 's'} {joined}"
+
+
+def counted(number: int, what: str) -> str:
+    """ "1 pod", "3 pods"."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
