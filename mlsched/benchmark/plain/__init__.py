@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from mlsched.benchmark.plain import _placement, _preemption, _quality, _taskgraph, _workers
+from mlsched.benchmark.plain import _admission, _placement, _preemption, _quality, _taskgraph, _workers
 from mlsched.benchmark.row import PLAIN
 from mlsched.core.contract import Information, Instance, Plan, entry
 from mlsched.core.formulation import Limits, Outcome
@@ -22,6 +22,7 @@ from mlsched.core.registry import A, exact_algorithm
 
 #: Problem -> its file, whose OBJECTIVES are those that the model can be posed for.
 MODELS: dict[str, ModuleType] = {
+    "admission": _admission,
     "placement": _placement,
     "preemption": _preemption,
     "quality": _quality,
@@ -68,6 +69,12 @@ def _plain(problem: str, information: Information = "observed") -> Callable[[A],
         objectives=tuple(MODELS[problem].OBJECTIVES),
         information=information,
     )
+
+
+@_plain("admission")
+def admission(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
+    """A Boolean a job, unit, and pod and node; a number of pods a shape and node."""
+    return _solved(instance, objective, limits)
 
 
 @_plain("placement", information="oracle")
