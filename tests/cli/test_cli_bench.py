@@ -125,10 +125,12 @@ def test_a_quick_reproduction_reports_claims_and_no_verdicts(tmp_path, capsys):
     assert report["claims"]
     assert report["quick"]
     assert not any({"verdict", "by_reading"} & claim.keys() for claim in report["claims"])
+    assert "of the full experiment are recorded" in report["summary"]
     page = html.read_text(encoding="utf-8")
     assert "<svg" in page
     assert "No verdicts" in page
-    assert "does not hold" not in page
+    assert all(claim["recorded_verdict"] for claim in report["claims"])
+    assert "full run, recorded" in page
 
 
 def test_every_suite_and_experiment_is_listed(capsys):
