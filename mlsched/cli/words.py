@@ -31,7 +31,7 @@ def as_options(message: str, options: Set[str]) -> str:
         return match[0] if way is None else f"{verb} {way} {name}={value}"
 
     message = re.sub(r"^([a-z_]+)(?: = |(?=: needs ))", assigned, message)
-    return re.sub(r"\b(give|set|with|needs) ([a-z_]+)=([\w.]+)", given, message)
+    return re.sub(r"(?<!-)\b(give|set|with|needs) ([a-z_]+)=([\w.]+)", given, message)
 
 
 def _option(name: str) -> str:

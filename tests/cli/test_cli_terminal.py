@@ -87,6 +87,7 @@ def test_a_list_that_was_kept_loads_nothing_heavy(tmp_path):
         ("no machines; give processors=4, say", {"--read"}, "no machines; give --read processors=4, say"),
         ("drop such jobs with oversize=drop", {"--set", "--read"}, "drop such jobs with --set oversize=drop"),
         ("give processors=4", {"--json"}, "give processors=4"),
+        ("`train chic --set rate=2`", {"--read", "--rate"}, "`train chic --set rate=2`"),
         (
             "memory_limit: needs isolate=True; only",
             {"--isolate", "--memory-limit"},

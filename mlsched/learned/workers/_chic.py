@@ -93,11 +93,11 @@ class Policy:
 
 #: Protocols of a training (see `training/workers/_chic.py`). Files that do not say which are of the second.
 PAPER, SETTLED = "paper", "settled"
-Protocol = Literal["", "paper", "settled"]
+Protocol = Literal["auto", "paper", "settled"]
 
 
 class Variant(NamedTuple):
-    """What weights were trained for, and how; as a question, 0 or "" leaves it open.
+    """What weights were trained for, and how; as a question, 0 or "auto" leaves it open.
 
     window: I. episode: W, jobs per episode. rate: arrivals per hour. protocol: how a training is ended and chosen from.
     """
@@ -105,13 +105,13 @@ class Variant(NamedTuple):
     window: int = 0
     episode: int = 0
     rate: float = 0.0
-    protocol: str = ""
+    protocol: str = "auto"
 
     @property
     def usual(self) -> Variant:
         """The same with the paper's usual setting where it is open."""
         window, episode, rate = self.window or USUAL.window, self.episode or USUAL.episode, self.rate or USUAL.rate
-        return Variant(window, episode, rate, self.protocol or USUAL.protocol)
+        return Variant(window, episode, rate, USUAL.protocol if self.protocol == "auto" else self.protocol)
 
     @property
     def suffix(self) -> str:
@@ -161,7 +161,7 @@ def policy(name: str, path: str, asked: Variant = USUAL) -> Policy:
     """The policy of a weights file, or, for "", the one that comes with mlsched (see `shipped`); made once."""
     made = _made(of(name, "workers", path) if path else shipped(name, asked), name == "chic-pair")
     for key, value, trained in zip(Variant._fields, asked, made.variant, strict=True):
-        if path and value not in (0, "", trained):
+        if path and value not in (0, "auto", trained):
             raise InvalidInput(f"{name}: {key} = {value}: {path} was trained for {trained}; leave it out")
     return made
 

@@ -22,15 +22,15 @@ def answer(
     greedy: bool = False,
     episode: int = 0,
     rate: float = 0.0,
-    protocol: Protocol = "",
+    protocol: Protocol = "auto",
 ) -> Plan:
     """One worker or PS at a time to the first I jobs, drawn from a network (not recommended: as good as at random).
 
     It is Chic as the paper trains it, kept to be compared with (docs/trained-policies.md); chic-plus is ours.
     weights: a file that `mlsched train chic` wrote; "": the weights that come with mlsched. greedy: always the
     likeliest action that changes something. What the weights were trained for, 0 being the usual (W = 30, 1.8/h), or
-    what the file was trained for: episode: W, jobs per episode; rate: arrivals per hour. protocol: "paper", the usual
-    one, or "settled", ours: trained until the reward settles. Asked for others than come with mlsched, it says which
-    do.
+    what the file was trained for: episode: W, jobs per episode; rate: arrivals per hour. protocol: "paper",
+    "settled" (ours: trained until the reward settles), or "auto": the paper's, or the file's. Asked for others than
+    come with mlsched, it says which do.
     """
     return policy("chic", weights, Variant(0, episode, rate, protocol)).plan(instance, rng, greedy)

@@ -22,7 +22,7 @@ def answer(
     window: int = 0,
     episode: int = 0,
     rate: float = 0.0,
-    protocol: Protocol = "",
+    protocol: Protocol = "auto",
 ) -> Plan:
     """A worker and a PS at a time to the first I jobs, drawn from a network (not recommended: as good as at random).
 
@@ -30,7 +30,7 @@ def answer(
     weights: a file that `mlsched train chic-pair` wrote; "": the weights that come with mlsched. greedy: always the
     likeliest action that changes something. What the weights were trained for, 0 being the usual (I = 3, W = 30,
     1.8/h), or what the file was trained for: window: I; episode: W, jobs per episode; rate: arrivals per hour.
-    protocol: "paper", the usual one, or "settled", ours: trained until the reward settles. Asked for others than come
-    with mlsched, it says which do.
+    protocol: "paper", "settled" (ours: trained until the reward settles), or "auto": the paper's, or the file's. Asked
+    for others than come with mlsched, it says which do.
     """
     return policy("chic-pair", weights, Variant(window, episode, rate, protocol)).plan(instance, rng, greedy)

@@ -72,8 +72,8 @@ def _trained(grid: g.Grid) -> list[str]:
     told = "; ".join(f"{label} at {', '.join(each)}/h" for label, each in rates.items())
     found = [
         f"Trained: {told}. Chic and Chic-Pair by the paper's protocol (Section 5): of 100 iterations the policy with "
-        "shortest validation ACT. Chic (1.8/h) and Chic-Pair (1.8/h) are trained once, for Fig. 4(c); so are those of "
-        "ours, until their reward settles."
+        "the shortest validation ACT. Chic (1.8/h) and Chic-Pair (1.8/h) are trained once, for Fig. 4(c); so are those "
+        "of ours, until their reward settles."
     ]
     missing = [learning.untrained(policy, rate) for policy in policies if policy.anew for rate in grid.rates]
     missing = list(dict.fromkeys(filter(None, missing)))

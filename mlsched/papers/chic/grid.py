@@ -158,7 +158,7 @@ def variant(text: str) -> Variant:
     """Which of the weights that come with mlsched a Chic or Chic-Pair as text answers with."""
     given = dict(part.split("=") for part in text.partition(":")[2].split(",") if part)
     sizes = (int(given.get("window", 0)), int(given.get("episode", 0)), float(given.get("rate", 0)))
-    return Variant(*sizes, given.get("protocol", "")).usual
+    return Variant(*sizes, given.get("protocol", "auto")).usual
 
 
 def at_rate(policy: Policy, rate: float) -> str:
