@@ -215,11 +215,7 @@ def simulate(
         return _as_logged(world, world.as_logged, workload, dict(options or {}), wake, check_seed(seed))
     answerer, values = resolve_answerer(world.problem, solver, params)
     settings = world.options({**answerer.world(values), **(options or {})})
-    if reasons := world.never_start(workload):
-        raise InvalidInput(
-            f"the run could never end: {'; '.join(reasons)}; "
-            "enlarge the cluster, or drop such jobs of a trace with oversize=drop"
-        )
+    _refuse_endless(world, workload)
     for reason in world.overload(workload):
         warnings.warn(reason, stacklevel=2)
     aim = _objective(world.problem, objective)
@@ -256,6 +252,15 @@ def simulate(
     )
 
 
+def _refuse_endless(world: Simulation, workload: Any) -> None:
+    """Raise InvalidInput for a workload with a job that fits no node."""
+    if reasons := world.never_start(workload):
+        raise InvalidInput(
+            f"the run could never end: {'; '.join(reasons)}; "
+            "enlarge the cluster, or drop such jobs of a trace with oversize=drop"
+        )
+
+
 def refusal(
     workload: Any,
     solver: AnyAnswerer,
@@ -279,6 +284,7 @@ def refusal(
         answerer, values = resolve_answerer(world.problem, solver, {})
         settings = world.options({**answerer.world(values), **(options or {})})
         aim = _objective(world.problem, objective)
+        _refuse_endless(world, workload)
         own = isinstance(solver, str) and not is_function(solver)
         if not own or answerer.rule is None or answerer.asks == "horizon" or answerer.searches:
             return ""

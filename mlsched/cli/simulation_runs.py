@@ -33,6 +33,7 @@ class Made:
     run: Run | None = None
     reason: str = ""
     refused: bool = False  # known before any run
+    invalid: bool = False  # what it failed with says that the input or the call is wrong
 
     @property
     def status(self) -> str:
@@ -143,6 +144,8 @@ def make_runs(
             failures = _finish(world, kept, None if log is None else log.account, time_limit, seen, targets)
         else:
             failures = [f"{one.name}: {one.reason}" for one in started if one.reason]
+    if all(one.refused or one.invalid for one in made):
+        raise InvalidInput(made[0].reason)
     if failures:
         for sentence in failures[1:]:
             say(sentence)
@@ -162,11 +165,13 @@ def _check_targets(world: Simulation, targets: Targets, seen: Seen) -> None:
 
 
 def _make(one: Made, notes: list[str], alone: bool, **arguments: Any) -> None:
-    """One run. What it fails with is kept; where it is the only one, a wrong input is raised as it is."""
+    """One run. What it fails with is kept; where it is the only one, what is no answerer's fault is raised as it is."""
     try:
         one.run = _run(one.scenario.workload, one.policy, one.name, notes, **arguments)
     except AnswererError as error:
         one.reason = str(error)
+    except InvalidInput as error:
+        one.reason, one.invalid = str(error), True
     except MlschedError as error:
         if alone:
             raise
@@ -178,7 +183,9 @@ def _finish(
 ) -> list[str]:
     """Check the runs, write and show them; returns what is wrong with them."""
     done = [(one, one.run) for one in made if one.run is not None]
-    failures = [f"{one.name}: {one.reason}" if one.refused else one.reason for one in made if one.run is None]
+    failures = [
+        f"{one.name}: {one.reason}" if one.refused or one.invalid else one.reason for one in made if one.run is None
+    ]
     failures += [f"{one.name}: {sentence}" for one, run in done for sentence in run.violations()]
     failures += [f"{one.name}: no gap: {finding}" for one, run in done for finding in run.lint()]
     for one, run in done:

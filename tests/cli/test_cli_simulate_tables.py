@@ -110,6 +110,18 @@ def test_what_a_policy_refuses_is_known_before_the_first_run_and_the_others_go_o
     cli("simulate", "srpt:preempt=true", *words).refused("srpt: preempt = true: runs may not pause and go on later")
 
 
+def test_a_cluster_too_small_is_a_row_that_says_so_unless_all_are(cli, tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("submit,duration,gpus\n0,600,4\n")
+    small = ("--trace", path, "--cluster", "1x(2gpu)")
+    found = cli("simulate", "fifo", "srpt", *small, "--cluster", "1x(4gpu)")
+    assert found.status == 1
+    assert "fifo on 1x(2gpu) refused: the run could never end: 1 of 1 jobs ask for" in found.out
+    assert found.err.count("will not run: the run could never end") == 2
+    cli("simulate", "fifo", "srpt", *small).refused("the run could never end: 1 of 1 jobs", "enlarge the cluster")
+    cli("simulate", "fifo", "srpt", "--trace", path, "--wake", "never").refused("--wake 'never': must be 'events'")
+
+
 def test_as_logged_at_another_load_is_a_row_that_says_so(cli, tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("submit,start,end,gpus\n0,0,100,1\n5,50,120,2\n")
