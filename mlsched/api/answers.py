@@ -31,6 +31,7 @@ def solve(
     isolate: bool = False,
     memory_limit: int | None = None,
     confirm: bool = False,
+    certify: bool = False,
     **params: Any,
 ) -> Result:
     """Answer `instance` and let the judge recompute the answer.
@@ -44,7 +45,9 @@ def solve(
     answerer in a process of its own, which is ended at time_limit (one that knows of the limit gets a tenth and half a
     second more) and may take memory_limit bytes. confirm: where the answerer proves an optimum, another engine is asked
     whether anything is better, within the time that the answer took (or a second, where that is more): `Result.backing`
-    then is "agreed". Further keywords are the answerer's parameters.
+    then is "agreed". certify: where it proves an optimum, a proof by prices is looked for within that time (quality,
+    workers, preemption, placement); once checked, the backing is "certified" (`mlsched.api.certify` writes it to a
+    folder). Further keywords are the answerer's parameters.
 
     Raises InvalidInput for a wrong call, AnswererError when the answer breaks the contract (infeasible plan, refuted
     bound), Contradiction when two engines disagree (their answers are then in a file), RuleFailure when there is none
@@ -77,4 +80,10 @@ def solve(
     outcome = keep_known(instance, answerer, objective, start, outcome)
     seconds = time.perf_counter() - started
     result = judged(instance, answerer, objective, values, limits.seed, outcome, seconds)
-    return confirmed(instance, answerer, values, result, limits) if confirm else result
+    if confirm:
+        result = confirmed(instance, answerer, values, result, limits)
+    if certify:
+        from mlsched.api.certified import certified  # which knows all problems
+
+        result = certified(instance, result)
+    return result

@@ -1,0 +1,228 @@
+"""Victim selection by nodes: what a node may host, at what cost, and the knapsack that prices make of it.
+
+A *room* of a node is what is free there once some victims are suspended: a cost and an amount of each resource. Rooms
+that cost no less than another which is as large are dropped. A *hosting* is a set of TE jobs that fit a room of a node;
+its cost is that of the cheapest such room. With a price for every TE job, the hosting of a node that is worth most is
+found by a knapsack over its rooms: depth first, TE jobs in the order of price per weight (a weighted sum of demands),
+bounded by the knapsack that may take parts of jobs, of this weight and of every single resource.
+
+All prices are integers, and what bounds are made of is exact: floats only sort out rooms that are far from worth it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.deadline import Deadline
+from mlsched.core.errors import TooLarge
+from mlsched.core.fields import IntArray
+from mlsched.instances.preemption import Instance
+
+#: Rooms of one node, beyond which the instance is refused.
+MOST_ROOMS = 20_000
+#: Largest table of all amounts, in cells.
+MOST_CELLS = 500_000
+#: What a price is multiplied by to be an integer.
+SCALE = 2**10
+#: Relative margin within which floats decide nothing.
+MARGIN = 1e-9
+
+
+class Rooms:
+    """The rooms of all nodes of an instance, one after the other: node, cost, amounts, and the victims of each."""
+
+    def __init__(self, instance: Instance, cost: IntArray, deadline: Deadline) -> None:
+        self.demand = instance.te_demand
+        here: list[list[int]] = [[] for _ in instance.node_capacity]
+        for j in np.flatnonzero(instance.preemptible).tolist():
+            here[int(instance.job_node[j])].append(j)
+        least = self.demand.min(axis=0) if len(self.demand) else np.zeros(len(instance.resources), dtype=np.int64)
+        rows: list[tuple[int, int, tuple[int, ...], tuple[int, ...]]] = []
+        free = (instance.node_free + instance.node_draining).tolist()
+        demand = instance.job_demand.tolist()
+        for n in deadline.over(range(len(here))):
+            rooms: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = [(0, tuple(free[n]), ())]
+            for j in here[n]:
+                own = int(cost[j])
+                grown = [
+                    (paid + own, tuple(a + b for a, b in zip(room, demand[j], strict=True)), (*victims, j))
+                    for paid, room, victims in rooms
+                ]
+                rooms = _efficient(rooms + grown)
+                if len(rooms) > MOST_ROOMS:
+                    raise TooLarge(f"columns: node {n} has more than {MOST_ROOMS} rooms; use cp-sat or highs")
+            # A room in which no TE job fits hosts nothing.
+            rows += [(n, *one) for one in rooms if all(a >= b for a, b in zip(one[1], least.tolist(), strict=True))]
+        self.node = np.array([row[0] for row in rows], dtype=np.int64)
+        self.cost = np.array([row[1] for row in rows], dtype=np.int64)
+        self.amount = np.array([row[2] for row in rows], dtype=np.int64).reshape(len(rows), self.demand.shape[1])
+        self.victims = [row[3] for row in rows]
+        most = np.maximum(self.amount.max(axis=0, initial=1), 1)
+        unit = 10**6 // most + 1
+        #: Where amounts are few, a table of them all is quick: the amounts of jobs and rooms in steps, and its shape.
+        step = np.maximum(np.gcd.reduce(self.demand, axis=0), 1) if len(self.demand) else np.ones_like(least)
+        self.steps, cells = self.demand // step, self.amount // step
+        self.cells = np.minimum(cells, self.steps.sum(axis=0))
+        self.shape = tuple((self.cells.max(axis=0, initial=0) + 1).tolist())
+        self.tabulable = math.prod(self.shape) <= MOST_CELLS
+        #: Weights of a TE job and capacities of a room, for each of which the jobs of a room fit: a sum, each resource.
+        self.weights = np.column_stack([self.demand @ unit, self.demand])
+        self.capacities = np.column_stack([self.amount @ unit, self.amount])
+
+    def cheapest(self, node: int, jobs: tuple[int, ...]) -> int | None:
+        """The cheapest room of a node in which these jobs fit."""
+        need = self.demand[list(jobs)].sum(axis=0)
+        first, last = np.searchsorted(self.node, [node, node + 1])
+        fits = np.flatnonzero((self.amount[first:last] >= need).all(axis=1))
+        return int(first + fits[0]) if fits.size else None  # they are listed cheapest first
+
+
+def _efficient(
+    rooms: list[tuple[int, tuple[int, ...], tuple[int, ...]]],
+) -> list[tuple[int, tuple[int, ...], tuple[int, ...]]]:
+    """Those that no other one replaces, cheapest first."""
+    kept: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = []
+    for one in sorted(rooms):
+        if not any(all(a >= b for a, b in zip(other[1], one[1], strict=True)) for other in kept):
+            kept.append(one)
+    return kept
+
+
+class Priced:
+    """The rooms at prices, in 1 / SCALE of a cost, of the TE jobs."""
+
+    def __init__(self, rooms: Rooms, price: IntArray) -> None:
+        self.rooms, self.price = rooms, price
+        sums = rooms.weights[:, 0].tolist()
+        worth = sorted(range(len(price)), key=lambda t: (sums[t] > 0, Fraction(-int(price[t]), max(1, sums[t]))))
+        self.jobs = [(int(price[t]), sums[t], rooms.demand[t].tolist(), t) for t in worth]
+        #: In floats: the cost of each room less the most that jobs there can be worth; never above the truth by more
+        #: than the margin.
+        self.least = rooms.cost * float(SCALE) - self._gain_at_most()
+        self.margin = MARGIN * (float(price.sum()) + SCALE * float(rooms.cost.max(initial=0)) + 1)
+
+    def _gain_at_most(self) -> Any:
+        best = np.full(len(self.rooms.cost), float(self.price.sum()))
+        for k in range(self.rooms.weights.shape[1]):
+            weight = np.maximum(self.rooms.weights[:, k], 1e-9)  # for np.interp, which wants rising places
+            order = np.argsort(-self.price / weight, kind="stable")
+            total = np.concatenate([[0.0], np.cumsum(weight[order])])
+            worth = np.concatenate([[0.0], np.cumsum(self.price[order].astype(np.float64))])
+            room = self.rooms.capacities[:, k] + 1e-9 * len(weight)
+            best = np.minimum(best, np.interp(room, total, worth))
+        return best
+
+    def tabulated(self, below: IntArray) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+        """Of each node, the cheapest hosting if its priced cost is less than `below[node]`: (node, priced cost, jobs).
+
+        A dynamic program over all amounts of resources, the same for all rooms: `worth[a]` is the most that TE jobs are
+        worth that together need no more than a.
+        """
+        rooms = self.rooms
+        worth = np.zeros(rooms.shape, dtype=np.int64)
+        took: list[tuple[int, Any]] = []
+        for t in np.flatnonzero(self.price > 0).tolist():
+            need = rooms.steps[t]
+            if (need < rooms.shape).all():
+                with_it = tuple(slice(k, None) for k in need)
+                before = tuple(slice(None, n - k) for n, k in zip(rooms.shape, need.tolist(), strict=True))
+                taken = np.zeros(rooms.shape, dtype=bool)
+                gained = worth[before] + self.price[t]
+                taken[with_it] = gained > worth[with_it]
+                np.maximum(worth[with_it], gained, out=worth[with_it])
+                took.append((t, taken))
+        cost = rooms.cost * SCALE - worth[tuple(rooms.cells.T)]
+        rows = np.lexsort((cost, rooms.node))
+        rows = rows[np.unique(rooms.node[rows], return_index=True)[1]]
+        for row in rows[cost[rows] < below[rooms.node[rows]]].tolist():
+            at, jobs = rooms.cells[row].copy(), list[int]()
+            for t, taken in reversed(took):
+                if taken[tuple(at)]:
+                    jobs.append(t)
+                    at -= rooms.steps[t]
+            yield int(rooms.node[row]), int(cost[row]), tuple(jobs)
+
+    def greedy(self, below: IntArray) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+        """Of some nodes, a hosting of a priced cost less than `below[node]`: (node, priced cost, jobs).
+
+        Each room takes TE jobs in an order as long as they fit, all rooms at once; the orders are those of price per
+        weight, for each weight.
+        """
+        rooms = self.rooms
+        for k in range(rooms.weights.shape[1]):
+            order = np.argsort(-self.price / np.maximum(rooms.weights[:, k], 1e-9), kind="stable")
+            left, cost = rooms.amount.copy(), rooms.cost * SCALE
+            taken = np.zeros((len(cost), len(self.price)), dtype=bool)
+            for t in order[self.price[order] > 0].tolist():
+                fits = (left >= rooms.demand[t]).all(axis=1)
+                left[fits] -= rooms.demand[t]
+                cost[fits] -= self.price[t]
+                taken[fits, t] = True
+            rows = np.lexsort((cost, rooms.node))
+            rows = rows[np.unique(rooms.node[rows], return_index=True)[1]]
+            for row in rows[cost[rows] < below[rooms.node[rows]]].tolist():
+                yield int(rooms.node[row]), int(cost[row]), tuple(np.flatnonzero(taken[row]).tolist())
+
+    def hostings(self, below: IntArray, deadline: Deadline) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+        """Of each node, hostings of a priced cost less than `below[node]`, each cheaper than the one before it, the
+        cheapest last: (node, priced cost, jobs).
+        """
+        limit = below.copy()
+        rows = np.flatnonzero(self.least < below[self.rooms.node] + self.margin)
+        for row in rows[np.argsort(self.least[rows], kind="stable")].tolist():
+            deadline.check()
+            node = int(self.rooms.node[row])
+            if self.least[row] < limit[node] + self.margin:
+                for priced, jobs in self._in_room(row, int(limit[node]), deadline):
+                    limit[node] = priced
+                    yield node, priced, jobs
+
+    def all_hostings(self, below: IntArray, deadline: Deadline, most: int) -> dict[tuple[int, tuple[int, ...]], int]:
+        """(node, jobs) -> cost, of all hostings of a priced cost less than `below[node]`. TooLarge beyond `most`."""
+        found: dict[tuple[int, tuple[int, ...]], int] = {}
+        for row in np.flatnonzero(self.least < below[self.rooms.node] + self.margin).tolist():
+            deadline.check()
+            node, cost = int(self.rooms.node[row]), int(self.rooms.cost[row])
+            for _, jobs in self._in_room(row, int(below[node]), deadline, every=True):
+                key = (node, tuple(sorted(jobs)))
+                found[key] = min(cost, found.get(key, cost))
+                if len(found) > most:
+                    raise TooLarge(f"more than {most} hostings")
+        return found
+
+    def _in_room(
+        self, row: int, below: int, deadline: Deadline, *, every: bool = False
+    ) -> Iterator[tuple[int, tuple[int, ...]]]:
+        left = self.rooms.amount[row].tolist()
+        jobs = [job for job in self.jobs if all(a <= b for a, b in zip(job[2], left, strict=True))]
+        cost, weight = SCALE * int(self.rooms.cost[row]), int(self.rooms.capacities[row, 0])
+        stack: list[tuple[int, int, list[int], int, tuple[int, ...]]] = [(0, cost, left, weight, ())]
+        for step in itertools.count():
+            if not stack:
+                return
+            if step % 100 == 0:
+                deadline.check()
+            k, cost, left, weight, hosted = stack.pop()
+            if hosted and cost < below:
+                yield cost, hosted
+                below = below if every else cost
+            first, gain, remaining = len(jobs), 0, weight
+            for i in range(k, len(jobs)):
+                p, w, demand, _ = jobs[i]
+                if all(a <= b for a, b in zip(demand, left, strict=True)):
+                    first = min(first, i)
+                    if w > remaining:
+                        gain += p * remaining // w
+                        break
+                    gain, remaining = gain + p, remaining - w
+            if first < len(jobs) and cost - gain < below:
+                p, w, demand, t = jobs[first]
+                rest = [b - a for a, b in zip(demand, left, strict=True)]
+                stack.append((first + 1, cost, left, weight, hosted))
+                stack.append((first + 1, cost - p, rest, weight - w, (*hosted, t)))

@@ -1,0 +1,285 @@
+"""Preemption by columns: which TE jobs each node hosts, priced by knapsacks.
+
+1. The linear relaxation over the hostings of all nodes (`formulations/preemption/nodes.py`), each TE job hosted once or
+   waiting at its cost D. Its columns are generated (`backends/columns.py`), by one table of what all amounts of
+   resources are worth, or greedily where that would be too large. Any prices prove a bound.
+2. The integer program over the columns so far, by HiGHS: a plan, mostly within a tenth of a percent of the bound.
+3. Without a table: columns by a knapsack for each room, until there is none that the prices want.
+4. A better plan has no hosting whose priced cost exceeds that of its node by the gap or more. Where all others are not
+   too many, the integer program over them gives the optimum; else that over those within a part of the gap, and what it
+   leaves out is worse than the bound by that part at least.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from mlsched.core.deadline import Deadline, OutOfTime
+from mlsched.core.errors import TooLarge
+from mlsched.core.fields import IntArray, ints
+from mlsched.core.formulation import Limits, Outcome, StoppedBy
+from mlsched.core.registry import exact_algorithm
+from mlsched.formulations.preemption.nodes import SCALE, Priced, Rooms
+from mlsched.instances.preemption import Instance, Plan
+from mlsched.solvers.backends.canary.models import Feature
+from mlsched.solvers.backends.canary.trust import believed
+from mlsched.solvers.backends.columns import Relaxation
+from mlsched.solvers.backends.highs import check, import_highspy, new_highs
+
+#: Objective -> what each BE job adds to it as a victim.
+COSTS: dict[str, Callable[[Instance], IntArray]] = {
+    "total_score": lambda instance: instance.score,
+    "victim_count": lambda instance: np.ones(len(instance.job_node), dtype=np.int64),
+}
+#: Hostings that step 3 lists at most.
+MOST_HOSTINGS = 60_000
+#: Columns that step 3 adds at once.
+MOST_AT_ONCE = 200
+#: Nodes that are offered to each TE job alone before the first prices; share of the limit that step 2 may take.
+FIRST_NODES, SHARE = 8, 0.3
+
+#: What there is in the integer program.
+CHOICES: frozenset[Feature] = frozenset({"binary", "wide"})
+
+Key = tuple[int, tuple[int, ...]]  # node, TE jobs
+
+
+@exact_algorithm("columns", problem="preemption", objectives=tuple(COSTS), takes_hint=True, engine="highs")
+def answer(instance: Instance, *, objective: str, limits: Limits, hint: Plan | None = None) -> Outcome:
+    """Columns per node: what it hosts; knapsacks price them, HiGHS solves the linear and the integer programs."""
+    search = _Search(instance, objective, limits, hint)
+    try:
+        search.run()
+    except OutOfTime:
+        search.stopped = "time limit"
+    return believed(search.outcome(), "highs", lambda: CHOICES)
+
+
+class _Search:
+    """One run: columns, incumbent, bound."""
+
+    def __init__(self, instance: Instance, objective: str, limits: Limits, hint: Plan | None) -> None:
+        self.instance, self.objective, self.limits = instance, objective, limits
+        self.deadline, self.work = Deadline(limits.seconds), Counter[str]()
+        self.waiting = instance.rank(objective).weight
+        self.plan = Plan(te_node=ints([-1] * len(instance.te_demand)), victims=ints([]))
+        self.value, self.bound = instance.evaluate(self.plan)[objective], 0
+        self.stopped: StoppedBy = "proof"
+        self.columns: dict[Key, int] = {}  # cost of each
+        if hint is not None:
+            self.offer(hint)
+
+    def offer(self, plan: Plan) -> None:
+        """Make a plan the incumbent if it is better."""
+        value = self.instance.evaluate(plan)[self.objective]
+        if value < self.value:
+            self.plan, self.value = plan, value
+
+    def outcome(self) -> Outcome:
+        """The answer so far."""
+        if self.bound >= self.value:
+            return Outcome("optimal", self.plan, self.value, work=dict(self.work))
+        return Outcome("feasible", self.plan, self.bound, self.stopped, dict(self.work))
+
+    def run(self) -> None:
+        """The steps of this module's docstring."""
+        self.rooms = Rooms(self.instance, COSTS[self.objective](self.instance), self.deadline)
+        relaxed = _Relaxed(self)
+        relaxed.quickly()
+        if self.bound < self.value:
+            self._integer(self.columns, SHARE)
+        if self.bound < self.value and not self.rooms.tabulable:
+            relaxed.to_the_end()
+            self._integer(self.columns, SHARE)
+        if self.bound < self.value:
+            self._within_the_gap(*relaxed.best)
+
+    def _within_the_gap(self, proven: float, price: IntArray, least: IntArray) -> None:
+        """Step 4. A plan with a column outside a slack is worth what is proven, and the slack, or more."""
+        priced, share = Priced(self.rooms, price), 1.0
+        while self.bound < self.value:
+            slack = int(share * (SCALE * self.value - proven))
+            try:
+                columns = priced.all_hostings(least + slack, self.deadline, MOST_HOSTINGS)
+            except TooLarge:
+                share /= 4
+                continue
+            if not self._integer({**self.columns, **columns}, 1.0):
+                return
+            self.bound = max(self.bound, min(self.value, -(-int(proven + slack) // SCALE)))
+            if share < 1 / 64:
+                self.stopped = "backend"
+                return
+
+    def first(self) -> dict[Key, int]:
+        """Every TE job alone on the nodes that are cheapest for it, and what the incumbent hosts."""
+        rooms, found = self.rooms, dict[Key, int]()
+        for t, need in self.deadline.over(enumerate(rooms.demand)):
+            fits = np.flatnonzero((rooms.amount >= need).all(axis=1))
+            for row in fits[np.argsort(rooms.cost[fits], kind="stable")][:FIRST_NODES].tolist():
+                found.setdefault((int(rooms.node[row]), (t,)), int(rooms.cost[row]))
+        by_node: dict[int, list[int]] = {}
+        for t, n in enumerate(self.plan.te_node.tolist()):
+            if n >= 0:
+                by_node.setdefault(n, []).append(t)
+        for n, jobs in by_node.items():
+            row = rooms.cheapest(n, tuple(jobs))
+            assert row is not None  # the plan is feasible
+            found[n, tuple(jobs)] = int(rooms.cost[row])
+        return found
+
+    def _integer(self, columns: dict[Key, int], share: float) -> bool:
+        """The integer program over some columns, the incumbent given; whether it was solved to the end."""
+        self.deadline.check()
+        remaining = self.deadline.remaining()
+        highs = new_highs(dataclasses.replace(self.limits, work=None))
+        keys = list(columns)
+        check(highs.passModel(self._program(keys, columns)), "passModel")
+        if remaining is not None:
+            highs.setOptionValue("time_limit", max(0.01, share * remaining))
+        highs.run()
+        status, known = highs.getModelStatus(), import_highspy().HighsModelStatus
+        self.work["nodes"] += max(0, highs.getInfo().mip_node_count)
+        if highs.getInfo().primal_solution_status == import_highspy().SolutionStatus.kSolutionStatusFeasible:
+            taken = np.flatnonzero(np.asarray(highs.getSolution().col_value)[: len(keys)] > 0.5)
+            self.offer(self._plan([keys[k] for k in taken.tolist()]))
+        if status == known.kTimeLimit:
+            self.stopped = "time limit"
+        return bool(status == known.kOptimal)
+
+    def _program(self, keys: list[Key], columns: dict[Key, int]) -> Any:
+        """At most one hosting of each node, every TE job hosted or waiting; without the value of all waiting."""
+        highspy = import_highspy()
+        tes, nodes = len(self.instance.te_demand), len(self.instance.node_capacity)
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = len(keys) + tes, nodes + tes
+        lp.col_cost_ = np.array([*(float(columns[key]) for key in keys), *[float(self.waiting)] * tes])
+        lp.col_lower_, lp.col_upper_ = np.zeros(lp.num_col_), np.ones(lp.num_col_)
+        lp.row_lower_ = np.array([-highspy.kHighsInf] * nodes + [1.0] * tes)
+        lp.row_upper_ = np.array([1.0] * nodes + [highspy.kHighsInf] * tes)
+        index = [[n, *(nodes + t for t in jobs)] for n, jobs in keys] + [[nodes + t] for t in range(tes)]
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum([len(rows) for rows in index])])
+        lp.a_matrix_.index_ = np.array([r for rows in index for r in rows], dtype=np.int32)
+        lp.a_matrix_.value_ = np.ones(len(lp.a_matrix_.index_))
+        lp.integrality_ = [highspy.HighsVarType.kInteger] * lp.num_col_
+        return lp
+
+    def _plan(self, hosted: list[Key]) -> Plan:
+        """The plan of some hostings, a TE job that is in several of them on the first."""
+        te_node, victims = [-1] * len(self.instance.te_demand), list[int]()
+        for n, jobs in hosted:
+            own = tuple(t for t in jobs if te_node[t] < 0)
+            row = self.rooms.cheapest(n, own)
+            if own and row is not None:
+                victims += self.rooms.victims[row]
+                for t in own:
+                    te_node[t] = n
+        return Plan(te_node=ints(te_node), victims=ints(sorted(victims)))
+
+
+class _Relaxed:
+    """The linear relaxation of a search: its columns are generated, its prices prove bounds.
+
+    To wait costs less than D at first, which makes prices comparable at once: a bound for less is one for D too. Where
+    a TE job waits then, it is made to cost more.
+    """
+
+    def __init__(self, search: _Search) -> None:
+        self.search = search
+        self.tes, nodes = len(search.instance.te_demand), len(search.instance.node_capacity)
+        first = search.first()
+        single = [cost for (_, jobs), cost in first.items() if len(jobs) == 1]
+        self.program = Relaxation([1] * nodes, [-1.0] * self.tes, 2.0 * search.waiting)
+        self.program.add([(n, 0.0, (), ()) for n in range(nodes)])
+        self._let_wait(min(search.waiting, 1 + 4 * max(single, default=0)))
+        self._add(first)
+        nothing = np.zeros(0, dtype=np.int64)
+        self.best: tuple[float, IntArray, IntArray] = (-math.inf, nothing, nothing)
+
+    def _let_wait(self, cost: int) -> None:
+        self.waiting = cost
+        self.program.add([(-1, float(cost), (t,), (-1.0,)) for t in range(self.tes)])
+        self.waits = np.arange(self.program.columns - self.tes, self.program.columns, dtype=np.int64)
+
+    def quickly(self) -> None:
+        """Step 1: as long as hostings that are quickly found are worth adding."""
+        exact = self.search.rooms.tabulable
+        while True:
+            priced, least, waits = self._solved()
+            found = list(priced.tabulated(least) if exact else priced.greedy(least))
+            if exact:
+                for node, cost, _ in found:
+                    least[node] = cost
+                self._proven(priced.price, least)
+            if self.search.bound >= self.search.value:
+                return
+            if not self._add(_columns(self.search.rooms, found)) and not self._dearer(waits):
+                break
+        if not exact:  # no hosting is cheaper than floats say, less their margin
+            lowest = np.zeros(len(least))
+            np.minimum.at(lowest, self.search.rooms.node, priced.least - priced.margin)
+            self._proven(priced.price, np.floor(lowest).astype(np.int64))
+
+    def to_the_end(self) -> None:
+        """Step 3: until no hosting is worth adding."""
+        while True:
+            priced, least, waits = self._solved()
+            if self._add(_columns(self.search.rooms, priced.greedy(least))):
+                continue
+            found = list(itertools.islice(priced.hostings(least, self.search.deadline), MOST_AT_ONCE))
+            if len(found) < MOST_AT_ONCE:  # then all are known
+                for node, cost, _ in found:
+                    least[node] = min(int(least[node]), cost)
+                self._proven(priced.price, least)
+            if self.search.bound >= self.search.value or not (
+                self._add(_columns(self.search.rooms, found)) or self._dearer(waits)
+            ):
+                return
+
+    def _solved(self) -> tuple[Priced, IntArray, float]:
+        """The rooms at the relaxation's prices; what it holds to be the least priced cost of each node; who waits."""
+        relaxed = self.program.solve(self.search.deadline)
+        self.search.work["relaxations"] += 1
+        price = np.rint(np.minimum(relaxed.price, self.waiting) * SCALE).astype(np.int64)
+        least = np.minimum(0, np.ceil(relaxed.of_block * SCALE)).astype(np.int64)  # to host nothing costs 0
+        return Priced(self.search.rooms, price), least, float(relaxed.taken[self.waits].sum())
+
+    def _dearer(self, waits: float) -> bool:
+        """Make waiting cost more, if anyone waits."""
+        if self.waiting == self.search.waiting or waits < 1e-6:
+            return False
+        self.program.allow(self.waits, np.zeros(self.tes, dtype=bool))
+        self._let_wait(min(self.search.waiting, 16 * self.waiting))
+        return True
+
+    def _proven(self, price: IntArray, least: IntArray) -> None:
+        """What prices prove: a TE job waits rather than pay more than D, and none of them exceeds that."""
+        proven = int(least.sum()) + int(price.sum())
+        if proven > self.best[0]:
+            self.best = (proven, price, least)
+            self.search.bound = max(self.search.bound, -(-proven // SCALE))
+
+    def _add(self, columns: dict[Key, int]) -> bool:
+        """Add those that are new; whether there were any."""
+        known = self.search.columns
+        new = {key: cost for key, cost in columns.items() if key not in known}
+        known |= new
+        self.program.add([(n, float(cost), jobs, [-1.0] * len(jobs)) for (n, jobs), cost in new.items()])
+        return bool(new)
+
+
+def _columns(rooms: Rooms, hostings: Iterable[tuple[int, int, tuple[int, ...]]]) -> dict[Key, int]:
+    """Hostings at their costs without the prices: those of the cheapest rooms, whatever room they were found in."""
+    found: dict[Key, int] = {}
+    for node, _, jobs in hostings:
+        if (row := rooms.cheapest(node, jobs)) is not None:
+            found[node, tuple(sorted(jobs))] = int(rooms.cost[row])
+    return found
