@@ -301,15 +301,18 @@ def interval_5_min(view: FitGppView) -> list[Piece]:
     tested="TE jobs that were served by random victims in all of FitGpp's runs, counted: none",
 )
 def fallback_never(view: FitGppView) -> list[Piece]:
-    grid, tables = view.grid, (g.FITGPP, HERE)
-    figures = [
+    grid = view.grid
+    sweeps = [
         *((g.fitgpp(s), HERE) for s in grid.weights),
         *((g.fitgpp(limit=limit), HERE) for limit in grid.limits),
-        *((g.FITGPP, At(te_share=share)) for share in grid.shares),
         *((policy, At(grace_scale=scale)) for policy in (g.FITGPP, g.FITGPP_8) for scale in grid.scales),
     ]
-    others = [setting for setting in dict.fromkeys(figures) if setting != tables]
-    return [_at_random(view, "the tables", [tables]), _at_random(view, "the figures beside them", others)]
+    where = {
+        "Tables 1 to 4": [(g.FITGPP, HERE)],
+        "Figures 4, 5 and 7": [setting for setting in dict.fromkeys(sweeps) if setting != (g.FITGPP, HERE)],
+        "Figure 6": [(g.FITGPP, At(te_share=share)) for share in grid.shares if share != g.TE_SHARE],
+    }
+    return [_at_random(view, name, settings) for name, settings in where.items() if settings]
 
 
 def _at_random(view: FitGppView, where: str, settings: Sequence[tuple[g.Policy, At]]) -> Piece:
