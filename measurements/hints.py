@@ -44,7 +44,7 @@ PRESETS = {
 #: Presets of which a model by linear rows takes minutes to build and to relax, whatever the limit on nodes.
 CP_SAT_ONLY = ("six-loose", "six-tight")
 #: Backend -> work limits: deterministic seconds of CP-SAT, nodes of branch and bound.
-WORK = {"cp-sat": (0.0005, 0.005, 0.05), "highs": (1, 5)}
+WORK = {"cp-sat": (0.01, 0.05, 0.2), "highs": (1, 5, 30)}
 #: Rules that take minutes on the larger of these instances, whose plans are no hints here.
 SLOW_RULES = ("lp-mpc",)
 #: Wall seconds after which a draw is not counted: some linear relaxations take minutes, whatever the work limit.

@@ -3,6 +3,7 @@
 from mlsched.simulation.run import Drawn, Simulation
 from mlsched.simulation.taskgraph import bound, outcome, replay, strategies
 from mlsched.simulation.taskgraph.adapters import receding, rollout
+from mlsched.simulation.taskgraph.assumed import assumed
 from mlsched.simulation.taskgraph.options import Options
 from mlsched.simulation.taskgraph.sources import SOURCES, from_trace
 from mlsched.simulation.taskgraph.workload import Workload, never_start, overload
@@ -26,6 +27,7 @@ SIMULATION = Simulation(
     sources=SOURCES,
     from_trace=from_trace,
     bound=bound.bound,
+    assumed=assumed,
     rollout=rollout,
     receding=receding,
     drawn=Drawn(

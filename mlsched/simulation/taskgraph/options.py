@@ -16,7 +16,7 @@ class Options(Checked):
         done; "restart" - it starts again from nothing. Jobs can be held up between two iterations in any case.
     movement: "given" - what the workload says ("none" or "between_iterations"; of a log "anytime", where runs may
         pause, and "none" where they may not); or one of these, or "anytime" - runs may go on elsewhere, and migrate
-        while they run. By iterations, each of both costs the job its `pause_cost`.
+        while they run. Each of both costs the `pause_cost` of the workload or, by iterations, of the job.
     asked: "choice" - at events at which something could start, pause or move; "events" - at every event.
     information: "observed" - durations are estimates until a task has run once; "oracle" - they are the true ones.
     """

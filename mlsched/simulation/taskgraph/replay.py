@@ -3,8 +3,9 @@
 1. Every job runs its iterations from the first on, none left out, each of its tasks once in each of them; as many as it
    was told last, between its least and its most.
 2. Work is done: the stretches of a run add up to the task's true duration, less what moving to another node cost (the
-   delay of the task's edge of lag 1 to itself); where pauses lose work, those since the last pause do. Runs pause and
-   move only where the options allow it; a run that moves goes on at once, elsewhere.
+   delay of the task's edge of lag 1 to itself) and, of each stretch but the first, the workload's `pause_cost`; where
+   pauses lose work, those since the last pause do. Runs pause and move only where the options allow it; a run that
+   moves goes on at once, elsewhere.
 3. Stretches are on eligible nodes. A task keeps its node throughout, or inside each iteration, as the movement says.
 4. No stretch starts before its job's arrival, before the job's iteration before is complete, or before what its
    sources sent has arrived: their ends, and `edge_delay` later from another node.
@@ -125,7 +126,8 @@ def _check_work(
                     "move", f"{name}: moves at {before[2]} from node {before[0]}, is on node {node} at {start}"
                 )
         moved = before is not None and before[0] != node
-        done += max(0, end - start - (_price(workload, task) if moved else 0))
+        overhead = (_price(workload, task) if moved else 0) + (0 if before is None else workload.pause_cost)
+        done += max(0, end - start - overhead)
         if outcome == PAUSE and options.pausing == "none":
             findings.add("pause", f"{name}: pauses at {end}: runs do not pause here")
         if outcome == PAUSE and options.pausing == "restart":

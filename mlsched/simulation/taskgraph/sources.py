@@ -7,6 +7,7 @@ accuracies of predicted running time, 89 % and 70 %), drawn evenly about the tru
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
@@ -43,12 +44,14 @@ def generated(
     movement: Literal["none", "between_iterations"] = "none",
     seen: Share = 0.5,
     error: Share = 1.0,
+    pause_cost: Annotated[int, Range(0, 10**6)] = 0,
     graph: str = "mlfs",
 ) -> Workload:
     """The generator's jobs (see `mlsched.generate("taskgraph")`), of about so many task `runs` each, arriving in time.
 
     load: GPU work over what the cluster's GPUs do while jobs arrive. seen: share of the models seen before; error:
-    factor on the errors of the estimates, 0: they are true.
+    factor on the errors of the estimates, 0: they are true. pause_cost: ticks without work whenever a run goes on after
+    a pause or a move.
     """
     rng = np.random.default_rng([seed, jobs])
     horizon = generate(
@@ -68,8 +71,9 @@ def generated(
     source = (
         f"synthetic:{graph} jobs={jobs} seed={seed} nodes={nodes} gpus={gpus} runs={runs} partitions={partitions} "
         f"replicas={replicas} slack={slack:g} load={load:g} movement={movement} seen={seen:g} error={error:g}"
+        + (f" pause_cost={pause_cost}" if pause_cost else "")
     )
-    return _estimated(horizon, rng, seen, error, source)
+    return _estimated(horizon, rng, seen, error, source).replace(pause_cost=pause_cost)
 
 
 #: Name -> maker of a workload: the five algorithms of the MLFS paper's Section 4.1, or random graphs of all kinds.
@@ -104,6 +108,7 @@ def from_trace(
     seen: Share = 0.5,
     error: Share = 1.0,
     arrivals: Positive = 1.0,
+    pause_cost: Annotated[float, Range(0, 10**6)] = 30.0,
 ) -> Workload:
     """A trace's arrivals, GPUs and durations, joined with graphs drawn from the MLFS paper's algorithms.
 
@@ -113,7 +118,8 @@ def from_trace(
     what the trace says beyond GPUs is shared by the workers. No trace holds graphs, volumes, deadlines or accuracies:
     they are drawn, a deadline being up to `slack` durations after arrival.
     tick: seconds; bandwidth: MB that a transfer of [50, 100] MB moves in a tick; arrivals: factor on the arrival rate;
-    seen, error: see `generated`. nodes=None: as many nodes of four GPUs as make this `load`.
+    seen, error: see `generated`. pause_cost: seconds without work whenever a run goes on after a pause or a move,
+    rounded up to ticks. nodes=None: as many nodes of four GPUs as make this `load`.
     """
     rng = np.random.default_rng([seed, len(trace.submit)])
     submit = np.floor((trace.submit - trace.submit[:1]) / (arrivals * tick)).astype(np.int64)
@@ -133,12 +139,13 @@ def from_trace(
         graphs.append(graph)
     if not graphs:
         raise InvalidInput(f"{trace.source}: holds no job; check limit")
+    cost = math.ceil(pause_cost / tick)
     horizon = from_networkx(graphs, capacity, tick_ms=1000 * tick, ignore=("work",))
     source = (
         f"{trace.source}; ticks of {tick} s; graphs, volumes, deadlines, accuracies and estimates drawn (seed {seed}); "
-        f"arrival rate x {arrivals:g}"
+        f"arrival rate x {arrivals:g}; a pause costs {cost * tick} s"
     )
-    return _estimated(horizon, rng, seen, error, source)
+    return _estimated(horizon, rng, seen, error, source).replace(pause_cost=cost)
 
 
 def _worker_demands(trace: Trace, workers: IntArray) -> IntArray:

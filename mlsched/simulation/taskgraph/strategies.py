@@ -38,7 +38,8 @@ def workloads(*, jobs: int = 3, nodes: int = 3, tasks: int = 5, runs: int = 10) 
         horizon = horizon.replace(now=0, **dict.fromkeys(PAST, ()))
         off = draw(st.lists(one_of(-2, -1, 0, 0, 1, 3), min_size=len(horizon.task_job), max_size=len(horizon.task_job)))
         true = np.maximum(horizon.duration + np.array(off, dtype=np.int64), 1)
-        return Workload(horizon=horizon, true_duration=np.where(horizon.duration == 0, 0, true))
+        cost = draw(one_of(0, 0, 1, 3))
+        return Workload(horizon=horizon, true_duration=np.where(horizon.duration == 0, 0, true), pause_cost=cost)
 
     return draw_workload().filter(lambda workload: not impossible(workload.horizon))
 

@@ -19,7 +19,7 @@ _OF_JOBS = ("arrival", "deadline", "urgency", "required", "min_iterations", "max
 _OF_TASKS = ("demand", "parameters", "role", "replica")
 _OF_EDGES = ("edge_lag", "edge_volume", "edge_delay")
 #: Columns of jobs of which a horizon says nothing.
-_NOT_OF_JOBS = ("user", "option", "permits", "payment", "time_limit", "pause_cost", "priority")
+_NOT_OF_JOBS = ("user", "option", "permits", "payment", "time_limit", "priority")
 #: Columns of the world's own state.
 _STATE_OF_JOBS = ("stop_after", "finished", "on_time", "first_start", "preemptions")
 _STATE_OF_TASKS = ("state", "node", "start", "end", "progress", "home", "last_end")
@@ -118,6 +118,7 @@ class View:
             "accuracy_table": np.arange(len(jobs)),
             "gang": np.zeros(len(jobs), dtype=np.int64),
             **{name: np.zeros(len(jobs), dtype=np.int64) for name in _NOT_OF_JOBS},
+            "pause_cost": np.full(len(jobs), world.pause_cost),
             "task_class": self._class_of[self.tasks],
             **{name: getattr(horizon, name)[jobs] for name in _OF_JOBS},
             **{name: getattr(horizon, name)[self.tasks] for name in _OF_TASKS},

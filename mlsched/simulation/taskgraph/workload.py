@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlsched.core.errors import InvalidInput
-from mlsched.core.fields import UNLIMITED, IntArray, array, record, refuse_first, text
+from mlsched.core.fields import UNLIMITED, IntArray, array, integer, record, refuse_first, text
 from mlsched.core.record import Record
 from mlsched.instances.taskgraph import Instance, gpus
 from mlsched.simulation.nodes import called, described
@@ -32,6 +32,9 @@ class Workload(Record):
     horizon: Instance = record(Instance, doc="the jobs and the cluster, with estimated durations")
     true_duration: IntArray = array("tasks", high=UNLIMITED, doc="ticks that each run of a task really takes")
     source: str = text(default="", doc="where the jobs come from and under which readings")
+    pause_cost: int = integer(
+        high=UNLIMITED, default=0, later=True, doc="ticks without work whenever a run goes on after a pause or a move"
+    )
 
     def check(self) -> None:
         horizon = self.horizon

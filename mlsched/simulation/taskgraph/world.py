@@ -10,7 +10,9 @@ At every wake, in this order:
    further round.
 
 An iteration of a job begins when the one before is complete: no task runs ahead. Time is in ticks; runs end between
-wakes, starts happen at wakes only. Without pauses a run is never interrupted, so that the log of a run is a Timetable.
+wakes, starts happen at wakes only. A run that goes on after a pause or a move holds its node for the workload's
+`pause_cost` before it works; paused again before that is over, it has done nothing. Without pauses a run is never
+interrupted, so that the log of a run is a Timetable.
 """
 
 from __future__ import annotations
@@ -35,8 +37,9 @@ _END, _WAKE = 0, 1
 class TaskgraphWorld:
     """State and physics of one run; see the module's docstring for the order of things."""
 
-    def __init__(self, horizon: Instance, true_duration: IntArray, options: Options) -> None:
+    def __init__(self, horizon: Instance, true_duration: IntArray, options: Options, pause_cost: int = 0) -> None:
         self.horizon, self.options, self.log = horizon, options, Log()
+        self.pause_cost = pause_cost
         self.movement = horizon.movement if options.movement == "given" else options.movement
         self.now = horizon.now
         self._graph = Graph(horizon)
@@ -75,7 +78,7 @@ class TaskgraphWorld:
     @classmethod
     def of(cls, workload: Workload, options: Options) -> TaskgraphWorld:
         """The world of a workload."""
-        return cls(workload.horizon, workload.true_duration, options)
+        return cls(workload.horizon, workload.true_duration, options, workload.pause_cost)
 
     def _take_over(self) -> None:
         """Let the runs go on that a residual horizon says have started, and the data that is on its way arrive.
@@ -183,8 +186,10 @@ class TaskgraphWorld:
         return event[1] == _END and event[3] != self._serial[event[2]]
 
     def _resume(self, task: int, node: int) -> None:
-        """Start a task's run, or let a paused one go on; a move inside a run costs the edge to itself."""
-        self._overhead[task] = self._graph.move[task] if self.node[task] not in (-1, node) else 0
+        """Start a task's run, or let a paused one go on, at its price; a move also costs the edge to itself."""
+        self._overhead[task] = self.pause_cost if self.state[task] == PAUSED else 0
+        if self.node[task] not in (-1, node):
+            self._overhead[task] += self._graph.move[task]
         self._occupy(task, node, self.now)
 
     def _occupy(self, task: int, node: int, start: int) -> None:

@@ -148,6 +148,46 @@ def test_a_paused_run_goes_on_or_starts_again(pausing, end):
     assert outcome.jobs(load, world.log)["waiting"].tolist() == [3, 0]
 
 
+@pytest.mark.parametrize(("pausing", "end"), [("keep", 9), ("restart", 11)])
+def test_a_run_that_goes_on_pays_for_it(pausing, end):
+    """As above at 2 ticks a pause: it resumes at 5 and works from 7 on."""
+    load = Workload.of(horizon([(0, 1, [(4, 1)]), (2, 1, [(3, 1)])], nodes=[(1,)])).replace(pause_cost=2)
+    script = {0: {"start": [(0, 0)]}, 2: {"pause": [0], "start": [(1, 0)]}, 5: {"start": [(0, 0)]}}
+    world = TaskgraphWorld.of(load, Options(pausing=pausing))
+    trip = run(world, scripted(script), wake=Wake(True, 0), seed=0, record=1.0)
+    assert rows(world) == [(0, 0, 0, 0, 2, 0), (0, 1, 0, 2, 5, 1), (0, 0, 0, 5, end, 1)]
+    assert trip.recorded[0].instance.pause_cost.tolist() == [2]
+    assert replay.violations(load, world.options, Wake(True, 0), world.log) == []
+    free = load.replace(pause_cost=0)
+    assert any("did" in sentence for sentence in replay.violations(free, world.options, Wake(True, 0), world.log))
+
+
+def test_paused_again_before_it_works_it_has_done_nothing():
+    """It resumes at 5 and is paused at 6, one tick short; it goes on at 8 and works from 10 to 12."""
+    inst = horizon([(0, 1, [(4, 1)]), (2, 1, [(3, 1)]), (6, 1, [(2, 1)])], nodes=[(1,)])
+    load = Workload.of(inst).replace(pause_cost=2)
+    script = {
+        **{0: {"start": [(0, 0)]}, 2: {"pause": [0], "start": [(1, 0)]}, 5: {"start": [(0, 0)]}},
+        **{6: {"pause": [0], "start": [(1, 0)]}, 8: {"start": [(0, 0)]}},
+    }
+    world = TaskgraphWorld.of(load, Options(pausing="keep"))
+    run(world, scripted(script), wake=Wake(True, 0), seed=0)
+    assert [row[3:5] for row in rows(world) if row[1] == 0] == [(0, 2), (5, 6), (8, 12)]
+    assert replay.violations(load, world.options, Wake(True, 0), world.log) == []
+
+
+def test_a_run_says_what_it_assumed():
+    load = api.workload("synthetic:mlfs", jobs=3, pause_cost=2)
+    said = api.simulate(load, "fifo").assumed
+    assert list(said) == ["shape", "pause cost", "movement", "tick"]
+    assert said["pause cost"] == "tasks do not pause here"
+    said = api.simulate(load, "fifo", options={"pausing": "keep"}).assumed
+    assert said["pause cost"] == "a task that goes on after a pause or a move holds its node for 120 s without progress"
+    assert "pause_cost=2" in load.source
+    free = api.workload("synthetic:mlfs", jobs=3)
+    assert "none: tasks go on" in api.simulate(free, "fifo", options={"pausing": "restart"}).assumed["pause cost"]
+
+
 def test_a_migration_keeps_the_work_and_costs_the_edge_to_itself():
     load, world, asked = play(
         MOVER.replace(max_iterations=[1], min_iterations=[1]),

@@ -50,6 +50,7 @@ def from_tasks(workload: Workload, *, gang: bool = True) -> Jobs:
         template=order,
         scale=np.full(count, WHOLE),
         told=np.full(count, WHOLE),
+        pause_cost=np.full(count, workload.pause_cost * WHOLE),
         source=f"{workload.source}; run by iterations",
     )
 

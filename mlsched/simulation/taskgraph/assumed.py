@@ -1,0 +1,34 @@
+"""What a run of the task engine took for granted that changes its numbers, in words."""
+
+from __future__ import annotations
+
+from mlsched.simulation.taskgraph.options import Options
+from mlsched.simulation.taskgraph.workload import Workload
+
+_MOVEMENT = {
+    "none": "none: a task stays on the node where it first ran",
+    "between_iterations": "between iterations, tasks may change their nodes",
+    "anytime": "at any time: tasks may move, and go on after a pause on any nodes",
+}
+
+
+def assumed(workload: Workload, options: Options) -> dict[str, str]:
+    """Name -> a sentence without its end."""
+    horizon = workload.horizon
+    movement = horizon.movement if options.movement == "given" else options.movement
+    length = f"{horizon.tick_ms / 1000:g} s" if horizon.tick_ms else "of no stated length"
+    return {
+        "shape": "a job's graph says which tasks it has; each starts alone, on a node of its own or shared",
+        "pause cost": _cost(workload.pause_cost, horizon.tick_ms, options.pausing != "none" or movement == "anytime"),
+        "movement": _MOVEMENT[movement],
+        "tick": f"{length}; tasks start, pause and end at whole ticks",
+    }
+
+
+def _cost(cost: int, tick_ms: int, pauses: bool) -> str:
+    if not pauses:
+        return "tasks do not pause here"
+    if not cost:
+        return "none: tasks go on after a pause as if there had been none"
+    span = f"{cost * tick_ms / 1000:g} s" if tick_ms else f"{cost} ticks"
+    return f"a task that goes on after a pause or a move holds its node for {span} without progress"
