@@ -84,13 +84,9 @@ def test_a_function_gets_a_generator_of_the_seed():
 
 
 def test_available():
-<<<<<<< HEAD
     exact = solvers.available("preemption", "exact")
-    assert {a.name for a in exact if a.asks == "decision"} == {"brute-force", "cp-sat", "highs"}
+    assert {a.name for a in exact if a.asks == "decision"} == {"brute-force", "columns", "cp-sat", "highs"}
     assert {a.name for a in exact if a.asks == "horizon"} == {"decision-tree", "every-decision"}
-=======
-    assert {a.name for a in solvers.available("preemption", "exact")} == {"brute-force", "columns", "cp-sat", "highs"}
->>>>>>> dfba740 (feat: preemption by columns per node; solve(certify=True); the changelog has certificates by prices)
 
 
 # -- wrong calls ------------------------------------------------------------------------------------------------------

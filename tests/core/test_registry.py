@@ -71,11 +71,7 @@ def test_unknown_names_list_the_known_ones():
         registry().answerer("tetris", "fitgpp")
     with pytest.raises(
         UnknownName,
-<<<<<<< HEAD
-        match=r"no answerer 'fitgp' for preemption \(did you mean 'fitgpp'\?\); there are brute-force, cp-sat",
-=======
         match=r"no answerer 'fitgp' for preemption \(did you mean 'fitgpp'\?\); there are brute-force, columns, cp-sat",
->>>>>>> dfba740 (feat: preemption by columns per node; solve(certify=True); the changelog has certificates by prices)
     ):
         registry().answerer("preemption", "fitgp")
     with pytest.raises(UnknownName, match="no problem"):
