@@ -10,7 +10,7 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -72,15 +72,28 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     return data
 
 
-def parse_json(path: str | os.PathLike[str], content: bytes) -> Any:
-    """What the JSON text read from `path` says; refused where it repeats a field or would fill the memory."""
+def parse_json(
+    path: str | os.PathLike[str],
+    content: bytes,
+    *,
+    most_signs: Mapping[str, int] = MOST_SIGNS,
+    constant: Callable[[str], Any] | None = None,
+    pairs: Callable[[list[tuple[str, Any]]], Any] | None = None,
+) -> Any:
+    """What the JSON text read from `path` says; refused where it repeats a field or would fill the memory.
+
+    For documents of others: how often one may have each sign; what NaN and Infinity stand for (default: refused); what
+    an object is made of its fields (default: a dictionary, no field given twice).
+    """
     name = shown_path(path)
-    for sign, most in MOST_SIGNS.items():
+    for sign, most in most_signs.items():
         if content.count(sign.encode()) > most:
-            raise InvalidFile(f"{name}: has more than {most} of {sign!r}: no document of mlsched has so many")
+            raise InvalidFile(f"{name}: has more than {most} of {sign!r}: too many for a document that is read whole")
     try:
         return json.loads(
-            content.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicates
+            content.decode("utf-8"),
+            parse_constant=constant or _refuse_constant,
+            object_pairs_hook=pairs or refuse_duplicates,
         )
     except UnicodeDecodeError as error:
         raise InvalidFile(f"{name}: is not text (byte {error.start} is not UTF-8); expected a JSON file") from None
@@ -94,7 +107,8 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of a JSON text as a dictionary; ValueError where it gives a field twice."""
     seen: dict[str, Any] = {}
     for name, value in pairs:
         if name in seen:

@@ -1,0 +1,73 @@
+"""Amounts and times as Kubernetes and Slurm write them, made into integers once."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime
+from fractions import Fraction
+
+from mlsched.core.errors import InvalidInput, shortened
+from mlsched.core.fields import EXACT
+
+_QUANTITY = re.compile(r"([+-]?)([0-9]{1,30})?(?:\.([0-9]{0,20}))?([eE][+-]?[0-9]{1,2}|[numkMGTPE]|[KMGTPE]i)?")
+_FACTORS: dict[str, Fraction] = {
+    "": Fraction(1),
+    **{sign: Fraction(1000) ** power for sign, power in zip("num", (-3, -2, -1), strict=True)},
+    **{sign: Fraction(1000) ** power for power, sign in enumerate("kMGTPE", start=1)},
+    **{f"{sign}i": Fraction(1024) ** power for power, sign in enumerate("KMGTPE", start=1)},
+}
+_SPAN = re.compile(r"(?:([0-9]{1,5})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,7})m(?:in)?)?(?:([0-9]{1,9})s)?")
+_CLOCK = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,3}):([0-9]{2})(?::([0-9]{2}))?")
+
+
+def quantity(text: str) -> Fraction | None:
+    """A quantity of Kubernetes ("500m", "16Gi", "1e3"); None where it is none."""
+    match = _QUANTITY.fullmatch(text.strip())
+    if not match or not (match[2] or match[3]):
+        return None
+    sign, whole, part, suffix = match.groups()
+    digits = Fraction(int((whole or "0") + (part or "")), 10 ** len(part or ""))
+    factor = Fraction(10) ** int(suffix[1:]) if suffix and suffix[0] in "eE" and len(suffix) > 1 else None
+    return (-1 if sign == "-" else 1) * digits * (factor if factor is not None else _FACTORS[suffix or ""])
+
+
+def amount(resource: str, text: str, *, down: bool = False) -> int | None:
+    """A quantity as schedulers count it: CPU in thousandths, all else in units; rounded up (`down`: what there is).
+
+    None where it is no quantity, or beyond what instances hold.
+    """
+    value = quantity(text)
+    if value is None:
+        return None
+    scaled = value * 1000 if resource == "cpu" else value
+    rounded = math.floor(scaled) if down else math.ceil(scaled)
+    return rounded if abs(rounded) <= EXACT else None
+
+
+def moment(text: str) -> int | None:
+    """Seconds since 1970 of a time as RFC 3339 has it; None where it is none."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return int(time.timestamp()) if time.tzinfo else None
+
+
+def shown_moment(seconds: int) -> str:
+    """The same back, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def span(name: str, text: str) -> int:
+    """Seconds of "2h", "90min", "1h30m", "1-12:00:00" or "02:00:00"; InvalidInput names what gave it."""
+    if text and (match := _SPAN.fullmatch(text)):
+        days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    elif match := _CLOCK.fullmatch(text):
+        days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    else:
+        raise InvalidInput(f"{name} = {shortened(text)!r}: must be a time such as 2h, 90m, 1h30m or 02:00:00")
+    total = 86400 * days + 3600 * hours + 60 * minutes + seconds
+    if not total:
+        raise InvalidInput(f"{name} = {shortened(text)!r}: must be longer than nothing")
+    return total
