@@ -19,7 +19,7 @@ from mlsched.core.deferred import imported_at_first_use
 
 if TYPE_CHECKING:
     from mlsched import solvers, testing
-    from mlsched.api import generate, load, pareto, read_log, save, simulate, solve, workload
+    from mlsched.api import generate, judge, load, pareto, read_log, save, simulate, solve, workload
     from mlsched.benchmark.plan_pictures import plot
     from mlsched.benchmark.run_pictures import plot_runs
     from mlsched.benchmark.worst import plot_losses, worst_cases
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 #: Hypothesis.
 _HOME = {
     "generate": "api",
+    "judge": "api",
     "load": "api",
     "pareto": "api",
     "plot": "benchmark.plan_pictures",
@@ -79,6 +80,7 @@ __all__ = [
     "answerer",
     "environments",
     "generate",
+    "judge",
     "load",
     "pareto",
     "plot",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mlsched.api.judging import judged
     from mlsched.api.records import generate, load, load_with_hash, published_objective, record_types, save
     from mlsched.api.runs import problem_of, read_log, refusal, simulate, simulation_of, workload
+    from mlsched.api.states import judge
 
 #: Module -> the names it defines; imported at first use (PEP 562), so that reading a file loads no simulated world.
 #: No name is that of a module of this folder.
@@ -29,6 +30,7 @@ _HOMES = {
     "judging": ("judged",),
     "records": ("generate", "load", "load_with_hash", "published_objective", "record_types", "save"),
     "runs": ("problem_of", "read_log", "refusal", "simulate", "simulation_of", "workload"),
+    "states": ("judge",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -39,6 +41,7 @@ __all__ = [
     "check_certificate",
     "generate",
     "is_function",
+    "judge",
     "judged",
     "load",
     "load_with_hash",

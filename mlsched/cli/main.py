@@ -21,6 +21,7 @@ from mlsched.cli.collection import collection
 from mlsched.cli.data import data
 from mlsched.cli.doctor import doctor
 from mlsched.cli.generate import generate
+from mlsched.cli.judge import judge
 from mlsched.cli.listing import list_
 from mlsched.cli.pareto import pareto
 from mlsched.cli.simulate import simulate
@@ -62,6 +63,7 @@ app.command()(generate)
 app.command()(solve)
 app.command()(check)
 app.command()(certify)
+app.command()(judge)
 app.command()(pareto)
 app.command("list")(list_)
 app.command()(worst)

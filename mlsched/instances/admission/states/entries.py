@@ -85,12 +85,12 @@ class Entry:
 
     def entries(self, *keys: str) -> Iterator[Entry]:
         """The objects of the list that stands there; none where there is no list."""
-        for index, item in enumerate(self.list(*keys)):
+        for index, item in enumerate(self.items(*keys)):
             if not isinstance(item, dict):
                 self.bad((*keys, str(index)), item, "must be an object")
             yield Entry(item, f"{self.where}, {'.'.join(keys)}[{index}]")
 
-    def list(self, *keys: str) -> list[Any]:
+    def items(self, *keys: str) -> list[Any]:
         """The list that stands there; an empty one where none does."""
         value = self.get(*keys)
         if value is None:
@@ -101,7 +101,7 @@ class Entry:
 
     def texts(self, *keys: str) -> list[str]:
         """A list of texts."""
-        values = self.list(*keys)
+        values = self.items(*keys)
         for value in values:
             if not isinstance(value, str) or not value.isprintable():
                 self.bad(keys, value, "must be a list of printable texts")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from mlsched.core.errors import InvalidInput
 from mlsched.instances.admission.states import objects as k8s
+from mlsched.instances.admission.states.asked import Waiting, asked_about
 from mlsched.instances.admission.states.entries import Entry
 from mlsched.instances.admission.states.losses import Losses, saved_at
 from mlsched.instances.admission.states.state import Amounts, Budget, Job, Node, Options, Pod, Shape, State, Unit, plus
@@ -33,23 +34,22 @@ def read_kubernetes(found: k8s.Objects, options: Options) -> State:
     held = {id(pod): k8s.requests(pod.under("spec")) for pod in pods}
     fill_nodes(state, machines, bound, held)
     losses = Losses(
-        state,
-        options,
-        k8s.latest([*pods, *found["Node"]]),
-        gpus=any(k8s.gpus(held[id(pod)]) for pod in bound),
+        state, options, k8s.latest([*pods, *found["Node"]]), gpus=any(k8s.gpus(held[id(pod)]) for pod in bound)
     )
     for pod in bound:
         node = pod.text("spec", "nodeName")
         if node in machines and not pod.get("metadata", "deletionTimestamp") and not _is_mirror(pod):
             unit = running(pod, held[id(pod)], losses, options, state)
-            unit.pods = [Pod(unit.name, node, held[id(pod)], pod.mapping("metadata", "labels"))]
+            unit.pods = [Pod(unit.name, node, {**held[id(pod)], "pods": 1}, pod.mapping("metadata", "labels"))]
             state.units[unit.name] = unit
+    waiting = waiting_pods(pods, state)
+    state.read.append(_counts(state, pods, waiting))
     placing = k8s.Placing(machines)
-    for pod in pods:
-        if not pod.text("spec", "nodeName") and not pod.get("metadata", "deletionTimestamp"):
-            _add_waiting(state, pod, held[id(pod)], placing)
+    for name in asked_about(list(map(as_waiting, waiting.values())), options, state):
+        _add_job(state, waiting[name], held[id(waiting[name])], placing)
     state.budgets = budgets(found, state)
-    _say(state, found, pods)
+    if not found.get("PodDisruptionBudget"):
+        state.assume("disruption budgets: none, for the state has none (kubectl get pdb -A -o json)")
     return state
 
 
@@ -81,9 +81,8 @@ def running(pod: Entry, held: Amounts, losses: Losses, options: Options, state: 
         priority=pod.whole("spec", "priority"),
         lost=losses.of(counted, start, saved_at(pod.mapping("metadata", "annotations"), options), name),
         grace=pod.whole("spec", "terminationGracePeriodSeconds", default=GRACE, low=0),
-        gang=name,
-        minimum=1,
-        order=(-(start or 0),),
+        age=0 if start is None or losses.now is None else max(0, losses.now - start),
+        rank=pod.text("metadata", "uid"),
     )
 
 
@@ -92,17 +91,30 @@ def _is_mirror(pod: Entry) -> bool:
     return _MIRROR in pod.mapping("metadata", "annotations")
 
 
-def _add_waiting(state: State, pod: Entry, asked: Amounts, placing: k8s.Placing) -> None:
-    name, spec = k8s.full_name(pod), pod.under("spec")
-    if pod.list("spec", "schedulingGates"):
-        state.leave_out(name, ["it is gated, so it does not wait for the scheduler: not asked about"])
-        return
-    priority = pod.whole("spec", "priority")
+def waiting_pods(pods: list[Entry], state: State) -> dict[str, Entry]:
+    """Pods without a node that wait for the scheduler, by name."""
+    waiting = {}
+    for pod in pods:
+        if pod.text("spec", "nodeName") or pod.get("metadata", "deletionTimestamp"):
+            continue
+        if pod.items("spec", "schedulingGates"):
+            state.leave_out(k8s.full_name(pod), ["it is gated, so it does not wait for the scheduler: not asked about"])
+        else:
+            waiting[k8s.full_name(pod)] = pod
+    return waiting
+
+
+def as_waiting(pod: Entry) -> Waiting:
+    """Its place in line."""
+    created = k8s.when(pod, "metadata", "creationTimestamp") or 0
+    return Waiting(k8s.full_name(pod), pod.text("metadata", "name"), pod.whole("spec", "priority"), created)
+
+
+def _add_job(state: State, pod: Entry, asked: Amounts, placing: k8s.Placing) -> None:
+    name, spec, priority = k8s.full_name(pod), pod.under("spec"), pod.whole("spec", "priority")
     never = pod.text("spec", "preemptionPolicy") == "Never"
     may = () if never else (unit.name for unit in state.units.values() if unit.priority < priority)
-    job = Job(name, priority, [Shape(1, {**asked, "pods": 1}, placing.nodes_of(spec))], frozenset(may))
-    job.alike = (pod.text("metadata", "name"),)
-    state.jobs[name] = job
+    state.jobs[name] = Job(name, priority, [Shape(1, {**asked, "pods": 1}, placing.nodes_of(spec))], frozenset(may))
     state.leave_out(name, k8s.beyond(spec))
 
 
@@ -126,13 +138,7 @@ def budgets(found: k8s.Objects, state: State) -> list[Budget]:
     return made
 
 
-def _say(state: State, found: k8s.Objects, pods: list[Entry]) -> None:
+def _counts(state: State, pods: list[Entry], waiting: dict[str, Entry]) -> str:
     draining = sum(1 for pod in pods if pod.get("metadata", "deletionTimestamp"))
-    state.read.append(
-        f"Kubernetes: {len(state.nodes)} nodes, {len(state.units)} running pods, {len(state.jobs)} waiting"
-        + (f", {draining} on their way out" if draining else "")
-    )
-    if found.get("PodDisruptionBudget"):
-        state.read.append(f"{len(found['PodDisruptionBudget'])} disruption budgets")
-    else:
-        state.assume("disruption budgets: none in the state (kubectl get pdb -A -o json)")
+    found = f"Kubernetes: {len(state.nodes)} nodes, {len(state.units)} running pods, {len(waiting)} waiting"
+    return found + (f", {draining} on their way out" if draining else "")

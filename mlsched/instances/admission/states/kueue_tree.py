@@ -223,7 +223,7 @@ def candidates(tree: Tree, job: Runs, contested: frozenset[str], units: list[Run
 
 
 def _below_common(tree: Tree, path: list[str], other: str) -> list[str]:
-    """The nodes of the path below the lowest cohort in common with another queue; none where there is no such cohort."""
+    """The nodes of the path below the lowest cohort in common with another queue; none where there is none."""
     theirs = set(tree.path(other))
     for depth, node in enumerate(path):
         if node in theirs:

@@ -26,7 +26,7 @@ class Losses:
             state.assume("lost time: nothing that runs holds a GPU, so it is counted in CPU-seconds")
         if options.checkpoint_every is not None:
             state.assume(
-                f"checkpoints: every {options.checkpoint_every} s, so an eviction loses at most that (--checkpoint-every)"
+                f"checkpoints: every {options.checkpoint_every} s, so an eviction loses no more than that per GPU"
             )
         elif options.checkpoint_annotation is None:
             state.assume(

@@ -215,7 +215,9 @@ class Placing:
         self.nodes = nodes
         self._known: dict[str, frozenset[str]] = {}
 
-    def nodes_of(self, spec: Entry, labels: Mapping[str, str] = {}, tolerations: Iterable[Entry] = ()) -> frozenset[str]:
+    def nodes_of(
+        self, spec: Entry, labels: Mapping[str, str] = {}, tolerations: Iterable[Entry] = ()
+    ) -> frozenset[str]:
         """The names of the nodes; `labels` and `tolerations` are a flavor's, on top of the pod's own."""
         selector = {**spec.mapping("nodeSelector"), **labels}
         required = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")

@@ -1,7 +1,8 @@
 """What a reader makes of a state, before it is numbers: nodes, running units, waiting jobs, quotas, by their names.
 
-Readers fill a `State`; `build.py` makes it an instance. Amounts are integers in a resource's own small unit (CPU in
-thousandths, memory in bytes or MiB, GPUs one by one or in thousandths); a common factor goes when the instance is built.
+Readers fill a `State`; `build.py` makes it an instance. Amounts are integers in a resource's own small unit (CPUs in
+thousandths, memory in bytes or MiB, GPUs one by one or in thousandths); what divides all of them goes when the instance
+is built.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Node:
 
 @dataclass
 class Pod:
-    """What a unit holds on one node, and gives back when it is evicted. nodes: where it may be moved (None: nowhere)."""
+    """What a unit holds on one node, and gives back when it is evicted. nodes: where a moved one may go (None: any)."""
 
     name: str
     node: str
@@ -51,9 +52,9 @@ class Pod:
 class Unit:
     """What runs and is evicted as one.
 
-    lost: GPU-seconds of work that its eviction loses. grace: seconds. preempted: how often it was. age: seconds since it
-    started. ends: seconds until it ends by itself at the latest (None: not known). gang: the group that it belongs to
-    ("": none) and `minimum` of that group's pods below which all of it is lost.
+    lost: GPU-seconds of work that its eviction loses. grace: seconds. preempted: how often it was. age: seconds since
+    it started. ends: seconds until it ends by itself at the latest (None: not known). gang: the group that it belongs
+    to ("": none) and `minimum` of that group's pods below which all of it is lost.
     """
 
     name: str
@@ -69,13 +70,15 @@ class Unit:
     minimum: int = 0
     queue: str = ""
     use: Amounts = field(default_factory=dict)
+    rank: str = ""
+    """What breaks ties of schedulers: units are numbered by it."""
 
 
 @dataclass
 class Shape:
     """`count` equal pods of a waiting job, which may use `nodes`.
 
-    level: one domain of it holds each slice (`slice` pods; 0: all of them). spread: at most so many on one node (0: any).
+    level: one domain of it holds each slice (`slice` pods; 0: all of them). spread: at most so many on a node (0: any).
     """
 
     count: int
@@ -88,7 +91,7 @@ class Shape:
 
 @dataclass
 class Job:
-    """What waits. alike: other names by which a user may call it.
+    """What waits.
 
     may: the units that it may evict; may_if_nominal: those that it may evict where it then borrows nothing.
     """
@@ -100,7 +103,6 @@ class Job:
     may_if_nominal: frozenset[str] = frozenset()
     queue: str = ""
     use: Amounts = field(default_factory=dict)
-    alike: tuple[str, ...] = ()
 
 
 @dataclass
@@ -134,17 +136,24 @@ class Limit:
     units: dict[str, int]
 
 
+#: Units of a resource that people use, the largest first: how many of the smallest each is, and its name.
+Scale = tuple[tuple[int, str], ...]
+CPUS: Scale = ((1000, ""), (1, "m"))
+BYTES: Scale = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
+MEBIBYTES: Scale = ((1024, "GiB"), (1, "MiB"))
+THOUSANDTHS: Scale = ((1000, ""), (1, "thousandths"))
+
+
 @dataclass
 class State:
     """A cluster's state as it was read.
 
-    read: what was found. assumed: what the state does not say, and what was taken for it. unmodelled: job -> what it
-    asks for that the instance does not have; "" for what concerns all.
+    scales: in which units resources are shown. read: what was found. assumed: what the state does not say, and what was
+    taken for it. unmodelled: job -> what it asks for that the instance does not have.
     """
 
     system: str
-    resources: dict[str, str] = field(default_factory=dict)
-    """Unit in which a resource counts, for people: "cpu" -> "m"."""
+    scales: dict[str, Scale] = field(default_factory=lambda: {"cpu": CPUS, "memory": BYTES, "ephemeral-storage": BYTES})
     nodes: dict[str, Node] = field(default_factory=dict)
     units: dict[str, Unit] = field(default_factory=dict)
     jobs: dict[str, Job] = field(default_factory=dict)

@@ -61,9 +61,7 @@ def shown_moment(seconds: int) -> str:
 
 def span(name: str, text: str) -> int:
     """Seconds of "2h", "90min", "1h30m", "1-12:00:00" or "02:00:00"; InvalidInput names what gave it."""
-    if text and (match := _SPAN.fullmatch(text)):
-        days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    elif match := _CLOCK.fullmatch(text):
+    if (text and (match := _SPAN.fullmatch(text))) or (match := _CLOCK.fullmatch(text)):
         days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     else:
         raise InvalidInput(f"{name} = {shortened(text)!r}: must be a time such as 2h, 90m, 1h30m or 02:00:00")

@@ -1,0 +1,323 @@
+"""A scheduler's decision, judged from the state of its cluster: `mlsched.judge`."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mlsched.api.answers import solve
+from mlsched.api.records import load_with_hash
+from mlsched.core.errors import InvalidFile, InvalidInput
+from mlsched.core.opening import read_bytes, read_text, shown_path
+from mlsched.core.registry import registry
+from mlsched.core.result import Result
+from mlsched.instances.admission import Instance, Plan
+from mlsched.instances.admission.states import Options, State, instance_of, read_documents, states_of, values
+from mlsched.instances.admission.states.decision import Decision, evicting, read_decision
+from mlsched.solvers.admission._verdict import Needs, Point, Verdict
+from mlsched.solvers.admission.verdicts import judge_decision, what_it_takes
+
+Paths = str | os.PathLike[str]
+#: Kinds of verdicts, the worst first: of combinations of flavors, the best is what the decision is worth.
+_KINDS = ("unknown", "ineligible", "does not start", "needless", "dominated", "on the front")
+#: What a decision starts with when it is a plan of mlsched in a file.
+_PLANS = (b'"admission.plan"', b'"kind": "result"')
+
+
+@dataclasses.dataclass(frozen=True)
+class Judgement:
+    """What was read of a state, what was assumed, and the verdict on a decision.
+
+    decision: who decided, in words; None where no decision was given: `verdict` is then on an optimal one. read,
+    assumed: lines for people. unmodelled: job -> what it asks for that the instance does not have.
+    """
+
+    instance: Instance
+    verdict: Verdict
+    needs: Needs
+    decision: str | None = None
+    system: str = ""
+    read: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
+    unmodelled: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+
+    @property
+    def accepted(self) -> bool:
+        """Whether nothing is wrong with the decision: it is on the front, or there is none."""
+        return self.decision is None or self.verdict.kind == "on the front"
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain JSON data; units, jobs and nodes by name."""
+        return {
+            "instance_hash": self.instance.hash,
+            "system": self.system,
+            "read": list(self.read),
+            "assumed": list(self.assumed),
+            "not_modelled": {job: list(lines) for job, lines in self.unmodelled.items()},
+            "jobs": named(self.instance.job_names, range(len(self.instance.job_priority))),
+            "decision": None if self.decision is None else _decision(self),
+            "accepted": self.accepted,
+            "verdict": _verdict(self),
+            "front": [_point(self.instance, point) for point in self.verdict.front],
+            "needs": _needs(self),
+        }
+
+
+def judge(
+    *states: Paths,
+    decision: Paths | Plan | Sequence[str] | None = None,
+    rule: str | None = None,
+    job: str | Sequence[str] = (),
+    now: str | int | None = None,
+    checkpoint_every: str | int | None = None,
+    checkpoint_annotation: str | None = None,
+    flavors: str = "chosen",
+    slurm_conf: Paths | None = None,
+    time_limit: float | None = None,
+    seed: int = 0,
+) -> Judgement:
+    """Judge what a scheduler decided: whether another plan is better, and what it would take to evict nobody.
+
+    states: files that kubectl, Slurm or KAI wrote, or one instance of admission. decision: a file (a name of a victim
+    per line, events, a later state), names of victims, or a plan; rule: who decides instead, "kueue" say; without
+    either there is no decision to judge, and the optimal plans are shown. job: the waiting jobs that are asked about
+    (default: the first in line). now: seconds since 1970, or "2026-11-24T10:00:00Z". checkpoint_every: "2h", or
+    seconds. checkpoint_annotation: of pods and workloads, the annotation with the time of the last checkpoint; of
+    Slurm's jobs, a KEY of KEY=VALUE in their comment. flavors: "chosen" as Kueue would, or "free". slurm_conf: that
+    file. time_limit: wall seconds for each search.
+
+    Raises InvalidFile and InvalidInput, in a line that says what is wrong, where, and what to do about it.
+    """
+    if decision is not None and rule is not None:
+        raise InvalidInput("decision and rule are both given; give one of them")
+    if flavors not in ("chosen", "free"):
+        raise InvalidInput(f"flavors = {flavors!r}: must be chosen or free")
+    options = Options(
+        now=_moment(now),
+        checkpoint_every=_seconds(checkpoint_every),
+        checkpoint_annotation=checkpoint_annotation,
+        flavors=flavors,
+        slurm_conf=None if slurm_conf is None else read_text(slurm_conf),
+        jobs=(job,) if isinstance(job, str) else tuple(job),
+    )
+    questions = questions_of(states, options)
+    limits = {"time_limit": time_limit, "seed": seed}
+    return _best([_judged(state, instance, decision, rule, options, limits) for state, instance in questions])
+
+
+def questions_of(paths: Iterable[Paths], options: Options | None = None) -> list[tuple[State, Instance]]:
+    """The states in these files, each with the instance that it is; an instance's own file has an empty state."""
+    options, paths = options or Options(), list(paths)
+    documents = read_documents(paths)
+    own = [document for document in documents if document.what == "own"]
+    if not own:
+        made = [(state, instance_of(state)) for state in states_of(documents, options)]
+        for state, _ in made:
+            if not state.jobs:
+                raise InvalidInput("no job waits in this state; give the state of a moment in which one does")
+        return made
+    if len(documents) > 1:
+        raise InvalidInput(f"{own[0].path}: is an instance: it is judged alone; give no other file")
+    loaded, _ = load_with_hash(paths[0])
+    if not isinstance(loaded, Instance):
+        raise InvalidFile(f"{own[0].path}: kind = '{loaded.kind}': must be a state or an admission.instance")
+    state = State("mlsched")
+    state.read.append(
+        f"an instance: {len(loaded.node_free)} nodes, {len(loaded.unit_group)} running units, "
+        f"{len(loaded.job_priority)} waiting jobs"
+    )
+    return [(state, loaded)]
+
+
+def _moment(now: str | int | None) -> int | None:
+    if now is None or isinstance(now, int):
+        return now
+    if now.isdecimal() and now.isascii() and len(now) <= 12:
+        return int(now)
+    if (time := values.moment(now)) is None:
+        raise InvalidInput(f"now = {now!r}: must be a time such as 2026-11-24T10:00:00Z")
+    return time
+
+
+def _seconds(every: str | int | None) -> int | None:
+    return values.span("checkpoint_every", every) if isinstance(every, str) else every
+
+
+def _judged(
+    state: State,
+    instance: Instance,
+    decision: Paths | Plan | Sequence[str] | None,
+    rule: str | None,
+    options: Options,
+    limits: dict[str, Any],
+) -> Judgement:
+    """The judgement of one question."""
+    jobs = _asked(instance, options) if state.system == "mlsched" else None
+    made = _decided(instance, decision, rule, limits)
+    if made is None:
+        best: Any = solve(instance, registry().problem(instance.problem).default, objective="victims", **limits).plan
+        verdict = judge_decision(instance, () if best is None else best, jobs=jobs, **limits)
+    else:
+        plan = made[1]
+        evict = plan if isinstance(plan, Plan) else plan.evict
+        meant = jobs if isinstance(plan, Plan) or plan.start is None else plan.start
+        verdict = judge_decision(instance, evict, jobs=meant, **limits)
+    return Judgement(
+        instance,
+        verdict,
+        what_it_takes(instance, jobs=jobs, **limits),
+        None if made is None else made[0],
+        state.system,
+        tuple(state.read),
+        tuple(state.assumed),
+        {name: tuple(lines) for name, lines in state.unmodelled.items() if name in state.jobs},
+    )
+
+
+def _asked(instance: Instance, options: Options) -> list[int] | None:
+    """The jobs of an instance that the user names."""
+    if not options.jobs:
+        return None
+    names = instance.job_names or tuple(map(str, range(len(instance.job_priority))))
+    if unknown := [name for name in options.jobs if name not in names]:
+        raise InvalidInput(f"{unknown[0]}: no waiting job is called so; waiting: {', '.join(names)}")
+    return [names.index(name) for name in options.jobs]
+
+
+def _decided(
+    instance: Instance, decision: Paths | Plan | Sequence[str] | None, rule: str | None, limits: dict[str, Any]
+) -> tuple[str, Plan | Decision] | None:
+    """Who decided, and what; None where nobody did."""
+    if rule is not None:
+        plan: Any = solve(instance, rule, **limits).plan
+        if plan is None:
+            raise InvalidInput(f"{rule}: found no plan; give it more time, or another rule")
+        return f"by {rule}", plan
+    if decision is None:
+        return None
+    if isinstance(decision, Plan):
+        return "a plan", decision
+    if not isinstance(decision, (str, os.PathLike)):
+        return "as named", evicting(instance, decision)
+    name = shown_path(decision)
+    if any(mark in read_bytes(decision, most=2**28)[:200] for mark in _PLANS):
+        return f"of {name}", _loaded_plan(decision, instance)
+    return f"of {name}", read_decision(decision, instance)
+
+
+def _loaded_plan(path: Paths, instance: Instance) -> Plan:
+    loaded: Any
+    loaded, answers = load_with_hash(path)
+    if isinstance(loaded, Result) and loaded.plan is not None:
+        loaded, answers = loaded.plan, loaded.instance_hash
+    if not isinstance(loaded, Plan):
+        raise InvalidFile(f"{shown_path(path)}: holds no admission.plan; `mlsched solve -o` writes one")
+    if answers not in (None, instance.hash):
+        raise InvalidFile(f"{shown_path(path)}: answers another instance (hash {str(answers)[:12]})")
+    return loaded
+
+
+def _best(judged: list[Judgement]) -> Judgement:
+    """Of one question per combination of flavors: the one in which the decision fares best."""
+    if len(judged) == 1:
+        return judged[0]
+    best = max(judged, key=lambda one: _KINDS.index(one.verdict.kind))
+    others = [one for one in judged if one is not best]
+    line = f"{len(judged)} combinations of flavors were asked about; shown is the one in which the decision fares best"
+    better = [one for one in others if _beats(one.verdict.front, best.verdict)]
+    if best.verdict.kind != "on the front" or not better:
+        return dataclasses.replace(best, assumed=(*best.assumed, line))
+    flavors = next(text for text in better[0].assumed if text.startswith("flavors: "))
+    verdict = dataclasses.replace(
+        best.verdict,
+        kind="dominated",
+        sentence=f"dominated by a plan with other flavors ({flavors.removeprefix('flavors: ')})",
+        witness=None,
+    )
+    return dataclasses.replace(best, verdict=verdict, assumed=(*best.assumed, line))
+
+
+def _beats(front: Sequence[Point], verdict: Verdict) -> bool:
+    """Whether a point of the front is no worse in all objectives and better in one, and starts the job as well."""
+    mine = [verdict.values[name] for name in verdict.objectives]
+    for point in front:
+        theirs = [point.values[name] for name in verdict.objectives]
+        if point.plan.start.all() and theirs != mine and all(a <= b for a, b in zip(theirs, mine, strict=True)):
+            return True
+    return False
+
+
+def named(names: Sequence[str], numbers: Iterable[int]) -> list[str]:
+    """Names of these numbers; the numbers where there are none."""
+    return [names[n] if names else str(n) for n in numbers]
+
+
+def _decision(one: Judgement) -> dict[str, Any]:
+    return {
+        "by": one.decision,
+        "evict": named(one.instance.unit_names, one.verdict.evict),
+        "start": named(one.instance.job_names, one.verdict.jobs),
+        "values": dict(one.verdict.values),
+    }
+
+
+def _verdict(one: Judgement) -> dict[str, Any]:
+    verdict, instance = one.verdict, one.instance
+    return {
+        "kind": verdict.kind,
+        "sentence": verdict.sentence,
+        "ineligible": [
+            {"unit": named(instance.unit_names, [unit])[0], "why": sentence} for unit, sentence in verdict.ineligible
+        ],
+        "needless": named(instance.unit_names, verdict.needless),
+        "starts": verdict.starts,
+        "witness": None if verdict.witness is None else _point(instance, verdict.witness),
+        "objectives": list(verdict.objectives),
+        "front_complete": verdict.complete,
+        "proof": verdict.proof,
+        "backing": verdict.backing,
+    }
+
+
+def _point(instance: Instance, point: Point) -> dict[str, Any]:
+    plan = point.plan
+    moved = sorted({int(instance.pod_unit[pod]) for pod in (plan.move >= 0).nonzero()[0]})
+    return {
+        "values": dict(point.values),
+        "evict": named(instance.unit_names, plan.evict.nonzero()[0].tolist()),
+        "move": named(instance.unit_names, moved),
+        "start": named(instance.job_names, plan.start.nonzero()[0].tolist()),
+        "plan": plan.to_json(),
+    }
+
+
+def _needs(one: Judgement) -> dict[str, Any]:
+    needs, instance = one.needs, one.instance
+    return {
+        "starts_now": needs.starts_now,
+        "cannot": needs.cannot,
+        "complete": needs.complete,
+        "proof": needs.proof,
+        "changes": [
+            {
+                "sentence": change.sentence,
+                "nodes": {named(instance.node_names, [n])[0]: count for n, count in change.nodes.items()},
+                "moves": named(instance.unit_names, change.moves),
+                "quota": [
+                    {
+                        "queue": named(instance.queue_names, [queue])[0],
+                        "flavor": named(instance.flavor_names, [flavor])[0],
+                        "more": more,
+                    }
+                    for (queue, flavor), more in change.quota.items()
+                ],
+                "limits": {named(instance.limit_names, [row])[0]: more for row, more in change.limits.items()},
+                "fewer_pods": change.fewer_pods,
+                "wait_s": change.wait,
+                "ended": named(instance.unit_names, change.ended),
+            }
+            for change in needs.changes
+        ],
+    }
