@@ -36,6 +36,7 @@ class Places:
             for entry in found.get("Topology", [])
         }
         self.machines = k8s.machines(found) if self.topology else {}
+        self.by_host = {machine.labels[HOSTNAME]: name for name, machine in self.machines.items()}
         self.placed = 0
         self.leaf: dict[tuple[str, str], str] = {}  # (topology, machine) -> leaf
         if found.get("Node") and not self.topology:
@@ -52,6 +53,8 @@ class Places:
                     f"spec.topologyName = {topology!r}: the state has no such topology",
                     "add what `kubectl get topologies -o json` prints",
                 )
+            if not self.levels[topology]:
+                entry.fail(f"its topology {topology!r} has no levels", "correct its spec.levels")
             if not self.machines:
                 entry.fail(
                     "has a topology, and the state has no nodes",
@@ -117,13 +120,11 @@ class Places:
         return pods
 
     def _leaf(self, one: Entry, topology: str, levels: list[str], place: list[str]) -> str:
-        by_host = bool(levels) and levels[-1] == HOSTNAME
-        if by_host:
-            # Nodes are called by their hostname label, which is the name but where somebody has set it otherwise.
-            named = [n for n, m in self.machines.items() if m.labels.get(HOSTNAME) == place[-1]]
-            leaf = named[0] if named else place[-1]
-        else:
-            leaf = f"{topology}:{'/'.join(place)}"
+        if len(place) != len(levels) or not levels:
+            one.fail("its topologyAssignment does not give a value for each of its levels", "write the state again")
+        # Nodes are called by their hostname label, which is the name but where somebody has set it otherwise.
+        by_host = levels[-1] == HOSTNAME
+        leaf = self.by_host.get(place[-1], place[-1]) if by_host else f"{topology}:{'/'.join(place)}"
         if leaf not in self.state.nodes:
             one.fail(
                 f"topologyAssignment names {leaf!r}, which the state does not have",

@@ -62,11 +62,10 @@ def _allocation(job: Entry) -> tuple[str, ...]:
 
 
 def _cores(one: Entry) -> int:
-    """Allocated cores of a node, as 0.0.40 lists them by socket."""
-    sockets = one.get("sockets") or {}
-    listed = sockets.values() if isinstance(sockets, dict) else sockets
-    cores = [core for socket in listed if isinstance(socket, dict) for core in (socket.get("cores") or {}).values()]
-    return sum(1 for core in cores if isinstance(core, str) and core.lower().startswith("alloc"))
+    """Allocated cores of a node, as 0.0.40 lists them by socket: {"0": {"cores": {"0": "allocated"}}}."""
+    sockets = one.under("sockets")
+    states = [state for number in sockets.value for state in sockets.under(number, "cores").value.values()]
+    return sum(1 for state in states if isinstance(state, str) and state.lower().startswith("alloc"))
 
 
 def _spread(job: Entry, cpus: int, order: list[str], cores: dict[str, int]) -> list[int]:
