@@ -11,6 +11,7 @@ import shutil
 import zlib
 
 import numpy as np
+import state_examples
 
 import mlsched
 from mlsched import api
@@ -18,6 +19,7 @@ from mlsched.benchmark.store import Store, read_rows
 from mlsched.certificates import checker
 from mlsched.core.errors import InvalidInput
 from mlsched.core.files import read_json
+from mlsched.instances.admission.states import instance_of, read_states
 from mlsched.instances.placement.gavel import read_gavel
 from mlsched.instances.taskgraph.files import read_jobshop, read_psplib, read_stg
 from mlsched.instances.taskgraph.profiles import read_profiles
@@ -41,6 +43,7 @@ READERS = {
     "jobshop": read_jobshop,
     "weights": weights.read,
     "store": read_rows,
+    "state": lambda path: list(map(instance_of, read_states([path]))),
 }
 
 
@@ -151,6 +154,11 @@ GAVEL = {
 }
 
 
+def together(documents) -> dict:
+    """Lists of objects in several documents as one list, which is a state in one file."""
+    return state_examples.listed(*(item for document in documents.values() for item in document["items"]))
+
+
 def seeds(folder) -> list[tuple[str, bytes]]:
     """(reader, content) of small files that the readers take; what only a program can write is written to `folder`.
 
@@ -179,6 +187,9 @@ def seeds(folder) -> list[tuple[str, bytes]]:
         ("stg", STG),
         ("psplib", PSPLIB),
         ("jobshop", "2 2\n0 3 1 2\n1 4 0 1\n"),
+        ("state", json.dumps(state_examples.kai_state())),
+        ("state", json.dumps(together(state_examples.kube_state()))),
+        ("state", json.dumps(together(state_examples.kueue_state(topology=True)))),
     ]
     found = [(name, text.encode()) for name, text in texts]
     found += [("trace", gzip.compress(PHILLY.encode())), ("gavel", gzip.compress(json.dumps(GAVEL).encode()))]

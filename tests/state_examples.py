@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,35 @@ def _urgent(api: str, old: bool, waiting: Json | None) -> Json:
     made = workload("urgent", "team-a", api, 100, [waiting or pod_set(4, 2)])
     made["metadata"]["creationTimestamp"] = "2026-11-24T11:30:00Z"
     return made
+
+
+def kueue_question(question: Json) -> dict[str, Json]:
+    """One of the questions that Kueue's own code answered (data/kueue), as the state of a cluster."""
+    api = "kueue.x-k8s.io/v1beta2"
+
+    def asks(one: Json) -> list[Json]:
+        container = {"name": "main", "resources": {"requests": {"cpu": one["CPU"], "memory": f"{one['Mem']}"}}}
+        return [{"name": "main", "count": 1, "template": {"spec": {"containers": [container]}}}]
+
+    def admitted(one: Json) -> Json:
+        since = datetime.fromtimestamp(_EPOCH - one["Age"], UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        flavors = {"cpu": "default", "memory": "default"}
+        usage = {"cpu": one["CPU"], "memory": one["Mem"]}
+        assignment = {"name": "main", "count": 1, "flavors": flavors, "resourceUsage": usage}
+        condition = {"type": "QuotaReserved", "status": "True", "lastTransitionTime": since}
+        admission = {"clusterQueue": "cq", "podSetAssignments": [assignment]}
+        return workload(one["Name"], "team", api, one["Prio"], asks(one), conditions=[condition], admission=admission)
+
+    quotas = [("cpu", question["QuotaCPU"]), ("memory", question["QuotaMem"])]
+    resources = [{"name": name, "nominalQuota": quota} for name, quota in quotas]
+    group = {"coveredResources": ["cpu", "memory"], "flavors": [{"name": "default", "resources": resources}]}
+    spec = {"resourceGroups": [group], "preemption": {"withinClusterQueue": "LowerPriority"}}
+    queue = {"apiVersion": api, "kind": "ClusterQueue", "metadata": {"name": "cq"}, "spec": spec}
+    metadata = {"name": "team-lq", "namespace": "team"}
+    local = {"apiVersion": api, "kind": "LocalQueue", "metadata": metadata, "spec": {"clusterQueue": "cq"}}
+    waits = question["Incoming"]
+    waits = workload(waits["Name"], "team", api, waits["Prio"], asks(waits))
+    return {"state.json": listed(queue, local, *map(admitted, question["Admitted"]), waits)}
 
 
 # Kubernetes --------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -98,17 +99,24 @@ def _screen(found: Judgement, certificate: dict[str, Any] | None) -> list[Any]:
     rows += _cut([("not modelled", f"{job}: {line}") for job, lines in found.unmodelled.items() for line in lines])
     rows.append(("asked", _jobs(found)))
     if found.decision is not None:
-        rows.append(("decision", f"{found.decision}: evicts {_names(_units(found, found.verdict.evict))}"))
-        rows.append(("verdict", f"{found.verdict.kind.upper()}: {found.verdict.sentence}"))
-        rows += [("", f"{_units(found, [u])[0]}: {why}") for u, why in found.verdict.ineligible[:MOST_NAMES]]
-        if found.verdict.proof:
-            rows.append(("proof", found.verdict.proof))
-    rows += _needs(found)
+        rows += _verdict(found)
     if certificate is not None:
-        rows.append(
-            ("certificate", f"{certificate['folder']}: {certificate['backing']}; mlsched check {certificate['folder']}")
-        )
-    return [_grid(rows), *_front(found)]
+        folder = certificate["folder"]
+        rows.append(("certificate", f"{folder}: {certificate['backing']}; mlsched check {folder} checks it again"))
+    return [_grid(rows), *_front(found), _grid(_needs(found))]
+
+
+def _verdict(found: Judgement) -> list[tuple[str, str]]:
+    verdict = found.verdict
+    rows = [("decision", f"{found.decision}: evicts {_names(_gone(found, verdict.evict))}")]
+    rows.append(("verdict", f"{verdict.kind.upper()}: {verdict.sentence}"))
+    rows += [("", f"{named(found.instance.unit_names, [u])[0]}: {why}") for u, why in verdict.ineligible[:MOST_NAMES]]
+    if verdict.witness is not None and verdict.kind in ("needless", "dominated"):
+        plan = verdict.witness.plan
+        moved = sorted({int(found.instance.pod_unit[pod]) for pod in (plan.move >= 0).nonzero()[0]})
+        moves = f", moves {_names(named(found.instance.unit_names, moved))}" if moved else ""
+        rows.append(("instead", f"evicts {_names(_gone(found, plan.evict.nonzero()[0].tolist()))}{moves}"))
+    return [*rows, ("proof", verdict.proof)] if verdict.proof else rows
 
 
 def _grid(rows: list[tuple[str, str]]) -> Any:
@@ -130,10 +138,23 @@ def _cut(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return rows if more <= 0 else [*rows[:MOST_LINES], (rows[0][0], f"and {more} more (--json lists them)")]
 
 
-def _units(found: Judgement, numbers: Any) -> list[str]:
-    from mlsched.api.states import named
+def _gone(found: Judgement, units: Iterable[int]) -> list[str]:
+    """The names of evicted units; a gang of which all go by its own name, once."""
+    instance, gone = found.instance, set(units)
+    names: dict[str, None] = {}
+    for unit in sorted(gone):
+        gang = int(instance.unit_group[unit])
+        whole = (instance.unit_group == gang).nonzero()[0].tolist()
+        is_gang = len(whole) > 1 and gone.issuperset(whole) and instance.group_names
+        names[instance.group_names[gang] if is_gang else named(instance.unit_names, [unit])[0]] = None
+    return list(names)
 
-    return named(found.instance.unit_names, numbers)
+
+def named(names: Sequence[str], numbers: Iterable[int]) -> list[str]:
+    """Names of these numbers, as the documents have them; imported when first needed."""
+    from mlsched.api import states
+
+    return states.named(names, numbers)
 
 
 def _names(names: list[str]) -> str:
@@ -145,14 +166,10 @@ def _names(names: list[str]) -> str:
 
 
 def _jobs(found: Judgement) -> str:
-    from mlsched.api.states import named
-
     instance = found.instance
-    asked = found.needs.jobs or range(len(instance.job_priority))
-    return ", ".join(
-        f"{named(instance.job_names, [j])[0]} (priority {int(instance.job_priority[j])})"
-        for j in list(asked)[:MOST_NAMES]
-    )
+    asked = list(found.needs.jobs or range(len(instance.job_priority)))
+    names = named(instance.job_names, asked)
+    return _names([f"{name} (priority {int(instance.job_priority[j])})" for name, j in zip(names, asked, strict=True)])
 
 
 def _needs(found: Judgement) -> list[tuple[str, str]]:
@@ -181,7 +198,7 @@ def _front(found: Judgement) -> list[Any]:
         figures = [
             number(point.values[name] / 60 if name == "lost" else point.values[name]) for name in verdict.objectives
         ]
-        rows.append([f"{_names(_units(found, point.plan.evict.nonzero()[0].tolist()))}{mark}", *figures])
+        rows.append([f"{_names(_gone(found, point.plan.evict.nonzero()[0].tolist()))}{mark}", *figures])
     title = "front" + (", complete" if verdict.complete else ", as far as it was found")
     more = len(verdict.front) - MOST_POINTS
     shown = table(title, ["evicts", *(_HEADS.get(name, name) for name in verdict.objectives)], rows)

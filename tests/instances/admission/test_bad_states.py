@@ -55,7 +55,7 @@ def test_files_that_are_no_states(tmp_path, case):
 
 
 def test_paths_that_are_no_files(tmp_path):
-    assert "name the files in it" in one_line([tmp_path])
+    assert "is a directory; give a regular file" in one_line([tmp_path])
     assert "there is no such file" in one_line([tmp_path / "none.json"])
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     assert "is neither JSON nor text" in one_line([tmp_path / "binary"])

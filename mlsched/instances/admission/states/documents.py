@@ -12,7 +12,6 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from mlsched.core.errors import InvalidFile, shortened
@@ -53,8 +52,6 @@ def read_documents(paths: Iterable[str | os.PathLike[str]]) -> list[Document]:
 
 def _read(path: str | os.PathLike[str]) -> Document:
     name = shown_path(path)
-    if Path(path).is_dir():
-        raise InvalidFile(f"{name}: is a directory; name the files in it, e.g. {name.rstrip('/')}/*.json")
     content = read_bytes(path, most=MOST_STATE)
     if content[:2] == b"\x1f\x8b":
         if len(content) > MOST_COMPRESSED:
@@ -69,7 +66,7 @@ def _read(path: str | os.PathLike[str]) -> Document:
     data = parse_json(path, content, most_signs=MOST_SIGNS, constant=_constant, pairs=_without_ignored)
     if not isinstance(data, dict):
         raise InvalidFile(f"{name}: holds a JSON list; give the whole document that the command printed")
-    return _told_apart(name, Entry(data, name))
+    return _recognised(name, Entry(data, name))
 
 
 def _constant(name: str) -> str:
@@ -124,7 +121,7 @@ def _unzipped(path: str | os.PathLike[str], content: bytes) -> bytes:
     return plain
 
 
-def _told_apart(name: str, entry: Entry) -> Document:
+def _recognised(name: str, entry: Entry) -> Document:
     """Which system's document this is, by the fields that it has."""
     value = entry.value
     kind = value.get("kind")

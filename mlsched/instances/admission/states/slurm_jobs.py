@@ -112,7 +112,8 @@ def shapes(job: Entry, allowed: frozenset[str], features: dict[str, set[str]], s
     beyond = [
         said for key, said in _BEYOND.items() if job.get(key) and (key != "minimum_switches" or sv.count(job, key))
     ]
-    if sv.words(job, "exclusive") if not isinstance(job.get("exclusive"), bool) else job.flag("exclusive"):
+    exclusive = job.get("exclusive")
+    if exclusive is True or (exclusive and {word.lower() for word in sv.words(job, "exclusive")} - {"none", "false"}):
         beyond.append("exclusive nodes: asked for its resources alone")
     if (most := sv.count(job, "max_nodes")) > nodes:
         beyond.append(f"up to {most} nodes: asked for {nodes}")
