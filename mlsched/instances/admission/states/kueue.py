@@ -252,9 +252,7 @@ def _job(
     tree: Tree, one: _Waits, use: dict[str, int], units: list[Runs], places: kueue_places.Places, state: State
 ) -> Job:
     asks = Runs(one.name, one.queue, one.priority, one.queued, use)
-    contested = frozenset(fr for fr, more in use.items() if more and tree.lacking(one.queue, fr, more)) or frozenset(
-        use
-    )
+    contested = frozenset(fr for fr, more in use.items() if more and tree.lacks(one.queue, fr, more)) or frozenset(use)
     always, only = candidates(tree, asks, contested, units)
     for fr in use:
         for node in tree.path(one.queue):

@@ -8,7 +8,7 @@ candidates, preempt, reclaim, fit. Whether preemption can help is simulated by K
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mlsched.instances.admission.states.entries import Entry
@@ -121,9 +121,9 @@ def _rate(tree: Tree, job: Runs, use: Amounts, frs: set[str], units: list[Runs])
     for fr in sorted(frs):
         more = use[fr]
         borrows = borrows or tree.quotas[job.queue].used.get(fr, 0) + more > tree.subtree(job.queue, fr)
-        if not tree.lacking(job.queue, fr, more):
+        if not tree.lacks(job.queue, fr, more):
             continue
-        if tree.lacking(job.queue, fr, more, usage=lambda node, fr: 0):
+        if tree.lacks(job.queue, fr, more, empty=True):
             return NO_FIT, borrows
         worst = min(worst, _helps(tree, job, use, fr, units))
     return worst, borrows
@@ -138,20 +138,9 @@ def _helps(tree: Tree, job: Runs, use: Amounts, fr: str, units: list[Runs]) -> i
         for unit in units:
             if unit.name in always | only and (unit.queue != job.queue or not others):
                 gone[unit.queue] = gone.get(unit.queue, 0) + unit.use.get(fr, 0)
-        if gone and not tree.lacking(job.queue, fr, use[fr], usage=_without(tree, gone)):
+        if gone and not tree.lacks(job.queue, fr, use[fr], gone):
             return mode
     return NO_CANDIDATES
-
-
-def _without(tree: Tree, gone: dict[str, int]) -> Callable[[str, str], int]:
-    """What each node uses when queues have given back so much."""
-
-    def usage(node: str, fr: str) -> int:
-        if node in tree.queues:
-            return tree.quotas[node].used.get(fr, 0) - gone.get(node, 0)
-        return sum(max(0, usage(child, fr) - tree.local(child, fr)) for child in tree.children(node))
-
-    return usage
 
 
 def flavors_of(found: Objects) -> dict[str, Entry]:

@@ -1,20 +1,28 @@
 """Kueue's queues and cohorts as a tree of quotas, and whom its classical preemption may evict for a workload.
 
-A flavor-resource is named "flavor/resource". Notation of the judge: subtree quota of a node = nominal + sum over its
-children of (subtree quota - what the child keeps to itself); usage of a cohort = sum of what its children use beyond
-that.
+A flavor-resource is named "flavor/resource". The arithmetic of the tree is `instances/admission/quotas.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import dataclasses
+import functools
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from mlsched.core.errors import InvalidInput
+from mlsched.core.fields import IntArray, ints
+from mlsched.instances.admission.instance import Instance
+from mlsched.instances.admission.quotas import NO_LIMIT, Quotas
 from mlsched.instances.admission.states.entries import Entry
 from mlsched.instances.admission.states.objects import Objects, quantity
 from mlsched.instances.admission.states.state import Amounts, Quota
 
+#: Fields that an instance must have; the other ones may be left out.
+_WITHOUT_QUOTAS = tuple(f.name for f in dataclasses.fields(Instance) if f.default is dataclasses.MISSING)
 #: What a field that is absent says.
 _NEVER = "Never"
 _WITHIN = ("Never", "LowerPriority", "LowerOrNewerEqualPriority", "Any")
@@ -40,12 +48,13 @@ class Queue:
 
 @dataclass
 class Tree:
-    """Quotas by name ("cohort:c" for cohorts, so that none is taken for a queue), and what queues say."""
+    """Quotas by name ("cohort:c" for cohorts, so that none is taken for a queue), and what queues say.
+
+    The arithmetic is asked for once all that runs has been counted (`Quota.used`).
+    """
 
     quotas: dict[str, Quota]
     queues: dict[str, Queue]
-    _known: dict[tuple[str, str, str], int] = field(default_factory=dict)
-    _below: dict[str, list[str]] = field(default_factory=dict)
 
     def path(self, name: str) -> Iterator[str]:
         """The node and its ancestors, the root last."""
@@ -57,57 +66,72 @@ class Tree:
             yield name
             name = self.quotas[name].parent
 
-    def children(self, name: str) -> list[str]:
-        """Queues and cohorts right below a cohort."""
-        if not self._below:
-            for quota in self.quotas.values():
-                self._below.setdefault(quota.parent, []).append(quota.name)
-        return self._below.get(name, [])
+    @functools.cached_property
+    def frs(self) -> dict[str, int]:
+        """Flavor-resources that have a quota somewhere, or are used."""
+        return {
+            fr: f for f, fr in enumerate(sorted({fr for q in self.quotas.values() for fr in (*q.nominal, *q.used)}))
+        }
+
+    @functools.cached_property
+    def number(self) -> dict[str, int]:
+        """Node -> its number."""
+        return {name: number for number, name in enumerate(self.quotas)}
+
+    @functools.cached_property
+    def arithmetic(self) -> Quotas:
+        """Subtree quotas, usage and limits of all nodes."""
+        quotas, frs = list(self.quotas.values()), list(self.frs)
+        # An instance in which nothing runs and nothing waits: its quotas alone.
+        nothing: dict[str, Any] = dict.fromkeys(_WITHOUT_QUOTAS, ())
+
+        def table(rows: Iterable[Mapping[str, int | None]], absent: int) -> IntArray:
+            cells = [[absent if (n := row.get(fr)) is None else n for fr in frs] for row in rows]
+            return np.array(cells, dtype=np.int64).reshape(len(quotas), len(frs))
+
+        instance = Instance(
+            **nothing,
+            quota_parent=ints(self.number.get(quota.parent, -1) for quota in quotas),
+            quota_nominal=table((quota.nominal for quota in quotas), 0),
+            quota_borrow=table((quota.borrow for quota in quotas), -1),
+            quota_lend=table((quota.lend for quota in quotas), -1),
+            quota_used=table((quota.used for quota in quotas), 0),
+        )
+        return Quotas(instance)
 
     def subtree(self, name: str, fr: str) -> int:
-        """The quota of the node and all below it that they share."""
-        if ("subtree", name, fr) not in self._known:
-            total = self.quotas[name].nominal.get(fr, 0)
-            total += sum(self.subtree(child, fr) - self.local(child, fr) for child in self.children(name))
-            self._known["subtree", name, fr] = total
-        return self._known["subtree", name, fr]
-
-    def local(self, name: str, fr: str) -> int:
-        """What the node keeps to itself: its subtree quota above its lending limit."""
-        limit = self.quotas[name].lend.get(fr)
-        return 0 if limit is None else max(0, self.subtree(name, fr) - limit)
+        """The quota that a node and all below it share."""
+        return int(self.arithmetic.subtree[self.number[name], self.frs[fr]]) if fr in self.frs else 0
 
     def usage(self, name: str, fr: str) -> int:
-        """What the node uses: a queue all that runs in it, a cohort what its children use beyond their own.
+        """What the node uses now: a queue all that runs in it, a cohort what those below use beyond their own."""
+        return int(self.arithmetic.used[self.number[name], self.frs[fr]]) if fr in self.frs else 0
 
-        Asked for once all that runs has been counted.
-        """
-        if name in self.queues:
-            return self.quotas[name].used.get(fr, 0)
-        if ("usage", name, fr) not in self._known:
-            beyond = (max(0, self.usage(child, fr) - self.local(child, fr)) for child in self.children(name))
-            self._known["usage", name, fr] = sum(beyond)
-        return self._known["usage", name, fr]
-
-    def lacking(self, name: str, fr: str, more: int, usage: Callable[[str, str], int] | None = None) -> str:
-        """The first node, from a queue to its root, where so much more does not fit; "" where it fits.
-
-        More at a node reaches its parent only beyond what the node has free of its own. usage: what to count instead
-        of what runs now.
-        """
-        usage = usage or self.usage
-        for node in self.path(name):
-            used, own, most = usage(node, fr), self.local(node, fr), self.most(node, fr)
-            if more > 0 and most is not None and used + more > most:
-                return node
-            more = max(0, used + more - own) - max(0, used - own)
-        return ""
-
-    def most(self, node: str, fr: str) -> int | None:
+    def most(self, name: str, fr: str) -> int | None:
         """What the node may use in all; None where nothing limits it."""
-        quota = self.quotas[node]
-        limit = quota.borrow.get(fr) if quota.parent else 0
-        return None if limit is None else self.subtree(node, fr) + limit
+        if fr not in self.frs:
+            return 0
+        allowed = int(self.arithmetic.allowed[self.number[name], self.frs[fr]])
+        return None if allowed == NO_LIMIT else allowed
+
+    def lacks(
+        self, queue: str, fr: str, more: int, gone: Mapping[str, int] | None = None, *, empty: bool = False
+    ) -> bool:
+        """Whether so much more of a queue does not fit, there or at an ancestor.
+
+        gone: what queues give back first. empty: as if nothing ran.
+        """
+        if fr not in self.frs:
+            return more > 0
+        own = (
+            np.zeros_like(self.arithmetic.instance.quota_used) if empty else self.arithmetic.instance.quota_used.copy()
+        )
+        own[self.number[queue], self.frs[fr]] += more
+        for other, less in (gone or {}).items():
+            own[self.number[other], self.frs[fr]] -= less
+        path = [self.number[node] for node in self.path(queue)]
+        usage = self.arithmetic.usage(own)[path, self.frs[fr]]
+        return more > 0 and bool((usage > self.arithmetic.allowed[path, self.frs[fr]]).any())
 
     def within_nominal(self, name: str, use: Mapping[str, int]) -> bool:
         """Whether so much more leaves the node within its own subtree quota, now."""
