@@ -171,7 +171,7 @@ class _Snapshot:
             counted = held.get(GPU if losses.counted == "GPU" else "cpu", 0)
             unit = Unit(full, self._priority(group), gang=name, minimum=least, queue=group.text("spec", "queue"))
             unit.lost = losses.of(counted, began, saved, full)
-            unit.grace = pod.whole("spec", "terminationGracePeriodSeconds", default=kube.GRACE, low=0)
+            unit.grace = pod.whole("spec", "terminationGracePeriodSeconds", default=k8s.GRACE, low=0)
             unit.age = 0 if began is None or losses.now is None else max(0, losses.now - began)
             unit.movable = self._preemptible(group)
             unit.rank = pod.text("metadata", "uid")

@@ -17,8 +17,6 @@ from mlsched.instances.admission.states.entries import Entry
 from mlsched.instances.admission.states.losses import Losses, saved_at
 from mlsched.instances.admission.states.state import Amounts, Budget, Job, Node, Options, Pod, Shape, State, Unit, plus
 
-#: What a pod has when its grace period is not in the state, in s: the default of the API.
-GRACE = 30
 _ENDED = ("Succeeded", "Failed")
 _MIRROR = "kubernetes.io/config.mirror"
 
@@ -73,14 +71,14 @@ def running(pod: Entry, held: Amounts, losses: Losses, options: Options, state: 
     name = k8s.full_name(pod)
     grace = pod.get("spec", "terminationGracePeriodSeconds")
     if grace is None:
-        state.assume(f"grace: {GRACE} s where a pod does not say")
+        state.assume(f"grace: {k8s.GRACE} s where a pod does not say")
     start = k8s.when(pod, "status", "startTime")
     counted = 1000 * k8s.gpus(held) if losses.counted == "GPU" else held.get("cpu", 0)
     return Unit(
         name=name,
         priority=pod.whole("spec", "priority"),
         lost=losses.of(counted, start, saved_at(pod.mapping("metadata", "annotations"), options), name),
-        grace=pod.whole("spec", "terminationGracePeriodSeconds", default=GRACE, low=0),
+        grace=pod.whole("spec", "terminationGracePeriodSeconds", default=k8s.GRACE, low=0),
         age=0 if start is None or losses.now is None else max(0, losses.now - start),
         rank=pod.text("metadata", "uid"),
     )

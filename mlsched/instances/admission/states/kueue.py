@@ -37,7 +37,7 @@ def read_kueue(found: k8s.Objects, options: Options) -> list[State]:
     state, tree = State("kueue"), read_tree(found)
     _refuse_fair_sharing(found, state)
     state.quotas = tree.quotas
-    running, waiting = _told_by_status(found, state)
+    running, waiting = _by_status(found, state)
     places = kueue_places.Places(found, state)
     units = _add_running(state, tree, running, options, places)
     line = [_Waits(entry, tree, found, state) for entry in waiting]
@@ -75,7 +75,7 @@ def _refuse_fair_sharing(found: k8s.Objects, state: State) -> None:
         state.assume("fair sharing: off, for the state has no manager's ConfigMap (classical preemption)")
 
 
-def _told_by_status(found: k8s.Objects, state: State) -> tuple[list[Entry], list[Entry]]:
+def _by_status(found: k8s.Objects, state: State) -> tuple[list[Entry], list[Entry]]:
     """Workloads that hold quota, and those that wait for it."""
     running, waiting = [], []
     for entry in found["Workload"]:
@@ -139,12 +139,18 @@ def _unit(entry: Entry, name: str, use: dict[str, int], losses: Losses, options:
         name=name,
         priority=_priority(entry),
         lost=losses.of(counted, start, saved_at(entry.mapping("metadata", "annotations"), options), name),
+        grace=max((_grace(one) for one in entry.entries("spec", "podSets")), default=0),
         preempted=sum(one.whole("count", low=0) for one in evictions if one.text("reason") == "Preempted"),
         age=age,
         ends=None if most is None else max(0, entry.whole("spec", "maximumExecutionTimeSeconds") - age),
         use=use,
         rank=entry.text("metadata", "uid"),
     )
+
+
+def _grace(pod_set: Entry) -> int:
+    """Seconds that the pods of a pod set have to end."""
+    return pod_set.whole("template", "spec", "terminationGracePeriodSeconds", default=k8s.GRACE, low=0)
 
 
 def _admitted_use(entry: Entry, tree: Tree) -> dict[str, int]:

@@ -45,6 +45,8 @@ _BEYOND = {
     ("schedulingGroup",): "the gang of its schedulingGroup",
 }
 _PINNING = ("persistentVolumeClaim", "ephemeral", "csi", "iscsi", "rbd", "awsElasticBlockStore", "gcePersistentDisk")
+#: What a pod has to end when its grace period is not in the state, in s: the default of the API.
+GRACE = 30
 _HARD = ("NoSchedule", "NoExecute")
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 
