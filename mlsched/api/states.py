@@ -11,7 +11,6 @@ from mlsched.api.answers import solve
 from mlsched.api.records import load_with_hash
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.core.opening import read_bytes, read_text, shown_path
-from mlsched.core.registry import registry
 from mlsched.core.result import Result
 from mlsched.instances.admission import Instance, Plan
 from mlsched.instances.admission.states import Options, State, instance_of, read_documents, states_of, values
@@ -30,7 +29,7 @@ _PLANS = (b'"admission.plan"', b'"kind": "result"')
 class Judgement:
     """What was read of a state, what was assumed, and the verdict on a decision.
 
-    decision: who decided, in words; None where no decision was given: `verdict` is then on an optimal one. read,
+    decision: who decided, in words; None where no decision was given: of `verdict`, only the front then counts. read,
     assumed: lines for people. unmodelled: job -> what it asks for that the instance does not have.
     """
 
@@ -59,8 +58,10 @@ class Judgement:
             "jobs": named(self.instance.job_names, range(len(self.instance.job_priority))),
             "decision": None if self.decision is None else _decision(self),
             "accepted": self.accepted,
-            "verdict": _verdict(self),
+            "verdict": None if self.decision is None else _verdict(self),
+            "objectives": list(self.verdict.objectives),
             "front": [_point(self.instance, point) for point in self.verdict.front],
+            "front_complete": self.verdict.complete,
             "needs": _needs(self),
         }
 
@@ -156,14 +157,12 @@ def _judged(
     """The judgement of one question."""
     jobs = _asked(instance, options) if state.system == "mlsched" else None
     made = _decided(instance, decision, rule, limits)
-    if made is None:
-        best: Any = solve(instance, registry().problem(instance.problem).default, objective="victims", **limits).plan
-        verdict = judge_decision(instance, () if best is None else best, jobs=jobs, **limits)
-    else:
-        plan = made[1]
-        evict = plan if isinstance(plan, Plan) else plan.evict
-        meant = jobs if isinstance(plan, Plan) or plan.start is None else plan.start
-        verdict = judge_decision(instance, evict, jobs=meant, **limits)
+    # Without a decision, nobody is evicted: the front is what it is held against.
+    plan = Decision(()) if made is None else made[1]
+    meant = jobs if isinstance(plan, Plan) or plan.start is None else plan.start
+    verdict = judge_decision(
+        instance, plan if isinstance(plan, Plan) else plan.evict, jobs=meant, **_compared(instance), **limits
+    )
     return Judgement(
         instance,
         verdict,
@@ -174,6 +173,18 @@ def _judged(
         tuple(state.assumed),
         {name: tuple(lines) for name, lines in state.unmodelled.items() if name in state.jobs},
     )
+
+
+def _compared(instance: Instance) -> dict[str, Any]:
+    """What plans are compared by, where it is not the usual.
+
+    Whether a disruption budget or a higher priority gives way is a choice: Kubernetes spares budgets first. Where there
+    are budgets, both are on the front, and none is compared before it.
+    """
+    if not len(instance.budget_left):
+        return {}
+    moves = ["moves"] if instance.unit_movable.any() else []
+    return {"objectives": ("budget_violations", "top_priority", "victims", "lost", *moves), "first": ()}
 
 
 def _asked(instance: Instance, options: Options) -> list[int] | None:
@@ -274,8 +285,6 @@ def _verdict(one: Judgement) -> dict[str, Any]:
         "needless": named(instance.unit_names, verdict.needless),
         "starts": verdict.starts,
         "witness": None if verdict.witness is None else _point(instance, verdict.witness),
-        "objectives": list(verdict.objectives),
-        "front_complete": verdict.complete,
         "proof": verdict.proof,
         "backing": verdict.backing,
     }

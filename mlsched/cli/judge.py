@@ -80,7 +80,7 @@ def judge(
     document = lambda: {**found.to_json(), **({} if certificate is None else {"certificate": certificate})}  # noqa: E731
     emit(as_json, document, lambda: _screen(found, certificate))
     if not found.accepted:
-        raise ChecksFailed(f"{found.verdict.kind}: {one_line(found.verdict.sentence, 200)}")
+        raise ChecksFailed(f"{found.verdict.kind}: {one_line(_sentence(found), 200)}")
 
 
 def _certified(found: Judgement, folder: Path, time_limit: float | None) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _screen(found: Judgement, certificate: dict[str, Any] | None) -> list[Any]:
 def _verdict(found: Judgement) -> list[tuple[str, str]]:
     verdict = found.verdict
     rows = [("decision", f"{found.decision}: evicts {_names(_gone(found, verdict.evict))}")]
-    rows.append(("verdict", f"{verdict.kind.upper()}: {verdict.sentence}"))
+    rows.append(("verdict", f"{verdict.kind.upper()}: {_sentence(found)}"))
     rows += [("", f"{named(found.instance.unit_names, [u])[0]}: {why}") for u, why in verdict.ineligible[:MOST_NAMES]]
     if verdict.witness is not None and verdict.kind in ("needless", "dominated"):
         plan = verdict.witness.plan
@@ -117,6 +117,11 @@ def _verdict(found: Judgement) -> list[tuple[str, str]]:
         moves = f", moves {_names(named(found.instance.unit_names, moved))}" if moved else ""
         rows.append(("instead", f"evicts {_names(_gone(found, plan.evict.nonzero()[0].tolist()))}{moves}"))
     return [*rows, ("proof", verdict.proof)] if verdict.proof else rows
+
+
+def _sentence(found: Judgement) -> str:
+    """The verdict's sentence, which may begin with its kind."""
+    return found.verdict.sentence.removeprefix(f"{found.verdict.kind}: ")
 
 
 def _grid(rows: list[tuple[str, str]]) -> Any:
