@@ -5,14 +5,18 @@ from __future__ import annotations
 import copy
 import gzip
 import json
+import os
 import random
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 import state_examples as examples
+from draws import draws
 from state_examples import KUEUE_VERSIONS, SLURM_PARSERS, written
 
+import mlsched
 from mlsched.core.errors import InvalidFile, InvalidInput
 from mlsched.instances.admission.anonymous import anonymous
 from mlsched.instances.admission.states import Options, instance_of, read_states
@@ -571,3 +575,19 @@ def test_what_is_wrong_with_a_decision_is_said(tmp_path):
         path.write_text(content)
         with pytest.raises((InvalidFile, InvalidInput), match=message):
             read_decision(path, instance)
+
+
+# Kueue's own answers -------------------------------------------------------------------------------------------------
+
+QUESTIONS = Path(os.environ.get("MLSCHED_DATA", "../shared")) / "data" / "kueue" / "questions.json.gz"
+
+
+@pytest.mark.skipif(not QUESTIONS.is_file(), reason=f"Kueue's answers are not at {QUESTIONS}; set MLSCHED_DATA")
+def test_states_that_kueue_answered_get_its_answers(tmp_path):
+    """From the JSON of a cluster to the victims that Kueue's own code chose, in its classical preemption."""
+    answered = json.loads(gzip.decompress(QUESTIONS.read_bytes()))
+    for number in range(0, 100, draws(5, 1)):
+        instance = asked(tmp_path, examples.kueue_question(answered["questions"][number]))
+        plan = mlsched.solve(instance, "kueue").plan
+        victims = {instance.unit_names[u].removeprefix("team/") for u in plan.evict.nonzero()[0]}
+        assert victims == set(answered["victims"][number] or []), number

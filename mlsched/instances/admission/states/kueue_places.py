@@ -81,6 +81,9 @@ class Places:
                 leaf = name if levels[-1] == HOSTNAME else f"{topology}:{'/'.join(place)}"
                 self.leaf[topology, name] = leaf
                 self._add(leaf, topology, place, machine, held.get(name, {}))
+            flavors = [flavor for flavor, named in self.topology.items() if named == topology]
+            if levels[-1] != HOSTNAME and len(flavors) > 1:
+                self.state.assume(f"topology {topology}: its leaves are counted for {', '.join(flavors)} together")
         if not self.found.get("Pod"):
             self.state.assume("pods: none in the state, so nothing but workloads takes room on nodes")
 
