@@ -15,8 +15,7 @@ from mlsched.core.result import Result
 from mlsched.instances.admission import Instance, Plan
 from mlsched.instances.admission.states import Options, State, instance_of, read_documents, states_of, values
 from mlsched.instances.admission.states.decision import Decision, evicting, read_decision
-from mlsched.solvers.admission._verdict import Needs, Point, Verdict
-from mlsched.solvers.admission.verdicts import judge_decision, what_it_takes
+from mlsched.solvers.admission.verdicts import Needs, Point, Verdict, judge_decision, what_it_takes
 
 Paths = str | os.PathLike[str]
 #: Kinds of verdicts, the worst first: of combinations of flavors, the best is what the decision is worth.

@@ -19,10 +19,10 @@ from mlsched.instances.admission import Instance, Plan, judge
 from mlsched.solvers.admission._names import counted, several
 from mlsched.solvers.admission._questions import Asked, about, after, lifted, only
 from mlsched.solvers.admission._reasons import reason
-from mlsched.solvers.admission._verdict import Kind, Point, Verdict
+from mlsched.solvers.admission._verdict import Change, Kind, Needs, Point, Verdict
 from mlsched.solvers.admission.needs import what_it_takes
 
-__all__ = ["judge_decision", "what_it_takes"]
+__all__ = ["Change", "Needs", "Point", "Verdict", "judge_decision", "what_it_takes"]
 
 
 def judge_decision(

@@ -5,10 +5,8 @@ from __future__ import annotations
 import copy
 import gzip
 import json
-import os
 import random
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -579,13 +577,10 @@ def test_what_is_wrong_with_a_decision_is_said(tmp_path):
 
 # Kueue's own answers -------------------------------------------------------------------------------------------------
 
-QUESTIONS = Path(os.environ.get("MLSCHED_DATA", "../shared")) / "data" / "kueue" / "questions.json.gz"
 
-
-@pytest.mark.skipif(not QUESTIONS.is_file(), reason=f"Kueue's answers are not at {QUESTIONS}; set MLSCHED_DATA")
-def test_states_that_kueue_answered_get_its_answers(tmp_path):
+def test_states_that_kueue_answered_get_its_answers(tmp_path, shared_data):
     """From the JSON of a cluster to the victims that Kueue's own code chose, in its classical preemption."""
-    answered = json.loads(gzip.decompress(QUESTIONS.read_bytes()))
+    answered = json.loads(gzip.decompress((shared_data / "kueue" / "questions.json.gz").read_bytes()))
     for number in range(0, 100, draws(5, 1)):
         instance = asked(tmp_path, examples.kueue_question(answered["questions"][number]))
         plan = mlsched.solve(instance, "kueue").plan
