@@ -151,6 +151,18 @@ def test_a_policy_of_several_problems_is_told_apart_by_the_workload_or_must_be_s
     assert cli("simulate", "fifo", "--trace", path, "--json").document["workload_hash"] == graphs["workload_hash"]
 
 
+def test_what_a_run_assumed_is_printed_a_line_each(cli, pods):
+    """Of policies that assume alike once, of others with their names."""
+    printed = cli("simulate", "fifo", "--trace", "synthetic:mlfs:jobs=4,runs=10").out
+    names = [line.partition(":")[0] for line in printed.splitlines()]
+    for name in ("shape", "pause cost", "movement", "tick"):
+        assert names.count(name) == 1, printed
+    printed = cli("simulate", "fifo", "srpt:preempt=true", "--trace", pods, *CLUSTER).out
+    costs = [line for line in printed.splitlines() if line.startswith("pause cost")]
+    assert any("holds its nodes for 30 s without progress" in line and "srpt" in line for line in costs), printed
+    assert any("jobs do not pause here" in line and "fifo" in line for line in costs), printed
+
+
 def test_a_trace_on_a_node_file(cli, pods, tmp_path):
     nodes = tmp_path / "nodes.csv"
     nodes.write_text("sn,cpu_milli,memory_mib,gpu,model\nn0,32000,65536,4,T4\n")
